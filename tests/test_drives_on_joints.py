@@ -261,6 +261,19 @@ def test_a_disturbance_observer_stiffens_a_loop() -> None:
     assert errors[1] < 0.3 * errors[0]
 
 
+def test_the_puma_follows_its_motion_with_six_electric_drives() -> None:
+    """Check 66: elastic gears, current loops at 10 kHz, position loops at 1 kHz."""
+    s = lw.load("puma560:drives=electric")
+    assert isinstance(s, lw.System)
+    run = lw.simulate(s, 1.5, method="midpoint", step=1e-4)
+    wanted = np.array([run[f"way.q[{i}]"] for i in range(6)])
+    found = np.array([run[f"q{i + 1}"] for i in range(6)])
+    assert np.abs(found - wanted).max() < 4e-3
+    sag = run["drive2.train.torque"][-1] / 20_000  # joints stand off by the wind-up of gears
+    assert found[1, -1] + sag == pytest.approx(wanted[1, -1], abs=1e-4)
+    assert max(np.abs(run[f"drive{i}.amplifier.v"]).max() for i in range(1, 7)) < 40
+
+
 @pytest.mark.parametrize(
     ("wrong", "code"),
     [

@@ -25,6 +25,7 @@ from linkwright.equations.kernels import (
     inverse_dynamics_program,
     mass_matrix_program,
 )
+from linkwright.equations.search import Search
 from linkwright.equations.shipped import shipped_program
 from linkwright.mechanism import Kinematics, Mechanism, MechanismError, Prismatic, Revolute
 from linkwright.models import load_model
@@ -187,6 +188,31 @@ def test_what_was_chosen_is_told_and_can_be_pinned() -> None:
     assert count_operations(pinned.program(outputs=False)) == count_operations(
         made.program(outputs=False)
     )
+
+
+def test_the_same_question_is_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second copy of a model gets the choices of the first, a changed one is searched anew."""
+    asked: list[object] = []
+
+    def best(self: Search) -> Choices:
+        asked.append(self)
+        return self._descent(Choices())
+
+    monkeypatch.setattr(Search, "best", best)
+    monkeypatch.setattr("linkwright.equations.search._found", {})
+    first, second = (derive(load_model("double-pendulum"), "composite") for _ in range(2))
+    assert len(asked) == 1
+    assert second.choices == first.choices
+    assert second.accelerations == first.accelerations
+    derive(load_model("double-pendulum"), "articulated")
+    assert len(asked) == 2
+    other = load_model("double-pendulum")
+    other.gravity(along=(1, 2, 3), g="g")
+    derive(other, "composite")
+    assert len(asked) == 3
+    inverse_dynamics_program(second)
+    inverse_dynamics_program(first)
+    assert len(asked) == 4
 
 
 # -- counts ----------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import random
 import re
 import string
@@ -17,8 +18,10 @@ from linkwright.cli import main
 from linkwright.cli.guide.answers import Question
 from linkwright.cli.guide.dialogue import Guide
 from linkwright.cli.guide.talk import Talk
+from linkwright.cli.guide.window import Window
 from linkwright.errors import InputError
 from linkwright.models.library import model_text
+from linkwright.motion import TaskSegment
 from linkwright.robots import Robot
 from tests.guide_answers import REF6, GivenLines, created, link
 
@@ -86,7 +89,20 @@ def test_a_new_model_starts_from_nothing_after_another(ref6: Path, short: bytes)
 def test_menus_come_in_any_order_and_a_bad_entry_changes_nothing(ref6: Path) -> None:
     """Check 1."""
     before = ref6.read_bytes()
-    answers = ["9", "postprocess", "return", "defin", "r", "", "analyze", "5", "3", "1", "re", "4"]
+    answers = [
+        "9",
+        "postprocess",
+        "return",
+        "defin",
+        "r",
+        "",
+        "analyze",
+        "5",
+        "return",
+        "1",
+        "re",
+        "4",
+    ]
     said, lines = hold(ref6, answers)
     assert not lines.lines
     told = [line for line in said if line.startswith("error: ")]
@@ -140,7 +156,7 @@ CHANGES: dict[str, tuple[list[str], list[str]]] = {
         ['-turn = [["z", "90 deg"]]', '+turn = [["z", "80 deg"]]'],
     ),
     "tool": (["tool", "location", "7 in, 0, 0"], ['-at = ["6 in", 0, 0]', '+at = ["7 in", 0, 0]']),
-    "motion": (["motion", "reach.toml"], ['+task = "reach.toml"']),
+    "motion": (["motion", "reach.toml", "no"], ['+task = "reach.toml"']),
     "options": (["options", "run", "9", "", ""], ["-until = 8", "+until = 9"]),
     "environment": (
         ["environment", "table", "base", "box", "1, 1, 20 in", "0, 0, -1", "none", "wood"],
@@ -170,6 +186,29 @@ def test_modify_changes_only_the_bytes_of_its_category(
     assert sorted(changed) == sorted(wanted)
     assert after.count(newline) == after.count("\n")
     lw.load(ref6)
+
+
+def test_a_motion_is_defined_with_the_model(ref6: Path) -> None:
+    """Check 6: motion as ROBSIM has it, in the task file that the model names."""
+    joint = ["next", "2", "joint", "rate", "10 deg/s, 2 deg/s^2", *["none"] * 4, "5"]
+    joint[-1:] = ["5", "1 rad/s"]  # the first lacks its unit
+    tool = ["2", "500 ms", "tool", "rate", "base", "0.1, 2 in/s^2", *["none"] * 5]
+    answers = ["motion", "reach.toml", "", *joint, "yes", *tool, "no", "yes"]
+    said, lines = hold(ref6, ["define", "modify", "", *answers, "done", "yes", "quit"])
+    assert not lines.lines, said
+    assert [line[-6:] for line in said if line.startswith("error")] == ["[R108]"]
+    m = lw.load(ref6)
+    task = lw.read_task(m.file_beside("task"))
+    first, second = task.parts
+    assert isinstance(first, TaskSegment)
+    assert isinstance(second, TaskSegment)
+    assert (first.duration, second.start, second.duration) == (2, 2, 0.5)
+    assert first.rate("waist") == pytest.approx((math.radians(10), math.radians(2)))
+    assert first.rate("roll") == pytest.approx((1.0,))
+    assert second.rate("x") == pytest.approx((0.1, 0.0508))
+    before = ref6.with_name("reach.toml").read_bytes()
+    hold(ref6, ["define", "modify", "", "motion", "", "no", "done", "quit"])
+    assert ref6.with_name("reach.toml").read_bytes() == before
 
 
 def test_keep_or_delete_on_load(ref6: Path) -> None:
@@ -239,6 +278,40 @@ def test_a_rejected_component_is_replaced_and_an_accepted_one_stays(tmp_path: Pa
     hold(file, [*start, *link(*SHORT[0]), "no", *other])
     assert list(lw.load(preview).bodies) == ["base", "trunk"]
     assert not file.exists()
+
+
+def test_each_component_is_shown_as_it_is_entered(tmp_path: Path) -> None:
+    """Check 17: also one that is rejected, until it is replaced."""
+    shown: list[list[str]] = []
+    answers = ["define", "create", "arm", "", "0, 0, 0", "z 90 deg", "yes"]
+    answers += [*link(*SHORT[0]), "no", *link("trunk", *SHORT[0][1:]), "yes"]
+    talk = Talk(GivenLines(answers), say=lambda _: None)
+    guide = Guide(
+        tmp_path / "arm.toml", talk, lambda file: shown.append(list(lw.load(file).bodies))
+    )
+    with pytest.raises(EOFError):
+        talk.run(guide.play)
+    assert shown == [["base"], ["base", "waist"], ["base"], ["base", "trunk"]]
+
+
+def test_a_studio_is_replaced_at_its_address(tmp_path: Path) -> None:
+    said: list[str] = []
+    window = Window(said.append, browser=False)
+    file = tmp_path / "arm.toml"
+    nodes = []
+    for body in ("base", "trunk"):
+        file.write_text(f'format = 1\nname = "m"\n[[body]]\nname = "{body}"\njoint = "weld"\n')
+        window.show(file)
+        assert window.studio is not None
+        assert window.studio.stage is not None
+        nodes.append((window.studio.address, [n.name for n in window.studio.stage.scene.nodes]))
+    file.write_text("format = 2\n")
+    window.show(file)
+    assert window.studio is None
+    (first, before), (second, after) = nodes
+    assert first == second
+    assert (before[1], after[1]) == ("base", "trunk")
+    assert [line.partition(":")[0] for line in said] == ["studio", "not shown"]
 
 
 # -- answers ---------------------------------------------------------------------------------------
@@ -361,8 +434,35 @@ def test_a_file_that_others_changed_meanwhile_is_not_overwritten(ref6: Path) -> 
             return super().line(prompt, ())
 
     said: list[str] = []
-    answers = ["define", "modify", "", "motion", "a.toml", "yes", "done", "yes", "stop"]
+    answers = ["define", "modify", "", "motion", "a.toml", "no", "yes", "done", "yes", "stop"]
     talk = Talk(Slow(answers), say=said.append)
     talk.run(Guide(ref6, talk).play)
     assert any("changed by another program" in line and "[R112]" in line for line in said)
     assert ref6.read_text() == "format = 1\nname = 'other'\n"
+
+
+# -- analyze and postprocess -----------------------------------------------------------------------
+def test_a_model_is_defined_analyzed_and_plotted_in_one_dialogue(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Checks 1, 2 and 49: the functions run the commands, and defaults need no answers."""
+    file = tmp_path / "arm.toml"
+    made = created(SHORT[:1])
+    motion = ["reach.toml", "yes", "next", "0.5", "joint", "rate", "90 deg/s", "no", "yes"]
+    at = made.index("none", made.index("6 in, 0, 0") + 2)  # the motion, behind the tool
+    made[at : at + 1] = motion
+    require = ["analyze", "requirements", "", "1 kg", "yes", "need.npz", "none"]
+    plot = ["postprocess", "plot", "need.npz", "*.torque", "waist", "a.svg", ""]
+    form = ["postprocess", "plot", "need.npz", "*.torque", "", "b.svg", "yes", "no", "10", "yes"]
+    form += ["none", "0,1", "", "0.25", "", "torque of the waist", "", "N m", "11x8.5", "", "", ""]
+    wrong = ["postprocess", "plot", "nothing.npz", "", "", "", "", "continue"]
+    answers = [*made[:-1], *require, *plot, *form, *wrong, "quit"]
+    said, lines = hold(file, answers)
+    assert not lines.lines, said
+    out, err = capsys.readouterr()
+    assert "nothing.npz" in err.splitlines()[-1], (out, err)
+    assert len(err.splitlines()) == 1, (out, err)
+    assert re.search(r"^waist +1.571 rad/s", out, re.MULTILINE)
+    assert "torque of the waist" in (tmp_path / "b.svg").read_text()
+    assert (tmp_path / "a.svg").stat().st_size > 1000
+    assert sum("[R116]" in line for line in said) == 1

@@ -74,7 +74,10 @@ def test_options_of_a_name_reach_the_model() -> None:
         ("n-four-bar:n", "option 'n' of model 'n-four-bar' has no value; write n=VALUE"),
         ("n-four-bar:n=2.5", "option 'n' of model 'n-four-bar' is a whole number, not '2.5'"),
         ("n-four-bar:n=0", "at least one four-bar linkage, not 0"),
-        ("puma560:drives=maybe", "option 'drives' of model 'puma560' is on or off, not 'maybe'"),
+        (
+            "puma560:drives=maybe",
+            "option 'drives' of model 'puma560' is one of on, off, electric, not 'maybe'",
+        ),
         ("nowhere.toml", "there is no file 'nowhere.toml'"),
     ],
 )

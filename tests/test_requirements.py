@@ -26,7 +26,16 @@ from linkwright.formats.robot.description import (
     NamedFrame,
     Place,
 )
-from linkwright.motion import Dwell, Follow, LoadProfile, Move, TaskSegment, point_to_point
+from linkwright.motion import (
+    Dwell,
+    Follow,
+    LoadProfile,
+    Move,
+    TaskSegment,
+    ToolLine,
+    point_to_point,
+)
+from linkwright.motion.task_parts import Part
 from linkwright.robots import Robot
 
 Array = NDArray[np.float64]
@@ -400,3 +409,41 @@ def test_the_command_prints_a_table_and_fails_where_a_limit_is_exceeded(
     file.write_text("format = 1\n")
     assert main(command) == 2
     assert "[R212]" in capsys.readouterr().err
+
+
+# -- many runs -------------------------------------------------------------------------------------
+def test_many_runs_have_the_statistics_of_each() -> None:
+    """The native reduction equals the statistics of recordings, under joint and tool control."""
+    arm = rods(3)
+    names, start = arm.coordinates, {"j1": 0.2, "j2": -0.4, "j3": 0.9}
+    parts: list[Part] = [
+        Move({"j1": 0.5, "j3": 0.4}, 0.25),
+        TaskSegment({"j2": [0.0, 0.8]}, duration=0.1),
+        ToolLine({"z": 0.03, "x": -0.02}, 0.2, free=("rx", "ry", "rz"), law="trapezoid"),
+        Dwell(0.05),
+    ]
+    task = lw.Task(parts, start, payloads=[(0.3, 0.5), (0.5, 0.0)], base=[LoadProfile({"x": 1.5})])
+    loads: list[lw.Payload | float] = [
+        0.0,
+        1.0,
+        lw.Payload(2.0, (0.1, 0.0, 0.05), (0.01, 0.02, 0.015, 0, 0, 0)),
+    ]
+    starts = np.array(list(start.values())) + np.diag([0.0, 0.1, 0.1])
+    many = lw.analysis.screen(arm, task, payloads=loads, starts=starts, step=2e-3, threads=1)
+    assert many.reached.all()
+    for run, payload in enumerate(loads):
+        own = lw.Task(
+            parts, dict(zip(names, starts[run], strict=True)),
+            payloads=task.payloads, base=task.base,
+        )  # fmt: skip
+        need = lw.analysis.require(arm, own, payload=payload, step=2e-3)
+        for found in need.statistics:
+            k = names.index(found.joint)
+            q = found.quantity
+            assert abs(many.peak(q)[run, k]) == pytest.approx(abs(found.peak), rel=1e-9, abs=1e-12)
+            assert many.rms(q)[run, k] == pytest.approx(found.rms, rel=1e-9, abs=1e-12)
+            assert many.mean(q)[run, k] == pytest.approx(found.mean, rel=1e-9, abs=1e-9)
+    with pytest.raises(InputError, match="R215"):
+        many.peak("color")
+    with pytest.raises(InputError, match="R217"):
+        lw.analysis.screen(arm, task, payloads=[1.0, 2.0], starts=starts)

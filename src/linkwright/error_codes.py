@@ -217,6 +217,11 @@ TASKS = {
         "A task names a frame for its payload, wrench or tool control that the robot has not.",
         "Set `frame` of the task to one of `Robot.frames`.",
     ),
+    "R217": Explanation(
+        "Many runs that do not fit together",
+        "Payloads and starts are not one for each run, or loads of the task change over time.",
+        "Give as many starts as payloads, or one; ask `require` where loads change.",
+    ),
 }
 
 SIZING = {
@@ -248,6 +253,12 @@ SIZING = {
         "Unknown joint or part",
         "A joint, motor, gear, supply or order was named that is not there.",
         "Use one of the names that the message lists.",
+    ),
+    "R306": Explanation(
+        "Cycles are not those of the robot",
+        "Sizing with a robot needs the cycle of every joint, in the robot's order, and joints "
+        "with one coordinate on a fixed base.",
+        "Take the cycles from the requirement of that robot.",
     ),
 }
 

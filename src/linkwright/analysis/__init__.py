@@ -31,9 +31,11 @@ from linkwright.analysis.requirements import (
     Excess,
     LoadCycle,
     Requirement,
+    Screening,
     Statistic,
     rainflow,
     require,
+    screen,
 )
 from linkwright.analysis.responses import FrequencyResponse
 from linkwright.analysis.swept_sine import swept_sine
@@ -59,6 +61,7 @@ __all__ = [
     "Mode",
     "OpenLoop",
     "Requirement",
+    "Screening",
     "Sizing",
     "Statistic",
     "backlash_gain",
@@ -78,6 +81,7 @@ __all__ = [
     "read_catalog",
     "require",
     "saturation_gain",
+    "screen",
     "size",
     "swept_sine",
 ]

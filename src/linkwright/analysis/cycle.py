@@ -12,7 +12,7 @@ import numpy as np
 
 from linkwright.errors import InputError
 
-__all__ = ["JointCycle"]
+__all__ = ["JointCycle", "joint_axes"]
 
 KINDS = ("revolute", "prismatic")
 
@@ -34,8 +34,8 @@ class JointCycle:
         acceleration: of the joint, in rad/s² or m/s².
         torque: of the drive, in N·m or N.
         force: that the inboard link puts on the outboard one through the joint, (n, 3), in N;
-            the third component (z) is along the joint's axis, the other two across it, in axes
-            that turn with the outboard link. None where it is not known.
+            the third component (z) is along the joint's axis, the other two across it, in the
+            `joint_axes` of the outboard link. None where it is not known.
         moment: about the joint's origin, the same way, in N·m; z is what the drive carries.
 
     Example:
@@ -102,6 +102,30 @@ class JointCycle:
     def power(self) -> np.ndarray:
         """What goes into the arm at each sample, in W."""
         return np.asarray(self.torque * self.speed)
+
+
+def joint_axes(axis: Sequence[float] | np.ndarray) -> np.ndarray:
+    """Return the joint's axes in the outboard link's frame, as columns x, y, z of a rotation.
+
+    z is the joint's axis; x is as near as can be to the first axis of the link that is farthest
+    from it.
+
+    Args:
+        axis: of the joint in the link's frame, of any length but 0.
+
+    Example:
+        >>> joint_axes([0, 0, 2])
+        array([[1., 0., 0.],
+               [0., 1., 0.],
+               [0., 0., 1.]])
+    """
+    z = np.array(axis, dtype=float)
+    z /= np.linalg.norm(z)
+    near = np.round(np.abs(z), 9)  # rounding shall not choose among equals
+    x = np.eye(3)[int(np.argmin(near))]
+    x = x - (x @ z) * z
+    x /= np.linalg.norm(x)
+    return np.stack([x, np.cross(z, x), z], axis=1)
 
 
 _SERIES = ("times", "position", "speed", "acceleration", "torque")

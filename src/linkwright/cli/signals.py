@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from stat import S_ISCHR
 from types import FrameType
 
 INTERRUPTED = 128 + signal.SIGINT
@@ -33,7 +34,7 @@ class Ending:
         del frame
         self.signal = signal.Signals(number)
         if number == signal.SIGHUP:
-            _leave_terminal()
+            leave_terminal()
         raise KeyboardInterrupt
 
     def code(self, code: int) -> int:
@@ -41,10 +42,13 @@ class Ending:
         return 128 + self.signal if self.signal and code in (0, INTERRUPTED) else code
 
 
-def _leave_terminal() -> None:
-    """Let what is still printed to a terminal that is gone go nowhere."""
+def leave_terminal() -> None:
+    """Let what is still printed to a terminal that is gone go nowhere.
+
+    A terminal that is gone does not say that it is one, but is still a device.
+    """
     for stream in (sys.stdout, sys.stderr):
-        if stream.isatty():
+        if S_ISCHR(os.fstat(stream.fileno()).st_mode):
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, stream.fileno())
             os.close(nowhere)

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from linkwright.algebra import ONE, ZERO, Expr, symbol, total
+from linkwright.algebra import ONE, ZERO, Expr, as_expr, symbol, total
 from linkwright.equations.aba import articulated
 from linkwright.equations.choices import Choices
 from linkwright.equations.crba import TreeDynamics, composite, mass_matrix, with_armatures
@@ -31,7 +31,7 @@ from linkwright.equations.projection import project, unreduced
 from linkwright.equations.repeated_bodies import plan
 from linkwright.equations.resistance import refuse_unresisted
 from linkwright.equations.rnea import inverse
-from linkwright.equations.search import Search, weight
+from linkwright.equations.search import Search, reduced_by, remembered, weight
 from linkwright.equations.shipped import shipped_program, ships
 from linkwright.equations.tree import Results, Tree, tree_from
 from linkwright.equations.writer import Writer
@@ -76,7 +76,7 @@ def inverse_dynamics_program(equations: Equations, choices: Choices | None = Non
     tree = tree_from(equations)
     given = tree.accelerations
     if choices is None:
-        choices = searched_choices(tree, lambda w, trial: forces(tree, w, given, trial))
+        choices = searched_choices(tree, "inverse", lambda w, trial: forces(tree, w, given, trial))
     return _inverse(tree, choices)
 
 
@@ -84,22 +84,35 @@ def mass_matrix_program(equations: Equations, choices: Choices | None = None) ->
     """Return the Program of the mass matrix of the independent speeds, `M`."""
     tree = tree_from(equations)
     if choices is None:
-        choices = searched_choices(tree, lambda w, trial: _flat(_mass(tree, w, trial)))
+        choices = searched_choices(tree, "mass", lambda w, trial: _flat(_mass(tree, w, trial)))
     name = f"{equations.mechanism.name}_mass"
     return tree.program(name, ["q", "u"], lambda w: {"M": _mass(tree, w, choices)})
 
 
-def searched_choices(tree: Tree, roots: Roots, *, budget: int | None = None) -> Choices:
+def searched_choices(tree: Tree, kind: str, roots: Roots, *, budget: int | None = None) -> Choices:
     """Return choices for the bodies with which some expressions need few operations.
 
     With a budget, what pays most often is tried first, and no more operations are counted than it.
+
+    Args:
+        tree: what is written from.
+        kind: what the roots are, in a word.
+        roots: writes the expressions.
+        budget: operations to count.
     """
     if tree.looped:
         return Choices()
-    if budget is None:
-        return Search(tree.kinematics, _price(tree, roots)).best()
-    as_written = _price(replace(tree, values=None), roots)
-    return Search(tree.kinematics, as_written, budget=budget).first()
+
+    def search() -> Choices:
+        if budget is None:
+            return Search(tree.kinematics, _price(tree, roots)).best()
+        as_written = _price(replace(tree, values=None), roots)
+        return Search(tree.kinematics, as_written, budget=budget).first()
+
+    given = reduced_by(tree.reduction or unreduced(tree.kinematics), tree.statements)
+    for x, value in (tree.values or {}).items():
+        given += [x, as_expr(value)]
+    return remembered(f"{kind} {budget}", tree.kinematics, given, search)
 
 
 def _price(tree: Tree, roots: Roots) -> Callable[[Choices], int]:
@@ -171,7 +184,7 @@ def _forces_program(
     tree: Tree, name: str, takes: Sequence[str], given: Sequence[Expr] | None
 ) -> Program:
     choices = searched_choices(
-        tree, lambda writer, trial: forces(tree, writer, given, trial), budget=_FIRST
+        tree, name, lambda writer, trial: forces(tree, writer, given, trial), budget=_FIRST
     )
     return tree.program(name, takes, lambda w: {"tau": forces(tree, w, given, choices)})
 
@@ -198,7 +211,9 @@ def mass_matrix_of(tree: Tree) -> Program:
 
 
 def _mass_choices(tree: Tree) -> Choices:
-    return searched_choices(tree, lambda w, trial: _flat(_mass(tree, w, trial)), budget=_FIRST)
+    return searched_choices(
+        tree, "mass", lambda w, trial: _flat(_mass(tree, w, trial)), budget=_FIRST
+    )
 
 
 def _flat(rows: Sequence[Sequence[Expr]]) -> list[Expr]:
@@ -298,7 +313,7 @@ def _accelerations(tree: Tree, efforts: Sequence[Expr]) -> Program:
             ways, key=lambda one: _price(tree, lambda w, c: one(tree, w, efforts, c))(Choices())
         )
     choices = searched_choices(
-        tree, lambda writer, trial: way(tree, writer, efforts, trial), budget=_FIRST
+        tree, way.__name__, lambda writer, trial: way(tree, writer, efforts, trial), budget=_FIRST
     )
     return tree.program(
         "forward_dynamics",

@@ -32,6 +32,7 @@ from linkwright.equations.looped import looped_accelerations
 from linkwright.equations.projection import ReducedDynamics, project
 from linkwright.equations.writer import Writer, remembering
 from linkwright.mechanism import Kinematics, MechanismError
+from linkwright.mechanism.structure import fingerprint_of
 from linkwright.program import Assign
 from linkwright.program.linear import elimination_order, kinds, order_cost
 
@@ -39,6 +40,7 @@ _CALL = 8  # a sine weighs as much as so many multiplications
 _BUDGET = 40_000  # operations counted in all trials together
 _ROUNDS = 3
 _BODIES = 100  # beyond which there is no search
+_KEPT = 256  # answers that are remembered
 _WITH_MATRIX = 40  # speeds up to which articulated bodies come with M and f
 _USUAL: dict[str, int | str] = {"axes": DEFAULT.axes, "form": DEFAULT.form, "left": 0, "place": 0}
 
@@ -264,10 +266,47 @@ def forward_price(
     return price
 
 
+# What searches found in this process; digests keep nothing alive.
+_found: dict[tuple[str, str, tuple[int, ...]], Choices] = {}
+
+
+def remembered(
+    kind: str, kinematics: Kinematics, given: Iterable[Expr], search: Callable[[], Choices]
+) -> Choices:
+    """Return what a search finds, which is made once in a process for the same question.
+
+    Args:
+        kind: what is counted.
+        kinematics: of the mechanism, the same if its parts and numbers are.
+        given: all else that the answer depends on.
+        search: finds the answer.
+    """
+    key = kind, fingerprint_of(kinematics.mechanism), tuple(x.key for x in given)
+    found = _found.get(key)
+    if found is None:
+        found = search()
+        if len(_found) >= _KEPT:
+            _found.clear()
+        _found[key] = found
+    return found
+
+
+def reduced_by(reduction: Reduction, statements: Iterable[Assign]) -> list[Expr]:
+    """Return the expressions that say how speeds are eliminated, and what was written before."""
+    rows = [*reduction.matrix, reduction.independent, reduction.drift]
+    written = [(s.target, s.value) for s in statements]
+    return [x for row in (*rows, *written) for x in row]
+
+
 def searched(kinematics: Kinematics, reduction: Reduction, writer: Writer) -> ReducedDynamics:
     """Return M and f with the cheapest choices that were found."""
-    search = Search(kinematics, forward_price(kinematics, reduction, writer))
-    return dynamics(kinematics, reduction, writer, search.best())
+
+    def search() -> Choices:
+        return Search(kinematics, forward_price(kinematics, reduction, writer)).best()
+
+    given = reduced_by(reduction, writer.statements)
+    chosen = remembered("forward", kinematics, given, search)
+    return dynamics(kinematics, reduction, writer, chosen)
 
 
 def articulated_bodies(
@@ -283,7 +322,8 @@ def articulated_bodies(
         trial = writer.trial(names)
         return weight(trial.statements, articulated(kinematics, trial, choices), costs)
 
-    chosen = Search(kinematics, price).best()
+    given = reduced_by(reduction, writer.statements)
+    chosen = remembered("articulated", kinematics, given, Search(kinematics, price).best)
     accelerations = articulated(kinematics, writer, chosen)
     if len(accelerations) > _WITH_MATRIX:
         return ReducedDynamics((), (), accelerations=accelerations, choices=chosen)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import re
+import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -204,21 +205,34 @@ def _read_options(name: str, text: str, build: Builder) -> dict[str, object]:
             raise InputError(
                 f"model {name!r} has no option {key!r}", remedy=_nearest(key, known) or has
             )
-        result[key] = _read_value(name, key, value, known[key].default)
+        result[key] = _read_value(name, key, value, known[key].default, _words(build, key))
     return result
 
 
-def _read_value(name: str, key: str, value: str, default: object) -> object:
-    """Return an option's value with the type of its default."""
+def _words(build: Builder, key: str) -> tuple[str, ...]:
+    """Return the words that an option takes beside on and off: those of its type hint."""
+    hint = typing.get_type_hints(build).get(key)
+    parts = typing.get_args(hint)
+    found = (w for p in parts if typing.get_origin(p) is typing.Literal for w in typing.get_args(p))
+    return tuple(str(w) for w in found)
+
+
+def _read_value(
+    name: str, key: str, value: str, default: object, words: tuple[str, ...] = ()
+) -> object:
+    """Return an option's value with the type of its default, or one of some words."""
     if isinstance(default, bool):
+        if value in words:
+            return value
         if value.lower() not in _TRUTHS:
-            raise InputError(f"option {key!r} of model {name!r} is on or off, not {value!r}")
+            known = ", ".join(["on", "off", *words])
+            raise InputError(f"option {key!r} of model {name!r} is one of {known}, not {value!r}")
         return _TRUTHS[value.lower()]
-    kind, words = (int, "a whole number") if isinstance(default, int) else (float, "a number")
+    kind, what = (int, "a whole number") if isinstance(default, int) else (float, "a number")
     try:
         return kind(value)
     except ValueError:
-        raise InputError(f"option {key!r} of model {name!r} is {words}, not {value!r}") from None
+        raise InputError(f"option {key!r} of model {name!r} is {what}, not {value!r}") from None
 
 
 def _nearest(name: str, known: Iterable[str]) -> str | None:

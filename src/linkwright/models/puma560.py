@@ -12,8 +12,12 @@ grows with the speed, so that a joint comes to rest; a jump would hold up any ad
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
+from linkwright.elements import drives as electrics
 from linkwright.mechanism import Body, Mechanism
+from linkwright.motion import point_to_point
+from linkwright.system import System
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,18 @@ class _Drive:
     gear: float
     viscous: float
     coulomb: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class _Electric:
+    """Winding and gear of a drive, generic values of its size, and the load it is tuned for."""
+
+    R: float
+    L: float
+    kt: float
+    stiffness: float
+    damping: float
+    load: float
 
 
 _LINKS = (
@@ -59,14 +75,38 @@ _DRIVES = (
     _Drive(33e-6, 71.923, 82.6e-6, (9.26e-3, -14.5e-3)),
     _Drive(33e-6, 76.686, 36.7e-6, (3.96e-3, -10.5e-3)),
 )
+_ELECTRICS = (
+    _Electric(1.6, 3.0e-3, 0.19, 20_000, 60, 3.0),
+    _Electric(1.6, 3.0e-3, 0.22, 20_000, 60, 3.5),
+    _Electric(1.6, 3.0e-3, 0.20, 10_000, 20, 0.9),
+    _Electric(3.8, 4.0e-3, 0.075, 1_500, 1.0, 0.03),
+    _Electric(3.8, 4.0e-3, 0.066, 1_500, 1.0, 0.03),
+    _Electric(3.8, 4.0e-3, 0.066, 800, 0.5, 0.01),
+)
+_BUS = 40.0
+"""Voltage of the supply, V."""
+_WAY = ((0.0, 0.7853981633974483, -3.141592653589793, 0.0, 0.7853981633974483, 0.0),
+        (0.5, 0.4, -2.7, 0.3, 0.5, 0.4))  # fmt: skip
 _AXES = "xyz"
 
 
-def build(drives: bool = True) -> Mechanism:
-    """Return the arm.
+def build(drives: bool | Literal["electric"] = True) -> Mechanism | System:
+    """Return the arm: with rotors and friction, without, or as a System with electric drives.
 
-    >>> list(build().coordinates)
+    >>> list(mechanism_of(build()).coordinates)
     ['q1', 'q2', 'q3', 'q4', 'q5', 'q6']
+    """
+    if drives == "electric":
+        return electric()
+    return arm(drives=drives)
+
+
+def arm(*, drives: bool, torques: bool = True) -> Mechanism:
+    """Return the arm alone.
+
+    Args:
+        drives: whether joints feel the rotors and the friction of the motors.
+        torques: whether each joint has a torque as an input.
     """
     m = Mechanism("puma560", "PUMA 560 arm" + (" with geared drives" if drives else ""))
     m.parameter("g", 9.81, unit="m/s^2", doc="gravity")
@@ -77,9 +117,10 @@ def build(drives: bool = True) -> Mechanism:
     if drives:
         m.parameter("creep", 1e-3, unit="rad/s", doc="speed up to which dry friction grows")
     for i, (body, drive) in enumerate(zip(bodies, _DRIVES, strict=True), 1):
-        torque = m.input(f"tau{i}", unit="N*m", doc=f"torque of drive {i} at the joint")
-        parent = body.parent
-        m.moment(f"drive {i}", torque, on=body, about=body.z, reaction=parent, doc=f"drive {i}")
+        if torques:
+            torque = m.input(f"tau{i}", unit="N*m", doc=f"torque of drive {i} at the joint")
+            name, parent = f"drive {i}", body.parent
+            m.moment(name, torque, on=body, about=body.z, reaction=parent, doc=name)
         if drives:
             _drive(m, i, drive, body)
     tool = m.point("tool", bodies[-1])
@@ -173,3 +214,33 @@ def _drive(m: Mechanism, i: int, drive: _Drive, body: Body) -> None:
         reaction=body.parent,
         doc=f"friction of drive {i}",
     )
+
+
+def electric() -> System:
+    """Return the arm with six electric drives: elastic gears, current loops, a motion to follow.
+
+    >>> len(electric().members)
+    13
+    """
+    m = arm(drives=False, torques=False)
+    m.doc = "PUMA 560 arm with six electric drives"
+    m.set_timing(1.5, step=1e-3)
+    s = System(m)
+    way = s.add(point_to_point(*_WAY, duration=1.0).block("way"))
+    cascade = electrics.Cascade(10_000, 2_000, 1_000, voltage_limit=_BUS)
+    for i, (known, made) in enumerate(zip(_DRIVES, _ELECTRICS, strict=True)):
+        dry = (known.coulomb[0] - known.coulomb[1]) / 2
+        motor = electrics.DC(
+            made.R, made.L, made.kt, known.inertia, known.viscous, coulomb=dry, creep=1.0
+        )
+        gear = electrics.Elastic(known.gear, stiffness=made.stiffness, damping=made.damping)
+        amplifier = electrics.PWM(_BUS, 20e3)
+        _, servo = electrics.attach(
+            s,
+            electrics.Drive(m, f"q{i + 1}", amplifier, motor, gear),
+            electrics.Servo(cascade, motor, gear, inertia=made.load),
+            f"drive{i + 1}",
+        )
+        s.connect(way.q[i], servo.reference)
+        s.set_initial({f"drive{i + 1}.motor.angle": known.gear * _WAY[0][i]})
+    return s

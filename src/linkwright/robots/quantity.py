@@ -18,6 +18,7 @@ from linkwright.forking import cached_property
 
 if TYPE_CHECKING:
     from linkwright.backends.kernel import Kernel
+    from linkwright.backends.llvm.batch import BatchCall
     from linkwright.backends.llvm.stored import Ports, StoredKernel
     from linkwright.program import Counts, Program
 
@@ -148,6 +149,12 @@ class Quantity:
         from linkwright.backends.kernel import compile as compiled
 
         return compiled(self.program)
+
+    @property
+    def batch(self) -> BatchCall:
+        """The native function over rows, with its layouts and threads:
+        `batch(*inputs, out=None, threads=1)`."""
+        return self._native.batch
 
     def derivative(self, *by: str) -> Quantity:
         """Return the derivatives by some inputs, as a quantity of the same inputs.

@@ -12,7 +12,7 @@ import socket
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, redirect_stdout
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from io import StringIO
 from pathlib import Path
@@ -68,6 +68,7 @@ class Studio:
     port: int = 0
     names: Sequence[str] = ()
     framed: bool = False
+    token: str = ""
     server: Any = None
     stages: list[Stage] = field(default_factory=list)
     tracks: list[Track | None] = field(default_factory=list)
@@ -99,6 +100,8 @@ class Studio:
         viser = require_viser()
         port = free_port(self.host, self.port)
         self.gate = Gate(self.host, tuple(self.names), self.framed)
+        if self.token:  # of a studio that this one replaces, so that its page finds it
+            self.gate = replace(self.gate, token=self.token)
         client = Path(viser.__file__).parent / "client" / "build"
         front = Front(client, f"{self.motions[0].name} · Linkwright", self.state)
         with redirect_stdout(StringIO()), guarding(self.gate, front.answer):
@@ -310,6 +313,7 @@ def open_studio(
     host: str = LOOPBACK,
     port: int = 0,
     allowed: Sequence[str] = (),
+    token: str = "",
 ) -> Studio:
     """Return the studio of recordings, models and robot files, already serving.
 
@@ -324,6 +328,8 @@ def open_studio(
         host: address to serve at; the loopback by default, which no other machine reaches.
         port: 0 for any that is free.
         allowed: names by which this machine may be called in addresses, beside its own.
+        token: the word at the end of its address, of a studio that it replaces; a new one by
+            default.
     """
     if not names:
         raise InputError("the studio needs something to show", remedy="name a recording or a model")
@@ -331,7 +337,7 @@ def open_studio(
         open_motion(n, model=model, roots=roots, scene_file=scene_file, base=base, asked=asked)
         for n in names
     ]
-    made = Studio(motions, host, port, allowed)
+    made = Studio(motions, host, port, allowed, token=token)
     made.again = shlex.join(["linkwright", "studio", *names])
     if is_recording(names[0]):
         made.folder = Path(names[0]).resolve().parent

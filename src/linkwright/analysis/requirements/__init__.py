@@ -4,6 +4,7 @@ from linkwright.analysis.requirements.limits import Excess
 from linkwright.analysis.requirements.rainflow import LoadCycle, rainflow
 from linkwright.analysis.requirements.require import require
 from linkwright.analysis.requirements.requirement import JointInfo, Requirement, RequirementError
+from linkwright.analysis.requirements.screening import Screening, screen
 from linkwright.analysis.requirements.statistics import Statistic
 
 __all__ = [
@@ -12,7 +13,9 @@ __all__ = [
     "LoadCycle",
     "Requirement",
     "RequirementError",
+    "Screening",
     "Statistic",
     "rainflow",
     "require",
+    "screen",
 ]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.algebra import evaluate
 from linkwright.analysis.requirements.limits import limits_of
 from linkwright.analysis.requirements.requirement import WRENCH, JointInfo, Requirement
 from linkwright.analysis.requirements.robsim import robsim_motion, step_means
@@ -67,7 +68,7 @@ def require(
         >>> round(abs(peak.peak), 1) > 30, peak.unit
         (True, 'N*m')
     """
-    robot, task = _robot(robot), _task(task)
+    robot, task = robot_of(robot), task_of(task)
     carried = None if payload is None else payload_of(payload)
     if carried is not None and carried.up_to is not None:
         raise MotionError(
@@ -91,13 +92,15 @@ def require(
     return Requirement(recording, robot, task, joints, limits_of(robot, own), carried, scheme)
 
 
-def _robot(given: Robot | str | os.PathLike[str]) -> Robot:
+def robot_of(given: Robot | str | os.PathLike[str]) -> Robot:
+    """Return a robot, from a file or by its name where it is not one."""
     from linkwright.robots import Robot
 
     return given if isinstance(given, Robot) else Robot(given)
 
 
-def _task(given: Task | Trajectory | str | os.PathLike[str]) -> Task:
+def task_of(given: Task | Trajectory | str | os.PathLike[str]) -> Task:
+    """Return a task, of a trajectory or a file where it is not one."""
     if isinstance(given, Task):
         return given
     if isinstance(given, Trajectory):
@@ -109,6 +112,9 @@ def _task(given: Task | Trajectory | str | os.PathLike[str]) -> Task:
 
 def joints_of(robot: Robot) -> tuple[JointInfo, ...]:
     """Return what is known of the joints of a robot, in the order of its coordinates."""
+    m = robot.mechanism
+    known = {x: m.values[name] for name, x in m.parameters.items() if name in m.values}
+    known |= dict.fromkeys(m.coordinates.values(), 0.0)  # the axis does not turn in its own link
     made = {}
     for joint in robot.assembled.joints:
         if len(joint.coordinates) != 1 or joint.follows is not None:
@@ -118,7 +124,7 @@ def joints_of(robot: Robot) -> tuple[JointInfo, ...]:
         speed = motion.speeds[0]
         turns = not speed.omega.is_zero
         vector = speed.omega if turns else speed.velocity
-        along = np.array([float(x.data) for x in vector.components(body.frame)])
+        along = np.array([float(evaluate(x, known)) for x in vector.components(body.frame)])
         x, y, z = map(float, np.array(place.rotation).T @ along)
         name = joint.coordinates[0].name
         kind = "revolute" if turns else "prismatic"
@@ -127,40 +133,41 @@ def joints_of(robot: Robot) -> tuple[JointInfo, ...]:
 
 
 def loads_of(
-    robot: Robot, task: Task, moved: SampledMotion, payload: Payload | None
+    robot: Robot, task: Task, times: Array, q: Array, payload: Payload | None
 ) -> dict[str, Array]:
     """Return the loads of a task at samples, as the quantities under loads take them."""
     found: dict[str, Array] = {}
     if payload is not None or task.payloads:
-        rows = np.zeros((len(moved.times), 10))
+        rows = np.zeros((len(times), 10))
         if payload is not None:
             rows += payload.parameters
         for k, (at, body) in enumerate(task.payloads):
             later = task.payloads[k + 1][0] if k + 1 < len(task.payloads) else np.inf
-            rows[(moved.times >= at - 1e-9) & (moved.times < later - 1e-9)] += body.parameters
+            rows[(times >= at - 1e-9) & (times < later - 1e-9)] += body.parameters
         found["payload"] = rows
     if task.wrench:
-        found["wrench"] = _profiles(robot, task, moved, task.wrench, FORCES)
+        found["wrench"] = _profiles(robot, task, times, q, task.wrench, FORCES)
     if task.base:
-        found["base"] = _profiles(robot, task, moved, task.base, TOOL[:3])
+        found["base"] = _profiles(robot, task, times, q, task.base, TOOL[:3])
     return found
 
 
 def _profiles(
     robot: Robot,
     task: Task,
-    moved: SampledMotion,
+    times: Array,
+    q: Array,
     profiles: tuple[LoadProfile, ...],
     names: tuple[str, ...],
 ) -> Array:
     """Return the sum of loads at samples, along the axes of the world."""
-    found = np.zeros((len(moved.times), len(names)))
+    found = np.zeros((len(times), len(names)))
     for profile in profiles:
-        values = profile.values(names, moved.times)
+        values = profile.values(names, times)
         for half in range(0, len(names), 3):
             part = values[:, half : half + 3]
             if profile.axes == "tool":
-                turn = robot.pose(moved.q, task.frame)[:, :3, :3]
+                turn = robot.pose(q, task.frame)[:, :3, :3]
                 part = np.einsum("kij,kj->ki", turn, part)
             elif profile.axes == "base":
                 part = part @ base_pose(robot)[:3, :3].T
@@ -249,7 +256,7 @@ def forces(
     robot: Robot, task: Task, moved: SampledMotion, payload: Payload | None
 ) -> tuple[Array, Array]:
     """Return efforts, and force and moment in each joint, at samples."""
-    loads = loads_of(robot, task, moved, payload)
+    loads = loads_of(robot, task, moved.times, moved.q, payload)
     if {"payload", "wrench"} & set(loads) and task.frame not in robot.frames:
         raise InputError(
             f"the robot has no frame {task.frame!r} for the payload or the wrench of the task",

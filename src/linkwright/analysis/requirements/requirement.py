@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.analysis.cycle import JointCycle
+from linkwright.analysis.cycle import JointCycle, joint_axes
 from linkwright.analysis.requirements.limits import Excess, excesses
 from linkwright.analysis.requirements.rainflow import LoadCycle, rainflow
 from linkwright.analysis.requirements.statistics import Statistic, statistic
@@ -226,7 +226,7 @@ class Requirement(Recorded):
                 remedy="ask for the requirement with dynamics",
                 code="R215",
             )
-        turn = _with_axis(np.array(joint.axis))
+        turn = joint_axes(joint.axis)
         k = self._first
         wrench = np.array([self.recording[f"{name}.{c}"][k:] for c in WRENCH]).T
         return JointCycle(
@@ -237,8 +237,8 @@ class Requirement(Recorded):
             self.values(name, "speed")[k:],
             self.values(name, "acceleration")[k:],
             self.values(name, "torque")[k:],
-            wrench[:, :3] @ turn.T,
-            wrench[:, 3:] @ turn.T,
+            wrench[:, :3] @ turn,
+            wrench[:, 3:] @ turn,
         )
 
     def report(
@@ -315,12 +315,3 @@ class Requirement(Recorded):
 
 WRENCH = ("fx", "fy", "fz", "mx", "my", "mz")
 """The ends of the names of channels of force and moment."""
-
-
-def _with_axis(axis: Array) -> Array:
-    """Return the matrix to axes of which the third is the given one."""
-    z = axis / np.linalg.norm(axis)
-    x = np.eye(3)[int(np.argmin(np.abs(z)))]
-    x = x - z * (z @ x)
-    x /= np.linalg.norm(x)
-    return np.array([x, np.cross(z, x), z])

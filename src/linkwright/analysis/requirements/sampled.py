@@ -148,29 +148,38 @@ def _values(c: Array, since: Array, order: int) -> Array:
 def joint_pieces(
     robot: Robot, part: Part, begin: float, end: float, q: Array
 ) -> Iterator[tuple[float, float, Array]]:
-    """Yield the pieces of a part under joint control: times, and coefficients of positions."""
+    """Yield the pieces of a part under joint control: times, and coefficients of positions.
+
+    Coordinates may have leading axes; coefficients, powers x joints, then have them too.
+    """
     if isinstance(part, Dwell):
-        c = np.zeros((POWERS, len(q)))
-        c[0] = q
-        yield begin, end, c
-    elif isinstance(part, TaskSegment) and part.control == "joint":
+        yield begin, end, _still(q)
+    elif isinstance(part, TaskSegment):
         yield begin, end, _segment(robot, part, begin, q)
     elif isinstance(part, Move):
         target = q.copy()
         for name, value in part.to.items():
             k = _index(robot, name)
-            target[k] = q[k] + value if part.relative else value
-        yield from _shifted(point_to_point(q, target, end - begin, law=part.law), begin)
+            target[..., k] = q[..., k] + value if part.relative else value
+        law = point_to_point([0.0], [1.0], end - begin, law=part.law)
+        for t0, t1, share in _shifted(law, begin):
+            yield t0, t1, share * (target - q)[..., None, :] + _still(q)
     elif isinstance(part, Follow):
         rows = _rows(robot, part)
-        jump = np.abs(part.trajectory.start - q[rows])
+        jump = np.abs(part.trajectory.start - q[..., rows]).reshape(-1, len(rows)).max(axis=0)
         if np.any(jump > _JUMP):
             _refuse_jump(robot.coordinates[rows[int(np.argmax(jump))]], begin, float(jump.max()))
         for t0, t1, own in _shifted(part.trajectory, begin):
-            c = np.zeros((POWERS, len(q)))
-            c[0] = q
-            c[:, rows] = own
+            c = _still(q)
+            c[..., :, rows] = own
             yield t0, t1, c
+
+
+def _still(q: Array) -> Array:
+    """Return the coefficients of joints that stay."""
+    c = np.zeros((*q.shape[:-1], POWERS, q.shape[-1]))
+    c[..., 0, :] = q
+    return c
 
 
 def _shifted(path: Trajectory, begin: float) -> Iterator[tuple[float, float, Array]]:
@@ -185,16 +194,15 @@ def _segment(robot: Robot, part: TaskSegment, begin: float, q: Array) -> Array:
     for name in part.channels:
         if name not in names:
             raise unknown_joint(name, names)
-    c = np.zeros((POWERS, len(q)))
-    c[0] = q
-    c[1:] = part.rates(names, begin) / np.arange(1.0, POWERS)[:, None]
+    c = _still(q)
+    c[..., 1:, :] = part.rates(names, begin) / np.arange(1.0, POWERS)[:, None]
     if part.profile == "position":
         for name in part.channels:
             k = names.index(name)
-            at = part.at(name, begin)
-            if abs(at - q[k]) > _JUMP:
-                _refuse_jump(name, begin, abs(at - q[k]))
-            c[0, k] = at
+            jump = float(np.abs(part.at(name, begin) - q[..., k]).max())
+            if jump > _JUMP:
+                _refuse_jump(name, begin, jump)
+            c[..., 0, k] = part.at(name, begin)
     return c
 
 

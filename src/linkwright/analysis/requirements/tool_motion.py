@@ -126,17 +126,20 @@ def tool_pieces(
     end: float,
     pose: Array,
 ) -> Iterator[ToolPiece]:
-    """Yield the pieces of a part under tool control that begins at a pose of the tool."""
+    """Yield the pieces of a part under tool control that begins at a pose of the tool.
+
+    The pose may have leading axes; rates and axes of the pieces then have them too.
+    """
     weights = np.array([0.0 if name in part.free else 1.0 for name in TOOL])
-    turn = {"base": tool.base[:3, :3], "world": np.eye(3), "tool": pose[:3, :3]}[part.axes]
+    turn = {"base": tool.base[:3, :3], "world": np.eye(3), "tool": pose[..., :3, :3]}[part.axes]
     if isinstance(part, ToolLine):
         law = point_to_point([0.0], [1.0], end - begin, law=part.law)
         way = np.array([part.by.get(name, 0.0) for name in TOOL])
-        way = np.concatenate([turn @ way[:3], turn @ way[3:]])
+        way = np.concatenate([turn @ way[:3], turn @ way[3:]], axis=-1)
         powers = np.arange(1.0, 6.0)[:, None]
         for t0, t1, c in zip(law.instants[:-1], law.instants[1:], law.coefficients, strict=True):
-            rates = c[1:] * powers * way[None, :]
-            yield ToolPiece(begin + t0, begin + t1, rates, False, weights, turn)
+            rates = c[1:] * powers * way[..., None, :]
+            yield ToolPiece(begin + float(t0), begin + float(t1), rates, False, weights, turn)
         return
     if part.profile == "position":
         _refuse_jump(tool, part, begin, pose)
@@ -149,15 +152,14 @@ def tool_pieces(
 
 def _refuse_jump(tool: ToolFrame, part: TaskSegment, begin: float, pose: Array) -> None:
     """Refuse positions that do not begin where the tool is."""
-    now = dict.fromkeys(TOOL, 0.0)
-    if part.axes != "tool":
-        seen = np.linalg.inv(tool.base) @ pose if part.axes == "base" else pose
-        now |= dict(zip(TOOL, map(float, seen[:3, 3]), strict=False))
+    seen = np.linalg.inv(tool.base) @ pose if part.axes == "base" else pose
     for name in part.channels:
-        jump = abs(part.at(name, begin) - now[name])
+        k = TOOL.index(name)
+        now = seen[..., k, 3] if k < 3 and part.axes != "tool" else np.zeros(())
+        jump = float(np.abs(part.at(name, begin) - now).max())
         if jump > _JUMP:
             raise MotionError(
-                f"{name} of the tool jumps by {jump:.4g} at {begin:g} s: it is {now[name]:.6g}",
+                f"{name} of the tool jumps by {jump:.4g} at {begin:g} s: it is {now.flat[0]:.6g}",
                 remedy="let the positions begin where the tool is",
                 code="R207",
             )

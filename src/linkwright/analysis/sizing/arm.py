@@ -10,13 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.analysis.cycle import JointCycle
+from linkwright.algebra import evaluate
+from linkwright.analysis.cycle import JointCycle, joint_axes
+from linkwright.analysis.requirements.require import joints_of, loads_of
+from linkwright.analysis.requirements.requirement import Requirement
+from linkwright.analysis.requirements.sampled import refuse_unsuited
 from linkwright.analysis.sizing.loads import JointLoad
+from linkwright.equations.rnea import armature_inertias
 from linkwright.errors import InputError
+
+if TYPE_CHECKING:
+    from linkwright.robots import Robot
 
 __all__ = ["Arm", "MassColumn"]
 
@@ -77,8 +86,8 @@ class Arm:
 
 
 def arm_of(need: Any, robot: Any = None) -> Arm:
-    """Return the joints of a requirement, or of a sequence of cycles."""
-    cycles = need.cycles() if hasattr(need, "cycles") else need
+    """Return the joints of a requirement, or of a sequence of cycles, moved by a robot."""
+    cycles = need.cycles() if isinstance(need, Requirement) else need
     if not isinstance(cycles, Sequence) or not all(isinstance(c, JointCycle) for c in cycles):
         raise InputError(
             "what is sized is neither a requirement nor a sequence of JointCycle",
@@ -92,4 +101,143 @@ def arm_of(need: Any, robot: Any = None) -> Arm:
             remedy="give one cycle for each joint",
             code="R301",
         )
-    return Arm(tuple(cycles))
+    if isinstance(need, Requirement) and robot is None:
+        q = _motion(cycles)[0]
+        loads = loads_of(need.robot, need.task, cycles[0].times, q, need.payload)
+        return _moved(need.robot, tuple(cycles), loads, need.task.frame)
+    return Arm(tuple(cycles)) if robot is None else _moved(robot, tuple(cycles), {}, "")
+
+
+def _motion(cycles: Sequence[JointCycle]) -> tuple[Array, Array, Array]:
+    """Return coordinates, speeds and accelerations, one row for each sample."""
+    q, u, a = (
+        np.stack([getattr(c, key) for c in cycles], axis=1)
+        for key in ("position", "speed", "acceleration")
+    )
+    return q, u, a
+
+
+def _moved(
+    robot: Robot, cycles: tuple[JointCycle, ...], loads: Mapping[str, Array], frame: str
+) -> Arm:
+    """Return the joints with inertia, torque at rest and what a kilogram at each adds.
+
+    A payload counts in both; a wrench at the tool and the base's motion do not.
+    """
+    links = _links(robot, cycles)
+    gravity = _gravity(robot)
+    down = gravity - loads.get("base", np.zeros(3))
+    q = _motion(cycles)[0]
+    held = {k: v if k == "payload" else np.zeros_like(v) for k, v in loads.items()}
+    more: dict[str, Any] = {**held, "frame": frame} if held else {}
+    nothing = np.zeros_like(q)
+    still = np.asarray(robot.joint_loads(q, nothing, nothing, **more)[0])
+    rotors = _rotors(robot)
+    masses = np.empty_like(q)
+    for k in range(len(cycles)):
+        unit = nothing.copy()
+        unit[:, k] = 1.0
+        pushed = robot.joint_loads(q, nothing, unit, **more)[0]
+        masses[:, k] = pushed[:, k] - still[:, k] - rotors[k]
+    columns = {}
+    for k, far in enumerate(links):
+        for j in far.inboard:
+            columns[cycles[j].name, cycles[k].name] = _column(links[j], far, down, gravity)
+    return Arm(
+        tuple(
+            replace(c, torque=c.torque - rotor * c.acceleration)
+            for c, rotor in zip(cycles, rotors, strict=True)
+        ),
+        {c.name: masses[:, k] for k, c in enumerate(cycles)},
+        {c.name: still[:, k] for k, c in enumerate(cycles)},
+        columns,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Link:
+    """A joint and the link behind it, in the world's axes: series over the samples."""
+
+    kind: str
+    inboard: tuple[int, ...]
+    axis: Array
+    axes: Array
+    origin: Array
+    seat: Array
+    acceleration: Array
+
+
+def _links(robot: Robot, cycles: Sequence[JointCycle]) -> list[_Link]:
+    names = [c.name for c in cycles]
+    refuse_unsuited(robot)
+    if names != list(robot.coordinates):
+        raise InputError(
+            f"the cycles are of the joints {', '.join(names)}, and the robot has the coordinates "
+            f"{', '.join(robot.coordinates)}",
+            remedy="give one cycle for each joint of a robot on a fixed base, in its order",
+            code="R306",
+        )
+    q, u, a = _motion(cycles)
+    made: list[_Link] = []
+    links = [joint.link for joint in joints_of(robot)]
+    for k, (cycle, link) in enumerate(zip(cycles, links, strict=True)):
+        pose, jacobian = robot.pose_and_jacobian(q, link)
+        moved = robot.acceleration(q, u, a, link)
+        inboard = tuple(j for j in range(k) if jacobian[:, :, j].any())
+        slides = cycle.kind == "prismatic"
+        axis = jacobian[:, :3, k] if slides else jacobian[:, 3:, k]
+        seat, push = pose[:, :3, 3], moved[:, :3]
+        if slides:
+            seat = seat - axis * cycle.position[:, None]
+            push = _carried(robot, links[max(inboard)] if inboard else "", seat, (q, u, a))
+        turn = pose[:, :3, :3] @ joint_axes(pose[0, :3, :3].T @ axis[0])
+        made.append(_Link(cycle.kind, inboard, axis, turn, pose[:, :3, 3], seat, push))
+    return made
+
+
+def _carried(robot: Robot, link: str, seat: Array, motion: tuple[Array, Array, Array]) -> Array:
+    """Return the acceleration of a point that a link carries; nothing carries it on the ground."""
+    if not link:
+        return np.zeros_like(seat)
+    q, u, a = motion
+    r = seat - robot.pose(q, link)[:, :3, 3]
+    rate, moved = robot.velocity(q, u, link), robot.acceleration(q, u, a, link)
+    turning = np.cross(rate[:, 3:], np.cross(rate[:, 3:], r))
+    return np.asarray(moved[:, :3] + np.cross(moved[:, 3:], r) + turning)
+
+
+def _column(near: _Link, far: _Link, down: Array, still: Array) -> MassColumn:
+    """Return what a kilogram at the seat of one joint adds to another.
+
+    `down` is gravity as the moving base feels it, `still` gravity itself.
+    """
+    r = far.seat - near.origin
+    push = far.acceleration - down
+    moment = np.cross(r, push)
+    weight = np.broadcast_to(-still, push.shape)
+    if near.kind == "prismatic":
+        torque, held = (push * near.axis).sum(axis=1), (weight * near.axis).sum(axis=1)
+        inertia = np.ones(len(r))
+    else:
+        torque = (moment * near.axis).sum(axis=1)
+        held = (np.cross(r, weight) * near.axis).sum(axis=1)
+        inertia = (np.cross(near.axis, r) ** 2).sum(axis=1)
+    force = np.einsum("nij,ni->nj", near.axes, push)
+    return MassColumn(torque, held, inertia, force, np.einsum("nij,ni->nj", near.axes, moment))
+
+
+def _gravity(robot: Robot) -> Array:
+    m = robot.mechanism
+    known = {x: m.values[name] for name, x in m.parameters.items() if name in m.values}
+    parts = m.gravity_vector.components(m.ground.frame)
+    return np.array([float(evaluate(x, known)) for x in parts])
+
+
+def _rotors(robot: Robot) -> list[float]:
+    """Return the geared inertia of the rotors that the robot has already, joint by joint.
+
+    They belong to other drives, and are taken out before new ones are judged.
+    """
+    m = robot.mechanism
+    known = {x: m.values[name] for name, x in m.parameters.items() if name in m.values}
+    return [float(evaluate(x, known)) for x in armature_inertias(robot.tree.kinematics)]

@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from linkwright.analysis.sizing.arm import Arm, arm_of
 from linkwright.analysis.sizing.bearings import Mounted, mounted
+from linkwright.analysis.sizing.bus import BusLoad, bus_load
 from linkwright.analysis.sizing.loads import JointLoad
 from linkwright.analysis.sizing.pairs import (
     Demands,
@@ -24,11 +26,13 @@ from linkwright.analysis.sizing.pairs import (
     brakes_of,
     judge,
 )
+from linkwright.analysis.sizing.pareto import DriveSet, ParetoFront, front
 from linkwright.analysis.sizing.verdicts import DriveChoice, Why, explain
 from linkwright.border import worded
 from linkwright.errors import InputError, nearest
 from linkwright.formats.catalog.reader import read_catalog
-from linkwright.formats.catalog.schema import Catalog
+from linkwright.formats.catalog.schema import Catalog, DriveEntry
+from linkwright.formats.catalog.writer import chosen_parts
 
 __all__ = ["ORDERS", "JointOptions", "Sizing", "size"]
 
@@ -125,6 +129,21 @@ class Sizing:
         """The smallest of all."""
         return min(c.margin for c in self.chosen.values())
 
+    @cached_property
+    def front(self) -> ParetoFront:
+        """The sets of drives of which none is better in everything, and whether that is proven."""
+        return front(self.arm, self.catalog, self.terms)
+
+    @property
+    def pareto(self) -> tuple[DriveSet, ...]:
+        """Sets of drives with the best of margin, mass, energy and price, lightest first."""
+        return self.front.sets
+
+    @cached_property
+    def bus(self) -> BusLoad:
+        """What the chosen drives ask of the supply together."""
+        return bus_load(self)
+
     def ranked(self, joint: str, most: int = 10) -> tuple[DriveChoice, ...]:
         """Return the drives that fit a joint, best first.
 
@@ -182,7 +201,30 @@ class Sizing:
             (c.joint, c.motor, c.gear, c.brake or "-", f"{c.margin:+.0%}", c.limited_by)
             for c in self.chosen.values()
         ]
-        return _table(("joint", "motor", "gear", "brake", "margin", "limited by"), rows)
+        table = _table(("joint", "motor", "gear", "brake", "margin", "limited by"), rows)
+        failed = [f"{self.supply}: {v}" for v in self.bus.verdicts if not v.passed]
+        return "\n".join([table, *failed])
+
+    def as_catalog(self, name: str = "drives") -> Catalog:
+        """Return the chosen drives, with the entries of their parts, as a catalog.
+
+        Args:
+            name: of the catalog.
+        """
+        drives = {
+            c.joint: DriveEntry(
+                motor=c.motor,
+                gear=c.gear,
+                brake=c.brake,
+                amplifier=c.amplifier,
+                bearing=c.bearing,
+            )
+            for c in self.chosen.values()
+        }
+        used = {k: {getattr(d, k) for d in drives.values()} for k in DriveEntry.model_fields} | {
+            "supply": {self.supply}
+        }
+        return Catalog(format=1, name=name, drive=drives, **chosen_parts(self.catalog, used))
 
 
 @worded
@@ -207,7 +249,8 @@ def size(
         catalog: a catalog, its file, or "generic".
         life: that gears and bearings shall reach, h.
         ambient: temperature of the surroundings, °C.
-        supply: name of the supply; by default the first with which every joint finds a drive.
+        supply: name of the supply; by default the weakest with which every joint finds a drive
+            and that feeds them all.
         robot: that moves; by default that of the requirement. Without one the drives' own masses
             and what depends on the joints' inertia are left out.
         order: what drives are ranked by: "mass", "price", "energy" or "margin".
@@ -244,14 +287,22 @@ def size(
     book = catalog if isinstance(catalog, Catalog) else read_catalog(catalog)
     arm = arm_of(need, robot)
     failed: InputError | None = None
+    best: Sizing | None = None
     for name, voltage in _buses(book, supply):
         terms = Demands(
             life, ambient, voltage, inertia_ratio, bandwidth, windup, brakes and bool(book.brake)
         )
         try:
-            return _chosen(arm, book, terms, name, order)
+            found = _chosen(arm, book, terms, name, order)
         except InputError as error:
             failed = error  # the strongest supply says what is missing
+            continue
+        if found.bus.margin >= 0.0:
+            return found
+        if best is None or found.bus.margin > best.bus.margin:
+            best = found
+    if best is not None:  # its table says what the supply lacks
+        return best
     assert failed is not None
     raise failed
 
@@ -301,10 +352,12 @@ def options_of(
     joint: str,
     masses: Mapping[str, float],
     order: str = "mass",
+    pairs: Pairs | None = None,
 ) -> JointOptions:
-    """Return all drives for a joint, with masses of the drives at other joints."""
+    """Return drives for a joint, with masses of the drives at others; by default all there are."""
     load = arm.load(joint, masses)
-    pairs = Pairs.all_of(catalog, load.cycle.kind, terms.voltage)
+    if pairs is None:
+        pairs = Pairs.all_of(catalog, load.cycle.kind, terms.voltage)
     if not len(pairs):
         what = "motor" if not catalog.motor else "gear"
         raise InputError(

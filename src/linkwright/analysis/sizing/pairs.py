@@ -255,17 +255,7 @@ def judge(load: JointLoad, pairs: Pairs, terms: Demands, *, exact: bool = False)
     if held is not None:
         book.say("brake", *held)
     rotor = m["J"] + g["J"] + inertia
-    parts = np.stack(
-        [
-            1.0 / (n * e),
-            e / n,
-            1.0 / n,
-            rotor * n,
-            m["damping"] * n,
-            m["friction"] + g["no_load"],
-        ],
-        axis=1,
-    )
+    parts = np.stack(_parts(n, e, rotor, m["damping"], m["friction"] + g["no_load"]), axis=1)
     hot = m["R"] * (1.0 + m["alpha"] * (m["hottest"] - 20.0))
     volts = parts * (hot / m["kt"])[:, None]
     volts[:, 4] += m["kt"] * n
@@ -294,6 +284,18 @@ def judge(load: JointLoad, pairs: Pairs, terms: Demands, *, exact: bool = False)
         brake,
         amplifier,
     )
+
+
+def _parts(n: Any, efficiency: Any, inertia: Any, damping: Any, friction: Any) -> list[Any]:
+    """Return what the six series of a load are multiplied by in the torque at the motor."""
+    return [1.0 / (n * efficiency), efficiency / n, 1.0 / n, inertia * n, damping * n, friction]
+
+
+def shaft_torque(load: JointLoad, motor: MotorEntry, gear: GearEntry, brake: float = 0.0) -> Array:
+    """Return the torque at the shaft of one motor, N·m; the brake adds its inertia, kg·m²."""
+    inertia, friction = motor.J + gear.J + brake, motor.friction + gear.no_load
+    parts = _parts(gear.reduction, gear.efficiency, inertia, motor.damping, friction)
+    return np.asarray(load.series @ np.array(parts))
 
 
 def _swap(found: tuple[Array, Any], limit: Any) -> tuple[Array, Any, Any]:

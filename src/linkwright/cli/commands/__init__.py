@@ -23,6 +23,7 @@ COMMANDS: dict[str, str] = {
     "ops": "linkwright.cli.commands.ops",
     "linearize": "linkwright.cli.commands.linearize",
     "require": "linkwright.cli.commands.require",
+    "size": "linkwright.cli.commands.size",
     "codegen": "linkwright.cli.commands.codegen",
     "simulate": "linkwright.cli.commands.simulate",
     "drive": "linkwright.cli.commands.drive",

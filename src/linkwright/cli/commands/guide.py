@@ -20,6 +20,9 @@ def command(
         Path | None,
         typer.Option("--transcript", metavar="FILE", help="Write every answer to a file."),
     ] = None,
+    studio: Annotated[
+        bool, typer.Option("--studio", help="Show each component as it is entered, in a browser.")
+    ] = False,
 ) -> None:
     """Define a robot by answering questions, analyze it, and draw what came out.
 
@@ -31,7 +34,8 @@ def command(
       linkwright guide arm.toml
       linkwright guide arm.toml --transcript answers.txt
       linkwright guide arm.toml --replay answers.txt
+      linkwright guide arm.toml --studio
     """
     from linkwright.cli.guide.session import hold
 
-    hold(file, replay=replay, transcript=transcript, say=echo)
+    hold(file, replay=replay, transcript=transcript, studio=studio, say=echo)

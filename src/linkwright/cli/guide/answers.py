@@ -218,7 +218,7 @@ class Numbers:
         """Return the reader of three components."""
 
         def read(text: str) -> list[Any]:
-            parts = _parts(text)
+            parts = parts_of(text)
             if len(parts) != 3:
                 raise wrong(
                     f"three components are needed here, not {len(parts)}", "such as 10 in, 0, 0"
@@ -231,7 +231,7 @@ class Numbers:
         """Return the reader of two numbers, such as where a link begins and ends."""
 
         def read(text: str) -> list[Any]:
-            parts = _parts(text)
+            parts = parts_of(text)
             if len(parts) != 2:
                 raise wrong(f"two numbers are needed here, not {len(parts)}", "such as 0, 12 in")
             return [self._expression(part, unit) for part in parts]
@@ -240,7 +240,7 @@ class Numbers:
 
     def moments(self, text: str) -> Any:
         """Return one moment of inertia, three, or six entries (xx, yy, zz, xy, yz, zx)."""
-        parts = _parts(text)
+        parts = parts_of(text)
         if len(parts) not in (1, 3, 6):
             raise wrong(
                 f"one, three or six moments are needed here, not {len(parts)}",
@@ -260,7 +260,7 @@ class Numbers:
         if text.strip() in ("none", ""):
             return []
         made = []
-        for part in _parts(text):
+        for part in parts_of(text):
             axis, _, angle = part.strip().partition(" ")
             if axis not in ("x", "y", "z") or not angle.strip():
                 raise wrong(
@@ -272,18 +272,12 @@ class Numbers:
 
     def _expression(self, text: str, unit: str) -> int | float | str:
         text = text.strip()
-        if _NUMBER.fullmatch(text):
-            value = int(text) if re.fullmatch(r"[+-]?\d{1,15}", text) else float(text)
-            if not math.isfinite(value) or abs(value) > 1e300:
-                raise wrong(f"{text[:40]} is too large", "give a finite number")
-            if unit.startswith("rad") and value:
-                raise InputError(
-                    f"the angle {text[:40]} has no unit",
-                    remedy=f"write {text[:20]} deg or {text[:20]} rad",
-                    code="R108",
-                )
-            return value
-        return self._formula(text, unit)
+        value = plain_number(text)
+        if value is None:
+            return self._formula(text, unit)
+        if unit.startswith("rad") and value:
+            raise needs_unit(text, unit)
+        return value
 
     def _formula(self, text: str, unit: str) -> str:
         from linkwright.algebra.language import SymbolScope, parse, read
@@ -318,6 +312,30 @@ class Numbers:
         return text
 
 
+def plain_number(text: str) -> int | float | None:
+    """Return a number without a unit; None where the text is none.
+
+    >>> plain_number("3"), plain_number("1e-3"), plain_number("3 m")
+    (3, 0.001, None)
+    """
+    if not _NUMBER.fullmatch(text):
+        return None
+    value = int(text) if re.fullmatch(r"[+-]?\d{1,15}", text) else float(text)
+    if not math.isfinite(value) or abs(value) > 1e300:
+        raise wrong(f"{text[:40]} is too large", "give a finite number")
+    return value
+
+
+def needs_unit(text: str, unit: str) -> InputError:
+    """Return the error about an angle, or a rate of one, that is a plain number."""
+    degrees = unit.replace("rad", "deg", 1)
+    return InputError(
+        f"the angle {text[:40]} has no unit",
+        remedy=f"write {text[:20]} {degrees} or {text[:20]} {unit}",
+        code="R108",
+    )
+
+
 def _braced(text: str) -> str:
     """Return an amount with its compound unit in braces, as the language of expressions has it.
 
@@ -346,8 +364,12 @@ def _size(value: object) -> float | None:
         return None
 
 
-def _parts(text: str) -> list[str]:
-    """Return the parts between commas that stand in no parentheses."""
+def parts_of(text: str) -> list[str]:
+    """Return the parts between commas that stand in no parentheses.
+
+    >>> parts_of("[max(1, 2), 3]")
+    ['max(1, 2)', ' 3']
+    """
     text = text.strip()
     if text.startswith("[") and text.endswith("]"):
         text = text[1:-1]

@@ -18,7 +18,6 @@ from linkwright.cli.guide.answers import (
     answer_text,
     choice,
     new_name,
-    toml_file,
     whole,
     words,
     wrong,
@@ -36,7 +35,7 @@ from linkwright.formats.text.tables import (
     ShapeTable,
 )
 from linkwright.formats.text.values import constant
-from linkwright.joint_kinds import JOINTS, OWN_AXIS
+from linkwright.joint_kinds import OWN_AXIS
 
 BASE = ("location", "rotation")
 LINK = ("type", "location", "rotation", "variable", "mass", "size", "limits")
@@ -180,7 +179,8 @@ def ask_link(
     if _is_wanted("rotation", only):
         record["turn"] = asked.value("turn", "rotation", numbers.turns, "none") or None
     draft = draft.with_keys(("body", k), _plain(record))
-    angle, speed, effort = _units(draft.bodies[k])
+    angle = draft.unit_of(name)
+    speed, effort = (f"{angle}/s", "N" if angle == "m" else "N*m")
     if _is_wanted("variable", only):
         draft = _asked_start(talk, draft, name, angle)
     if _is_wanted("mass", only):
@@ -199,14 +199,6 @@ def ask_link(
     if _is_wanted("limits", only):
         draft = _asked_limits(talk, draft, name, (angle, speed, effort))
     return draft
-
-
-def _units(body: dict[str, Any]) -> tuple[str, str, str]:
-    """Return the units of a joint's coordinate, speed and effort."""
-    word = str(body.get("joint"))
-    kind = OWN_AXIS.get(word, (word, ""))[0]
-    slides = JOINTS[kind].slides if kind in JOINTS else bool(body.get("translate"))
-    return ("m", "m/s", "N") if slides else ("rad", "rad/s", "N*m")
 
 
 def _asked_start(talk: Talk, draft: Draft, name: str, unit: str) -> Draft:
@@ -351,19 +343,7 @@ def _color(text: str) -> str | None:
     return text
 
 
-# -- motion and options ----------------------------------------------------------------------------
-def ask_motion(talk: Talk, draft: Draft, only: str | None = None) -> Draft:
-    """Return the draft with the file of the task that it has to do."""
-    del only
-    question = Question(
-        "motion: task file, or none",
-        toml_file,
-        answer_text(draft.data.get("task")),
-        "The file in the folder of the model that says what the robot has to do.",
-    )
-    return draft.with_keys((), {"task": talk.ask(question) or None})
-
-
+# -- options ---------------------------------------------------------------------------------------
 def ask_options(talk: Talk, draft: Draft, only: str | None = None) -> Draft:
     """Return the draft with gravity, and with end and step of its runs."""
     numbers, data = _numbers(draft), draft.data

@@ -52,10 +52,12 @@ class Guide:
     Args:
         file: of the model.
         talk: questions and answers.
+        show: shows the model in a file, whenever a component was entered or taken back.
     """
 
-    def __init__(self, file: Path, talk: Talk) -> None:
+    def __init__(self, file: Path, talk: Talk, show: Callable[[Path], None] | None = None) -> None:
         self.file = file
+        self.show = show
         self.talk = talk
         self.preview = file.with_suffix(".draft.toml")
         self.backup: Path | None = None
@@ -111,15 +113,16 @@ class Guide:
             self._modify()
 
     def _create(self) -> None:
-        from linkwright.cli.guide import components
-        from linkwright.cli.guide.model import Draft
-        from linkwright.formats.text.writer import value_text
-
         talk = self.talk
         self._loaded = self._text_of_file()
         stem = self.file.stem if is_name(self.file.stem) else "robot"
         name = talk.ask(Question("name of the model", new_name(()), stem, "A word for it."))
         doc = talk.ask(Question("what it is, in a line", words, "", "One line that says it."))
+        from linkwright.cli.guide import components
+        from linkwright.cli.guide.model import Draft
+        from linkwright.cli.guide.motion import ask_motion
+        from linkwright.formats.text.writer import value_text
+
         head = f"format = 1\nname = {value_text(name)}\n"
         draft = Draft(head + (f"doc = {value_text(doc)}\n" if doc else ""))
         draft = self._component(draft, lambda d: components.ask_base(talk, d))
@@ -131,7 +134,7 @@ class Guide:
             if not talk.ask(more):
                 break
         draft = self._component(draft, lambda d: components.ask_tool(talk, d))
-        draft = self._component(draft, lambda d: components.ask_motion(talk, d))
+        draft = self._component(draft, lambda d: ask_motion(talk, d, self.file.parent))
         draft = self._component(draft, lambda d: components.ask_options(talk, d))
         self._save(draft, keep_old=True)
 
@@ -158,13 +161,14 @@ class Guide:
             if chosen == "done":
                 break
             draft = self._changed(draft, chosen)
-        if draft.text != text or kept == "delete":
+        if draft != Draft(text) or kept == "delete":
             self._save(draft)
         else:
             talk.say("nothing was changed")
 
     def _changed(self, draft: Draft, category: str) -> Draft:
         from linkwright.cli.guide import components as ask
+        from linkwright.cli.guide.motion import ask_motion
 
         talk, links = self.talk, draft.links
         if category == "base":
@@ -177,7 +181,7 @@ class Guide:
             only = self._category(ask.OPTIONS)
             return self._component(draft, lambda d: ask.ask_options(talk, d, only))
         if category == "motion":
-            return self._component(draft, lambda d: ask.ask_motion(talk, d))
+            return self._component(draft, lambda d: ask_motion(talk, d, self.file.parent))
         if category == "add":
             return self._component(draft, lambda d: ask.ask_new_link(talk, d, self._above(d)))
         if category == "environment":
@@ -244,11 +248,14 @@ class Guide:
         """Print the lines that are new, and let a studio that looks at the draft see them."""
         from difflib import ndiff
 
-        for line in ndiff(old.text.splitlines(), new.text.splitlines()):
-            if line[:1] in "+-" and line[2:].strip():
-                self.talk.say(f"  {line}")
+        for was, now in ((old.text, new.text), (old.task, new.task)):
+            for line in ndiff(was.splitlines(), now.splitlines()):
+                if line[:1] in "+-" and line[2:].strip():
+                    self.talk.say(f"  {line}")
         if not self.talk.pending:
             write_text(self.preview, new.text, replace=True)
+            if self.show is not None:
+                self.show(self.preview)
 
     # -- files -------------------------------------------------------------------------------------
     def _text_of_file(self) -> str | None:
@@ -283,12 +290,19 @@ class Guide:
                 remedy="modify it again, from what it holds now",
                 code="R112",
             )
-        if keep_old and there is not None:
-            backup = free_name(self.file)
-            write_text(backup, there)
-            talk.say(f"what {self.file} held is in {backup}")
-        write_text(self.file, draft.text, replace=True)
+        if draft.task:
+            self._write(self.file.parent / draft.data["task"], draft.task, keep_old=True)
+        self._write(self.file, draft.text, keep_old=keep_old)
         talk.say(f"wrote {self.file}; `linkwright studio {self.file}` shows it")
+
+    def _write(self, file: Path, text: str, *, keep_old: bool) -> None:
+        """Write a file whole; what it held is kept in a backup where that is wanted."""
+        there = read_text(file, 16_000_000) if file.is_file() else None
+        if keep_old and there is not None and there != text:
+            backup = free_name(file)
+            write_text(backup, there)
+            self.talk.say(f"what {file} held is in {backup}")
+        write_text(file, text, replace=True)
 
     # -- analyze, postprocess ----------------------------------------------------------------------
     def _analyze(self) -> None:

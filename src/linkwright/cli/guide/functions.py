@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from linkwright.cli.guide.answers import Question, choice, words, wrong
+from linkwright.cli.guide.answers import Numbers, Question, choice, truth, whole, words, wrong
 from linkwright.cli.guide.talk import Talk
 from linkwright.errors import InputError
 
-_ANALYZE = ("check", "simulate", "return")
+NONE = "none"
+
+_ANALYZE = ("check", "requirements", "simulate", "return")
 _POSTPROCESS = ("plot", "page", "return")
 _HELP = {
     "check": "check: derive the equations of the model, and say what is in it.",
+    "requirements": "requirements: what a task asks of each joint: speeds, torques, powers, loads.",
     "simulate": "simulate: run it from its start, and record that.",
     "plot": "plot: channels of a recording, as a picture.",
     "page": "page: the motion of a recording, as a page for any browser.",
@@ -24,9 +27,28 @@ def analyze(talk: Talk, file: Path) -> None:
     chosen = _chosen(talk, _ANALYZE)
     if chosen == "check":
         _run(talk, ["check", str(file)])
+    elif chosen == "requirements":
+        _require(talk, file)
     elif chosen == "simulate":
         out = _file(talk, "file for the recording", f"{file.stem}.npz", file.parent)
         _run(talk, ["simulate", str(file), "-o", out, "--force"])
+
+
+def _require(talk: Talk, file: Path) -> None:
+    """Ask for a task, and find what it requires of each joint."""
+    task = _file(talk, "task", _task_of(file), file.parent)
+    payload = talk.ask(
+        Question("payload, kg, or none", Numbers().maybe("kg"), "none", "A point at the tool.")
+    )
+    help_ = "no: motion alone, which is faster."
+    dynamics = talk.ask(Question("forces and torques (yes, no)", truth, "yes", help_))
+    words_ = [] if payload is None else ["--payload", str(payload)]
+    words_ += [] if dynamics else ["--no-dynamics"]
+    kept = _file(talk, "file for the recording, or none", f"{file.stem}.parquet", file.parent)
+    report = _file(talk, "report (.html), or none", "none", file.parent)
+    words_ += [] if kept == NONE else ["--save", kept]
+    words_ += [] if report == NONE else ["-o", report]
+    _run(talk, ["require", str(file), task, *words_], exceeded=1)
 
 
 def postprocess(talk: Talk, file: Path) -> None:
@@ -36,16 +58,59 @@ def postprocess(talk: Talk, file: Path) -> None:
         return
     recording = _file(talk, "recording", f"{file.stem}.npz", file.parent)
     if chosen == "plot":
-        help_ = (
-            "Names of channels with commas between them; `linkwright plot FILE --list` has them."
-        )
-        channels = talk.ask(Question("channels, or all", words, "all", help_))
-        picked = [] if channels == "all" else [c.strip() for c in channels.split(",")]
-        out = _file(talk, "picture", f"{file.stem}.svg", file.parent)
-        _run(talk, ["plot", recording, *picked, "-o", out])
+        _plot(talk, file, recording)
     else:
         out = _file(talk, "page", f"{file.stem}.html", file.parent)
-        _run(talk, ["page", recording, "-o", out])
+        _run(talk, ["page", recording, "--model", str(file), "-o", out])
+
+
+def _plot(talk: Talk, file: Path, recording: str) -> None:
+    """Ask what is plotted and, where that is wanted, how."""
+    help_ = "Names with commas between them; * and ? match. `linkwright plot FILE --list` has them."
+    channels = talk.ask(Question("channels, or all", words, "all", help_))
+    given = [] if channels == "all" else [name.strip() for name in channels.split(",")]
+    against = talk.ask(Question("against time, or a channel", words, "time", "The x axis."))
+    given += [] if against == "time" else ["--vs", against]
+    out = _file(talk, "picture (.png, .svg, .pdf)", f"{file.stem}.svg", file.parent)
+    help_ = "no: the usual format. yes: legend, marks, scales, labels, page and logo are asked."
+    if talk.ask(Question("choose its format (yes, no)", truth, "no", help_)):
+        given += _format(talk)
+    _run(talk, ["plot", recording, *given, "-o", out])
+
+
+def _format(talk: Talk) -> list[str]:
+    """Return the options of a plot, asked in ROBSIM's order."""
+    found = [] if talk.ask(Question("legend (yes, no)", truth, "yes")) else ["--no-legend"]
+    every = talk.ask(Question("mark every how many samples, or 0", whole(0), "0"))
+    found += ["--symbols", str(every)] if every else []
+    found += ["--smooth"] if talk.ask(Question("smooth curves (yes, no)", truth, "no")) else []
+    for option, asked in (
+        ("--label", "legend text"),
+        ("--x-limits", "x scale, as low,high"),
+        ("--y-limits", "y scale, as low,high"),
+        ("--x-step", "distance of x ticks"),
+        ("--y-step", "distance of y ticks"),
+        ("--title", "title"),
+        ("--x-label", "x label"),
+        ("--y-label", "y label"),
+        ("--page", "page in inches, as 11x8.5"),
+        ("--origin", "lower left corner of the axes in inches, as x,y"),
+        ("--axes", "lengths of the axes in inches, as 9x6.5"),
+        ("--logo", "picture of a logo"),
+        ("--logo-at", "lower left corner of the logo, as x,y"),
+        ("--logo-size", "width of the logo, inches"),
+    ):
+        if option.startswith("--logo-") and "--logo" not in found:
+            continue
+        value = talk.ask(Question(f"{asked}, or none", words, NONE, "none: as usual."))
+        found += (
+            []
+            if value == NONE
+            else [f"{option}={value}"]
+            if option != "--logo"
+            else [option, value]
+        )
+    return found
 
 
 def _chosen(talk: Talk, names: tuple[str, ...]) -> str:
@@ -61,19 +126,33 @@ def _file(talk: Talk, what: str, default: str, folder: Path) -> str:
     def read(text: str) -> str:
         if not words(text):
             raise wrong("the name of a file is needed here", f"such as {default}")
-        return str(folder / text)
+        return NONE if text == NONE and NONE in what else str(folder / text)
 
     found: str = talk.ask(Question(what, read, default, "In the folder of the model."))
     return found
 
 
-def _run(talk: Talk, command: list[str]) -> None:
-    """Run a command of Linkwright; what it could not do is an error with a number."""
+def _task_of(file: Path) -> str:
+    """Return the name of the task that a model names, or one like its own."""
+    from linkwright.formats.text.files import open_model
+
+    return open_model(file).model.task or f"{file.stem}-task.toml"
+
+
+def _run(talk: Talk, command: list[str], *, exceeded: int = 0) -> None:
+    """Run a command of Linkwright; what it could not do is an error with a number.
+
+    Args:
+        exceeded: the exit code that says that a limit is exceeded.
+    """
     from linkwright.cli import main
 
     if talk.pending:
         return
-    if main(command) != 0:
+    code = main(command)
+    if code and code == exceeded:
+        talk.say("a limit is exceeded")
+    elif code:
         raise InputError(
             f"`linkwright {' '.join(command)}` could not do it",
             remedy="its message above says why",

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from linkwright.errors import Error, InputError
 from linkwright.formats.text.edits import with_table, with_value, without_table
 from linkwright.formats.text.files import parse_model
+from linkwright.joint_kinds import JOINTS, OWN_AXIS
 
 Record = Mapping[str, Any]
 
@@ -23,12 +24,17 @@ _HOMES = {"point": "body", "shape": "body", "limit": "coordinate"}
 class Draft:
     """A text model that is being defined.
 
+    Args:
+        text: of the model.
+        task: of the file of its task, where that is defined, too.
+
     >>> draft = Draft("format = 1\\nname = 'm'\\n").with_body({"name": "base", "joint": "weld"})
     >>> draft.links, draft.base
     ([], 0)
     """
 
     text: str
+    task: str = ""
 
     @property
     def data(self) -> dict[str, Any]:
@@ -78,6 +84,14 @@ class Draft:
         ends = [b["name"] for b in self.bodies if b["name"] not in parents]
         return ends[-1] if ends else "n"
 
+    def unit_of(self, name: str) -> str:
+        """Return the unit of the coordinate of a link: m of a joint that slides, otherwise rad."""
+        body = self.table("body", "name", name)
+        word = str(body.get("joint"))
+        kind = OWN_AXIS.get(word, (word, ""))[0]
+        slides = JOINTS[kind].slides if kind in JOINTS else bool(body.get("translate"))
+        return "m" if slides else "rad"
+
     # -- edits -------------------------------------------------------------------------------------
     def with_keys(self, path: tuple[str | int, ...], record: Record) -> Draft:
         """Return the draft with values of a table; None removes a key. What is equal stays."""
@@ -88,25 +102,25 @@ class Draft:
                 inside = inside[part] if isinstance(part, int) else inside.get(part, {})
             if not _same(inside.get(key), value):
                 text = with_value(text, (*path, key), value)
-        return Draft(text)
+        return replace(self, text=text)
 
     def with_body(self, record: Record, *, after: int | None = None) -> Draft:
         """Return the draft with one more body, after another one or as the last."""
         place = None if after is None else ("body", after)
-        return Draft(with_table(self.text, "body", _given(record), after=place))
+        return replace(self, text=with_table(self.text, "body", _given(record), after=place))
 
     def with_only(self, kind: str, key: str, record: Record) -> Draft:
         """Return the draft with a table that is the only one with its value of a key."""
         found = self.number(kind, key, record[key])
         if found is not None:
             return self.with_keys((kind, found), record)
-        return Draft(with_table(self.text, kind, _given(record)))
+        return replace(self, text=with_table(self.text, kind, _given(record)))
 
     def without(self, kind: str, key: str, value: str) -> Draft:
         """Return the draft without the tables that have a value of a key."""
         draft = self
         while (found := draft.number(kind, key, value)) is not None:
-            draft = Draft(without_table(draft.text, (kind, found)))
+            draft = replace(draft, text=without_table(draft.text, (kind, found)))
         return draft
 
     def without_link(self, name: str) -> Draft:
@@ -130,7 +144,7 @@ class Draft:
         draft = draft.with_keys(("initial",), {name: None}) if "initial" in draft.data else draft
         found = draft.number("body", "name", name)
         assert found is not None
-        return Draft(without_table(draft.text, ("body", found)))
+        return replace(draft, text=without_table(draft.text, ("body", found)))
 
     def with_link_after(self, above: str, record: Record) -> Draft:
         """Return the draft with a link between a body and what hangs on it, the tool too."""
@@ -149,6 +163,7 @@ class Draft:
     # -- check -------------------------------------------------------------------------------------
     def checked(self) -> Draft:
         """Return the draft if a model can be built from it; otherwise an error says why not."""
+        from linkwright.formats.text.tasks import read_task
         from linkwright.mechanism import mechanism_of
         from linkwright.mechanism.plausibility import mechanism_findings
 
@@ -160,6 +175,8 @@ class Draft:
                 for found in mechanism_findings(mechanism_of(made))
                 if found.severity == "error" and found.name != "massless chain"
             ]
+            if self.task:
+                read_task(self.task)
         except Error as error:
             bad = [f"{error.what}; {error.remedy}" if error.remedy else error.what]
         if bad:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 from linkwright.cli.guide.answers import Question, truth
 from linkwright.cli.guide.dialogue import Guide
-from linkwright.cli.guide.talk import ScriptLines, Talk, usual_lines
+from linkwright.cli.guide.talk import Lines, ScriptLines, Talk, usual_lines
+from linkwright.cli.guide.window import Window
 from linkwright.errors import InputError
 from linkwright.files import read_text
 
@@ -17,6 +19,8 @@ def hold(
     *,
     replay: Path | None = None,
     transcript: Path | None = None,
+    studio: bool = False,
+    lines: Lines | None = None,
     say: Callable[[str], None],
 ) -> None:
     """Hold a dialogue about a file, with a person, a pipe or a transcript.
@@ -25,30 +29,53 @@ def hold(
         file: of the model.
         replay: a transcript that gives the answers.
         transcript: a file that gets them.
+        studio: whether a studio shows each component as it is entered.
+        lines: where answers come from; the terminal or the standard input by default.
         say: prints a line.
     """
     if file.suffix != ".toml":
         raise InputError(
             f"{file.name!r} is not a text model", remedy="give a file .toml", code="R112"
         )
-    if replay is not None:
-        script = ScriptLines(read_text(replay, 16_000_000).splitlines())
-        talk = Talk(script, transcript=_new(transcript), say=say)
-        try:
-            talk.run(Guide(file, talk).play)
-        except EOFError:
-            raise InputError(
-                f"{replay.name!r} ends before the dialogue does",
-                remedy="its last answer should be quit",
-                code="R113",
-            ) from None
-        return
-    draft = file.with_suffix(".draft.txt")
-    talk = Talk(usual_lines(), draft=draft, transcript=_new(transcript), say=say)
+    with ExitStack() as ends:
+        window = Window(say) if studio else None
+        if window is not None:
+            ends.callback(window.close)
+        show = None if window is None else window.show
+        if replay is not None:
+            _replay(file, replay, _new(transcript), show, say)
+        else:
+            talk = Talk(lines or usual_lines(), transcript=_new(transcript), say=say)
+            _hold(file, talk, show, say)
+
+
+def _replay(
+    file: Path,
+    replay: Path,
+    transcript: Path | None,
+    show: Callable[[Path], None] | None,
+    say: Callable[[str], None],
+) -> None:
+    script = ScriptLines(read_text(replay, 16_000_000).splitlines())
+    talk = Talk(script, transcript=transcript, say=say)
+    try:
+        talk.run(Guide(file, talk, show).play)
+    except EOFError:
+        raise InputError(
+            f"{replay.name!r} ends before the dialogue does",
+            remedy="its last answer should be quit",
+            code="R113",
+        ) from None
+
+
+def _hold(
+    file: Path, talk: Talk, show: Callable[[Path], None] | None, say: Callable[[str], None]
+) -> None:
+    draft = talk.draft = file.with_suffix(".draft.txt")
     try:
         if draft.is_file():
             _resume(talk, draft)
-        talk.run(Guide(file, talk).play)
+        talk.run(Guide(file, talk, show).play)
     except (EOFError, KeyboardInterrupt) as error:
         if draft.is_file():
             say(f"not saved; the answers are in {draft}: the same command resumes there")

@@ -11,13 +11,20 @@ import os
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NoReturn, Protocol
+from threading import Thread
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from linkwright.cli.guide.answers import Question
+from linkwright.cli.signals import leave_terminal
 from linkwright.cli.terminal import echo
 from linkwright.errors import Error, InputError
 from linkwright.files import write_text
+
+if TYPE_CHECKING:
+    from prompt_toolkit import PromptSession
 
 HEAD = "# Answers of `linkwright guide`; `--replay` gives them again."
 
@@ -56,21 +63,35 @@ class PlainLines:
 
 
 class TerminalLines:
-    """Lines of a terminal, with history, editing and completion (prompt_toolkit)."""
+    """Lines of a terminal, with history, editing and completion (prompt_toolkit).
+
+    The first line is plain, so that it is asked at once; prompt_toolkit is loaded meanwhile.
+    """
 
     strict = False
 
     def __init__(self) -> None:
-        from prompt_toolkit import PromptSession
-
-        self.session: PromptSession[str] = PromptSession()
+        self.session: PromptSession[str] | None = None
 
     def line(self, prompt: str, choices: Sequence[str]) -> str:
         """Return the next line."""
+        if self.session is None:
+            loading = Thread(target=import_module, args=("prompt_toolkit",), daemon=True)
+            loading.start()
+            first = PlainLines().line(prompt, choices)
+            loading.join()
+            from prompt_toolkit import PromptSession
+
+            self.session = PromptSession()
+            return first
         from prompt_toolkit.completion import WordCompleter
 
         completer = WordCompleter(list(choices)) if choices else None
-        return self.session.prompt(prompt, completer=completer, complete_while_typing=False)
+        try:
+            return self.session.prompt(prompt, completer=completer, complete_while_typing=False)
+        except OSError:  # the terminal is gone
+            leave_terminal()
+            raise KeyboardInterrupt from None
 
 
 class ScriptLines:
@@ -104,12 +125,13 @@ def is_comment(line: str) -> bool:
 
 def usual_lines() -> Lines:
     """Return the lines of the terminal where there is one that can be steered, else plain ones."""
-    if sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") not in (None, "dumb"):
-        try:
-            return TerminalLines()
-        except ImportError:
-            echo("for history and completion: pip install 'linkwright[dialog]'")
-    return PlainLines()
+    steered = os.environ.get("TERM", "dumb") != "dumb"
+    if not (steered and sys.stdin.isatty() and sys.stdout.isatty()):
+        return PlainLines()
+    if find_spec("prompt_toolkit") is None:
+        echo("for history and completion: pip install 'linkwright[dialog]'")
+        return PlainLines()
+    return TerminalLines()
 
 
 class Talk:
@@ -188,9 +210,9 @@ class Talk:
                     self._rewrite()
                 self.refuse(error)
                 continue
-            self.answers.append(line)
+            self.answers.append(given)
             if not replayed:
-                self._keep(line)
+                self._keep(given)
             return value
 
     def say(self, words: str = "") -> None:

@@ -28,7 +28,7 @@ ROUNDING = 0.02
 """How far two numbers of an entry may be apart because they were rounded."""
 
 _SIZE = 16_000_000
-_MARK = re.compile(rf"^\s*\[\s*(?:{'|'.join(KINDS)})\s*\.", re.MULTILINE)
+_MARK = re.compile(rf"^\s*\[\s*(?:{'|'.join((*KINDS, 'drive'))})\s*\.", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +129,16 @@ def impossible(catalog: Catalog) -> Iterator[Impossible]:
     for name, supply in catalog.supply.items():
         yield from _rising(("supply", name), supply, ("continuous", "peak"), "W")
         yield from _rising(("supply", name), supply, ("voltage", "highest"), "V")
+    for joint, drive in catalog.drive.items():
+        for kind in ("motor", "gear", "brake", "amplifier", "bearing"):
+            part = getattr(drive, kind)
+            if part and part not in getattr(catalog, kind):
+                near = nearest(part, getattr(catalog, kind))
+                yield Impossible(
+                    ("drive", joint, kind),
+                    f"the catalog has no {kind} {part!r}",
+                    f"did you mean {near!r}?" if near else f"add [{kind}.{part}]",
+                )
 
 
 def _motor(name: str, motor: MotorEntry) -> Iterator[Impossible]:

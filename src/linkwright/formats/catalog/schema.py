@@ -34,6 +34,7 @@ __all__ = [
     "BearingEntry",
     "BrakeEntry",
     "Catalog",
+    "DriveEntry",
     "GearEntry",
     "MotorEntry",
     "SupplyEntry",
@@ -75,7 +76,11 @@ def _output(turning: str, sliding: str, zero: bool = False) -> Any:
         return _quantity(value, turning if info.data.get("lead") is None else sliding, zero)
 
     title = f"quantity in {turning}, or in {sliding} with `lead`"
-    return (PlainValidator(check), WithJsonSchema({**_EITHER, "title": title}), turning)
+    return (
+        PlainValidator(check),
+        WithJsonSchema({**_EITHER, "title": title}),
+        f"{turning}|{sliding}",
+    )
 
 
 def _thermal(value: object) -> tuple[float, float]:
@@ -236,8 +241,36 @@ class SupplyEntry(CatalogEntry):
     takes_back: Annotated[StrictBool, Field(description="feeds energy to the mains")] = False
 
 
+class DriveEntry(Record):
+    """The parts of one joint's drive, by their names; `linkwright size` writes such tables."""
+
+    motor: Annotated[Text, Field(description="its name")]
+    gear: Annotated[Text, Field(description="its name")]
+    brake: Annotated[StrictStr, Field(description="its name; none where empty")] = ""
+    amplifier: Annotated[StrictStr, Field(description="its name; none where empty")] = ""
+    bearing: Annotated[StrictStr, Field(description="its name; none where empty")] = ""
+
+
 class Catalog(Record, BaseModel):
-    """A catalog: entries by kind and name."""
+    """A catalog: entries by kind and name; and drives of joints, where they have been chosen.
+
+    Args:
+        format: 1, the version of the format.
+        name: a word for the catalog.
+        doc: one line that says what it is.
+        motor: motors by name.
+        gear: gears by name.
+        bearing: bearings by name.
+        brake: brakes by name.
+        amplifier: amplifiers by name.
+        supply: supplies by name.
+        drive: drives by joint.
+
+    Example:
+        >>> from linkwright.formats.catalog.reader import read_catalog
+        >>> sorted(read_catalog("generic").supply)
+        ['supply-320v', 'supply-48v']
+    """
 
     format: Annotated[Literal[1], Field(description="version of this format")]
     name: Annotated[Text, Field(description="a word for the catalog")]
@@ -248,6 +281,7 @@ class Catalog(Record, BaseModel):
     brake: Annotated[dict[str, BrakeEntry], Field(description="brakes by name")] = {}
     amplifier: Annotated[dict[str, AmplifierEntry], Field(description="amplifiers by name")] = {}
     supply: Annotated[dict[str, SupplyEntry], Field(description="supplies by name")] = {}
+    drive: Annotated[dict[str, DriveEntry], Field(description="drives by joint")] = {}
 
 
 KINDS = ("motor", "gear", "bearing", "brake", "amplifier", "supply")

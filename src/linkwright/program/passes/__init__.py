@@ -7,6 +7,7 @@ may change by rounding; branches, and divisions that the model did not write, ar
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import TypeAlias
 
 from linkwright.border import worded
@@ -59,6 +60,7 @@ _TINY = 60  # operations up to which `optimize` also multiplies out definitions,
 _SMALL = 200  # and `careful`
 _LARGE = 3_000  # operations beyond which `careful` has one sequence and one round
 _ROUNDS = 3
+_KEPT = 64  # Programs whose results are kept: a model that is run again needs no second pass
 _AGAIN = 240  # operations up to which `optimize` has several rounds
 
 
@@ -90,6 +92,7 @@ def optimize(
     return _tried(program, passes, rounds)
 
 
+@lru_cache(maxsize=_KEPT)
 def careful(program: Program) -> Program:
     """Return a Program with the same outputs, for which several sequences of passes were tried.
 
@@ -113,6 +116,7 @@ def _has_both(program: Program) -> bool:
     return bool(program.auxiliary) and len(program.auxiliary) < len(program.outputs)
 
 
+@lru_cache(maxsize=_KEPT)
 def _fast(program: Program, rounds: int) -> Program:
     if not _has_both(program):
         found = _fast_rounds(program, rounds)

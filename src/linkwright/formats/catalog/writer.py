@@ -1,0 +1,83 @@
+"""Writing a catalog as text, from which an equal one is read."""
+
+from __future__ import annotations
+
+import json
+import re
+import typing
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pydantic.fields import FieldInfo
+
+from linkwright.formats.catalog.schema import KINDS, Catalog, CatalogEntry
+from linkwright.formats.text.tables import Record
+
+__all__ = ["catalog_text", "chosen_parts"]
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def catalog_text(catalog: Catalog) -> str:
+    """Return a catalog as TOML, with quantities in SI and what is usual left out.
+
+    >>> from linkwright.formats.catalog.reader import parse_catalog, read_catalog
+    >>> generic = read_catalog("generic")
+    >>> parse_catalog(catalog_text(generic)) == generic
+    True
+    """
+    lines = ["format = 1", f"name = {_text(catalog.name)}"]
+    if catalog.doc:
+        lines.append(f"doc = {_text(catalog.doc)}")
+    for kind in (*KINDS, "drive"):
+        for name, entry in getattr(catalog, kind).items():
+            lines += ["", f"[{kind}.{_key(name)}]", *_pairs(entry)]
+    return "\n".join(lines) + "\n"
+
+
+def chosen_parts(catalog: Catalog, used: Mapping[str, Iterable[str]]) -> dict[str, Any]:
+    """Return the entries of some names, by kind."""
+    return {
+        kind: {n: e for n, e in getattr(catalog, kind).items() if n in set(used.get(kind, ()))}
+        for kind in KINDS
+    }
+
+
+def _pairs(entry: Record) -> list[str]:
+    slides = isinstance(entry, CatalogEntry) and getattr(entry, "lead", None) is not None
+    found = []
+    for key, field in type(entry).model_fields.items():
+        value = getattr(entry, key)
+        if value != field.get_default():
+            found.append(f"{key} = {_value(value, _units(field), slides)}")
+    return found
+
+
+def _units(field: FieldInfo) -> list[str]:
+    notes = list(field.metadata)
+    for part in typing.get_args(field.annotation):  # of what may be None the unit stands inside
+        notes += getattr(part, "__metadata__", ())
+    words = [x for x in notes if isinstance(x, str)]
+    return words[0].split("|") if words else [""]
+
+
+def _value(value: Any, units: list[str], slides: bool) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, tuple):
+        parts = zip(value, units[0].split(", "), strict=True)
+        return f"[{', '.join(_value(x, [u], slides) for x, u in parts)}]"
+    unit = units[-1] if slides else units[0]
+    if isinstance(value, int) or unit in ("", "1"):
+        return repr(value)
+    return _text(f"{value!r} {unit}")
+
+
+def _key(name: str) -> str:
+    return name if _BARE.fullmatch(name) else _text(name)
+
+
+def _text(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
