@@ -188,6 +188,88 @@ def test_modify_changes_only_the_bytes_of_its_category(
     lw.load(ref6)
 
 
+PLAIN = """format = 1
+name = "plain"
+[run]
+until = 10.0
+step = 1e-3
+[gravity]
+along = "-z"
+g = 9.80
+[[body]]
+name = "base"
+joint = "weld"
+matrix = [[0, -1, 0], [1, 0, 0], [0, 0, 1]]
+[[body]]
+name = "arm"
+parent = "base"
+joint = "revolute"
+axis = [0, 0, 1]
+turn = []
+mass = 2.50
+com = [0.10, 0, 0]
+inertia = [[0.1, 0, 0], [0, 0.2, 0], [0, 0, 0.2]]
+[[body]]
+name = "rail"
+parent = "arm"
+joint = "sliding"
+turn = [["x", 0.5], ["y", 0]]
+mass = "1 lbm"
+[[shape]]
+name = "arm_link"
+body = "arm"
+kind = "cylinder"
+radius = 0.050
+length = 2
+at = [2, 0, 0]
+turn = [["y", "90 deg"]]
+[[limit]]
+coordinate = "arm"
+lower = -1
+upper = 1.50
+speed = 3
+[initial]
+arm = 0.50
+rail = 0.1
+[[point]]
+name = "tool"
+body = "rail"
+at = [0.1, 0, 0.0]
+"""
+
+
+def test_what_is_only_looked_at_keeps_its_bytes(tmp_path: Path) -> None:
+    """Check 4: each category of each component, with the answers that are offered."""
+    file = tmp_path / "plain.toml"
+    file.write_text(PLAIN)
+    before = file.read_bytes()
+    looked = [
+        "base",
+        "location",
+        "",
+        "base",
+        "rotation",
+        "",
+        "tool",
+        "location",
+        "",
+        "tool",
+        "rotation",
+        "",
+    ]
+    for name in ("arm", "rail"):
+        for category, count in (("location", 1), ("rotation", 1), ("variable", 1), ("mass", 3)):
+            looked += ["link", name, category, *[""] * count]
+        looked += ["limits", name, *[""] * 4]
+    looked += ["link", "arm", "type", "", "link", "arm", "size", "", "", "link", "rail", "size", ""]
+    looked += ["options", "run", "", "", "", "options", "gravity", "", ""]
+    said, lines = hold(file, ["define", "modify", "", *looked, "done", "quit"])
+    assert not lines.lines, said
+    assert "nothing was changed" in said
+    assert [line for line in said if line.startswith(("error", "  +", "  -"))] == []
+    assert file.read_bytes() == before
+
+
 def test_a_motion_is_defined_with_the_model(ref6: Path) -> None:
     """Check 6: motion as ROBSIM has it, in the task file that the model names."""
     joint = ["next", "2", "joint", "rate", "10 deg/s, 2 deg/s^2", *["none"] * 4, "5"]

@@ -402,5 +402,14 @@ def answer_text(value: Any) -> str:
     return str(value)
 
 
+def keeping(read: Reader, there: Any, shown: str | None) -> Reader:
+    """Return a reader that takes the answer that is offered for the value that is there."""
+
+    def kept(text: str) -> Any:
+        return there if there is not None and text == shown else read(text)
+
+    return kept
+
+
 def _angle(value: object) -> str:
     return str(value) if isinstance(value, str) or value == 0 else f"{value} rad"

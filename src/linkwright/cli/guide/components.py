@@ -6,6 +6,7 @@ asked; without, all of them. Values that are there already are offered as answer
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ from linkwright.cli.guide.answers import (
     Reader,
     answer_text,
     choice,
+    keeping,
     new_name,
     whole,
     words,
@@ -64,15 +66,22 @@ class Asked:
         table: the schema of the table.
         title: what is defined, before each question.
         known: the values that it has.
+        shown: how some of them are typed, where that differs.
     """
 
     def __init__(
-        self, talk: Talk, table: type[Record], title: str, known: dict[str, Any] | None = None
+        self,
+        talk: Talk,
+        table: type[Record],
+        title: str,
+        known: dict[str, Any] | None = None,
+        shown: dict[str, str] | None = None,
     ) -> None:
         self.talk = talk
         self.table = table
         self.title = title
         self.known = known or {}
+        self.shown = shown or {}
 
     def value(
         self,
@@ -84,7 +93,7 @@ class Asked:
     ) -> Any:
         """Return the value of a key, as it is answered."""
         there = self.known.get(key)
-        shown = default if there is None else answer_text(there)
+        shown = default if there is None else self.shown.get(key, answer_text(there))
         help_ = self.table.model_fields[key].description or ""
 
         def checked(text: str) -> Any:
@@ -99,7 +108,8 @@ class Asked:
             return found
 
         words_ = f"{self.title}: {asked}" if self.title else asked
-        return self.talk.ask(Question(words_, checked, shown, f"{asked}: {help_}", tuple(choices)))
+        kept = keeping(checked, there, shown)
+        return self.talk.ask(Question(words_, kept, shown, f"{asked}: {help_}", tuple(choices)))
 
 
 def _numbers(draft: Draft) -> Numbers:
@@ -119,11 +129,10 @@ def ask_base(talk: Talk, draft: Draft, only: str | None = None) -> Draft:
     if _is_wanted("location", only):
         record["at"] = asked.value("at", "location in the world, m", numbers.place("m"), "0, 0, 0")
     if _is_wanted("rotation", only):
-        record["turn"] = asked.value("turn", "rotation in the world", numbers.turns, "none") or None
-        record["matrix"] = None
+        record |= _rotation(asked, "rotation in the world", numbers)
     if there is not None:
-        return draft.with_keys(("body", there), _plain(record))
-    return draft.with_body({"name": "base", "joint": "weld", **_plain(record)})
+        return draft.with_keys(("body", there), record)
+    return draft.with_body({"name": "base", "joint": "weld", **record})
 
 
 def ask_tool(talk: Talk, draft: Draft, only: str | None = None) -> Draft:
@@ -136,14 +145,14 @@ def ask_tool(talk: Talk, draft: Draft, only: str | None = None) -> Draft:
             "at", "location in the last joint's frame, m", numbers.place("m"), "0, 0, 0"
         )
     if _is_wanted("rotation", only):
-        record["turn"] = asked.value("turn", "rotation", numbers.turns, "none") or None
-        record["matrix"] = None
-    return draft.with_only("point", "name", _plain(record))
+        record |= _rotation(asked, "rotation", numbers)
+    return draft.with_only("point", "name", record)
 
 
-def _plain(record: dict[str, Any]) -> dict[str, Any]:
-    """Return a record in which what is a default is left out."""
-    return {k: None if k == "at" and v == [0, 0, 0] else v for k, v in record.items()}
+def _rotation(asked: Asked, words_: str, numbers: Numbers) -> dict[str, Any]:
+    """Return turns, in place of a matrix where there are some."""
+    turns = asked.value("turn", words_, numbers.turns, "none")
+    return {"turn": turns, "matrix": None} if turns else {"turn": turns}
 
 
 # -- links -----------------------------------------------------------------------------------------
@@ -171,14 +180,15 @@ def ask_link(
         record["joint"] = asked.value(
             "joint", "type (hinge, swivel, sliding)", choice(kinds), "hinge", kinds
         )
-        record |= dict.fromkeys(_OTHER)
+        if record["joint"] != known.get("joint"):
+            record |= dict.fromkeys(_OTHER)
     if _is_wanted("location", only):
         record["at"] = asked.value(
             "at", "location in the previous frame, m", numbers.place("m"), "0, 0, 0"
         )
     if _is_wanted("rotation", only):
-        record["turn"] = asked.value("turn", "rotation", numbers.turns, "none") or None
-    draft = draft.with_keys(("body", k), _plain(record))
+        record["turn"] = asked.value("turn", "rotation", numbers.turns, "none")
+    draft = draft.with_keys(("body", k), record)
     angle = draft.unit_of(name)
     speed, effort = (f"{angle}/s", "N" if angle == "m" else "N*m")
     if _is_wanted("variable", only):
@@ -191,8 +201,7 @@ def ask_link(
         inertia = asked.value(
             "inertia", f"moments of inertia about the {where}, kg*m^2", numbers.moments, "0"
         )
-        found = {"mass": mass or None, "com": None if com == [0, 0, 0] else com}
-        found |= {"inertia": inertia or None, "inertia_about": None if about == "com" else about}
+        found = {"mass": mass, "com": com, "inertia": inertia, "inertia_about": about}
         draft = draft.with_keys(("body", k), found)
     if _is_wanted("size", only):
         draft = _asked_size(talk, draft, name)
@@ -203,10 +212,11 @@ def ask_link(
 
 def _asked_start(talk: Talk, draft: Draft, name: str, unit: str) -> Draft:
     there = draft.data.get("initial", {}).get(name)
+    shown = "0" if there is None else _typed(there, unit)
     question = Question(
         f"{name}: variable at the start, {_SHOWN.get(unit, unit)}",
-        _numbers(draft).one(unit),
-        "0" if there is None else _typed(there, unit),
+        keeping(_numbers(draft).one(unit), there, shown),
+        shown,
         "The joint's angle or displacement where a run or a task starts.",
     )
     value = talk.ask(question)
@@ -230,15 +240,17 @@ def _asked_size(talk: Talk, draft: Draft, name: str) -> Draft:
     )
     if radius is None:
         return draft.without("shape", "name", own)
-    span = "" if not known else f"0, {known.get('length')}"
+    span = _span(known)
     ends = talk.ask(
         Question(
             f"{name}: where the cylinder begins and ends along x, m",
-            numbers.pair("m"),
-            span or None,
+            keeping(numbers.pair("m"), span and (), span),
+            span,
             "The cylinder of the link lies along x of its joint's frame.",
         )
     )
+    if not ends:  # as it was
+        return draft.with_only("shape", "name", {"name": own, "radius": radius})
     start, end = ends
     whole_, middle = (end, f"({end})/2") if start == 0 else (f"({end}) - ({start})", "")
     middle = middle or f"(({start}) + ({end}))/2"
@@ -251,6 +263,27 @@ def _asked_size(talk: Talk, draft: Draft, name: str) -> Draft:
     shape = {"name": own, "body": name, "kind": "cylinder", "radius": radius, "length": whole_}
     shape |= {"at": [middle, 0, 0], "turn": [["y", "90 deg"]]}
     return draft.with_only("shape", "name", shape)
+
+
+def _span(known: dict[str, Any]) -> str | None:
+    """Return where a cylinder begins and ends, as it was answered; None where nobody knows.
+
+    >>> (
+    ...     _span({"length": "12 in", "at": ["(12 in)/2", 0, 0]}),
+    ...     _span({"length": 2, "at": [2, 0, 0]}),
+    ... )
+    ('0, 12 in', '1.0, 3.0')
+    """
+    middle = known.get("at", [0, 0, 0])[0]
+    if isinstance(middle, str):
+        if found := re.fullmatch(r"\(\((.*)\) \+ \((.*)\)\)/2", middle):
+            return f"{found[1]}, {found[2]}"
+        found = re.fullmatch(r"\((.*)\)/2", middle)
+        return f"0, {found[1]}" if found and found[1] == known.get("length") else None
+    length = known.get("length")
+    if isinstance(length, str) or length is None:
+        return None
+    return f"{middle - length / 2}, {middle + length / 2}"
 
 
 def constant_or_one(value: Any) -> float:
@@ -270,7 +303,7 @@ def _asked_limits(talk: Talk, draft: Draft, name: str, units: tuple[str, str, st
     angle, speed, effort = units
     shown = {k: _typed(known[k], angle) for k in ("lower", "upper") if known.get(k) is not None}
     shown |= {k: f"{known[k]} {u}" for k, u in (("speed", speed), ("effort", effort)) if k in known}
-    asked = Asked(talk, Limit, name, shown)
+    asked = Asked(talk, Limit, name, known, shown)
     record: dict[str, Any] = {"coordinate": name}
     for key in ("lower", "upper"):
         words_ = f"{key} limit, {_SHOWN.get(angle, angle)}, or none"
@@ -326,9 +359,9 @@ def ask_shape(talk: Talk, draft: Draft, bodies: Sequence[str], title: str) -> Dr
         wanted = key in _SIZES[record["kind"]]
         record[key] = asked.value(key, words_, read) if wanted else None
     record["at"] = asked.value("at", "where its middle is, m", numbers.place("m"), "0, 0, 0")
-    record["turn"] = asked.value("turn", "rotation", numbers.turns, "none") or None
+    record["turn"] = asked.value("turn", "rotation", numbers.turns, "none")
     color = asked.value("color", "color, or none", _color, "none")
-    return draft.with_only("shape", "name", _plain(record | {"color": color}))
+    return draft.with_only("shape", "name", record | {"color": color})
 
 
 def _color(text: str) -> str | None:
@@ -369,7 +402,7 @@ def ask_options(talk: Talk, draft: Draft, only: str | None = None) -> Draft:
                 remedy="give a shorter step",
                 code="R110",
             )
-        run = {"until": until, "step": step, "every": None if every == 1 else every}
+        run = {"until": until, "step": step, "every": every}
         draft = draft.with_keys(("run",), run)
     return draft
 

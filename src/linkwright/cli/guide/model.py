@@ -17,6 +17,17 @@ from linkwright.joint_kinds import JOINTS, OWN_AXIS
 
 Record = Mapping[str, Any]
 
+DEFAULTS: Record = {
+    "at": [0, 0, 0],
+    "com": [0, 0, 0],
+    "turn": [],
+    "mass": 0,
+    "inertia": 0,
+    "inertia_about": "com",
+    "every": 1,
+}
+"""What a key stands for where it is not there."""
+
 _HOMES = {"point": "body", "shape": "body", "limit": "coordinate"}
 
 
@@ -100,7 +111,7 @@ class Draft:
             inside: Any = tomllib.loads(text)
             for part in path:
                 inside = inside[part] if isinstance(part, int) else inside.get(part, {})
-            if not _same(inside.get(key), value):
+            if not _same(inside.get(key, DEFAULTS.get(key)), value):
                 text = with_value(text, (*path, key), value)
         return replace(self, text=text)
 
@@ -189,7 +200,8 @@ class Draft:
 
 
 def _given(record: Record) -> dict[str, Any]:
-    return {key: value for key, value in record.items() if value is not None}
+    """Return a record without what is a default."""
+    return {key: value for key, value in record.items() if not _same(value, DEFAULTS.get(key))}
 
 
 def _same(a: Any, b: Any) -> bool:
