@@ -422,7 +422,9 @@ def test_many_runs_have_the_statistics_of_each() -> None:
         ToolLine({"z": 0.03, "y": -0.02}, 0.2, free=("x", "rx", "ry", "rz"), law="trapezoid"),
         Dwell(0.05),
     ]
-    task = lw.Task(parts, start, payloads=[(0.3, 0.5), (0.5, 0.0)], base=[LoadProfile({"x": (1.5,)})])
+    task = lw.Task(
+        parts, start, payloads=[(0.3, 0.5), (0.5, 0.0)], base=[LoadProfile({"x": (1.5,)})]
+    )
     loads: list[lw.Payload | float] = [
         0.0,
         1.0,

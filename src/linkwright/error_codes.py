@@ -505,7 +505,18 @@ FREQUENCY = {
     ),
 }
 
-WORST_CASE: dict[str, Explanation] = {}
+WORST_CASE = {
+    "R701": Explanation(
+        "No such worst case",
+        "A worst case of a quantity was asked for that is not among those that are sought.",
+        "Ask for torque, power, rms torque, force, moment, or a component fx to mz.",
+    ),
+    "R702": Explanation(
+        "Payloads without a bound",
+        "The worst payload is sought among all bodies of up to a mass inside a box.",
+        "Give `Payload(up_to=3.0, box=(0.1, 0.1, 0.15))`.",
+    ),
+}
 
 REPORTS = {
     "R801": Explanation(

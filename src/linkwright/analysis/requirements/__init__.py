@@ -6,6 +6,7 @@ from linkwright.analysis.requirements.require import require
 from linkwright.analysis.requirements.requirement import JointInfo, Requirement, RequirementError
 from linkwright.analysis.requirements.screening import Screening, screen
 from linkwright.analysis.requirements.statistics import Statistic
+from linkwright.analysis.requirements.worst import Worst, WorstCase
 
 __all__ = [
     "Excess",
@@ -15,6 +16,8 @@ __all__ = [
     "RequirementError",
     "Screening",
     "Statistic",
+    "Worst",
+    "WorstCase",
     "rainflow",
     "require",
     "screen",

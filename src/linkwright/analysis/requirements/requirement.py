@@ -22,6 +22,7 @@ from linkwright.recording.holder import Recorded
 from linkwright.recording.recording import Recording
 
 if TYPE_CHECKING:
+    from linkwright.analysis.requirements.worst import Worst
     from linkwright.analysis.sizing.choice import Sizing
     from linkwright.robots import Robot
 
@@ -212,6 +213,30 @@ class Requirement(Recorded):
                 code="R206",
             )
         return self
+
+    # -- worst cases -------------------------------------------------------------------------------
+    def dynamic_states(self) -> tuple[Array, Array, Array, Array]:
+        """Return coordinates, speeds, accelerations and times with which dynamics were computed."""
+        names = [j.name for j in self.joints]
+        q = np.array([self.recording[n] for n in names]).T
+        u = np.array([self.recording[n] for n in self.robot.speeds]).T
+        a = np.array([self.recording[f"{n}.acceleration"] for n in names]).T
+        if self.scheme == "robsim":
+            q, u, a = (q[1:] + q[:-1]) / 2, (u[1:] + u[:-1]) / 2, a[1:]
+        return q, u, a, self.times[len(self.times) - len(q) :]
+
+    def worst(self, *, payload: Payload) -> Worst:
+        """Return the worst cases over all payloads of up to a mass inside a box.
+
+        Torques, powers and components of forces are proven: exact at the samples. RMS torques and
+        magnitudes are found by a search. The payload of this requirement does not count.
+
+        Args:
+            payload: `Payload(up_to=..., box=...)`, in the axes of the task's frame.
+        """
+        from linkwright.analysis.requirements.worst import worst_payload
+
+        return worst_payload(self, payload)
 
     # -- for others --------------------------------------------------------------------------------
     def cycles(self) -> tuple[JointCycle, ...]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,7 +13,7 @@ from linkwright.cli.robots import ROBOT
 from linkwright.cli.terminal import echo
 
 if TYPE_CHECKING:
-    from linkwright.analysis import Requirement
+    from linkwright.analysis import Requirement, Worst
 
 
 def command(
@@ -20,8 +21,17 @@ def command(
     task: Annotated[Path, typer.Argument(help="A task (.toml).")],
     payload: Annotated[
         str,
-        typer.Option(metavar="KG", help="Point mass in the tool's origin, such as 3 or '500 g'."),
+        typer.Option(
+            metavar="KG",
+            help="Point mass in the tool's origin, such as 3 or '500 g'; 0..3 a range.",
+        ),
     ] = "",
+    worst: Annotated[
+        bool, typer.Option("--worst", help="Worst cases over payloads of the range in the box.")
+    ] = False,
+    box: Annotated[
+        str, typer.Option(metavar="X,Y,Z", help="Edges of the box of payloads, m.")
+    ] = "0,0,0",
     step: Annotated[float, typer.Option(help="Longest time between samples, s.")] = 1e-3,
     dynamics: Annotated[
         bool, typer.Option("--dynamics/--no-dynamics", help="Torques and forces too.")
@@ -45,18 +55,42 @@ def command(
     from linkwright.cli.reports import write_report
     from linkwright.robots import Robot
 
-    carried = amount(payload, "--payload", "kg") if payload else None
+    low, dots, high = payload.partition("..")
+    carried = amount(high if dots else low, "--payload", "kg") if payload else None
     need = require(Robot(robot), task, payload=carried, step=step, dynamics=dynamics)
+    cases = _worst(need, carried, box, ranged=bool(dots)) if worst else None
     if save is not None:
         need.save(save)
     if out is not None:
         write_report(need, out)
     if as_json:
-        echo(json.dumps({"task": need.task.name, "joints": need.table()}, indent=2))
+        found: dict[str, Any] = {"task": need.task.name, "joints": need.table()}
+        if cases is not None:
+            found["worst"] = [asdict(case) for case in cases.cases]
+        echo(json.dumps(found, indent=2))
     else:
         _print(need)
+        if cases is not None:
+            echo()
+            echo(str(cases))
     if need.excesses:
         raise typer.Exit(1)
+
+
+def _worst(need: Requirement, most: float | None, box: str, *, ranged: bool) -> Worst:
+    """Return the worst cases over payloads of up to a mass."""
+    from linkwright.algebra.units import amount
+    from linkwright.errors import InputError
+    from linkwright.motion.payloads import Payload
+
+    if most is None or not ranged:
+        raise InputError(
+            "worst cases need a range of payloads",
+            remedy="give --payload 0..3 and perhaps --box 0.1,0.1,0.15",
+            code="R702",
+        )
+    edges = [amount(x, "--box", "m") for x in box.split(",")]
+    return need.worst(payload=Payload(up_to=most, box=edges))
 
 
 def _print(need: Requirement) -> None:
