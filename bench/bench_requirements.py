@@ -4,7 +4,8 @@
 force and moment in each joint, and peak, time, mean and RMS of all of them. Two threads. The peer
 computes torques alone, by `pinocchio.rnea` in a loop over samples whose motion is given; its time
 is that of 20,000 samples. Times are of the processor, both threads together, so that a busy machine
-does not count; the wall's stand beside them. Memory is the growth of the process from before the first run.
+does not count; the wall's stand beside them. Memory is the growth of the process from before the
+first run.
 """
 
 from __future__ import annotations
