@@ -33,12 +33,14 @@ EXAMPLES: dict[str, drives.DrivePart] = {
     "Ideal": drives.Ideal(10, limit=48),
     "Lag": drives.Lag(10, 1e-3, limit=48),
     "PWM": drives.PWM(48, 20e3, dead_time=1e-6),
+    "SwitchedPWM": drives.SwitchedPWM(48, 2.1e3, dead_time=2e-6, gain=10),
     "DC": drives.DC(R=1, L=2e-3, kt=0.05, J=1e-4, b=1e-5, coulomb=0.01, eddy=1e-6, thermal=HEAT),
     "PMSM": drives.PMSM(R=0.5, Ld=1e-3, Lq=1.5e-3, flux=0.02, pairs=4, J=1e-4, cogging=0.01,
                         eddy=1e-6, thermal=HEAT),
     "Stepper": drives.Stepper(R=2, L=3e-3, kt=0.3, J=5e-6, b=1e-4, detent=0.01),
     "TorqueSource": drives.TorqueSource(0.05, J=1e-4, b=1e-5),
     "Thermal": HEAT,
+    "Brake": drives.Brake(0.02, close_time=0.1),
     "Elastic": drives.Elastic(
         50, stiffness=500, damping=2, gap=1e-3, second_stiffness=700, third_stiffness=900,
         first_torque=2, second_torque=6, hysteresis=0.2, hysteresis_stiffness=400, error=1e-4,
@@ -69,6 +71,8 @@ def chain_of(name: str, **more: Any) -> drives.Chain:
     if isinstance(made, drives.Thermal):
         made = replace(MOTOR, thermal=made)
     edits: dict[str, Any] = {made.role: made, **more}
+    if name == "Brake":
+        edits["brake"] = replace(made, closed=True)
     if name == "Steps":
         edits["motor"] = EXAMPLES["Stepper"]
     return joint(reference=0.2).edited(edits)

@@ -208,9 +208,9 @@ def test_dead_time_takes_voltage_against_the_current() -> None:
     s.add(chain)
     s.set({"joint.u": 5.0})
     found = lw.simulate(s, 0.1).final
-    assert found["joint.amplifier.v"] == pytest.approx(5 - 48 * 1e-6 * 20e3, rel=1e-9)
+    assert found["joint.amplifier.v"] == pytest.approx(5 - 2 * 48 * 1e-6 * 20e3, rel=1e-9)
     s.set({"joint.u": 90.0})
-    assert lw.simulate(s, 0.1).final["joint.amplifier.v"] == pytest.approx(47.04, rel=1e-9)
+    assert lw.simulate(s, 0.1).final["joint.amplifier.v"] == pytest.approx(46.08, rel=1e-9)
 
 
 def test_a_stepper_follows_its_field() -> None:
@@ -220,6 +220,108 @@ def test_a_stepper_follows_its_field() -> None:
     found = settled(0.5, chain)
     assert found["joint.motor.angle"] == pytest.approx(0.02, abs=1e-6)
     assert math.hypot(found["joint.motor.i_a"], found["joint.motor.i_b"]) == pytest.approx(6.0)
+
+
+@pytest.mark.parametrize("duty", [0.2, 0.5, 0.7])
+def test_the_ripple_of_a_leg_is_that_of_theory(duty: float) -> None:
+    """Within 2 % of V d (1 - d) / (L f)."""
+    bridge = drives.SwitchedPWM(48, 20e3, legs=1)
+    chain = drives.Chain(None, bridge, MOTOR, drives.Rigid(1), drives.Inertia(1e6))
+    s = lw.System(name="s")
+    s.add(chain)
+    s.set({"joint.u": 48 * duty})
+    s.set_initial({"joint.motor.i": 48 * duty})
+    run = lw.simulate(s, 0.004, method="rk4", step=2.5e-6, every=1)
+    current = run["joint.motor.i"][run.times > 0.003]
+    ripple = 48 * duty * (1 - duty) / (2e-3 * 20e3)
+    assert np.ptp(current) == pytest.approx(ripple, rel=0.02)
+    assert current.mean() == pytest.approx(48 * duty, rel=5e-3)
+
+
+def test_the_mean_of_a_switched_bridge_is_the_averaged_one() -> None:
+    """Dead time included."""
+    ends = []
+    for bridge in (drives.PWM(48, 20e3, dead_time=1e-6), drives.SwitchedPWM(48, 20e3, 1e-6)):
+        chain = drives.Chain(None, bridge, MOTOR, drives.Rigid(1), drives.Inertia(1e6))
+        s = lw.System(name="s")
+        s.add(chain)
+        s.set({"joint.u": 12.0})
+        s.set_initial({"joint.motor.i": 11.0})
+        run = lw.simulate(s, 0.015, method="rk4", step=2.5e-6, every=1)
+        ends.append(run["joint.motor.i"][run.times > 0.0145].mean())
+    assert ends[1] == pytest.approx(ends[0], rel=2e-3)
+
+
+# -- supplies, brakes, sensors ---------------------------------------------------------------------
+def test_a_chopper_burns_what_a_braking_drive_gives_back() -> None:
+    """And the ledger of the bus closes."""
+    s = lw.System(name="s")
+    bus = s.add(drives.DCBus(48, 0.2, 2e-3, chopper_resistance=8.0))
+    s.connect("100*sin(8*t)", bus.power)
+    run = lw.simulate(s, 1.0, tolerance=1e-9)
+    assert run["bus.voltage"].max() < 1.1 * 48 + 0.01
+    assert run["bus.voltage"].min() > 47
+    assert run.final["bus.burned"] > 10
+    missing = run["bus.missing"]
+    assert np.ptp(missing) < 1e-6 * run.final["bus.given"]
+    free = lw.System(name="s")
+    bus = free.add(drives.DCBus(48, 0.2, 2e-3, regenerative=True))
+    free.connect("100*sin(8*t)", bus.power)
+    assert np.ptp(lw.simulate(free, 1.0)["bus.voltage"]) < 1.0
+
+
+def test_a_battery_gives_its_power_and_its_charge() -> None:
+    s = lw.System(name="s")
+    s.add(drives.Battery(50, 42, capacity=0.01, resistance=0.1))
+    s.set({"battery.power": 90.0})
+    run = lw.simulate(s, 5.0)
+    power = run["battery.voltage"] * run["battery.current"]
+    np.testing.assert_allclose(power, 90.0, rtol=1e-9)
+    spent = np.trapezoid(run["battery.current"], run.times) / 36
+    assert run.final["battery.charge"] == pytest.approx(1 - spent, abs=1e-4)
+
+
+def test_a_brake_takes_its_time_and_then_holds() -> None:
+    m = lw.Mechanism("pendulum")
+    m.body("rod", rotate="z", mass=2, com=(0.4, 0, 0), inertia=0.05)
+    m.gravity(along="-y")
+    s = lw.System(m)
+    brake = drives.Brake(1.0, close_time=0.03, open_time=0.05)
+    gear = drives.Elastic(50, stiffness=5000, damping=20)
+    drive = s.add(drives.Drive(m, "rod", drives.Ideal(), MOTOR, gear, brake=brake, ledger=True))
+    s.connect("1 - floor(t/0.4)", drive["brake.close"])
+    run = lw.simulate(s, 0.6, method="rodas4", tolerance=1e-7, every=1)
+    drag = np.abs(run["drive.brake.drag"])
+    closed = (run.times > 0.031) & (run.times < 0.449)
+    assert drag[run.times < 0.029].max() == 0
+    assert drag[run.times > 0.451].max() == 0
+    assert np.abs(run["drive.motor.speed"])[(run.times > 0.2) & (run.times < 0.44)].max() < 0.01
+    assert drag[closed].max() <= 1.0
+    assert run.final["rod"] < run["rod"][int(np.searchsorted(run.times, 0.4))] - 0.02
+
+
+def test_sensors_say_whole_steps_some_instants_late() -> None:
+    s = lw.System(name="s")
+    encoder = s.add(drives.RotaryEncoder(1000, error=0.05, latency=2, rate=1000))
+    resolver = s.add(drives.Resolver(12, error=2e-3, rate=1000))
+    sensor = s.add(drives.CurrentSensor(10, 10, gain_error=0.02, offset=0.1, rate=1000))
+    s.connect("sin(3*t)", encoder.angle)
+    s.connect("sin(3*t)", resolver.angle)
+    s.connect("12*sin(3*t)", sensor.current)
+    run = lw.simulate(s, 1.0, every=1)
+    true = np.sin(3 * run.times)
+    step = 2 * math.pi / 4000
+    counts = run["encoder.measured"] / step
+    np.testing.assert_allclose(counts, np.round(counts), atol=1e-6)
+    line = 2 * math.pi / 1000
+    assert np.abs(run["encoder.measured"][2:] - true[:-2]).max() < 0.05 * line + step / 2 + 1e-9
+    assert np.abs(run["encoder.measured"][2:] - true[:-2]).max() > step / 2
+    off = run["resolver.measured"] - true
+    np.testing.assert_allclose(off, 2e-3 * np.sin(2 * true), atol=math.pi / 2**12 + 1e-9)
+    read = np.clip(1.02 * 12 * true + 0.1, -10, 10 - 20 / 1024)
+    np.testing.assert_allclose(run["current_sensor.measured"], read, atol=10 / 1024 + 1e-9)
+    speed = run["encoder.speed"][5:]
+    assert np.abs(speed - 3 * np.cos(3 * (run.times[5:] - 0.0025))).max() < 2.2 * step * 1000
 
 
 # -- cascades --------------------------------------------------------------------------------------
@@ -285,6 +387,7 @@ def test_the_puma_follows_its_motion_with_six_electric_drives() -> None:
         (lambda: joint(rate=2000, update="sequential").edited({"train": drives.Rigid(9)}), "R413"),
         (lambda: joint(rate=2000).edited({"controller": None}), "R414"),
         (lambda: replace(GEAR, efficiency=1.2), "R401"),
+        (lambda: drives.SwitchedPWM(48, 1e4, legs=3), "R418"),
     ],
 )
 def test_what_cannot_be_meant_has_a_number(wrong: Any, code: str) -> None:

@@ -352,6 +352,11 @@ DRIVES = {
         "Gains were left open, and nothing says which motor and train they are for.",
         "Give the gains, or the motor and the train of the servo.",
     ),
+    "R418": Explanation(
+        "A bridge with another number of legs",
+        "A bridge that is modeled switch by switch has one leg or two.",
+        "Give legs = 1 or legs = 2.",
+    ),
 }
 
 FILTERS: dict[str, Explanation] = {

@@ -1,6 +1,14 @@
 """Drives of joints: controller, amplifier, motor, train and load."""
 
-from linkwright.elements.drives.amplifiers import PWM, Amplifier, CurrentLoop, Ideal, Lag
+from linkwright.elements.drives.amplifiers import (
+    PWM,
+    Amplifier,
+    CurrentLoop,
+    Ideal,
+    Lag,
+    SwitchedPWM,
+)
+from linkwright.elements.drives.brakes import Brake
 from linkwright.elements.drives.cascade import Cascade
 from linkwright.elements.drives.chain import Chain
 from linkwright.elements.drives.controllers import PD, PI, PID, Controller, LeadLag, Steps
@@ -11,7 +19,9 @@ from linkwright.elements.drives.motors import DC, PMSM, Motor, Stepper, Thermal,
 from linkwright.elements.drives.noise import DriveNoise
 from linkwright.elements.drives.parts import DriveError, DrivePart
 from linkwright.elements.drives.registry import DRIVES, PARTS
+from linkwright.elements.drives.sensing import CurrentSensor, Resolver, RotaryEncoder
 from linkwright.elements.drives.servo import Servo
+from linkwright.elements.drives.supplies import Battery, DCBus
 from linkwright.elements.drives.trains import Elastic, Rigid, Train
 
 __all__ = [
@@ -24,11 +34,15 @@ __all__ = [
     "PMSM",
     "PWM",
     "Amplifier",
+    "Battery",
+    "Brake",
     "Cascade",
     "Chain",
     "ChainMatrices",
     "Controller",
     "CurrentLoop",
+    "CurrentSensor",
+    "DCBus",
     "Drive",
     "DriveError",
     "DriveLoad",
@@ -41,11 +55,14 @@ __all__ = [
     "LeadLag",
     "Motor",
     "Pendulum",
+    "Resolver",
     "Rigid",
+    "RotaryEncoder",
     "Servo",
     "StepBlock",
     "Stepper",
     "Steps",
+    "SwitchedPWM",
     "Thermal",
     "TorqueSource",
     "Train",

@@ -5,8 +5,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import ClassVar
 
-from linkwright.algebra import Expr, maximum, minimum, tanh
-from linkwright.elements.drives.parts import DrivePart, PartSketch, amount, part
+from linkwright.algebra import Expr, absolute, floor, maximum, minimum, tanh
+from linkwright.elements.drives.parts import DriveError, DrivePart, PartSketch, amount, part
+
+_APART = 1.2345e-7
+"""Part of a duty by which legs switch apart from round parts of a period, where steps end."""
 
 
 class Amplifier(DrivePart):
@@ -126,11 +129,11 @@ class CurrentLoop(Amplifier):
 class PWM(Amplifier):
     """A bridge with pulse width modulation, averaged over its period.
 
-    Its voltage is within the bus. While both switches of a leg are off, the current decides: the
-    voltage is less by bus * dead_time * frequency against the current (Holmes and Lipo, 2003).
+    Its voltage is within the bus. While both switches of a leg are off, the current decides: each
+    of the two legs takes bus * dead_time * frequency against it (Holmes and Lipo, 2003).
 
     Args:
-        bus: voltage of the bus, V.
+        bus: voltage of the bus, V: the default of the port `amplifier.bus`.
         frequency: of the pulses, Hz.
         dead_time: s, in which both switches of a leg are off.
         gain: volts for each unit of the command.
@@ -148,9 +151,82 @@ class PWM(Amplifier):
 
     def write(self, sheet: PartSketch, command: Expr, current: Expr, axis: str) -> Expr:
         """Return the voltage."""
-        bus, f, dead, gain, creep = sheet.numbers("bus", "frequency", "dead_time", "gain", "creep")
+        f, dead, gain, creep = sheet.numbers("frequency", "dead_time", "gain", "creep")
+        bus = _bus(sheet, self.bus)
         i = sheet.fed(f"i{axis}", current)
         v = limited(gain * sheet.fed(f"u{axis}", command), bus)
         if self.dead_time:
-            v = limited(v - bus * dead * f * tanh(i / creep), bus)
+            v = limited(v - 2 * bus * dead * f * tanh(i / creep), bus)
         return sheet.signal(f"v{axis}", v, unit="V", doc="mean voltage")
+
+
+@part
+class SwitchedPWM(Amplifier):
+    """A bridge with pulse width modulation, switch by switch.
+
+    A leg is on while its duty is above a triangle between 0 and 1; steps of the integration end
+    where it switches. With one leg the voltage is 0 or the bus, and gain u its mean; with two it is
+    the difference of both. In the dead time the current decides where a leg is.
+
+    Args:
+        bus: voltage of the bus, V: the default of the port `amplifier.bus`.
+        frequency: of the pulses, Hz; a servo at that rate, or twice, holds the duty of a period.
+        dead_time: s, in which both switches of a leg are off.
+        gain: volts for each unit of the command.
+        legs: 1 or 2.
+        creep: current below which the leg stands in between in the dead time, A.
+
+    >>> SwitchedPWM(48, 20e3).legs
+    2
+    """
+
+    bus: float = amount("V", above=0.0)
+    frequency: float = amount("Hz", above=0.0)
+    dead_time: float = amount("s", default=0.0, least=0.0)
+    gain: float = amount("1", default=1.0)
+    legs: int = 2
+    creep: float = amount("A", default=0.05, above=0.0)
+
+    def __post_init__(self) -> None:
+        DrivePart.__post_init__(self)
+        if self.legs not in (1, 2):
+            raise DriveError(
+                f"a SwitchedPWM has {self.legs} legs", remedy="give 1 or 2", code="R418"
+            )
+
+    def write(self, sheet: PartSketch, command: Expr, current: Expr, axis: str) -> Expr:
+        """Return the voltage."""
+        f, dead, gain = sheet.numbers("frequency", "dead_time", "gain")
+        bus = _bus(sheet, self.bus)
+        phase = f * sheet.sketch.block.time
+        carrier = absolute(2 * (phase - floor(phase)) - 1)
+        part_of = gain * sheet.fed(f"u{axis}", command) / bus
+        if self.legs == 1:
+            v = self._leg(sheet, part_of, carrier, current, 2 * f * dead, f"up{axis}")
+        else:
+            up = self._leg(sheet, (1 + part_of) / 2, carrier, current, 2 * f * dead, f"up{axis}")
+            down = self._leg(
+                sheet, (1 - part_of) / 2, carrier, -current, 2 * f * dead, f"down{axis}"
+            )
+            v = up - down
+        return sheet.signal(f"v{axis}", bus * v, unit="V", doc="voltage")
+
+    def _leg(
+        self, sheet: PartSketch, duty: Expr, carrier: Expr, out: Expr, dead: Expr, name: str
+    ) -> Expr:
+        """Return 1 where a leg is at the bus, 0 where it is at ground."""
+        if not self.dead_time:
+            return sheet.above_zero(name, duty - carrier + _APART)
+        (creep,) = sheet.numbers("creep")
+        on = sheet.above_zero(f"{name}_on", duty - dead / 2 - carrier + _APART)
+        off = 1 - sheet.above_zero(f"{name}_off", duty + dead / 2 - carrier + _APART)
+        return on + (1 - on - off) * (1 - tanh(out / creep)) / 2
+
+
+def _bus(sheet: PartSketch, voltage: float) -> Expr:
+    """Return the voltage of the bus: a port, to which a `DCBus` may be connected."""
+    known = sheet.sketch.known_numbers
+    if "amplifier.bus" not in known:
+        port = sheet.port("bus", float(voltage), unit="V", doc="voltage of the bus")
+        known["amplifier.bus"] = port
+    return known["amplifier.bus"]

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from linkwright.algebra import Expr, as_expr, floor, substitute, total
 from linkwright.blocks import Block, Rate, Sampled, as_rate
 from linkwright.elements.drives.amplifiers import Amplifier
+from linkwright.elements.drives.brakes import Brake
 from linkwright.elements.drives.controllers import Controller
 from linkwright.elements.drives.emission import commanded, emit
 from linkwright.elements.drives.loads import DriveLoad
@@ -32,7 +33,7 @@ from linkwright.errors import nearest
 Array = NDArray[np.float64]
 
 _ARGUMENTS = (
-    *("controller", "amplifier", "motor", "train", "load"),
+    *("controller", "amplifier", "motor", "train", "load", "brake"),
     *("update", "closed", "sensors", "noise", "ledger", "reference", "rate", "name"),
 )
 
@@ -51,6 +52,7 @@ class Chain(Block):
         motor: from the voltage to a torque.
         train: between motor and load.
         load: what is turned.
+        brake: on the shaft of the motor; none by default.
         update: "exact", "simultaneous" or "sequential", with a rate.
         closed: whether sensors are fed back; otherwise the command is the reference term alone.
         sensors: names of what is measured, such as `motor.speed`; those of the parts by default.
@@ -85,6 +87,7 @@ class Chain(Block):
         train: Train,
         load: DriveLoad,
         *,
+        brake: Brake | None = None,
         update: str = "exact",
         closed: bool = True,
         sensors: Sequence[str] | None = None,
@@ -95,7 +98,7 @@ class Chain(Block):
         name: str = "joint",
     ) -> None:
         super().__init__(name, rate=rate, doc="drive of a joint")
-        self.parts = Parts(controller, amplifier, motor, train, load)
+        self.parts = Parts(controller, amplifier, motor, train, load, brake)
         self._settings = (sensors, noise or DriveNoise(), closed)
         self.update_rule = update
         unit = "rad" if controller is None else controller.reference_unit

@@ -8,6 +8,7 @@ from linkwright.algebra import Expr
 from linkwright.blocks import Block, Element
 from linkwright.blocks.element import joint_of
 from linkwright.elements.drives.amplifiers import Amplifier
+from linkwright.elements.drives.brakes import Brake
 from linkwright.elements.drives.controllers import Controller
 from linkwright.elements.drives.emission import commanded, emit
 from linkwright.elements.drives.matrices import measured
@@ -29,6 +30,7 @@ class Drive(Element):
         amplifier: from the command to a voltage.
         motor: from the voltage to a torque.
         train: between motor and joint.
+        brake: on the shaft of the motor; none by default.
         controller: integrated as well; by default none, but a port `u` for a `Servo`, which
             `attach` connects.
         ledger: whether energies are integrated: `energy.supply`, `energy.loss...`, `energy.work`,
@@ -55,12 +57,13 @@ class Drive(Element):
         motor: Motor,
         train: Train,
         *,
+        brake: Brake | None = None,
         controller: Controller | None = None,
         ledger: bool = False,
         name: str = "drive",
     ) -> None:
         super().__init__(name, mechanism, doc=f"drive of {joint}")
-        self.parts = Parts(controller, amplifier, motor, train)
+        self.parts = Parts(controller, amplifier, motor, train, brake=brake)
         found = joint_of(self.mechanism, joint)
         angle = found.coordinate
         speed = self.mechanism.kinematics().rates[angle]

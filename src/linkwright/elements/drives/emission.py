@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from linkwright.algebra import Expr, substitute, total
+from linkwright.algebra import Expr, substitute, total, where
 from linkwright.blocks import Block
 from linkwright.elements.drives.controllers import Controller, Measured, commands
 from linkwright.elements.drives.parts import Sketch
+
+_CLOSE = 1e-9
+"""How near to zero a value may be for its flag to stay as an event has set it."""
 
 
 def commanded(
@@ -38,6 +41,13 @@ def emit(
     for state in sketch.states:
         assert state.rate is not None
         block.derivative(state.symbol, substitute(state.rate, put))
+    for name, value in sketch.events.items():
+        block.event(name, substitute(value, put))
+    for flag, given in sketch.flags.items():
+        value = block.intermediate(substitute(given, put))
+        block.update(flag, where(value > _CLOSE, 1, where(value < -_CLOSE, 0, flag)))
+        block.event(f"{flag.name} on", value, direction=1, resets={flag: 1})
+        block.event(f"{flag.name} off", value, direction=-1, resets={flag: 0})
     own = {s.name for s in sketch.states}
     for name, (value, unit, doc) in sketch.signals.items():
         if name not in own:

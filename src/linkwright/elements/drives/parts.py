@@ -155,6 +155,8 @@ class Sketch:
         self.states: list[SketchState] = []
         self.ports: list[SketchPort] = []
         self.signals: dict[str, tuple[Expr, str, str]] = {}
+        self.events: dict[str, Expr] = {}
+        self.flags: dict[Expr, Expr] = {}
         self.powers: dict[str, Expr] = {}
         self.energies: dict[str, Expr] = {}
         self.known_numbers: dict[str, Expr] = {}
@@ -237,6 +239,25 @@ class PartSketch:
         """Give something a name, under which it can be measured and recorded."""
         self.sketch.signals[f"{self.role}.{name}"] = (value, unit, doc)
         return value
+
+    def port(self, name: str, default: float, *, unit: str, doc: str) -> Expr:
+        """Return an input of the whole drive, called `part.name`."""
+        if self.sketch.numeric:
+            return as_expr(default)
+        return self.sketch.block.input(f"{self.role}.{name}", default, unit=unit, doc=doc)
+
+    def event(self, name: str, value: Expr) -> None:
+        """Let steps end where a value goes through zero."""
+        self.sketch.events[f"{self.role}.{name}"] = value
+
+    def above_zero(self, name: str, value: Expr, start: bool = False) -> Expr:
+        """Return 1 while a value is above zero, else 0: steps end where that changes.
+
+        It is remembered, so that no rounding of the time of a change can undo it.
+        """
+        flag = self.sketch.block.discrete_state(f"{self.role}.{name}", None, float(start))
+        self.sketch.flags[flag] = value
+        return flag
 
     # -- the ledger --------------------------------------------------------------------------------
     def supply(self, power: Expr) -> None:

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 from linkwright.algebra import Expr, as_expr, symbol
 from linkwright.elements.drives.amplifiers import Amplifier
+from linkwright.elements.drives.brakes import Brake
 from linkwright.elements.drives.controllers import Controller
 from linkwright.elements.drives.loads import DriveLoad
 from linkwright.elements.drives.motors import Motor
 from linkwright.elements.drives.parts import DriveError, DrivePart, Shaft, Sketch
 from linkwright.elements.drives.trains import Rigid, Train
 
-PLANT = ("amplifier", "motor", "thermal", "train", "load")
+PLANT = ("amplifier", "motor", "thermal", "brake", "train", "load")
 """The parts of the plant, in the order of their states."""
 
 
@@ -25,11 +26,12 @@ class Parts:
     motor: Motor
     train: Train
     load: DriveLoad | None = None
+    brake: Brake | None = None
 
     @property
     def all(self) -> tuple[DrivePart, ...]:
         """All parts."""
-        found = (self.controller, self.amplifier, self.motor, self.train, self.load)
+        found = (self.controller, self.amplifier, self.motor, self.train, self.load, self.brake)
         return tuple(p for p in found if p is not None)
 
     @property
@@ -82,6 +84,8 @@ def write_plant(sketch: Sketch, parts: Parts, end: Shaft | None = None) -> Turne
         for u, i, a in zip(sketch.commands, currents, axes, strict=True)
     ]
     torque = parts.motor.write(motor, voltages, currents, shaft)
+    if parts.brake is not None:
+        torque = torque - parts.brake.write(sketch.of(parts.brake), shaft)
     (rotor,) = motor.numbers("J")
     if load is not None or not train.rigid:  # otherwise it is an armature of the mechanism
         motor.stored("rotor", rotor * shaft.speed**2 / 2)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from linkwright.blocks.kinds import Kind
-from linkwright.elements.drives.amplifiers import PWM, CurrentLoop, Ideal, Lag
+from linkwright.elements.drives.amplifiers import PWM, CurrentLoop, Ideal, Lag, SwitchedPWM
+from linkwright.elements.drives.brakes import Brake
 from linkwright.elements.drives.cascade import Cascade
 from linkwright.elements.drives.chain import Chain
 from linkwright.elements.drives.controllers import PD, PI, PID, LeadLag, Steps
@@ -11,7 +12,9 @@ from linkwright.elements.drives.drive import Drive
 from linkwright.elements.drives.loads import Inertia, Pendulum
 from linkwright.elements.drives.motors import DC, PMSM, Stepper, Thermal, TorqueSource
 from linkwright.elements.drives.parts import DrivePart
+from linkwright.elements.drives.sensing import CurrentSensor, Resolver, RotaryEncoder
 from linkwright.elements.drives.servo import Servo
+from linkwright.elements.drives.supplies import Battery, DCBus
 from linkwright.elements.drives.trains import Elastic, Rigid
 
 PARTS: tuple[type[DrivePart], ...] = (
@@ -25,11 +28,13 @@ PARTS: tuple[type[DrivePart], ...] = (
     Ideal,
     Lag,
     PWM,
+    SwitchedPWM,
     DC,
     PMSM,
     Stepper,
     TorqueSource,
     Thermal,
+    Brake,
     Elastic,
     Rigid,
     Inertia,
@@ -37,8 +42,17 @@ PARTS: tuple[type[DrivePart], ...] = (
 )
 """Every part of a drive."""
 
-DRIVES = (Kind(Chain), Kind(Drive), Kind(Servo))
-"""Every block that is made of such parts."""
+DRIVES = (
+    Kind(Battery),
+    Kind(Chain),
+    Kind(CurrentSensor),
+    Kind(DCBus),
+    Kind(Drive),
+    Kind(Resolver),
+    Kind(RotaryEncoder),
+    Kind(Servo),
+)
+"""Every block that is made of such parts, or stands beside them."""
 
 
 def parts_of(base: type[DrivePart]) -> tuple[type[DrivePart], ...]:

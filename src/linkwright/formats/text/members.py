@@ -26,6 +26,7 @@ from linkwright.control.linear import Linear, StateModel
 from linkwright.control.registry import CONTROLLERS
 from linkwright.elements.drives import (
     Amplifier,
+    Brake,
     Controller,
     DriveLoad,
     DriveNoise,
@@ -81,7 +82,10 @@ _PARTS: dict[Any, Makers] = {
     Linear: (StateModel,),
     Limits: (Limits,),
     DriveNoise: (DriveNoise,),
-    **{base: parts_of(base) for base in (Controller, Amplifier, Motor, Train, DriveLoad, Thermal)},
+    **{
+        base: parts_of(base)
+        for base in (Controller, Amplifier, Motor, Train, DriveLoad, Thermal, Brake)
+    },
     **{surface: (surface,) for surface in SURFACES},
 }
 _GIVEN = ("mechanism", "name", "rate")
