@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from importlib.resources import files
 from typing import Any
@@ -14,8 +13,8 @@ from linkwright.formats.text.edits import with_table, with_value, without_table
 from linkwright.formats.text.positions import Path, scan
 
 TEXTS = {
-    file.name: file.read_text(encoding="utf-8")
-    for file in files("linkwright.models").joinpath("text").iterdir()
+    name: files("linkwright.models").joinpath("text", name).read_text(encoding="utf-8")
+    for name in ("ref6.toml", "slider-crank.toml", "servo-arm.toml")
 }
 ODD = """# odd, but TOML
 a = 1   # one
@@ -57,13 +56,8 @@ def test_any_value_can_be_replaced_alone(name: str) -> None:
         start, end = found.values[path], found.ends[path]
         assert made.replace("\r\n", "\n") == plain[:start] + '"changed"' + plain[end:]
         gone = with_value(text, path, None)
-        assert gone in _without_lines(text, gone)
-
-
-def _without_lines(text: str, gone: str) -> list[str]:
-    """Return the second text if it is the first one without some lines."""
-    lines = difflib.ndiff(text.splitlines(True), gone.splitlines(True))
-    return [] if any(line[0] == "+" for line in lines) else [gone]
+        lines = iter(text.splitlines(True))
+        assert all(line in lines for line in gone.splitlines(True))  # in order, some left out
 
 
 @pytest.mark.parametrize("name", TEXTS)
