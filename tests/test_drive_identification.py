@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ import pytest
 
 import linkwright as lw
 from linkwright.blocks import Block
+from linkwright.cli import main
 from linkwright.formats.catalog.reader import parse_catalog, read_catalog
 from linkwright.recording import Channel, Recording
 from linkwright.robots.identification import DriveFit, fit_drive
@@ -109,6 +112,25 @@ def test_least_squares_tell_winding_inertias_friction_and_gear_from_two_encoders
     rough = {"motor.b": 0.5, "train.damping": 0.5, "load.b": 0.3, "train.gap": 0.2}
     for name, value in truth.items():
         assert found[name] == pytest.approx(value, rel=rough.get(name, 0.06)), name
+
+
+def test_the_command_fits_a_drive(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    s = lw.System(name="shoulder")
+    s.add(drive(1.4))
+    file = tmp_path / "shoulder.toml"
+    file.write_text(lw.write_model(s))
+    for seed in (1, 2):
+        recorded(seed).save(tmp_path / f"run{seed}.parquet")
+    run, other = (str(tmp_path / f"run{seed}.parquet") for seed in (1, 2))
+    assert main(["drive", str(file), "--fit", run, "--validate", other, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    rows = {row["parameter"]: row for row in told["parameters"]}
+    assert rows["motor.R"]["value"] == pytest.approx(fitted()["motor.R"].value, rel=1e-6)
+    assert rows["motor.R"]["unit"] == "ohm"
+    assert told["validation"]["nis"] == pytest.approx(1.0, abs=0.2)
+    recorded(1).select(["motor.i", "motor.angle"]).save(tmp_path / "poor.parquet")
+    assert main(["drive", str(file), "--fit", str(tmp_path / "poor.parquet")]) == 2
+    assert "[R650]" in capsys.readouterr().err
 
 
 # -- what is refused -------------------------------------------------------------------------------

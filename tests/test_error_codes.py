@@ -40,6 +40,7 @@ NUMBERED: tuple[str, ...] = (
     "robots/identification/drives.py",
     "robots/identification/likelihood.py",
     "system/step_models.py",
+    "cli/drive_fits.py",
     "cli/reports.py",
     "analysis/cuts.py",
     "analysis/frequency.py",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from linkwright.algebra.units import Amount
 from linkwright.analysis.linearization import LinearModel, linearize
 from linkwright.blocks import Block, BlockError, Sampled, as_rate, checked
-from linkwright.control.covariances import covariance_matrix
+from linkwright.control.covariances import covariance_matrix, unobservable
 from linkwright.control.kalman_filter import KalmanFilter, SteadyKalmanFilter
 from linkwright.control.linear import Weights, discretized
 from linkwright.control.nonlinear_filters import ExtendedKalmanFilter, UnscentedKalmanFilter
@@ -76,7 +76,8 @@ def kalman(
         name: of the block.
 
     The port `z` takes the sensors in their order; [filters](filters.md) tells all ports and
-    channels. `state_names` are the states, `unobservable` those that no sensor tells apart.
+    channels. `state_names` are the states, `unobservable` those that no sensor tells apart at the
+    start.
 
     >>> from linkwright.blocks import Block
     >>> cart = Block("cart")
@@ -299,7 +300,7 @@ class _Plan:
                 Q, P = _bordered(Q, 0.0), _bordered(P, float(np.diag(P).max(initial=0.0)))
             start += list(model.start[len(states) :])
         block = ExtendedKalmanFilter if kind == "extended" else UnscentedKalmanFilter
-        return block(
+        made = block(
             model,
             Q,
             self.measurement,
@@ -311,6 +312,10 @@ class _Plan:
             name=name,
             rate=1 / self.period,
         )
+        if self.model.states == states:
+            phi = self._matrices(self.model)[0]
+            made.unobservable = tuple(unobservable(phi, self.model.c, states))
+        return made
 
 
 def _bordered(matrix: Array, corner: float) -> Array:

@@ -40,6 +40,7 @@ class FilterBlock(Block):
         super().__init__(name, rate=rate, doc="Kalman filter")
         n = len(states)
         self.state_names = tuple(states)
+        self.unobservable: tuple[str, ...] = ()
         start: Sequence[float] = [0.0] * n
         if initial is not None:
             start = checked_all(initial, f"initial of {name!r}", count=n)

@@ -102,7 +102,6 @@ class LinearFilter(FilterBlock):
             )
         self.process = covariance_matrix(process, names, f"process of {name!r}")
         self.measurement = covariance_matrix(measurement, m, f"measurement of {name!r}")
-        self.unobservable = tuple(unobservable(self.phi, self.h, names))
         super().__init__(
             names,
             m,
@@ -114,6 +113,7 @@ class LinearFilter(FilterBlock):
             name=name,
             rate=rate,
         )
+        self.unobservable = tuple(unobservable(self.phi, self.h, names))
         self._expected = [self._shown(k, self._prior) for k in range(m)]
 
     def _shown(self, k: int, x: Sequence[Expr]) -> Expr:

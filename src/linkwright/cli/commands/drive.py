@@ -19,6 +19,13 @@ _OUT = typer.Option(
     None, "-o", "--out", metavar="FILE", help="Also write the recording: .parquet, .csv, .npz, ..."
 )
 
+_FIT = typer.Option(
+    None, "--fit", metavar="FILE", help="Find its parameters from a recording instead."
+)
+_VALIDATE = typer.Option(
+    None, "--validate", metavar="FILE", help="With --fit: judge them by another recording."
+)
+
 _MOST = 200_000
 """Samples of a recording, at most, in which each instant has one."""
 
@@ -34,6 +41,8 @@ def command(
     seed: int = typer.Option(0, "--seed", metavar="N", help="Seed of the noise."),
     out: Path | None = _OUT,
     plot: bool = typer.Option(False, "--plot", help="Plot the drive as a PNG."),
+    fit: Path | None = _FIT,
+    validate: Path | None = _VALIDATE,
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
     force: bool = typer.Option(False, "--force", help="Overwrite existing files."),
 ) -> None:
@@ -44,6 +53,7 @@ def command(
       linkwright drive joint-drive --until 2 --plot
       linkwright drive joint-drive:noise=1 --update sequential --seed 3
       linkwright drive joint-drive --set motor.R=1.2 --set reference=0.3 -o run.csv
+      linkwright drive shoulder.toml --fit run.parquet --validate other.parquet
     """
     from linkwright.models.library import opened
     from linkwright.models.sources import stem_of
@@ -55,6 +65,11 @@ def command(
         found = System(found)
     names = _drives(found, joint)
     _edit(found, names, settings, update, model)
+    if fit is not None:
+        from linkwright.cli.drive_fits import print_fit
+
+        print_fit(found.members[names[0]].block, fit, validate, as_json)
+        return
     for target in (out, Path(stem_of(model) + ".png") if plot else None):
         _refuse_taken(target, force or out is None)
     run = simulate(found, until, seed=seed, every=_every(found, until))

@@ -1,0 +1,59 @@
+"""What ``linkwright drive --fit`` prints: the parameters of a drive from a recording."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from linkwright.cli.terminal import echo
+
+
+def print_fit(chain: Any, fit: Path, validate: Path | None, as_json: bool) -> None:
+    """Fit a drive to a recording, and print what was found.
+
+    Args:
+        chain: the drive as far as it is known.
+        fit: the file of the recording.
+        validate: the file of a recording of another motion, or None.
+        as_json: whether to print JSON.
+    """
+    from linkwright.elements.drives import Chain, DriveError
+    from linkwright.recording import read_recording
+    from linkwright.robots.identification import fit_drive
+
+    if not isinstance(chain, Chain):
+        raise DriveError(
+            f"{chain.name!r} drives a joint of a mechanism, and has no load of its own",
+            remedy="fit a Chain, with what it turns as its load",
+            code="R652",
+        )
+    found = fit_drive(read_recording(fit), chain)
+    checked = None if validate is None else found.validated(read_recording(validate))
+    if as_json:
+        rows = [
+            {
+                "parameter": p.name,
+                "value": p.value,
+                "deviation": p.deviation,
+                "confidence": list(p.confidence),
+                "unit": p.unit,
+            }
+            for p in found.parameters
+        ]
+        told: dict[str, Any] = {"fit": str(fit), "parameters": rows, "nis": found.nis}
+        if checked is not None:
+            told["validation"] = {
+                "recording": str(validate),
+                "nis": checked.nis,
+                "errors": dict(checked.errors),
+                "shares": checked.shares,
+            }
+        echo(json.dumps(told, indent=2))
+        return
+    echo(found.table())
+    told_rate = f"{found.samples} samples at {found.rate:g} Hz"
+    echo(f"{told_rate}; innovations squared {found.nis:.3g} (1 where all fits)")
+    if checked is not None:
+        shares = ", ".join(f"{n} {100 * s:.2g} %" for n, s in checked.shares.items())
+        echo(f"validation: innovations squared {checked.nis:.3g}; errors of a simulation: {shares}")
