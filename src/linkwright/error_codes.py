@@ -521,6 +521,40 @@ WORST_CASE = {
         "The worst payload is sought among all bodies of up to a mass inside a box.",
         "Give `Payload(up_to=3.0, box=(0.1, 0.1, 0.15))`.",
     ),
+    "R721": Explanation(
+        "Limits of a motion that make no sense",
+        "A limit is not above zero, has another number of entries than the motion, or a "
+        "torque-speed line lacks one of its ends.",
+        "Give one number above zero, or one for each value; stall and no_load together.",
+    ),
+    "R722": Explanation(
+        "Limits of force without inverse dynamics",
+        "Forces of a motion come from inverse dynamics, which is missing or gives another number "
+        "of rows than it gets.",
+        "Give dynamics=, a function of rows of coordinates, speeds and accelerations, such as "
+        "robot.inverse_dynamics.",
+    ),
+    "R723": Explanation(
+        "Limits that do not hold the weight",
+        "At rest, a joint already takes more than its limit.",
+        "Raise the limit, or move the path.",
+    ),
+    "R724": Explanation(
+        "Fastest motion of nothing",
+        "Without a limit of acceleration or force there is no fastest motion; a path needs two "
+        "points or more, and paths of a batch the same number of values.",
+        "Give acceleration=, effort=, or stall= and no_load=.",
+    ),
+    "R725": Explanation(
+        "No way along the path",
+        "The limits leave no motion from the start of the path to its end.",
+        "Raise the limits, take more points, or smooth the path where it turns.",
+    ),
+    "R726": Explanation(
+        "Motion that heats too much",
+        "Holding the weight alone takes more than the continuous force allows.",
+        "Raise continuous=, or give a longer rest=.",
+    ),
 }
 
 REPORTS = {

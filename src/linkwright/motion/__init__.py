@@ -7,10 +7,12 @@ from linkwright.motion.blends import (
     cartesian,
     pose_transform,
 )
-from linkwright.motion.optimal import Limits, time_optimal
+from linkwright.motion.limits import Limits, voltage_line
+from linkwright.motion.optimal import time_optimal, time_optimal_batch
 from linkwright.motion.payloads import Payload
 from linkwright.motion.registry import MOTIONS
 from linkwright.motion.sines import Sines, minimum_jerk
+from linkwright.motion.slowing import Slowing, slowing
 from linkwright.motion.task_parts import Dwell, Follow, LoadProfile, Move, TaskSegment, ToolLine
 from linkwright.motion.tasks import Task
 from linkwright.motion.trajectory import (
@@ -34,6 +36,7 @@ __all__ = [
     "Payload",
     "PoseTransform",
     "Sines",
+    "Slowing",
     "Task",
     "TaskSegment",
     "ToolLine",
@@ -44,7 +47,10 @@ __all__ = [
     "minimum_jerk",
     "point_to_point",
     "pose_transform",
+    "slowing",
     "through",
     "time_optimal",
+    "time_optimal_batch",
     "via_points",
+    "voltage_line",
 ]

@@ -254,7 +254,8 @@ def hermite(
         instants: s, rising.
         values: one row for each instant.
         speeds: likewise.
-        accelerations: likewise; with them the pieces are quintic, without them cubic.
+        accelerations: likewise; with them the pieces are quintic, without them cubic. Where they
+            jump, those at the starts of the pieces and those at their ends, (2, piece, value).
 
     >>> hermite([0, 1], [[0], [1]], [[0], [0]])(0.5)
     array([0.5])
@@ -271,7 +272,7 @@ def hermite(
         c[:, 3] = ((v1 - v0) * h - 2 * rise) / h**3
         return Trajectory(t, c)
     a = np.asarray(accelerations, dtype=float)
-    a0, a1 = a[:-1], a[1:]
+    a0, a1 = (a[:-1], a[1:]) if a.ndim == p.ndim else (a[0], a[1])
     rise, dv, da = rise - a0 * h**2 / 2, (v1 - v0) * h - a0 * h**2, (a1 - a0) * h**2
     c[:, 2] = a0 / 2
     c[:, 3] = (10 * rise - 4 * dv + da / 2) / h**3

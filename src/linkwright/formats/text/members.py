@@ -62,7 +62,7 @@ from linkwright.formats.text.tables import MemberTable, Record
 from linkwright.formats.text.values import Name, wrong
 from linkwright.mechanism import Mechanism
 from linkwright.motion import Trajectory
-from linkwright.motion.optimal import Limits
+from linkwright.motion.limits import Limits
 from linkwright.motion.registry import MOTIONS
 from linkwright.system import System
 
