@@ -6,6 +6,8 @@ interpreter takes to start and to import the packages that the command cannot do
 
 from __future__ import annotations
 
+import os
+import pty
 import resource
 import statistics
 import subprocess
@@ -53,12 +55,14 @@ def run() -> list[Row]:
         whole, busy = measured(simulate, folder)
         start, start_busy = measured(["-c", PACKAGES], folder)
         swept, _ = measured(sweep, folder, rounds=3)
+        asked = statistics.median(first_prompt(folder) for _ in range(ROUNDS))
     note = f"median of {ROUNDS} fresh processes"
     return [
         Row("simulate stanford-arm-controlled --until 10", whole, "s", bar=1.5, note=note),
         Row("of it processor time", busy, "s"),
         Row("Python and the packages alone", start, "s", note=PACKAGES),
         Row("of it processor time", start_busy, "s"),
+        Row("first prompt of the dialogue", asked, "s", bar=0.5, note="in a pseudo-terminal"),
         Row(f"sweep of the car, {RUNS:,} runs of 5 s", swept, "s", note="200 steps of rk4 each"),
     ]
 
@@ -74,3 +78,26 @@ def measured(words: list[str], folder: str, rounds: int = ROUNDS) -> tuple[float
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         loads.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     return statistics.median(times[1:]), statistics.median(loads[1:])
+
+
+def first_prompt(folder: str) -> float:
+    """Return the seconds until the dialogue asks its first question in a terminal."""
+    screen, own = pty.openpty()
+    start = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "linkwright", "guide", "bench.toml"],
+        stdin=own,
+        stdout=own,
+        stderr=own,
+        cwd=folder,
+        env=os.environ | {"TERM": "xterm"},
+    )
+    os.close(own)
+    shown = b""
+    while b"quit" not in shown:
+        shown += os.read(screen, 4096)
+    taken = time.perf_counter() - start
+    process.kill()
+    process.wait()
+    os.close(screen)
+    return taken

@@ -313,6 +313,12 @@ def test_seven_groups_of_data_survive_saving_and_loading() -> None:
     np.testing.assert_allclose(first.mass_matrix([0.3]), second.mass_matrix([0.3]), rtol=1e-15)
 
 
+@pytest.mark.parametrize("name", ["/etc/hosts", "../other.toml", "a/../../b.toml"])
+def test_a_model_names_no_files_of_others(name: str) -> None:
+    with pytest.raises(InputError, match=r"not in the folder of the model.*\[R118\]"):
+        read_model(f'{HEAD}task = "{name}"\n')
+
+
 def test_a_model_is_drawn_with_the_scene_file_that_it_names(tmp_path: Path) -> None:
     """Check 18, through a model's own file."""
     bay = 'format = 1\n[[environment]]\nname = "table"\nwithin = "base"\nat = [0, 2, 0]\n'

@@ -139,6 +139,12 @@ DEFINITION = {
         "is as it was, and the answers are in a draft.",
         "Run the same command to resume the draft.",
     ),
+    "R118": Explanation(
+        "File that is not beside the model",
+        "A model names its scene and its task by files in its own folder, or in one below it, so "
+        "that a model from elsewhere reads nothing else.",
+        "Put the file beside the model, and give its name.",
+    ),
 }
 
 TASKS = {

@@ -513,7 +513,15 @@ class Mechanism(LoadBuilder, Shown):
         >>> m.files
         {'task': 'reach.toml'}
         """
-        self.files = {k: v for k, v in (("scene", scene), ("task", task)) if v}
+        given = {k: v for k, v in (("scene", scene), ("task", task)) if v}
+        for kind, name in given.items():
+            if Path(name).is_absolute() or ".." in Path(name).parts:
+                raise MechanismError(
+                    f"the {kind} {name!r} is not in the folder of the model",
+                    remedy="put it beside the model, and give its name",
+                    code="R118",
+                )
+        self.files = given
 
     def file_beside(self, kind: str) -> str:
         """Return the path of a file that the mechanism names, or nothing where it names none.

@@ -146,6 +146,12 @@ def toml_file(text: str) -> str:
         return ""
     if not words(text).endswith(".toml"):
         raise wrong("the name of a file .toml is needed here", "for none, type none")
+    if "/" in text or "\\" in text:
+        raise InputError(
+            f"{text[:60]!r} is not in the folder of the model",
+            remedy="give a name without folders",
+            code="R118",
+        )
     return text
 
 

@@ -519,7 +519,8 @@ class MechanismBuilder:
 
     def _run(self) -> None:
         run = self.model.run
-        self.m.set_files(scene=self.model.scene, task=self.model.task)
+        with self._placed(Part(self.model, (), {})):
+            self.m.set_files(scene=self.model.scene, task=self.model.task)
         if run is not None:
             with self._placed(Part(run, ("run",), run.model_dump())):
                 self.m.set_timing(run.until, step=run.step, every=run.every)
