@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from linkwright.formats.robot.description import (
     Place,
 )
 from linkwright.joint_kinds import JOINTS
-from linkwright.program import lower
+from linkwright.program import Code, lower
 from linkwright.program.interpret import interpret
 from linkwright.robots import Quantity, Robot
 from linkwright.robots.derivatives import tangent_program
@@ -40,9 +41,15 @@ def full(upper: Any) -> Any:
     return np.triu(upper) + np.triu(upper, 1).T
 
 
+@lru_cache(maxsize=32)
+def code_of(quantity: Quantity) -> Code:
+    """Return the code of a quantity's Program as it is derived, without optimizer and compiler."""
+    return lower(quantity.derived())
+
+
 def value(quantity: Quantity, *inputs: Any) -> Any:
-    """Return a quantity from its Program as it is derived, without optimizer and compiler."""
-    (result,) = interpret(lower(quantity.derived()), inputs)
+    """Return the one result of a quantity from its Program as it is derived."""
+    (result,) = interpret(code_of(quantity), inputs)
     return result
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,33 +18,35 @@ import pytest
 from linkwright.errors import InputError
 from linkwright.formats.robot.description import Description
 from linkwright.joint_kinds import JOINTS
-from linkwright.program import lower
+from linkwright.program import Code, lower
 from linkwright.program.interpret import interpret
 from linkwright.robots import Quantity, Robot
 from linkwright.robots.derivatives import derivative_program, tangent_program
 from linkwright.robots.kinematics import REFERENCES
 from tests.pinocchio_models import pinocchio_model
 from tests.random_robots import random_robot
-from tests.test_robots_dynamics import closed_four_bar, follower, four_bar, full, relative
+from tests.test_robots_dynamics import (
+    closed_four_bar,
+    code_of,
+    follower,
+    four_bar,
+    full,
+    relative,
+    value,
+)
 
 VIEWS = {"local-world-aligned": pin.LOCAL_WORLD_ALIGNED, "local": pin.LOCAL, "world": pin.WORLD}
 KINDS = [k for k in JOINTS if k != "weld"]
 TREES = [
-    (["revolute", "prismatic", "revolute", "ball"], "free"),
-    (["revolute", "universal", "screw", "cylindrical"], "file"),
-    (["planar", "revolute", "revolute"], "file"),
+    (("revolute", "prismatic", "revolute", "ball"), "free"),
+    (("revolute", "universal", "screw", "cylindrical"), "file"),
+    (("planar", "revolute", "revolute"), "file"),
 ]
 
 
 def values(quantity: Quantity, *inputs: Any) -> tuple[Any, ...]:
     """Return the results of a quantity from its Program as it is derived."""
-    return tuple(interpret(lower(quantity.derived()), inputs))
-
-
-def value(quantity: Quantity, *inputs: Any) -> Any:
-    """Return the one result of a quantity from its Program as it is derived."""
-    (result,) = values(quantity, *inputs)
-    return result
+    return tuple(interpret(code_of(quantity), inputs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +91,16 @@ def case(description: Description, base: str = "file", seed: int = 0) -> Case:
     )
 
 
+@cache
 def plain(kind: str) -> Case:
     """Return a chain with a joint of some kind on the ground and others behind it."""
     return case(random_robot(3, [kind, "revolute", "prismatic"], chain=True))
 
 
-def tree(kinds: list[str], base: str, seed: int = 1) -> Case:
+@cache
+def tree(kinds: tuple[str, ...], base: str, seed: int = 1) -> Case:
     """Return a tree; a planar joint only where it stands on the ground."""
-    return case(random_robot(seed, kinds, chain=kinds[0] == "planar"), base, seed)
+    return case(random_robot(seed, list(kinds), chain=kinds[0] == "planar"), base, seed)
 
 
 def last(robot: Robot) -> str:
@@ -141,7 +146,7 @@ def test_jacobians_and_motion_in_three_views(kind: str) -> None:
 
 
 @pytest.mark.parametrize(("kinds", "base"), TREES)
-def test_jacobians_and_motion_of_trees(kinds: list[str], base: str) -> None:
+def test_jacobians_and_motion_of_trees(kinds: tuple[str, ...], base: str) -> None:
     """The same for trees, on a free base too."""
     check_motion(tree(kinds, base))
 
@@ -185,9 +190,15 @@ def jacobian_rate(c: Case, frame: int, view: Any) -> Any:
     return ((ends[0] - ends[1]) / (2 * h))[:, c.place]
 
 
+@cache
+def tangent_code(robot: Robot) -> Code:
+    """Return the code of the rates of the coordinates for unit speeds."""
+    return lower(tangent_program(robot.tree))
+
+
 def moved(robot: Robot, q: Any, u: Any, step: float) -> Any:
     """Return coordinates a small step of speeds further, quaternions made whole again."""
-    (tangent,) = interpret(lower(tangent_program(robot.tree)), [q])
+    (tangent,) = interpret(tangent_code(robot), [q])
     found = q + step * tangent @ u
     place = {x: k for k, x in enumerate(robot.tree.coordinates)}
     for body in robot.mechanism.bodies.values():
@@ -199,7 +210,7 @@ def moved(robot: Robot, q: Any, u: Any, step: float) -> Any:
 
 def slopes(robot: Robot, quantity: Quantity, q: Any, *rest: Any) -> Any:
     """Return the derivative by q by central differences along unit speeds."""
-    h, code = 1e-6, lower(quantity.derived())
+    h, code = 1e-6, code_of(quantity)
 
     def at(e: Any, step: float) -> Any:
         (found,) = interpret(code, [moved(robot, q, e, step), *rest])
@@ -225,7 +236,7 @@ def test_analytic_jacobians(orientation: str) -> None:
 
 
 @pytest.mark.parametrize(("kinds", "base"), TREES)
-def test_points_of_frames(kinds: list[str], base: str) -> None:
+def test_points_of_frames(kinds: tuple[str, ...], base: str) -> None:
     """A point that is given with the call moves as Pinocchio's frame at that place does."""
     c = tree(kinds, base)
     name, point = last(c.robot), np.array([0.2, -0.1, 0.4])
@@ -258,7 +269,7 @@ def test_mass_center_momentum_and_energy(kind: str) -> None:
 
 
 @pytest.mark.parametrize(("kinds", "base"), TREES)
-def test_mass_center_momentum_and_energy_of_trees(kinds: list[str], base: str) -> None:
+def test_mass_center_momentum_and_energy_of_trees(kinds: tuple[str, ...], base: str) -> None:
     """The same for trees, on a free base too."""
     check_momentum(tree(kinds, base))
 
@@ -292,7 +303,7 @@ def test_forces_are_the_regressor_times_the_parameters(kind: str) -> None:
 
 def test_the_regressor_is_pinocchios() -> None:
     """Column by column on a free base, and the parameters are its dynamic parameters."""
-    c = tree(["revolute", "prismatic", "revolute", "ball"], "free")
+    c = tree(*TREES[0])
     theirs = pin.computeJointTorqueRegressor(c.model, c.data, c.their_q, c.their_u, c.their_a)
     joints = [c.model.frames[c.frame(name)].parentJoint for name in c.robot.links]
     columns = [10 * (j - 1) + k for j in joints for k in range(10)]
@@ -328,7 +339,7 @@ def test_base_parameters_and_friction_columns() -> None:
 
 
 @pytest.mark.parametrize(("kinds", "base"), TREES)
-def test_derivatives_of_dynamics(kinds: list[str], base: str) -> None:
+def test_derivatives_of_dynamics(kinds: tuple[str, ...], base: str) -> None:
     """Those of inverse and forward dynamics by all inputs are Pinocchio's, tangent space and all.
 
     Its derivatives leave out how the axes of a universal joint turn in it; there finite differences
@@ -357,7 +368,7 @@ def test_derivatives_of_dynamics(kinds: list[str], base: str) -> None:
 
 
 @pytest.mark.parametrize(("kinds", "base"), TREES)
-def test_derivatives_of_every_other_quantity(kinds: list[str], base: str) -> None:
+def test_derivatives_of_every_other_quantity(kinds: tuple[str, ...], base: str) -> None:
     """By q they are the slopes of finite differences along unit speeds."""
     c = tree(kinds, base)
     robot = c.robot
