@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,9 @@ import linkwright as lw
 from linkwright.algebra import Expr, sin, tanh, total, where
 from linkwright.blocks import Block
 from linkwright.control import Measurement, corrected, inside, predicted
+from linkwright.system.controllers import controller_phases
 from tests.joint_chain import PROCESS, SENSOR, STATES, blocks
+from tests.test_firmware import Firmware
 
 Array = NDArray[np.float64]
 KINDS = ("time-varying", "steady", "extended", "unscented")
@@ -186,6 +189,31 @@ def test_a_filter_may_believe_in_other_parameters() -> None:
     wrong = lw.simulate(s, 1.0, values={"kalman.rod.g": 2 * G})
     assert abs(right["kalman.innovation[0]"]).max() < 1e-6
     assert abs(wrong["kalman.innovation[0]"]).max() > 1.0
+
+
+def test_a_controller_with_its_filter_is_firmware(tmp_path: Path) -> None:
+    """One tick of both as C99 gives the bits of the native run."""
+    plant = pendulum()
+    f = lw.control.kalman(plant, {"rod.q": 0.01}, "extended", rate=100, covariance=0.1)
+    servo = Block("servo", rate=100)
+    w, q = servo.input_vector("x", 2)
+    servo.output("tau", -20 * q - 5 * w)
+    s = plant.copy()
+    s.name = "swing"
+    member, law = s.add(f), s.add(servo)
+    s.connect("rod.q", member.z[0])
+    s.connect(member.x, law.x)
+    s.connect(law.tau, member.u[0])
+    s.connect(law.tau, "rod.tau")
+    lw.codegen(s, tmp_path, target="firmware")
+    phases = controller_phases(s)
+    held = [x.name for x in phases.d if x.kind == "held"]
+    names = [*(x.name for x in phases.w), *held]
+    run = lw.simulate(s, 1.0, method="rk4", step=1 / 400, record=names, every=1)
+    board = Firmware(tmp_path, "swing", phases)
+    found = [board.tick(row) for row in np.array([run[x.name] for x in phases.w]).T]
+    assert np.array_equal(found, np.array([run[name] for name in held]).T)
+    assert abs(run["servo.tau"][-1]) < 0.5 * abs(run["servo.tau"][0])
 
 
 @pytest.mark.parametrize("kind", ["time-varying", "extended"])
