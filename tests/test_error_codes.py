@@ -19,6 +19,7 @@ SOURCE = Path(linkwright.__file__).parent
 NUMBERED: tuple[str, ...] = (
     "error_codes.py",
     "analysis/cycle.py",
+    "analysis/errors.py",
     "analysis/sizing",
     "analysis/estimation.py",
     "control/consistency.py",

@@ -203,3 +203,22 @@ def test_wrong_names_are_refused_with_a_number(call: object, code: str) -> None:
     with pytest.raises(lw.InputError) as caught:
         call()
     assert caught.value.code == code
+
+
+def test_a_long_record_is_judged_as_all_of_its_samples_are() -> None:
+    """Peaks from corners of hulls and heat in groups, against every sample of 5,000."""
+    rng = np.random.default_rng(7)
+    t = np.linspace(0.0, 4.0, 5000)
+    speed = 2 * np.sin(2 * t) + np.sin(7 * t) + 0.05 * rng.normal(size=len(t))
+    torque = 15 * np.cos(3 * t) + rng.normal(size=len(t))
+    acceleration = 4 * np.cos(2 * t) + 7 * np.cos(7 * t)
+    load = JointLoad(JointCycle("j", "revolute", t, 0 * t, speed, acceleration, torque))
+    assert len(load.extremes) < 2000
+    pairs = Pairs.all_of(GENERIC, "revolute", 320.0)
+    demands = Demands(20_000, 40.0, 320.0)
+    quick, whole = (judge(load, pairs, demands, exact=x).judgments for x in (False, True))
+    for name in ("peak torque", "voltage", "continuous torque", "repeated peak"):
+        assert_allclose(quick[name].value, whole[name].value, rtol=1e-12)
+    seen = ~np.isnan(quick["winding"].value)
+    assert seen.any()
+    assert_allclose(quick["winding"].value[seen], whole["winding"].value[seen], rtol=1e-3)

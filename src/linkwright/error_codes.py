@@ -266,6 +266,22 @@ SIZING = {
         "with one coordinate on a fixed base.",
         "Take the cycles from the requirement of that robot.",
     ),
+    "R307": Explanation(
+        "No robot to drive",
+        "Drives were sized from cycles alone, so there is nothing that they could move.",
+        "Size a requirement, or give the robot with `robot=`.",
+    ),
+    "R308": Explanation(
+        "Error budget does not fit together",
+        "A source has no finite size, its sensitivities are not one for each output, or poses and "
+        "instants are not those of the task.",
+        "Give a size of 0 or more, one sensitivity for each output, and poses in rows.",
+    ),
+    "R309": Explanation(
+        "No such duty type",
+        "IEC 60034-1 has the types S1 to S10, each with its own times and loads; S9 has no rule.",
+        "Give the times that the type has, each above 0.",
+    ),
 }
 
 DRIVES = {

@@ -44,13 +44,22 @@ from linkwright.analysis.swept_sine import swept_sine
 from linkwright.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from linkwright.analysis.errors import (
+        ErrorBudget,
+        ErrorSource,
+        PoseAccuracy,
+        pose_accuracy,
+    )
     from linkwright.analysis.sizing.choice import Sizing, size
+    from linkwright.analysis.sizing.duty import duty_cycle, duty_type
     from linkwright.formats.catalog.reader import read_catalog
     from linkwright.formats.catalog.schema import Catalog
 
 __all__ = [
     "DESCRIBING_FUNCTIONS",
     "Catalog",
+    "ErrorBudget",
+    "ErrorSource",
     "Excess",
     "FrequencyResponse",
     "HarmonicBalance",
@@ -62,6 +71,7 @@ __all__ = [
     "Margins",
     "Mode",
     "OpenLoop",
+    "PoseAccuracy",
     "Requirement",
     "Screening",
     "Sizing",
@@ -73,6 +83,8 @@ __all__ = [
     "cut_loop",
     "dead_zone_gain",
     "dry_friction_gain",
+    "duty_cycle",
+    "duty_type",
     "frequency_response",
     "harmonic_balance",
     "limit_cycle_map",
@@ -80,6 +92,7 @@ __all__ = [
     "linearize",
     "linearize_along",
     "modes",
+    "pose_accuracy",
     "quantizer_gain",
     "rainflow",
     "read_catalog",
@@ -94,7 +107,14 @@ if not TYPE_CHECKING:  # what reads files is imported when it is used
     __getattr__ = lazy_names(
         __name__,
         {
+            "linkwright.analysis.errors": (
+                "ErrorBudget",
+                "ErrorSource",
+                "PoseAccuracy",
+                "pose_accuracy",
+            ),
             "linkwright.analysis.sizing.choice": ("Sizing", "size"),
+            "linkwright.analysis.sizing.duty": ("duty_cycle", "duty_type"),
             "linkwright.formats.catalog.reader": ("read_catalog",),
             "linkwright.formats.catalog.schema": ("Catalog",),
         },

@@ -52,12 +52,18 @@ class Arm:
         inertia: about each joint, by name; nothing where no robot is known.
         still: torque at rest, by name.
         columns: what a kilogram adds, by joint that carries it and joint where it sits.
+        robot: that moves, where it is known.
+        payload: ten inertial parameters of what `frame` carries all the time, or nothing.
+        frame: of the tool.
     """
 
     cycles: tuple[JointCycle, ...]
     inertia: Mapping[str, Array] = field(default_factory=dict)
     still: Mapping[str, Array] = field(default_factory=dict)
     columns: Mapping[tuple[str, str], MassColumn] = field(default_factory=dict)
+    robot: Robot | None = None
+    payload: Array | None = None
+    frame: str = ""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -151,6 +157,9 @@ def _moved(
         {c.name: masses[:, k] for k, c in enumerate(cycles)},
         {c.name: still[:, k] for k, c in enumerate(cycles)},
         columns,
+        robot,
+        loads["payload"][0] if "payload" in loads else None,
+        frame,
     )
 
 

@@ -10,14 +10,14 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from linkwright.analysis.sizing.arm import Arm, arm_of
 from linkwright.analysis.sizing.bearings import Mounted, mounted
 from linkwright.analysis.sizing.bus import BusLoad, bus_load
-from linkwright.analysis.sizing.loads import JointLoad
+from linkwright.analysis.sizing.loads import MOST_BINS, JointLoad
 from linkwright.analysis.sizing.pairs import (
     Demands,
     Judged,
@@ -33,6 +33,11 @@ from linkwright.errors import InputError, nearest
 from linkwright.formats.catalog.reader import read_catalog
 from linkwright.formats.catalog.schema import Catalog, DriveEntry
 from linkwright.formats.catalog.writer import chosen_parts
+
+if TYPE_CHECKING:
+    from linkwright.analysis.errors import ErrorBudget
+    from linkwright.elements.drives import Cascade
+    from linkwright.system import System
 
 __all__ = ["ORDERS", "JointOptions", "Sizing", "size"]
 
@@ -205,6 +210,44 @@ class Sizing:
         failed = [f"{self.supply}: {v}" for v in self.bus.verdicts if not v.passed]
         return "\n".join([table, *failed])
 
+    def system(
+        self,
+        servo: Cascade | None = None,
+        *,
+        elastic: bool = True,
+        thermal: bool = True,
+        ledger: bool = False,
+    ) -> System:
+        """Return the robot with the chosen drives, following the motion of the task.
+
+        Args:
+            servo: position over speed over current; by default at 1, 2 and 10 kHz. What it leaves
+                open is set for each joint, with the limits of motor, amplifier and bus.
+            elastic: whether gears give, with their backlash and kinematic error.
+            thermal: whether windings warm up and their resistance with them.
+            ledger: whether each drive counts its energies.
+        """
+        from linkwright.analysis.sizing.driven import driven_system
+        from linkwright.elements.drives import Cascade
+
+        law = Cascade(current=10_000, speed=2_000, position=1_000) if servo is None else servo
+        return driven_system(self, law, elastic=elastic, thermal=thermal, ledger=ledger)
+
+    def error_budget(
+        self, frame: str, time: float = 0.0, *, counts: float = 16_384.0, control: float = 0.0
+    ) -> ErrorBudget:
+        """Return what encoders, gears and control leave uncertain at the tool.
+
+        Args:
+            frame: of the tool.
+            time: an instant of the task, s.
+            counts: of an encoder in one turn of the motor.
+            control: three deviations of a joint's control error, rad or m.
+        """
+        from linkwright.analysis.sizing.accuracy import tool_budget
+
+        return tool_budget(self, frame, time, counts, control)
+
     def as_catalog(self, name: str = "drives") -> Catalog:
         """Return the chosen drives, with the entries of their parts, as a catalog.
 
@@ -337,12 +380,23 @@ def _chosen(arm: Arm, catalog: Catalog, terms: Demands, supply: str, order: str)
         if not len(ranking):
             raise _no_fit(found, supply)
         options[name] = found
-        chosen[name] = found.choice(int(ranking[0]))
+        chosen[name] = found.choice(_first_exact(found, ranking))
         masses[name] = chosen[name].mass
     back = tuple(reversed(options))
     return Sizing(
         {n: options[n] for n in back}, {n: chosen[n] for n in back}, catalog, terms, supply, arm
     )
+
+
+def _first_exact(options: JointOptions, ranking: np.ndarray) -> int:
+    """Return the best drive that also fits sample by sample; heat was counted in groups."""
+    if options.load.cycle.samples - 1 <= MOST_BINS:
+        return int(ranking[0])
+    for k in ranking:
+        verdicts = explain(options.load, options.pairs.take(np.array([k])), options.terms)
+        if all(v.passed for v in verdicts):
+            return int(k)
+    return int(ranking[0])
 
 
 def options_of(

@@ -27,7 +27,10 @@ __all__ = ["SERIES", "JointLoad"]
 Array: TypeAlias = NDArray[Any]
 
 SERIES = ("driving", "driven", "resting", "acceleration", "speed", "direction")
-MOST_BINS = 256
+FEW = 1000
+"""Samples that are all looked at for peaks."""
+
+MOST_BINS = 128
 """How many intervals the losses of a cycle are taken together in while drives are compared."""
 
 
@@ -62,6 +65,21 @@ class JointLoad:
             ],
             axis=1,
         )
+
+    @cached_property
+    def extremes(self) -> Array:
+        """The series at samples among which any drive has its largest torque and voltage.
+
+        While the direction of speed and of power stays the same, both are linear in torque,
+        acceleration and speed, so they are largest at corners of the convex hull of the samples.
+        """
+        c = self.cycle
+        if c.samples <= FEW:
+            return self.series
+        points = np.stack([c.torque, c.acceleration, c.speed], axis=1)
+        kind = 3 * np.sign(c.torque * c.speed) + np.sign(c.speed)
+        kept = [_corners(points, np.flatnonzero(kind == k)) for k in np.unique(kind)]
+        return np.asarray(self.series[np.concatenate(kept)])
 
     @cached_property
     def durations(self) -> Array:
@@ -177,11 +195,21 @@ class JointLoad:
 
 
 def _hull(x: Array, y: Array) -> Array:
-    """Return the corners of the convex hull of points."""
+    """Return the corners of the convex hull of points in a plane."""
+    corners = _corners(np.stack([x, y], axis=1), np.arange(len(x)))
+    if len(corners) < len(x) or len(x) < 3:
+        return corners
+    order = np.lexsort((y, x))  # all on a line: its ends are the corners
+    return np.unique(order[[0, -1]])
+
+
+def _corners(points: Array, which: Array) -> Array:
+    """Return those of some points at corners of their convex hull; all, where that is flat."""
     from scipy.spatial import ConvexHull, QhullError
 
+    if len(which) <= points.shape[1] + 1:
+        return which
     try:
-        return np.asarray(ConvexHull(np.stack([x, y], axis=1)).vertices)
-    except (QhullError, ValueError):  # few points, or all on a line: its ends are the corners
-        order = np.lexsort((y, x))
-        return np.unique(order[[0, -1]])
+        return np.asarray(which[ConvexHull(points[which]).vertices])
+    except (QhullError, ValueError):
+        return which

@@ -259,9 +259,10 @@ def judge(load: JointLoad, pairs: Pairs, terms: Demands, *, exact: bool = False)
     hot = m["R"] * (1.0 + m["alpha"] * (m["hottest"] - 20.0))
     volts = parts * (hot / m["kt"])[:, None]
     volts[:, 4] += m["kt"] * n
-    peak, peak_at = _largest(parts, load.series, exact)
+    series = load.series if exact else load.extremes
+    peak, peak_at = _largest(parts, series, exact)
     book.say("peak torque", peak, m["peak"], peak_at)
-    book.say("voltage", *_swap(_largest(volts, load.series, exact), terms.voltage))
+    book.say("voltage", *_swap(_largest(volts, series, exact), terms.voltage))
     mean = np.sqrt(np.maximum(np.einsum("pi,ij,pj->p", parts, load.mean_squares, parts), 0.0))
     room = np.maximum(m["hottest"] - terms.ambient, 0.0) / (m["hottest"] - m["ambient"])
     book.say("continuous torque", mean, m["continuous"] * np.sqrt(room))

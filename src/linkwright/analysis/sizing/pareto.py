@@ -32,6 +32,9 @@ Array: TypeAlias = NDArray[Any]
 DRIVES = 64
 """Drives of a joint that are all looked at; of more, the best by mixtures of costs."""
 
+DIGITS = 9
+"""Behind the point, of costs: rounding shall not make sets differ."""
+
 FIRST = 40
 """Complete sets that the search starts from."""
 
@@ -361,8 +364,9 @@ def _undominated(partials: list[_Partial], *, by_masses: bool) -> list[_Partial]
         if len(group) == 1:
             kept += group
             continue
-        group.sort(key=lambda p: p.costs)
-        costs = np.array([p.costs for p in group])
+        costs = np.round(np.array([p.costs for p in group]), DIGITS)
+        order = np.lexsort(costs.T[::-1])
+        group, costs = [group[k] for k in order], costs[order]
         best = np.empty_like(costs)
         count = 0
         for k, row in enumerate(costs):
