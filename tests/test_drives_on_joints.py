@@ -79,6 +79,37 @@ def test_each_joint_of_an_arm_has_its_chain() -> None:
         )
 
 
+def test_coupled_trains_are_single_ones_without_coupling_and_close_their_ledger_with_it() -> None:
+    m = links(2)
+    start = {"q1": 0.3, "q2": -0.5}
+
+    def moved(ratios: list[list[float]]) -> lw.Run:
+        s = lw.System(m)
+        pair = drives.CoupledDrives(m, ["q1", "q2"], ratios, [LAG, LAG], [MOTOR, MOTOR],
+                                    [500, 300], [2, 1], ledger=True)  # fmt: skip
+        wrist = s.add(pair)
+        s.connect("0.5*sin(9*t)", wrist["m1.u"])
+        s.connect("0.4*cos(7*t)", wrist["m2.u"])
+        s.set_initial(start)
+        return lw.simulate(s, 0.5, tolerance=1e-10, every=1)
+
+    apart = moved([[50, 0], [0, 40]])
+    s = lw.System(m)
+    for k, (ratio, K, B, u) in enumerate(
+        ((50, 500, 2, "0.5*sin(9*t)"), (40, 300, 1, "0.4*cos(7*t)")), 1
+    ):
+        gear = drives.Elastic(ratio, stiffness=K, damping=B)
+        s.connect(u, s.add(drives.Drive(m, f"q{k}", LAG, MOTOR, gear), name=f"d{k}").u)
+    s.set_initial(start)
+    alone = lw.simulate(s, 0.5, tolerance=1e-10, every=1)
+    np.testing.assert_allclose(apart["q2"], alone["q2"], atol=1e-8)
+    coupled = moved([[50, 0], [-10, 40]])
+    assert np.abs(coupled["q2"] - alone["q2"]).max() > 1e-3
+    for run in (apart, coupled):
+        through = np.trapezoid(np.abs(run["drives.power.supply"]), run.times)
+        assert np.ptp(run["drives.energy.missing"]) < 1e-6 * through
+
+
 def servo_system(servo: drives.Servo) -> lw.System:
     """Return V10 with its load as a body, and a servo at instants."""
     m = lw.Mechanism("v10")
@@ -388,6 +419,18 @@ def test_the_puma_follows_its_motion_with_six_electric_drives() -> None:
         (lambda: joint(rate=2000).edited({"controller": None}), "R414"),
         (lambda: replace(GEAR, efficiency=1.2), "R401"),
         (lambda: drives.SwitchedPWM(48, 1e4, legs=3), "R418"),
+        (
+            lambda: drives.CoupledDrives(
+                links(2), ["q1", "q2"], [[1, 2], [2, 4]], [LAG, LAG], [MOTOR, MOTOR], [9, 9]
+            ),
+            "R419",
+        ),
+        (
+            lambda: drives.CoupledDrives(
+                links(2), ["q1", "q2"], np.eye(2), [LAG], [MOTOR, MOTOR], [9, 9]
+            ),
+            "R419",
+        ),
     ],
 )
 def test_what_cannot_be_meant_has_a_number(wrong: Any, code: str) -> None:

@@ -81,6 +81,8 @@ MORE: dict[str, dict[str, Any]] = {
               "load": drives.Inertia(0.5, 0.1), "rate": 500, "reference": 0.5,
               "noise": drives.DriveNoise(sensors={"load.angle": 0.002})},
     "Battery": {"full": 50, "empty": 42, "capacity": 5, "resistance": 0.05, "charge": 0.9},
+    "CoupledDrives": {"joints": ["rod"], "ratios": [[50.0]], "stiffness": [500.0],
+                      "amplifiers": [drives.Ideal()], "motors": [drives.DC(1, 2e-3, 0.05, 1e-4)]},
     "CurrentSensor": {"span": 20, "gain_error": 0.01, "offset": 0.1, "noise": 0.02, "latency": 1},
     "DCBus": {"voltage": 48, "resistance": 0.1, "capacitance": 2e-3, "chopper_resistance": 10},
     "Resolver": {"bits": 12, "error": 1e-3, "pairs": 2},

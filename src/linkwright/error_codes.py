@@ -379,6 +379,12 @@ DRIVES = {
         "A bridge that is modeled switch by switch has one leg or two.",
         "Give legs = 1 or legs = 2.",
     ),
+    "R419": Explanation(
+        "Coupled drives that do not fit",
+        "The matrix of ratios is not square, leaves a joint that no motor turns, or there are more "
+        "or fewer motors, amplifiers or numbers than joints.",
+        "Give one of each for each joint, and independent rows of ratios.",
+    ),
 }
 
 FILTERS: dict[str, Explanation] = {

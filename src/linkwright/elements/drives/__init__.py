@@ -12,6 +12,7 @@ from linkwright.elements.drives.brakes import Brake
 from linkwright.elements.drives.cascade import Cascade
 from linkwright.elements.drives.chain import Chain
 from linkwright.elements.drives.controllers import PD, PI, PID, Controller, LeadLag, Steps
+from linkwright.elements.drives.coupled import CoupledDrives
 from linkwright.elements.drives.drive import Drive, attach
 from linkwright.elements.drives.loads import DriveLoad, Inertia, Pendulum
 from linkwright.elements.drives.matrices import ChainMatrices, StepBlock
@@ -40,6 +41,7 @@ __all__ = [
     "Chain",
     "ChainMatrices",
     "Controller",
+    "CoupledDrives",
     "CurrentLoop",
     "CurrentSensor",
     "DCBus",

@@ -225,8 +225,7 @@ class SwitchedPWM(Amplifier):
 
 def _bus(sheet: PartSketch, voltage: float) -> Expr:
     """Return the voltage of the bus: a port, to which a `DCBus` may be connected."""
-    known = sheet.sketch.known_numbers
-    if "amplifier.bus" not in known:
-        port = sheet.port("bus", float(voltage), unit="V", doc="voltage of the bus")
-        known["amplifier.bus"] = port
-    return known["amplifier.bus"]
+    known, label = sheet.sketch.known_numbers, f"{sheet.label}.bus"
+    if label not in known:
+        known[label] = sheet.port("bus", float(voltage), unit="V", doc="voltage of the bus")
+    return known[label]

@@ -16,7 +16,7 @@ def commanded(
 ) -> dict[Expr, Expr]:
     """Return what the commands of a sketch are: those of the controller, or ports of the block."""
     if controller is None:
-        names = [u.name.removeprefix("controller.") for u in sketch.commands]
+        names = [u.name.replace("controller.", "") for u in sketch.commands]
         made = [block.input(n, doc="command") for n in names]
         return dict(zip(sketch.commands, made, strict=True))
     law = controller.law(sketch.of(controller), reference, measured)

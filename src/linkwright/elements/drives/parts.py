@@ -151,6 +151,7 @@ class Sketch:
         self.block = block
         self.numeric = numeric
         self.split = split
+        self.prefix = ""
         self.commands: tuple[Expr, ...] = ()
         self.states: list[SketchState] = []
         self.ports: list[SketchPort] = []
@@ -176,12 +177,13 @@ class Sketch:
 
 
 class PartSketch:
-    """The sheet of one part: names on it begin with the part's role."""
+    """The sheet of one part: names on it begin with the sketch's prefix and the part's role."""
 
     def __init__(self, sketch: Sketch, part: DrivePart) -> None:
         self.sketch = sketch
         self.part = part
         self.role = part.role
+        self.label = f"{sketch.prefix}{part.role}"
 
     def numbers(self, *names: str) -> tuple[Expr, ...]:
         """Return fields of the part: numbers, or parameters of the block."""
@@ -189,7 +191,7 @@ class PartSketch:
         units = {f.name: f.metadata for f in fields(self.part)}
         for name in names:
             value = float(getattr(self.part, name))
-            label = f"{self.role}.{name}"
+            label = f"{self.label}.{name}"
             known = self.sketch.known_numbers
             if label not in known and self.sketch.numeric:
                 known[label] = as_expr(value)
@@ -210,9 +212,9 @@ class PartSketch:
         self, name: str, *, unit: str, doc: str, shaft: bool = False, start: float = 0.0
     ) -> Expr:
         """Return a new state, which is a signal too."""
-        made = self.sketch.block.state(f"{self.role}.{name}", None, start, unit=unit, doc=doc)
+        made = self.sketch.block.state(f"{self.label}.{name}", None, start, unit=unit, doc=doc)
         self.sketch.states.append(SketchState(self.role, made, unit, doc, shaft, start))
-        self.sketch.signals[f"{self.role}.{name}"] = (made, unit, doc)
+        self.sketch.signals[f"{self.label}.{name}"] = (made, unit, doc)
         return made
 
     def shaft(self) -> Shaft:
@@ -231,31 +233,31 @@ class PartSketch:
         """Return what comes in from another part."""
         if not self.sketch.split:
             return value
-        made = symbol(f"{self.role}.{name}", "input", owner=self.sketch.block.owner)
+        made = symbol(f"{self.label}.{name}", "input", owner=self.sketch.block.owner)
         self.sketch.ports.append(SketchPort(self.role, made, value))
         return made
 
     def signal(self, name: str, value: Expr, *, unit: str, doc: str) -> Expr:
         """Give something a name, under which it can be measured and recorded."""
-        self.sketch.signals[f"{self.role}.{name}"] = (value, unit, doc)
+        self.sketch.signals[f"{self.label}.{name}"] = (value, unit, doc)
         return value
 
     def port(self, name: str, default: float, *, unit: str, doc: str) -> Expr:
         """Return an input of the whole drive, called `part.name`."""
         if self.sketch.numeric:
             return as_expr(default)
-        return self.sketch.block.input(f"{self.role}.{name}", default, unit=unit, doc=doc)
+        return self.sketch.block.input(f"{self.label}.{name}", default, unit=unit, doc=doc)
 
     def event(self, name: str, value: Expr) -> None:
         """Let steps end where a value goes through zero."""
-        self.sketch.events[f"{self.role}.{name}"] = value
+        self.sketch.events[f"{self.label}.{name}"] = value
 
     def above_zero(self, name: str, value: Expr, start: bool = False) -> Expr:
         """Return 1 while a value is above zero, else 0: steps end where that changes.
 
         It is remembered, so that no rounding of the time of a change can undo it.
         """
-        flag = self.sketch.block.discrete_state(f"{self.role}.{name}", None, float(start))
+        flag = self.sketch.block.discrete_state(f"{self.label}.{name}", None, float(start))
         self.sketch.flags[flag] = value
         return flag
 
@@ -266,11 +268,11 @@ class PartSketch:
 
     def loss(self, name: str, power: Expr) -> None:
         """Say what becomes heat, W."""
-        self._power(f"loss.{self.role}.{name}", power)
+        self._power(f"loss.{self.label}.{name}", power)
 
     def stored(self, name: str, energy: Expr) -> None:
         """Say what is stored, J."""
-        self.sketch.energies[f"{self.role}.{name}"] = energy
+        self.sketch.energies[f"{self.label}.{name}"] = energy
 
     def _power(self, name: str, power: Expr) -> None:
         self.sketch.powers[name] = self.sketch.powers.get(name, as_expr(0)) + power

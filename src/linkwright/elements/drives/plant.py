@@ -65,9 +65,6 @@ def write_plant(sketch: Sketch, parts: Parts, end: Shaft | None = None) -> Turne
         )
     motor, teeth = sketch.of(parts.motor), sketch.of(train)
     load = None if parts.load is None else sketch.of(parts.load)
-    axes = parts.motor.axes
-    owner = sketch.block.owner
-    sketch.commands = tuple(symbol(f"controller.u{a}", "input", owner=owner) for a in axes)
     if isinstance(train, Rigid):
         end = end or _own(load)
         (n,) = teeth.numbers("ratio")
@@ -77,15 +74,7 @@ def write_plant(sketch: Sketch, parts: Parts, end: Shaft | None = None) -> Turne
     else:
         shaft = motor.shaft()
         end = end or _own(load)
-    currents = parts.motor.currents(motor)
-    amplifier = sketch.of(parts.amplifier)
-    voltages = [
-        parts.amplifier.write(amplifier, u, i, a)
-        for u, i, a in zip(sketch.commands, currents, axes, strict=True)
-    ]
-    torque = parts.motor.write(motor, voltages, currents, shaft)
-    if parts.brake is not None:
-        torque = torque - parts.brake.write(sketch.of(parts.brake), shaft)
+    torque = write_motor(sketch, parts.amplifier, parts.motor, shaft, parts.brake)
     (rotor,) = motor.numbers("J")
     if load is not None or not train.rigid:  # otherwise it is an armature of the mechanism
         motor.stored("rotor", rotor * shaft.speed**2 / 2)
@@ -103,6 +92,24 @@ def write_plant(sketch: Sketch, parts: Parts, end: Shaft | None = None) -> Turne
         load.rate(end.speed, turned / (inertia + added))
         load.stored("kinetic", inertia * end.speed**2 / 2)
     return Turned(out, added)
+
+
+def write_motor(
+    sketch: Sketch, amplifier: Amplifier, motor: Motor, shaft: Shaft, brake: Brake | None = None
+) -> Expr:
+    """Write amplifier and motor with commands of their own; return the torque on the shaft."""
+    sheet, owner = sketch.of(motor), sketch.block.owner
+    names = [f"{sketch.prefix}controller.u{axis}" for axis in motor.axes]
+    put = tuple(symbol(name, "input", owner=owner) for name in names)
+    sketch.commands = (*sketch.commands, *put)
+    currents = motor.currents(sheet)
+    power = sketch.of(amplifier)
+    voltages = [
+        amplifier.write(power, u, i, axis)
+        for u, i, axis in zip(put, currents, motor.axes, strict=True)
+    ]
+    torque = motor.write(sheet, voltages, currents, shaft)
+    return torque if brake is None else torque - brake.write(sketch.of(brake), shaft)
 
 
 def _own(load: object) -> Shaft:

@@ -8,6 +8,7 @@ from linkwright.elements.drives.brakes import Brake
 from linkwright.elements.drives.cascade import Cascade
 from linkwright.elements.drives.chain import Chain
 from linkwright.elements.drives.controllers import PD, PI, PID, LeadLag, Steps
+from linkwright.elements.drives.coupled import CoupledDrives
 from linkwright.elements.drives.drive import Drive
 from linkwright.elements.drives.loads import Inertia, Pendulum
 from linkwright.elements.drives.motors import DC, PMSM, Stepper, Thermal, TorqueSource
@@ -45,6 +46,7 @@ PARTS: tuple[type[DrivePart], ...] = (
 DRIVES = (
     Kind(Battery),
     Kind(Chain),
+    Kind(CoupledDrives),
     Kind(CurrentSensor),
     Kind(DCBus),
     Kind(Drive),
