@@ -35,7 +35,7 @@ def created(sections: Sequence[tuple[str, str, str, str, str]] = REF6) -> list[s
 
 
 class GivenLines:
-    """Lines of a test: those given, then the end of the input."""
+    """AnswerLines of a test: those given, then the end of the input."""
 
     strict = False
 

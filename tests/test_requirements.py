@@ -397,7 +397,7 @@ def test_the_command_prints_a_table_and_fails_where_a_limit_is_exceeded(
     file.write_text(text)
     saved = tmp_path / "need.csv"
     command = ["require", "puma560", str(file), "--step", "0.01"]
-    assert main([*command, "--payload", "500 g", "--save", str(saved)]) == 0
+    assert main([*command, "--payload", "500 g", "--recording", str(saved)]) == 0
     printed = capsys.readouterr().out
     assert "all limits are kept" in printed
     assert f"{name}.torque" in lw.load(saved)

@@ -19,7 +19,7 @@ def test_every_command_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.Monk
     Path("turns.toml").write_text(study, encoding="utf-8")
     blocks = re.findall(r"```sh\n(.*?)```", PAGE, re.S)
     lines = [line for block in blocks for line in block.splitlines()]
-    assert len(lines) == 12
+    assert len(lines) == 13
     for line in lines:
         program, *words = shlex.split(line)
         assert program == "linkwright"

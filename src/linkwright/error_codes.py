@@ -597,9 +597,9 @@ REPORTS = {
         "Give a step of about a tenth of the scale, or leave it out.",
     ),
     "R803": Explanation(
-        "Marks at no sample",
-        "Marks are drawn at every so many samples; the number is negative.",
-        "Give 1 for every sample, 10 for every tenth, 0 for none.",
+        "A layout that is none",
+        "A value of a plot's layout is of the wrong kind, or the distance of marks is negative.",
+        "Give marks as 1 for every sample, 10 for every tenth, 0 for none; scales as two numbers.",
     ),
     "R804": Explanation(
         "Off the page",

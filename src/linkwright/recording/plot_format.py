@@ -8,10 +8,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_type_hints
 
 import numpy as np
 
+from linkwright.border import fits
+from linkwright.brief import brief
 from linkwright.files import read_bytes
 from linkwright.optional import extra
 from linkwright.recording.recording import Array, RecordingError
@@ -77,6 +79,13 @@ class PlotFormat:
     logo_size: float = 1.0
 
     def __post_init__(self) -> None:
+        for name, hint in get_type_hints(PlotFormat).items():
+            if not fits(getattr(self, name), hint):
+                raise RecordingError(
+                    f"{name} of a layout is {brief(getattr(self, name))}",
+                    remedy="see the arguments of PlotFormat",
+                    code="R803",
+                )
         for name, ends in (("x", self.x_limits), ("y", self.y_limits)):
             if ends is not None and not (all(map(math.isfinite, ends)) and ends[0] < ends[1]):
                 raise RecordingError(

@@ -209,6 +209,7 @@ class System(Shown):
         whole = ["q", "u"] if speeds else []
         return [*m.coordinates, *speeds, *m.inputs, *m.parameters, *whole, "t"]
 
+    @worded
     def take_defaults(self, member: Member) -> None:
         """Wire what an element reads and drives, and what a function's arguments name."""
         if isinstance(member.block, Element):

@@ -58,8 +58,12 @@ def command(
     label: list[str] = _LABEL,
     x_limits: str = typer.Option("", "--x-limits", metavar="LOW,HIGH", help="Horizontal scale."),
     y_limits: str = typer.Option("", "--y-limits", metavar="LOW,HIGH", help="Vertical scale."),
-    x_step: float | None = typer.Option(None, "--x-step", help="Distance of horizontal ticks."),
-    y_step: float | None = typer.Option(None, "--y-step", help="Distance of vertical ticks."),
+    x_step: float | None = typer.Option(
+        None, "--x-step", metavar="STEP", help="Distance of horizontal ticks."
+    ),
+    y_step: float | None = typer.Option(
+        None, "--y-step", metavar="STEP", help="Distance of vertical ticks."
+    ),
     x_label: str = typer.Option("", "--x-label", metavar="TEXT", help="Label of the x axis."),
     y_label: str = typer.Option("", "--y-label", metavar="TEXT", help="Label of the y axis."),
     page: str = typer.Option(
@@ -73,7 +77,9 @@ def command(
     logo_at: str = typer.Option(
         "", "--logo-at", metavar="X,Y", help="Lower left corner of the logo, inches."
     ),
-    logo_size: float = typer.Option(1.0, "--logo-size", help="Width of the logo, inches."),
+    logo_size: float = typer.Option(
+        1.0, "--logo-size", metavar="INCHES", help="Width of the logo, inches."
+    ),
 ) -> None:
     """Plot the channels of a recording, grouped by unit.
 

@@ -32,11 +32,16 @@ def command(
     box: Annotated[
         str, typer.Option(metavar="X,Y,Z", help="Edges of the box of payloads, m.")
     ] = "0,0,0",
-    step: Annotated[float, typer.Option(help="Longest time between samples, s.")] = 1e-3,
+    step: Annotated[
+        float, typer.Option(metavar="SECONDS", help="Longest time between samples.")
+    ] = 1e-3,
     dynamics: Annotated[
         bool, typer.Option("--dynamics/--no-dynamics", help="Torques and forces too.")
     ] = True,
-    save: Annotated[Path | None, typer.Option(help="Write the recording (.parquet, .csv).")] = None,
+    recording: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the recording too (.parquet, .csv)."),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write a report (.html).")
     ] = None,
@@ -59,8 +64,8 @@ def command(
     carried = amount(high if dots else low, "--payload", "kg") if payload else None
     need = require(Robot(robot), task, payload=carried, step=step, dynamics=dynamics)
     cases = _worst(need, carried, box, ranged=bool(dots)) if worst else None
-    if save is not None:
-        need.save(save)
+    if recording is not None:
+        need.save(recording)
     if out is not None:
         write_report(need, out)
     if as_json:

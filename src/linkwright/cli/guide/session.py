@@ -8,7 +8,7 @@ from pathlib import Path
 
 from linkwright.cli.guide.answers import Question, truth
 from linkwright.cli.guide.dialogue import Guide
-from linkwright.cli.guide.talk import Lines, ScriptLines, Talk, usual_lines
+from linkwright.cli.guide.talk import AnswerLines, ScriptLines, Talk, usual_lines
 from linkwright.cli.guide.window import Window
 from linkwright.errors import InputError
 from linkwright.files import read_text
@@ -20,7 +20,7 @@ def hold(
     replay: Path | None = None,
     transcript: Path | None = None,
     studio: bool = False,
-    lines: Lines | None = None,
+    lines: AnswerLines | None = None,
     say: Callable[[str], None],
 ) -> None:
     """Hold a dialogue about a file, with a person, a pipe or a transcript.

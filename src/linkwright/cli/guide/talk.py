@@ -33,7 +33,7 @@ class BackError(Exception):
     """The last answer is taken back."""
 
 
-class Lines(Protocol):
+class AnswerLines(Protocol):
     """Where answers come from."""
 
     strict: bool
@@ -63,7 +63,7 @@ class PlainLines:
 
 
 class TerminalLines:
-    """Lines of a terminal, with history, editing and completion (prompt_toolkit).
+    """AnswerLines of a terminal, with history, editing and completion (prompt_toolkit).
 
     The first line is plain, so that it is asked at once; prompt_toolkit is loaded meanwhile.
     """
@@ -95,7 +95,7 @@ class TerminalLines:
 
 
 class ScriptLines:
-    """Lines of a transcript; lines that begin with `# ` are comments.
+    """AnswerLines of a transcript; lines that begin with `# ` are comments.
 
     >>> script = ScriptLines(["# comment", "quit"])
     >>> script.line("", ())
@@ -123,7 +123,7 @@ def is_comment(line: str) -> bool:
     return line == "#" or line.startswith("# ")
 
 
-def usual_lines() -> Lines:
+def usual_lines() -> AnswerLines:
     """Return the lines of the terminal where there is one that can be steered, else plain ones."""
     steered = os.environ.get("TERM", "dumb") != "dumb"
     if not (steered and sys.stdin.isatty() and sys.stdout.isatty()):
@@ -146,7 +146,7 @@ class Talk:
 
     def __init__(
         self,
-        lines: Lines,
+        lines: AnswerLines,
         *,
         draft: Path | None = None,
         transcript: Path | None = None,

@@ -76,7 +76,7 @@ class Chain(Block):
     >>> gear = Elastic(50, stiffness=500, damping=2)
     >>> joint = Chain(PD(8, 0.02), Lag(10, 1e-3), motor, gear, Inertia(0.5, 0.1))
     >>> [x.name for x in joint.states]
-    ['motor.speed', 'motor.angle', 'load.speed', 'load.angle', 'amplifier.v', 'motor.i']
+    ['motor.speed', 'motor.angle', 'load.speed', 'load.angle', 'motor.i', 'amplifier.v']
     """
 
     def __init__(

@@ -109,7 +109,7 @@ def attach(system: Wired, drive: Drive, servo: Block, name: str = "") -> tuple[A
         the members of drive and servo; `servo.reference` is left to be connected.
 
     >>> import linkwright as lw
-    >>> from linkwright.drives import DC, PD, Drive, Ideal, Rigid, Servo, attach
+    >>> from linkwright.elements.drives import DC, PD, Drive, Ideal, Rigid, Servo, attach
     >>> m = lw.load("pendulum")
     >>> s = lw.System(m)
     >>> joint = Drive(m, "phi", Ideal(), DC(R=1, L=2e-3, kt=0.05, J=1e-4), Rigid(50))

@@ -88,7 +88,7 @@ def van_loan(a: Array, density: Array, step: float) -> Array:
         density: of the noise in the rates, per root of a second.
         step: s.
 
-    >>> van_loan(np.array([[0.0]]), np.array([3.0]), 0.5).tolist()
+    >>> van_loan(np.array([[0.0]]), np.array([3.0]), 0.5).round(9).tolist()
     [[4.5]]
     """
     from scipy.linalg import expm
