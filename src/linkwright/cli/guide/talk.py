@@ -63,7 +63,7 @@ class PlainLines:
 
 
 class TerminalLines:
-    """AnswerLines of a terminal, with history, editing and completion (prompt_toolkit).
+    """Lines of a terminal, with history, editing and completion (prompt_toolkit).
 
     The first line is plain, so that it is asked at once; prompt_toolkit is loaded meanwhile.
     """
@@ -95,7 +95,7 @@ class TerminalLines:
 
 
 class ScriptLines:
-    """AnswerLines of a transcript; lines that begin with `# ` are comments.
+    """Lines of a transcript; lines that begin with `# ` are comments.
 
     >>> script = ScriptLines(["# comment", "quit"])
     >>> script.line("", ())
