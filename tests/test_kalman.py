@@ -196,29 +196,58 @@ def test_a_filter_in_the_loop_calms_the_control_signal(fed_back: str) -> None:
     assert long.final["joint.x[7]"] == pytest.approx(0.5, abs=2e-3)
 
 
-@pytest.mark.parametrize("update", ["simultaneous", "sequential"])
-def test_v11_the_chain_of_a_drive_gives_the_filter_its_matrices(update: str) -> None:
-    """Check 60: in the sequential update Θ acts within the step, and ẑ = H(Φ x + Θ α)."""
+def drive_chain(update: str) -> lw.drives.Chain:
+    """Return V10 with the noise of V11 as a chain of a drive."""
     d = lw.drives
-    joint = d.Chain(
+    names = ("controller.u", "amplifier.v", "motor.i", "motor.speed", "motor.angle")
+    process = dict(zip((*names, "train.twist", "load.speed", "load.angle"), PROCESS, strict=True))
+    sensors = ["amplifier.v", "motor.speed", "motor.angle", "load.angle"]
+    return d.Chain(
         d.PD(8, 0.02),
         d.Lag(10, 1e-3),
         d.DC(R=1, L=2e-3, kt=0.05, J=1e-4, b=1e-5),
         d.Elastic(50, stiffness=500, damping=2),
         d.Inertia(0.5, 0.1),
         update=update,
-        sensors=["amplifier.v", "motor.speed", "motor.angle", "load.angle"],
+        sensors=sensors,
+        noise=d.DriveNoise(process=process, sensors=dict(zip(sensors, SENSOR, strict=True))),
         reference=0.5,
         rate=2000,
     )
-    found = joint.matrices()
-    phi, theta, h, _ = chain(update)
+
+
+@pytest.mark.parametrize("update", ["simultaneous", "sequential"])
+def test_v11_the_chain_of_a_drive_gives_the_filter_its_matrices(update: str) -> None:
+    """Check 60: in the sequential update Θ acts within the step, and Q is F Q Fᵀ."""
+    found = drive_chain(update).matrices()
+    phi, theta, h, q = chain(update)
     assert found.states[3] == "motor.speed"
     np.testing.assert_allclose(found.Phi, phi, atol=1e-12)
     np.testing.assert_allclose(found.Theta, theta, atol=1e-12)
     np.testing.assert_allclose(found.H, h, atol=1e-12)
+    np.testing.assert_allclose(found.Q, q, atol=1e-15)
     at_amplifier = (h @ theta)[0, 0]
     assert at_amplifier == pytest.approx(0.0 if update == "simultaneous" else 3.93, abs=0.01)
+
+
+def test_v11_in_the_sequential_update_the_filter_predicts_with_its_inputs() -> None:
+    """Check 60: with ẑ = H(Φ x + Θ α) the errors are as large as the filter says."""
+    plant = drive_chain("sequential")
+    m = plant.matrices()
+    s = lw.System(name="drive", base=2000)
+    joint = s.add(plant)
+    f = s.add(KalmanFilter(m.Phi, m.H, m.Q, m.R, theta=m.Theta, truth=True, rate=2000))
+    s.connect(joint.Z, f.z)
+    for source, port in zip([*joint.R, *joint.Z], f.u, strict=True):
+        s.connect(source, port)
+    for name, port in zip(m.states, f.truth, strict=True):
+        s.connect(f"joint.{name}", port)
+    names = ["kalman.nees", "kalman.nis"]
+    found = [lw.simulate(s, 0.4, seed=seed, record=names) for seed in range(6)]
+    nees, nis = (np.array([run[name][101:] for run in found]) for name in names)
+    assert nis.mean() == pytest.approx(4.0, abs=0.2)
+    assert inside(nees, 8) > 0.85
+    assert inside(nis, 4) > 0.9
 
 
 def test_the_steady_filter_becomes_the_one_that_varies() -> None:
