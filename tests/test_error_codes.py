@@ -31,6 +31,7 @@ NUMBERED: tuple[str, ...] = (
     "elements/drives",
     "formats/catalog",
     "analysis/requirements",
+    "motion/cycles.py",
     "motion/payloads.py",
     "motion/task_parts.py",
     "motion/tasks.py",

@@ -1,5 +1,6 @@
 """Motion: trajectories as expressions of time, and the fastest of them."""
 
+from linkwright.motion import cycles
 from linkwright.motion.blends import (
     CartesianMotion,
     PoseTransform,
@@ -43,6 +44,7 @@ __all__ = [
     "Trajectory",
     "blended",
     "cartesian",
+    "cycles",
     "hermite",
     "minimum_jerk",
     "point_to_point",

@@ -221,6 +221,21 @@ class Recording(Recorded):
         channels = [replace(c, name=names.get(c.name, c.name)) for c in self.channels]
         return Recording(self.times, channels, self.data, self.metadata, self.source)
 
+    def with_extrema(self) -> Recording:
+        """Return the recording with its number of records and the extrema of its channels known:
+        `metadata["records"]` and `metadata["extrema"]`, name to least and greatest value.
+
+        >>> r = Recording([0, 1], [Channel("a")], [[3], [-1]]).with_extrema()
+        >>> r.metadata["records"], r.metadata["extrema"]
+        (2, {'a': [-1.0, 3.0]})
+        """
+        known = {}
+        for channel, column in zip(self.channels, self.data.T, strict=True):
+            finite = column[~np.isnan(column)]
+            if len(finite):
+                known[channel.name] = [float(finite.min()), float(finite.max())]
+        return self.with_metadata({**self.metadata, "records": len(self), "extrema": known})
+
     def with_metadata(self, metadata: Mapping[str, Any]) -> Recording:
         """Return the recording with something else known about it.
 

@@ -229,7 +229,8 @@ def _recording(
         "kind": "requirement",
         "scheme": scheme,
     }
-    return Recording(moved.times, channels, np.array(columns).T, metadata, robot.mechanism)
+    made = Recording(moved.times, channels, np.array(columns).T, metadata, robot.mechanism)
+    return made.with_extrema()
 
 
 def _put_tool(

@@ -238,6 +238,39 @@ class Requirement(Recorded):
 
         return worst_payload(self, payload)
 
+    # -- listings ----------------------------------------------------------------------------------
+    def list_motion(self, path: str | os.PathLike[str], every: float | None = None) -> None:
+        """Write the listing of the motion: tool and joints at instants, in inches and meters.
+
+        Args:
+            path: of the file.
+            every: s, between instants; all samples by default.
+        """
+        from linkwright.analysis.requirements.listing import motion_listing, write_listing
+
+        write_listing(motion_listing(self, every), path)
+
+    def list_dynamics(self, path: str | os.PathLike[str], every: float | None = None) -> None:
+        """Write the listing of the dynamics: reactions in joint and base axes, inches and meters.
+
+        Args:
+            path: of the file.
+            every: s, between instants; all samples by default.
+        """
+        from linkwright.analysis.requirements.listing import dynamics_listing, write_listing
+
+        write_listing(dynamics_listing(self, every), path)
+
+    def history(self, every: float | None = None) -> Recording:
+        """Return the history of the joints, to save and to replay; its header has the extrema.
+
+        Args:
+            every: s, between instants; all samples by default.
+        """
+        from linkwright.analysis.requirements.listing import history
+
+        return history(self, every)
+
     # -- for others --------------------------------------------------------------------------------
     def cycles(self) -> tuple[JointCycle, ...]:
         """Return what each joint does, for sizing; force and moment with z along its axis."""

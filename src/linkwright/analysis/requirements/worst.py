@@ -263,8 +263,8 @@ def largest_quadratic(
     >>> top, place = largest_quadratic(
     ...     np.zeros(1), np.array([[1.0, 0.0, 0.0]]), -np.eye(3)[None], -np.ones(3), np.ones(3)
     ... )
-    >>> float(top[0]), place[0].tolist()
-    (0.25, [0.5, 0.0, 0.0])
+    >>> float(top[0]), float(place[0, 0])
+    (0.25, 0.5)
     """
     count = len(fixed)
     best = np.full(count, -np.inf)
