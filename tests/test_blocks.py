@@ -125,21 +125,22 @@ def test_the_force_that_is_shown_is_the_one_that_was_given() -> None:
 def test_an_effort_acts_on_its_own_coordinate_alone() -> None:
     """The power of an effort is its value times the rate of its coordinate."""
     m = beast()
+    plain = PlainRun(System(m).phases())
+    at = {x.name: v for x, v in numbers(m, 4).items()}
+    state = np.array([at[x.name] for x in plain.phases.x])
+    freely = plain.rate(0.0, state)
+    speeds = [s.symbol for s in m.kinematics().speeds]
+    n = len(speeds)
+    kernel = lw.compile(mass_matrix_program(lw.derive(m, "composite-usual"), Choices()))
+    arrays = [np.array([at[x.name] for x in port.entries]) for port in kernel.inputs]
+    mass = np.reshape(kernel(*arrays), (n, n))
     for name in ("hip", "foot", "drill"):
         q = joint_of(m, name).coordinate
         e = Element("e", m)
         e.effort("tau", q, 1.0)
         s = System(m)
         s.add(e)
-        plain, driven = PlainRun(System(m).phases()), PlainRun(s.phases())
-        at = {x.name: v for x, v in numbers(m, 4).items()}
-        state = np.array([at[x.name] for x in plain.phases.x])
-        change = driven.rate(0.0, state) - plain.rate(0.0, state)
-        mass = lw.compile(mass_matrix_program(lw.derive(m, "composite-usual"), Choices()))
-        n = len(m.kinematics().speeds)
-        arrays = [np.array([at[x.name] for x in port.entries]) for port in mass.inputs]
-        tau = np.reshape(mass(*arrays), (n, n)) @ change[-n:]
-        speeds = [s.symbol for s in m.kinematics().speeds]
+        tau = mass @ (PlainRun(s.phases()).rate(0.0, state) - freely)[-n:]
         expected = np.array([float(m.kinematics().rates[q] is u) for u in speeds])
         np.testing.assert_allclose(tau, expected, atol=1e-9)
 

@@ -63,7 +63,7 @@ def test_parameters_are_found_exactly_without_noise(robot: lw.Robot, motion: Exc
 
 def test_deviations_are_honest(robot: lw.Robot, motion: Excitation) -> None:
     """With noise of known size, the errors of the base parameters have the deviations stated."""
-    _, q, u, a = motion.sampled(60)
+    _, q, u, a = motion.sampled(30)
     clean = robot.inverse_dynamics(q, u, a)
     exact = {b.name: b.value for b in estimate(robot, q, u, a, clean).base}
     sigma = 0.02 * clean.std(axis=0) + 1e-3
