@@ -237,6 +237,12 @@ class PartSketch:
         self.sketch.ports.append(SketchPort(self.role, made, value))
         return made
 
+    def shared(self, value: Expr) -> Expr:
+        """Return a partial result that several rates read, so that a loop can be cut at it."""
+        if self.sketch.numeric or self.sketch.split:
+            return value
+        return self.sketch.block.intermediate(value)
+
     def signal(self, name: str, value: Expr, *, unit: str, doc: str) -> Expr:
         """Give something a name, under which it can be measured and recorded."""
         self.sketch.signals[f"{self.label}.{name}"] = (value, unit, doc)

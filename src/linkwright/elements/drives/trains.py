@@ -202,6 +202,7 @@ class Elastic(Train):
             sheet.loss("hysteresis", inner**2 * absolute(rate) / most)
             sheet.stored("hysteresis", inner**2 / (2 * stiff))
             torque = torque + inner
+        torque = sheet.shared(torque)
         sheet.signal("torque", torque, unit="N*m", doc="torque on the load")
         return torque, meshed(sheet, self, torque * slope, motor.speed)
 
