@@ -43,6 +43,15 @@ def command(
     plot: bool = typer.Option(False, "--plot", help="Plot the drive as a PNG."),
     fit: Path | None = _FIT,
     validate: Path | None = _VALIDATE,
+    bode: str = typer.Option(
+        "",
+        "--bode",
+        metavar="LOOP",
+        help="Cut the position, speed or current loop, or a port: margins, and a Bode plot.",
+    ),
+    limit_cycle: bool = typer.Option(
+        False, "--limit-cycle", help="Find the limit cycles of the gear instead."
+    ),
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
     force: bool = typer.Option(False, "--force", help="Overwrite existing files."),
 ) -> None:
@@ -54,6 +63,8 @@ def command(
       linkwright drive joint-drive:noise=1 --update sequential --seed 3
       linkwright drive joint-drive --set motor.R=1.2 --set reference=0.3 -o run.csv
       linkwright drive shoulder.toml --fit run.parquet --validate other.parquet
+      linkwright drive joint-drive --bode position
+      linkwright drive shoulder.toml --joint j2 --bode position --limit-cycle
     """
     from linkwright.models.library import opened
     from linkwright.models.sources import stem_of
@@ -69,6 +80,19 @@ def command(
         from linkwright.cli.drive_fits import print_fit
 
         print_fit(found.members[names[0]].block, fit, validate, as_json)
+        return
+    if bode or limit_cycle:
+        from linkwright.cli.drive_loops import print_loops
+
+        print_loops(
+            found,
+            names,
+            bode=bode,
+            cycles=limit_cycle,
+            stem=stem_of(model),
+            force=force,
+            as_json=as_json,
+        )
         return
     for target in (out, Path(stem_of(model) + ".png") if plot else None):
         _refuse_taken(target, force or out is None)
