@@ -154,6 +154,14 @@ def test_the_reference_reaches_sensors_one_step_later_unless_sequential() -> Non
     assert (found.H @ found.Theta)[0, 0] == pytest.approx(3.93, abs=5e-3)
 
 
+def test_only_the_simultaneous_update_is_unstable_with_a_stiff_gear() -> None:
+    """10^4 N*m/rad at 0.5 ms: it takes damping away."""
+    stiff = joint().edited({"train.stiffness": 1e4, "controller.kp": 0, "controller.kd": 0})
+    growth = {u: stiff.matrices(STEP, update=u).growth for u in UPDATES}
+    assert growth["simultaneous"] == pytest.approx(1.0011, abs=5e-5)
+    assert max(growth["exact"], growth["sequential"]) < 1 + 1e-9
+
+
 # -- channels --------------------------------------------------------------------------------------
 def _vector(run: lw.Run, name: str) -> np.ndarray[Any, Any]:
     names = [n for n in run.recording.names if n.startswith(f"joint.{name}[")]
@@ -245,6 +253,7 @@ def test_a_sensor_with_steps_says_whole_numbers_of_them() -> None:
         (lambda: joint().matrices(), "R408"),
         (lambda: lw.System(name="s").add(joint(), rate=100), "R409"),
         (lambda: drives.DriveNoise(sensors={"load.angle": -1}), "R401"),
+        (lambda: joint(rate=2000, update="simultaneous").edited({"train.stiffness": 2e4}), "R420"),
     ],
 )
 def test_what_cannot_be_meant_has_a_number(wrong: Any, code: str) -> None:

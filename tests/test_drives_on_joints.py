@@ -359,7 +359,12 @@ def test_sensors_say_whole_steps_some_instants_late() -> None:
 SYNCHRONOUS = drives.PMSM(R=0.5, Ld=1e-3, Lq=1.6e-3, flux=0.02, pairs=4, J=1e-4, b=1e-5)
 
 
-def cascaded(motor: drives.Motor, cascade: drives.Cascade, push: str = "0") -> lw.Run:
+def cascaded(
+    motor: drives.Motor,
+    cascade: drives.Cascade,
+    push: str = "0",
+    sensors: dict[str, lw.Block] | None = None,
+) -> lw.Run:
     """Return a run of a pendulum that follows a sine, with a torque on it."""
     m = lw.Mechanism("pendulum")
     m.body("rod", rotate="z", mass=2, com=(0.4, 0, 0), inertia=0.05)
@@ -367,7 +372,8 @@ def cascaded(motor: drives.Motor, cascade: drives.Cascade, push: str = "0") -> l
     s = lw.System(m)
     gear = drives.Elastic(50, stiffness=5000, damping=5)
     servo = drives.Servo(cascade, motor, gear, inertia=0.37)
-    _, member = drives.attach(s, drives.Drive(m, "rod", drives.Ideal(limit=48), motor, gear), servo)
+    drive = drives.Drive(m, "rod", drives.Ideal(limit=48), motor, gear)
+    _, member = drives.attach(s, drive, servo, sensors=sensors)
     s.connect("0.3*sin(4*t)", member.reference)
     load = lw.Element("load", m)
     load.effort("tau", "rod", push)
@@ -383,6 +389,20 @@ def test_a_cascade_follows_a_motion(motor: drives.Motor) -> None:
     if motor is SYNCHRONOUS:
         assert np.abs(run["drive.motor.i_d"])[late].max() < 0.05
         assert np.abs(run["drive.motor.i_q"]).max() > 1
+
+
+def test_a_cascade_follows_through_its_sensors() -> None:
+    sensors: dict[str, lw.Block] = {
+        "motor.angle": drives.RotaryEncoder(4096, rate=10_000),
+        "motor.i": drives.CurrentSensor(40, 12, noise=0.02, rate=10_000),
+    }
+    cascade = drives.Cascade(10_000, 2_000, 1_000, voltage_limit=48)
+    run = cascaded(MOTOR, cascade, sensors=sensors)
+    assert np.abs(run["rod"] - 0.3 * np.sin(4 * run.times))[run.times > 0.5].max() < 0.012
+    assert np.abs(run["drive_servo.u"]).max() > 1
+    with pytest.raises(lw.Error) as caught:
+        cascaded(MOTOR, cascade, sensors={"motor.i_q": drives.CurrentSensor(40, rate=10_000)})
+    assert caught.value.code == "R421"
 
 
 def test_a_disturbance_observer_stiffens_a_loop() -> None:

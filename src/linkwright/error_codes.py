@@ -385,6 +385,18 @@ DRIVES = {
         "or fewer motors, amplifiers or numbers than joints.",
         "Give one of each for each joint, and independent rows of ratios.",
     ),
+    "R420": Explanation(
+        "Steps too long for a chain",
+        "In short steps the chain is stable; in steps of its rate it is not. Updates part by part "
+        "take damping away, and a command that comes a long step late does so too.",
+        "Take a higher rate, or the exact update.",
+    ),
+    "R421": Explanation(
+        "Ports that do not match",
+        "A sensor was to stand between a drive and its servo at a signal that the drive does not "
+        "have or the servo does not take.",
+        "Use the name of a signal that both have; the message lists them.",
+    ),
 }
 
 FILTERS: dict[str, Explanation] = {

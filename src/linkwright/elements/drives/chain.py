@@ -22,6 +22,7 @@ from linkwright.elements.drives.matrices import (
     chain_matrices,
     checked_sensors,
     measured,
+    refuse_long_step,
 )
 from linkwright.elements.drives.motors import Motor
 from linkwright.elements.drives.noise import DriveNoise, column, factor
@@ -104,7 +105,10 @@ class Chain(Block):
         unit = "rad" if controller is None else controller.reference_unit
         wanted = self.input("reference", reference, unit=unit, doc="what is wanted of the load")
         if self.rate is not None:
-            self._sampled(wanted, self.matrices())
+            found = self.matrices()
+            if found.growth > 1:
+                refuse_long_step(self.name, found, self._fine(found.step / 64))
+            self._sampled(wanted, found)
         elif noise:
             raise DriveError(
                 f"the chain {name!r} has noise, but no rate",
@@ -131,6 +135,11 @@ class Chain(Block):
             step = float(self.rate.period)
         sensors, noise, closed = self._settings
         return chain_matrices(self.parts, step, update or self.update_rule, sensors, noise, closed)
+
+    def _fine(self, step: float) -> ChainMatrices:
+        """Return the chain in short steps, without noise."""
+        sensors, _, closed = self._settings
+        return chain_matrices(self.parts, step, "exact", sensors, DriveNoise(), closed)
 
     def edited(self, values: Mapping[str, Any]) -> Chain:
         """Return the chain with other numbers.

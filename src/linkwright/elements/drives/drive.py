@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 from linkwright.algebra import Expr
@@ -13,7 +14,7 @@ from linkwright.elements.drives.controllers import Controller
 from linkwright.elements.drives.emission import commanded, emit
 from linkwright.elements.drives.matrices import measured
 from linkwright.elements.drives.motors import Motor
-from linkwright.elements.drives.parts import Shaft, Sketch
+from linkwright.elements.drives.parts import DriveError, Shaft, Sketch
 from linkwright.elements.drives.plant import Parts, write_plant
 from linkwright.elements.drives.trains import Train
 
@@ -96,7 +97,13 @@ class Wired(Protocol):
         """Connect ports."""
 
 
-def attach(system: Wired, drive: Drive, servo: Block, name: str = "") -> tuple[Any, Any]:
+def attach(
+    system: Wired,
+    drive: Drive,
+    servo: Block,
+    name: str = "",
+    sensors: Mapping[str, Block] | None = None,
+) -> tuple[Any, Any]:
     """Add a drive and its servo to a System, connected by the names of their ports.
 
     Args:
@@ -104,6 +111,8 @@ def attach(system: Wired, drive: Drive, servo: Block, name: str = "") -> tuple[A
         drive: without a controller of its own.
         servo: a `Servo`; its inputs are signals of the drive, its outputs the commands.
         name: of the drive in the System; that of the servo is this with `_servo`.
+        sensors: blocks between a signal and the servo, by the signal, such as a `RotaryEncoder` at
+            `motor.angle`; its `speed` is taken for `motor.speed` where that has no sensor.
 
     Returns:
         the members of drive and servo; `servo.reference` is left to be connected.
@@ -121,9 +130,23 @@ def attach(system: Wired, drive: Drive, servo: Block, name: str = "") -> tuple[A
     label = name or drive.name
     one = system.add(drive, name=label)
     two = system.add(servo, name=f"{label}_servo")
-    for port in servo.inputs:
-        if port in drive.names() or port in drive.outputs:
-            system.connect(one[port], two[port])
+    shared = [p for p in servo.inputs if p in drive.names() or p in drive.outputs]
+    read = {port: one[port] for port in shared}
+    for signal, block in (sensors or {}).items():
+        if signal not in read:
+            raise DriveError(
+                f"a sensor stands at {signal!r}, which is not what both drive and servo have",
+                remedy=f"they share {', '.join(shared)}",
+                code="R421",
+            )
+        added = system.add(block, name=f"{label}_{block.name}")
+        system.connect(one[signal], added[next(iter(block.inputs))])
+        read[signal] = added["measured"]
+        rate = signal.replace("angle", "speed")
+        if rate != signal and rate in read and rate not in (sensors or {}):
+            read[rate] = added["speed"]
+    for port, value in read.items():
+        system.connect(value, two[port])
     for port in drive.inputs:
         if port in servo.outputs:
             system.connect(two[port], one[port])

@@ -101,6 +101,13 @@ class ChainMatrices:
     update: str
     blocks: tuple[StepBlock, ...]
 
+    @property
+    def growth(self) -> float:
+        """The largest factor by which a state of the closed loop grows in a step."""
+        k = len(self.gains)
+        loop = self.Phi + self.Theta[:, k:] @ self.H
+        return float(np.abs(np.linalg.eigvals(loop)).max())
+
 
 def chain_matrices(
     parts: Parts,
@@ -266,3 +273,25 @@ def assembled(blocks: Sequence[StepBlock], update: str) -> tuple[Array, Array, A
         return plain + coupled, theta, noise
     forward = np.linalg.inv(np.eye(size) - low)
     return forward @ (plain + coupled - low), forward @ theta, forward @ noise @ forward.T
+
+
+def refuse_long_step(name: str, found: ChainMatrices, fine: ChainMatrices) -> None:
+    """Refuse a chain that is unstable only because its steps are long.
+
+    Args:
+        name: of the chain.
+        found: its matrices.
+        fine: those of much shorter steps.
+    """
+    growth = found.growth
+    if growth > 1 + _ROUNDING and fine.growth <= 1 + _ROUNDING:
+        raise DriveError(
+            f"the chain {name!r} grows by {growth:.6g} in each step of {found.step:g} s with the "
+            f"{found.update} update, though it is stable",
+            remedy="take a higher rate, or update='exact'",
+            code="R420",
+        )
+
+
+_ROUNDING = 1e-7
+"""By how much an eigenvalue of 1 may be off."""
