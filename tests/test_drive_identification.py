@@ -17,7 +17,7 @@ from linkwright.cli import main
 from linkwright.formats.catalog.reader import parse_catalog, read_catalog
 from linkwright.recording import Channel, Recording
 from linkwright.robots.identification import DriveFit, fit_drive
-from linkwright.robots.identification.drives import CHANNELS, first_values
+from linkwright.robots.identification.balances import CHANNELS, first_values
 from linkwright.robots.identification.likelihood import IdentificationError
 
 d = lw.drives
@@ -88,6 +88,16 @@ def test_a_validation_run_tells_a_fit_from_a_guess() -> None:
     assert good.shares["motor.i"] < 0.02
     guess = tuple(replace(p, value=1.1 * p.value) for p in found.parameters)
     assert replace(found, parameters=guess).validated(other).nis > 10 * good.nis
+
+
+def test_the_friction_curve_is_that_of_the_motor() -> None:
+    """Dry friction and a slope over the speed, with inertia and load taken off."""
+    curve = fitted().friction_curve(recorded(1), bins=12)
+    fast = np.abs(curve.speed) > 10
+    want = 0.01 * np.sign(curve.speed) + 2e-5 * curve.speed
+    assert fast.sum() > 6
+    np.testing.assert_allclose(curve.torque[fast], want[fast], atol=1.5e-3)
+    assert (curve.deviation < 1e-3).all()
 
 
 def test_a_fit_becomes_an_entry_of_a_catalog() -> None:

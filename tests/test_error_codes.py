@@ -43,6 +43,7 @@ NUMBERED: tuple[str, ...] = (
     "motion/path_limits.py",
     "motion/slowing.py",
     "recording/plot_format.py",
+    "robots/identification/balances.py",
     "robots/identification/drives.py",
     "robots/identification/likelihood.py",
     "system/step_models.py",

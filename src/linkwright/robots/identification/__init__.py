@@ -1,5 +1,6 @@
 """Identification: motions that excite a robot, and its parameters from what was recorded."""
 
+from linkwright.robots.identification.balances import FrictionCurve
 from linkwright.robots.identification.drives import DriveFit, Validation, fit_drive
 from linkwright.robots.identification.estimation import (
     BaseEstimate,
@@ -16,6 +17,7 @@ __all__ = [
     "Estimate",
     "Excitation",
     "FittedParameter",
+    "FrictionCurve",
     "SystemFit",
     "Validation",
     "estimate",

@@ -1,10 +1,7 @@
 """Parameters of a joint's drive from recordings of its voltage, current and encoders.
 
-Winding, inertia and friction follow from the balances of voltage and torque by least squares. No
-sample is differentiated: the balance is multiplied by smooth functions that vanish at the ends of
-short windows, and integrated by parts (Shinbrot 1957). Stiffness and gap of the gear follow from
-the twist between two encoders in the same way. These are the start of the search for the parameters
-with the greatest likelihood, all together (`linkwright.robots.identification.likelihood`).
+Least squares give a start (`linkwright.robots.identification.balances`); then the parameters with
+the greatest likelihood are found, all together (`linkwright.robots.identification.likelihood`).
 """
 
 from __future__ import annotations
@@ -20,6 +17,13 @@ from linkwright.control.step_model import Measurement
 from linkwright.elements.drives import PD, Chain, Ideal
 from linkwright.errors import nearest
 from linkwright.recording import Recording
+from linkwright.robots.identification.balances import (
+    CHANNELS,
+    FrictionCurve,
+    first_values,
+    found_channels,
+    measured_friction,
+)
 from linkwright.robots.identification.likelihood import (
     FittedParameter,
     IdentificationError,
@@ -35,14 +39,6 @@ if TYPE_CHECKING:
     from linkwright.formats.catalog.schema import MotorEntry
 
 Array = NDArray[np.float64]
-
-CHANNELS = {
-    "voltage": "amplifier.v",
-    "current": "motor.i",
-    "angle": "motor.angle",
-    "load_angle": "load.angle",
-}
-"""What is recorded, and the name of its channel unless another is given."""
 
 FREE = (
     "motor.R", "motor.L", "motor.kt", "motor.J", "motor.b", "motor.coulomb", "train.stiffness",
@@ -99,6 +95,21 @@ class DriveFit(SystemFit):
             {n: float(v) for n, v in zip(self.filter.sensors, errors, strict=True)},
             {n: float(v) for n, v in zip(self.filter.sensors, sizes, strict=True)},
         )
+
+    def friction_curve(
+        self, recording: Recording, bins: int = 20, channels: Mapping[str, str] | None = None
+    ) -> FrictionCurve:
+        """Return the friction of the motor over its speed, as a recording has it.
+
+        Args:
+            recording: such as the one that was fitted.
+            bins: of speed.
+            channels: as for `validated`.
+
+        Where there is no second encoder, losses of gear and load are part of it.
+        """
+        names = found_channels(recording, channels or {})
+        return measured_friction(recording, names, self.chain, bins)
 
     def catalog_entry(
         self,
@@ -211,7 +222,7 @@ def fit_drive(
     R650
     """
     given = {"voltage": voltage, "current": current, "angle": angle, "load_angle": load_angle}
-    names = _found(recording, given)
+    names = found_channels(recording, given)
     rate = recorded_rate(recording)
     recorded_data(recording, list(names.values()))
     parts = chain.parts
@@ -278,29 +289,6 @@ def fit_drive(
 
 
 # -- what was recorded -----------------------------------------------------------------------------
-def _found(recording: Recording, given: Mapping[str, str]) -> dict[str, str]:
-    """Return the channels of a recording by what they are."""
-    found: dict[str, str] = {}
-    for what, usual in CHANNELS.items():
-        name = given.get(what, "")
-        if name:
-            recorded_data(recording, [name])
-            found[what] = name
-            continue
-        near = [n for n in recording.names if n == usual or n.endswith(f".{usual}")]
-        if len(near) == 1:
-            found[what] = near[0]
-        elif what != "load_angle" or len(near) > 1:
-            several = f"; it has {', '.join(near)}" if near else ""
-            there = f"it has {', '.join(recording.names) or 'none'}"
-            raise IdentificationError(
-                f"the recording has no one channel {usual!r} with the {what}{several}",
-                remedy=f"give {what}='NAME'; {there}",
-                code="R650",
-            )
-    return found
-
-
 def _quality(values: Array) -> Measurement:
     """Return how well something was measured, from its steps and its roughness."""
     steps = np.abs(np.diff(np.unique(values)))
@@ -339,7 +327,7 @@ def _samples(
     f: RecordedFilter, recording: Recording, given: Mapping[str, str], ratio: float
 ) -> tuple[Array, Array]:
     """Return the samples of a recording, and the memory of the filter at the first of them."""
-    names = _found(recording, given)
+    names = found_channels(recording, given)
     rate = float(recorded_rate(recording))
     wanted = [names[k] for k in ("current", "angle", "load_angle", "voltage") if k in names]
     data = recorded_data(recording, wanted)
@@ -382,101 +370,6 @@ def _process(
         trace = 1e-5 * float(np.std(np.diff(values))) * rate
         own[f"joint.{role}.speed"] = max(density / np.sqrt(rate), trace) / by
     return {name: 10.0 ** round(np.log10(max(value, 1e-12))) for name, value in own.items()}
-
-
-# -- least squares ---------------------------------------------------------------------------------
-class _Windows:
-    """Integrals of samples over short windows, times a smooth function and its derivatives.
-
-    φ(s) = (1 - cos 2πs)²/4 vanishes at the ends with three derivatives, so the integral of φ x' is
-    that of -φ' x, and that of φ x'' is that of φ'' x.
-    """
-
-    def __init__(self, count: int, rate: float, length: int = 40) -> None:
-        self.first = np.arange(0, count - length, length // 2)
-        self.length, self.rate = length, rate
-        s = np.arange(length + 1) / length
-        c1, s1, c2, s2 = (f(2 * np.pi * k * s) for k in (1, 2) for f in (np.cos, np.sin))
-        w = 2 * np.pi * rate / length
-        self.plain = 0.375 - 0.5 * c1 + 0.125 * c2
-        self.once = -w * (0.5 * s1 - 0.25 * s2)
-        self.twice = w**2 * (0.5 * c1 - 0.5 * c2)
-        middle = (np.arange(length) + 0.5) / length
-        self.between = (1 - np.cos(2 * np.pi * middle)) ** 2 / 4
-
-    def _sums(self, values: Array, weights: Array) -> Array:
-        rows = values[self.first[:, None] + np.arange(len(weights))]
-        found: Array = rows @ weights / self.rate
-        return found
-
-    def value(self, values: Array) -> Array:
-        """Return the integrals of φ x."""
-        return self._sums(values, self.plain)
-
-    def held(self, values: Array) -> Array:
-        """Return the integrals of φ x of something that holds from sample to sample."""
-        return self._sums(values, self.between)
-
-    def derivative(self, values: Array) -> Array:
-        """Return the integrals of φ x'."""
-        return self._sums(values, self.once)
-
-    def second(self, values: Array) -> Array:
-        """Return the integrals of φ x''."""
-        return self._sums(values, self.twice)
-
-
-def _solved(columns: Sequence[Array], right: Array) -> Array:
-    """Return the solution of least squares, with columns of any size."""
-    matrix = np.column_stack(columns)
-    size = np.maximum(np.linalg.norm(matrix, axis=0), 1e-300)
-    found: Array = np.linalg.lstsq(matrix / size, right, rcond=None)[0] / size
-    return found
-
-
-def first_values(recording: Recording, names: Mapping[str, str], chain: Chain) -> dict[str, float]:
-    """Return parameters by least squares, those that come out above zero."""
-    motor, train, load = chain.parts.motor, chain.parts.train, chain.parts.load
-    rate = float(recorded_rate(recording))
-    v, i, a = (recording[names[k]] for k in ("voltage", "current", "angle"))
-    w = _Windows(len(v), rate)
-    speed = w.derivative(a)
-    R, L, kt = _solved([w.value(i), w.derivative(i), speed], w.held(v))
-    found = {"motor.R": R, "motor.L": L, "motor.kt": kt}
-    turning = np.sign(np.gradient(a))
-    own = [w.second(a), speed, w.value(turning)]
-    ratio, drive = float(train.ratio), kt * w.value(i)
-    J, JL = float(motor.J), float(getattr(load, "J", 0.0))
-    b, bL = (float(getattr(part, "b", 0.0)) for part in (motor, load))
-    if "load_angle" not in names:
-        total, viscous, dry = _solved(own, drive)
-        share, less = total / (J + JL / ratio**2), viscous / max(b + bL / ratio**2, 1e-300)
-        found |= {"motor.J": J * share, "load.J": JL * share, "motor.coulomb": dry}
-        found |= {"motor.b": b * less, "load.b": bL * less}
-    else:
-        end = recording[names["load_angle"]]
-        load_terms = [w.second(end), w.derivative(end)]
-        J, b, dry, JL, bL = _solved([*own, *(x / ratio for x in load_terms)], drive)
-        found |= {"motor.J": J, "motor.b": b, "motor.coulomb": dry, "load.J": JL, "load.b": bL}
-        if getattr(train, "stiffness", 0.0):
-            torque = JL * load_terms[0] + bL * load_terms[1]
-            gapped = getattr(train, "gap", None) is not None
-            found |= _spring(w, a / ratio - end, torque, gapped)
-    return {n: float(x) for n, x in found.items() if np.isfinite(x) and x > 0.0}
-
-
-def _spring(w: _Windows, twist: Array, torque: Array, gapped: bool) -> dict[str, float]:
-    """Return stiffness, damping and gap from the twist between two encoders and the torque."""
-    best: tuple[float, dict[str, float]] = (np.inf, {})
-    widest = float(np.quantile(np.abs(twist), 0.9))
-    for gap in np.linspace(0.0, widest, 40) if gapped else (0.0,):
-        pressed = np.sign(twist) * np.maximum(np.abs(twist) - gap, 0.0)
-        columns = [w.value(pressed), w.derivative(twist)]
-        K, B = _solved(columns, torque)
-        rest = float(np.sum((columns[0] * K + columns[1] * B - torque) ** 2))
-        if rest < best[0]:
-            best = rest, {"train.stiffness": K, "train.damping": B, "train.gap": float(gap)}
-    return best[1]
 
 
 # -- what was found --------------------------------------------------------------------------------
