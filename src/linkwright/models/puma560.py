@@ -93,6 +93,7 @@ _AXES = "xyz"
 def build(drives: bool | Literal["electric"] = True) -> Mechanism | System:
     """Return the arm: with rotors and friction, without, or as a System with electric drives.
 
+    >>> from linkwright.mechanism import mechanism_of
     >>> list(mechanism_of(build()).coordinates)
     ['q1', 'q2', 'q3', 'q4', 'q5', 'q6']
     """

@@ -46,7 +46,7 @@ def _require(talk: Talk, file: Path) -> None:
     words_ += [] if dynamics else ["--no-dynamics"]
     kept = _file(talk, "file for the recording, or none", f"{file.stem}.parquet", file.parent)
     report = _file(talk, "report (.html), or none", "none", file.parent)
-    words_ += [] if kept == NONE else ["--save", kept]
+    words_ += [] if kept == NONE else ["--recording", kept]
     words_ += [] if report == NONE else ["-o", report]
     _run(talk, ["require", str(file), task, *words_], exceeded=1)
 
