@@ -154,3 +154,54 @@ def test_the_command_tells_worst_cases(tmp_path: Path, capsys: pytest.CaptureFix
     assert torque["proof"] == "proven"
     assert main([*command, "--payload", "3"]) == 2
     assert "[R702]" in capsys.readouterr().err
+
+
+# -- sensitivities ---------------------------------------------------------------------------------
+def pendulums(values: dict[str, float]) -> lw.Robot:
+    """Return two links whose masses, mass center, inertia and length are parameters."""
+    m = lw.Mechanism("pendulums")
+    upper = m.body("a", joint=lw.Revolute("y"), mass="m1", com=("c1", 0, 0.02), inertia="J1")
+    m.body(
+        "b",
+        parent=upper,
+        joint=lw.Revolute("z"),
+        at=("L", 0, 0),
+        mass="m2",
+        com=(0.2, 0, 0),
+        inertia=0.02,
+    )
+    m.gravity("-z")
+    m.defaults(values)
+    return lw.Robot(m, symbolic=True)
+
+
+def test_sensitivities_equal_differences() -> None:
+    """Every statistic by every parameter, to 1e-6."""
+    values = {"m1": 3.0, "c1": 0.2, "J1": 0.05, "L": 0.5, "m2": 1.5}
+    path = lw.motion.point_to_point([0.1, 0.3], [0.9, -0.6], 0.5)
+
+    def required(changed: dict[str, float]) -> Requirement:
+        return lw.analysis.require(pendulums(changed), path, step=0.01)
+
+    need = required(values)
+    found = need.sensitivity()
+    assert set(found.parameters) == set(values)
+    step = 1e-5
+    for name, value in values.items():
+        up, down = (required({**values, name: value + s * step}) for s in (1, -1))
+        for joint in ("a", "b"):
+            for quantity in ("torque", "power", "force", "moment"):
+                one, two = (r.statistic(joint, quantity) for r in (up, down))
+                pairs = {"peak": (one.peak, two.peak), "rms": (one.rms, two.rms)}
+                pairs |= {"mean": (one.mean, two.mean)}
+                pairs["p95"] = one.percentiles[95.0], two.percentiles[95.0]
+                for statistic, (above, below) in pairs.items():
+                    slope = found.of(joint, quantity, statistic)[name]
+                    assert slope == pytest.approx((above - below) / (2 * step), rel=1e-6, abs=1e-6)
+    with pytest.raises(lw.Error, match="R215"):
+        found.of("a", "torque", "median")
+
+
+def test_numbers_have_no_sensitivities() -> None:
+    with pytest.raises(lw.Error, match="R218"):
+        requirement().sensitivity()

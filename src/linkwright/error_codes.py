@@ -228,6 +228,11 @@ TASKS = {
         "Payloads and starts are not one for each run, or loads of the task change over time.",
         "Give as many starts as payloads, or one; ask `require` where loads change.",
     ),
+    "R218": Explanation(
+        "No parameters to differentiate by",
+        "The robot has numbers in place of parameters, or its motion itself depends on them.",
+        "Load it with `symbolic=True`, and ask for a task under joint control.",
+    ),
 }
 
 SIZING = {

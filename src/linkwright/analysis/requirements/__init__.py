@@ -5,6 +5,7 @@ from linkwright.analysis.requirements.rainflow import LoadCycle, rainflow
 from linkwright.analysis.requirements.require import require
 from linkwright.analysis.requirements.requirement import JointInfo, Requirement, RequirementError
 from linkwright.analysis.requirements.screening import Screening, screen
+from linkwright.analysis.requirements.sensitivity import Sensitivity
 from linkwright.analysis.requirements.statistics import Statistic
 from linkwright.analysis.requirements.worst import Worst, WorstCase
 
@@ -15,6 +16,7 @@ __all__ = [
     "Requirement",
     "RequirementError",
     "Screening",
+    "Sensitivity",
     "Statistic",
     "Worst",
     "WorstCase",

@@ -22,6 +22,7 @@ from linkwright.recording.holder import Recorded
 from linkwright.recording.recording import Recording
 
 if TYPE_CHECKING:
+    from linkwright.analysis.requirements.sensitivity import Sensitivity
     from linkwright.analysis.requirements.worst import Worst
     from linkwright.analysis.sizing.choice import Sizing
     from linkwright.robots import Robot
@@ -237,6 +238,15 @@ class Requirement(Recorded):
         from linkwright.analysis.requirements.worst import worst_payload
 
         return worst_payload(self, payload)
+
+    def sensitivity(self) -> Sensitivity:
+        """Return how statistics change with the parameters of the robot, exactly.
+
+        The robot has parameters where it was loaded with `symbolic=True`, or made from a mechanism.
+        """
+        from linkwright.analysis.requirements.sensitivity import sensitivity_of
+
+        return sensitivity_of(self)
 
     # -- listings ----------------------------------------------------------------------------------
     def list_motion(self, path: str | os.PathLike[str], every: float | None = None) -> None:

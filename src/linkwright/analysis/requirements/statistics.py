@@ -65,9 +65,7 @@ def statistic(joint: str, quantity: str, unit: str, times: Array, values: Array)
     h = np.diff(times)
     a, b = values[:-1], values[1:]
     size, weights = np.abs(values), _weights(times)
-    order = np.argsort(size, kind="stable")
-    shares = np.cumsum(weights[order]) / span
-    at = {p: float(size[order][_place(shares, p)]) for p in PERCENTILES}
+    at = {p: float(size[i]) for p, i in percentile_samples(times, values).items()}
     return Statistic(
         joint,
         quantity,
@@ -79,6 +77,18 @@ def statistic(joint: str, quantity: str, unit: str, times: Array, values: Array)
         float(weights[size > _IDLE * abs(peak)].sum() / span) if peak else 0.0,
         at,
     )
+
+
+def percentile_samples(times: Array, values: Array) -> dict[float, int]:
+    """Return the sample whose magnitude is each of the `PERCENTILES`.
+
+    Args:
+        times: of the samples, s.
+        values: at the samples.
+    """
+    order = np.argsort(np.abs(values), kind="stable")
+    shares = np.cumsum(_weights(times)[order]) / float(times[-1] - times[0])
+    return {p: int(order[_place(shares, p)]) for p in PERCENTILES}
 
 
 def _weights(times: Array) -> Array:
