@@ -547,6 +547,10 @@ def test_a_model_is_defined_analyzed_and_plotted_in_one_dialogue(
     assert "nothing.npz" in err.splitlines()[-1], (out, err)
     assert len(err.splitlines()) == 1, (out, err)
     assert re.search(r"^waist +1.571 rad/s", out, re.MULTILINE)
+    assert main(["require", str(file), "--payload", "1"]) == 0  # the task that the model names
+    assert capsys.readouterr().out in out
+    assert main(["require", "ref6"]) == 2
+    assert "names no task" in capsys.readouterr().err
     assert "torque of the waist" in (tmp_path / "b.svg").read_text()
     assert (tmp_path / "a.svg").stat().st_size > 1000
     assert sum("[R116]" in line for line in said) == 1

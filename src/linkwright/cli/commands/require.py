@@ -11,6 +11,7 @@ import typer
 
 from linkwright.cli.robots import ROBOT
 from linkwright.cli.terminal import echo
+from linkwright.errors import InputError
 
 if TYPE_CHECKING:
     from linkwright.analysis import Requirement, Worst
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 
 def command(
     robot: Annotated[str, typer.Argument(metavar="MODEL", help=ROBOT)],
-    task: Annotated[Path, typer.Argument(help="A task (.toml).")],
+    task: Annotated[
+        Path | None, typer.Argument(help="A task (.toml). Default: the one that the model names.")
+    ] = None,
     payload: Annotated[
         str,
         typer.Option(
@@ -54,6 +57,7 @@ def command(
     \b
     Examples:
       linkwright require puma560 pick.toml --payload 2 -o pick.html
+      linkwright require arm.toml
     """
     from linkwright.algebra.units import amount
     from linkwright.analysis import require
@@ -62,7 +66,11 @@ def command(
 
     low, dots, high = payload.partition("..")
     carried = amount(high if dots else low, "--payload", "kg") if payload else None
-    need = require(Robot(robot), task, payload=carried, step=step, dynamics=dynamics)
+    arm = Robot(robot)
+    path = task or arm.mechanism.file_beside("task")
+    if not path:
+        raise InputError(f"{robot!r} names no task", remedy="give a task (.toml)", code="R115")
+    need = require(arm, path, payload=carried, step=step, dynamics=dynamics)
     cases = _worst(need, carried, box, ranged=bool(dots)) if worst else None
     if recording is not None:
         need.save(recording)
@@ -85,7 +93,6 @@ def command(
 def _worst(need: Requirement, most: float | None, box: str, *, ranged: bool) -> Worst:
     """Return the worst cases over payloads of up to a mass."""
     from linkwright.algebra.units import amount
-    from linkwright.errors import InputError
     from linkwright.motion.payloads import Payload
 
     if most is None or not ranged:
