@@ -283,6 +283,24 @@ def test_the_mean_of_a_switched_bridge_is_the_averaged_one() -> None:
     assert ends[1] == pytest.approx(ends[0], rel=2e-3)
 
 
+def test_three_legs_feed_a_synchronous_motor_as_an_averaged_bridge_does() -> None:
+    """Standing at an angle, and turning: the same mean currents."""
+    for speed, u in ((0.0, (1.0, 5.0)), (60.0, (-2.0, 9.0))):
+        ends = []
+        for bridge in (drives.Ideal(), drives.SwitchedPWM(48, 20e3)):
+            chain = drives.Chain(None, bridge, replace(SYNCHRONOUS, J=1e3), drives.Rigid(1),
+                                 drives.Inertia(1e3))  # fmt: skip
+            s = lw.System(name="s")
+            s.add(chain)
+            s.set({"joint.u_d": u[0], "joint.u_q": u[1]})
+            s.set_initial({"joint.load.angle": 0.3, "joint.load.speed": speed})
+            run = lw.simulate(s, 0.02, method="rk4", step=2.5e-6, every=1)
+            late = run.times > 0.0185
+            ends.append([run[f"joint.motor.i_{a}"][late].mean() for a in "dq"])
+        np.testing.assert_allclose(ends[1], ends[0], atol=0.02)
+        assert abs(ends[0][1]) > 1
+
+
 # -- supplies, brakes, sensors ---------------------------------------------------------------------
 def test_a_chopper_burns_what_a_braking_drive_gives_back() -> None:
     """And the ledger of the bus closes."""

@@ -114,10 +114,10 @@ def command(
 
 
 def _drives(system: System, joint: str) -> list[str]:
-    from linkwright.elements.drives import DRIVES, DriveError
+    from linkwright.elements.drives import Chain, CoupledDrives, Drive, DriveError
     from linkwright.errors import nearest
 
-    kinds = tuple(kind.block for kind in DRIVES)
+    kinds = (Chain, CoupledDrives, Drive)
     known = [name for name, member in system.members.items() if isinstance(member.block, kinds)]
     if not known:
         raise DriveError(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import ClassVar
 
-from linkwright.algebra import Expr, absolute, floor, maximum, minimum, tanh
+from linkwright.algebra import PI, Expr, absolute, as_expr, cos, floor, maximum, minimum, sin, tanh
 from linkwright.elements.drives.parts import DriveError, DrivePart, PartSketch, amount, part
 
 _APART = 1.2345e-7
@@ -29,6 +30,28 @@ class Amplifier(DrivePart):
             current: of the motor, A.
             axis: the ending of names where a motor has several windings, such as `_q`.
         """
+
+    def windings(
+        self,
+        sheet: PartSketch,
+        commands: Sequence[Expr],
+        currents: Sequence[Expr],
+        axes: Sequence[str],
+        turned: Expr | None,
+    ) -> list[Expr]:
+        """Return the voltage of each winding.
+
+        Args:
+            sheet: of the part.
+            commands: what the controller wants of each.
+            currents: of the motor, A.
+            axes: the endings of the windings' names.
+            turned: electrical angle of windings that turn with the rotor, rad; None for others.
+        """
+        return [
+            self.write(sheet, u, i, axis)
+            for u, i, axis in zip(commands, currents, axes, strict=True)
+        ]
 
 
 def limited(value: Expr, limit: Expr) -> Expr:
@@ -166,14 +189,15 @@ class SwitchedPWM(Amplifier):
 
     A leg is on while its duty is above a triangle between 0 and 1; steps of the integration end
     where it switches. With one leg the voltage is 0 or the bus, and gain u its mean; with two it is
-    the difference of both. In the dead time the current decides where a leg is.
+    the difference of both. A synchronous motor is fed by three legs, whatever `legs` says. In the
+    dead time the current decides where a leg is.
 
     Args:
         bus: voltage of the bus, V: the default of the port `amplifier.bus`.
         frequency: of the pulses, Hz; a servo at that rate, or twice, holds the duty of a period.
         dead_time: s, in which both switches of a leg are off.
         gain: volts for each unit of the command.
-        legs: 1 or 2.
+        legs: 1 or 2, for each winding of other motors.
         creep: current below which the leg stands in between in the dead time, A.
 
     >>> SwitchedPWM(48, 20e3).legs
@@ -210,6 +234,36 @@ class SwitchedPWM(Amplifier):
             )
             v = up - down
         return sheet.signal(f"v{axis}", bus * v, unit="V", doc="voltage")
+
+    def windings(
+        self,
+        sheet: PartSketch,
+        commands: Sequence[Expr],
+        currents: Sequence[Expr],
+        axes: Sequence[str],
+        turned: Expr | None,
+    ) -> list[Expr]:
+        """Return the voltage of each winding; three legs feed one that turns with the rotor."""
+        if turned is None:
+            return Amplifier.windings(self, sheet, commands, currents, axes, turned)
+        f, dead, gain = sheet.numbers("frequency", "dead_time", "gain")
+        bus = _bus(sheet, self.bus)
+        phase = f * sheet.sketch.block.time
+        carrier = absolute(2 * (phase - floor(phase)) - 1)
+        (ud, uq), (d, q) = commands, currents
+        legs, sums = [], [as_expr(0), as_expr(0)]
+        for k, name in enumerate("abc"):
+            at = turned - 2 * PI / 3 * k
+            wanted = gain * (ud * cos(at) - uq * sin(at))
+            out = d * cos(at) - q * sin(at)
+            duty = wanted / bus + 0.5
+            legs.append(self._leg(sheet, duty, carrier, out, 2 * f * dead, name))
+            sums[0] = sums[0] + legs[k] * cos(at)
+            sums[1] = sums[1] - legs[k] * sin(at)
+        return [
+            sheet.signal(f"v{axis}", 2 * bus * x / 3, unit="V", doc="voltage")
+            for axis, x in zip(axes, sums, strict=True)
+        ]
 
     def _leg(
         self, sheet: PartSketch, duty: Expr, carrier: Expr, out: Expr, dead: Expr, name: str

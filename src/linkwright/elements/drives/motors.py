@@ -28,6 +28,10 @@ class Motor(DrivePart):
     def kt(self) -> float:
         """Torque constant, N*m/A."""
 
+    def electrical_angle(self, sheet: PartSketch, shaft: Shaft) -> Expr | None:
+        """Return by how much the axes of the windings have turned; None where they stand."""
+        return None
+
     @abstractmethod
     def currents(self, sheet: PartSketch) -> tuple[Expr, ...]:
         """Return the current of each winding."""
@@ -198,6 +202,11 @@ class PMSM(Motor):
     def kt(self) -> float:
         """Torque for each ampere across the magnets, N*m/A."""
         return 1.5 * self.pairs * self.flux
+
+    def electrical_angle(self, sheet: PartSketch, shaft: Shaft) -> Expr | None:
+        """Return the angle of the magnets, in periods of the poles."""
+        (p,) = sheet.numbers("pairs")
+        return p * shaft.angle
 
     def currents(self, sheet: PartSketch) -> tuple[Expr, ...]:
         """Return the currents along and across the magnets."""

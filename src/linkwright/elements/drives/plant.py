@@ -104,10 +104,8 @@ def write_motor(
     sketch.commands = (*sketch.commands, *put)
     currents = motor.currents(sheet)
     power = sketch.of(amplifier)
-    voltages = [
-        amplifier.write(power, u, i, axis)
-        for u, i, axis in zip(put, currents, motor.axes, strict=True)
-    ]
+    turned = motor.electrical_angle(sheet, shaft)
+    voltages = amplifier.windings(power, put, currents, motor.axes, turned)
     torque = motor.write(sheet, voltages, currents, shaft)
     return torque if brake is None else torque - brake.write(sketch.of(brake), shaft)
 
