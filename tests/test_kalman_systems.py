@@ -329,6 +329,9 @@ def test_what_a_filter_cannot_follow_is_refused_by_number() -> None:
         r"density is given for 'cart.y'.*\[R501\]", plant, {"cart.x": 0.1}, density={"cart.y": 1}
     )
     refused(r"deviation of a sensor is -1.*\[R502\]", plant, {"cart.x": -1.0})
+    refused(r"density of kalman is 3", "pendulum", {"phi": 0.1}, density=3)
+    refused(r"no sensors.*\[R501\]", plant, ["cart.x"])
+    refused(r"given no rate.*\[R507\]", plant, {"cart.x": 0.1}, rate=None)
     slow = {"cart.x": Measurement(0.1, every=3)}
     refused(r"slower than it.*\[R507\]", plant, slow, "steady", density={"cart.v": 1.0})
     refused(r"never settles: no sensor tells cart.x.*\[R504\]", _free(), {"cart.v": 0.1}, "steady")

@@ -148,9 +148,9 @@ def fits(value: object, hint: Any) -> bool:
     if kind in (float, int):
         number = hasattr(value, "__float__" if kind is float else "__index__")
         return number and not isinstance(value, bool)
-    if kind is not str and isinstance(value, str):
-        return kind is object or (kind not in _HOLDERS and isinstance(value, kind))
     try:
+        if kind is not str and isinstance(value, str):
+            return kind is object or (kind not in _HOLDERS and isinstance(value, kind))
         return isinstance(value, kind)
     except TypeError:  # a protocol that cannot be asked
         return True

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from linkwright.algebra.units import Amount
 from linkwright.analysis.linearization import LinearModel, linearize
 from linkwright.blocks import Block, BlockError, Sampled, as_rate, checked
+from linkwright.border import worded
 from linkwright.control.covariances import covariance_matrix, unobservable
 from linkwright.control.kalman_filter import KalmanFilter, SteadyKalmanFilter
 from linkwright.control.linear import Weights, discretized
@@ -33,6 +34,7 @@ FilterKind = Literal["time-varying", "steady", "extended", "unscented"]
 KINDS: tuple[FilterKind, ...] = ("time-varying", "steady", "extended", "unscented")
 
 
+@worded
 def kalman(
     system: ModelLike,
     sensors: Mapping[str, float | Measurement],
@@ -95,7 +97,7 @@ def kalman(
             remedy=f"did you mean {near!r}?" if near else f"there is {', '.join(KINDS)}",
             code="R505",
         )
-    if not sensors:
+    if not sensors or not hasattr(sensors, "items"):
         raise BlockError(
             f"no sensors of {name!r} are given",
             remedy="name what is measured, with the deviation of its noise",
@@ -105,7 +107,12 @@ def kalman(
     own.set(values or {})
     own.set_initial(at or {})
     timed = as_rate(rate)
-    assert isinstance(timed, Sampled)
+    if not isinstance(timed, Sampled):
+        raise BlockError(
+            f"{name!r} works at instants, but it was given no rate",
+            remedy="give rate=..., in hertz",
+            code="R507",
+        )
     plan = _Plan(own, timed.period, sensors, density or {}, process or {}, inputs)
     if kind in ("extended", "unscented"):
         return plan.nonlinear(kind, initial, covariance, steps, truth, likelihood, name)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.border import worded
 from linkwright.control.step_model import Measurement
 from linkwright.elements.drives import PD, Chain, Ideal
 from linkwright.errors import nearest
@@ -178,6 +179,7 @@ class Validation:
         }
 
 
+@worded
 def fit_drive(
     recording: Recording,
     chain: Chain,
