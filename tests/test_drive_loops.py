@@ -30,13 +30,10 @@ def _chain(kp: float = 8.0, gap: float | None = 5e-3, damping: float = 0.0) -> l
     return s
 
 
-@pytest.mark.parametrize(
-    ("kp", "frequency", "amplitude"), [(8.0, 17.650, 9.174e-3), (16.0, 27.690, 31.425e-3)]
-)
-def test_v10_as_a_drive_has_its_limit_cycle(kp: float, frequency: float, amplitude: float) -> None:
-    (found,) = limit_cycles(_chain(kp), "joint.train.torque", "joint.train.twist")
-    assert found.frequency == pytest.approx(frequency, rel=1e-4)
-    assert found.amplitude == pytest.approx(amplitude, rel=1e-4)
+def test_v10_as_a_drive_has_its_limit_cycle() -> None:
+    (found,) = limit_cycles(_chain(16.0), "joint.train.torque", "joint.train.twist")
+    assert found.frequency == pytest.approx(27.690, rel=1e-4)
+    assert found.amplitude == pytest.approx(31.425e-3, rel=1e-4)
 
 
 def test_the_command_cuts_the_loop_of_a_drive_and_finds_its_limit_cycle(
@@ -63,7 +60,6 @@ def test_the_command_cuts_the_loop_of_a_drive_and_finds_its_limit_cycle(
     assert main(["drive", "plain.toml", "--bode", "position", "--limit-cycle"]) == 2
     assert "[R6" in capsys.readouterr().err
     assert not picture.exists()
-    assert main(["drive", "joint-drive", "--limit-cycle"]) == 2
     assert main(["drive", "plain.toml", "--bode", "current"]) == 2
     assert "[R601]" in capsys.readouterr().err
 

@@ -108,6 +108,19 @@ def test_v10_limit_cycle_scales_with_the_gap_and_runs_go_to_it() -> None:
     assert len(found.plot().axes) == 2
 
 
+def test_swept_sines_measure_a_describing_function() -> None:
+    """A limited gain without memory: what sines measure is its gain for their amplitude."""
+    b = Block("limiter")
+    b.input("u")
+    b.output("y", "max(min(2*u, 0.5), -0.5)")
+    s = lw.System(name="limited")
+    s.add(b)
+    for amplitude in (0.2, 1.0):
+        found = lw.analysis.swept_sine(s, "limiter.u", "limiter.y", [3.0], amplitude=amplitude)
+        wanted = DESCRIBING_FUNCTIONS["saturation"](np.array([amplitude]), limit=0.5, slope=2.0)
+        np.testing.assert_allclose(found.values, wanted, atol=1e-4)
+
+
 def test_an_unstable_limit_cycle_bounds_what_a_limited_controller_can_hold() -> None:
     """An unstable oscillator, damped by a limited force: too large a motion gets away."""
     b = Block("plant")
@@ -131,13 +144,17 @@ def test_an_unstable_limit_cycle_bounds_what_a_limited_controller_can_hold() -> 
 
 def test_what_has_no_limit_cycle_is_refused_with_a_number() -> None:
     system, stable = _gapped(), joint_drive(damping=2.0)
-    sampled = joint_drive(rate=1000.0)
+    sampled, driven = joint_drive(rate=1000.0), _gapped()
+    driven.connect("sin(t)", "pd.target")
     cases: dict[str, list[Callable[[], object]]] = {
         "R601": [lambda: limit_cycles(system, "gear.tork", "gear.wind")],
         "R609": [lambda: lw.analysis.dead_zone_gain([0.0], 1.0)],
         "R610": [lambda: limit_cycles(stable, "gear.torque", "gear.wind")],
         "R611": [lambda: limit_cycles(joint_drive(damping=0.0), "gear.torque", "gear.wind")],
-        "R613": [lambda: limit_cycles(sampled, "gear.torque", "gear.wind")],
+        "R613": [
+            lambda: limit_cycles(sampled, "gear.torque", "gear.wind"),
+            lambda: limit_cycles(driven, "gear.torque", "gear.wind"),
+        ],
         "R614": [lambda: limit_cycle_map(system, "gear.torque", "gear.wind", {})],
     }
     for code, calls in cases.items():

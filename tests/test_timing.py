@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 import pytest
@@ -24,6 +25,11 @@ from linkwright.motion import (
 MASS = 2.0
 
 
+@cache
+def _puma() -> lw.Robot:
+    return lw.Robot(lw.load("puma560"))
+
+
 def _line(length: float = 1.0) -> Trajectory:
     return through([0, 0.5, 1], [[0.0], [length / 2], [length]])
 
@@ -34,7 +40,7 @@ def _force(q: np.ndarray, u: np.ndarray, a: np.ndarray) -> np.ndarray:
 
 def _by_hand(drive: Callable[[float], float], brake: float, length: float) -> float:
     """Return the time for a length: as fast as the force allows, then full braking."""
-    h, place, v, time = 2e-5, 0.0, 0.0, 0.0
+    h, place, v, time = 1e-4, 0.0, 0.0, 0.0
     while place + MASS * v * v / (2 * brake) < length:
         v += h * drive(v) / MASS
         place += h * v
@@ -77,17 +83,15 @@ def test_heat_over_the_cycle_is_limited() -> None:
 
 
 def test_limits_of_a_robot_are_kept_along_a_curve_and_used() -> None:
-    robot = lw.Robot(lw.load("puma560"))
-    rng = np.random.default_rng(3)
-    paths = [through(np.linspace(0, 1, 5), rng.uniform(-1, 1, (5, 6))) for _ in range(3)]
+    robot, rng = _puma(), np.random.default_rng(3)
+    paths = [through(np.linspace(0, 1, 5), rng.uniform(-1, 1, (5, 6))) for _ in range(2)]
     stall, no_load = np.array([200.0, 300, 150, 40, 30, 30]), np.full(6, 4.0)
     effort = np.array([90.0, 140, 70, 20, 15, 15])
     limits = Limits(
         effort=effort, stall=stall, no_load=no_load, power=300.0, dynamics=robot.inverse_dynamics
     )
-    plain = Limits(effort=effort, dynamics=robot.inverse_dynamics)
-    together, free = time_optimal_batch(paths, limits), time_optimal_batch(paths, plain)
-    for path, fast, faster in zip(paths, together, free, strict=True):
+    together = time_optimal_batch(paths, limits)
+    for path, fast in zip(paths, together, strict=True):
         t = np.linspace(0, fast.duration, 3001)[8:-8]
         q, v, a = fast(t), fast.speed(t), fast.acceleration(t)
         torque = robot.inverse_dynamics(q, v, a)
@@ -97,7 +101,6 @@ def test_limits_of_a_robot_are_kept_along_a_curve_and_used() -> None:
         worst = np.max([used.max(axis=1), line.max(axis=1), power], axis=0)
         assert np.quantile(worst, 0.99) < 1.03
         assert np.mean(worst > 0.95) > 0.9  # at every instant some limit holds it back
-        assert fast.duration > faster.duration
         np.testing.assert_allclose(fast.end, path.end, atol=1e-12)
     assert time_optimal(paths[1], limits).duration == pytest.approx(together[1].duration, rel=1e-9)
 
@@ -109,11 +112,9 @@ def test_a_supply_gives_the_line_of_its_motor() -> None:
     assert no_load * 50 * 0.05 == pytest.approx(48)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_slowing_is_the_smallest_factor_that_keeps_every_limit(seed: int) -> None:
+def test_slowing_is_the_smallest_factor_that_keeps_every_limit() -> None:
     """With a little less time a limit is exceeded, with this time none; found again by trial."""
-    robot = lw.Robot(lw.load("puma560"))
-    rng = np.random.default_rng(seed)
+    robot, rng = _puma(), np.random.default_rng(2)
     motion = through(np.linspace(0, 0.8, 5), rng.uniform(-1, 1, (5, 6)), ends="clamped")
     viscous = np.array([3.0, 3, 2, 0.2, 0.2, 0.1])
 

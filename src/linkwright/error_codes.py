@@ -518,9 +518,10 @@ FREQUENCY = {
         "Start nearer to the orbit, with other amplitudes.",
     ),
     "R613": Explanation(
-        "Limit cycles of a sampled System",
-        "The ticks of its controllers do not repeat with a cycle, so there is no periodic orbit.",
-        "Use continuous controllers, or simulate it.",
+        "Limit cycles of a sampled or driven System",
+        "Ticks of controllers and signals of time do not repeat with a cycle, so there is no "
+        "periodic orbit of the System's own.",
+        "Use continuous controllers and constant inputs, or simulate it.",
     ),
     "R614": Explanation(
         "Map over the wrong number of parameters",

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwright.algebra import free_symbols
 from linkwright.algebra.units import Amount
 from linkwright.analysis.cuts import cut
 from linkwright.analysis.frequency import with_numbers
@@ -25,6 +26,7 @@ from linkwright.analysis.responses import Array, Complex, grid, transfer
 from linkwright.border import worded
 from linkwright.errors import Error
 from linkwright.mechanism import ModelLike
+from linkwright.program.program import walk
 from linkwright.recording import Recording
 from linkwright.simulation import simulate
 from linkwright.system import System
@@ -228,6 +230,12 @@ class _Parts:
                 remedy="use continuous controllers, or simulate it",
                 code="R613",
             )
+        if _reads_time(system):
+            raise Error(
+                f"{system.name!r} is driven by time, so it has no orbit of its own",
+                remedy="connect constants in the place of signals that depend on t",
+                code="R613",
+            )
         found = cut(system, output, [signal])
         linear = linearize(found.system)
         if gain is None:
@@ -300,6 +308,13 @@ class _Parts:
         return LimitCycle(
             orbit.frequency, amplitude, orbit.multipliers, balance, orbit.start, run.recording
         )
+
+
+def _reads_time(system: System) -> bool:
+    phases = system.phases(())
+    program = phases.derivative
+    inner = [x for statement in walk(program.statements) for x in statement.operands]
+    return phases.time in free_symbols(*program.output_values(), *inner)
 
 
 def _changes(values: Array) -> NDArray[np.bool_]:
