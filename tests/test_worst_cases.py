@@ -14,7 +14,7 @@ import linkwright as lw
 from linkwright.analysis import Requirement
 from linkwright.analysis.requirements.worst import _affine, largest_quadratic
 from linkwright.cli import main
-from linkwright.motion import Dwell, MotionError, Move
+from linkwright.motion import Dwell, MotionError, Move, TaskSegment, ToolLine
 from linkwright.motion.task_parts import Part
 
 Array = NDArray[np.float64]
@@ -205,3 +205,30 @@ def test_sensitivities_equal_differences() -> None:
 def test_numbers_have_no_sensitivities() -> None:
     with pytest.raises(lw.Error, match="R218"):
         requirement().sensitivity()
+
+
+# -- poses -----------------------------------------------------------------------------------------
+def test_the_search_reaches_the_best_of_many_random_poses() -> None:
+    """Best of 100,000, with 2,000 evaluations; the bench has a million and ten seeds."""
+    arm = lw.Robot("puma560")
+    turn = TaskSegment({"q1": [0.0, 4.0], "q3": [0.0, -6.0], "q5": [0.0, 5.0]}, duration=0.2)
+    q, u, a = (
+        np.outer(row, [4.0, 0, -6.0, 0, 5.0, 0])
+        for row in ([0.0, 0.005, 0.02], [0.0, 0.1, 0.2], [1.0, 1.0, 1.0])
+    )
+    starts = np.random.default_rng(99).uniform(-np.pi, np.pi, (100_000, 1, 6))
+    best = float(np.abs(arm.inverse_dynamics(starts + q, u, a)[..., 1]).max())
+    for seed in range(2):
+        found = lw.analysis.worst_pose(
+            arm, lw.Task([turn]), "q2", seed=seed, step=0.1, evaluations=2_000
+        )
+        assert found.evaluations <= 2_000
+        assert abs(found.value) >= best * (1 - 1e-9)
+        again = lw.analysis.require(arm, lw.Task([turn], found.start), step=0.1)
+        assert again.statistic("q2", "torque").peak == pytest.approx(found.value)
+
+
+def test_tasks_that_cannot_begin_anywhere_are_refused() -> None:
+    for part in (Move({"q1": 1.0}, 1.0), ToolLine({"x": 0.1}, 1.0)):
+        with pytest.raises(lw.Error, match="R703"):
+            lw.analysis.worst_pose("puma560", lw.Task([part]), "q2")

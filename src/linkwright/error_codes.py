@@ -567,6 +567,11 @@ WORST_CASE = {
         "The worst payload is sought among all bodies of up to a mass inside a box.",
         "Give `Payload(up_to=3.0, box=(0.1, 0.1, 0.15))`.",
     ),
+    "R703": Explanation(
+        "No worst pose of this task",
+        "The task cannot begin anywhere: it has fixed positions, a tool, or moves too far.",
+        "Use rates, relative moves and dwells of joints, and ask for torque or power.",
+    ),
     "R721": Explanation(
         "Limits of a motion that make no sense",
         "A limit is not above zero, has another number of entries than the motion, or a "

@@ -36,9 +36,11 @@ from linkwright.analysis.requirements import (
     Statistic,
     Worst,
     WorstCase,
+    WorstPose,
     rainflow,
     require,
     screen,
+    worst_pose,
 )
 from linkwright.analysis.responses import FrequencyResponse
 from linkwright.analysis.swept_sine import swept_sine
@@ -80,6 +82,7 @@ __all__ = [
     "Statistic",
     "Worst",
     "WorstCase",
+    "WorstPose",
     "backlash_gain",
     "compliance",
     "cut_loop",
@@ -103,6 +106,7 @@ __all__ = [
     "screen",
     "size",
     "swept_sine",
+    "worst_pose",
 ]
 
 if not TYPE_CHECKING:  # what reads files is imported when it is used

@@ -1,6 +1,7 @@
 """Requirements: what a task asks of each joint of a robot."""
 
 from linkwright.analysis.requirements.limits import Excess
+from linkwright.analysis.requirements.poses import WorstPose, worst_pose
 from linkwright.analysis.requirements.rainflow import LoadCycle, rainflow
 from linkwright.analysis.requirements.require import require
 from linkwright.analysis.requirements.requirement import JointInfo, Requirement, RequirementError
@@ -20,7 +21,9 @@ __all__ = [
     "Statistic",
     "Worst",
     "WorstCase",
+    "WorstPose",
     "rainflow",
     "require",
     "screen",
+    "worst_pose",
 ]
