@@ -179,6 +179,24 @@ def test_a_lifted_loop_of_one_rate_is_the_plain_loop() -> None:
         assert getattr(b, name) == pytest.approx(getattr(a, name), rel=1e-6), name
 
 
+@pytest.mark.parametrize("rate", [None, 1000.0])
+def test_a_loop_through_a_system_in_a_system_is_cut_anywhere(rate: float | None) -> None:
+    """At ports of the inner System, and at ports of its members, inputs and outputs."""
+    w = np.geomspace(0.1, 1000, 20)
+    inner = joint_drive(rate=rate)
+    del inner.wires[next(x for x in inner.wires if x.name == "amp.u")]
+    inner.expose("u", "amp.u")
+    inner.expose("command", "pd.u")
+    s = lw.System(name="outer")
+    arm = s.add(inner, name="arm")
+    s.connect(arm.command, arm.u)
+    wanted = cut_loop(joint_drive(rate=rate), "pd.u").response(w).values
+    for port in ("arm.u", "arm.command", "arm.pd.u", "arm.amp.u"):
+        np.testing.assert_allclose(cut_loop(s, port).response(w).values, wanted, rtol=1e-12)
+    added = frequency_response(s, "arm.u", "arm.amp.u", w).values
+    np.testing.assert_allclose(added, 1 / (1 + wanted), rtol=1e-8)
+
+
 def test_a_sampled_response_is_that_of_python_control() -> None:
     lag = Block("lag")
     lag.input("u")

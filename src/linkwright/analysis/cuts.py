@@ -58,15 +58,13 @@ def cut(system: System, port: str, outputs: Iterable[str] = ()) -> Cut:
     """
     x = signal(system, port)
     made = system.copy()
-    made.wires = through_ports(system, system.wires)
+    if not _of_a_composite(system, x):  # whose ports stand for what lies behind them
+        made.wires = through_ports(system, system.wires)
     if x in system.wires:
         source = made.wires.pop(x).value
         readers = [x]
     else:
         source, readers = x, [t for t, wire in made.wires.items() if x in free_symbols(wire.value)]
-        if not readers and any(x in free_symbols(wire.value) for wire in system.wires.values()):
-            made.wires = dict(system.wires)  # a port of a System in a System
-            readers = [t for t, wire in made.wires.items() if x in free_symbols(wire.value)]
         inside = _opened_member(made, source)
         x = inside if inside is not None else _new_input(made, INJECTED, source.data.unit)
         for target in readers:
@@ -85,6 +83,16 @@ def cut(system: System, port: str, outputs: Iterable[str] = ()) -> Cut:
     _show(made, [(INJECTED, x)], [(RETURNED, source), *shown])
     every, offset = _instants(made, port, source, readers)
     return Cut(made, port, every, offset)
+
+
+def _of_a_composite(system: System, x: Expr) -> bool:
+    """Whether a symbol is a port of a System in the System."""
+    for member in system.members.values():
+        if isinstance(member, Composite):
+            ports = (*member.block.inputs.values(), *member.block.outputs.values())
+            if any(x in member.of(port.symbols) for port in ports):
+                return True
+    return False
 
 
 def with_input(system: System, port: str, outputs: Iterable[str]) -> System:
