@@ -25,7 +25,8 @@ def run() -> list[Row]:
     arm = load("puma560:drives=electric")
     assert isinstance(arm, System)
     electric, ideal = arm.phases(["q1"]), _ideal().phases(["q1"])
-    motor = _motor().phases(["joint.motor.i_q"])
+    motor = _motor(drives.PWM(540, 4e3)).phases(["joint.motor.i_q"])
+    switched = _motor(drives.SwitchedPWM(540, 4e3)).phases(["joint.motor.i_q"])
     times = interleaved(
         {
             "electric": partial(_run, electric, _ARM_TIME, "midpoint", 1e-4),
@@ -33,10 +34,13 @@ def run() -> list[Row]:
             "electric rk4": partial(_run, electric, _ARM_TIME, "rk4", 1e-4),
             "ideal rk4": partial(_run, ideal, _ARM_TIME, "rk4", 1e-4),
             "motor": partial(_run, motor, _MOTOR_TIME, "rk4", 5e-5),
+            "switched": partial(_run, switched, _MOTOR_TIME, "rk4", 2.5e-5),
         },
         rounds=7,
     )
-    peer = interleaved({"motulator": _motulator}, rounds=1)["motulator"]
+    peers = interleaved(
+        {"averaged": _motulator, "switched": partial(_motulator, switched=True)}, rounds=1
+    )
     fine = times["electric rk4"] / times["ideal rk4"]
     return [
         Row(
@@ -57,11 +61,20 @@ def run() -> list[Row]:
         ),
         Row(
             "synchronous motor with field-oriented control, 0.5 s, by motulator's time",
-            peer / times["motor"],
+            peers["averaged"] / times["motor"],
             "1",
             100,
             "higher",
-            f"averaged bridge, 4 kHz: ours {times['motor'] * 1e3:.3g} ms, motulator {peer:.3g} s",
+            f"averaged bridge, 4 kHz: {times['motor'] * 1e3:.3g} ms against "
+            f"{peers['averaged']:.3g} s",
+        ),
+        Row(
+            "the same with a bridge of three legs, switch by switch",
+            peers["switched"] / times["switched"],
+            "1",
+            100,
+            "higher",
+            f"{times['switched'] * 1e3:.3g} ms against {peers['switched']:.3g} s",
         ),
     ]
 
@@ -80,11 +93,11 @@ def _ideal() -> System:
     return s
 
 
-def _motor() -> System:
+def _motor(bridge: drives.Amplifier) -> System:
     motor = drives.PMSM(R=3.6, Ld=0.036, Lq=0.051, flux=0.545, pairs=3, J=0.015)
     train = drives.Rigid(1)
     s = System(name="s")
-    joint = s.add(drives.Chain(None, drives.PWM(540, 4e3), motor, train, drives.Inertia(1e-6)))
+    joint = s.add(drives.Chain(None, bridge, motor, train, drives.Inertia(1e-6)))
     cascade = drives.Cascade(4_000, 4_000, 4_000, voltage_limit=300)
     servo = s.add(drives.Servo(cascade, motor, train, inertia=0.015))
     for name in ("motor.angle", "motor.speed", "motor.i_d", "motor.i_q"):
@@ -95,13 +108,13 @@ def _motor() -> System:
     return s
 
 
-def _motulator() -> Any:
+def _motulator(switched: bool = False) -> Any:
     import motulator.drive.control.sm as law
     from motulator.drive import model
     from motulator.drive.utils import SynchronousMachinePars
 
     par = SynchronousMachinePars(n_p=3, R_s=3.6, L_d=0.036, L_q=0.051, psi_f=0.545)
-    drive = model.Drive(
+    drive: Any = model.Drive(
         model.VoltageSourceConverter(u_dc=540),
         model.SynchronousMachine(par),
         model.StiffMechanicalSystem(J=0.015),
@@ -109,4 +122,6 @@ def _motulator() -> Any:
     wanted = law.CurrentReferenceCfg(par, nom_w_m=471, max_i_s=9)
     board = law.CurrentVectorControl(par, wanted, J=0.015, T_s=250e-6, sensorless=False)
     board.ref.w_m = lambda t: 200 * t * 3
+    if switched:
+        drive.pwm = model.CarrierComparison()
     return model.Simulation(drive, board).simulate(t_stop=_MOTOR_TIME)
