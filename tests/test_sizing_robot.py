@@ -288,11 +288,14 @@ def test_the_robot_with_its_drives_follows_the_task_with_the_torque_that_was_rec
     payload = lw.Payload(1.0, center=(0.4, 0.0, 0.0))
     need = require(lw.Robot(m), task, payload=payload, step=0.005)
     found = size(need)
-    system = found.system(lw.drives.Cascade(current=10_000, speed=2_000, position=1_000))
-    run = lw.simulate(system, task.duration).recording
+    servo = lw.drives.Cascade(current=10_000, speed=2_000, position=1_000)
+    run = lw.simulate(found.system(servo=servo, filter="extended"), task.duration).recording
     later = run.times > 0.2
     wanted = np.interp(run.times, need.times, need["rod"])
     assert np.abs(run["rod"] - wanted)[later].max() < 3e-3
+    estimate = run["rod_filter.x[3]"]  # from the motor's encoder alone, through an elastic gear
+    twist = run["rod_drive.motor.angle"] / 100 - run["rod"]
+    assert np.std((estimate - run["rod"])[later]) < 0.3 * np.sqrt(np.mean(twist[later] ** 2))
     stiff = lw.simulate(found.system(elastic=False, thermal=False), task.duration).recording
     choice, load = found.chosen["rod"], found.options["rod"].load
     motor, gear = found.catalog.motor[choice.motor], found.catalog.gear[choice.gear]

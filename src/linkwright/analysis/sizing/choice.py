@@ -36,6 +36,7 @@ from linkwright.formats.catalog.writer import chosen_parts
 
 if TYPE_CHECKING:
     from linkwright.analysis.errors import ErrorBudget
+    from linkwright.analysis.estimation import FilterKind
     from linkwright.elements.drives import Cascade
     from linkwright.system import System
 
@@ -213,25 +214,32 @@ class Sizing:
     def system(
         self,
         servo: Cascade | None = None,
+        filter: FilterKind | None = None,  # noqa: A002 - the word of the field
         *,
         elastic: bool = True,
         thermal: bool = True,
         ledger: bool = False,
+        counts: float = 16_384.0,
     ) -> System:
         """Return the robot with the chosen drives, following the motion of the task.
 
         Args:
             servo: position over speed over current; by default at 1, 2 and 10 kHz. What it leaves
                 open is set for each joint, with the limits of motor, amplifier and bus.
+            filter: kind of a Kalman filter beside each drive, as for `control.kalman`: it
+                estimates motor and joint from the motor's encoder, as `JOINT_filter.x`.
             elastic: whether gears give, with their backlash and kinematic error.
             thermal: whether windings warm up and their resistance with them.
             ledger: whether each drive counts its energies.
+            counts: of an encoder in one turn of the motor, which the filter believes in.
         """
         from linkwright.analysis.sizing.driven import driven_system
         from linkwright.elements.drives import Cascade
 
         law = Cascade(current=10_000, speed=2_000, position=1_000) if servo is None else servo
-        return driven_system(self, law, elastic=elastic, thermal=thermal, ledger=ledger)
+        return driven_system(
+            self, law, filter, elastic=elastic, thermal=thermal, ledger=ledger, counts=counts
+        )
 
     def error_budget(
         self, frame: str, time: float = 0.0, *, counts: float = 16_384.0, control: float = 0.0

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkwright.algebra import evaluate
+from linkwright.analysis.estimation import FilterKind, kalman
+from linkwright.blocks import Block
 from linkwright.elements import drives
 from linkwright.errors import InputError
 from linkwright.formats.text.builder import build
@@ -34,12 +36,22 @@ KNOTS = 1000
 DAMPING = 0.05
 """Of a gear's vibration, as a part of the critical damping."""
 
+LASTING = 0.1
+"""s, for which a disturbance is taken to last."""
+
 PULSES = 20_000.0
 """Frequency of the amplifiers, Hz."""
 
 
 def driven_system(
-    found: Sizing, servo: drives.Cascade, *, elastic: bool, thermal: bool, ledger: bool
+    found: Sizing,
+    servo: drives.Cascade,
+    filter_kind: FilterKind | None,
+    *,
+    elastic: bool,
+    thermal: bool,
+    ledger: bool,
+    counts: float,
 ) -> System:
     """Return the robot with its drives."""
     arm = found.arm
@@ -65,7 +77,7 @@ def driven_system(
             voltage_limit=servo.voltage_limit or found.terms.voltage,
         )
         amplifier = drives.PWM(found.terms.voltage, PULSES)
-        _, follower = drives.attach(
+        drive, follower = drives.attach(
             system,
             drives.Drive(mechanism, joint, amplifier, motor, train, ledger=ledger),
             drives.Servo(law, motor, train, inertia=inertia),
@@ -76,7 +88,49 @@ def driven_system(
         system.set_initial({joint: start})
         if not train.rigid:
             system.set_initial({f"{joint}_drive.motor.angle": train.ratio * start})
+        if filter_kind is not None:
+            plain = replace(motor, thermal=None)
+            made = _filter(found, joint, filter_kind, (plain, train, inertia), servo, counts, start)
+            estimate = system.add(made)
+            system.connect(drive["motor.angle"], estimate.z[0])
+            system.connect(follower.u, estimate.u[0])
     return system
+
+
+def _filter(
+    found: Sizing,
+    joint: str,
+    kind: FilterKind,
+    parts: tuple[drives.DC, drives.Train, float],
+    servo: drives.Cascade,
+    counts: float,
+    start: float,
+) -> Block:
+    """Return the filter of one drive: its own chain, with the rest of the arm as a disturbance.
+
+    What the arm does beyond a mean inertia is taken as white acceleration: the largest such torque,
+    for a tenth of a second.
+    """
+    motor, train, inertia = parts
+    load = found.options[joint].load
+    rest = np.abs(load.cycle.torque - inertia * load.cycle.acceleration).max()
+    plant = System(name=f"{joint}_plant")
+    plant.add(drives.Chain(None, drives.Ideal(), motor, train, drives.Inertia(inertia), name=joint))
+    at = {f"{joint}.load.angle": start}
+    if not train.rigid:
+        at[f"{joint}.motor.angle"] = train.ratio * start
+    return kalman(
+        plant,
+        {f"{joint}.motor.angle": 2.0 * math.pi / counts / math.sqrt(12.0)},
+        kind,
+        rate=servo.current,
+        density={f"{joint}.load.speed": float(rest) / inertia * math.sqrt(2.0 * LASTING)},
+        inputs=[f"{joint}.u"],
+        covariance=1e-8,
+        at=at,
+        steps=1,
+        name=f"{joint}_filter",
+    )
 
 
 def _reference(found: Sizing) -> Trajectory:

@@ -41,8 +41,8 @@ FIRST = 40
 CHUNK = 32
 """Sets that are completed before the others are looked at again."""
 
-MOST = 20_000
-"""Sets that are followed at the same time; with more, the front is found and not proven."""
+MOST = 2_500
+"""Sets of three joints that are followed at a time; with more, the front is found, not proven."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,13 +202,15 @@ def front(arm: Arm, catalog: Catalog, demands: Demands, most: int = MOST) -> Par
         arm: the joints' loads.
         catalog: of parts.
         demands: what is asked.
-        most: sets that are followed at the same time.
+        most: sets that are followed at the same time for up to three joints; for n joints it is
+            this over (n - 2)².
     """
     search = _Search(arm, catalog, demands)
     proven = search.few()
     best = _first_sets(search)
     hopes = _hopes(search)
     partials = [_START]
+    most = max(most // max(len(search.order) - 2, 1) ** 2, 16)
     for level in range(len(search.order) - 1):
         grown = [p for partial in partials for p in search.grown(partial, level)]
         partials = _promising(_undominated(grown, by_masses=True), best, hopes[level + 1])
