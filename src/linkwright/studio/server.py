@@ -44,6 +44,7 @@ PANELS: dict[str, str] = {
     "Live": "linkwright.studio.panel_live:add",
     "Parameters": "linkwright.studio.panel_values:add",
     "Pose": "linkwright.studio.panel_pose:add",
+    "Drives": "linkwright.studio.panel_drives:add",
     "Scope": "linkwright.studio.panel_scope:add",
     "Inspect": "linkwright.studio.panel_inspect:add",
     "View": "linkwright.studio.panel_view:add",

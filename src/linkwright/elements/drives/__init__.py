@@ -19,6 +19,7 @@ from linkwright.elements.drives.matrices import ChainMatrices, StepBlock
 from linkwright.elements.drives.motors import DC, PMSM, Motor, Stepper, Thermal, TorqueSource
 from linkwright.elements.drives.noise import DriveNoise
 from linkwright.elements.drives.parts import DriveError, DrivePart
+from linkwright.elements.drives.rating import Rating
 from linkwright.elements.drives.registry import DRIVES, PARTS
 from linkwright.elements.drives.sensing import CurrentSensor, Resolver, RotaryEncoder
 from linkwright.elements.drives.servo import Servo
@@ -57,6 +58,7 @@ __all__ = [
     "LeadLag",
     "Motor",
     "Pendulum",
+    "Rating",
     "Resolver",
     "Rigid",
     "RotaryEncoder",

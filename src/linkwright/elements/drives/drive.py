@@ -16,6 +16,7 @@ from linkwright.elements.drives.matrices import measured
 from linkwright.elements.drives.motors import Motor
 from linkwright.elements.drives.parts import DriveError, Shaft, Sketch
 from linkwright.elements.drives.plant import Parts, write_plant
+from linkwright.elements.drives.rating import Rating
 from linkwright.elements.drives.trains import Train
 
 
@@ -32,6 +33,7 @@ class Drive(Element):
         motor: from the voltage to a torque.
         train: between motor and joint.
         brake: on the shaft of the motor; none by default.
+        rating: limits of the motor, by which the studio measures margins; none by default.
         controller: integrated as well; by default none, but a port `u` for a `Servo`, which
             `attach` connects.
         ledger: whether energies are integrated: `energy.supply`, `energy.loss...`, `energy.work`,
@@ -59,12 +61,14 @@ class Drive(Element):
         train: Train,
         *,
         brake: Brake | None = None,
+        rating: Rating | None = None,
         controller: Controller | None = None,
         ledger: bool = False,
         name: str = "drive",
     ) -> None:
         super().__init__(name, mechanism, doc=f"drive of {joint}")
         self.parts = Parts(controller, amplifier, motor, train, brake=brake)
+        self.rating = rating
         found = joint_of(self.mechanism, joint)
         angle = found.coordinate
         speed = self.mechanism.kinematics().rates[angle]

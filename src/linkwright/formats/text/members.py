@@ -31,6 +31,7 @@ from linkwright.elements.drives import (
     DriveLoad,
     DriveNoise,
     Motor,
+    Rating,
     Thermal,
     Train,
 )
@@ -82,6 +83,7 @@ _PARTS: dict[Any, Makers] = {
     Linear: (StateModel,),
     Limits: (Limits,),
     DriveNoise: (DriveNoise,),
+    Rating: (Rating,),
     **{
         base: parts_of(base)
         for base in (Controller, Amplifier, Motor, Train, DriveLoad, Thermal, Brake)
