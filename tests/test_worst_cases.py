@@ -55,7 +55,7 @@ def test_no_payload_in_the_box_exceeds_the_proven_worst() -> None:
     worst = need.worst(payload=RANGE)
     torque, wrench, speeds, _ = _affine(need)
     loads = bodies(100_000, 1)
-    for k, joint in list(enumerate(need.joints))[::2]:
+    for k, joint in list(enumerate(need.joints))[1::3]:
         rows = [("torque", torque.fixed[:, k], torque.slopes[:, k])]
         rows.append(
             ("power", torque.fixed[:, k] * speeds[:, k], torque.slopes[:, k] * speeds[:, k, None])
@@ -209,23 +209,23 @@ def test_numbers_have_no_sensitivities() -> None:
 
 # -- poses -----------------------------------------------------------------------------------------
 def test_the_search_reaches_the_best_of_many_random_poses() -> None:
-    """Best of 100,000, with 2,000 evaluations; the bench has a million and ten seeds."""
-    arm = lw.Robot("puma560")
-    turn = TaskSegment({"q1": [0.0, 4.0], "q3": [0.0, -6.0], "q5": [0.0, 5.0]}, duration=0.2)
+    """Two links, best of 20,000 with 1,000 evaluations; the bench has a PUMA and a million."""
+    arm = pendulums({"m1": 3.0, "c1": 0.2, "J1": 0.05, "L": 0.5, "m2": 1.5})
+    turn = TaskSegment({"a": [0.0, 4.0], "b": [0.0, -6.0]}, duration=0.2)
     q, u, a = (
-        np.outer(row, [4.0, 0, -6.0, 0, 5.0, 0])
-        for row in ([0.0, 0.005, 0.02], [0.0, 0.1, 0.2], [1.0, 1.0, 1.0])
+        np.outer(row, [4.0, -6.0]) for row in ([0.0, 0.005, 0.02], [0.0, 0.1, 0.2], [1.0, 1.0, 1.0])
     )
-    starts = np.random.default_rng(99).uniform(-np.pi, np.pi, (100_000, 1, 6))
-    best = float(np.abs(arm.inverse_dynamics(starts + q, u, a)[..., 1]).max())
-    for seed in range(2):
-        found = lw.analysis.worst_pose(
-            arm, lw.Task([turn]), "q2", seed=seed, step=0.1, evaluations=2_000
-        )
-        assert found.evaluations <= 2_000
-        assert abs(found.value) >= best * (1 - 1e-9)
-        again = lw.analysis.require(arm, lw.Task([turn], found.start), step=0.1)
-        assert again.statistic("q2", "torque").peak == pytest.approx(found.value)
+    starts = np.random.default_rng(99).uniform(-np.pi, np.pi, (20_000, 1, 2))
+    best = float(np.abs(arm.inverse_dynamics(starts + q, u, a)[..., 0]).max())
+    searches = [
+        lw.analysis.worst_pose(arm, lw.Task([turn]), "a", seed=k, step=0.1, evaluations=1_000)
+        for k in range(3)
+    ]
+    assert max(x.evaluations for x in searches) <= 1_000
+    assert min(abs(x.value) for x in searches) >= best * (1 - 1e-9)
+    found = searches[0]
+    again = lw.analysis.require(arm, lw.Task([turn], found.start), step=0.1)
+    assert again.statistic("a", "torque").peak == pytest.approx(found.value)
 
 
 def test_tasks_that_cannot_begin_anywhere_are_refused() -> None:

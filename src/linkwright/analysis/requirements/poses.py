@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 _ROWS = 65_536  # samples of one batch
-_CLIMBS = 24  # starts from which the search climbs
+_CLIMBS = 24  # starts from which the search climbs at most
+_LEAST = 80  # evaluations that a climb is worth
+_SPARE = 15  # calls by which L-BFGS-B may exceed what it was given, in its line searches
 _SHARP = (60.0, 6000.0)  # of the smooth maximum, over the size of the values: far, then near
 QUANTITIES = ("torque", "power")
 
@@ -182,9 +184,10 @@ class _Search:
         many = evaluations // 2
         starts = rng.uniform(self.lower, self.upper, (many, len(self.lower)))
         peaks = np.abs(self.values(starts)).max(axis=1)
-        order = np.argsort(-peaks)[:_CLIMBS]
+        climbs = min(_CLIMBS, max(1, (evaluations - many) // _LEAST))
+        order = np.argsort(-peaks)[:climbs]
         used, top, at = many, float(peaks[order[0]]), starts[order[0]]
-        each = max(2, (evaluations - many) // (2 * len(order)))
+        each = max(4, (evaluations - many) // (2 * climbs) - _SPARE)
         box = list(zip(self.lower, self.upper, strict=True))
         for k in order:
             here = self.values(starts[k][None])[0]
@@ -220,7 +223,7 @@ class _Search:
             used += 1
             if peak > top:
                 top, at = peak, place
-            if used + 2 * each > evaluations:
+            if used + 2 * (each + _SPARE) > evaluations:
                 break
         over = self.values(at[None])[0]
         k = int(np.argmax(np.abs(over)))
