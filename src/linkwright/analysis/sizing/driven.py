@@ -67,7 +67,7 @@ def driven_system(
     way = _reference(found)
     block = system.add(way.block("task"))
     for k, (joint, choice) in enumerate(found.chosen.items()):
-        motor, train, inertia = _parts(found, choice, elastic=elastic, thermal=thermal)
+        motor, train, inertia = _parts(found, choice, servo, elastic=elastic, thermal=thermal)
         most = found.catalog.motor[choice.motor].peak / motor.kt
         if choice.amplifier:
             most = min(most, found.catalog.amplifier[choice.amplifier].peak)
@@ -144,9 +144,12 @@ def _reference(found: Sizing) -> Trajectory:
 
 
 def _parts(
-    found: Sizing, choice: DriveChoice, *, elastic: bool, thermal: bool
+    found: Sizing, choice: DriveChoice, servo: drives.Cascade, *, elastic: bool, thermal: bool
 ) -> tuple[drives.DC, drives.Train, float]:
-    """Return motor, train and the load's mean inertia of a drive."""
+    """Return motor, train and the load's mean inertia of a drive.
+
+    A gear that vibrates faster than a tenth of the current loop's rate is taken as rigid.
+    """
     motor, gear = found.catalog.motor[choice.motor], found.catalog.gear[choice.gear]
     brake = found.catalog.brake[choice.brake].J if choice.brake else 0.0
     rotor = motor.J + gear.J + brake
@@ -169,7 +172,8 @@ def _parts(
         **heat,
     )
     losses: dict[str, Any] = {"efficiency": gear.efficiency, "drag": gear.no_load or None}
-    if not elastic or gear.stiffness is None:
+    fast = 2.0 * math.pi * servo.current / 10.0
+    if not elastic or gear.stiffness is None or gear.stiffness > inertia * fast**2:
         return made, drives.Rigid(gear.reduction, **losses), inertia
     far = gear.reduction**2 * rotor
     moved = inertia * far / (inertia + far)
