@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 _ROWS = 65_536  # samples of one batch
 _CLIMBS = 24  # starts from which the search climbs at most
+_APART = 0.1  # of the range of a joint, between two such starts
 _LEAST = 80  # evaluations that a climb is worth
 _SPARE = 15  # calls by which L-BFGS-B may exceed what it was given, in its line searches
 _SHARP = (60.0, 6000.0)  # of the smooth maximum, over the size of the values: far, then near
@@ -177,6 +178,18 @@ class _Search:
         found = np.asarray(by[:, self.k])
         return found * self.u[:, self.k, None] if self.quantity == "power" else found
 
+    def apart(self, starts: Array, order: NDArray[np.int_], count: int) -> list[int]:
+        """Return the first starts of an order that are not all on one hill."""
+        span = np.maximum(self.upper - self.lower, 1e-12)
+        chosen: list[int] = []
+        for k in order[: 50 * count]:
+            ways = [np.abs(starts[k] - starts[j]) / span for j in chosen]
+            if all(float(way.max()) > _APART for way in ways):
+                chosen.append(int(k))
+            if len(chosen) == count:
+                break
+        return chosen
+
     def best(self, evaluations: int, rng: np.random.Generator) -> WorstPose:
         """Return the worst start that is found."""
         from scipy.optimize import minimize
@@ -185,7 +198,7 @@ class _Search:
         starts = rng.uniform(self.lower, self.upper, (many, len(self.lower)))
         peaks = np.abs(self.values(starts)).max(axis=1)
         climbs = min(_CLIMBS, max(1, (evaluations - many) // _LEAST))
-        order = np.argsort(-peaks)[:climbs]
+        order = self.apart(starts, np.argsort(-peaks), climbs)
         used, top, at = many, float(peaks[order[0]]), starts[order[0]]
         each = max(4, (evaluations - many) // (2 * climbs) - _SPARE)
         box = list(zip(self.lower, self.upper, strict=True))
