@@ -209,7 +209,7 @@ def test_numbers_have_no_sensitivities() -> None:
 
 # -- poses -----------------------------------------------------------------------------------------
 def test_the_search_reaches_the_best_of_many_random_poses() -> None:
-    """Two links, 20,000 poses, 1,000 evaluations, to 0.1 %; the bench has a PUMA and a million."""
+    """Two links, best of 20,000 with 1,000 evaluations; the bench has a PUMA and a million."""
     arm = pendulums({"m1": 3.0, "c1": 0.2, "J1": 0.05, "L": 0.5, "m2": 1.5})
     turn = TaskSegment({"a": [0.0, 4.0], "b": [0.0, -6.0]}, duration=0.2)
     q, u, a = (
@@ -222,7 +222,7 @@ def test_the_search_reaches_the_best_of_many_random_poses() -> None:
         for k in range(3)
     ]
     assert max(x.evaluations for x in searches) <= 1_000
-    assert min(abs(x.value) for x in searches) >= best * (1 - 1e-3)
+    assert min(abs(x.value) for x in searches) >= best * (1 - 1e-9)
     found = searches[0]
     again = lw.analysis.require(arm, lw.Task([turn], found.start), step=0.1)
     assert again.statistic("a", "torque").peak == pytest.approx(found.value)

@@ -201,15 +201,17 @@ class _Search:
         order = self.apart(starts, np.argsort(-peaks), climbs)
         used, top, at = many, float(peaks[order[0]]), starts[order[0]]
         each = max(4, (evaluations - many) // (2 * climbs) - _SPARE)
-        box = list(zip(self.lower, self.upper, strict=True))
-        for k in order:
+        least = np.where(np.isinf(self.robot.limits[:, 0]), -np.inf, self.lower)
+        most = np.where(np.isinf(self.robot.limits[:, 1]), np.inf, self.upper)
+        box = list(zip(least, most, strict=True))  # a joint without limits may go on turning
+        for turn, k in enumerate(order):
             here = self.values(starts[k][None])[0]
             used += 1
             sign = float(np.sign(here[np.argmax(np.abs(here))])) or 1.0
             scale = max(float(peaks[k]), 1e-12)
             calls = 0
             place = starts[k]
-            for sharp in _SHARP:
+            for sharp in _SHARP[turn % 2 :]:  # every other climb goes straight to the peak
 
                 def downhill(
                     x: Array, sign: float = sign, scale: float = scale, sharp: float = sharp
@@ -230,7 +232,7 @@ class _Search:
                     method="L-BFGS-B",
                     options={"maxfun": each // 2, "ftol": 1e-13, "gtol": 1e-9},
                 )
-                place = np.clip(found.x, self.lower, self.upper)
+                place = np.clip(found.x, least, most)
             used += 2 * calls
             peak = float(np.abs(self.values(place[None])).max())
             used += 1
