@@ -223,3 +223,31 @@ def test_every_channel_of_elements_and_controllers_has_unit_words_and_home() -> 
         assert channel.unit != "?", channel
         assert channel.long, channel
         assert channel.body, channel
+
+
+class _Leg(lw.Block):
+    """A switch that is on while a triangle lies below a duty, and the time that it is on."""
+
+    def __init__(self, duty: float, period: float) -> None:
+        super().__init__("leg")
+        on = self.state("on")
+        self.derivative(on, 0)
+        held = self.state("held", unit="s")
+        self.derivative(held, on)
+        phase = self.time / period
+        below = duty - lw.absolute(2 * (phase - lw.floor(phase)) - 1)
+        self.event("rises", below, direction=1, resets={on: 1})
+        self.event("falls", below, direction=-1, resets={on: 0})
+
+
+@pytest.mark.parametrize("duty", [0.1, 0.3, 0.5, 0.7, 0.9])
+def test_events_where_steps_end_are_all_found(duty: float) -> None:
+    """Switching falls on the ends of steps within rounding, and none of it is lost."""
+    s = lw.System(name="s")
+    s.add(_Leg(duty, 50e-6))
+    until = 4e-3
+    run = lw.simulate(s, until=until, step=2.5e-6, method="rk4")
+    periods = round(until / 50e-6)
+    names = [e.name for e in run.events]
+    assert (names.count("leg.rises"), names.count("leg.falls")) == (periods, periods)
+    assert run.final["leg.held"] == pytest.approx(duty * until, rel=1e-9)

@@ -744,14 +744,14 @@ static void sim_go(double t, double h)
 }
 
 /* Shorten a step to where the first event has just gone through zero; return its size. */
-static double sim_bracket(double t, double h)
+static double sim_bracket(double begin, double s, double t, double h, double ends)
 {
     double low = 0.0, high = h;
     int i;
     for (i = 0; i < 50; ++i) {
         const double middle = (low + high)*0.5;
         sim_go(t, middle);
-        sim_look(t + middle, sim_y, sim_g_new);
+        sim_look(begin + (s + middle), sim_y, sim_g_new);
         if (sim_any_crossed()) {
             high = middle;
         } else {
@@ -759,7 +759,7 @@ static double sim_bracket(double t, double h)
         }
     }
     sim_go(t, high);
-    sim_look(t + high, sim_y, sim_g_new);
+    sim_look(high < h ? begin + (s + high) : ends, sim_y, sim_g_new);
     return high;
 }
 
@@ -791,9 +791,11 @@ static int sim_happen(double t)
     return ended;
 }
 
-/* Take one step of size h, or a shorter one up to an event; return its size, 0 at a guard. */
-static double sim_one_step(double t, double h, int *events)
+/* Take one step of size h, or a shorter one up to an event; return its size, 0 at a guard. At the
+   end events are evaluated at the time where the next step begins, to the last bit. */
+static double sim_one_step(double begin, double s, double h, double ends, int *events)
 {
+    const double t = begin + s;
     int i;
     *events = 0;
     if (SIM_EVENTS > 0 && !sim_events_known) {
@@ -804,7 +806,7 @@ static double sim_one_step(double t, double h, int *events)
     if (!sim_finite(sim_y)) {
         return -1.0;
     }
-    sim_look(t + h, sim_y, sim_g_new);
+    sim_look(ends, sim_y, sim_g_new);
     for (i = 0; i < SIM_EVENTS; ++i) {
         if (sim_event_list[i].guard && !(sim_g_new[i] > 0.0)) {
             return 0.0;
@@ -812,7 +814,7 @@ static double sim_one_step(double t, double h, int *events)
     }
     if (SIM_EVENTS > 0 && sim_any_crossed()) {
         *events = 1;
-        h = sim_bracket(t, h);
+        h = sim_bracket(begin, s, t, h, ends);
     }
     memcpy(sim_x, sim_y, SIM_X*sizeof *sim_x);
 #ifdef SIM_HAS_ACCEPTED
@@ -830,12 +832,14 @@ static int sim_gap(FILE *file, const char *temporary, int64_t k, int64_t target,
     const double whole = (double)(target - k)*tick, rest = sim_end - begin;
     const double span = whole < rest ? whole : rest;
     const double parts = ceil(span/sim_step - 1e-9), grid = parts > 1.0 ? parts : 1.0;
+    const double next = (double)target*tick, due = next < sim_end ? next : sim_end;
     double s = 0.0, j = 0.0;
     int cut = 0, events;
     while (j < grid) {
         const double end = (j + 1.0)/grid*span, t = begin + s;
         const double wanted = cut ? end - s : span/grid;
-        const double h = sim_one_step(t, wanted, &events);
+        const double ends = j + 1.0 < grid ? begin + end : due;
+        const double h = sim_one_step(begin, s, wanted, ends, &events);
         if (h < 0.0) {
             sim_fail(file, temporary, "the motion has no finite values", t + wanted);
         }

@@ -9,9 +9,6 @@ from typing import ClassVar
 from linkwright.algebra import PI, Expr, absolute, as_expr, cos, floor, maximum, minimum, sin, tanh
 from linkwright.elements.drives.parts import DriveError, DrivePart, PartSketch, amount, part
 
-_APART = 1.2345e-7
-"""Part of a duty by which legs switch apart from round parts of a period, where steps end."""
-
 
 class Amplifier(DrivePart):
     """What turns a command into a voltage."""
@@ -270,10 +267,10 @@ class SwitchedPWM(Amplifier):
     ) -> Expr:
         """Return 1 where a leg is at the bus, 0 where it is at ground."""
         if not self.dead_time:
-            return sheet.above_zero(name, duty - carrier + _APART)
+            return sheet.above_zero(name, duty - carrier)
         (creep,) = sheet.numbers("creep")
-        on = sheet.above_zero(f"{name}_on", duty - dead / 2 - carrier + _APART)
-        off = 1 - sheet.above_zero(f"{name}_off", duty + dead / 2 - carrier + _APART)
+        on = sheet.above_zero(f"{name}_on", duty - dead / 2 - carrier)
+        off = 1 - sheet.above_zero(f"{name}_off", duty + dead / 2 - carrier)
         return on + (1 - on - off) * (1 - tanh(out / creep)) / 2
 
 

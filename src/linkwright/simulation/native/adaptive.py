@@ -62,9 +62,11 @@ class AdaptiveWriter(EventWriter):
         reached = w.select(taken, reached, s)
         self.lane("t_at").set(w.f("fadd", begin, reached))
         mask = None if self.single else taken
+        due = w.splat(self.seconds(now["target"].get()))
+        ends = w.select(last, due, w.f("fadd", begin, w.f("fadd", s, h)))
         if self.single:
             size = w.variable("double", h)
-            self.look(t, size)
+            self.look(t, size, ends, begin, s)
             short = w.i("icmp ne", now["cut"].get(), "0")
             cut = w.op(f"fadd double {s}, {size.get()}")
             reached = w.op(f"select i1 {short}, double {cut}, double {reached}")
@@ -72,7 +74,7 @@ class AdaptiveWriter(EventWriter):
                 self.inner_samples(begin, s, reached, size.get())
             self.lane("t_at").set(w.f("fadd", begin, reached))
         else:
-            self.look(t, None)
+            self.look(t, None, ends, begin, s)
         # from here on the step counts; a call that came back before would repeat it
         longer = w.f("fmul", h, grow)
         kept = w.f("fcmp ogt", proposed.get(), longer)

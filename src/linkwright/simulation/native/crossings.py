@@ -65,16 +65,21 @@ class EventWriter(BlockWriter):
             found.set(w.op(f"or i1 {found.get()}, {w.some(self.crossed(i))}"))
         return found.get()
 
-    def look(self, t: str, h: Variable | None) -> None:
+    def look(self, t: str, h: Variable | None, ends: str, begin: str, s: str) -> None:
         """Compare events before and after the step; cut a single run's step at the first one.
 
-        `t` is where the step starts; y, its end, belongs to the time that is set.
+        `t`, begin + s, is where the step starts. At its end events are evaluated at `ends`, where
+        the next step begins, to the last bit: otherwise one that goes through zero there could be
+        lost in between.
         """
         w, c = self.w, self.config
         self.ended.set("0")
         self.whole["cut"].set("0")
         with w.when(self.present(c["events_fn"])):
+            reached = self.lane("t_at").get()
+            self.lane("t_at").set(ends)
             self.events("y_at", "g_new_at")
+            self.lane("t_at").set(reached)
             if not self.single:
                 self.ended.set("1")
             else:
@@ -82,7 +87,7 @@ class EventWriter(BlockWriter):
                 self.guard()
                 with w.when(self.any_crossed()):
                     self.ended.set("1")
-                    self.bracket(t, h)
+                    self.bracket(t, h, ends, begin, s)
 
     def guard(self) -> None:
         """Come back before a step after which a guard is not above zero."""
@@ -94,7 +99,7 @@ class EventWriter(BlockWriter):
             with w.when(w.op(f"and i1 {guards}, {bad}")):
                 self.leave(GUARDED, i)
 
-    def bracket(self, t: str, h: Variable) -> None:
+    def bracket(self, t: str, h: Variable, ends: str, begin: str, s: str) -> None:
         """Shorten the step to where the first event has just gone through zero."""
         w, now = self.w, self.whole
         full = h.get()
@@ -102,24 +107,24 @@ class EventWriter(BlockWriter):
         with w.count(str(_BISECTIONS)):
             middle = w.op(f"fadd double {low.get()}, {high.get()}")
             middle = w.op(f"fmul double {middle}, 0.5")
-            self.partial(t, middle)
+            self.partial(t, middle, w.f("fadd", begin, w.f("fadd", s, middle)))
             crossed = self.any_crossed()
             now_low = w.op(f"select i1 {crossed}, double {low.get()}, double {middle}")
             now_high = w.op(f"select i1 {crossed}, double {middle}, double {high.get()}")
             low.set(now_low)
             high.set(now_high)
-        self.partial(t, high.get())
-        h.set(high.get())
         less = w.op(f"fcmp olt double {high.get()}, {full}")
+        inside = w.f("fadd", begin, w.f("fadd", s, high.get()))
+        self.partial(t, high.get(), w.op(f"select i1 {less}, double {inside}, double {ends}"))
+        h.set(high.get())
         now["cut"].set(w.op(f"zext i1 {less} to i64"))
 
-    def partial(self, t: str, h: str) -> None:
+    def partial(self, t: str, h: str, ends: str) -> None:
         """Repeat the step with another size, and evaluate the events at its end."""
-        w = self.w
         self.lane("t_at").set(t)
         self.lane("h_at").set(h)
         self.step()
-        self.lane("t_at").set(w.f("fadd", t, h))
+        self.lane("t_at").set(ends)
         self.events("y_at", "g_new_at")
 
     def happen(self, mask: str | None) -> None:

@@ -207,7 +207,8 @@ class Driver:
             self._know_events(t)
             self._step(t, h)
             self._require_finite()
-            h = self._look(t, h)
+            ends = self.seconds(self.target) if self.j + 1 == self.grid else begin + end
+            h = self._look(t, h, ends)
             self.x = list(self.y)
             self._accept(t + h)
             self.s = self.s + h if self.cut else end
@@ -236,7 +237,8 @@ class Driver:
                     raise Leave(TOO_SMALL)
                 continue
             reached = span if last else self.s + h
-            part = self._look(t, h)
+            ends = self.seconds(self.target) if last else begin + (self.s + h)
+            part = self._look(t, h, ends)
             reached = self.s + part if self.cut else reached
             if self.interpolates:
                 self._inner_samples(reached, part)
@@ -306,12 +308,16 @@ class Driver:
     def _any_crossed(self) -> bool:
         return any(self._crossed(i) for i in range(len(self.crossings)))
 
-    def _look(self, t: float, h: float) -> float:
-        """Compare events before and after the step, cut it at the first one; return its size."""
+    def _look(self, t: float, h: float, ends: float) -> float:
+        """Compare events before and after the step, cut it at the first one; return its size.
+
+        At its end they are evaluated at the time where the next step begins, to the last bit:
+        otherwise one that goes through zero there could be lost in between.
+        """
         self.crossed_in_step, self.cut = False, 0
         if not self.crossings:
             return h
-        self.g_new = list(self.call("events", self.y, t + h)[0])
+        self.g_new = list(self.call("events", self.y, ends)[0])
         for i, crossing in enumerate(self.crossings):
             if crossing.guard and not self.g_new[i] > 0.0:
                 raise Leave(GUARDED, i)
@@ -321,16 +327,16 @@ class Driver:
         low, high = 0.0, h
         for _ in range(BISECTIONS):
             middle = (low + high) * 0.5
-            self._partial(t, middle)
+            self._partial(t, middle, self.begin + (self.s + middle))
             low, high = (low, middle) if self._any_crossed() else (middle, high)
-        self._partial(t, high)
+        self._partial(t, high, self.begin + (self.s + high) if high < h else ends)
         self.cut = int(high < h)
         return high
 
-    def _partial(self, t: float, h: float) -> None:
+    def _partial(self, t: float, h: float, ends: float) -> None:
         """Repeat the step with another size, and evaluate the events at its end."""
         self._step(t, h)
-        self.g_new = list(self.call("events", self.y, t + h)[0])
+        self.g_new = list(self.call("events", self.y, ends)[0])
 
     def _happen(self, t: float) -> None:
         """Log events of the step that was taken, run their actions, end where one is terminal."""
