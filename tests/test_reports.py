@@ -96,9 +96,12 @@ def test_a_report_without_limits_does_not_say_that_they_are_kept(tmp_path: Path)
 
 
 def test_drives_their_verdicts_and_the_ranking_are_in_the_report(tmp_path: Path) -> None:
+    worst = need().worst(payload=lw.Payload(up_to=1.0, box=(0.1, 0.1, 0.1)))
+    budget = found().error_budget("tool")
     run = lw.Recording(need().times, [lw.Channel("q1", "rad")], need()["q1"] + 0.001)
-    need().report(tmp_path / "drives.html", found(), run, motion=False)
-    rows = _cells((tmp_path / "drives.html").read_text(encoding="utf-8"))
+    page = tmp_path / "drives.html"
+    need().report(page, found(), run, worst=worst, budget=budget, motion=False)
+    rows = _cells(page.read_text(encoding="utf-8"))
     for joint, choice in found().chosen.items():
         assert [joint, choice.motor, choice.gear] in [r[:3] for r in rows]
         why = found().why(choice.motor, joint, choice.gear)
@@ -107,6 +110,13 @@ def test_drives_their_verdicts_and_the_ranking_are_in_the_report(tmp_path: Path)
         for other in found().ranked(joint, 5)[1:]:
             assert [other.motor, other.gear] in [r[:2] for r in rows]
     assert ["q1", "0.001"] in [r[:2] for r in rows]
+    for c in worst.cases:
+        assert [c.joint, c.quantity, f"{c.value:.6g}", c.unit] in [r[:4] for r in rows]
+    for name, most, root in zip(budget.outputs, budget.worst, budget.root_of_squares, strict=True):
+        assert [name, f"{most:.6g}", f"{root:.6g}"] in rows
+    assert [f"{x:.6g}" for x in (found().bus.energy, found().bus.regenerated)] in [
+        r[:2] for r in rows
+    ]
 
 
 @pytest.mark.parametrize("made", [heading, paragraph, lambda t: verdict(True, t)])

@@ -31,8 +31,11 @@ from linkwright.recording.plots import figure, styled
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from linkwright.analysis.errors import ErrorBudget
     from linkwright.analysis.requirements import Requirement
+    from linkwright.analysis.requirements.worst import Worst
     from linkwright.analysis.sizing.choice import Sizing
+    from linkwright.analysis.sizing.verdicts import Verdict
 
 Array = NDArray[np.float64]
 _MOST_POINTS = 2000  # of a cloud or a curve in the report
@@ -45,8 +48,8 @@ def write_report(
     found: Sizing | None = None,
     run: Any = None,
     *,
-    worst: Sequence[Any] = (),
-    budget: Any = None,
+    worst: Worst | None = None,
+    budget: ErrorBudget | None = None,
     title: str = "",
     motion: bool = True,
 ) -> int:
@@ -57,7 +60,7 @@ def write_report(
         need: what the task requires.
         found: the drives that were chosen.
         run: of the robot with its drives.
-        worst: cases that `Requirement.worst` found.
+        worst: what `Requirement.worst` found.
         budget: of errors at the tool.
         title: over the page; by default the task and the robot.
         motion: whether the page shows the robot as it moves.
@@ -73,8 +76,8 @@ def _parts(
     need: Requirement,
     found: Sizing | None,
     run: Any,
-    worst: Sequence[Any],
-    budget: Any,
+    worst: Worst | None,
+    budget: ErrorBudget | None,
     motion: bool,
 ) -> Iterator[str]:
     yield from _verdict(need, found)
@@ -106,12 +109,13 @@ def _parts(
         yield inner_page(page_text(need.recording, most=900_000), "motion of the robot")
     if found is not None:
         yield from _drives(found)
-    if worst:
-        yield heading("Worst cases")
-        yield table(("case", "how sure"), [(str(w), getattr(w, "how", "")) for w in worst])
+        yield from _bus(found)
+    if worst is not None:
+        yield heading("Worst payloads")
+        yield _worst_table(worst)
     if budget is not None:
         yield heading("Errors at the tool")
-        yield paragraph(str(budget))
+        yield from _budget(budget)
     if need.dynamics:
         yield heading("Energy of a cycle")
         yield _energy_table(need)
@@ -170,6 +174,56 @@ def _energy_table(need: Requirement) -> str:
         rows.append((joint.name, given, back, given - back))
     total = ("all", *(sum(float(r[k]) for r in rows) for k in (1, 2, 3)))
     return table(("joint", "into the arm (J)", "out of the arm (J)", "net (J)"), [*rows, total])
+
+
+def _worst_table(worst: Worst) -> str:
+    head = ("joint", "quantity", "value", "unit", "time (s)", "mass (kg)", "at (m)", "how sure")
+    return table(
+        head,
+        [
+            (c.joint, c.quantity, c.value, c.unit, c.time, c.mass,
+             ", ".join(f"{x:.4g}" for x in c.position), c.proof)
+            for c in worst.cases
+        ],
+    )  # fmt: skip
+
+
+def _budget(budget: ErrorBudget) -> Iterator[str]:
+    yield table(
+        ("output", "worst case", "root of squares"),
+        [
+            (name, float(most), float(root))
+            for name, most, root in zip(
+                budget.outputs, budget.worst, budget.root_of_squares, strict=True
+            )
+        ],
+    )
+    yield table(
+        ("source", "size", *(f"on {name}" for name in budget.outputs)),
+        [(s.name, float(s.size), *map(float, s.size * s.sensitivity)) for s in budget.sources],
+    )
+
+
+def _bus(found: Sizing) -> Iterator[str]:
+    bus = found.bus
+    yield heading("Supply")
+    yield table(
+        ("energy of a cycle (J)", "comes back (J)", "burned (J)", "to the mains (J)",
+         "capacitance that keeps it (F)"),
+        [(bus.energy, bus.regenerated, bus.burned, bus.returned, bus.capacitance)],
+    )  # fmt: skip
+    yield _verdict_table(bus.verdicts)
+
+
+def _verdict_table(verdicts: Sequence[Verdict]) -> str:
+    return table(
+        ("judgment", "asked", "allowed", "unit", "margin", "kept", "time (s)", "formula"),
+        [
+            (v.name, v.value, v.limit, v.unit, f"{v.margin:+.0%}", v.passed,
+             "" if v.time is None else f"{v.time:.4g}", v.formula)
+            for v in verdicts
+        ],
+    )  # fmt: skip
 
 
 def _thinned(count: int) -> slice:
@@ -255,14 +309,7 @@ def _drives(found: Sizing) -> Iterator[str]:
     for joint, choice in found.chosen.items():
         why = found.why(choice.motor, joint, choice.gear)
         yield heading(f"{joint}: {choice.motor} with {choice.gear}")
-        yield table(
-            ("judgment", "asked", "allowed", "unit", "margin", "kept", "time (s)", "formula"),
-            [
-                (v.name, v.value, v.limit, v.unit, f"{v.margin:+.0%}", v.passed,
-                 "" if v.time is None else f"{v.time:.4g}", v.formula)
-                for v in why.verdicts
-            ],
-        )  # fmt: skip
+        yield _verdict_table(why.verdicts)
         for note in why.notes:
             yield paragraph(note)
         ranked = found.ranked(joint, _RANKED)

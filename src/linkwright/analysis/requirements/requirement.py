@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from linkwright.recording.holder import Recorded
 from linkwright.recording.recording import Recording
 
 if TYPE_CHECKING:
+    from linkwright.analysis.errors import ErrorBudget
     from linkwright.analysis.requirements.sensitivity import Sensitivity
     from linkwright.analysis.requirements.worst import Worst
     from linkwright.analysis.sizing.choice import Sizing
@@ -315,8 +316,8 @@ class Requirement(Recorded):
         found: Sizing | None = None,
         run: Any = None,
         *,
-        worst: Sequence[Any] = (),
-        budget: Any = None,
+        worst: Worst | None = None,
+        budget: ErrorBudget | None = None,
         title: str = "",
         motion: bool = True,
     ) -> int:
@@ -326,7 +327,7 @@ class Requirement(Recorded):
             path: of the file, .html.
             found: the drives that were chosen.
             run: of the robot with its drives.
-            worst: cases to be listed.
+            worst: payloads that `worst` found.
             budget: of errors at the tool.
             title: over the page; by default the task and the robot.
             motion: whether the page shows the robot as it moves.

@@ -388,7 +388,10 @@ def _chosen(arm: Arm, catalog: Catalog, terms: Demands, supply: str, order: str)
         if not len(ranking):
             raise _no_fit(found, supply)
         options[name] = found
-        chosen[name] = found.choice(_first_exact(found, ranking))
+        best = _first_exact(found, ranking)
+        if best is None:
+            raise _no_fit(found, supply)
+        chosen[name] = found.choice(best)
         masses[name] = chosen[name].mass
     back = tuple(reversed(options))
     return Sizing(
@@ -396,7 +399,7 @@ def _chosen(arm: Arm, catalog: Catalog, terms: Demands, supply: str, order: str)
     )
 
 
-def _first_exact(options: JointOptions, ranking: np.ndarray) -> int:
+def _first_exact(options: JointOptions, ranking: np.ndarray) -> int | None:
     """Return the best drive that also fits sample by sample; heat was counted in groups."""
     if options.load.cycle.samples - 1 <= MOST_BINS:
         return int(ranking[0])
@@ -404,7 +407,7 @@ def _first_exact(options: JointOptions, ranking: np.ndarray) -> int:
         verdicts = explain(options.load, options.pairs.take(np.array([k])), options.terms)
         if all(v.passed for v in verdicts):
             return int(k)
-    return int(ranking[0])
+    return None
 
 
 def options_of(

@@ -79,10 +79,18 @@ def driven_system(
         amplifier = drives.PWM(found.terms.voltage, PULSES)
         drive, follower = drives.attach(
             system,
-            drives.Drive(mechanism, joint, amplifier, motor, train, ledger=ledger),
+            drives.Drive(
+                mechanism,
+                joint,
+                amplifier,
+                motor,
+                train,
+                rating=_rating(found, choice),
+                ledger=ledger,
+            ),
             drives.Servo(law, motor, train, inertia=inertia),
             f"{joint}_drive",
-        )
+        )  # fmt: skip
         system.connect(block.q[k], follower.reference)
         start = float(way.start[k])
         system.set_initial({joint: start})
@@ -95,6 +103,12 @@ def driven_system(
             system.connect(drive["motor.angle"], estimate.z[0])
             system.connect(follower.u, estimate.u[0])
     return system
+
+
+def _rating(found: Sizing, choice: DriveChoice) -> drives.Rating:
+    """Return the limits of a motor, by which the studio measures margins."""
+    motor = found.catalog.motor[choice.motor]
+    return drives.Rating(motor.continuous, motor.peak, motor.speed, motor.hottest)
 
 
 def _filter(

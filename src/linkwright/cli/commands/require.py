@@ -75,7 +75,7 @@ def command(
     if recording is not None:
         need.save(recording)
     if out is not None:
-        write_report(need, out)
+        write_report(need, out, worst=cases)
     if as_json:
         found: dict[str, Any] = {"task": need.task.name, "joints": need.table()}
         if cases is not None:

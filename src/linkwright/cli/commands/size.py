@@ -46,6 +46,9 @@ def command(
         Path | None,
         typer.Option("-o", "--out", metavar="FILE", help="Write the chosen drives (.toml)."),
     ] = None,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a report of all of it (.html).")
+    ] = None,
     step: Annotated[
         float, typer.Option(metavar="S", help="Longest time between samples, s.")
     ] = 1e-3,
@@ -59,10 +62,11 @@ def command(
 
     \b
     Examples:
-      linkwright size puma560 pick.toml --catalog generic -o drives.toml
+      linkwright size puma560 pick.toml --catalog generic -o drives.toml --report drives.html
     """
     from linkwright.algebra.units import amount
     from linkwright.analysis import require, size
+    from linkwright.cli.reports import write_report
     from linkwright.robots import Robot
 
     carried = amount(payload, "--payload", "kg") if payload else None
@@ -70,6 +74,8 @@ def command(
     found = size(need, catalog, life=life, ambient=ambient, supply=supply or None, order=order)
     if output is not None:
         _write(found, output, force)
+    if report is not None:
+        write_report(need, report, found)
     if as_json:
         echo(json.dumps(_plain(found, pareto), indent=2))
     else:
