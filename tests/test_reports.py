@@ -155,3 +155,15 @@ def test_a_report_opens_offline_moves_and_prints(tmp_path: Path) -> None:
         assert printed.startswith(b"%PDF")
         assert len(re.findall(rb"/Type\s*/Page\b", printed)) >= 2
         assert wrong == []
+
+
+def test_any_channel_is_drawn_over_any_other_from_both_kinds_of_analysis() -> None:
+    """Check 46: of a requirement, and of a drive."""
+    drive = lw.simulate("joint-drive", until=0.1)
+    one, other = drive.recording.names[:2]
+    for found, y, x in ((need(), "q2.torque", "q2"), (drive, one, other)):
+        recording = found.recording
+        (ax,) = found.plot(y, vs=x).axes
+        (line,) = ax.lines
+        assert np.array_equal(np.asarray(line.get_xdata()), recording[x])
+        assert np.array_equal(np.asarray(line.get_ydata()), recording[y])
