@@ -12,7 +12,7 @@ import pytest
 import linkwright as lw
 from linkwright.analysis import compliance, cut_loop, frequency_response, swept_sine
 from linkwright.analysis.responses import transfer
-from linkwright.blocks import Block
+from linkwright.blocks import Block, Ticks
 from linkwright.errors import Error
 from tests.joint_drive import LOAD, MOTOR, RATIO, STIFFNESS, joint_drive, two_masses
 
@@ -312,3 +312,24 @@ def test_a_loop_inside_a_block_is_cut_at_its_output() -> None:
     found = cut_loop(s, "joint.controller.u").response(w)
     wanted = cut_loop(joint_drive(), "pd.u").response(w)
     np.testing.assert_allclose(found.values, wanted.values, rtol=1e-8)
+
+
+@pytest.mark.parametrize("rate", [1000.0, Ticks(2)])
+def test_a_cut_leaves_the_system_as_it_is(rate: float | Ticks) -> None:
+    """A controller that reads its own command is cut again and again, with the same result."""
+    control = Block("pi")
+    angle = control.input("angle", unit="rad")
+    whole = control.state("whole")
+    u = control.output("u", 2 * (0.1 - angle) + whole)
+    control.derivative(whole, (0.1 - angle) - 0.01 * u)
+    plant = Block("plant")
+    plant.input("u")
+    plant.output("angle", plant.state("x", "u - x"))
+    s = lw.System(name="s", base=2000)
+    c, p = s.add(control, rate=rate), s.add(plant)
+    s.connect(c.u, p.u)
+    s.connect(p.angle, c.angle)
+    before = s.content(), {n: dict(m.symbols) for n, m in s.members.items()}
+    margins = [cut_loop(s, "pi.u").margins() for _ in range(3)]
+    assert margins[0] == margins[1] == margins[2]
+    assert (s.content(), {n: dict(m.symbols) for n, m in s.members.items()}) == before

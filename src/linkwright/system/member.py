@@ -20,6 +20,7 @@ from linkwright.blocks import (
     Element,
     Port,
     Rate,
+    Sampled,
     with_targets,
 )
 from linkwright.program import Assign, Statement
@@ -44,6 +45,8 @@ class Member:
         self.symbols: dict[Expr, Expr] = {block.time: time}
         if isinstance(block, Element):
             self.symbols[block.mechanism.time] = time
+        if isinstance(rate, Sampled):
+            self.set_period(rate.period)
         self._owner = owner
         self._now: dict[Expr, Expr] = {}
         self.refresh()
@@ -115,6 +118,12 @@ class Member:
             for state, x, rate in self._states(self.block.states):
                 yield state, x, x + period * rate
 
+    def beginnings(self) -> Iterable[tuple[Expr, Expr]]:
+        """Yield the states, integrated and discrete, each with where it starts."""
+        states = [*self.block.states.values(), *self.block.discrete_states.values()]
+        symbols = self.of(state.symbol for state in states)
+        yield from zip(symbols, self.of(state.initial for state in states), strict=True)
+
     def _states(self, table: Mapping[Expr, BlockState]) -> Iterable[tuple[BlockState, Expr, Expr]]:
         states = list(table.values())
         following: list[Expr] = []
@@ -129,7 +138,7 @@ class Member:
         yield from zip(states, symbols, self._inside(following), strict=True)
 
     def set_period(self, period: Fraction) -> None:
-        """Let the block know its period, s."""
+        """Let the block know its period, s, where it counts ticks of the System's base clock."""
         self.symbols[self.block.period] = as_expr(period)
 
     def __repr__(self) -> str:

@@ -22,7 +22,6 @@ from linkwright.errors import nearest
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.plausibility import refuse_unreal
 from linkwright.system.force_arrows import told_floors, told_forces, told_wheels
-from linkwright.system.member import Member
 from linkwright.system.phases import Phases, Signal
 
 if TYPE_CHECKING:
@@ -33,15 +32,8 @@ def starts(system: System) -> dict[Expr, Expr]:
     """Return where states of members start, for those that depend on parameters."""
     found: dict[Expr, Expr] = {}
     for member in system.members.values():
-        found.update((x, start) for x, start in _begun(member) if start.op != "num")
+        found.update((x, start) for x, start in member.beginnings() if start.op != "num")
     return found
-
-
-def _begun(member: Member) -> Iterable[tuple[Expr, Expr]]:
-    """Return the states of a member, each with where it starts."""
-    states = [*member.integrated(), *member.remembered()]
-    initial = member.of(state.initial for state, _, _ in states)
-    return zip((x for _, x, _ in states), initial, strict=True)
 
 
 def numbered(
@@ -122,7 +114,7 @@ def beginnings(
     for member in system.members.values():
         for port, symbols, _ in member.outputs():
             at.update((x.name, port.initial) for x in symbols)
-        at.update((x.name, _evaluated(start, system, values)) for x, start in _begun(member))
+        at.update((x.name, _evaluated(start, system, values)) for x, start in member.beginnings())
     _refuse_unknown(system, system.initial, [*own, *at], "state")
     if own:
         given = {name: v for name, v in system.initial.items() if name in own}
