@@ -296,6 +296,10 @@ def test_the_robot_with_its_drives_follows_the_task_with_the_torque_that_was_rec
     estimate = run["rod_filter.x[3]"]  # from the motor's encoder alone, through an elastic gear
     twist = run["rod_drive.motor.angle"] / 100 - run["rod"]
     assert np.std((estimate - run["rod"])[later]) < 0.3 * np.sqrt(np.mean(twist[later] ** 2))
+    current = run["rod_drive.motor.i"]  # the filter's winding is as warm as the motor's
+    assert np.abs(run["rod_filter.x[4]"] - current)[later].max() < 0.02 * np.abs(current).max()
+    linear = lw.simulate(found.system(filter="steady"), 0.7).recording
+    assert np.abs(linear["rod_filter.x[3]"] - linear["rod"]).max() < 3e-3
     stiff = lw.simulate(found.system(elastic=False, thermal=False), task.duration).recording
     choice, load = found.chosen["rod"], found.options["rod"].load
     motor, gear = found.catalog.motor[choice.motor], found.catalog.gear[choice.gear]
@@ -308,3 +312,43 @@ def test_the_robot_with_its_drives_follows_the_task_with_the_torque_that_was_rec
     assert names >= {"rod encoder", "rod control", "rod kinematic error", "rod wind-up"}
     assert_allclose(budget.worst[:3], 0.0, atol=1e-12)  # the frame stands on the axis
     assert budget.worst[4] > gear.kinematic_error
+
+
+def test_a_joint_that_follows_another_needs_no_drive(tmp_path: Path) -> None:
+    """Rotors at followers are taken out at their leader, by the square of the ratio."""
+    text = (Path(__file__).parent / "robots" / "gripper.urdf").read_text(encoding="utf-8")
+    file = tmp_path / "gripper.urdf"
+    there = lw.motion.point_to_point([0.0] * 3, [0.3] * 3, 1.0)
+    needs = []
+    for joint, inertia in [("left", "2e-7"), ("left_bend", "2e-6")]:
+        new = text.replace('<joint name="left"/>', f'<joint name="{joint}"/>')
+        file.write_text(
+            new.replace('rotor_inertia value="2e-7"', f'rotor_inertia value="{inertia}"')
+        )
+        needs.append(require(lw.Robot(file), there, step=0.1))
+    first, second = map(arm_of, needs)
+    assert first.names == ("roll", "left", "knob_turn")
+    for name in first.names:
+        assert_allclose(first.inertia[name], second.inertia[name], atol=1e-12)
+        assert_allclose(first.cycle(name).torque, second.cycle(name).torque, atol=1e-12)
+    assert list(size(needs[0]).chosen) == list(first.names)
+
+
+def test_loads_that_the_driven_system_would_drop_are_refused() -> None:
+    m = lw.Mechanism("rod")
+    m.body("rod", rotate="y", mass=3, com=(0.3, 0, 0), inertia=0.05)
+    m.gravity("-z")
+    robot, parts = lw.Robot(m), [Move({"rod": 0.8}, 1.0), Move({"rod": 0.0}, 1.0)]
+    push = lw.motion.LoadProfile({"my": (-3.0,)}, start=0.5)
+    shake = lw.motion.LoadProfile({"x": (1.0,)}, start=0.5)
+    for words, task in [
+        ("a payload that changes", lw.Task(parts, frame="rod", payloads=[(1.0, 0.5)])),
+        ("a wrench at the tool", lw.Task(parts, frame="rod", wrench=[push])),
+        ("a base that accelerates", lw.Task(parts, frame="rod", base=[shake])),
+    ]:
+        found = size(require(robot, task, step=0.1))
+        with pytest.raises(lw.InputError, match=rf"the task has {words}.*\[R310\]"):
+            found.system()
+    always = lw.Task(parts, frame="rod", payloads=[(0.0, 0.5)])
+    driven = size(require(robot, always, step=0.1)).system()
+    assert "payload" in driven.mechanism.bodies

@@ -287,6 +287,13 @@ SIZING = {
         "IEC 60034-1 has the types S1 to S10, each with its own times and loads; S9 has no rule.",
         "Give the times that the type has, each above 0.",
     ),
+    "R310": Explanation(
+        "Loads that the System of sized drives has not",
+        "`Sizing.system` carries one payload all the time. The task picks one up or puts it down, "
+        "or has a wrench at the tool or a base that accelerates; sizing counts them, the System "
+        "would not.",
+        "Make the system from a task with a constant payload, given to `require`.",
+    ),
 }
 
 DRIVES = {

@@ -55,6 +55,7 @@ class Arm:
         robot: that moves, where it is known.
         payload: ten inertial parameters of what `frame` carries all the time, or nothing.
         frame: of the tool.
+        changing: words for loads of the task other than that payload.
     """
 
     cycles: tuple[JointCycle, ...]
@@ -64,6 +65,7 @@ class Arm:
     robot: Robot | None = None
     payload: Array | None = None
     frame: str = ""
+    changing: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -160,7 +162,20 @@ def _moved(
         robot,
         loads["payload"][0] if "payload" in loads else None,
         frame,
+        _changing(loads),
     )
+
+
+def _changing(loads: Mapping[str, Array]) -> tuple[str, ...]:
+    """Return words for what acts beside a payload that stays."""
+    found = [
+        word
+        for key, word in (("wrench", "a wrench at the tool"), ("base", "a base that accelerates"))
+        if key in loads and loads[key].any()
+    ]
+    if "payload" in loads and (loads["payload"] != loads["payload"][0]).any():
+        found.insert(0, "a payload that changes")
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,8 +260,18 @@ def _gravity(robot: Robot) -> Array:
 def _rotors(robot: Robot) -> list[float]:
     """Return the geared inertia of the rotors that the robot has already, joint by joint.
 
-    They belong to other drives, and are taken out before new ones are judged.
+    They belong to other drives, and are taken out before new ones are judged. A rotor at a joint
+    that follows another counts there, times the square of its ratio.
     """
     m = robot.mechanism
     known = {x: m.values[name] for name, x in m.parameters.items() if name in m.values}
-    return [float(evaluate(x, known)) for x in armature_inertias(robot.tree.kinematics)]
+    leaders = {j.coordinates[0]: j.follows for j in robot.assembled.joints if j.follows is not None}
+    found = dict.fromkeys(robot.coordinates, 0.0)
+    kinematics = robot.tree.kinematics
+    for speed, rotor in zip(kinematics.speeds, armature_inertias(kinematics), strict=True):
+        q, ratio = speed.body.coordinates[0], 1.0
+        while q in leaders:
+            q, factor, _ = leaders[q]
+            ratio *= factor
+        found[str(q)] += ratio**2 * float(evaluate(rotor, known))
+    return list(found.values())

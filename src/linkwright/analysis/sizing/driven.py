@@ -39,6 +39,9 @@ DAMPING = 0.05
 LASTING = 0.1
 """s, for which a disturbance is taken to last."""
 
+LINEAR = ("time-varying", "steady")
+"""Filters that are linearized once, at rest."""
+
 PULSES = 20_000.0
 """Frequency of the amplifiers, Hz."""
 
@@ -60,6 +63,13 @@ def driven_system(
             "there is no robot to drive: the drives were sized from cycles alone",
             remedy="size a requirement, or give robot=",
             code="R307",
+        )
+    if arm.changing:
+        raise InputError(
+            f"the task has {' and '.join(arm.changing)}, which the System of the drives has not",
+            remedy="give the payload to require(), so that it stays, and leave the rest out; "
+            "sizing itself counts all of them",
+            code="R310",
         )
     mechanism = _loaded(found)
     mechanism.set_timing(float(arm.cycles[0].duration), step=1e-3)
@@ -97,8 +107,8 @@ def driven_system(
         if not train.rigid:
             system.set_initial({f"{joint}_drive.motor.angle": train.ratio * start})
         if filter_kind is not None:
-            plain = replace(motor, thermal=None)
-            made = _filter(found, joint, filter_kind, (plain, train, inertia), servo, counts, start)
+            parts = _believed(motor, train, filter_kind)
+            made = _filter(found, joint, filter_kind, (*parts, inertia), servo, counts, start)
             estimate = system.add(made)
             system.connect(drive["motor.angle"], estimate.z[0])
             system.connect(follower.u, estimate.u[0])
@@ -109,6 +119,25 @@ def _rating(found: Sizing, choice: DriveChoice) -> drives.Rating:
     """Return the limits of a motor, by which the studio measures margins."""
     motor = found.catalog.motor[choice.motor]
     return drives.Rating(motor.continuous, motor.peak, motor.speed, motor.hottest)
+
+
+def _believed(
+    motor: drives.DC, train: drives.Rigid | drives.Elastic, kind: FilterKind
+) -> tuple[drives.DC, drives.Train]:
+    """Return motor and train as a filter has them: the winding as warm as where the run starts.
+
+    A linear filter has no dry friction, gap or error of a gear. Linearized at rest they would damp
+    and loosen the whole motion; left out, they belong to the disturbance.
+    """
+    heat = motor.thermal
+    warm = 1.0 if heat is None else 1.0 + heat.coefficient * (heat.ambient - heat.reference)
+    plain = replace(motor, thermal=None, R=motor.R * warm)
+    if kind not in LINEAR:
+        return plain, train
+    plain = replace(plain, coulomb=None)
+    if isinstance(train, drives.Elastic):
+        return plain, replace(train, drag=None, efficiency=None, gap=None, error=None)
+    return plain, replace(train, drag=None, efficiency=None)
 
 
 def _filter(
@@ -159,7 +188,7 @@ def _reference(found: Sizing) -> Trajectory:
 
 def _parts(
     found: Sizing, choice: DriveChoice, servo: drives.Cascade, *, elastic: bool, thermal: bool
-) -> tuple[drives.DC, drives.Train, float]:
+) -> tuple[drives.DC, drives.Rigid | drives.Elastic, float]:
     """Return motor, train and the load's mean inertia of a drive.
 
     A gear that vibrates faster than a tenth of the current loop's rate is taken as rigid.
