@@ -347,8 +347,18 @@ def test_a_task_is_read_with_its_units() -> None:
         ("fz = -20", "fq = -20", "26:13", "no channel 'fq'.*R203"),
         ('kind = "move"', 'kind = "jump"', "8:8", "not one of.*R212"),
         ("times = [0, 0.5, 1]", "times = [0, 0.5]", "15:1", "takes 2 positions.*R212"),
-        ('kind = "segment"\n', 'kind = "segment"\nstart = 0.5\n', None, "overlaps.*R201"),
-        ('kind = "segment"\n', 'kind = "segment"\nstart = 1.5\n', None, "gap.*R201"),
+        ('kind = "segment"\n', 'kind = "segment"\nstart = 0.5\n', "11:1", "overlaps.*R201"),
+        ('kind = "segment"\n', 'kind = "segment"\nstart = 1.5\n', "11:1", "gap.*R201"),
+        ("to = {j1 = 0.5", 'to = {j1 = "10 kg"', "9:12", "'10 kg' does not fit.*rad or m.*R208"),
+        ("to = {j1 = 0.5", 'to = {j1 = "10 deg/s"', "9:12", "does not fit.*R208"),
+        ('j1 = "10 deg"', 'j1 = "1 kg"', "6:6", "does not fit.*R208"),
+        ("j2 = 0.1}", 'j2 = "0.1 rad"}', "14:42", "does not fit.*R208"),
+        ('"30 deg/s^2"', '"30 deg/s"', "14:22", "does not fit.*R208"),
+        ('["-17.135220 deg"', '["1 s"', "18:20", "does not fit.*R208"),
+        ('"10 deg/s"\n', '"1 kg"\n', "28:9", "does not fit.*R208"),
+        ("speed =", "sped =", "28:1", "no limit 'sped'.*R206"),
+        ("at = 1\nmass", "at = 5\nmass", "19:1", "begins at 5 s, and the task ends at 2.5 s.*R219"),
+        ("start = 1\n", "start = 3\n", "23:1", "begins at 3 s.*R219"),
         ('kind = "segment"\n', 'kind = "segment"\nto = {}\n', "13:1", "has no 'to'.*R212"),
         ("format = 1", "format = ", None, "not TOML.*R212"),
     ],
@@ -363,6 +373,54 @@ def test_what_is_wrong_with_a_task_file_has_a_place_and_a_number(
         lw.read_task(file)
     if place is not None:
         assert str(caught.value).startswith(f"{file}:{place}: ")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place", "words"),
+    [
+        ("to = {j1 = 0.5", 'to = {j1 = "10 m"', "9:12", "'j1' turns, so '10 m' .*R208"),
+        ("j2 = 0.1}", 'j2 = "0.1 mm/s"}', "14:42", "'j2' turns.*R208"),
+        ('j1 = "10 deg"', 'j1 = "1 m"', "6:6", "'j1' turns.*R208"),
+        ('"10 deg/s"\n', '"10 m/s"\n', "28:9", "'j1' turns.*R208"),
+        ('["-17.135220 deg"', '["1 m"', "18:20", "'j2' turns.*R208"),
+        ("to = {j1 = 0.5", "to = {j7 = 0.5", "9:7", "no joint 'j7'.*R203"),
+        ("[limits.j1]", "[limits.j7]", "27:", "no joint 'j7'.*R203"),
+    ],
+)
+def test_a_task_file_is_checked_against_the_joints_of_the_robot(
+    old: str, new: str, place: str, words: str, tmp_path: Path
+) -> None:
+    assert old in PICK
+    file = tmp_path / "pick.toml"
+    file.write_text(PICK.replace(old, new, 1))
+    task = lw.read_task(file)
+    for ask in (
+        lambda: lw.analysis.require(rods(2), task),
+        lambda: lw.analysis.screen(rods(2), task, payloads=[1.0]),
+        lambda: lw.analysis.require(rods(2), task.repeated(2), scheme="robsim"),
+    ):
+        with pytest.raises(InputError, match=words) as caught:
+            ask()
+        assert str(caught.value).startswith(f"{file}:{place}")
+
+
+def test_a_sliding_joint_takes_lengths_and_a_table_its_units(tmp_path: Path) -> None:
+    arm = rods(2, slider=True)
+    kinds = {j.kind: j.name for j in lw.analysis.require(arm, lw.Task([Dwell(0.1)])).joints}
+    slides, turns = kinds["prismatic"], kinds["revolute"]
+    text = 'format = 1\n[[part]]\nkind = "move"\nduration = 1\nto = {%s = "%s"}\n'
+    need = lw.analysis.require(arm, lw.read_task(text % (slides, "100 mm")), step=0.1)
+    assert need[slides][-1] == pytest.approx(0.1)
+    with pytest.raises(InputError, match=r"slides, so '10 deg' does not fit.*R208"):
+        lw.analysis.require(arm, lw.read_task(text % (slides, "10 deg")))
+    table = tmp_path / "run.csv"
+    follow = tmp_path / "follow.toml"
+    follow.write_text('format = 1\n[[part]]\nkind = "follow"\ntable = "run.csv"\n')
+    lw.Recording([0, 1.0], [lw.Channel(turns, "deg")], [[0.0], [90.0]]).save(table)
+    assert lw.analysis.require(arm, follow, step=0.1)[turns][-1] == pytest.approx(np.pi / 2)
+    lw.Recording([0, 1.0], [lw.Channel(turns, "m")], [[0.0], [1.0]]).save(table)
+    with pytest.raises(InputError, match=r"turns, so '1 m' does not fit.*R208"):
+        lw.analysis.require(arm, follow)
 
 
 @pytest.mark.parametrize(

@@ -233,6 +233,11 @@ TASKS = {
         "The robot has numbers in place of parameters, or its motion itself depends on them.",
         "Load it with `symbolic=True`, and ask for a task under joint control.",
     ),
+    "R219": Explanation(
+        "A load after the end",
+        "A payload, a wrench or an acceleration of the base begins when the task is over.",
+        "Let it begin before the end of the task.",
+    ),
 }
 
 SIZING = {

@@ -26,6 +26,7 @@ from typing import Any
 
 from linkwright.border import worded
 from linkwright.brief import one_line
+from linkwright.errors import InputError
 from linkwright.motion.payloads import Payload, payload_of
 from linkwright.motion.task_parts import (
     Dwell,
@@ -42,6 +43,47 @@ from linkwright.motion.task_parts import (
 from linkwright.motion.trajectory import MotionError, Trajectory
 
 _SAME = 1e-9  # s, between the end of one part and the start of the next
+
+
+class PartError(MotionError):
+    """A part of a task, or a load, that does not fit the others; `key` and `index` say which."""
+
+    def __init__(
+        self, what: str, key: str, index: int, *, remedy: str | None = None, code: str
+    ) -> None:
+        super().__init__(what, remedy=remedy, code=code)
+        self.key, self.index = key, index
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """Where a file names a joint; `kind` is the kind of joint that the unit of a value fits.
+
+    Args:
+        joint: its name.
+        kind: "revolute" or "prismatic"; empty where every joint fits.
+        given: the value as it stands there.
+        file: that names it.
+        line: in the file.
+        column: in the line.
+
+    Example:
+        >>> print(Mention("j9", file="pick.toml", line=3, column=7).error("unknown", None, "R203"))
+        pick.toml:3:7: unknown [R203]
+    """
+
+    joint: str
+    kind: str = ""
+    given: str = ""
+    file: str | None = None
+    line: int | None = None
+    column: int | None = None
+
+    def error(self, what: str, remedy: str | None, code: str | None) -> InputError:
+        """Return an error with this place."""
+        return InputError(
+            what, file=self.file, line=self.line, column=self.column, remedy=remedy, code=code
+        )
 
 
 @one_line
@@ -63,6 +105,8 @@ class Task:
         limits: of joints by name, in place of the robot's own: "lower", "upper" (rad or m),
             "speed", "acceleration", "jerk", "torque", "power" (magnitudes).
         name: of the task.
+        mentions: where a file names joints, and with which units; `require` checks them against the
+            robot.
 
     Example:
         >>> from linkwright.motion.tasks import Dwell, Move
@@ -81,6 +125,7 @@ class Task:
     base: tuple[LoadProfile, ...] = ()
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     name: str = "task"
+    mentions: tuple[Mention, ...] = field(default=(), repr=False, compare=False)
 
     @worded
     def __init__(
@@ -95,6 +140,7 @@ class Task:
         base: Iterable[LoadProfile] = (),
         limits: Mapping[str, Mapping[str, float]] | None = None,
         name: str = "task",
+        mentions: Iterable[Mention] = (),
     ) -> None:
         listed = (Follow(parts),) if isinstance(parts, Trajectory) else tuple(parts)
         if not listed or not all(
@@ -104,7 +150,7 @@ class Task:
                 "a task has one part or more: TaskSegment, Move, ToolLine, Dwell or Follow",
                 code="R202",
             )
-        carried = sorted(((float(t), payload_of(p)) for t, p in payloads), key=lambda item: item[0])
+        carried = [(float(t), payload_of(p)) for t, p in payloads]
         if any(p.up_to is not None for _, p in carried):
             raise MotionError(
                 "a payload of a task is one body",
@@ -117,15 +163,32 @@ class Task:
             "frame": str(frame),
             "begin": time_in_seconds(begin, "the begin of a task"),
             "stop": time_in_seconds(stop, "the stop of a task"),
-            "payloads": tuple(carried),
+            "payloads": tuple(sorted(carried, key=lambda item: item[0])),
             "wrench": tuple(wrench),
             "base": tuple(base),
             "limits": {k: dict(v) for k, v in (limits or {}).items()},
             "name": str(name),
+            "mentions": tuple(mentions),
         }
         for key, value in values.items():
             object.__setattr__(self, key, value)
-        self.schedule()  # which says what does not fit together
+        end = self.schedule()[-1][1]  # which says what parts do not fit together
+        self._refuse_late(end, [t for t, _ in carried])
+
+    def _refuse_late(self, end: float, picked: Sequence[float]) -> None:
+        """Refuse loads that begin when the task is over."""
+        starts = [("payload", k, t, end + _SAME) for k, t in enumerate(picked)]
+        for key, loads in (("wrench", self.wrench), ("base", self.base)):
+            starts += [(key, k, load.start, end - _SAME) for k, load in enumerate(loads)]
+        for key, k, start, last in starts:
+            if start > last:
+                raise PartError(
+                    f"{key} {k + 1} begins at {start:g} s, and the task ends at {end:g} s",
+                    key,
+                    k,
+                    remedy="let it begin before the end",
+                    code="R219",
+                )
 
     def schedule(self) -> list[tuple[float, float, Part]]:
         """Return when each part begins and ends, s, and the part; gaps and overlaps are refused."""
@@ -134,22 +197,27 @@ class Task:
         for k, part in enumerate(self.parts):
             begin = at if part.start is None else part.start
             if begin is None:
-                raise MotionError(
-                    f"part {k + 1} has no start, and part {k} no duration", code="R201"
+                raise PartError(
+                    f"part {k + 1} has no start, and part {k} no duration", "part", k, code="R201"
                 )
             if at is not None and abs(begin - at) > _SAME:
                 word, after = ("overlaps", "ends") if begin < at else ("leaves a gap after", "ends")
                 what = f"what {after} at {at:g} s" if k else f"the task's begin at {at:g} s"
-                raise MotionError(
+                raise PartError(
                     f"part {k + 1} starts at {begin:g} s and {word} {what}",
+                    "part",
+                    k,
                     remedy="change its start, or put a Dwell between",
                     code="R201",
                 )
             if found and at is None:
                 found[-1] = (found[-1][0], begin, found[-1][2])
             if found and found[-1][1] - found[-1][0] <= _SAME:
-                raise MotionError(
-                    f"part {k + 1} starts at {begin:g} s, not after part {k}", code="R201"
+                raise PartError(
+                    f"part {k + 1} starts at {begin:g} s, not after part {k}",
+                    "part",
+                    k,
+                    code="R201",
                 )
             at = None if part.duration is None else begin + part.duration
             found.append((begin, begin if at is None else at, part))
@@ -160,8 +228,10 @@ class Task:
     ) -> list[tuple[float, float, Part]]:
         begin, _, last = found[-1]
         if at is None and self.stop is None:
-            raise MotionError(
+            raise PartError(
                 "the last part has no duration, and the task no stop",
+                "part",
+                len(found) - 1,
                 remedy="give one of them",
                 code="R201",
             )
@@ -232,6 +302,7 @@ class Task:
             base=_again(self.base, times, span),
             limits=self.limits,
             name=self.name,
+            mentions=self.mentions,
         )
 
 

@@ -136,7 +136,10 @@ class _Search:
         step: float,
     ) -> None:
         self.robot, self.joint, self.quantity = robot, joint, quantity
-        free = Task(task.parts, None, task.frame, task.begin, task.stop, task.payloads)
+        free = Task(
+            task.parts, None, task.frame, task.begin, task.stop, task.payloads,
+            mentions=task.mentions,
+        )  # fmt: skip
         moved = sampled(robot, free, step, ToolOptions())
         self.k = robot.coordinates.index(joint)
         self.shift, self.u, self.a, self.times = moved.q, moved.u, moved.a, moved.times

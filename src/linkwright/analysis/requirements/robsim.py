@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from linkwright.analysis.requirements.sampled import (
     SampledMotion,
     joint_pieces,
+    refuse_unfit,
     refuse_unsuited,
     start_of,
 )
@@ -58,6 +59,7 @@ def robsim_motion(robot: Robot, task: Task, step: float) -> SampledMotion:
         step: s.
     """
     refuse_unsuited(robot)
+    refuse_unfit(robot, task)
     if not 0 < step < math.inf:
         raise InputError(f"a step of {step} s is not above zero", code="R213")
     count = step_count(task.duration, step)

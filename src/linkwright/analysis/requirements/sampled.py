@@ -78,6 +78,26 @@ def refuse_unsuited(robot: Robot) -> None:
         )
 
 
+def refuse_unfit(robot: Robot, task: Task) -> None:
+    """Refuse a task of a file that names joints or gives units that the robot does not have."""
+    from linkwright.analysis.requirements.require import joints_of
+
+    if not task.mentions:
+        return
+    kinds = {j.name: j.kind for j in joints_of(robot)}
+    for m in task.mentions:
+        if m.joint not in kinds:
+            found = unknown_joint(m.joint, robot.coordinates)
+            raise m.error(found.what, found.remedy, code="R203")
+        if m.kind and m.kind != kinds[m.joint]:
+            turns = kinds[m.joint] == "revolute"
+            raise m.error(
+                f"{m.joint!r} {'turns' if turns else 'slides'}, so {m.given!r} does not fit",
+                f"give a number in SI units, or a unit with {'rad' if turns else 'm'}",
+                code="R208",
+            )
+
+
 def start_of(robot: Robot, task: Task) -> Array:
     """Return the coordinates where a task begins."""
     names = robot.coordinates
@@ -103,6 +123,7 @@ def sampled(robot: Robot, task: Task, step: float, tool: ToolOptions) -> Sampled
         tool: how rates of the tool become rates of joints.
     """
     refuse_unsuited(robot)
+    refuse_unfit(robot, task)
     if not 0 < step < math.inf:
         raise InputError(f"a step of {step} s is not above zero", code="R213")
     q = start_of(robot, task)

@@ -14,7 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwright.analysis.requirements.reduction import BLOCK, QUANTITIES, reduction_quantity
 from linkwright.analysis.requirements.require import joints_of, robot_of, task_of
-from linkwright.analysis.requirements.sampled import joint_pieces, refuse_unsuited, start_of
+from linkwright.analysis.requirements.sampled import (
+    joint_pieces,
+    refuse_unfit,
+    refuse_unsuited,
+    start_of,
+)
 from linkwright.analysis.requirements.tool_motion import (
     ToolFrame,
     ToolOptions,
@@ -136,6 +141,7 @@ def screen(
     """
     robot, task = robot_of(robot), task_of(task)
     refuse_unsuited(robot)
+    refuse_unfit(robot, task)
     if not 0 < step < math.inf:
         raise InputError(f"a step of {step} s is not above zero", code="R213")
     carried = _payloads(payloads)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Literal, TypeVar
@@ -32,7 +33,7 @@ from linkwright.motion.task_parts import (
     TaskSegment,
     ToolLine,
 )
-from linkwright.motion.tasks import Task
+from linkwright.motion.tasks import Mention, PartError, Task
 from linkwright.motion.trajectory import Trajectory, through
 
 _LARGEST = 4_000_000  # characters
@@ -166,6 +167,7 @@ class _Reader:
 
     def __init__(self, source: TextSource, folder: FilePath) -> None:
         self.source, self.folder = source, folder
+        self.mentions: list[Mention] = []  # of joints, for when the robot is known
 
     def task(self, record: TaskFile) -> Task:
         parts = self.each("part", record.part, self.part)
@@ -173,14 +175,14 @@ class _Reader:
         wrench = self.each("wrench", record.wrench, self.load)
         base = self.each("base", record.base, self.load)
         limits = {
-            joint: {what: self.number(x, ("limits", joint, what), "?") for what, x in own.items()}
+            joint: {what: self.limit(x, joint, what) for what, x in own.items()}
             for joint, own in record.limits.items()
         }
         made = self.placed(
             (),
             lambda: Task(
                 parts,
-                self.numbers(record.start, ("start",), lambda _: "?"),
+                self.joints(record.start, ("start",)),
                 record.frame,
                 self.number(record.begin, ("begin",), "s"),
                 self.optional(record.stop, ("stop",)),
@@ -189,6 +191,7 @@ class _Reader:
                 base,
                 limits,
                 record.name,
+                self.mentions,
             ),
         )
         return made.repeated(record.repeat) if record.repeat > 1 else made
@@ -207,10 +210,53 @@ class _Reader:
             return make()
         except InputError:
             raise
+        except PartError as error:
+            where = (error.key, error.index)
+            raise _coded(self.source.error(where, error.what, error.remedy), error.code) from None
         except Error as error:
             raise _coded(self.source.error(path, error.what, error.remedy), error.code) from None
 
-    def number(self, value: object, path: Path, unit: str) -> float:
+    def joint(self, value: object, path: Path, name: str, units: tuple[str, str]) -> float:
+        """Return a value of a joint that turns or slides; its unit says which of the two fits."""
+        numbers = {}
+        for kind, unit in zip(("revolute", "prismatic"), units, strict=True):
+            with suppress(Error):
+                numbers[kind] = amount(value, str(path[-1]), unit)
+        if not numbers:
+            unit = " or ".join(dict.fromkeys(units))
+            self.number(value, path, units[0], f"give a number, or a text with a unit of {unit}")
+        if len(numbers) == 1:
+            (kind,) = numbers
+            self.mention(path, name, kind, str(value), key=False)
+        return next(iter(numbers.values()))
+
+    def mention(
+        self, path: Path, name: str, kind: str = "", given: str = "", *, key: bool = True
+    ) -> None:
+        """Note where a joint is named, or the unit of one of its values."""
+        at = self.source.error(path, "", key=key)
+        self.mentions.append(Mention(name, kind, given, at.file, at.line, at.column))
+
+    def joints(self, given: Mapping[str, Any], path: Path) -> dict[str, float]:
+        """Return positions of joints."""
+        for name in given:
+            self.mention((*path, name), name)
+        return {name: self.joint(x, (*path, name), name, _POSITION) for name, x in given.items()}
+
+    def limit(self, value: object, joint: str, what: str) -> float:
+        """Return a limit of a joint."""
+        path = ("limits", joint, what)
+        if what not in _LIMITS:
+            raise _coded(
+                self.source.error(
+                    path, f"a joint has no limit {what!r}", f"use {', '.join(_LIMITS)}", key=True
+                ),
+                "R206",
+            )
+        self.mention(path[:2], joint)
+        return self.joint(value, path, joint, _LIMITS[what])
+
+    def number(self, value: object, path: Path, unit: str, remedy: str | None = None) -> float:
         try:
             return amount(value, str(path[-1]), unit)
         except Error as error:
@@ -220,7 +266,7 @@ class _Reader:
                 file=found.file,
                 line=found.line,
                 column=found.column,
-                remedy=found.remedy or f"give a number, or a text with a unit of {unit}",
+                remedy=remedy or found.remedy or f"give a number, or a text with a unit of {unit}",
                 code="R208",
             ) from None
 
@@ -233,9 +279,20 @@ class _Reader:
         return {name: self.number(x, (*path, name), unit(name)) for name, x in given.items()}
 
     def row(self, given: object, path: Path, units: Callable[[int], str]) -> list[float]:
-        values = given if isinstance(given, list) else [given]
-        inner = [(*path, k) if isinstance(given, list) else path for k in range(len(values))]
-        return [self.number(x, inner[k], units(k)) for k, x in enumerate(values)]
+        return [self.number(x, own, units(k)) for k, (own, x) in enumerate(_members(given, path))]
+
+    def joint_rows(
+        self, given: Mapping[str, Any], path: Path, units: Callable[[int], tuple[str, str]]
+    ) -> dict[str, list[float]]:
+        """Return a row of values for each joint."""
+        found = {}
+        for name, row in given.items():
+            self.mention((*path, name), name)
+            found[name] = [
+                self.joint(x, own, name, units(k))
+                for k, (own, x) in enumerate(_members(row, (*path, name)))
+            ]
+        return found
 
     def polynomials(
         self, given: Mapping[str, Any], path: Path, unit: Callable[[str], str]
@@ -244,7 +301,7 @@ class _Reader:
 
         def powers(name: str) -> Callable[[int], str]:
             own = unit(name)
-            return lambda k: own if k == 0 or own == "?" else f"{own}/s^{k}"
+            return lambda k: own if k == 0 else f"{own}/s^{k}"
 
         return {
             name: self.row(x, (*path, "channels", name), powers(name)) for name, x in given.items()
@@ -259,10 +316,16 @@ class _Reader:
         if p.kind == "follow":
             return self.follow(p, path, start)
         if p.kind == "segment":
-            per = "/s" if p.profile == "rate" else ""
-            unit = _tool_unit(per) if p.control == "tool" else _any
+            if p.control == "tool":
+                unit = _tool_unit("/s" if p.profile == "rate" else "")
+                channels = self.polynomials(p.channels, path, unit)
+            else:
+                order = int(p.profile == "rate")
+                channels = self.joint_rows(
+                    p.channels, (*path, "channels"), lambda k: _per_time(k + order)
+                )
             return TaskSegment(
-                self.polynomials(p.channels, path, unit),
+                channels,
                 start,
                 duration,
                 control=p.control,
@@ -277,7 +340,7 @@ class _Reader:
                 "R201",
             )
         if p.kind == "move":
-            to = self.numbers(p.to, (*path, "to"), _any)
+            to = self.joints(p.to, (*path, "to"))
             return Move(to, duration, start, p.law, p.relative)
         by = self.numbers(p.by, (*path, "by"), _tool_unit(""))
         return ToolLine(by, duration, start, p.law, p.axes, tuple(p.free))
@@ -309,10 +372,8 @@ class _Reader:
             joints, made = self.recorded(p, path)
             return Follow(made, joints, start)
         times = self.row(p.times, (*path, "times"), lambda _: "s")
-        rows = [
-            self.row(values, (*path, "positions", name), lambda _: "?")
-            for name, values in p.positions.items()
-        ]
+        found = self.joint_rows(p.positions, (*path, "positions"), lambda _: _POSITION)
+        rows = list(found.values())
         if len(times) < 2 or any(len(row) != len(times) for row in rows):
             raise _coded(
                 self.source.error(path, f"each joint takes {len(times)} positions, two or more"),
@@ -330,7 +391,14 @@ class _Reader:
             raise _coded(
                 self.source.error((*path, "table"), error.what, error.remedy), "R212"
             ) from None
-        return found.names, through(found.times, found.data)
+        place = (*path, "table")
+        factors = []
+        for channel in found.channels:
+            self.mention(place, channel.name, key=False)
+            plain = channel.unit in ("", "-", "?", "1")
+            given = 1.0 if plain else f"1 {channel.unit}"
+            factors.append(self.joint(given, place, channel.name, _POSITION))
+        return found.names, through(found.times, found.data * factors)
 
     def payload(self, p: PayloadTable, path: Path) -> tuple[float, Payload]:
         return (
@@ -376,8 +444,28 @@ _KEYS: dict[str, set[str]] = {
 }
 
 
-def _any(_: str) -> str:
-    return "?"
+def _per_time(power: int) -> tuple[str, str]:
+    """Return the units of a derivative of a position by time, of joints that turn and slide."""
+    return _POSITION if power == 0 else (f"rad/s^{power}", f"m/s^{power}")
+
+
+_POSITION = ("rad", "m")
+_LIMITS: dict[str, tuple[str, str]] = {
+    "lower": _POSITION,
+    "upper": _POSITION,
+    "speed": _per_time(1),
+    "acceleration": _per_time(2),
+    "jerk": _per_time(3),
+    "torque": ("N*m", "N"),
+    "power": ("W", "W"),
+}
+
+
+def _members(given: object, path: Path) -> list[tuple[Path, object]]:
+    """Return the members of an array with their places; a single value is one."""
+    if isinstance(given, list):
+        return [((*path, k), x) for k, x in enumerate(given)]
+    return [(path, given)]
 
 
 def _tool_unit(per: str) -> Callable[[str], str]:
