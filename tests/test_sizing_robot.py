@@ -241,6 +241,7 @@ def test_what_no_capacitor_keeps_is_burned() -> None:
 
 
 NOD = """format = 1
+frame = "rod"
 [[part]]
 kind = "move"
 duration = "1 s"
@@ -270,6 +271,18 @@ def test_the_command_chooses_writes_and_explains(
     assert kept.drive["rod"].motor in kept.motor
     assert main(["check", str(drives)]) == 0
     assert main(call) == 2  # the file is there
+    capfd.readouterr()
+    for more, said in [
+        (["--payload", "abc"], "--payload 'abc' is not a mass"),
+        (["--payload", "3..1"], "from the larger to the smaller"),
+        (["--why", "servo-200w"], "--why servo-200w:JOINT"),
+    ]:
+        assert main([*call, "--force", *more]) == 2
+        assert said in capfd.readouterr().err
+    assert main([*call[:3], "--step", "0.1", "--json", "--payload", "0..3"]) == 0
+    ranged = capfd.readouterr().out
+    assert main([*call[:3], "--step", "0.1", "--json", "--payload", "3"]) == 0
+    assert capfd.readouterr().out == ranged
     assert main([*call, "--force", "--json"]) == 0
     info = json.loads(capfd.readouterr().out.split("sound\n")[-1])
     assert info["joints"]["rod"]["motor"] == kept.drive["rod"].motor
@@ -307,6 +320,8 @@ def test_the_robot_with_its_drives_follows_the_task_with_the_torque_that_was_rec
     torque = np.interp(stiff.times, need.times, shaft_torque(load, motor, gear, brake))
     wrong = (stiff["rod_drive.motor.torque"] - torque)[stiff.times > 0.2]
     assert np.sqrt(np.mean(wrong**2)) < 0.15 * np.sqrt(np.mean(torque**2))
+    with pytest.raises(lw.InputError, match=r"no frame 'rot'; did you mean 'rod'\?.*\[R305\]"):
+        found.error_budget("rot")
     budget = found.error_budget("rod", time=1.0, control=1e-4)
     names = {s.name for s in budget.sources}
     assert names >= {"rod encoder", "rod control", "rod kinematic error", "rod wind-up"}

@@ -267,7 +267,7 @@ SIZING = {
     ),
     "R305": Explanation(
         "Unknown joint or part",
-        "A joint, motor, gear, supply or order was named that is not there.",
+        "A joint, motor, gear, supply, frame or order was named that is not there, or none was.",
         "Use one of the names that the message lists.",
     ),
     "R306": Explanation(
@@ -298,6 +298,12 @@ SIZING = {
         "or has a wrench at the tool or a base that accelerates; sizing counts them, the System "
         "would not.",
         "Make the system from a task with a constant payload, given to `require`.",
+    ),
+    "R311": Explanation(
+        "Demand out of range",
+        "A life, an inertia ratio, a bandwidth or a wind-up is not above 0, or it is hotter around "
+        "the drives than any winding stands.",
+        "Give the life in hours, the temperature in °C, and numbers above 0.",
     ),
 }
 

@@ -96,6 +96,13 @@ class ErrorBudget:
         ... )
         >>> budget.worst, budget.root_of_squares
         (array([7.]), array([5.]))
+        >>> print(budget)
+        source           limit     x
+        b                    4     4
+        a                    3     3
+        worst                      7
+        root of squares            5
+        deviation               2.89
     """
 
     sources: tuple[ErrorSource, ...]
@@ -153,6 +160,27 @@ class ErrorBudget:
         """Return name, limit and effect of each source, largest effect first."""
         rows = [(s.name, s.size, s.effect) for s in self.sources]
         return sorted(rows, key=lambda r: -float(np.linalg.norm(r[2])))
+
+    def __str__(self) -> str:
+        rows = [(name, f"{size:.3g}", *map(_short, effect)) for name, size, effect in self.table()]
+        rows += [
+            (name, "", *map(_short, values))
+            for name, values in (
+                *(("worst", self.worst), ("root of squares", self.root_of_squares)),
+                ("deviation", self.deviation),
+            )
+        ]
+        rows = [("source", "limit", *self.outputs), *rows]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [
+            "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])])
+            for row in rows
+        ]
+        return "\n".join(lines)
+
+
+def _short(value: float) -> str:
+    return f"{value:.3g}"
 
 
 def _drawn(rng: np.random.Generator, shape: str, count: int) -> Array:

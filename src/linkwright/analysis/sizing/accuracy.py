@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from linkwright.analysis.errors import ErrorBudget, ErrorSource
-from linkwright.errors import InputError
+from linkwright.errors import InputError, nearest
 
 if TYPE_CHECKING:
     from linkwright.analysis.sizing.choice import Sizing
@@ -29,6 +29,13 @@ def tool_budget(
             "without a robot there is no tool: the drives were sized from cycles alone",
             remedy="size a requirement, or give robot=",
             code="R307",
+        )
+    if frame not in arm.robot.frames:
+        near = nearest(frame, arm.robot.frames)
+        raise InputError(
+            f"the robot has no frame {frame!r}",
+            remedy=f"did you mean {near!r}?" if near else "Robot.frames lists them",
+            code="R305",
         )
     times = arm.cycles[0].times
     if not times[0] <= time <= times[-1]:

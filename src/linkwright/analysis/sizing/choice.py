@@ -6,6 +6,7 @@ its mass is known when the next one is; nothing has to be repeated.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -44,6 +45,9 @@ __all__ = ["ORDERS", "JointOptions", "Sizing", "size"]
 
 ORDERS = ("mass", "price", "energy", "margin")
 """What drives of one joint may be ranked by."""
+
+ABSOLUTE_ZERO = -273.15
+"""°C."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -336,6 +340,7 @@ def size(
             code="R305",
         )
     book = catalog if isinstance(catalog, Catalog) else read_catalog(catalog)
+    _refuse_senseless(book, life, ambient, inertia_ratio, bandwidth, windup)
     arm = arm_of(need, robot)
     failed: InputError | None = None
     best: Sizing | None = None
@@ -356,6 +361,37 @@ def size(
         return best
     assert failed is not None
     raise failed
+
+
+def _refuse_senseless(
+    catalog: Catalog,
+    life: float,
+    ambient: float,
+    inertia_ratio: float | None,
+    bandwidth: float | None,
+    windup: float | None,
+) -> None:
+    """Refuse demands that no drive can meet, or any."""
+    for what, value, unit in (
+        ("life", life, "h"),
+        ("inertia_ratio", inertia_ratio, ""),
+        ("bandwidth", bandwidth, "Hz"),
+        ("windup", windup, "rad or m"),
+    ):
+        if value is not None and not 0.0 < float(value) < math.inf:
+            raise InputError(
+                f"{what} is {float(value):g} {unit}".rstrip(),
+                remedy="give a finite number above 0",
+                code="R311",
+            )
+    hottest = max((m.hottest for m in catalog.motor.values()), default=math.inf)
+    if not ABSOLUTE_ZERO <= float(ambient) < hottest:
+        raise InputError(
+            f"ambient is {float(ambient):g} °C, and windings of the catalog stand up to "
+            f"{hottest:g} °C",
+            remedy="give the temperature of the air around the drives in °C",
+            code="R311",
+        )
 
 
 def _buses(catalog: Catalog, supply: str | None) -> list[tuple[str, float]]:

@@ -59,19 +59,18 @@ def command(
       linkwright require puma560 pick.toml --payload 2 -o pick.html
       linkwright require arm.toml
     """
-    from linkwright.algebra.units import amount
     from linkwright.analysis import require
+    from linkwright.cli.payloads import heaviest
     from linkwright.cli.reports import write_report
     from linkwright.robots import Robot
 
-    low, dots, high = payload.partition("..")
-    carried = amount(high if dots else low, "--payload", "kg") if payload else None
+    carried, ranged = heaviest(payload)
     arm = Robot(robot)
     path = task or arm.mechanism.file_beside("task")
     if not path:
         raise InputError(f"{robot!r} names no task", remedy="give a task (.toml)", code="R115")
     need = require(arm, path, payload=carried, step=step, dynamics=dynamics)
-    cases = _worst(need, carried, box, ranged=bool(dots)) if worst else None
+    cases = _worst(need, carried, box, ranged=ranged) if worst else None
     if recording is not None:
         need.save(recording)
     if out is not None:

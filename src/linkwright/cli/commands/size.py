@@ -11,6 +11,7 @@ import typer
 
 from linkwright.cli.robots import ROBOT
 from linkwright.cli.terminal import echo
+from linkwright.errors import InputError
 
 if TYPE_CHECKING:
     from linkwright.analysis import Sizing
@@ -24,7 +25,10 @@ def command(
     ] = "generic",
     payload: Annotated[
         str,
-        typer.Option(metavar="KG", help="Point mass in the tool's origin, such as 3 or '500 g'."),
+        typer.Option(
+            metavar="KG",
+            help="Point mass in the tool's origin, such as 3 or '500 g'; of 0..3 the heaviest.",
+        ),
     ] = "",
     life: Annotated[
         float, typer.Option(metavar="HOURS", help="That gears and bearings reach, h.")
@@ -64,12 +68,18 @@ def command(
     Examples:
       linkwright size puma560 pick.toml --catalog generic -o drives.toml --report drives.html
     """
-    from linkwright.algebra.units import amount
     from linkwright.analysis import require, size
+    from linkwright.cli.payloads import heaviest
     from linkwright.cli.reports import write_report
     from linkwright.robots import Robot
 
-    carried = amount(payload, "--payload", "kg") if payload else None
+    if why and not why.partition(":")[2]:
+        raise InputError(
+            f"--why {why!r} names no joint",
+            remedy=f"give motor and joint: --why {why.rstrip(':')}:JOINT",
+            code="R305",
+        )
+    carried, _ = heaviest(payload)
     need = require(Robot(robot), task, payload=carried, step=step)
     found = size(need, catalog, life=life, ambient=ambient, supply=supply or None, order=order)
     if output is not None:
