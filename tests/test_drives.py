@@ -254,9 +254,33 @@ def test_a_sensor_with_steps_says_whole_numbers_of_them() -> None:
         (lambda: lw.System(name="s").add(joint(), rate=100), "R409"),
         (lambda: drives.DriveNoise(sensors={"load.angle": -1}), "R401"),
         (lambda: joint(rate=2000, update="simultaneous").edited({"train.stiffness": 2e4}), "R420"),
+        (lambda: drives.Elastic(0, stiffness=500), "R401"),
+        (lambda: drives.Rigid(0), "R401"),
     ],
 )
 def test_what_cannot_be_meant_has_a_number(wrong: Any, code: str) -> None:
     with pytest.raises(lw.Error) as caught:
         wrong()
     assert caught.value.code == code
+
+
+@pytest.mark.parametrize("place", range(5))
+@pytest.mark.parametrize("by", range(1, 5))
+def test_a_part_in_the_place_of_another_is_refused_with_that_place(place: int, by: int) -> None:
+    chain = joint()
+    roles = ("controller", "amplifier", "motor", "train", "load")
+    parts: list[Any] = [getattr(chain.parts, role) for role in roles]
+    parts[place] = parts[(place + by) % 5]
+    with pytest.raises(lw.Error, match=f"the {roles[place]} is ") as caught:
+        drives.Chain(*parts)
+    assert caught.value.code == "R422"
+    parts[place] = 3.0
+    with pytest.raises(lw.Error, match=f"the {roles[place]} is float"):
+        drives.Chain(*parts)
+
+
+def test_a_long_exact_step_is_not_told_to_take_the_exact_update() -> None:
+    with pytest.raises(lw.Error) as caught:
+        joint(rate=50)
+    assert caught.value.code == "R420"
+    assert "exact" not in (caught.value.remedy or "")

@@ -409,6 +409,25 @@ def test_a_cascade_follows_a_motion(motor: drives.Motor) -> None:
         assert np.abs(run["drive.motor.i_q"]).max() > 1
 
 
+@pytest.mark.parametrize("amplifier", [drives.PWM(48, 20e3), drives.Ideal(4, limit=48)])
+def test_a_cascade_does_not_wind_up_while_its_amplifier_gives_all(
+    amplifier: drives.Amplifier,
+) -> None:
+    """A step asks for more than the bus has; the limit is that of the amplifier."""
+    m = lw.Mechanism("pendulum")
+    m.body("rod", rotate="z", mass=2, com=(0.4, 0, 0), inertia=0.05)
+    m.gravity(along="-y")
+    s = lw.System(m)
+    servo = drives.Servo(drives.Cascade(10_000, 2_000, 1_000), MOTOR, drives.Rigid(50))
+    drive = drives.Drive(m, "rod", amplifier, MOTOR, drives.Rigid(50))
+    _, member = drives.attach(s, drive, servo)
+    s.connect(0.5, member.reference)
+    run = lw.simulate(s, 1.0, method="midpoint", step=1e-4)
+    assert np.abs(run["drive.amplifier.v"]).max() == pytest.approx(48)
+    assert run["rod"].max() < 0.6
+    assert run["rod"][-1] == pytest.approx(0.5, abs=1e-3)
+
+
 def test_a_cascade_follows_through_its_sensors() -> None:
     sensors: dict[str, lw.Block] = {
         "motor.angle": drives.RotaryEncoder(4096, rate=10_000),

@@ -412,13 +412,19 @@ DRIVES = {
         "Steps too long for a chain",
         "In short steps the chain is stable; in steps of its rate it is not. Updates part by part "
         "take damping away, and a command that comes a long step late does so too.",
-        "Take a higher rate, or the exact update.",
+        "Take a higher rate, a lower gain, or the exact update where the chain has another.",
     ),
     "R421": Explanation(
         "Ports that do not match",
         "A sensor was to stand between a drive and its servo at a signal that the drive does not "
         "have or the servo does not take.",
         "Use the name of a signal that both have; the message lists them.",
+    ),
+    "R422": Explanation(
+        "A part of a drive in the place of another",
+        "A drive is made of a controller, an amplifier, a motor, a train and a load, in this "
+        "order; one of them is missing, or stands where another is expected.",
+        "Give the parts in their order, or by name, such as motor=DC(...).",
     ),
 }
 

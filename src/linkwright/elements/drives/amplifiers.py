@@ -17,6 +17,15 @@ class Amplifier(DrivePart):
     role: ClassVar[str] = "amplifier"
     sensors: ClassVar[tuple[str, ...]] = ("v",)
 
+    def reach(self, axes: Sequence[str]) -> float | None:
+        """Return the greatest command that it follows, for each winding; None without a limit.
+
+        Args:
+            axes: the endings of the windings' names.
+        """
+        limit, gain = getattr(self, "limit", None), getattr(self, "gain", 1.0)
+        return limit / abs(gain) if limit and gain else None
+
     @abstractmethod
     def write(self, sheet: PartSketch, command: Expr, current: Expr, axis: str) -> Expr:
         """Return the voltage.
@@ -129,6 +138,10 @@ class CurrentLoop(Amplifier):
     ki: float = amount("V/(A*s)", default=0.0, least=0.0)
     limit: float | None = amount("V", default=None, above=0.0)
 
+    def reach(self, axes: Sequence[str]) -> float | None:
+        """Return None: its command is a current, which its voltage does not bound."""
+        return None
+
     def write(self, sheet: PartSketch, command: Expr, current: Expr, axis: str) -> Expr:
         """Return the voltage."""
         gain, kp, ki = sheet.numbers("gain", "kp", "ki")
@@ -168,6 +181,10 @@ class PWM(Amplifier):
     dead_time: float = amount("s", default=0.0, least=0.0)
     gain: float = amount("1", default=1.0)
     creep: float = amount("A", default=0.05, above=0.0)
+
+    def reach(self, axes: Sequence[str]) -> float | None:
+        """Return the greatest command that it follows: the bus."""
+        return self.bus / abs(self.gain) if self.gain else None
 
     def write(self, sheet: PartSketch, command: Expr, current: Expr, axis: str) -> Expr:
         """Return the voltage."""
@@ -214,6 +231,11 @@ class SwitchedPWM(Amplifier):
             raise DriveError(
                 f"a SwitchedPWM has {self.legs} legs", remedy="give 1 or 2", code="R418"
             )
+
+    def reach(self, axes: Sequence[str]) -> float | None:
+        """Return the greatest command that it follows: the bus, or half of it with three legs."""
+        bus = self.bus / 2 if "_q" in axes else self.bus
+        return bus / abs(self.gain) if self.gain else None
 
     def write(self, sheet: PartSketch, command: Expr, current: Expr, axis: str) -> Expr:
         """Return the voltage."""

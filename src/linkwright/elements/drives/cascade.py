@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from linkwright.algebra import Expr, as_expr, cos, maximum, minimum, sin
+from linkwright.algebra import Expr, absolute, as_expr, cos, maximum, minimum, sin, where
 from linkwright.elements.drives.controllers import Controller, Measured
 from linkwright.elements.drives.motors import PMSM, Motor
 from linkwright.elements.drives.parts import DriveError, PartSketch, amount, part
@@ -36,7 +36,8 @@ class Cascade(Controller):
         ratio: turns of the motor for one of the joint.
         feedforward: share of the reference's speed that goes straight to the speed loop, 0 to 1.
         current_limit: A; none by default.
-        voltage_limit: V; none by default.
+        voltage_limit: V; by default what the amplifier of the servo follows. Without either its
+            integrals wind up while the amplifier is at its limit.
         notch: frequency of a notch in the current's reference, Hz; none by default.
         notch_damping: of that notch, as part of critical damping.
         observer: bandwidth of the disturbance observer, rad/s; none by default.
@@ -123,6 +124,10 @@ class Cascade(Controller):
             )
         return made
 
+    def within(self, reach: float | None) -> Cascade:
+        """Return it with a limit of the voltage, unless it has its own."""
+        return self if self.voltage_limit else replace(self, voltage_limit=reach)
+
     def law(
         self, sheet: PartSketch, reference: Expr, measured: Measured
     ) -> Expr | tuple[Expr, ...]:
@@ -150,21 +155,29 @@ class Cascade(Controller):
         due = Division(block, count, "speed")
         held = block.discrete_state("current.held")
         whole = block.discrete_state("speed.integral")
+        lost = self._lost(sheet)
         error = wanted - speed
         free = self._notched(sheet, due, gain * error + whole)
         if self.observer is not None:
-            free = free + self._observed(sheet, due, speed, held)
+            free = free + self._observed(sheet, due, speed, held, lost)
         asked = free
         if self.current_limit is not None:
             (limit,) = sheet.numbers("current_limit")
             asked = maximum(minimum(free, limit), -limit)
         asked = block.intermediate(asked)
-        growth = gain * step / time * error + (asked - free)
+        grown = where(lost * error < 0, 0, gain * step / time * error)  # else it would wind up
+        growth = grown + (asked - free)
         block.update(whole, due.choose(whole + growth, whole))
         now = block.intermediate(due.choose(asked, held))
         block.update(held, now)
         block.output("current.wanted", now, unit="A", doc="current that is asked for")
         return now
+
+    def _lost(self, sheet: PartSketch) -> Expr:
+        """Return the voltage that the limit took away at the last instant, V."""
+        if self.voltage_limit is None:
+            return as_expr(0)
+        return sheet.sketch.block.discrete_state("voltage.lost")
 
     def _notched(self, sheet: PartSketch, due: Division, value: Expr) -> Expr:
         """Return a value through a notch, made discrete by the bilinear rule (Bristow-Johnson)."""
@@ -181,14 +194,17 @@ class Cascade(Controller):
             block.update(x, due.choose(new, x))
         return y
 
-    def _observed(self, sheet: PartSketch, due: Division, speed: Expr, current: Expr) -> Expr:
+    def _observed(
+        self, sheet: PartSketch, due: Division, speed: Expr, current: Expr, lost: Expr
+    ) -> Expr:
         """Return the current against the disturbance that the motor shows (Ohnishi)."""
         block, step = sheet.sketch.block, 1 / self.speed
         w, kt, J = sheet.numbers("observer", "kt", "inertia")
         old, found = block.discrete_state("observer.speed"), block.discrete_state("observer.torque")
         seen = block.discrete_state("observer.seen", 1)
         torque = kt * current - J * (speed - old) / step
-        block.update(found, due.choose(found + seen * w * step * (torque - found), found))
+        change = where(absolute(lost) > 0, 0, seen * w * step * (torque - found))
+        block.update(found, due.choose(found + change, found))
         block.update(old, due.choose(speed, old))
         return found / kt
 
@@ -215,6 +231,9 @@ class Cascade(Controller):
             asked = maximum(minimum(free, limit), -limit)
         asked = block.intermediate(asked)
         block.update(whole, whole + grow * step * error + (asked - free))
+        if self.voltage_limit is not None and axis != "_d":
+            (lost,) = (x for x in block.discrete_states if x.name == "voltage.lost")
+            block.update(lost, asked - free)
         return asked
 
 

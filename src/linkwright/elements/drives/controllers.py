@@ -31,6 +31,10 @@ class Controller(DrivePart):
         """Return it with all that it left open set for a motor, a train and a load."""
         return self
 
+    def within(self, reach: float | None) -> Self:
+        """Return it with the greatest command that its amplifier follows, where it counts that."""
+        return self
+
     @abstractmethod
     def law(
         self, sheet: PartSketch, reference: Expr, measured: Measured

@@ -17,6 +17,7 @@ from linkwright.elements.drives.motors import Motor
 from linkwright.elements.drives.parts import DriveError, Shaft, Sketch
 from linkwright.elements.drives.plant import Parts, write_plant
 from linkwright.elements.drives.rating import Rating
+from linkwright.elements.drives.servo import Servo
 from linkwright.elements.drives.trains import Train
 
 
@@ -113,7 +114,8 @@ def attach(
     Args:
         system: to which they are added.
         drive: without a controller of its own.
-        servo: a `Servo`; its inputs are signals of the drive, its outputs the commands.
+        servo: a `Servo`; its inputs are signals of the drive, its outputs the commands. It is made
+            again for the drive's amplifier, unless it was made for one.
         name: of the drive in the System; that of the servo is this with `_servo`.
         sensors: blocks between a signal and the servo, by the signal, such as a `RotaryEncoder` at
             `motor.angle`; its `speed` is taken for `motor.speed` where that has no sensor.
@@ -132,6 +134,7 @@ def attach(
     {}
     """
     label = name or drive.name
+    servo = servo.on(drive.parts.amplifier) if isinstance(servo, Servo) else servo
     one = system.add(drive, name=label)
     two = system.add(servo, name=f"{label}_servo")
     shared = [p for p in servo.inputs if p in drive.names() or p in drive.outputs]

@@ -288,7 +288,8 @@ def refuse_long_step(name: str, found: ChainMatrices, fine: ChainMatrices) -> No
         raise DriveError(
             f"the chain {name!r} grows by {growth:.6g} in each step of {found.step:g} s with the "
             f"{found.update} update, though it is stable",
-            remedy="take a higher rate, or update='exact'",
+            remedy="take a higher rate"
+            + (", or update='exact'" if found.update != "exact" else ", or a lower gain"),
             code="R420",
         )
 

@@ -29,6 +29,7 @@ def amount(
     least: float = -math.inf,
     above: float = -math.inf,
     most: float = math.inf,
+    nonzero: bool = False,
 ) -> Any:
     """Return a field of a part: a number in a unit, within bounds.
 
@@ -38,8 +39,9 @@ def amount(
         least: the smallest that makes sense.
         above: what it must be greater than.
         most: the greatest that makes sense.
+        nonzero: whether 0 makes no sense, though numbers on both sides of it do.
     """
-    bounds = {"unit": unit, "least": least, "above": above, "most": most}
+    bounds = {"unit": unit, "least": least, "above": above, "most": most, "nonzero": nonzero}
     return field(metadata=bounds) if default is ... else field(default=default, metadata=bounds)
 
 
@@ -66,9 +68,12 @@ class DrivePart:
         for item in fields(self):
             value = getattr(self, item.name)
             if "unit" in item.metadata and value is not None:
+                what = f"{item.name} of {type(self).__name__}"
+                if item.metadata["nonzero"] and value == 0:
+                    raise DriveError(f"{what} is 0", remedy="give another number", code="R401")
                 number(
                     value,
-                    f"{item.name} of {type(self).__name__}",
+                    what,
                     least=item.metadata["least"],
                     above=item.metadata["above"],
                     most=item.metadata["most"],
@@ -81,6 +86,25 @@ class DrivePart:
                     remedy=f"give all of {', '.join(group)}, or none",
                     code="R412",
                 )
+
+
+def refuse_misplaced(given: Mapping[str, Any], kinds: Mapping[str, type[DrivePart]]) -> None:
+    """Refuse parts of a drive that stand in the place of others.
+
+    Args:
+        given: parts by their places; None where there may be none.
+        kinds: what stands in each place.
+    """
+    for place, value in given.items():
+        if value is None or isinstance(value, kinds[place]):
+            continue
+        own = isinstance(value, DrivePart)
+        raise DriveError(
+            f"the {place} is {type(value).__name__}(...), "
+            + (f"which is of the kind {value.role!r}" if own else "which is no part of a drive"),
+            remedy=f"give {', '.join(given)} in this order, or by name: {place}=...",
+            code="R422",
+        )
 
 
 def number(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from linkwright.algebra import Expr, as_expr, symbol
 from linkwright.elements.drives.amplifiers import Amplifier
@@ -10,11 +10,21 @@ from linkwright.elements.drives.brakes import Brake
 from linkwright.elements.drives.controllers import Controller
 from linkwright.elements.drives.loads import DriveLoad
 from linkwright.elements.drives.motors import Motor
-from linkwright.elements.drives.parts import DriveError, DrivePart, Shaft, Sketch
+from linkwright.elements.drives.parts import DriveError, DrivePart, Shaft, Sketch, refuse_misplaced
 from linkwright.elements.drives.trains import Rigid, Train
 
 PLANT = ("amplifier", "motor", "thermal", "brake", "train", "load")
 """The parts of the plant, in the order of their states."""
+
+
+_KINDS: dict[str, type[DrivePart]] = {
+    "controller": Controller,
+    "amplifier": Amplifier,
+    "motor": Motor,
+    "train": Train,
+    "load": DriveLoad,
+    "brake": Brake,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +37,16 @@ class Parts:
     train: Train
     load: DriveLoad | None = None
     brake: Brake | None = None
+
+    def __post_init__(self) -> None:
+        refuse_misplaced({f.name: getattr(self, f.name) for f in fields(self)}, _KINDS)
+        for place in ("amplifier", "motor", "train"):
+            if getattr(self, place) is None:
+                raise DriveError(
+                    f"a drive has no {place}",
+                    remedy=f"give {', '.join(_KINDS)} in this order, or by name: {place}=...",
+                    code="R422",
+                )
 
     @property
     def all(self) -> tuple[DrivePart, ...]:

@@ -6,9 +6,10 @@ from fractions import Fraction
 
 from linkwright.algebra import Expr, where
 from linkwright.blocks import Block, Rate
+from linkwright.elements.drives.amplifiers import Amplifier
 from linkwright.elements.drives.controllers import Controller, commands
 from linkwright.elements.drives.motors import Motor
-from linkwright.elements.drives.parts import DriveError, Sketch
+from linkwright.elements.drives.parts import DriveError, Sketch, refuse_misplaced
 from linkwright.elements.drives.trains import Train
 
 
@@ -22,6 +23,8 @@ class Servo(Block):
         controller: the law; integrals in it go on by Euler's rule.
         motor: that is driven, to tune what the controller leaves open and to know its windings.
         train: that is driven.
+        amplifier: that is commanded: a `Cascade` without a limit of its own takes its limit; by
+            default that of the drive to which `attach` connects it.
         inertia: of the load that the controller is tuned for, kg*m^2 at the joint; as much as the
             rotor's there by default.
         latency: instants from the measurement to the command.
@@ -39,17 +42,23 @@ class Servo(Block):
         motor: Motor | None = None,
         train: Train | None = None,
         *,
+        amplifier: Amplifier | None = None,
         inertia: float | None = None,
         latency: int = 0,
         rate: Rate | float | Fraction | None = None,
         name: str = "servo",
     ) -> None:
+        given = {"controller": controller, "motor": motor, "train": train, "amplifier": amplifier}
+        kinds = {"controller": Controller, "motor": Motor, "train": Train, "amplifier": Amplifier}
+        refuse_misplaced(given, kinds)
         super().__init__(name, rate=rate or controller.rate, doc="controller of a drive")
         if self.rate is None:
             raise DriveError(
                 f"the servo {name!r} has no rate", remedy="give rate=..., in hertz", code="R415"
             )
-        self.controller = controller.tuned(motor, train, inertia)
+        axes = motor.axes if motor is not None else ("",)
+        reach = None if amplifier is None else amplifier.reach(axes)
+        self.controller = controller.tuned(motor, train, inertia).within(reach)
         wanted = self.input(
             "reference", unit=controller.reference_unit, doc="what is wanted of the joint"
         )
@@ -62,13 +71,23 @@ class Servo(Block):
 
         sheet = sketch.of(self.controller)
         law = self.controller.law(sheet, wanted, measured)
-        axes = motor.axes if motor is not None else ("",)
         for state in sketch.states:
             if state.rate is not None:
                 self.derivative(state.symbol, state.rate)
         for axis, command in zip(axes, commands(law, len(axes)), strict=True):
             late = self.delay(command, latency, name=f"late{axis}") if latency else command
             self.output(f"u{axis}", late, doc="command")
+
+    def on(self, amplifier: Amplifier) -> Servo:
+        """Return it for an amplifier, unless it was made for one.
+
+        Args:
+            amplifier: that is commanded.
+        """
+        given = self.made_with[1]
+        if given.get("amplifier") is not None:
+            return self
+        return type(self)(**{**given, "amplifier": amplifier})
 
 
 class Division:

@@ -84,7 +84,7 @@ class Rigid(Train):
     50
     """
 
-    ratio: float = amount("1")
+    ratio: float = amount("1", nonzero=True)
     efficiency: float | None = amount("1", default=None, above=0.0, most=1.0)
     back_efficiency: float | None = amount("1", default=None, least=0.0, most=1.0)
     drag: float | None = amount("N*m", default=None, least=0.0)
@@ -146,7 +146,7 @@ class Elastic(Train):
     0.0
     """
 
-    ratio: float = amount("1")
+    ratio: float = amount("1", nonzero=True)
     stiffness: float = amount("N*m/rad", above=0.0)
     damping: float = amount("N*m*s/rad", default=0.0, least=0.0)
     gap: float | None = amount("rad", default=None, least=0.0)
