@@ -227,3 +227,13 @@ def test_a_long_record_is_judged_as_all_of_its_samples_are() -> None:
     seen = ~np.isnan(quick["winding"].value)
     assert seen.any()
     assert_allclose(quick["winding"].value[seen], whole["winding"].value[seen], rtol=1e-3)
+
+
+def test_the_amplifier_is_of_the_voltage_class_next_above_the_bus() -> None:
+    """A motor for 320 V on a bus of 48 V is judged there, and told so."""
+    found = size([swing()], supply="supply-48v")
+    assert found.chosen["elbow"].amplifier == "amplifier-60v-20a"
+    assert "made for 320 V, and judged at the 48 V" in str(found.why("servo-200w", "elbow"))
+    own = size([swing()], supply="supply-320v")
+    assert own.chosen["elbow"].amplifier == "amplifier-400v-5a"
+    assert "judged at" not in str(own.why("servo-200w", "elbow"))

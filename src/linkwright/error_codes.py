@@ -249,8 +249,8 @@ SIZING = {
     ),
     "R302": Explanation(
         "Catalog cannot be read",
-        "The file is no TOML, has a key that is not known, lacks one, or gives a quantity in a "
-        "unit that does not fit.",
+        "The file is no TOML, has a key that is not known, lacks one, or gives a quantity "
+        "without a unit or in one that does not fit.",
         "Mend the place that is named; `linkwright schema --catalog` prints all keys.",
     ),
     "R303": Explanation(

@@ -194,7 +194,19 @@ class Sizing:
         found = sorted(verdicts, key=lambda v: v.margin)
         counted = next(v for v in found if v.counts)
         choice = replace(options.choice(k), margin=counted.margin, limited_by=counted.name)
-        return Why(choice, tuple(found), options.mounted.notes(options.load))
+        return Why(
+            choice, tuple(found), (*self._bus_notes(motor), *options.mounted.notes(options.load))
+        )
+
+    def _bus_notes(self, motor: str) -> tuple[str, ...]:
+        """Return why a motor is judged at less than its own voltage."""
+        own, bus = self.catalog.motor[motor].voltage, self.terms.voltage
+        if own <= bus:
+            return ()
+        return (
+            f"{motor} is made for {own:g} V, and judged at the {bus:g} V of {self.supply}, which "
+            "feeds all joints; size(..., supply=...) takes another",
+        )
 
     def _options(self, joint: str) -> JointOptions:
         if joint not in self.options:

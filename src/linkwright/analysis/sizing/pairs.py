@@ -173,7 +173,7 @@ class Judged:
         mass: of what the joint carries: motor, gear and brake, kg.
         price: with the amplifier.
         brake: index among the brakes by torque, or -1.
-        amplifier: index among the amplifiers by current, or -1.
+        amplifier: index among those of `amplifiers_of`, or -1.
     """
 
     judgments: dict[str, Judgment]
@@ -234,9 +234,9 @@ def brakes_of(catalog: Catalog) -> list[str]:
 
 
 def amplifiers_of(catalog: Catalog, voltage: float) -> list[str]:
-    """Return the names of amplifiers that stand a voltage, weakest first."""
-    fit = [n for n, a in catalog.amplifier.items() if a.voltage >= voltage]
-    return sorted(fit, key=lambda n: (catalog.amplifier[n].peak, catalog.amplifier[n].price))
+    """Return the names of amplifiers that stand a voltage: lowest voltage first, then weakest."""
+    fit = {n: a for n, a in catalog.amplifier.items() if a.voltage >= voltage}
+    return sorted(fit, key=lambda n: (fit[n].voltage, fit[n].peak, fit[n].price))
 
 
 def judge(load: JointLoad, pairs: Pairs, terms: Demands, *, exact: bool = False) -> Judged:
@@ -352,12 +352,12 @@ def _brakes(
 def _amplifiers(
     pairs: Pairs, terms: Demands, peak: Array, mean: Array, at: Array | None, book: _Book
 ) -> tuple[Array, Array]:
-    """Judge the weakest amplifier that carries the currents; return index and price."""
+    """Judge the first amplifier that carries the currents, or the strongest; index and price."""
     names = amplifiers_of(pairs.catalog, terms.voltage)
     if not names:
         return np.full(len(pairs), -1), np.zeros(len(pairs))
     table = [pairs.catalog.amplifier[n] for n in names]
-    chosen = np.full(len(pairs), len(names) - 1)
+    chosen = np.full(len(pairs), max(range(len(names)), key=lambda k: table[k].peak))
     for k in reversed(range(len(names))):
         chosen[(table[k].peak >= peak) & (table[k].continuous >= mean)] = k
     tops, steady, price = (

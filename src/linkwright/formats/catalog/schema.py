@@ -1,6 +1,7 @@
 """The schema of a catalog: what drives are made of, with units, and where the numbers come from.
 
-A quantity is a text with a unit, "0.36 N*m/A", and is held in SI; a plain number is SI already.
+A quantity is a text with a unit, "0.36 N*m/A", and is held in SI. Only 0 and what has no unit, such
+as a ratio, may be a plain number: data sheets give inertias in g*cm^2 as often as in kg*m^2.
 Motors are given as their equivalent with two terminals, in which kt and ke are one number in SI and
 the copper loss is R i². For a three-phase motor with sine currents that is the power-invariant d-q
 model: R of one phase, sqrt(3/2) times the phase's amplitudes of current and voltage.
@@ -42,11 +43,16 @@ __all__ = [
 ]
 
 _LARGEST = 1e15
-_EITHER: dict[str, Any] = {"type": ["string", "number"]}
+_NUMBER: dict[str, Any] = {"type": ["string", "number"]}
+_AMOUNT: dict[str, Any] = {"anyOf": [{"type": "string"}, {"const": 0}]}
 
 
 def _quantity(value: object, unit: str, zero: bool = False) -> float:
     """Return a quantity in SI, above 0 or where allowed 0; or raise what is wrong with it."""
+    if unit != "1" and _bare(value):
+        raise wrong(
+            f'it is {value} without a unit; write a text with one, such as "{value} {unit}"'
+        )
     try:
         found = amount(value, "it", unit)
     except (InputError, UnitError) as error:
@@ -58,10 +64,21 @@ def _quantity(value: object, unit: str, zero: bool = False) -> float:
     return found
 
 
+def _bare(value: object) -> bool:
+    """Return whether it is a number other than 0 without a unit, as a number or as a text."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return False
+    try:
+        return float(value) != 0.0
+    except ValueError:
+        return False
+
+
 def _kind(unit: str, zero: bool = False) -> Any:
     """The annotations of a quantity."""
     check = PlainValidator(lambda value: _quantity(value, unit, zero))
-    return (check, WithJsonSchema({**_EITHER, "title": f"quantity in {unit}"}), unit)
+    form = _NUMBER if unit == "1" else _AMOUNT
+    return (check, WithJsonSchema({**form, "title": f"quantity in {unit}"}), unit)
 
 
 def _free(unit: str) -> Any:
@@ -78,7 +95,7 @@ def _output(turning: str, sliding: str, zero: bool = False) -> Any:
     title = f"quantity in {turning}, or in {sliding} with `lead`"
     return (
         PlainValidator(check),
-        WithJsonSchema({**_EITHER, "title": title}),
+        WithJsonSchema({**_AMOUNT, "title": title}),
         f"{turning}|{sliding}",
     )
 
@@ -90,7 +107,7 @@ def _thermal(value: object) -> tuple[float, float]:
 
 
 Thermal: TypeAlias = Annotated[
-    Any, PlainValidator(_thermal), WithJsonSchema({"type": "array", "items": _EITHER}), "K/W, s"
+    Any, PlainValidator(_thermal), WithJsonSchema({"type": "array", "items": _AMOUNT}), "K/W, s"
 ]
 Degrees: TypeAlias = Annotated[float, Field(ge=-273.15, le=2000.0)]
 Ratio: TypeAlias = Annotated[float, *_kind("1")]

@@ -10,10 +10,10 @@ from typing import Any
 
 from pydantic.fields import FieldInfo
 
-from linkwright.formats.catalog.schema import KINDS, Catalog, CatalogEntry
+from linkwright.formats.catalog.schema import KINDS, Catalog
 from linkwright.formats.text.tables import Record
 
-__all__ = ["catalog_text", "chosen_parts"]
+__all__ = ["catalog_text", "chosen_parts", "entry_lines"]
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -43,14 +43,26 @@ def chosen_parts(catalog: Catalog, used: Mapping[str, Iterable[str]]) -> dict[st
     }
 
 
+def entry_lines(kind: type[Record], values: Mapping[str, Any]) -> list[str]:
+    """Return the keys of an entry as lines of TOML; numbers are in SI, and get their units.
+
+    >>> from linkwright.formats.catalog.schema import MotorEntry
+    >>> entry_lines(MotorEntry, {"R": 5, "J": "0.28 kg*cm^2", "hottest": 130.0})
+    ['R = "5 ohm"', 'J = "0.28 kg*cm^2"', 'hottest = 130.0']
+    """
+    slides = values.get("lead") is not None
+    fields = kind.model_fields
+    return [
+        f"{key} = {_value(value, _units(fields[key]) if key in fields else [''], slides)}"
+        for key, value in values.items()
+    ]
+
+
 def _pairs(entry: Record) -> list[str]:
-    slides = isinstance(entry, CatalogEntry) and getattr(entry, "lead", None) is not None
-    found = []
-    for key, field in type(entry).model_fields.items():
-        value = getattr(entry, key)
-        if value != field.get_default():
-            found.append(f"{key} = {_value(value, _units(field), slides)}")
-    return found
+    kind = type(entry)
+    values = {key: getattr(entry, key) for key in kind.model_fields}
+    told = {k: v for k, v in values.items() if v != kind.model_fields[k].get_default()}
+    return entry_lines(kind, told)
 
 
 def _units(field: FieldInfo) -> list[str]:
@@ -66,13 +78,12 @@ def _value(value: Any, units: list[str], slides: bool) -> str:
         return "true" if value else "false"
     if isinstance(value, str):
         return _text(value)
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | list):
         parts = zip(value, units[0].split(", "), strict=True)
         return f"[{', '.join(_value(x, [u], slides) for x, u in parts)}]"
     unit = units[-1] if slides else units[0]
-    if isinstance(value, int) or unit in ("", "1"):
-        return repr(value)
-    return _text(f"{value!r} {unit}")
+    number = repr(value if isinstance(value, int) else float(value))
+    return number if unit in ("", "1") else _text(f"{number} {unit}")
 
 
 def _key(name: str) -> str:

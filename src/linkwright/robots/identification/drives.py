@@ -127,6 +127,7 @@ class DriveFit(SystemFit):
         """
         from linkwright.formats.catalog.reader import parse_catalog
         from linkwright.formats.catalog.schema import MotorEntry
+        from linkwright.formats.catalog.writer import entry_lines
 
         found: dict[str, Any] = {}
         if like is not None:
@@ -147,7 +148,7 @@ class DriveFit(SystemFit):
                 remedy="give them in known={...}, or an entry that has them as like=...",
                 code="R654",
             )
-        lines = [f"[motor.{name}]", *(f"{k} = {_toml(v)}" for k, v in found.items())]
+        lines = [f"[motor.{name}]", *entry_lines(MotorEntry, found)]
         text = "\n".join(lines) + "\n"
         parse_catalog(f'format = 1\nname = "fitted"\n{text}')
         return text
@@ -393,11 +394,3 @@ def _with_parts(chain: Chain, found: Sequence[FittedParameter]) -> Chain:
         closed=False,
         name="drive",
     )
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, str):
-        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(_toml(v) for v in value) + "]"
-    return str(value).lower() if isinstance(value, bool) else f"{value:.10g}"
