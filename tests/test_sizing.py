@@ -237,3 +237,10 @@ def test_the_amplifier_is_of_the_voltage_class_next_above_the_bus() -> None:
     own = size([swing()], supply="supply-320v")
     assert own.chosen["elbow"].amplifier == "amplifier-400v-5a"
     assert "judged at" not in str(own.why("servo-200w", "elbow"))
+
+
+def test_a_joint_that_only_holds_is_judged_by_its_two_extreme_samples() -> None:
+    t = np.linspace(0.0, 2.0, 2001)
+    still, held = np.zeros(2001), 10.0 * np.sin(3.0 * t) + 2.0
+    load = JointLoad(JointCycle("j", "revolute", t, still, still, still, held))
+    assert sorted(load.extremes[:, 2]) == [held.min(), held.max()]

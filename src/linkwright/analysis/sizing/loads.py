@@ -204,12 +204,21 @@ def _hull(x: Array, y: Array) -> Array:
 
 
 def _corners(points: Array, which: Array) -> Array:
-    """Return those of some points at corners of their convex hull; all, where that is flat."""
+    """Return those of some points at corners of their convex hull; all, where it is flat.
+
+    Coordinates in which the points do not differ are left out; in one, the corners are two ends.
+    """
     from scipy.spatial import ConvexHull, QhullError
 
     if len(which) <= points.shape[1] + 1:
         return which
+    some = points[which]
+    some = some[:, (some != some[0]).any(axis=0)]
+    if some.shape[1] == 0:
+        return which[:1]
+    if some.shape[1] == 1:
+        return which[np.unique([np.argmin(some), np.argmax(some)])]
     try:
-        return np.asarray(which[ConvexHull(points[which]).vertices])
+        return np.asarray(which[ConvexHull(some).vertices])
     except (QhullError, ValueError):
         return which

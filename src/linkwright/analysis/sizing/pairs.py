@@ -57,6 +57,10 @@ MATCHED = ("brake", "amplifier peak", "amplifier", "bearing life", "bearing safe
 AT_LEAST = ("gear life", "resonance")
 
 
+TILE = (64, 640)
+"""Pairs and samples that are multiplied at a time: they fit in a cache, and in one BLAS thread."""
+
+
 @dataclass(frozen=True, slots=True)
 class Demands:
     """What is asked of drives beside the load.
@@ -309,7 +313,7 @@ def _largest(parts: Array, series: Array, exact: bool) -> tuple[Array, Array | N
     best = np.zeros(pairs)
     at = np.zeros(pairs, dtype=int) if exact else None
     columns = np.ascontiguousarray(series.T)
-    wide, high = min(pairs, 256), min(samples, 1024)
+    wide, high = min(pairs, TILE[0]), min(samples, TILE[1])
     buffer = np.empty((wide, high))
     for p in range(0, pairs, wide):
         some = parts[p : p + wide]
