@@ -13,6 +13,7 @@ import linkwright as lw
 from linkwright.analysis import compliance, cut_loop, frequency_response, swept_sine
 from linkwright.analysis.responses import transfer
 from linkwright.blocks import Block, Ticks
+from linkwright.elements.drives.servo import Division
 from linkwright.errors import Error
 from tests.joint_drive import LOAD, MOTOR, RATIO, STIFFNESS, joint_drive, two_masses
 
@@ -333,3 +334,46 @@ def test_a_cut_leaves_the_system_as_it_is(rate: float | Ticks) -> None:
     margins = [cut_loop(s, "pi.u").margins() for _ in range(3)]
     assert margins[0] == margins[1] == margins[2]
     assert (s.content(), {n: dict(m.symbols) for n, m in s.members.items()}) == before
+
+
+def test_a_loop_at_some_instants_of_its_block_is_the_loop_at_that_rate() -> None:
+    """Counters of a block are followed, so that a slow loop in a fast program counts as slow."""
+    loops = []
+    for count in (1, 5):
+        law = Block("law", rate=1000 / 5 * count)
+        error, held = 0.1 - law.input("angle"), law.discrete_state("held")
+        due, whole = Division(law, count, "slow"), law.discrete_state("whole")
+        law.update(whole, due.choose(whole + 0.05 * error, whole))
+        law.update(held, due.choose(8 * error + whole, held))
+        law.output("u", due.choose(8 * error + whole, held))
+        plant = Block("plant")
+        plant.input("u")
+        plant.state("v", "20*u - 5*v")
+        plant.output("angle", plant.state("x", "v"))
+        s = lw.System(name="s")
+        c, p = s.add(law), s.add(plant)
+        s.connect(c.u, p.u)
+        s.connect(p.angle, c.angle)
+        loops.append(cut_loop(s, "plant.u"))
+    one, many = loops
+    assert (one.parts, many.parts) == (1, 5)
+    assert many.model.period == pytest.approx(one.model.period)
+    poles = [np.sort(np.abs(np.linalg.eigvals(x.closed().a)))[-3:] for x in loops]
+    np.testing.assert_allclose(poles[1], poles[0], rtol=1e-9)
+    assert many.margins().gain == pytest.approx(one.margins().gain, rel=1e-6)
+
+
+def test_a_cut_loop_is_that_of_the_operating_point() -> None:
+    """What goes in at the cut is what comes back there: no limit is reached that is not reached."""
+    law = Block("law")
+    law.input("angle")
+    law.output("u", "max(min(8*(2 - angle), 1), -1)")
+    plant = Block("plant")
+    plant.input("u")
+    plant.output("angle", plant.state("x", "u - 0.01*x"))
+    s = lw.System(name="s")
+    c, p = s.add(law), s.add(plant)
+    s.connect(c.u, p.u)
+    s.connect(p.angle, c.angle)
+    loop = cut_loop(s, "law.angle", at={"plant.x": 2.0})
+    assert loop.response([1.0]).values[0] == pytest.approx(8 / (1j + 0.01))

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwright.algebra.units import Amount
-from linkwright.analysis.cuts import cut, with_input
+from linkwright.analysis.cuts import INJECTED, Cut, cut, with_input
 from linkwright.analysis.linearization import LinearModel, lifted, linearize
 from linkwright.analysis.modes import moving_states
 from linkwright.analysis.responses import (
@@ -300,9 +300,20 @@ def cut_loop(
     (array([2.5-2.5j]), array([0.166667+0.j]))
     """
     found = cut(with_numbers(model, at, values), port)
+    loop = _opened(found)
+    level = float(loop.model.level[0])
+    if level:  # what goes in is what comes back there, or a limit may be reached
+        (x,) = found.system.exposed_inputs[INJECTED].symbols
+        found.system.set({x.name: level})
+        loop = _opened(found)
+    return loop
+
+
+def _opened(found: Cut) -> OpenLoop:
+    """Return the linear model of a cut System."""
     if not found.every:
-        return OpenLoop(port, linearize(found.system))
-    return OpenLoop(port, *lifted(found.system, found.every, found.offset))
+        return OpenLoop(found.port, linearize(found.system))
+    return OpenLoop(found.port, *lifted(found.system, found.every, found.offset))
 
 
 def unstable_poles(model: LinearModel) -> list[complex]:

@@ -14,7 +14,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.system import Phases
+from linkwright.algebra import evaluate, free_symbols
+from linkwright.system import Phases, System
 
 Array = NDArray[np.float64]
 
@@ -23,7 +24,7 @@ def over_a_period(
     phases: Phases,
     flow: Array,
     y: Array,
-    ticks: Sequence[Array],
+    ticks: Sequence[Sequence[Array]],
     d: Array,
     parts: int = 1,
     start: int = 0,
@@ -34,31 +35,36 @@ def over_a_period(
         phases: of the System.
         flow: rates of x over (x, d, w, 1).
         y: outputs over (x, d, w, 1).
-        ticks: new values of the slots of each tick over (x, d, w, 1).
+        ticks: new values of the slots of each tick over (x, d, w, 1), at each of the instants
+            after which its counters repeat.
         d: values of the discrete states.
         parts: into how many equal parts the period is divided; w is new in each, and outputs are
             those just after the ticks with which it begins.
         start: the base tick with which the period begins.
     """
-    count = math.lcm(parts, *(tick.every for tick in phases.ticks))
+    count = math.lcm(parts, *every_ticks(phases, ticks))
     length, size = count // parts, flow.shape[1]
     held = len(flow)
     states = held + len(d)
     due = {j * length: list[Array]() for j in range(parts)}
-    for tick, slopes in zip(phases.ticks, ticks, strict=True):
-        jump, slots = np.eye(size), np.array(tick.slots)
-        jump[held + slots] = slopes
-        jump[held + slots, -1] -= d[slots]
+    for tick, instants in zip(phases.ticks, ticks, strict=True):
+        jumps, slots = [], np.array(tick.slots)
+        for slopes in instants:
+            jump = np.eye(size)
+            jump[held + slots] = slopes
+            jump[held + slots, -1] -= d[slots]
+            jumps.append(jump)
         for k in range((tick.offset - start) % tick.every, count, tick.every):
-            due.setdefault(k, []).append(jump)
+            done = (start + k - tick.offset) // tick.every
+            due.setdefault(k, []).append(jumps[done % len(jumps)])
     moves = _Moves(np.vstack([flow, np.zeros((size - held, size))]), phases.tick_seconds)
     inputs = size - 1 - states
     whole = np.eye(states, states + parts * inputs + 1)  # (x, d) over its start, all w and 1
     seen = []
     for part in range(parts):
-        instants = [k for k in sorted(due) if part * length <= k < (part + 1) * length]
+        inside = [k for k in sorted(due) if part * length <= k < (part + 1) * length]
         now = np.eye(size)  # from the start of the part
-        for k, following in zip(instants, [*instants[1:], (part + 1) * length], strict=True):
+        for k, following in zip(inside, [*inside[1:], (part + 1) * length], strict=True):
             for jump in due[k]:
                 now = jump @ now
             if k == part * length:
@@ -66,6 +72,50 @@ def over_a_period(
             now = moves.over(following - k) @ now
         whole = _carried(now[:states], whole, part, states, inputs)
     return whole, np.vstack(seen), count * phases.tick_seconds
+
+
+def every_ticks(phases: Phases, cycles: Sequence[Sequence[object]]) -> list[int]:
+    """Return after how many base ticks each tick of a System repeats.
+
+    Args:
+        phases: of the System.
+        cycles: for each tick, what is different at the instants after which it repeats.
+    """
+    return [t.every * len(c) for t, c in zip(phases.ticks, cycles, strict=True)]
+
+
+def counters(system: System) -> dict[str, list[float]]:
+    """Return the discrete states that go their way by themselves, with the values they repeat.
+
+    The i-th value is that before the instant i of the member, once they repeat: a loop that runs at
+    every tenth instant of its block has 0, 1, ..., 9.
+
+    Args:
+        system: with sampled members.
+    """
+    found: dict[str, list[float]] = {}
+    for member in system.members.values():
+        for x, state in member.block.discrete_states.items():
+            following, begun = state.following, state.initial
+            alone = following is not None and following is not x and begun.op == "num"
+            if following is None or not alone or not set(free_symbols(following)) <= {x}:
+                continue
+            values = [float(begun.data)]
+            while len(values) <= _LONGEST:
+                new = float(evaluate(following, {x: values[-1]}))
+                if new in values:
+                    first = values.index(new)
+                    cycle = values[first:]
+                    turn = -first % len(cycle)
+                    if len(cycle) > 1:  # what stays is taken as it starts, with all else
+                        found[member.symbols[x].name] = cycle[turn:] + cycle[:turn]
+                    break
+                values.append(new)
+    return found
+
+
+_LONGEST = 1000
+"""Instants after which a counter repeats, at most; what takes longer is linearized as it starts."""
 
 
 def _carried(rows: Array, whole: Array, part: int, states: int, inputs: int) -> Array:

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.algebra.units import Amount
-from linkwright.analysis.lifting import over_a_period
+from linkwright.analysis.lifting import counters, every_ticks, over_a_period
 from linkwright.analysis.modes import Mode, modes, moving_states
 from linkwright.backends.kernel import Kernel, compile as compile_kernel
 from linkwright.border import worded
@@ -240,7 +240,7 @@ def lifted(system: System, every: int, start: int) -> tuple[LinearModel, int]:
         start: the base tick at which the period begins.
     """
     slopes = _Slopes.of(system)
-    parts = math.lcm(every, *(tick.every for tick in slopes.phases.ticks)) // every
+    parts = math.lcm(every, *every_ticks(slopes.phases, slopes.cycles(system))) // every
     return slopes.at(system, 0.0, parts, start), parts
 
 
@@ -290,6 +290,10 @@ class _Slopes:
             name: np.array([s.value for s in signals])
             for name, signals in zip("xdpw", (phases.x, phases.d, phases.p, phases.w), strict=True)
         }
+        cycles = self.cycles(system)
+        for repeated in cycles:
+            for slot, value in repeated[0].items():
+                known["d"][slot] = point[phases.d[slot].name] = value
         known |= {"t": np.array([time]), "k": np.array([round(time / phases.tick_seconds)])}
         for tick, kernel in zip(phases.ticks, self.ticks, strict=True):  # what members hold here
             for slot, value in zip(tick.slots, _evaluate(kernel, known)["d_new"], strict=True):
@@ -313,7 +317,18 @@ class _Slopes:
         names = [_labels(phases)[k] for k in free]
         first = len(free) + len(phases.d)
         if phases.ticks:
-            ticks = [seen(kernel, "d_new") for kernel in self.ticks]
+            ticks: list[list[Array]] = []
+            here = known["d"].copy()
+            for tick, kernel, instants in zip(phases.ticks, self.ticks, cycles, strict=True):
+                ticks.append([])
+                for counted in instants:
+                    known["d"][list(counted)] = list(counted.values())
+                    new = seen(kernel, "d_new")
+                    for place in counted:  # counters are known: no states of the linear model
+                        new[tick.slots.index(place)] = 0.0
+                        new[tick.slots.index(place), -1] = here[place]
+                    ticks[-1].append(new)
+                known["d"] = here.copy()
             flow, y, period = over_a_period(phases, flow, y, ticks, known["d"], parts, start)
             names += [s.name for s in phases.d]
             held = [k for k, s in enumerate(phases.d, len(free)) if s.kind == "held"]
@@ -334,6 +349,16 @@ class _Slopes:
             period,
             y[:, -1],
         )
+
+    def cycles(self, system: System) -> list[list[dict[int, float]]]:
+        """Return the values of each tick's counters, by slot, at the instants until they repeat."""
+        known, found = counters(system), []
+        for tick in self.phases.ticks:
+            names = {slot: self.phases.d[slot].name for slot in tick.slots}
+            own = {slot: known[name] for slot, name in names.items() if name in known}
+            count = math.lcm(*(len(values) for values in own.values()))
+            found.append([{k: v[i % len(v)] for k, v in own.items()} for i in range(count)])
+        return found
 
     def _closed(self, x: Array, time: float) -> tuple[list[int], list[int], Array]:
         """Return the tangent states that are free, those that loops compute, and dx by the free."""
