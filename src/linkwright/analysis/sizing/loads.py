@@ -215,9 +215,9 @@ def _corners(points: Array, which: Array) -> Array:
     some = points[which]
     some = some[:, (some != some[0]).any(axis=0)]
     if some.shape[1] == 0:
-        return which[:1]
+        return np.asarray(which[:1])
     if some.shape[1] == 1:
-        return which[np.unique([np.argmin(some), np.argmax(some)])]
+        return np.asarray(which[np.unique([np.argmin(some), np.argmax(some)])])
     try:
         return np.asarray(which[ConvexHull(some).vertices])
     except (QhullError, ValueError):
