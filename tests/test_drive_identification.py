@@ -124,7 +124,9 @@ def test_least_squares_tell_winding_inertias_friction_and_gear_from_two_encoders
         assert found[name] == pytest.approx(value, rel=rough.get(name, 0.06)), name
 
 
-def test_the_command_fits_a_drive(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_fits_a_drive(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     s = lw.System(name="shoulder")
     s.add(drive(1.4))
     file = tmp_path / "shoulder.toml"
@@ -141,6 +143,14 @@ def test_the_command_fits_a_drive(tmp_path: Path, capsys: pytest.CaptureFixture[
     recorded(1).select(["motor.i", "motor.angle"]).save(tmp_path / "poor.parquet")
     assert main(["drive", str(file), "--fit", str(tmp_path / "poor.parquet")]) == 2
     assert "[R650]" in capsys.readouterr().err
+    found = fitted()
+    monkeypatch.setattr(
+        "linkwright.robots.identification.fit_drive", lambda *_: replace(found, nis=1.3e5)
+    )
+    assert main(["drive", str(file), "--fit", run]) == 2
+    said = capsys.readouterr()
+    assert "[R655]" in said.err
+    assert not said.out
 
 
 # -- what is refused -------------------------------------------------------------------------------

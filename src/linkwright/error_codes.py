@@ -426,6 +426,12 @@ DRIVES = {
         "order; one of them is missing, or stands where another is expected.",
         "Give the parts in their order, or by name, such as motor=DC(...).",
     ),
+    "R423": Explanation(
+        "A catalog in the place of a model",
+        "A catalog with drives, as `linkwright size -o` writes it, names motors and gears, but not "
+        "what they turn or how they are controlled.",
+        "Write the System of the sizing with `lw.write_model(found.system())`, and give that file.",
+    ),
 }
 
 FILTERS: dict[str, Explanation] = {
@@ -577,6 +583,12 @@ FREQUENCY = {
         "Catalog entry is not complete",
         "An entry has numbers that a motion does not tell, such as the continuous torque.",
         "Give them by name, or take them from an entry that has them.",
+    ),
+    "R655": Explanation(
+        "No parameters explain a recording",
+        "With the best parameters that were found, what was measured is still much farther from "
+        "what the model says than its noise: the drive has other parts, or units are wrong.",
+        "Check units, signs and the ratio of the recording, and the parts of the drive.",
     ),
 }
 

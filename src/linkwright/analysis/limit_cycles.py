@@ -245,6 +245,7 @@ class _Parts:
             usual = np.geomspace(1e-8, 1e4, 1201)
         sizes = usual if amplitudes is None else np.unique(np.asarray(amplitudes, dtype=float))
         row = list(linear.outputs).index(signal)
+        linear = _at_rest(linear, row)
         seen = replace(linear, c=linear.c[[row]], d=linear.d[[row]], outputs=(linear.outputs[row],))
         return _Parts(system, output, signal, seen, gain, sizes)
 
@@ -308,6 +309,23 @@ class _Parts:
         return LimitCycle(
             orbit.frequency, amplitude, orbit.multipliers, balance, orbit.start, run.recording
         )
+
+
+def _at_rest(linear: LinearModel, row: int) -> LinearModel:
+    """Return a linear model about the point where all rests and the nonlinearity's input is 0.
+
+    A model that does not move where it starts stays there; so does one that rests nowhere.
+    """
+    size = float(np.abs(linear.drift).max(initial=0.0))
+    if not size > 1e-12:
+        return linear
+    left = np.block([[linear.a, linear.b], [linear.c[[row]], linear.d[[row]]]])
+    right = -np.append(linear.drift, linear.level[row])
+    move = np.linalg.lstsq(left, right, rcond=1e-13)[0]
+    if not np.abs(left @ move - right).max() < 1e-6 * np.abs(right).max():
+        return linear
+    moved = {n: linear.point[n] + float(m) for n, m in zip(linear.states, move, strict=False)}
+    return replace(linear, point={**linear.point, **moved})
 
 
 def _reads_time(system: System) -> bool:

@@ -8,6 +8,9 @@ from typing import Any
 
 from linkwright.cli.terminal import echo
 
+_MOST = 10.0
+"""Innovations squared of a fit, in units of their variance, at most."""
+
 
 def print_fit(chain: Any, fit: Path, validate: Path | None, as_json: bool) -> None:
     """Fit a drive to a recording, and print what was found.
@@ -29,6 +32,14 @@ def print_fit(chain: Any, fit: Path, validate: Path | None, as_json: bool) -> No
             code="R652",
         )
     found = fit_drive(read_recording(fit), chain)
+    if not found.nis < _MOST:
+        raise DriveError(
+            f"no parameters of {chain.name!r} explain {fit}: innovations squared are "
+            f"{found.nis:.3g} in units of their variance, 1 where all fits",
+            remedy="check units, signs and ratio of the recording, and that the drive has the "
+            "parts that were recorded",
+            code="R655",
+        )
     checked = None if validate is None else found.validated(read_recording(validate))
     if as_json:
         rows = [

@@ -58,6 +58,7 @@ def print_loops(
             found |= {**_margins(loop), "plot": str(picture)}
             pictures[picture] = loop
         if cycles:
+            _refuse_linear(system, name)
             orbits = limit_cycles(system, f"{name}.train.torque", f"{name}.train.twist")
             found["limit_cycles"] = [_cycle(orbit) for orbit in orbits]
         told.append(found)
@@ -68,6 +69,23 @@ def print_loops(
         return
     for found in told:
         _say(found)
+
+
+def _refuse_linear(system: System, name: str) -> None:
+    """Refuse to look for limit cycles of a gear that is linear."""
+    from linkwright.errors import InputError
+
+    train = getattr(getattr(system.members[name].block, "parts", None), "train", None)
+    if train is not None and not any(getattr(train, key, None) for key in _BENT):
+        raise InputError(
+            f"the gear of {name!r} is linear: it has no gap, no slopes and no hysteresis, so it "
+            "makes no limit cycle",
+            remedy="give the train a gap, in rad: --set train.gap=0.001",
+            code="R611",
+        )
+
+
+_BENT = ("gap", "second_stiffness", "hysteresis")
 
 
 def port_of(system: System, drive: str, word: str) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,13 +66,14 @@ def command(
       linkwright drive joint-drive --set motor.R=1.2 --set reference=0.3 -o run.csv
       linkwright drive shoulder.toml --fit run.parquet --validate other.parquet
       linkwright drive joint-drive --bode position
-      linkwright drive shoulder.toml --joint j2 --bode position --limit-cycle
+      linkwright drive shoulder.toml --joint joint --bode position --limit-cycle
     """
     from linkwright.models.library import opened
     from linkwright.models.sources import stem_of
     from linkwright.simulation import simulate
     from linkwright.system import System
 
+    _refuse_catalog(model)
     found = opened(model)
     if not isinstance(found, System):
         found = System(found)
@@ -113,6 +116,20 @@ def command(
             echo(f"{what}: {path}")
 
 
+def _refuse_catalog(model: str) -> None:
+    from linkwright.elements.drives import DriveError
+    from linkwright.formats.catalog.reader import is_catalog
+
+    if model.endswith(".toml") and Path(model).is_file() and is_catalog(model):
+        raise DriveError(
+            f"{model} is a catalog: it names the parts of drives, but neither what they turn nor "
+            "their controllers",
+            remedy="write the System of the sizing: lw.write_model(found.system()), and give its "
+            "file",
+            code="R423",
+        )
+
+
 def _drives(system: System, joint: str) -> list[str]:
     from linkwright.elements.drives import Chain, CoupledDrives, Drive, DriveError
     from linkwright.errors import nearest
@@ -139,7 +156,14 @@ def _edit(system: System, names: list[str], settings: list[str], update: str, mo
     from linkwright.elements.drives import Chain
     from linkwright.system.composite import exchange_member
 
-    given: dict[str, Any] = dict(read_settings(settings, model=model))
+    blocks = [system.members[name].block for name in names]
+    units = {key: u for block in blocks if isinstance(block, Chain) for key, u in _units(block)}
+    plain = [text for text in settings if text.partition("=")[0].strip() not in units]
+    given: dict[str, Any] = dict(read_settings(plain, model=model))
+    for text in settings:
+        if text not in plain:
+            key, _, value = (part.strip() for part in text.partition("="))
+            given[key] = _amount(key, value, units[key])
     for name in names:
         block = system.members[name].block
         if not isinstance(block, Chain):
@@ -150,6 +174,26 @@ def _edit(system: System, names: list[str], settings: list[str], update: str, mo
             exchange_member(system, name, block.edited(edits))
         given = {key: value for key, value in given.items() if key not in edits}
     system.set(given)
+
+
+def _units(chain: Any) -> Iterator[tuple[str, str]]:
+    """Yield the fields of a chain's parts that are numbers, with their units."""
+    for part in chain.parts.all:
+        for item in fields(part):
+            if "unit" in item.metadata:
+                yield f"{part.role}.{item.name}", item.metadata["unit"]
+
+
+def _amount(key: str, value: str, unit: str) -> float:
+    """Return a number in the unit of a field of a part."""
+    from linkwright.algebra.units import amount
+    from linkwright.elements.drives import DriveError
+    from linkwright.errors import Error
+
+    try:
+        return amount(value, f"--set {key}", unit)
+    except Error as error:
+        raise DriveError(error.what, remedy=error.remedy, code="R401") from None
 
 
 def _every(system: System, until: float | None) -> int | None:
