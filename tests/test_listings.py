@@ -246,5 +246,6 @@ def test_poses_of_the_test_cube_lie_in_a_diagonal_plane() -> None:
     assert np.allclose([sum(by.get(x, 0.0) for by in lines) for x in "xyz"], 0)
     with pytest.raises(lw.Error, match="R202"):
         cycles.cube_poses((0, 0, 0), -1.0)
-    with pytest.raises(lw.Error, match="R202"):
-        cycles.pick(0.0, 0.3, 0.0)
+    for way in ((0.0, 0.3, 0.0), (-1.0, 0.3, 0.1), (0.1, 0.3, -0.1)):
+        with pytest.raises(lw.Error, match="R202"):
+            cycles.pick(*way)

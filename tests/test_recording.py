@@ -12,6 +12,7 @@ import sys
 import textwrap
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -230,6 +231,17 @@ def test_a_killed_writer_leaves_all_that_it_appended(tmp_path: Path) -> None:
     found = recovered(path)
     assert len(found) >= 21
     assert np.array_equal(found["x"], found.times**2)
+
+
+def test_a_recording_is_asked_by_names_and_not_iterated() -> None:
+    made: Any = Recording([0, 0.1], [Channel("x", "m")], [[1], [2]])
+    with pytest.raises(TypeError, match="'Recording' object is not iterable"):
+        list(made)
+    with pytest.raises(RecordingError, match="by its name, not by 0"):
+        made[0]
+    assert "x" in made
+    assert 0 not in made
+    assert len(made) == 2
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")

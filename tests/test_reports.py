@@ -98,7 +98,12 @@ def test_a_report_without_limits_does_not_say_that_they_are_kept(tmp_path: Path)
 def test_drives_their_verdicts_and_the_ranking_are_in_the_report(tmp_path: Path) -> None:
     worst = need().worst(payload=lw.Payload(up_to=1.0, box=(0.1, 0.1, 0.1)))
     budget = found().error_budget("tool")
-    run = lw.Recording(need().times, [lw.Channel("q1", "rad")], need()["q1"] + 0.001)
+    torque = 3.0 * np.sin(need().times)
+    run = lw.Recording(
+        need().times,
+        [lw.Channel("q1", "rad"), lw.Channel("q1_drive.train.torque", "N*m")],
+        np.array([need()["q1"] + 0.001, torque]).T,
+    )
     page = tmp_path / "drives.html"
     need().report(page, found(), run, worst=worst, budget=budget, motion=False)
     rows = _cells(page.read_text(encoding="utf-8"))
@@ -110,6 +115,10 @@ def test_drives_their_verdicts_and_the_ranking_are_in_the_report(tmp_path: Path)
         for other in found().ranked(joint, 5)[1:]:
             assert [other.motor, other.gear] in [r[:2] for r in rows]
     assert ["q1", "0.001"] in [r[:2] for r in rows]
+    asked, gear = need().statistic("q1", "torque"), found().catalog.gear[found().chosen["q1"].gear]
+    (peak,) = [r for r in rows if len(r) == 8 and r[:2] == ["q1", f"{asked.peak:.6g}"]]
+    assert peak[2] == f"{torque.max():.6g}"
+    assert peak[4:6] == [f"{gear.repeated:.6g}", f"{gear.momentary:.6g}"]
     for c in worst.cases:
         assert [c.joint, c.quantity, f"{c.value:.6g}", c.unit] in [r[:4] for r in rows]
     for name, most, root in zip(budget.outputs, budget.worst, budget.root_of_squares, strict=True):
@@ -143,7 +152,10 @@ def test_the_command_writes_a_report_and_refuses_another_name(
 
 def test_a_report_opens_offline_moves_and_prints(tmp_path: Path) -> None:
     file = tmp_path / "whole.html"
-    assert need().report(file, found()) < 2_000_000
+    run = lw.Recording(need().times, [lw.Channel("q1", "rad")], need()["q1"])
+    worst = need().worst(payload=lw.Payload(up_to=1.0, box=(0.1, 0.1, 0.1)))
+    budget = found().error_budget("tool")
+    assert need().report(file, found(), run, worst=worst, budget=budget) < 1_900_000
     with opened(file, offline=True) as (page, wrong):
         assert page.locator("h1").text_content() == "reach & return · puma560"
         inner = page.frame_locator("iframe")

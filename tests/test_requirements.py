@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -438,6 +439,34 @@ def test_tasks_that_a_robot_cannot_do_are_refused(make: object, words: str) -> N
     arm = rods(2)
     with pytest.raises(Error, match=words):
         lw.analysis.require(arm, make(arm))  # type: ignore[operator]
+
+
+def test_what_is_no_task_and_no_payload_has_a_number(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arm: Any = rods(2)
+    none: Any = None
+    need: Any = lw.analysis.require(arm, lw.Task([Dwell(0.1)]), step=0.1)
+    for ask, code in (
+        (lambda: lw.analysis.require(arm, none), "R202"),
+        (lambda: lw.read_task(none), "R212"),
+        (lambda: lw.analysis.require(arm, tmp_path / "none.toml"), "R212"),
+        (lambda: need.worst(payload=3.0), "R702"),
+        (lambda: need.worst(payload="much"), "R209"),
+        (lambda: need.report(tmp_path / "need.pdf"), "R807"),
+        (lambda: need.report(3), "R807"),
+        (lambda: need.report(tmp_path / "need.html", 3), "R808"),
+        (lambda: need.report(tmp_path / "need.html", run=3), "R808"),
+        (lambda: need.report(tmp_path / "need.html", worst=3), "R808"),
+        (lambda: need.report(tmp_path / "need.html", budget=3), "R808"),
+    ):
+        with pytest.raises(Error) as caught:
+            ask()
+        assert caught.value.code == code
+    assert not list(tmp_path.iterdir())
+    for more, code in (("abc", "R208"), ("3..1", "R209"), ("1", "R212")):
+        assert main(["require", "puma560", "none.toml", "--payload", more]) == 2
+        assert f"[{code}]" in capsys.readouterr().err
 
 
 def test_a_free_base_has_no_tasks() -> None:

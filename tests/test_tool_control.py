@@ -166,6 +166,17 @@ def test_what_a_tool_cannot_reach_is_refused(
         lw.analysis.require(arm("yyy"), lw.Task(parts, start), step=0.01, dynamics=False)
 
 
+def test_a_way_that_ends_beyond_reach_is_refused_with_the_distance() -> None:
+    robot = arm("yyy")
+    q = np.array([START[name] for name in robot.coordinates])
+    end = robot.position(q, "tool") + np.array([0.0, 1.5, 0.0])  # x of the base is y of the world
+    short = float(np.linalg.norm(end)) - 1.2
+    task = lw.Task([ToolLine({"x": 1.5}, 1.0, free=PLANE)], START)
+    with pytest.raises(MotionError, match=r"likely beyond the arm's reach.*bent.*R205") as caught:
+        lw.analysis.require(robot, task, step=0.01, dynamics=False)
+    assert f"by {short:.3g} m" in str(caught.value)
+
+
 def test_damping_goes_through_where_a_rate_is_out_of_reach() -> None:
     task = lw.Task([ToolLine({"x": 0.5}, 1.0, free=PLANE)], START)
     need = lw.analysis.require(arm("yyy"), task, step=0.01, dynamics=False, damping=0.05)

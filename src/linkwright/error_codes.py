@@ -680,6 +680,11 @@ REPORTS = {
         "The name of a report does not end in .html.",
         "Write `-o report.html`.",
     ),
+    "R808": Explanation(
+        "Not a part of a report",
+        "A report was given something else in place of drives, a run, worst cases or a budget.",
+        "Give what `size`, `simulate`, `Requirement.worst` and `error_budget` return.",
+    ),
 }
 
 ERRORS = {

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.files import write_text
+from linkwright.brief import brief
+from linkwright.errors import InputError
+from linkwright.files import path_of, write_text
 from linkwright.optional import extra
 from linkwright.recording.colors import TRACES
 from linkwright.recording.document import (
@@ -32,13 +34,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from linkwright.analysis.errors import ErrorBudget
-    from linkwright.analysis.requirements import Requirement
+    from linkwright.analysis.requirements import JointInfo, Requirement
     from linkwright.analysis.requirements.worst import Worst
     from linkwright.analysis.sizing.choice import Sizing
     from linkwright.analysis.sizing.verdicts import Verdict
+    from linkwright.recording import Recording
 
 Array = NDArray[np.float64]
 _MOST_POINTS = 2000  # of a cloud or a curve in the report
+_ENDINGS = (".html", ".htm")
+_PLAYER = 700_000  # bytes of the page of the motion
 _RANKED = 5  # drives of a joint in the ranking
 
 
@@ -65,11 +70,36 @@ def write_report(
         title: over the page; by default the task and the robot.
         motion: whether the page shows the robot as it moves.
     """
+    _refuse_other(path, found, run, worst, budget)
     words = title or f"{need.task.name or 'Task'} · {need.robot.mechanism.name}"
     parts = list(_parts(need, found, run, worst, budget, motion))
     text = document(words, parts)
     write_text(path, text, replace=True)
     return len(text.encode())
+
+
+def _refuse_other(path: object, *given: object) -> None:
+    """Refuse a name that is not of a page, and what a report cannot hold."""
+    from linkwright.analysis.errors import ErrorBudget
+    from linkwright.analysis.requirements.worst import Worst
+    from linkwright.analysis.sizing.choice import Sizing
+    from linkwright.recording.holder import Recorded
+
+    if not isinstance(path, str | os.PathLike) or path_of(path).suffix.lower() not in _ENDINGS:
+        raise InputError(
+            f"{brief(path)}: a report is a page",
+            remedy="give a name that ends in .html",
+            code="R807",
+        )
+    kinds = (("found", Sizing), ("run", Recorded), ("worst", Worst), ("budget", ErrorBudget))
+    for (name, kind), value in zip(kinds, given, strict=True):
+        if value is not None and not isinstance(value, kind):
+            what = "run or recording" if kind is Recorded else kind.__name__
+            raise InputError(
+                f"{name} of a report is a {what}, not {brief(value)}",
+                remedy="leave it out, or see Requirement.report",
+                code="R808",
+            )
 
 
 def _parts(
@@ -106,7 +136,7 @@ def _parts(
         from linkwright.viewer import page_text
 
         yield heading("Motion")
-        yield inner_page(page_text(need.recording, most=900_000), "motion of the robot")
+        yield inner_page(page_text(need.recording, most=_PLAYER), "motion of the robot")
     if found is not None:
         yield from _drives(found)
         yield from _bus(found)
@@ -120,7 +150,7 @@ def _parts(
         yield heading("Energy of a cycle")
         yield _energy_table(need)
     if run is not None:
-        yield from _run(need, run)
+        yield from _run(need, run, found)
 
 
 def _verdict(need: Requirement, found: Sizing | None) -> Iterator[str]:
@@ -324,7 +354,7 @@ def _drives(found: Sizing) -> Iterator[str]:
             )
 
 
-def _run(need: Requirement, run: Any) -> Iterator[str]:
+def _run(need: Requirement, run: Any, found: Sizing | None) -> Iterator[str]:
     """Compare a run of the robot with its drives with what the task asks."""
     yield heading("The robot with its drives")
     recording = run.recording
@@ -340,3 +370,31 @@ def _run(need: Requirement, run: Any) -> Iterator[str]:
              float(np.sqrt(np.mean(error**2))), joint.units["position"])
         )  # fmt: skip
     yield table(("joint", "largest error", "at (s)", "RMS error", "unit"), rows)
+    peaks = [row for joint in need.joints for row in _peaks(need, recording, joint, found)]
+    if peaks:
+        yield paragraph(
+            "Largest torques or forces that the trains put on the joints, beside what the task "
+            "asks, and what the gear may carry again and again, and once:"
+        )
+        yield table(
+            ("joint", "asked", "in the run", "at (s)", "repeated", "momentary", "kept", "unit"),
+            peaks,
+        )
+
+
+def _peaks(
+    need: Requirement, recording: Recording, joint: JointInfo, found: Sizing | None
+) -> Iterator[tuple[str | float | bool, ...]]:
+    """Yield the row of a joint whose drive is in the recording."""
+    names = [f"{joint.name}_drive.{end}" for end in ("train.torque", "tau")]
+    name = next((n for n in names if n in recording), None)
+    if name is None or not need.dynamics:
+        return
+    k = int(np.argmax(np.abs(recording[name])))
+    peak = float(recording[name][k])
+    asked = need.statistic(joint.name, "torque").peak
+    limits: tuple[str | float | bool, ...] = ("", "", "")
+    if found is not None and joint.name in found.chosen:
+        gear = found.catalog.gear[found.chosen[joint.name].gear]
+        limits = (gear.repeated, gear.momentary, abs(peak) <= gear.momentary)
+    yield (joint.name, asked, peak, float(recording.times[k]), *limits, joint.units["torque"])

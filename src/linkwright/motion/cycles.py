@@ -50,7 +50,7 @@ def pick(
 
     Args:
         up: m.
-        across: m.
+        across: m; below zero for the other way along the axis.
         down: m.
         duration: of the whole cycle, s; lines take time as the root of their length, so that all
             have the same largest acceleration, and dwells come out of it.
@@ -71,9 +71,11 @@ def pick(
         raise MotionError(f"a pick goes along x or y, not {along!r}", code="R202")
     ways = [("z", up), (along, across), ("z", -down), ("z", down), (along, -across), ("z", -up)]
     moving = duration - 2 * dwell
-    if not moving > 0 or dwell < 0 or any(not math.isfinite(d) or d == 0 for _, d in ways):
+    wrong = any(not math.isfinite(d) or d == 0 for _, d in ways) or min(up, down) < 0
+    if not moving > 0 or dwell < 0 or wrong:
         raise MotionError(
-            "a pick has lines of some length, and more time than its dwells",
+            "a pick goes up, across and down by some length, and takes more time than its dwells",
+            remedy="give up and down above zero",
             code="R202",
         )
     shares = np.sqrt([abs(d) for _, d in ways])

@@ -29,6 +29,10 @@ class Recorded(Transferable, Shown):
     """A recording, or something that has one as `recording`."""
 
     __slots__ = ()
+    __iter__ = None  # neither names nor samples are meant more than the other
+
+    def __contains__(self: HasRecording, name: object) -> bool:
+        return any(c.name == name for c in self.recording.channels)
 
     def save(self: HasRecording, path: str | os.PathLike[str], *, replace: bool = True) -> None:
         """Write the recording; the ending of the name says the format.

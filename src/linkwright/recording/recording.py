@@ -140,9 +140,6 @@ class Recording(Recorded):
         """Return a channel over time."""
         return self.data[:, self.index(name)]
 
-    def __contains__(self, name: object) -> bool:
-        return any(c.name == name for c in self.channels)
-
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the channels."""
@@ -153,6 +150,11 @@ class Recording(Recorded):
         for k, channel in enumerate(self.channels):
             if channel.name == name:
                 return k
+        if not isinstance(name, str):
+            raise RecordingError(
+                f"a channel is asked for by its name, not by {brief(name)}",
+                remedy="`names` has the names, `times` the samples",
+            )
         near = nearest(name, self.names)
         raise RecordingError(
             f"there is no channel {name!r}",

@@ -17,6 +17,7 @@ from linkwright.analysis.requirements.robsim import robsim_motion, step_means
 from linkwright.analysis.requirements.sampled import SampledMotion, sampled
 from linkwright.analysis.requirements.tool_motion import ToolOptions, base_pose
 from linkwright.border import worded
+from linkwright.brief import brief
 from linkwright.errors import InputError
 from linkwright.motion.payloads import Payload, payload_of
 from linkwright.motion.task_parts import FORCES, TOOL, LoadProfile
@@ -105,6 +106,12 @@ def task_of(given: Task | Trajectory | str | os.PathLike[str]) -> Task:
         return given
     if isinstance(given, Trajectory):
         return Task(given)
+    if not isinstance(given, str | os.PathLike):
+        raise InputError(
+            f"a task is a Task, its file, or a trajectory, not {brief(given)}",
+            remedy="see linkwright.Task",
+            code="R202",
+        )
     from linkwright.formats.text.tasks import read_task
 
     return read_task(given)

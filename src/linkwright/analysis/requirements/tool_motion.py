@@ -22,6 +22,9 @@ Array = NDArray[np.float64]
 BLOCK = 64  # steps of one call
 _JUMP = 1e-6  # m that a position may differ from where the part before it ended
 _NEAR = 20  # steps before a fault in which a pose may have been singular
+_BEYOND = 1e-4  # m between a target and the nearest place of the tool
+_TRIED = 1000  # poses in which the tool is looked for near a target
+_DRAWN = 32  # of them that are drawn to it, in as many steps
 _UNREACHED = 1e-6  # of a rate, or m and rad of an error, that may be left over
 
 
@@ -245,12 +248,12 @@ def followed(
     made = tool_steps(tool, piece, q, pose, 0.0, h, count, options)
     times = np.linspace(piece.begin, piece.end, count + 1)
     if options.refuse and options.damping == 0:
-        _refuse_unreached(piece, times, made)
+        _refuse_unreached(tool, piece, times, made)
     jerk = np.diff(made.a, axis=0) / h
     return times, made, np.concatenate([jerk, jerk[-1:]])
 
 
-def _refuse_unreached(piece: ToolPiece, times: Array, made: ToolSteps) -> None:
+def _refuse_unreached(tool: ToolFrame, piece: ToolPiece, times: Array, made: ToolSteps) -> None:
     """Refuse rates and poses that the joints do not reach."""
     asked = piece.weights > 0
     since = times - piece.begin
@@ -264,12 +267,51 @@ def _refuse_unreached(piece: ToolPiece, times: Array, made: ToolSteps) -> None:
         full = min(int(asked.sum()), made.u.shape[1])
         near = made.rank[k, 0] < full or float(made.ratio[max(0, k - _NEAR) : k + 1].min()) < 0.03
         where = "meets a singular pose" if near else "cannot follow"
+        said = f"the tool {where} at {times[k]:.4g} s"
+        rows = np.eye(3) if asked[:3].all() else piece.axes[:3, :3].T[asked[:3]]
+        known = len(rows) == 3 or (len(rows) > 0 and not piece.own)
+        short = beyond_reach(tool, made.ideal[-1], rows) if near and known else 0.0
+        if short > _BEYOND:
+            raise MotionError(
+                f"{said}: the end of its way is likely beyond the arm's reach, by {short:.3g} m",
+                remedy="start where the arm is bent, or make the way shorter",
+                code="R205",
+            )
+        if left[k] > _UNREACHED * (1 + size[k]):
+            said += f": {left[k]:.3g} of its rate of {size[k]:.3g} is out of reach"
         raise MotionError(
-            f"the tool {where} at {times[k]:.4g} s: {left[k]:.3g} of its rate of {size[k]:.3g} "
-            f"is out of reach, and it is off by {off[k]:.3g}",
+            f"{said}, and it is off by {off[k]:.3g}",
             remedy="start elsewhere, free channels of the tool, or give a damping",
             code="R205",
         )
+
+
+def beyond_reach(tool: ToolFrame, target: Array, rows: Array) -> float:
+    """Return how near the tool's origin comes to a place, m, whatever its orientation.
+
+    Damped least squares from the nearest of many random poses, within the limits of the joints.
+
+    Args:
+        tool: that is to be there.
+        target: the place, m, in the world's axes.
+        rows: the directions in which it counts, one unit vector each.
+    """
+    robot = tool.robot
+    lower, upper = np.array(robot.limits, dtype=float).T
+    lower = np.where(np.isfinite(lower), lower, -np.pi)
+    upper = np.where(np.isfinite(upper), upper, np.pi)
+    q = np.random.default_rng(0).uniform(lower, upper, (_TRIED, len(lower)))
+    away = (target - robot.position(q, tool.name)) @ rows.T
+    q = q[np.argsort(np.linalg.norm(away, axis=1))[:_DRAWN]]
+    for _ in range(_DRAWN):
+        error = (target - robot.position(q, tool.name)) @ rows.T
+        jacobian = rows @ robot.jacobian(q, tool.name)[:, :3]
+        damping = 1e-6 + np.sum(error**2, axis=1)[:, None, None]
+        square = jacobian @ jacobian.transpose(0, 2, 1) + damping * np.eye(len(rows))
+        pulled = np.linalg.solve(square, error[..., None])
+        q = np.clip(q + (jacobian.transpose(0, 2, 1) @ pulled)[..., 0], lower, upper)
+    away = (target - robot.position(q, tool.name)) @ rows.T
+    return float(np.linalg.norm(away, axis=1).min())
 
 
 def quaternion_of(matrix: Array) -> Array:

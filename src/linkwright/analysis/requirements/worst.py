@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.errors import nearest
-from linkwright.motion.payloads import Payload
+from linkwright.motion.payloads import Payload, payload_of
 from linkwright.motion.trajectory import MotionError
 
 if TYPE_CHECKING:
@@ -156,6 +156,7 @@ def _slopes_at(place: Array) -> Array:
 
 def worst_payload(need: Requirement, payload: Payload) -> Worst:
     """Return the worst cases of a requirement over payloads."""
+    payload = payload_of(payload)
     if payload.up_to is None or payload.box is None:
         raise MotionError(
             "the worst payload is sought among bodies of up to a mass in a box",

@@ -61,7 +61,6 @@ def command(
     """
     from linkwright.analysis import require
     from linkwright.cli.payloads import heaviest
-    from linkwright.cli.reports import write_report
     from linkwright.robots import Robot
 
     carried, ranged = heaviest(payload)
@@ -74,7 +73,7 @@ def command(
     if recording is not None:
         need.save(recording)
     if out is not None:
-        write_report(need, out, worst=cases)
+        need.report(out, worst=cases)
     if as_json:
         found: dict[str, Any] = {"task": need.task.name, "joints": need.table()}
         if cases is not None:
@@ -92,6 +91,7 @@ def command(
 def _worst(need: Requirement, most: float | None, box: str, *, ranged: bool) -> Worst:
     """Return the worst cases over payloads of up to a mass."""
     from linkwright.algebra.units import amount
+    from linkwright.errors import Error
     from linkwright.motion.payloads import Payload
 
     if most is None or not ranged:
@@ -100,7 +100,10 @@ def _worst(need: Requirement, most: float | None, box: str, *, ranged: bool) -> 
             remedy="give --payload 0..3 and perhaps --box 0.1,0.1,0.15",
             code="R702",
         )
-    edges = [amount(x, "--box", "m") for x in box.split(",")]
+    try:
+        edges = [amount(x, "--box", "m") for x in box.split(",")]
+    except Error as error:
+        raise InputError(error.what, remedy="such as --box 0.1,0.1,0.15", code="R209") from None
     return need.worst(payload=Payload(up_to=most, box=edges))
 
 

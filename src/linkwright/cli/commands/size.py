@@ -70,7 +70,6 @@ def command(
     """
     from linkwright.analysis import require, size
     from linkwright.cli.payloads import heaviest
-    from linkwright.cli.reports import write_report
     from linkwright.robots import Robot
 
     if why and not why.partition(":")[2]:
@@ -85,7 +84,7 @@ def command(
     if output is not None:
         _write(found, output, force)
     if report is not None:
-        write_report(need, report, found)
+        need.report(report, found)
     if as_json:
         echo(json.dumps(_plain(found, pareto), indent=2))
     else:

@@ -16,6 +16,7 @@ from pydantic import Field, StrictBool, StrictInt, StrictStr
 
 from linkwright.algebra.units import amount
 from linkwright.border import worded
+from linkwright.brief import brief
 from linkwright.errors import Error, InputError
 from linkwright.files import read_text
 from linkwright.formats.text.document import TextSource, parse_record
@@ -144,11 +145,17 @@ def read_task(source: str | os.PathLike[str]) -> Task:
         >>> task.duration, task.payloads[0][1].mass
         (1.5, 0.5)
     """
+    if not isinstance(source, str | os.PathLike):
+        raise InputError(
+            f"a task is read from a file or a text, not from {brief(source)}",
+            remedy="give the path of a TOML file",
+            code="R212",
+        )
     text, file = source, None
-    if isinstance(source, os.PathLike) or "\n" not in source:
-        file, text = os.fspath(source), read_text(source, _LARGEST)
-    assert isinstance(text, str)
     try:
+        if isinstance(source, os.PathLike) or "\n" not in source:
+            file, text = os.fspath(source), read_text(source, _LARGEST)
+        assert isinstance(text, str)
         record, placed = parse_record(text, TaskFile, file=file)
     except InputError as error:
         raise InputError(
