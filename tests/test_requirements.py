@@ -356,7 +356,7 @@ def test_a_task_is_read_with_its_units() -> None:
         ("j2 = 0.1}", 'j2 = "0.1 rad"}', "14:42", "does not fit.*R208"),
         ('"30 deg/s^2"', '"30 deg/s"', "14:22", "does not fit.*R208"),
         ('["-17.135220 deg"', '["1 s"', "18:20", "does not fit.*R208"),
-        ('"10 deg/s"\n', '"1 kg"\n', "28:9", "does not fit.*R208"),
+        ('"10 deg/s"\n', '"1 kg"\n', "28:9", r"does not fit.*rad/s or m/s \[R208"),
         ("speed =", "sped =", "28:1", "no limit 'sped'.*R206"),
         ("at = 1\nmass", "at = 5\nmass", "19:1", "begins at 5 s, and the task ends at 2.5 s.*R219"),
         ("start = 1\n", "start = 3\n", "23:1", "begins at 3 s.*R219"),

@@ -453,7 +453,8 @@ _KEYS: dict[str, set[str]] = {
 
 def _per_time(power: int) -> tuple[str, str]:
     """Return the units of a derivative of a position by time, of joints that turn and slide."""
-    return _POSITION if power == 0 else (f"rad/s^{power}", f"m/s^{power}")
+    per = {0: "", 1: "/s"}.get(power, f"/s^{power}")
+    return f"rad{per}", f"m{per}"
 
 
 _POSITION = ("rad", "m")
