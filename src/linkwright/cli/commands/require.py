@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -141,4 +142,5 @@ def _print(need: Requirement) -> None:
     for excess in need.excesses:
         echo(str(excess))
     if not need.excesses:
-        echo("all limits are kept")
+        known = sum(math.isfinite(x) for of in need.limits.values() for x in of.values())
+        echo(f"all {known} limits are kept" if known else "the robot has no limits to check")
