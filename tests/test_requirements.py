@@ -536,3 +536,19 @@ def test_many_runs_have_the_statistics_of_each() -> None:
         many.peak("color")
     with pytest.raises(InputError, match="R217"):
         lw.analysis.screen(arm, task, payloads=[1.0, 2.0], starts=starts)
+
+
+def test_a_tool_frame_of_another_name_is_given_or_asked_for(tmp_path: Path) -> None:
+    """A payload hangs on the frame that is named; without one the remedy says how to name it."""
+    links = (Link("base"), Link("rod", Mass(2.0, (0.5, 0.0, 0.0), (0.1,) * 3 + (0.0,) * 3)))
+    hinge = LinkJoint("hinge", "revolute", "base", "rod", Place(), (0.0, 1.0, 0.0))
+    frames = (NamedFrame("hand", "rod", Place((1.0, 0.0, 0.0))),)
+    arm, still = Robot(Description("rod", links, (hinge,), frames)), lw.Task([Dwell(1.0)])
+    with pytest.raises(InputError, match=r'no frame .tool.*write frame = "hand".*\[R216\]'):
+        lw.analysis.require(arm, still, payload=3.0, step=0.5)
+    need = lw.analysis.require(arm, still, payload=3.0, frame="hand", step=0.5)
+    assert need.task.frame == "hand"
+    held = 9.80665 * (2.0 * 0.5 + 3.0 * 1.0)
+    assert np.allclose(np.abs(need["hinge.torque"]), held, rtol=1e-3)
+    with pytest.raises(InputError, match=r"\[R216\]"):
+        lw.analysis.require(arm, still, frame="nose", step=0.5)

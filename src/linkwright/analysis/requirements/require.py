@@ -15,7 +15,7 @@ from linkwright.analysis.requirements.limits import limits_of
 from linkwright.analysis.requirements.requirement import WRENCH, JointInfo, Requirement
 from linkwright.analysis.requirements.robsim import robsim_motion, step_means
 from linkwright.analysis.requirements.sampled import SampledMotion, sampled
-from linkwright.analysis.requirements.tool_motion import ToolOptions, base_pose
+from linkwright.analysis.requirements.tool_motion import ToolOptions, base_pose, known_frame
 from linkwright.border import worded
 from linkwright.brief import brief
 from linkwright.errors import InputError
@@ -38,6 +38,7 @@ def require(
     task: Task | Trajectory | str | os.PathLike[str],
     *,
     payload: Payload | float | None = None,
+    frame: str | None = None,
     step: float = 1e-3,
     dynamics: bool = True,
     damping: float = 0.0,
@@ -51,6 +52,7 @@ def require(
         robot: a robot, or the file or shipped model of one.
         task: a task, its file, or a trajectory of all joints.
         payload: what the tool carries all the time; a number is a point mass in its origin, kg.
+        frame: the tool's, in place of the task's.
         step: s, the longest between two samples.
         dynamics: whether torques and forces are computed; without them it is motion alone.
         damping: of joint rates under tool control, in the units of the Jacobian: near singular
@@ -70,6 +72,8 @@ def require(
         (True, 'N*m')
     """
     robot, task = robot_of(robot), task_of(task)
+    if frame is not None:
+        task = replace(task, frame=known_frame(robot, frame))
     carried = None if payload is None else payload_of(payload)
     if carried is not None and carried.up_to is not None:
         raise MotionError(
@@ -265,12 +269,8 @@ def forces(
 ) -> tuple[Array, Array]:
     """Return efforts, and force and moment in each joint, at samples."""
     loads = loads_of(robot, task, moved.times, moved.q, payload)
-    if {"payload", "wrench"} & set(loads) and task.frame not in robot.frames:
-        raise InputError(
-            f"the robot has no frame {task.frame!r} for the payload or the wrench of the task",
-            remedy=f"name one of {', '.join(robot.frames)}",
-            code="R216",
-        )
+    if {"payload", "wrench"} & set(loads):
+        known_frame(robot, task.frame)
     motion = (moved.q, moved.u, moved.a)
     if not loads:
         tau, reactions = robot.joint_loads(*motion)

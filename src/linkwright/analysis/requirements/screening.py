@@ -25,6 +25,7 @@ from linkwright.analysis.requirements.tool_motion import (
     ToolOptions,
     base_pose,
     is_tool_part,
+    known_frame,
     pose_of,
     tool_pieces,
 )
@@ -218,11 +219,7 @@ class _Work:
         ]
         frame = task.frame in robot.frames
         if not frame and {"wrench", "payload"} & set(self.loads):
-            raise InputError(
-                f"the robot has no frame {task.frame!r} for the payload or the wrench of the task",
-                remedy=f"name one of {', '.join(robot.frames)}",
-                code="R216",
-            )
+            known_frame(robot, task.frame)
         if any(p.axes == "tool" for p in task.wrench) or self._vary():
             raise InputError(
                 "many runs at once take wrenches and base accelerations that stay the same, "

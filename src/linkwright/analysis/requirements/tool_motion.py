@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import InputError
+from linkwright.errors import InputError, nearest
 from linkwright.motion.task_parts import TOOL, Part, TaskSegment, ToolLine
 from linkwright.motion.trajectory import MotionError, point_to_point
 
@@ -68,13 +68,21 @@ class ToolFrame:
         """Return the tool of a robot."""
         from linkwright.robots.ik import follow_quantity
 
-        if name not in robot.frames:
-            raise InputError(
-                f"the robot has no frame {name!r} for the task's tool",
-                remedy=f"name one of {', '.join(robot.frames)}",
-                code="R216",
-            )
+        known_frame(robot, name)
         return cls(robot, name, follow_quantity(robot, name, BLOCK), base_pose(robot))
+
+
+def known_frame(robot: Robot, name: str) -> str:
+    """Return the name of a robot's frame that is the tool's; one that there is not is refused."""
+    if name not in robot.frames:
+        near = nearest(name, robot.frames) or robot.frames[-1]
+        raise InputError(
+            f"the robot has no frame {name!r} for the task's tool",
+            remedy=f'write frame = "{near}" in the task, or --frame; there are '
+            f"{', '.join(robot.frames)}",
+            code="R216",
+        )
+    return name
 
 
 def base_pose(robot: Robot) -> Array:

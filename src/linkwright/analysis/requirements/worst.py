@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.analysis.requirements.tool_motion import known_frame
 from linkwright.errors import nearest
 from linkwright.motion.payloads import Payload, payload_of
 from linkwright.motion.trajectory import MotionError
@@ -206,12 +207,7 @@ def _affine(need: Requirement) -> tuple[Affine, Affine, Array, Array]:
     from linkwright.analysis.requirements.require import loads_of
 
     robot, task = need.robot, need.task
-    if task.frame not in robot.frames:
-        raise MotionError(
-            f"the robot has no frame {task.frame!r} that could carry a payload",
-            remedy=f"name one of {', '.join(robot.frames)} as frame of the task",
-            code="R216",
-        )
+    known_frame(robot, task.frame)
     q, u, a, times = need.dynamic_states()
     loads = loads_of(robot, task, times, q, None)
     fixed = loads.pop("payload", np.zeros((len(times), 10)))

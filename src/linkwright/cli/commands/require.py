@@ -36,6 +36,9 @@ def command(
     box: Annotated[
         str, typer.Option(metavar="X,Y,Z", help="Edges of the box of payloads, m.")
     ] = "0,0,0",
+    frame: Annotated[
+        str, typer.Option(metavar="NAME", help="Frame of the tool, instead of the task's.")
+    ] = "",
     step: Annotated[
         float, typer.Option(metavar="SECONDS", help="Longest time between samples.")
     ] = 1e-3,
@@ -69,7 +72,7 @@ def command(
     path = task or arm.mechanism.file_beside("task")
     if not path:
         raise InputError(f"{robot!r} names no task", remedy="give a task (.toml)", code="R115")
-    need = require(arm, path, payload=carried, step=step, dynamics=dynamics)
+    need = require(arm, path, payload=carried, frame=frame or None, step=step, dynamics=dynamics)
     cases = _worst(need, carried, box, ranged=ranged) if worst else None
     if recording is not None:
         need.save(recording)

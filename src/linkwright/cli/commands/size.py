@@ -53,6 +53,9 @@ def command(
     report: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a report of all of it (.html).")
     ] = None,
+    frame: Annotated[
+        str, typer.Option(metavar="NAME", help="Frame of the tool, instead of the task's.")
+    ] = "",
     step: Annotated[
         float, typer.Option(metavar="S", help="Longest time between samples, s.")
     ] = 1e-3,
@@ -79,7 +82,7 @@ def command(
             code="R305",
         )
     carried, _ = heaviest(payload)
-    need = require(Robot(robot), task, payload=carried, step=step)
+    need = require(Robot(robot), task, payload=carried, frame=frame or None, step=step)
     found = size(need, catalog, life=life, ambient=ambient, supply=supply or None, order=order)
     if output is not None:
         _write(found, output, force)
