@@ -179,3 +179,15 @@ def test_any_channel_is_drawn_over_any_other_from_both_kinds_of_analysis() -> No
         (line,) = ax.lines
         assert np.array_equal(np.asarray(line.get_xdata()), recording[x])
         assert np.array_equal(np.asarray(line.get_ydata()), recording[y])
+
+
+def test_a_supply_that_is_too_weak_is_told_at_the_top(tmp_path: Path) -> None:
+    """Every joint has a drive, and all together are more than the supply gives."""
+    book = lw.analysis.read_catalog("generic")
+    weak = {n: s.model_copy(update={"peak": 1.0}) for n, s in book.supply.items()}
+    short = lw.analysis.size(need(), book.model_copy(update={"supply": weak}))
+    assert short.bus.margin < 0
+    need().report(tmp_path / "short.html", short, motion=False)
+    top = (tmp_path / "short.html").read_text(encoding="utf-8").partition("<h2>")[0]
+    assert "The supply does not carry all drives together: supply peak" in top
+    assert 'class="verdict bad"' in top

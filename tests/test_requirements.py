@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -435,10 +436,12 @@ def test_a_sliding_joint_takes_lengths_and_a_table_its_units(tmp_path: Path) -> 
          "no frame 'hand'.*R216"),
     ],
 )  # fmt: skip
-def test_tasks_that_a_robot_cannot_do_are_refused(make: object, words: str) -> None:
+def test_tasks_that_a_robot_cannot_do_are_refused(
+    make: Callable[[Robot], lw.Task], words: str
+) -> None:
     arm = rods(2)
     with pytest.raises(Error, match=words):
-        lw.analysis.require(arm, make(arm))  # type: ignore[operator]
+        lw.analysis.require(arm, make(arm))
 
 
 def test_what_is_no_task_and_no_payload_has_a_number(

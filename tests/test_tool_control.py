@@ -55,7 +55,7 @@ def test_rates_are_those_of_the_pseudo_inverse(axes: str, slider: bool) -> None:
         expected = np.linalg.lstsq(jacobian, rate[k], rcond=1e-9)[0]
         assert np.allclose(found.rates[k], expected, atol=1e-8 * (1 + np.abs(expected).max()))
         assert np.allclose(found.residual[k], rate[k] - jacobian @ expected, atol=1e-8)
-        assert found.rank[k] == np.linalg.matrix_rank(jacobian, 1e-7)  # type: ignore[index]
+        assert np.atleast_1d(found.rank)[k] == np.linalg.matrix_rank(jacobian, 1e-7)
     one = robot.joint_rates(q[0], rate[0], "tool")
     assert np.allclose(one.rates, found.rates[0], atol=1e-12)
 

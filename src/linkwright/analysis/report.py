@@ -170,6 +170,10 @@ def _verdict(need: Requirement, found: Sizing | None) -> Iterator[str]:
             f"{worst.limited_by} of {worst.joint}."
         )
         yield verdict(found.margin >= 0, words)
+        short = [v for v in found.bus.verdicts if not v.passed]
+        if short:
+            words = ", ".join(f"{v.name} {v.value:.4g} of {v.limit:.4g} {v.unit}" for v in short)
+            yield verdict(False, f"The supply does not carry all drives together: {words}.")
     payload = f", payload {need.payload.mass:g} kg" if need.payload is not None else ""
     yield paragraph(
         f"{len(need.joints)} joints, {need.task.duration:g} s, {len(need.times)} samples{payload}"
