@@ -38,6 +38,7 @@ def test_load_temperature_and_margin_are_those_of_the_recording() -> None:
     torque = run["shoulder.motor.torque"]
     assert state.joint == "phi"
     assert state.torque == run["shoulder.tau"][-1]
+    assert state.load is not None
     assert state.load == pytest.approx(np.sqrt((torque**2).mean()) / 0.05)
     assert state.winding is not None
     assert state.winding == run["shoulder.thermal.winding"][-1]
@@ -46,6 +47,7 @@ def test_load_temperature_and_margin_are_those_of_the_recording() -> None:
         1 - abs(torque[-1]) / 0.2,
         1 - abs(50 * run["shoulder.load.speed"][-1]) / 150.0,
         (120.0 - state.winding) / 80.0,
+        1 - state.load,
     )
     assert state.margin == pytest.approx(min(left))
     early = states_of(drives_of(system), run.recording, 0)[0]

@@ -16,11 +16,14 @@ if TYPE_CHECKING:
     from linkwright.studio.server import Studio
 
 _TIGHT, _WINDOW = 0.1, 10.0  # a margin that is told in bold; seconds that the RMS is taken over
-_HEAD = "| joint | torque | load | speed | winding | margin |\n|:--|--:|--:|--:|--:|--:|\n"
+_HEAD = (
+    "| joint | torque (N·m, N) | load | speed (rad/s, m/s) | winding | margin |\n"
+    "|:--|--:|--:|--:|--:|--:|\n"
+)
 _WORDS = (
     "*Load*: RMS torque of the motor over the last 10 s, of what it can do without end. *Margin*: "
-    "the smallest that is left of peak torque, speed and temperature. A dash: the drive has no "
-    "rating, or no thermal model."
+    "the smallest that is left of load, peak torque, speed and temperature. A dash: the drive has "
+    "no rating, or no thermal model."
 )
 
 
@@ -81,7 +84,7 @@ def states_of(drives: Mapping[str, Drive], recording: Recording, at: int = -1) -
         if rating is not None:
             load = math.sqrt(float((torque[window] ** 2).mean())) / rating.continuous
             turns = float(speed[at]) * drive.parts.train.ratio
-            margin = rating.margin(float(torque[at]), turns, winding)
+            margin = min(1 - load, rating.margin(float(torque[at]), turns, winding))
         joint = drive.doc.removeprefix("drive of ")
         at_joint = values.get("tau", torque)
         found.append(
