@@ -1,0 +1,3 @@
+"""The motion server: axes, motions and sensors over a network."""
+
+from __future__ import annotations

@@ -1,0 +1,144 @@
+"""What a cell shows to whoever commands it: the network, the page, a test.
+
+The cell behind it runs in native code and is never waited for. A command is looked at here, refused
+by name or put before the loop as one change of its inputs; the state comes back as a record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from linkwright.errors import Error
+
+if TYPE_CHECKING:
+    from linkwright.windows import Frame, Record
+
+KINDS = (
+    *("enable", "disable", "clear", "stop"),  # of the arm's life; `stop` brakes along the path
+    *("joints", "pose", "track", "jog", "home"),  # motions: legs of a chain, an online target
+    *("set", "mode"),  # a parameter, the mode of an axis
+)
+"""What can be asked of an arm."""
+
+LIVES = ("off", "inactive", "active", "fault")
+"""Of an arm; after a fault nothing moves before `clear` and `enable`."""
+
+
+class RefusedError(Error):
+    """A command that was refused: nothing has changed.
+
+    Args:
+        name: of the reason, one word that programs can go by, such as "expired".
+        what: the same in a sentence.
+    """
+
+    def __init__(self, name: str, what: str, **more: str) -> None:
+        super().__init__(what, **more)
+        self.name = name
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One thing that is asked of an arm.
+
+    Args:
+        kind: one of `KINDS`.
+        sequence: of the client's commands to this arm, rising.
+        values: numbers of the command: joints in rad or m; a pose as x, y, z and a unit quaternion
+            w, x, y, z.
+        speed: share of the arm's limits, above 0, at most 1.
+        blend: s, how long before the last goal the turn to this one may begin; 0 stops there.
+        frame: in which a pose is given.
+        name: of a parameter or an axis.
+        expires: ns on the cell's clock, after which it must not be taken; 0 for never.
+    """
+
+    kind: str
+    sequence: int
+    values: tuple[float, ...] = ()
+    speed: float = 1.0
+    blend: float = 0.0
+    frame: str = "base"
+    name: str = ""
+    expires: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ArmFace:
+    """What is known of an arm before it moves.
+
+    Args:
+        name: of the arm.
+        joints: names of its coordinates.
+        units: of its coordinates.
+        limits: lowest and highest of each coordinate.
+        axes: names of its axes, such as "puma.3".
+        frames: in which poses can be given.
+        parameters: that can be set while it runs, with their values at the start.
+    """
+
+    name: str
+    joints: tuple[str, ...]
+    units: tuple[str, ...]
+    limits: tuple[tuple[float, float], ...]
+    axes: tuple[str, ...]
+    frames: tuple[str, ...] = ("base",)
+    parameters: Mapping[str, float] = field(default_factory=dict)
+
+
+class CellFace(Protocol):
+    """A running cell.
+
+    The record of its state has the fields `<arm>.q`, `<arm>.u`, `<arm>.target` (rad or m, and
+    their rates), `<arm>.current` (A), `<arm>.life` (place in `LIVES`), `<arm>.moving`,
+    `<arm>.taken` and `<arm>.done` (sequence of the last command that was taken up, and finished),
+    `<arm>.cause` (place in the cell's causes of stops), `<arm>.error` (the axis controller's code),
+    `<arm>.holder` (the lease that commands it, 0 for none), and the loop's own `cell.total`,
+    `cell.missed`, `cell.overrun`, `cell.lateness` (s), `frame.<name>.age` (s).
+    """
+
+    @property
+    def name(self) -> str:
+        """Its name on the network."""
+
+    @property
+    def rate(self) -> float:
+        """Ticks in a second."""
+
+    @property
+    def arms(self) -> Mapping[str, ArmFace]:
+        """Its arms by name."""
+
+    @property
+    def causes(self) -> tuple[str, ...]:
+        """Why arms stop, by number; the first is no stop."""
+
+    @property
+    def state(self) -> Record:
+        """The declaration of its state."""
+
+    def now(self) -> int:
+        """The cell's clock, ns."""
+
+    def latest(self) -> Frame:
+        """The newest state; the loop is not waited for."""
+
+    def command(self, arm: str, command: Command) -> None:
+        """Put a command before the loop; raise `RefusedError` where it cannot be taken."""
+
+    def beat(self, arm: str, holder: int, silence: float) -> None:
+        """Say that the holder of an arm's lease lives; silent for `silence` seconds, it stops.
+
+        Args:
+            holder: number of the lease, 0 where it is given back.
+        """
+
+    def halt(self, cause: str) -> None:
+        """Stop everything at once, whoever asks."""
+
+    def place_frame(
+        self, name: str, pose: tuple[float, ...], twist: tuple[float, ...], time: int
+    ) -> None:
+        """Say where a sensed frame is: pose as in `Command`, twist in m/s and rad/s, time in ns."""
