@@ -20,6 +20,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "elements",
         "motion",
         "shapes",
+        "windows",
     ),  # used by their names: lw.control.PD
     "linkwright.algebra": (
         "PI",
@@ -114,6 +115,7 @@ if TYPE_CHECKING:
         elements as elements,
         motion as motion,
         shapes as shapes,
+        windows as windows,
     )
     from linkwright.algebra import (
         PI as PI,
