@@ -11,9 +11,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from linkwright.errors import Error
+from linkwright.simulation.hardware import LIVES
 
 if TYPE_CHECKING:
     from linkwright.windows import Frame, Record
+
+__all__ = ["KINDS", "LIVES", "ArmFace", "CellFace", "Command", "RefusedError"]
 
 KINDS = (
     *("enable", "disable", "clear", "stop"),  # of the arm's life; `stop` brakes along the path
@@ -21,9 +24,6 @@ KINDS = (
     *("set", "mode"),  # a parameter, the mode of an axis
 )
 """What can be asked of an arm."""
-
-LIVES = ("off", "inactive", "active", "fault")
-"""Of an arm; after a fault nothing moves before `clear` and `enable`."""
 
 
 class RefusedError(Error):

@@ -1,0 +1,282 @@
+"""Hardware: what a controller drives, whatever stands behind it.
+
+Hardware has named states and commands with units, and a life. In a System it is one native block,
+and what it does happens in ticks:
+
+- off: nothing has been heard of the device; its `beat`, a number, must change now and then;
+- inactive: it is there, and gets its commands of rest;
+- active, after `enable`: it gets what the controller wants;
+- fault: it told one, fell silent, or a command was no number. It gets its commands of rest until
+  `clear`, and then `enable`, are asked for. Neither does anything while the fault lasts.
+
+`enable`, `disable` and `clear` are inputs, and count: a request is a change of the number, so that
+it is taken once, at a tick, and stands in the tape of a run. One change of life happens at a tick.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from linkwright.algebra import ONE, ZERO, Expr, absolute, as_expr, equal, not_equal, where
+from linkwright.blocks import Block
+from linkwright.errors import InputError, nearest
+from linkwright.windows import Field, Record
+
+if TYPE_CHECKING:
+    from linkwright.system import Member, System
+
+LIVES = ("off", "inactive", "active", "fault")
+"""What hardware can be, by the number that stands for it."""
+OFF, INACTIVE, ACTIVE, FAULT = range(4)
+
+SILENT, NOT_FINITE = -1, -2
+"""Causes of a fault that the device did not tell itself: its own codes are other numbers."""
+
+REQUESTS = ("enable", "disable", "clear")
+_OWN = (*REQUESTS, "fault", "beat", "life", "cause")
+_LARGEST = 1e300  # beyond it, a command is no number that anything could follow
+
+
+class Hardware(Block):
+    """States, commands and life of what a controller drives, as a sampled block.
+
+    Each state goes in as `read_<name>` and comes out as `<name>`; each command goes in as
+    `wanted_<name>`, and what the device gets comes out as `<name>`. The device's own `fault` (0 for
+    none) and `beat` go in as `read_fault` and `read_beat`; `life` (a place in `LIVES`), `cause` and
+    a `beat` for the device come out.
+
+    Args:
+        name: of the hardware.
+        states: what it tells.
+        commands: what it is told.
+        rest: what a command is while the hardware is not active, by name: a number, or the name of
+            a state that it follows, such as the place where an arm stands; 0 by default.
+        patience: ticks without a new `beat` after which the device has fallen silent.
+
+    Example:
+        >>> import linkwright as lw
+        >>> arm = Hardware("arm", [Field("q", "rad")], [Field("torque", "N*m")])
+        >>> arm.state_record.names, arm.command_record.names
+        (('q', 'fault', 'beat'), ('torque', 'life', 'beat'))
+        >>> s = lw.System(name="s")
+        >>> member = s.add(arm, rate=1000)
+        >>> s.connect("1000*t + 1", member.read_beat)
+        >>> s.connect("where(t > 0.5, 1, 0)", member.enable)
+        >>> run = lw.simulate(s, until=1.0)
+        >>> [LIVES[int(run.at(t)["arm.life"])] for t in (0.25, 0.75)]
+        ['inactive', 'active']
+    """
+
+    def __init__(
+        self,
+        name: str,
+        states: Iterable[Field],
+        commands: Iterable[Field],
+        *,
+        rest: Mapping[str, float | str] | None = None,
+        patience: int = 50,
+    ) -> None:
+        super().__init__(name, doc="states, commands and life of hardware")
+        told, asked = _checked(name, states, commands)
+        self.state_record = Record(f"{name}.states", *told, Field("fault"), Field("beat"))
+        self.command_record = Record(f"{name}.commands", *asked, Field("life"), Field("beat"))
+        known = {f.name: self._through(f) for f in told}
+        fault = self.input("read_fault", doc="what the device tells of itself, 0 for no fault")
+        beat = self.input("read_beat", doc="changes as long as the device lives")
+        wanted = {f.name: self._port(f"wanted_{f.name}", f) for f in asked}
+        finite = ONE
+        for x in (x for symbols in wanted.values() for x in symbols):
+            finite = where(absolute(x) < _LARGEST, finite, ZERO)
+        life = self._live(fault, beat, self.intermediate(finite), patience)
+        held = _resting(name, rest or {}, known, asked)
+        for f in asked:
+            values = [
+                where(life > ACTIVE - 0.5, where(life < ACTIVE + 0.5, x, y), y)
+                for x, y in zip(wanted[f.name], held[f.name], strict=True)
+            ]
+            self._out(f, values)
+
+    def _port(self, name: str, field: Field) -> Sequence[Expr]:
+        if field.shape:
+            return self.input_vector(name, field.shape, unit=field.unit)
+        return (self.input(name, unit=field.unit),)
+
+    def _out(self, field: Field, values: Sequence[Expr]) -> None:
+        if field.shape:
+            self.output_vector(field.name, values, unit=field.unit)
+        else:
+            self.output(field.name, values[0], unit=field.unit)
+
+    def _through(self, field: Field) -> Sequence[Expr]:
+        """Let a state through."""
+        symbols = self._port(f"read_{field.name}", field)
+        self._out(field, symbols)
+        return symbols
+
+    def _request(self, name: str) -> Expr:
+        """Return whether a request is new: 1, or 0."""
+        asked = self.input(name, doc=f"a new number asks to {name}")
+        last = self.discrete_state(f"last_{name}", asked)
+        return where(not_equal(asked, last), ONE, ZERO)
+
+    def _live(self, fault: Expr, beat: Expr, finite: Expr, patience: int) -> Expr:
+        """Return the life at this tick."""
+        if patience < 1:
+            raise InputError(f"hardware {self.name!r} needs a patience of 1 tick at least")
+        enable, disable, clear = (self._request(name) > 0.5 for name in REQUESTS)
+        heard = self.discrete_state("heard", beat)
+        silence = self.discrete_state("silence", initial=float(patience))
+        ticks = self.intermediate(where(equal(beat, heard), silence + 1, ZERO))
+        self.update(silence, where(ticks > patience, as_expr(float(patience)), ticks))
+        alive = ticks < patience - 0.5
+        well = equal(fault, ZERO)  # not so where it is no number
+
+        was = self.discrete_state("was", initial=float(OFF))
+        off, inactive, active, broken = (as_expr(float(n)) for n in range(len(LIVES)))
+        usable = where(finite > 0.5, active, broken)
+        from_off = where(alive, where(well, inactive, broken), off)
+        enabled = where(enable, usable, inactive)
+        from_inactive = where(alive, where(well, enabled, broken), off)
+        kept = where(well, where(finite > 0.5, where(disable, inactive, active), broken), broken)
+        from_active = where(alive, kept, broken)
+        mended = where(alive, inactive, off)
+        from_fault = where(clear, where(well, mended, broken), broken)
+        life = self.intermediate(
+            where(
+                was < 0.5,
+                from_off,
+                where(was < 1.5, from_inactive, where(was < 2.5, from_active, from_fault)),
+            )
+        )
+        self.update(was, life)
+        self.output("life", life, doc="a place in LIVES")
+
+        told = where(equal(fault, fault), fault, as_expr(float(NOT_FINITE)))
+        new = where(alive, where(well, as_expr(float(NOT_FINITE)), told), as_expr(float(SILENT)))
+        cause = self.discrete_state("why")
+        now = where(life > FAULT - 0.5, where(was > FAULT - 0.5, cause, new), ZERO)
+        self.update(cause, now)
+        self.output("cause", now, doc="the device's code, -1 for silence, -2 for no number")
+        count = self.discrete_state("count", initial=0.0)
+        self.update(count, count + 1)
+        self.output("beat", count + 1, doc="changes at each tick, for the device")
+        return life
+
+    @property
+    def reads(self) -> dict[str, str]:
+        """The port that each field of a frame of `state_record` goes to."""
+        return {name: f"read_{name}" for name in self.state_record.names}
+
+    @property
+    def writes(self) -> dict[str, str]:
+        """The port that each field of a frame of `command_record` comes from."""
+        return {name: name for name in self.command_record.names}
+
+
+def simulated(system: System, hardware: Member, device: System, *, name: str = "") -> Member:
+    """Put simulated hardware behind a member: a System that has its commands and states as ports.
+
+    Args:
+        system: the System that the member belongs to.
+        hardware: a `Hardware` in it.
+        device: exposes an input for each command and an output for each state; where it exposes
+            them too, `fault`, `life` and `beat` are connected. Without a `beat` of its own, it is
+            taken to live.
+        name: of the device in the System.
+
+    Example:
+        >>> import linkwright as lw
+        >>> cart = lw.Block("cart")
+        >>> force, v = cart.input("force", unit="N"), cart.state("v", unit="m/s")
+        >>> cart.derivative(v, force / 2)
+        >>> cart.output("speed", v, unit="m/s")
+        speed
+        >>> device = lw.System(name="device")
+        >>> inner = device.add(cart)
+        >>> device.expose("force", inner.force)
+        >>> device.expose("v", inner.speed)
+        >>> s = lw.System(name="s")
+        >>> states, commands = [Field("v", "m/s")], [Field("force", "N")]
+        >>> member = s.add(Hardware("cart", states, commands), rate=1000)
+        >>> made = simulated(s, member, device)
+        >>> s.set_initial({"cart.was": 2})
+        >>> s.connect("3", member.wanted_force)
+        >>> round(lw.simulate(s, until=2.0).final["cart.v"], 2)
+        3.0
+    """
+    block = hardware.block
+    if not isinstance(block, Hardware):
+        raise InputError(f"{hardware.name!r} is no hardware")
+    made = system.add(device, name=name or f"{hardware.name}_device")
+    outputs, inputs = device.exposed_outputs, device.exposed_inputs
+    for field in block.state_record.fields:
+        if field.name in outputs:
+            system.connect(made[field.name], hardware[f"read_{field.name}"])
+        elif field.name not in _OWN:
+            near = nearest(field.name, outputs)
+            raise InputError(
+                f"the device {device.name!r} has no output port for the state '{field.name}'",
+                remedy=f"expose it; there is '{near}'" if near else "expose it",
+            )
+    for field in block.command_record.fields:
+        if field.name in inputs:
+            system.connect(hardware[field.name], made[field.name])
+        elif field.name not in _OWN:
+            near = nearest(field.name, inputs)
+            raise InputError(
+                f"the device {device.name!r} has no input port for the command '{field.name}'",
+                remedy=f"expose it; there is '{near}'" if near else "expose it",
+            )
+    if "beat" not in outputs:
+        pulse = Block("pulse")
+        pulse.output("y", pulse.discrete_state("n", "n + 1") + 1)
+        added = system.add(pulse, rate=hardware.rate, name=f"{made.name}_pulse")
+        system.connect(added.y, hardware.read_beat)
+    return made
+
+
+def _checked(
+    name: str, states: Iterable[Field], commands: Iterable[Field]
+) -> tuple[tuple[Field, ...], tuple[Field, ...]]:
+    told, asked = tuple(states), tuple(commands)
+    seen: set[str] = set()
+    for field in (*told, *asked):
+        if not field.name.isidentifier() or field.name in _OWN:
+            raise InputError(
+                f"{field.name!r} cannot name a state or command of hardware {name!r}",
+                remedy=f"use a word that is none of {', '.join(_OWN)}",
+            )
+        if field.name in seen:
+            raise InputError(
+                f"hardware {name!r} has two states or commands called {field.name!r}",
+                remedy="give a command another name than the state, such as 'target'",
+            )
+        seen.add(field.name)
+    return told, asked
+
+
+def _resting(
+    name: str,
+    rest: Mapping[str, float | str],
+    known: Mapping[str, Sequence[Expr]],
+    commands: Sequence[Field],
+) -> dict[str, Sequence[Expr]]:
+    """Return what each command is at rest."""
+    for given in rest:
+        if given not in {f.name for f in commands}:
+            raise InputError(f"hardware {name!r} has no command {given!r} that could rest")
+    found: dict[str, Sequence[Expr]] = {}
+    for field in commands:
+        value, count = rest.get(field.name, 0.0), math.prod(field.shape)
+        if not isinstance(value, str):
+            found[field.name] = [as_expr(float(value))] * count
+        elif value in known and len(known[value]) == count:
+            found[field.name] = known[value]
+        else:
+            raise InputError(
+                f"the command {field.name!r} of hardware {name!r} cannot follow {value!r}",
+                remedy="name a state of the same shape",
+            )
+    return found
