@@ -177,6 +177,24 @@ class Machine:
         """Return a view of an integer of each block."""
         return self.whole[:, WHOLE[name]]
 
+    def place_of(self, name: str, index: int) -> int:
+        """Return where a number of a single run lies in its arena."""
+        return self._places[name][0] + index * self.width
+
+    def addresses(self) -> dict[str, int]:
+        """Return what native code needs that drives a single run: addresses, and places."""
+        loop, at = self.bundle.loop, ("x", "d", "w", "t", "p_output")
+        return {
+            "config": self._config.ctypes.data,
+            "run_fn": loop.address(RUN),
+            "prepare_fn": loop.address(PREPARE),
+            "output_fn": self.bundle.address("output"),
+            "arena": self.arena.ctypes.data,
+            "whole": self.whole.ctypes.data,
+            "samples": self.samples.ctypes.data,
+            **{f"{n}_at": self._places[n][0] for n in at if n in self._places},
+        }
+
     def put(self, name: str, values: ArrayLike) -> None:
         """Write an array: one row for all runs, or one for each."""
         size = self._places[name][1]

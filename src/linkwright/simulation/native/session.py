@@ -220,6 +220,24 @@ class Session:
         """The last base tick that was reached."""
         return int(self.machine.field("k")[0])
 
+    @property
+    def begun(self) -> bool:
+        """Whether what is due at the first tick was done."""
+        return any(int(self.machine.field(n)[0]) for n in ("k", "in_gap", "cursor", "sample"))
+
+    @property
+    def sampled(self) -> int:
+        """How many samples were taken away."""
+        return self._sampled
+
+    def note_samples(self, count: int) -> None:
+        """Go on counting samples where whoever drove the machine took them away.
+
+        Args:
+            count: of all so far.
+        """
+        self._sampled = count
+
     def extend(self, tick: int) -> None:
         """Let the run end at a base tick, earlier or later than before.
 
@@ -286,10 +304,7 @@ class Session:
                 machine.run(0, 1)
             status = int(machine.field("status")[0])
             self._drain()
-            if status == tables.GUARDED and self.fallback is not None:
-                t, y = float(machine.rows_of("t")[0, 0]), machine.rows_of("y")[0]
-                new = dict(zip(names_of(self.phases.x), map(float, y), strict=True))
-                self._go_on_with(self.fallback.instead(self.place(), t, new))
+            if self._stepped_back(status):
                 continue
             if stepwise and self.steps > before and self.fallback is not None:
                 better = self.fallback.after(self.place())
@@ -310,6 +325,34 @@ class Session:
             if status != tables.DONE:
                 self.stop = self._stopped(status)
         return self._take()
+
+    def attend(self) -> bool:
+        """Answer what a call of native code came back with; return whether the run goes on.
+
+        Whoever drives the machine itself (a paced loop) calls it where a tick was not reached;
+        samples are the caller's to take.
+        """
+        status = int(self.machine.field("status")[0])
+        self._drain()
+        if self._stepped_back(status):
+            return True
+        if status == tables.FOREIGN:
+            self.machine.foreign(0)
+        elif status == tables.MORE:
+            self._watch_pace()
+        elif status not in (tables.LOGGED, tables.ROWS):
+            self.done, self.stop = True, self._stopped(status)
+        return not self.done
+
+    def _stepped_back(self, status: int) -> bool:
+        """Choose other phases to repeat a step in, where it is not to be trusted."""
+        if status != tables.GUARDED or self.fallback is None:
+            return False
+        machine = self.machine
+        t, y = float(machine.rows_of("t")[0, 0]), machine.rows_of("y")[0]
+        new = dict(zip(names_of(self.phases.x), map(float, y), strict=True))
+        self._go_on_with(self.fallback.instead(self.place(), t, new))
+        return True
 
     def run(self, progress: Progress | None = None) -> Outcome:
         """Go to the end, and return what was recorded on the way.

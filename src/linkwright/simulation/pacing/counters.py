@@ -1,0 +1,76 @@
+"""What a paced loop counts: ticks that were run, missed and overrun, and how late they were."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.simulation.pacing.memory import BUCKETS, SUBDIVISIONS
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counters:
+    """What a loop has counted since it was made.
+
+    Args:
+        total: ticks that were run.
+        missed: instants that passed without a tick; `total` and `missed` are all that were due.
+        overrun: ticks that ended after the next instant.
+        worst: the greatest lateness of a tick, s.
+        mean: the mean lateness, s.
+        timeouts: ticks that were run because the device's tick did not come.
+        held: ticks at which changes had to wait for room on the tape.
+        lost: samples that found no room in their ring.
+        late: results of Python blocks that came too late, and calls that were left out.
+        failures: readings of windows that were torn or damaged.
+        histogram: how many ticks were how late; bucket `i` begins at `edges()[i]`.
+    """
+
+    total: int
+    missed: int
+    overrun: int
+    worst: float
+    mean: float
+    timeouts: int
+    held: int
+    lost: int
+    late: int
+    failures: int
+    histogram: NDArray[np.int64]
+
+    @property
+    def due(self) -> int:
+        """The instants that have been due."""
+        return self.total + self.missed
+
+    def percentile(self, percent: float) -> float:
+        """Return the lateness that so many percent of the ticks do not exceed, s.
+
+        Args:
+            percent: from 0 to 100.
+
+        >>> counted = np.zeros(BUCKETS, np.int64)
+        >>> counted[10] = 4
+        >>> round(Counters(4, 0, 0, 1e-8, 1e-8, 0, 0, 0, 0, 0, counted).percentile(50) * 1e9, 6)
+        10.5
+        """
+        seen = int(self.histogram.sum())
+        if not seen:
+            return 0.0
+        wanted = percent / 100 * seen
+        place = int(np.searchsorted(np.cumsum(self.histogram), max(wanted, 1)))
+        bounds = edges()
+        return float((bounds[place] + bounds[place + 1]) / 2)
+
+
+def edges() -> NDArray[np.float64]:
+    """Return where the buckets of a histogram of lateness begin, and where the last ends, s.
+
+    >>> [round(float(x) * 1e9) for x in edges()[[0, 1, 32, 33, 48]]]
+    [0, 1, 32, 34, 64]
+    """
+    bucket = np.arange(BUCKETS + 1)
+    shift = np.maximum(bucket // SUBDIVISIONS - 1, 0)
+    return np.asarray(1e-9 * (bucket - SUBDIVISIONS * shift) * 2.0**shift)

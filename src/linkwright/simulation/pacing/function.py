@@ -1,0 +1,413 @@
+"""The native function of a paced loop, as LLVM IR.
+
+Called once from a thread, it goes round until it is asked to stop: it waits for the next instant,
+takes changes of inputs, drives the session to the tick that is due (`run_blocks`, the same code as
+for any other run), keeps samples and what it reached, and counts. No interpreter is needed
+meanwhile; what Python leaves and takes lies in rings, and a Python that stalls only lets them fill.
+
+It comes back early where the session has something to say that native code does not know
+(an event that ends it, another form of the equations), and goes on where it stood.
+
+Changes of inputs enter between two ticks, all that are there, or none where the tape has no room
+for them; each is on the tape with the first tick that sees it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+
+from linkwright.simulation.native.tables import CONFIG, DONE, WHOLE
+from linkwright.simulation.native.text import IrWriter, Variable
+from linkwright.simulation.pacing.memory import (
+    CHANGE,
+    CONTROL,
+    ENDED,
+    FROM_RAN,
+    FROM_RUN,
+    FULL,
+    LATEST,
+    NOW,
+    PACE,
+    PUBLISH,
+    REACHED,
+    SESSION,
+    SUBDIVISIONS,
+    TAKE,
+    TAPED,
+    TELL,
+    VIRTUAL,
+    VISIT,
+    WALL,
+)
+
+_SECOND = 1_000_000_000
+_NAP = 50_000_000  # ns, after which a sleeping loop looks whether it is to stop
+_CLOCK_MONOTONIC = 1
+
+_LINUX = f"""
+declare i32 @lw_clock_gettime(i32, ptr)
+declare i32 @lw_clock_nanosleep(i32, i32, ptr, ptr)
+
+define i64 @{NOW}() nounwind {{
+entry:
+  %t = alloca [2 x i64], align 16
+  %r = call i32 @lw_clock_gettime(i32 {_CLOCK_MONOTONIC}, ptr %t)
+  %s = load i64, ptr %t, align 8
+  %n.at = getelementptr i64, ptr %t, i64 1
+  %n = load i64, ptr %n.at, align 8
+  %whole = mul i64 %s, {_SECOND}
+  %sum = add i64 %whole, %n
+  ret i64 %sum
+}}
+
+define internal void @sleep_until(i64 %ns) nounwind {{
+entry:
+  %t = alloca [2 x i64], align 16
+  %s = sdiv i64 %ns, {_SECOND}
+  %n = srem i64 %ns, {_SECOND}
+  store i64 %s, ptr %t, align 8
+  %n.at = getelementptr i64, ptr %t, i64 1
+  store i64 %n, ptr %n.at, align 8
+  %r = call i32 @lw_clock_nanosleep(i32 {_CLOCK_MONOTONIC}, i32 1, ptr %t, ptr null)
+  ret void
+}}
+"""
+_OTHERS = f"""
+declare i64 @lw_now()
+declare void @lw_sleep_until(i64)
+
+define i64 @{NOW}() nounwind {{
+entry:
+  %t = call i64 @lw_now()
+  ret i64 %t
+}}
+
+define internal void @sleep_until(i64 %ns) nounwind {{
+entry:
+  call void @lw_sleep_until(i64 %ns)
+  ret void
+}}
+"""
+
+
+@lru_cache(maxsize=2)
+def pacing_ir(linux: bool) -> str:
+    """Return the text of the unit.
+
+    Args:
+        linux: whether to sleep by the system's clock; elsewhere Python's clock is bound.
+
+    >>> f"define i64 @{PACE}" in pacing_ir(True)
+    True
+    """
+    declared = """
+declare i64 @llvm.ctlz.i64(i64, i1)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+"""
+    clock = _LINUX if linux else _OTHERS
+    return declared + clock + PaceWriter().text() + _take_latest() + _publish()
+
+
+class AtomicWriter(IrWriter):
+    """Writes functions that share memory with other threads."""
+
+    def acquire(self, address: str) -> str:
+        """Return what lies at an address; what was written before it is seen afterwards."""
+        return self.op(f"load atomic i64, ptr {address} acquire, align 8")
+
+    def release(self, value: str, address: str) -> None:
+        """Write to an address, after everything before."""
+        self.do(f"store atomic i64 {value}, ptr {address} release, align 8")
+
+    def copy_words(self, source: str, target: str, count: str) -> None:
+        """Copy 8-byte words."""
+        size = self.i("mul", count, "8")
+        self.do(
+            f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {size}, i1 false)"
+        )
+
+
+class PaceWriter:
+    """Writes the function of the loop."""
+
+    def __init__(self) -> None:
+        self.w = AtomicWriter(1)
+
+    # -- small things ------------------------------------------------------------------------------
+    def place(self, name: str) -> str:
+        """Return the address of a field."""
+        return self.w.at("%c", str(CONTROL[name]))
+
+    def get(self, name: str, kind: str = "i64") -> str:
+        return self.w.load(kind, self.place(name))
+
+    def set(self, name: str, value: str) -> None:
+        self.w.store("i64", value, self.place(name))
+
+    def add(self, name: str, value: str = "1") -> None:
+        self.set(name, self.w.i("add", self.get(name), value))
+
+    def whole(self, name: str) -> Variable:
+        w = self.w
+        return Variable(w, w.at(self.get("whole", "ptr"), str(WHOLE[name])), "i64")
+
+    def array(self, name: str) -> str:
+        """Return the address of an array of the machine."""
+        w = self.w
+        return w.at(self.get("arena", "ptr"), self.get(f"{name}_at"), "double")
+
+    @contextmanager
+    def unless(self, condition: str) -> Iterator[None]:
+        with self.w.when(self.w.op(f"xor i1 {condition}, true")):
+            yield
+
+    def is_(self, value: str, number: int | str) -> str:
+        return self.w.i("icmp eq", value, str(number))
+
+    # -- the loop ----------------------------------------------------------------------------------
+    def text(self) -> str:
+        w = self.w
+        resume = self.get("resume")
+        self.set("resume", "0")
+        with w.when(self.is_(resume, FROM_RAN)):
+            w.jump("ran")
+        with w.when(self.is_(resume, FROM_RUN)):
+            w.jump("run")
+        w.label("top")
+        with w.when(w.i("icmp ne", w.acquire(self.place("stop")), "0")):
+            w.leave("i64", str(ENDED))
+        k = self.whole("k").get()
+        fresh = w.i("icmp ne", self.get("fresh"), "0")
+        full = w.i("icmp sge", k, self.get("last"))
+        with w.when(w.op(f"and i1 {full}, {w.op(f'xor i1 {fresh}, true')}")):
+            w.leave("i64", str(REACHED))
+        with w.when(self.is_(self.get("clock"), VIRTUAL)):
+            self.leave_full()
+        following = w.minimum(w.i("add", k, self.get("stride")), self.get("final"))
+        self.set("target", w.op(f"select i1 {fresh}, i64 {k}, i64 {following}"))
+        with w.when(self.is_(self.get("clock"), WALL)):
+            self.wait()
+        self.inputs(w.op(f"select i1 {fresh}, i64 {k}, i64 {w.i('add', k, '1')}"))
+        with w.when(w.i("icmp ne", self.get("visit"), "0")):
+            w.leave("i64", str(VISIT))
+        w.label("run")
+        config = self.get("config", "ptr")
+        w.store("i64", self.get("target"), w.at(config, str(CONFIG["until"])))
+        w.do(f"call void {self.get('run_fn', 'ptr')}(ptr {config}, i64 0, i64 1)")
+        with w.when(w.i("icmp ne", self.whole("status").get(), str(DONE))):
+            w.leave("i64", str(SESSION))
+        w.label("ran")
+        self.outputs()
+        self.samples()
+        self.latest()
+        self.add("total")
+        self.set("fresh", "0")
+        with w.when(self.is_(self.get("clock"), WALL)):
+            self.go_on("1")
+            late = w.i("icmp sgt", w.op(f"call i64 @{NOW}()"), self.get("next"))
+            with w.when(late):
+                self.add("overrun")
+        w.jump("top")
+        return w.function(f"i64 @{PACE}(ptr %c)", "ret i64 0")
+
+    def leave_full(self) -> None:
+        """Come back where Python should empty a ring: nobody waits for a virtual run."""
+        w = self.w
+        for ring in ("ring", "tape"):
+            used = w.i("sub", self.get(f"{ring}_head"), w.acquire(self.place(f"{ring}_tail")))
+            with w.when(w.i("icmp sgt", used, w.i("lshr", self.get(f"{ring}_mask"), "1"))):
+                w.leave("i64", str(FULL))
+
+    def go_on(self, count: str) -> None:
+        """Go on by some periods to a later instant, without an error that adds up."""
+        w = self.w
+        parts = self.get("parts")
+        rest = w.i("add", self.get("rest"), w.i("mul", count, self.get("part")))
+        whole = w.i("add", w.i("mul", count, self.get("period")), w.i("sdiv", rest, parts))
+        self.set("rest", w.i("srem", rest, parts))
+        self.set("next", w.i("add", self.get("next"), whole))
+
+    def wait(self) -> None:
+        """Wait for the next instant; count what is late, and what is too late to be done."""
+        w = self.w
+        now = w.variable("i64", w.op(f"call i64 @{NOW}()"))
+        with w.during(lambda: w.i("icmp slt", now.get(), self.get("next"))):
+            with w.when(w.i("icmp ne", w.acquire(self.place("stop")), "0")):
+                w.leave("i64", str(ENDED))
+            nap = w.minimum(self.get("next"), w.i("add", now.get(), str(_NAP)))
+            w.do(f"call void @sleep_until(i64 {nap})")
+            now.set(w.op(f"call i64 @{NOW}()"))
+        late = w.variable("i64", w.i("sub", now.get(), self.get("next")))
+        with w.when(w.i("icmp sge", late.get(), self.get("patience"))):
+            count = w.i("sdiv", late.get(), self.get("period"))
+            self.add("missed", count)
+            self.go_on(count)
+            left = w.i("sub", now.get(), self.get("next"))
+            some = w.i("icmp sgt", left, "0")
+            late.set(w.op(f"select i1 {some}, i64 {left}, i64 0"))
+        self.set("now", now.get())
+        self.count_lateness(late.get())
+
+    def count_lateness(self, late: str) -> None:
+        """Put a lateness into the histogram: linear at first, then so many parts a doubling."""
+        w = self.w
+        self.add("lateness", late)
+        worst = w.i("icmp sgt", late, self.get("worst"))
+        self.set("worst", w.op(f"select i1 {worst}, i64 {late}, i64 {self.get('worst')}"))
+        bits = SUBDIVISIONS.bit_length() - 1
+        raised = w.i("or", late, str(SUBDIVISIONS))
+        zeros = w.op(f"call i64 @llvm.ctlz.i64(i64 {raised}, i1 false)")
+        shift = w.i("sub", str(63 - bits), zeros)
+        inside = w.i("lshr", late, shift)
+        bucket = w.i("add", w.i("mul", shift, str(SUBDIVISIONS)), inside)
+        most = w.minimum(bucket, str(40 * SUBDIVISIONS - 1))
+        place = w.at(self.get("histogram", "ptr"), most)
+        w.store("i64", w.i("add", w.load("i64", place), "1"), place)
+
+    # -- what comes in -----------------------------------------------------------------------------
+    def inputs(self, tick: str) -> None:
+        """Take the changes that are there, onto the tape and into the machine."""
+        w = self.w
+        self.set("dirty", "0")
+        self.set("prepares", "0")
+        head, tail = w.acquire(self.place("changes_head")), self.get("changes_tail")
+        count = w.i("sub", head, tail)
+        with w.when(w.i("icmp sgt", count, "0")):
+            fits = w.i("icmp sle", count, self.room())
+            with w.when(fits):
+                with w.count(head, tail) as i:
+                    at = w.i("and", i, self.get("changes_mask"))
+                    row = w.at(self.get("changes", "ptr"), w.i("mul", at, str(len(CHANGE))))
+                    where = w.load("i64", w.at(row, str(CHANGE["place"])))
+                    value = w.load("i64", w.at(row, str(CHANGE["value"])))
+                    self.change(tick, where, value)
+                    serial = w.load("i64", w.at(row, str(CHANGE["serial"])))
+                    w.release(serial, self.place("taken"))
+                w.release(head, self.place("changes_tail"))
+            with self.unless(fits):
+                self.add("held")
+        self.told(tick)
+        with w.when(w.i("icmp ne", self.get("dirty"), "0")):
+            for name in ("slope_known", "events_known"):
+                self.whole(name).set("0")
+        with w.when(w.i("icmp ne", self.get("prepares"), "0")):
+            config = self.get("config", "ptr")
+            w.do(f"call void {self.get('prepare_fn', 'ptr')}(ptr {config}, i64 0, i64 1)")
+
+    def room(self) -> str:
+        """Return how many changes the tape has room for."""
+        w = self.w
+        used = w.i("sub", self.get("tape_head"), w.acquire(self.place("tape_tail")))
+        return w.i("sub", w.i("add", self.get("tape_mask"), "1"), used)
+
+    def change(self, tick: str, where: str, bits: str) -> None:
+        """Write a number into the machine and onto the tape, where it is another one."""
+        w = self.w
+        inside = w.load("i64", w.at(self.get("places", "ptr"), where))
+        place = w.at(self.get("arena", "ptr"), inside)
+        with w.when(w.i("icmp ne", w.load("i64", place), bits)):
+            w.store("i64", bits, place)
+            head = self.get("tape_head")
+            at = w.i("and", head, self.get("tape_mask"))
+            row = w.at(self.get("tape", "ptr"), w.i("mul", at, str(len(TAPED))))
+            for name, value in (("tick", tick), ("place", where), ("value", bits)):
+                w.store("i64", value, w.at(row, str(TAPED[name])))
+            w.release(w.i("add", head, "1"), self.place("tape_head"))
+            self.set("dirty", "1")
+            with w.when(w.i("icmp slt", where, self.get("parameters"))):
+                self.set("prepares", "1")
+
+    def told(self, tick: str) -> None:
+        """Tell the System what was counted, by inputs that it has for it."""
+        w = self.w
+        count = self.get("tell_count")
+        fits = w.i("icmp sle", count, self.room())
+        with w.when(fits), w.count(count) as i:
+            row = w.at(self.get("tells", "ptr"), w.i("mul", i, str(len(TELL))))
+            source = w.load("ptr", w.at(row, str(TELL["count"])))
+            number = w.op(f"sitofp i64 {w.load('i64', source)} to double")
+            bits = w.op(f"bitcast double {number} to i64")
+            self.change(tick, w.load("i64", w.at(row, str(TELL["place"]))), bits)
+
+    # -- what goes out -----------------------------------------------------------------------------
+    def outputs(self) -> None:
+        """Compute the channels at this tick, or take those that were recorded there."""
+        w = self.w
+        channels, target = self.get("channels"), self.get("outputs", "ptr")
+        row, k = self.whole("row").get(), self.whole("k").get()
+        recent = self.is_(w.i("sub", self.whole("sample").get(), self.get("every")), k)
+        some = w.i("icmp sgt", row, "0")
+        taken = w.op(f"and i1 {recent}, {some}")
+        with w.when(taken):
+            last = w.i("mul", w.i("sub", row, "1"), channels)
+            w.copy_words(w.at(self.get("samples", "ptr"), last), target, channels)
+        there = w.i("icmp ne", self.get("output_fn"), "0")
+        with w.when(w.op(f"and i1 {there}, {w.op(f'xor i1 {taken}, true')}")):
+            tick_seconds = w.load(
+                "double", w.at(self.get("config", "ptr"), str(CONFIG["tick_seconds"]))
+            )
+            t = w.op(f"fmul double {w.op(f'sitofp i64 {k} to double')}, {tick_seconds}")
+            w.store("double", t, self.array("t"))
+            arrays = [self.array(name) for name in ("x", "d", "p_output", "w", "t")]
+            listed = ", ".join(f"ptr {a}" for a in (*arrays, target))
+            w.do(f"call void {self.get('output_fn', 'ptr')}({listed})")
+
+    def samples(self) -> None:
+        """Move samples into the ring; where it is full they are lost, and counted."""
+        w = self.w
+        channels = self.get("channels")
+        with w.count(self.whole("row").get()) as i:
+            head = self.get("ring_head")
+            used = w.i("sub", head, w.acquire(self.place("ring_tail")))
+            fits = w.i("icmp sle", used, self.get("ring_mask"))
+            with w.when(fits):
+                at = w.i("and", head, self.get("ring_mask"))
+                row = w.at(self.get("ring", "ptr"), w.i("mul", at, w.i("add", channels, "1")))
+                w.store("i64", self.get("sampled"), row)
+                source = w.at(self.get("samples", "ptr"), w.i("mul", i, channels))
+                w.copy_words(source, w.at(row, "1"), channels)
+                w.release(w.i("add", head, "1"), self.place("ring_head"))
+            with self.unless(fits):
+                self.add("lost")
+            self.add("sampled")
+        self.whole("row").set("0")
+
+    def latest(self) -> None:
+        """Leave where the run stands, for whoever wants to know."""
+        w = self.w
+        area = self.get("latest", "ptr")
+        sequence = w.at(area, str(LATEST["sequence"]))
+        odd = w.i("add", w.load("i64", sequence), "1")
+        w.release(odd, sequence)
+        w.do("fence release")
+        w.store("i64", self.whole("k").get(), w.at(area, str(LATEST["tick"])))
+        w.store("i64", self.get("now"), w.at(area, str(LATEST["clock"])))
+        at = w.variable("i64", str(len(LATEST)))
+        for name in ("x", "d", "w"):
+            size = self.get(f"{name}_size")
+            w.copy_words(self.array(name), w.at(area, at.get()), size)
+            at.set(w.i("add", at.get(), size))
+        w.copy_words(self.get("outputs", "ptr"), w.at(area, at.get()), self.get("channels"))
+        w.release(w.i("add", odd, "1"), sequence)
+
+
+def _take_latest() -> str:
+    """Return the function that copies where a run stands, whole; it gives the sequence, or 0."""
+    w = AtomicWriter(1)
+    with w.count("100000"):
+        before = w.acquire("%area")
+        with w.when(w.i("icmp eq", w.i("and", before, "1"), "0")):
+            w.copy_words("%area", "%out", "%size")
+            w.do("fence acquire")
+            with w.when(w.i("icmp eq", w.load("i64", "%area"), before)):
+                w.leave("i64", w.i("add", before, "2"))
+    return w.function(f"i64 @{TAKE}(ptr %area, ptr %out, i64 %size)", "ret i64 0")
+
+
+def _publish() -> str:
+    """Return the function by which Python tells that what it has written is there."""
+    w = AtomicWriter(1)
+    w.release("%value", "%address")
+    return w.function(f"void @{PUBLISH}(ptr %address, i64 %value)", "ret void")

@@ -1,0 +1,547 @@
+"""A session that keeps pace with a clock, driven by native code in a thread of its own."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.errors import Error
+from linkwright.simulation.native.machine import Machine
+from linkwright.simulation.native.session import Samples, Session, StopReason, names_of, unknown
+from linkwright.simulation.pacing.counters import Counters
+from linkwright.simulation.pacing.memory import (
+    BUCKETS,
+    CHANGE,
+    CONTROL,
+    ENDED,
+    FROM_RAN,
+    FROM_RUN,
+    FULL,
+    LATEST,
+    REACHED,
+    TAPED,
+    TELL,
+    VIRTUAL,
+    VISIT,
+    WALL,
+)
+from linkwright.simulation.pacing.tape import Tape
+from linkwright.simulation.pacing.unit import unit
+from linkwright.system.phases import Phases
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+CLOCKS = {"virtual": VIRTUAL, "wall": WALL}
+TOLD = ("missed", "overrun", "timeouts", "late", "failures", "held", "lost", "total")
+"""What a loop can tell its System, as inputs: counts since it was made."""
+
+_CHANGES = 4096
+_TAPE = 1 << 16
+_RING_BYTES = 1 << 23
+_FOREVER = 1 << 62
+_STEPS = 50_000  # of the integration, after which Python looks whether it goes on at all
+_DRAIN = 0.02  # s, from one emptying of the rings to the next
+_LEAD = 1_000_000  # ns, from the start to the first instant
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Snapshot:
+    """Where a loop stood after a tick.
+
+    Args:
+        tick: base ticks since the start of the session; -1 before the first.
+        clock: when that was, ns on the monotonic clock.
+        phases: what the numbers are.
+        x: continuous states.
+        d: discrete states and held outputs.
+        w: inputs.
+        outputs: channels.
+    """
+
+    tick: int
+    clock: int
+    phases: Phases
+    x: Array
+    d: Array
+    w: Array
+    outputs: Array
+
+    @property
+    def time(self) -> float:
+        """Time of the session, s."""
+        return max(self.tick, 0) * self.phases.tick_seconds
+
+    def __getitem__(self, channel: str) -> float:
+        names = names_of(self.phases.outputs)
+        if channel not in names:
+            raise unknown(self.phases, channel, dict.fromkeys(names), "channel")
+        return float(self.outputs[names.index(channel)])
+
+
+class PacedLoop:
+    """A session that keeps pace with a clock.
+
+    At each instant it takes the changes of inputs that have arrived, drives the session to the
+    tick that is due, and leaves what it reached. Native code does so; Python may be late, busy or
+    stopped without a tick being lost. Where an instant has passed by a whole period (or by
+    `patience`), its tick is missed: it is counted, and never made up for. The session's time
+    counts the ticks that were run.
+
+    Args:
+        session: stands anywhere; it belongs to the loop as long as that runs.
+        clock: "wall", or "virtual" for a loop that never waits.
+        speed: seconds of the session in a second on the wall.
+        stride: base ticks from one instant to the next.
+        patience: s, how late a tick may still be run; a period by default.
+        tells: for counts (`TOLD`) the inputs of the System that they are given to.
+        sink: what takes the samples, called from a thread of the loop's; they are kept for
+            `samples` by default.
+        taped: whether what Python blocks gave comes from a tape: they are not called.
+
+    >>> from linkwright.blocks import Integrator
+    >>> from linkwright.simulation.runs import session_of
+    >>> from linkwright.simulation.settings import RunSettings
+    >>> from linkwright.system import System
+    >>> s = System(name="s", base=1000)
+    >>> _ = s.add(Integrator(), name="i")
+    >>> with PacedLoop(session_of(s, RunSettings(60.0, every=1))[0]) as loop:
+    ...     number = loop.set({"i.u": 1.0})
+    ...     entered = loop.wait_for(number)
+    >>> entered, [c.name for c in loop.tape()], loop.counters.due >= 1
+    (True, ['i.u'], True)
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        *,
+        clock: str = "wall",
+        speed: float = 1.0,
+        stride: int = 1,
+        patience: float | None = None,
+        tells: Mapping[str, str] | None = None,
+        sink: Callable[[Samples], None] | None = None,
+        taped: bool = False,
+    ) -> None:
+        if clock not in CLOCKS:
+            raise Error(f"there is no clock {clock!r}", remedy=f"choose {' or '.join(CLOCKS)}")
+        if not float(stride).is_integer() or stride < 1:
+            raise Error(f"a stride of {stride!r} ticks leads nowhere", remedy="give 1 or more")
+        if not isinstance(session.machine, Machine):
+            raise Error("a paced loop needs native code", remedy="take the executor 'native'")
+        if session.machine.settings.end != math.inf:
+            raise Error("a paced run ends at a base tick", remedy="choose another end time")
+        self.session, self.speed, self.stride = session, speed, stride
+        self._clock, self._patience, self._taped = CLOCKS[clock], patience, taped
+        self._unit = unit()
+        self._lock, self._drains = threading.RLock(), threading.RLock()
+        self._thread: threading.Thread | None = None
+        self._failed: BaseException | None = None
+        self._serial = 0
+        self._sink = sink
+        self._samples: list[Samples] = []
+        self._tape: list[Integers] = []
+        self._waiting: list[tuple[int, dict[str, float]]] = []
+        known = {} if session.fallback is None else session.fallback.values
+        own = (*names_of(session.phases.p), *names_of(session.phases.w))
+        self.names = (*own, *(n for n in known if n not in own))
+        self._numbers = {name: i for i, name in enumerate(self.names)}
+        self._memory(tells or {})
+        self._bind()
+        self.set_speed(speed)
+
+    # -- memory ------------------------------------------------------------------------------------
+    def _memory(self, tells: Mapping[str, str]) -> None:
+        """Allocate what the loop shares with native code, whatever machine it drives."""
+        self._control: Integers = np.zeros(len(CONTROL), np.int64)
+        self._histogram: Integers = np.zeros(BUCKETS, np.int64)
+        self._changes: Integers = np.zeros((_CHANGES, len(CHANGE)), np.int64)
+        self._taped_rows: Integers = np.zeros((_TAPE, len(TAPED)), np.int64)
+        row = 8 * (1 + len(self.session.phases.outputs))
+        room = 1 << max(6, (_RING_BYTES // row).bit_length() - 1)
+        self._ring: Integers = np.zeros((min(room, 1 << 16), row // 8), np.int64)
+        told = [
+            (self._address(self._told(name)), self._number(place)) for name, place in tells.items()
+        ]
+        self._tells: Integers = np.array(told, np.int64).reshape(len(told), len(TELL))
+        for name, array in (
+            ("histogram", self._histogram),
+            ("changes", self._changes),
+            ("tape", self._taped_rows),
+            ("ring", self._ring),
+            ("tells", self._tells),
+        ):
+            self._put(name, array.ctypes.data)
+            if f"{name}_mask" in CONTROL.fields:
+                self._put(f"{name}_mask", len(array) - 1)
+        self._put("tell_count", len(told))
+        self._put("clock", self._clock)
+        self._put("stride", self.stride)
+        self._put("fresh", int(not self.session.begun))
+
+    def _told(self, name: str) -> str:
+        if name not in TOLD:
+            raise Error(f"a loop does not count {name!r}", remedy=f"it counts {', '.join(TOLD)}")
+        return name
+
+    def _number(self, name: str) -> int:
+        if name not in self._numbers:
+            raise unknown(self.session.phases, name, self._numbers, "parameter or input")
+        return self._numbers[name]
+
+    def _bind(self) -> None:
+        """Take hold of the machine that the session has now."""
+        machine = self.session.machine
+        assert isinstance(machine, Machine)
+        phases = machine.phases
+        self._machine = machine
+        found = {s.name: machine.place_of("p", i) for i, s in enumerate(phases.p)}
+        found |= {s.name: machine.place_of("w", i) for i, s in enumerate(phases.w)}
+        self._places: Integers = np.array([found.get(n, -1) for n in self.names], np.int64)
+        sizes = [len(a) for a in (phases.x, phases.d, phases.w, phases.outputs)]
+        self._latest: Integers = np.zeros(len(LATEST) + sum(sizes), np.int64)
+        self._latest[LATEST["tick"]] = self.session.tick if self.session.begun else -1
+        self._outputs = np.zeros(max(sizes[3], 1))
+        machine.budget(_STEPS)
+        for name, value in machine.addresses().items():
+            self._put(name, value)
+        for name, value in zip(("x_size", "d_size", "w_size", "channels"), sizes, strict=True):
+            self._put(name, value)
+        self._put("every", machine.settings.every)
+        self._put("places", self._places.ctypes.data)
+        self._put("parameters", len(phases.p))
+        self._put("final", machine.settings.until)
+        self._put("latest", self._latest.ctypes.data)
+        self._put("outputs", self._outputs.ctypes.data)
+        self._put("visit", int(self._by_python))
+
+    @property
+    def _by_python(self) -> bool:
+        """Whether Python is needed at each tick."""
+        fallback = self.session.fallback
+        return self._machine.calls_python or (fallback is not None and fallback.stepwise)
+
+    def _address(self, name: str) -> int:
+        return self._control.ctypes.data + 8 * CONTROL[name]
+
+    def _put(self, name: str, value: int) -> None:
+        self._control[CONTROL[name]] = value
+
+    def _get(self, name: str) -> int:
+        return int(self._control[CONTROL[name]])
+
+    # -- what goes in ------------------------------------------------------------------------------
+    def set(self, values: Mapping[str, float], *, timeout: float = 1.0) -> int:
+        """Change parameters and inputs: all of them before the next tick, on the tape.
+
+        It may be called from any thread, and never makes the loop wait.
+
+        Args:
+            values: by name, finite.
+            timeout: s, to wait for room where very many changes are under way.
+
+        Returns:
+            A number, by which `wait_for` and `entered` know the change.
+        """
+        places = [self._number(name) for name in values]
+        given = np.array(list(values.values()), dtype=float)
+        if not np.all(np.isfinite(given)):
+            bad = [n for n, v in values.items() if not math.isfinite(v)]
+            raise Error(f"{', '.join(bad)} must be finite")
+        if len(places) > _CHANGES:
+            raise Error(f"{len(places)} changes at once are more than {_CHANGES}")
+        with self._lock:
+            if self.session.fallback is not None:  # it has to know them too
+                self._serial += 1
+                self._waiting.append((self._serial, dict(values)))
+                self._put("visit", 1)
+                return self._serial
+            head = self._get("changes_head")
+            limit = time.monotonic() + timeout
+            while head + len(places) - self._get("changes_tail") > _CHANGES:
+                if time.monotonic() > limit:
+                    raise Error(
+                        "the loop takes no changes",
+                        remedy="start it, or empty its tape (`tape`) more often",
+                    )
+                time.sleep(0.001)
+            self._serial += 1
+            rows = (head + np.arange(len(places))) % _CHANGES
+            self._changes[rows, CHANGE["place"]] = places
+            self._changes[rows, CHANGE["value"]] = given.view(np.int64)
+            self._changes[rows, CHANGE["serial"]] = self._serial
+            self._unit.publish(self._address("changes_head"), head + len(places))
+            return self._serial
+
+    def entered(self, number: int) -> bool:
+        """Return whether a change has entered."""
+        return self._get("taken") >= number
+
+    def wait_for(self, number: int, timeout: float = 5.0) -> bool:
+        """Wait until a change has entered; return whether it has.
+
+        Args:
+            number: what `set` returned.
+            timeout: s.
+        """
+        limit = time.monotonic() + timeout
+        while not self.entered(number):
+            if time.monotonic() > limit:
+                return False
+            time.sleep(0.0005)
+        return True
+
+    # -- what comes out ----------------------------------------------------------------------------
+    @property
+    def counters(self) -> Counters:
+        """What was counted so far."""
+        total = self._get("total")
+        return Counters(
+            total,
+            self._get("missed"),
+            self._get("overrun"),
+            1e-9 * self._get("worst"),
+            1e-9 * self._get("lateness") / max(total, 1),
+            self._get("timeouts"),
+            self._get("held"),
+            self._get("lost"),
+            self._get("late"),
+            self._get("failures"),
+            self._histogram.copy(),
+        )
+
+    def latest(self) -> Snapshot:
+        """Return where the loop stands, all of one tick."""
+        with self._lock:
+            phases = self._machine.phases
+            taken: Integers = np.empty_like(self._latest)
+            source, target = self._latest.ctypes.data, taken.ctypes.data
+            if not self._unit.take_latest(source, target, len(taken)):
+                raise Error("the loop was stopped in the middle of a tick")
+        sizes = [len(a) for a in (phases.x, phases.d, phases.w, phases.outputs)]
+        cuts = np.cumsum(sizes)[:-1]
+        x, d, w, outputs = np.split(taken[len(LATEST) :].view(np.float64), cuts)
+        tick, clock = int(taken[LATEST["tick"]]), int(taken[LATEST["clock"]])
+        return Snapshot(tick, clock, phases, x, d, w, outputs)
+
+    def samples(self) -> Samples:
+        """Return the samples since the last call, where no sink takes them."""
+        with self._drains:
+            self._drain()
+            found, self._samples = self._samples, []
+        names = names_of(self.session.phases.outputs)
+        if not found:
+            return Samples(names, np.zeros(0), np.zeros((0, len(names))))
+        times, values = ([getattr(s, n) for s in found] for n in ("times", "values"))
+        return Samples(names, np.concatenate(times), np.concatenate(values))
+
+    def tape(self) -> Tape:
+        """Return every change so far, with its tick."""
+        with self._drains:
+            self._drain()
+            rows = np.concatenate([np.zeros((0, len(TAPED)), np.int64), *self._tape])
+            self._tape = [rows]
+            stopped = self.session.stop is not None
+            end = self._get("target") if stopped else self.session.tick
+        used, places = np.unique(rows[:, TAPED["place"]], return_inverse=True)
+        names = tuple(self.names[i] for i in used)
+        ticks, values = rows[:, TAPED["tick"]], rows[:, TAPED["value"]].copy().view(np.float64)
+        return Tape(names, ticks.copy(), places.reshape(-1), values, end, self.stride)
+
+    def _drain(self) -> None:
+        """Take away what lies in the rings."""
+        with self._drains:
+            rows = self._emptied("ring", self._ring)
+            if len(rows):
+                numbers = rows[:, 0]
+                settings, phases = self._machine.settings, self._machine.phases
+                times = settings.times(numbers, phases.tick_seconds)
+                values = np.ascontiguousarray(rows[:, 1:]).view(np.float64)
+                self._keep(Samples(names_of(phases.outputs), times, values))
+            rows = self._emptied("tape", self._taped_rows)
+            if len(rows):
+                self._tape.append(rows)
+
+    def _keep(self, samples: Samples) -> None:
+        if self._sink is None:
+            self._samples.append(samples)
+        else:
+            self._sink(samples)
+
+    def _emptied(self, name: str, ring: Integers) -> Integers:
+        head, tail = self._get(f"{name}_head"), self._get(f"{name}_tail")
+        found: Integers = ring[np.arange(tail, head) % len(ring)]
+        self._unit.publish(self._address(f"{name}_tail"), head)
+        return found
+
+    # -- running -----------------------------------------------------------------------------------
+    @property
+    def running(self) -> bool:
+        """Whether the loop's thread goes on."""
+        return self._thread is not None and self._thread.is_alive()
+
+    @property
+    def stopped(self) -> StopReason | None:
+        """Why the session cannot go on, or None."""
+        return self.session.stop
+
+    def set_speed(self, speed: float) -> None:
+        """Run faster or slower than the clock on the wall, from the next start on.
+
+        Args:
+            speed: seconds of the session in a second on the wall, above zero.
+        """
+        if not (speed > 0 and math.isfinite(speed)):
+            raise Error(f"a run does not go {speed} times as fast as time", remedy="above zero")
+        if self.running:
+            raise Error("a loop that runs keeps its speed", remedy="stop it first")
+        self.speed = speed
+        tick = Fraction(self.session.phases.tick_seconds).limit_denominator(10**9)
+        period = (tick * self.stride * 10**9 / Fraction(speed)).limit_denominator(10**6)
+        if period < 1000:
+            raise Error(f"a tick of {float(period):g} ns is too short", remedy="take a stride")
+        whole, part = divmod(period.numerator, period.denominator)
+        self._put("period", whole)
+        self._put("part", part)
+        self._put("parts", period.denominator)
+        self._put("rest", 0)
+        late = period if self._patience is None else Fraction(self._patience) * 10**9
+        self._put("patience", max(int(late), whole))
+
+    def start(self) -> None:
+        """Start the thread; the first tick is due a millisecond later."""
+        if self.running:
+            return
+        self._require_sound()
+        self._put("stop", 0)
+        self._put("last", _FOREVER)
+        self._put("next", self._unit.now() + _LEAD)
+        self._thread = threading.Thread(target=self._run, name="linkwright loop", daemon=True)
+        self._keeper = threading.Thread(target=self._keep_empty, name="keeper", daemon=True)
+        self._thread.start()
+        self._keeper.start()
+
+    def stop(self, timeout: float = 5.0) -> None:
+        """End the thread after the tick that it is at; `start` goes on from there.
+
+        Args:
+            timeout: s, to wait for it.
+        """
+        self._unit.publish(self._address("stop"), 1)
+        if self._thread is not None:
+            self._thread.join(timeout)
+            if self._thread.is_alive():
+                raise Error(f"the loop has not ended within {timeout:g} s")
+            self._keeper.join(timeout)
+            self._thread = None
+        if self._failed is not None:
+            failed, self._failed = self._failed, None
+            raise failed
+
+    def __enter__(self) -> PacedLoop:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def go_to(self, tick: int) -> None:
+        """Go on to a base tick without waiting for any clock, in whole strides.
+
+        Args:
+            tick: the last one.
+        """
+        if self.running:
+            raise Error("a loop that runs goes by its clock", remedy="stop it first")
+        self._put("stop", 0)
+        self._put("last", tick)
+        self._put("clock", VIRTUAL)
+        try:
+            self._go()
+        finally:
+            self._put("clock", self._clock)
+
+    def _run(self) -> None:
+        """Be the thread."""
+        try:
+            self._go()
+        except BaseException as error:  # it is raised where the loop is stopped
+            self._failed = error
+
+    def _keep_empty(self) -> None:
+        while self.running:
+            self._drain()
+            time.sleep(_DRAIN)
+        self._drain()
+
+    def _require_sound(self) -> None:
+        if self.session.stop is not None:
+            raise Error(f"the run cannot go on: {self.session.stop.reason}")
+
+    def _go(self) -> None:
+        """Drive the session until it is to stop, or cannot go on."""
+        self._put("sampled", self.session.sampled)
+        try:
+            while True:
+                why = self._unit.pace(self._control.ctypes.data)
+                if why in (ENDED, REACHED):
+                    return
+                if why == FULL:
+                    self._drain()
+                    continue
+                if not self._attend(why):
+                    return
+        finally:
+            self.session.note_samples(self._get("sampled"))
+
+    def _attend(self, why: int) -> bool:
+        """Do what native code leaves to Python at a tick; return whether the run goes on."""
+        session = self.session
+        self._put("resume", FROM_RUN)
+        if why == VISIT:
+            self._take_waiting()
+            if self._by_python:
+                self._run_tick()
+                self._put("resume", FROM_RAN)
+        elif not session.attend():
+            return False
+        with self._lock:
+            if session.machine is not self._machine:
+                self._bind()
+            self._put("visit", int(self._by_python or bool(self._waiting)))
+        return session.stop is None
+
+    def _take_waiting(self) -> None:
+        """Let changes enter that Python has to know of."""
+        with self._lock:
+            waiting, self._waiting = self._waiting, []
+        tick = self.session.tick + int(not self._get("fresh"))
+        rows = []
+        for number, values in waiting:
+            self.session.set(values)
+            given = np.array(list(values.values()), float).view(np.int64).tolist()
+            rows += [(tick, self._numbers[n], v) for n, v in zip(values, given, strict=True)]
+            self._put("taken", number)
+        if rows:
+            with self._drains:
+                self._drain()
+                self._tape.append(np.array(rows, np.int64))
+
+    def _run_tick(self) -> None:
+        """Drive the session to the tick that is due, in Python."""
+        session = self.session
+        session.extend(self._get("target"))
+        while not session.done:
+            samples = session.advance()
+            with self._drains:
+                self._drain()
+                self._keep(samples)
+        self._put("sampled", session.sampled)

@@ -1,0 +1,44 @@
+"""The memory that a paced loop and Python share: its fields, and why a call comes back.
+
+`linkwright.simulation.pacing.function` tells what they are for. Rings have one writer and one
+reader; heads and tails only ever grow, and places are taken modulo a power of two.
+"""
+
+from __future__ import annotations
+
+from linkwright.simulation.native.text import fields
+
+PACE, NOW, TAKE, PUBLISH = "pace", "now_ns", "take_latest", "publish"
+
+ENDED, REACHED, VISIT, SESSION, FULL = range(5)
+"""Why the native function comes back: asked to stop, at the last tick, Python has something to do
+at this tick, the session has something to say, or a ring of a virtual run is full."""
+
+FROM_TOP, FROM_RAN, FROM_RUN = range(3)
+"""Where a call goes on: at the next tick, after Python ran one, or with the run of this one."""
+
+VIRTUAL, WALL, DEVICE = range(3)
+"""What the loop waits for: nothing, the clock on the wall, or the tick of a device's window."""
+
+SUBDIVISIONS = 16
+BUCKETS = 40 * SUBDIVISIONS
+"""Of the histogram of lateness: sixteen for each doubling, in ns."""
+
+CONTROL = fields(
+    ["config", "run_fn", "prepare_fn", "arena", "whole", "samples", "output_fn"],
+    ["x_at", "d_at", "w_at", "t_at", "p_output_at"],
+    ["x_size", "d_size", "w_size", "channels", "every", "places", "parameters"],
+    ["clock", "stop", "visit", "resume", "fresh", "last", "final", "stride", "target"],
+    ["next", "period", "part", "parts", "rest", "patience"],
+    ["total", "missed", "overrun", "worst", "lateness", "timeouts", "held", "lost", "taken"],
+    ["late", "failures", "histogram", "now", "prepares", "dirty"],
+    ["changes", "changes_mask", "changes_head", "changes_tail"],
+    ["tape", "tape_mask", "tape_head", "tape_tail"],
+    ["ring", "ring_mask", "ring_head", "ring_tail", "sampled"],
+    ["latest", "outputs"],
+    ["tells", "tell_count"],
+)
+CHANGE = fields("place", "value", "serial")
+TAPED = fields("tick", "place", "value")
+TELL = fields("count", "place")
+LATEST = fields("sequence", "tick", "clock")

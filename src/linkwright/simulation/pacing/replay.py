@@ -1,0 +1,34 @@
+"""A run in virtual time from the tape of a live one."""
+
+from __future__ import annotations
+
+from linkwright.simulation.native.session import Outcome, Session
+from linkwright.simulation.pacing.loop import PacedLoop
+from linkwright.simulation.pacing.tape import Tape
+
+
+def replay(session: Session, tape: Tape) -> Outcome:
+    """Run a session in virtual time to the end of a tape; the bits are those of the live run.
+
+    Args:
+        session: stands where the live one stood at its start, with the same settings.
+        tape: of the live run.
+
+    >>> import numpy as np
+    >>> from linkwright.blocks import Integrator
+    >>> from linkwright.simulation.runs import session_of
+    >>> from linkwright.simulation.settings import RunSettings
+    >>> from linkwright.system import System
+    >>> s = System(name="s", base=100)
+    >>> _ = s.add(Integrator(), name="i")
+    >>> session = session_of(s, RunSettings(1.0, every=1))[0]
+    >>> tape = Tape(("i.u",), np.array([51]), np.array([0]), np.array([2.0]), 100)
+    >>> round(replay(session, tape).x["i.x"], 12)
+    1.0
+    """
+    loop = PacedLoop(session, clock="virtual", stride=tape.stride, taped=True)
+    for tick, values in tape.batches():
+        loop.go_to(tick - 1)
+        loop.set(values)
+    loop.go_to(tape.end)
+    return session.outcome(loop.samples())

@@ -1,0 +1,92 @@
+"""The tape of a paced run: every change of an input, with the tick that saw it first.
+
+What a run does follows from where it starts and from what reached it, when. A `Tape` is the second
+part. `replay` puts each change where it was: a run in virtual time from the tape has the bits of
+the run that was live, whoever or whatever the changes came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.errors import Error
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A number that became another one.
+
+    Args:
+        tick: the first base tick that saw it; it holds from the end of the tick before.
+        name: of the input, parameter or discrete state.
+        value: what it became.
+
+    >>> Change(3, "u", 0.5).tick
+    3
+    """
+
+    tick: int
+    name: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tape:
+    """The changes of a run in order.
+
+    Args:
+        names: what has changed, each once.
+        ticks: of each change.
+        places: of each change, its name's place in `names`.
+        values: of each change.
+        end: the last tick that the run has reached, or where it stopped.
+        stride: base ticks from one instant of the loop to the next.
+
+    >>> tape = Tape(("u",), np.array([3]), np.array([0]), np.array([0.5]), 10)
+    >>> list(tape)
+    [Change(tick=3, name='u', value=0.5)]
+    """
+
+    names: tuple[str, ...]
+    ticks: NDArray[np.int64]
+    places: NDArray[np.int64]
+    values: NDArray[np.float64]
+    end: int
+    stride: int = 1
+
+    def __post_init__(self) -> None:
+        if not len(self.ticks) == len(self.places) == len(self.values):
+            raise Error("a tape has as many ticks as places and values")
+        if len(self.ticks) and bool(np.any(np.diff(self.ticks) < 0)):
+            raise Error("the ticks of a tape go backward")
+        if bool(np.any((self.places < 0) | (self.places >= len(self.names)))):
+            raise Error("a tape names something that is not among its names")
+
+    def __len__(self) -> int:
+        return len(self.ticks)
+
+    def __iter__(self) -> Iterator[Change]:
+        rows = zip(self.ticks.tolist(), self.places.tolist(), self.values.tolist(), strict=True)
+        return (Change(tick, self.names[place], value) for tick, place, value in rows)
+
+    def batches(self) -> Iterator[tuple[int, dict[str, float]]]:
+        """Yield each tick at which something changed, with what it became.
+
+        >>> tape = Tape(("a", "b"), np.array([2, 2]), np.array([0, 1]), np.array([1.0, 5.0]), 9)
+        >>> list(tape.batches())
+        [(2, {'a': 1.0, 'b': 5.0})]
+        """
+        now: dict[str, float] = {}
+        at = -1
+        for change in self:
+            if change.tick != at and now:
+                yield at, now
+                now = {}
+            at = change.tick
+            now[change.name] = change.value
+        if now:
+            yield at, now

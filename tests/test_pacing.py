@@ -1,0 +1,215 @@
+"""The paced loop: what it counts, what it tapes, and that a tape gives the same bits."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from linkwright.blocks import Block, Integrator
+from linkwright.errors import Error
+from linkwright.models import load_model
+from linkwright.simulation.native.session import Session
+from linkwright.simulation.pacing import PacedLoop, Tape, replay
+from linkwright.simulation.runs import session_of
+from linkwright.simulation.settings import RunSettings
+from linkwright.system import System, system_of
+
+
+def sampled_system() -> System:
+    """Return a System with a sampled block, a continuous state and a parameter."""
+    system = System(name="paced", base=1000)
+    counter = Block("counter", rate=500)
+    u = counter.input("u")
+    gain = counter.parameter("gain", 2.0)
+    n = counter.discrete_state("n", 0.0)
+    counter.update(n, n + gain * u + 1)
+    counter.output("y", n)
+    added = system.add(counter, name="counter")
+    follower = system.add(Integrator(), name="follower")
+    system.connect(added.y, follower.u)
+    missed = Block("told")
+    missed.output("m", missed.input("missed"))
+    system.add(missed, name="told")
+    return system
+
+
+def session(seconds: float = 1000.0) -> Session:
+    return session_of(sampled_system(), RunSettings(seconds, method="rk4", every=1))[0]
+
+
+def wait_until(condition: Callable[[], bool], limit: float = 20.0) -> None:
+    end = time.monotonic() + limit
+    while not condition():
+        assert time.monotonic() < end, "it took too long"
+        time.sleep(0.002)
+
+
+def change_from_threads(loop: PacedLoop) -> None:
+    def change(k: int) -> None:
+        for i in range(5):
+            loop.wait_for(loop.set({"counter.u": k + 0.1 * i, "counter.gain": 1.0 + k + i}))
+
+    threads = [threading.Thread(target=change, args=(k,)) for k in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+
+
+def test_a_live_run_replayed_from_its_tape_has_the_same_bits() -> None:
+    """Changes from three threads, missed ticks that are an input, a stop and another start."""
+    live = session()
+    loop = PacedLoop(live, tells={"missed": "told.missed"})
+    with loop:
+        change_from_threads(loop)
+    loop.go_to(live.tick + 7)
+    loop.start()
+    time.sleep(0.01)
+    loop.stop()
+    tape, samples, counted = loop.tape(), loop.samples(), loop.counters
+    assert counted.lost == 0
+    assert len(tape) >= 15
+    again = replay(session(), tape)
+    assert np.array_equal(again.samples.values, samples.values)
+    assert np.array_equal(again.samples.times, samples.times)
+    assert again.x == live.state()
+    assert len(samples.times) == tape.end + 1 == counted.total
+
+
+def test_ticks_run_and_missed_are_exactly_those_that_were_due() -> None:
+    """Check 21. A tick that overruns is counted, and no burst makes up for it."""
+    system = System(name="slow", base=500)
+    block = Block("block", rate=500)
+    block.output("y", block.input("u") + 0.0)
+    system.add(block, name="block")
+    loop = PacedLoop(session_of(system, RunSettings(100.0, method="rk4", every=1))[0])
+    begun = time.monotonic_ns()
+    with loop:
+        wait_until(lambda: loop.counters.due >= 50)
+    ended = time.monotonic_ns()
+    counted = loop.counters
+    assert counted.total == loop.session.tick + 1
+    assert counted.histogram.sum() == counted.total
+    assert counted.due <= (ended - begun) / 2_000_000 + 1
+    assert counted.worst < 1.1 * 2e-3, "what is later than a period is missed, not late"
+
+
+def test_changes_wait_where_the_tape_is_full_and_none_is_lost() -> None:
+    loop = PacedLoop(session())
+    room = loop._get("tape_mask") + 1
+    loop._put("tape_head", room)  # as if nobody had taken anything away
+    number = loop.set({"counter.u": 4.0})
+    loop._put("last", 5)
+    loop._put("clock", 1)
+    assert loop._unit.pace(loop._control.ctypes.data) == 1
+    assert loop.counters.held == 6
+    assert not loop.entered(number)
+    loop._put("tape_tail", room)
+    loop.go_to(10)
+    assert loop.entered(number)
+    assert [(c.tick, c.name, c.value) for c in loop.tape()] == [(6, "counter.u", 4.0)]
+
+
+def test_a_full_ring_of_samples_counts_what_is_lost_and_never_waits() -> None:
+    loop = PacedLoop(session())
+    loop._ring = loop._ring[:64].copy()
+    loop._put("ring", loop._ring.ctypes.data)
+    loop._put("ring_mask", 63)
+    loop._put("clock", 1)
+    loop._put("last", 99)
+    loop._put("next", 0)
+    loop._put("patience", 1 << 62)
+    assert loop._unit.pace(loop._control.ctypes.data) == 1
+    assert loop.counters.lost == 100 - 64
+    assert loop.session.tick == 99
+    assert len(loop.samples().times) == 64
+
+
+def test_a_run_that_ends_itself_ends_the_loop_and_the_tape_leads_there() -> None:
+    def made() -> Session:
+        system = System(name="ends", base=200)
+        block = Block("ramp")
+        x = block.state("x", block.input("u"), 0.0)
+        block.event("there", x - 0.0123, terminal=True)
+        system.add(block, name="ramp")
+        return session_of(system, RunSettings(100.0, every=1))[0]
+
+    loop = PacedLoop(made())
+    loop.set({"ramp.u": 1.0})
+    loop.start()
+    wait_until(lambda: not loop.running)
+    loop.stop()
+    assert loop.stopped is not None
+    assert "there" in loop.stopped.reason
+    again = replay(made(), loop.tape())
+    assert again.stop == loop.stopped
+    assert again.time == loop.session.time
+    with pytest.raises(Error, match="cannot go on"):
+        loop.start()
+
+
+def test_a_stalled_interpreter_does_not_stop_the_loop() -> None:
+    """Nothing of Python runs while the loop goes on: a thread holds the lock all the time."""
+    import sys
+
+    loop = PacedLoop(session())
+    with loop:
+        before, interval = loop.counters.due, sys.getswitchinterval()
+        sys.setswitchinterval(5.0)
+        try:
+            end = time.monotonic() + 0.1
+            while time.monotonic() < end:
+                pass
+            after = loop.counters.due
+        finally:
+            sys.setswitchinterval(interval)
+    assert after - before >= 50
+
+
+def test_forms_of_equations_change_while_it_keeps_pace() -> None:
+    """A loop that passes a singular configuration goes on in another form, by Python's advice."""
+    system = system_of(load_model("four-bar"))
+
+    def made() -> Session:
+        return session_of(system, RunSettings(10.0, method="rk4", step=0.005, every=1))[0]
+
+    loop = PacedLoop(made(), clock="virtual")
+    loop.go_to(20)
+    name = loop.names[0]
+    loop.set({name: 1.0001 * float(made().phases.p[0].value)})
+    loop.go_to(40)
+    tape = loop.tape()
+    assert [(c.tick, c.name) for c in tape] == [(21, name)]
+    assert np.array_equal(replay(made(), tape).samples.values, loop.samples().values)
+
+
+def test_strides_are_replayed_as_they_were() -> None:
+    def made() -> Session:
+        system = System(name="s", base=100)
+        system.add(Integrator(), name="i")
+        return session_of(system, RunSettings(10.0, every=1))[0]
+
+    loop = PacedLoop(made(), clock="virtual", stride=7)
+    loop.go_to(30)
+    loop.set({"i.u": 1.5})
+    loop.go_to(60)
+    tape = loop.tape()
+    assert (tape.end, tape.ticks.tolist()) == (63, [36])
+    assert np.array_equal(replay(made(), tape).samples.values, loop.samples().values)
+
+
+def test_what_cannot_be_is_refused_with_a_remedy() -> None:
+    loop = PacedLoop(session())
+    for values, words in (({"counter.v": 1.0}, "counter.u"), ({"counter.u": np.nan}, "finite")):
+        with pytest.raises(Error, match=words):
+            loop.set(values)
+    with pytest.raises(Error, match="clock"):
+        PacedLoop(session(), clock="sun")
+    with pytest.raises(Error, match="counts"):
+        PacedLoop(session(), tells={"birds": "told.missed"})
+    with pytest.raises(Error, match="backward"):
+        Tape(("u",), np.array([2, 1]), np.array([0, 0]), np.zeros(2), 3)
