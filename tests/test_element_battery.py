@@ -133,6 +133,11 @@ EXAMPLES: dict[str, Callable[[Mechanism, np.random.Generator], Numbers]] = {
     "Stop": lambda m, r: {"coordinate": "arm", "lower": 0.2, "upper": 0.9,
                           "stiffness": r.uniform(50, 500), "damping": r.uniform(0.1, 2)},
     "Tire": _tire,
+    "AxisController": lambda m, r: {
+        "names": ["a", "b"], "integers": False, "full_scale": 8.0, "kp": [r.uniform(1, 5), 2.0],
+        "ki": {"a": 1.0}, "kd": 0.01, "start": {"following": 2.0, "rated": 3.0, "release": 0.1},
+        "also": ["limits", "feedforward", "notch", "home"], "rate": 200,
+    },
     "ComputedTorque": lambda m, r: {"kp": 30.0, "kd": 8.0, "limit": 40.0, "target": 0.1},
     "Feedforward": lambda m, r: {
         "motion": {"cart": "swing*sin(beat*t)", "arm": "0.4 + 0.2*sin(beat*t)"},
@@ -166,7 +171,8 @@ SMALL_RIG = {"ComputedTorque", "LQR", "Observer"}
 """Those that model the whole mechanism: they get the cart and its arm alone."""
 
 SOURCES = {
-    "Butterworth", "KalmanFilter", "LeadLag", "Observer", "PID", "StateSpace",
+    "AxisController", "Butterworth", "KalmanFilter", "LeadLag", "Observer", "PID",
+    "StateSpace",
     "SteadyKalmanFilter", "TransferFunction",
 }  # fmt: skip
 """Blocks without a mechanism, whose first port is fed with a sine."""
@@ -376,7 +382,7 @@ ALLOWED_BELOW_ZERO = {
 }  # fmt: skip
 
 
-REVERSED = [("PID", "kp"), ("PID", "ki"), ("PID", "kd")]
+REVERSED = [(name, gain) for name in ("AxisController", "PID") for gain in ("kp", "ki", "kd")]
 """Gains whose sign is that of the plant."""
 
 

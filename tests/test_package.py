@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
+from enum import Enum
 from importlib import import_module, metadata
 from pathlib import Path
 
@@ -60,7 +61,9 @@ def own_signature(value: Callable[..., object]) -> list[inspect.Parameter]:
     """Return the parameters that the docstring of a function or class has to explain."""
     if inspect.isclass(value) and "__init__" not in vars(value) and "__new__" not in vars(value):
         return []  # the constructor is inherited, and explained there
-    if getattr(value, "_is_protocol", False):
+    if getattr(value, "_is_protocol", False) or (
+        inspect.isclass(value) and issubclass(value, Enum)
+    ):
         return []  # nobody calls it
     parameters = inspect.signature(value).parameters.values()
     return [p for p in parameters if p.name not in ("self", "cls")]

@@ -2,6 +2,13 @@
 
 from typing import Any
 
+from linkwright.control.axis import (
+    AxisCoefficients,
+    AxisController,
+    AxisError,
+    AxisMode,
+    pid_coefficients,
+)
 from linkwright.control.computed_torque import ComputedTorque, Feedforward
 from linkwright.control.consistency import Whiteness, consistency_band, inside, whiteness
 from linkwright.control.covariances import Correction, corrected, predicted
@@ -32,6 +39,10 @@ __all__ = [
     "LQR",
     "PD",
     "PID",
+    "AxisCoefficients",
+    "AxisController",
+    "AxisError",
+    "AxisMode",
     "ComputedTorque",
     "Correction",
     "Feedforward",
@@ -61,6 +72,7 @@ __all__ = [
     "kalman",
     "lqe",
     "lqr",
+    "pid_coefficients",
     "pid_law",
     "predicted",
     "saturated",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from linkwright.blocks.kinds import Kind
+from linkwright.control.axis.controller import AxisController
 from linkwright.control.computed_torque import ComputedTorque, Feedforward
 from linkwright.control.filters import LeadLag, StateSpace, TransferFunction
 from linkwright.control.kalman_filter import KalmanFilter, SteadyKalmanFilter
@@ -11,6 +12,7 @@ from linkwright.control.pid import PID, JointPID
 from linkwright.control.servo import PD, GravityCompensation
 
 CONTROLLERS = (
+    Kind(AxisController, passive=True),
     Kind(ComputedTorque),
     Kind(Feedforward),
     Kind(GravityCompensation),

@@ -1,0 +1,13 @@
+"""Servo axes of a motion server: switches, compensator, limits, trips and cards."""
+
+from linkwright.control.axis.codes import AxisError, AxisMode
+from linkwright.control.axis.coefficients import AxisCoefficients, pid_coefficients
+from linkwright.control.axis.controller import AxisController
+
+__all__ = [
+    "AxisCoefficients",
+    "AxisController",
+    "AxisError",
+    "AxisMode",
+    "pid_coefficients",
+]
