@@ -8,6 +8,7 @@ from linkwright.motion.blends import (
     cartesian,
     pose_transform,
 )
+from linkwright.motion.chains import ChainMotion
 from linkwright.motion.limits import Limits, voltage_line
 from linkwright.motion.optimal import time_optimal, time_optimal_batch
 from linkwright.motion.payloads import Payload
@@ -28,6 +29,7 @@ from linkwright.motion.trajectory import (
 __all__ = [
     "MOTIONS",
     "CartesianMotion",
+    "ChainMotion",
     "Dwell",
     "Follow",
     "Limits",

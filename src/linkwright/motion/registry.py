@@ -6,11 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from linkwright.motion.blends import blended
+from linkwright.motion.chains import ChainMotion
 from linkwright.motion.optimal import time_optimal
 from linkwright.motion.sines import Sines, minimum_jerk
 from linkwright.motion.trajectory import Trajectory, hermite, point_to_point, through, via_points
 
 MOTIONS: tuple[Callable[..., Any], ...] = (
+    ChainMotion,
     Sines,
     Trajectory,
     blended,

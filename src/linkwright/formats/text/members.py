@@ -68,7 +68,7 @@ from linkwright.motion.registry import MOTIONS
 from linkwright.system import System
 
 _BLOCKS: Makers = tuple(kind.block for kind in (*BLOCKS, *ELEMENTS, *CONTROLLERS, *DRIVES))
-_PATHS = tuple(maker for maker in MOTIONS if maker.__name__ != "minimum_jerk")
+_PATHS = tuple(maker for maker in MOTIONS if maker.__name__ not in ("ChainMotion", "minimum_jerk"))
 
 MAKERS: dict[str, Callable[..., Any]] = dict(
     sorted((maker.__name__, maker) for maker in (*_BLOCKS, *MOTIONS))

@@ -1,0 +1,187 @@
+"""One leg of a chain: how far along it is, and how fast it may be.
+
+A leg takes a share r from 0 to 1 of the way between two goals. It speeds up, goes on at the speed x
+(1/s), and slows down, with zero acceleration at all four ends. With h from 0 to 1 over a ramp that
+takes 2 t_a:
+
+    r = x t_a (2 - h) h^3,   r' = x (3 - 2 h) h^2,   r'' = 3 x (1 - h) h / t_a
+
+A ramp down is the same, backwards. Where one leg slows down while the next speeds up over the same
+time, their sum is Paul's turn at the corner, term by term: with D_B = -t_a times the speed of the
+first leg and D_C / T the speed of the second it is
+
+    q = (k (2 - h) h^2 - 2 D_B) h + B + D_B,   k = D_C t_a / T + D_B
+
+(Paul, Robot Manipulators, 1981, section 5.3). So a turn is nothing but two legs at a time; and
+since each of them has a continuous acceleration, so has the sum whenever the second begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from linkwright.algebra import ONE, ZERO, Expr, absolute, maximum, minimum, sqrt, where
+
+Hold = Callable[[Expr], Expr]
+"""Gives a partial result a name."""
+
+_TINY = 1e-30
+_PEAK = 0.75  # of r'' t_a / x, in the middle of a ramp
+
+
+@dataclass(frozen=True, slots=True)
+class Ramps:
+    """The times of a leg.
+
+    Args:
+        x: its speed, 1/s: one over the time T that it would take without ramps.
+        up: half the time of speeding up, s.
+        down: half the time of slowing down, s.
+    """
+
+    x: Expr
+    up: Expr
+    down: Expr
+
+    @property
+    def corner(self) -> Expr:
+        """When the goal would be reached without slowing down, s since the leg began."""
+        return self.up + ONE / self.x
+
+    @property
+    def end(self) -> Expr:
+        """When it is reached, s since the leg began."""
+        return self.corner + self.down
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """A leg of joints: states of a chain, or what they become.
+
+    Args:
+        aim: where it ends.
+        way: from where it begins to where it ends.
+        ramps: its times.
+        clock: s since it began, in path time.
+        number: sequence of its goal.
+    """
+
+    aim: tuple[Expr, ...]
+    way: tuple[Expr, ...]
+    ramps: Ramps
+    clock: Expr
+    number: Expr
+
+    def all(self) -> tuple[Expr, ...]:
+        """Return all its numbers, one after the other."""
+        r = self.ramps
+        return (*self.aim, *self.way, r.x, r.up, r.down, self.clock, self.number)
+
+
+def chosen_leg(condition: Expr, yes: Leg, no: Leg) -> Leg:
+    """Return one of two legs."""
+
+    def of(a: Sequence[Expr], b: Sequence[Expr]) -> tuple[Expr, ...]:
+        return tuple(where(condition, x, y) for x, y in zip(a, b, strict=True))
+
+    a, b = yes.ramps, no.ramps
+    clock, number = of((yes.clock, yes.number), (no.clock, no.number))
+    return Leg(
+        of(yes.aim, no.aim),
+        of(yes.way, no.way),
+        Ramps(*of((a.x, a.up, a.down), (b.x, b.up, b.down))),
+        clock,
+        number,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How far along a leg is, with two derivatives by path time; `left` is 1 - r."""
+
+    r: Expr
+    left: Expr
+    rate: Expr
+    second: Expr
+
+
+def share(hold: Hold, ramps: Ramps, t: Expr) -> Share:
+    """Return how far along a leg is at a time since it began."""
+    x, up, down = ramps.x, ramps.up, ramps.down
+    h = hold(minimum(t / (2 * up), 1))
+    g = hold(minimum(maximum((t - ramps.corner + down) / (2 * down), 0), 1))
+    slow = hold(g > 0)
+    begun = hold(x * (up * h**3 * (2 - h) + maximum(t - 2 * up, 0)))
+    left = hold(where(slow, x * down * (1 - g * (2 - g**2 * (2 - g))), ONE - begun))
+    r = hold(where(slow, ONE - left, begun))
+    rate = hold(x * where(slow, 1 - g**2 * (3 - 2 * g), h**2 * (3 - 2 * h)))
+    second = hold(3 * x * where(slow, -g * (1 - g) / down, h * (1 - h) / up))
+    return Share(r, left, rate, second)
+
+
+def remaining_peak(hold: Hold, ramps: Ramps, t: Expr) -> Expr:
+    """Return the largest |r''| from a time on that lies in the ramp down of a leg."""
+    g = hold(minimum(maximum((t - ramps.corner + ramps.down) / (2 * ramps.down), 0), 1))
+    return hold(_PEAK * ramps.x / ramps.down * where(g < 0.5, ONE, 4 * g * (1 - g)))
+
+
+def planned(
+    hold: Hold,
+    way: Sequence[Expr],
+    speed: Sequence[Expr],
+    acceleration: Sequence[Expr],
+    period: Expr,
+) -> tuple[Expr, Expr, Expr]:
+    """Return speed, ramp and the need for ramps of a leg from rest to rest within limits.
+
+    Args:
+        way: from its beginning to its goal.
+        speed: largest speeds.
+        acceleration: largest accelerations.
+        period: the shortest time of half a ramp.
+
+    Returns:
+        x, half the time of a ramp, and c, with which a ramp at the speed x takes c x at least.
+    """
+    slow = maximum(*(absolute(d) / v for d, v in zip(way, speed, strict=True)), ZERO)
+    heavy = maximum(*(absolute(d) / a for d, a in zip(way, acceleration, strict=True)), ZERO)
+    c = hold(_PEAK * heavy + _TINY)
+    x = hold(ONE / maximum(slow, sqrt(2 * c), 2 * period))
+    return x, hold(maximum(c * x, period)), c
+
+
+def begun(
+    hold: Hold,
+    nominal: tuple[Expr, Expr, Expr],
+    way: Sequence[Expr],
+    before: Sequence[Expr],
+    peak: Expr,
+    acceleration: Sequence[Expr],
+    least: Expr,
+    period: Expr,
+) -> Ramps:
+    """Return the ramps of a leg that begins while the one before it slows down.
+
+    Joints that go on in the same direction never need more than one of both accelerations; those
+    that turn back need the sum.
+
+    Args:
+        nominal: what `planned` says.
+        way: from its beginning to its goal.
+        before: the way of the leg before.
+        peak: the largest |r''| that is still to come of that leg.
+        acceleration: largest accelerations.
+        least: half the time of its ramp up at least, so that it does not end before the other leg.
+        period: the shortest time of half a ramp.
+    """
+    x, ramp, c = nominal
+    up = hold(maximum(ramp, least))
+    room = [
+        where(d * b < 0, maximum(a - absolute(b) * peak, 0), a) / (absolute(d) + _TINY)
+        for d, b, a in zip(way, before, acceleration, strict=True)
+    ]
+    turning = hold(up / _PEAK * minimum(*room))
+    ending = minimum(2 / (up + sqrt(up**2 + 4 * c)), ONE / (up + period))
+    chosen = hold(minimum(x, turning, ending))
+    return Ramps(chosen, up, hold(maximum(c * chosen, period)))
