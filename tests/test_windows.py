@@ -272,25 +272,30 @@ def test_a_dead_writer_loses_its_claim_and_its_half_frame(tmp_path: Path) -> Non
 def test_a_forked_child_has_no_claim(tmp_path: Path) -> None:
     """It may read, not write; and when the parent is gone, so is the claim, though it lives on."""
     window = Window.create(tmp_path / "state", STATE)
+    told, tell = os.pipe()
     child = os.fork()
     if child == 0:
         try:
             window.read()
             window.write(VALUES)
         except Error as error:
-            if "no claim" in str(error) and not window.writable:
-                time.sleep(60)  # keeps the memory of the parent's window
+            os.write(tell, f"{error} {window.writable}".encode())
+            time.sleep(60)  # keeps the memory of the parent's window
         os._exit(1)
     try:
+        os.close(tell)
+        said = os.read(told, 1000).decode()
+        assert "no claim" in said
+        assert said.endswith("False")
         window.write(VALUES)
         window.close()
         with Window.create(tmp_path / "state", STATE) as again:
             assert again.read().sequence == 2
-        time.sleep(0.05)
         assert os.waitpid(child, os.WNOHANG) == (0, 0)
     finally:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
+        os.close(told)
 
 
 def test_a_file_that_was_cut_is_an_error_of_the_caller(tmp_path: Path) -> None:

@@ -1,10 +1,26 @@
 """What processes share: records with one layout for window, wire and journal, and their windows.
 
 A `Record` is declared once. A `Window` holds one frame of it in a file that several processes map;
-one of them writes. The same bytes travel over a wire and lie in a journal.
+one of them writes. The same bytes travel over a wire and lie in a journal. A `RegisterWindow` maps
+the registers of a device, and `Interrupts` wake the process that has claimed them.
 """
 
+from linkwright.windows.interrupts import InterruptClaim, Interrupts, Stray
 from linkwright.windows.records import HEAD, MULTIPLIER, Field, Frame, Record, RecordError
+from linkwright.windows.registers import Register, RegisterWindow
 from linkwright.windows.window import Window
 
-__all__ = ["HEAD", "MULTIPLIER", "Field", "Frame", "Record", "RecordError", "Window"]
+__all__ = [
+    "HEAD",
+    "MULTIPLIER",
+    "Field",
+    "Frame",
+    "InterruptClaim",
+    "Interrupts",
+    "Record",
+    "RecordError",
+    "Register",
+    "RegisterWindow",
+    "Stray",
+    "Window",
+]

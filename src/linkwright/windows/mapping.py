@@ -11,7 +11,9 @@ import mmap
 import os
 import stat
 import weakref
+from contextlib import suppress
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
@@ -51,7 +53,7 @@ class Claim:
                 remedy="end or close the other one first",
             ) from error
         self._descriptor = opened
-        _claims.add(self)
+        keep_from_children(self)
 
     @property
     def held(self) -> bool:
@@ -75,6 +77,12 @@ class Claim:
     def release(self) -> None:
         """Give it back."""
         if self._descriptor >= 0:
+            fcntl.flock(self._descriptor, fcntl.LOCK_UN)  # a child may not have closed its copy yet
+            self.forget()
+
+    def forget(self) -> None:
+        """Close the descriptor; the claim stays with the process that made it."""
+        if self._descriptor >= 0:
             opened, self._descriptor = self._descriptor, -1
             os.close(opened)
 
@@ -82,16 +90,31 @@ class Claim:
         self.release()
 
 
-_claims: weakref.WeakSet[Claim] = weakref.WeakSet()
+class Forgetful(Protocol):
+    """What belongs to the process that made it, and not to a child of a fork."""
+
+    def forget(self) -> None:
+        """Close a child's copies of descriptors, and nothing else."""
 
 
-def _forget_claims() -> None:
-    """Close a child's copies of descriptors: the claims stay with the parent, and end with it."""
-    for claim in list(_claims):
-        claim.release()
+_own: weakref.WeakSet[Forgetful] = weakref.WeakSet()
 
 
-os.register_at_fork(after_in_child=_forget_claims)
+def keep_from_children(what: Forgetful) -> None:
+    """Let a child of a fork close its copies: claims stay with the parent, and end with it.
+
+    Args:
+        what: something whose `forget` closes descriptors.
+    """
+    _own.add(what)
+
+
+def _forget_copies() -> None:
+    for what in list(_own):
+        what.forget()
+
+
+os.register_at_fork(after_in_child=_forget_copies)
 
 
 class Mapped:
@@ -108,10 +131,10 @@ class Mapped:
     def __init__(
         self, place: Place, length: int, *, offset: int = 0, writable: bool = False
     ) -> None:
+        self._memory: mmap.mmap | None = None
         self.name = f"descriptor {place}" if isinstance(place, int) else str(path_of(place))
         self.length = length
         self.offset = offset
-        self._memory: mmap.mmap | None = None
         flags = (os.O_RDWR if writable else os.O_RDONLY) | os.O_CLOEXEC
         try:
             self._descriptor = os.dup(place) if isinstance(place, int) else os.open(place, flags)
@@ -119,8 +142,8 @@ class Mapped:
             raise InputError(f"cannot open {self.name}: {error.strerror}") from error
         try:
             found = os.fstat(self._descriptor)
-            self._device = stat.S_ISCHR(found.st_mode)
-            if not self._device and not stat.S_ISREG(found.st_mode):
+            self.is_device = stat.S_ISCHR(found.st_mode)
+            if not self.is_device and not stat.S_ISREG(found.st_mode):
                 raise InputError(f"{self.name} is neither a file nor a device")
             self.check()
             start = offset // mmap.ALLOCATIONGRANULARITY * mmap.ALLOCATIONGRANULARITY
@@ -155,7 +178,7 @@ class Mapped:
 
     def available(self) -> int:
         """Return how many bytes there are from the offset on."""
-        if self._device:
+        if self.is_device:
             return _device_bytes(self._descriptor, self.name, self.offset)
         return os.fstat(self._descriptor).st_size - self.offset
 
@@ -171,21 +194,50 @@ class Mapped:
 
     def read(self) -> bytes:
         """Return a copy of the bytes; a file that was cut is an error, and never a signal."""
-        if self._memory is None:
-            raise Error(f"the window on {self.name} is closed")
-        if self._device:
-            return bytes(self.memory)
-        data = os.pread(self._descriptor, self.length, self.offset)
-        if len(data) < self.length:
+        return bytes(self.memory) if self.is_device else self.get(0, self.length)
+
+    def get(self, at: int, count: int) -> bytes:
+        """Return a copy of some bytes of a file; one that was cut is an error, never a signal.
+
+        Args:
+            at: the first byte.
+            count: how many.
+        """
+        self._bounds(at, count)
+        data = os.pread(self._descriptor, count, self.offset + at)
+        if len(data) < count:
             self.check()
         return data
+
+    def put(self, at: int, data: bytes) -> None:
+        """Write some bytes to a file that is long enough.
+
+        Args:
+            at: the first byte.
+            data: what to write there.
+        """
+        self._bounds(at, len(data))
+        self.check()
+        os.pwrite(self._descriptor, data, self.offset + at)
+
+    def _bounds(self, at: int, count: int) -> None:
+        if self._memory is None:
+            raise Error(f"the window on {self.name} is closed")
+        if at < 0 or count < 0 or at + count > self.length:
+            raise InputError(
+                f"bytes {at} to {at + count} lie outside the {self.length} of {self.name}"
+            )
 
     def close(self) -> None:
         """Take it out of memory."""
         if self._memory is not None:
             memory, self._memory = self._memory, None
-            memory.close()
             os.close(self._descriptor)
+            memory.close()
+
+    def __del__(self) -> None:
+        with suppress(BufferError):  # somebody looks at the memory still
+            self.close()
 
 
 def _device_bytes(descriptor: int, name: str, offset: int) -> int:
