@@ -11,7 +11,7 @@ from linkwright.control.axis import (
 )
 from linkwright.control.computed_torque import ComputedTorque, Feedforward
 from linkwright.control.consistency import Whiteness, consistency_band, inside, whiteness
-from linkwright.control.covariances import Correction, corrected, predicted
+from linkwright.control.covariances import Correction, corrected, intersected, predicted
 from linkwright.control.filters import LeadLag, StateSpace, TransferFunction
 from linkwright.control.joints import JointController, driven_joints
 from linkwright.control.kalman_filter import KalmanFilter, SteadyKalmanFilter
@@ -68,6 +68,7 @@ __all__ = [
     "dlqr",
     "driven_joints",
     "inside",
+    "intersected",
     "inverse_dynamics",
     "kalman",
     "lqe",

@@ -124,15 +124,88 @@ def corrected(
         return Correction(state + gain @ innovation, new, gain, innovation, after(innovation))
     S = H @ P @ H.T + R
     if form == "information":
-        sharp = _inverse(R, "measurement")
-        new = _inverse(_inverse(P, "covariance") + H.T @ sharp @ H, "covariance")
-        gain = new @ H.T @ sharp
+        _refuse_singular(R, "measurement")
+        _refuse_singular(P, "covariance")
+        new, gain = information_form(P, H, R)
     else:
         gain = P @ H.T @ _pseudo_inverse(S)
         rest = np.eye(len(state)) - gain @ H
         new = rest @ P @ rest.T + gain @ R @ gain.T
     nis = float(innovation @ _pseudo_inverse(S) @ innovation)
     return Correction(state + gain @ innovation, _symmetric(new), gain, innovation, nis)
+
+
+def information_form(P: Array, H: Array, R: Array) -> tuple[Array, Array]:
+    """Return (P⁻¹ + Hᵀ R⁻¹ H)⁻¹ and the gain, of matrices that are known to be regular.
+
+    Args:
+        P: covariance of the estimate.
+        H: what is measured, from the states.
+        R: covariance of the noise of the sensors.
+
+    >>> information_form(np.eye(1), np.eye(1), np.eye(1))
+    (array([[0.5]]), array([[0.5]]))
+    """
+    seen: Array = H.T @ np.linalg.inv(R).astype(float, copy=False)
+    new: Array = np.linalg.inv(np.linalg.inv(P) + seen @ H).astype(float, copy=False)
+    return _symmetric(new), new @ seen
+
+
+def intersected(
+    x: ArrayLike, covariance: Any, z: ArrayLike, h: ArrayLike, measurement: Any
+) -> Correction:
+    """Return an estimate corrected by what may be correlated with it: covariance intersection.
+
+    Args:
+        x: the estimate.
+        covariance: of its error: a matrix, its diagonal, or one number for all.
+        z: what was measured, or estimated by somebody else.
+        h: what it is of, from the states.
+        measurement: covariance of its error: a matrix, its diagonal, or one number.
+
+    P⁻¹ = w P⁻⁻¹ + (1 - w) Hᵀ R⁻¹ H never claims more than is known, whatever the correlation of the
+    two errors (Julier and Uhlmann 1997); w in [0, 1] is where det P is least. The same news told
+    twice changes nothing:
+
+    >>> once = intersected([0.0], 4.0, [1.0], [[1.0]], 1.0)
+    >>> twice = intersected(once.x, once.covariance, [1.0], [[1.0]], 1.0)
+    >>> once.covariance, twice.covariance
+    (array([[1.]]), array([[1.]]))
+    """
+    state, seen = (np.atleast_1d(np.asarray(v, dtype=float)) for v in (x, z))
+    H = matrix(h, "h", (len(seen), len(state)))
+    P = covariance_matrix(covariance, len(state), "covariance")
+    R = covariance_matrix(measurement, len(seen), "measurement")
+    _refuse_singular(R, "measurement")
+    _refuse_singular(P, "covariance")
+    before, sharp = np.linalg.inv(P), np.linalg.inv(R)
+    # With P⁻¹ = L Lᵀ, det P is least where Σ log(w + (1 - w) e) is greatest, e of L⁻¹ Hᵀ R⁻¹ H L⁻ᵀ.
+    lower = np.linalg.inv(np.linalg.cholesky(before))
+    spread = np.clip(np.linalg.eigvalsh(lower @ H.T @ sharp @ H @ lower.T), 0.0, None)
+    w = _most(spread)
+    told = w * before + (1.0 - w) * (H.T @ sharp @ H)
+    new: Array = np.linalg.inv(told).astype(float, copy=False)
+    gain = (1.0 - w) * new @ H.T @ sharp
+    innovation = seen - H @ state
+    nis = float(innovation @ _pseudo_inverse(H @ P @ H.T + R) @ innovation)
+    return Correction(state + gain @ innovation, _symmetric(new), gain, innovation, nis)
+
+
+def _most(spread: Array) -> float:
+    """Return w in [0, 1] at the maximum of Σ log(w + (1 - w) e), which is concave in w."""
+
+    def slope(w: float) -> float:
+        return float(np.sum((1.0 - spread) / np.maximum(w + (1.0 - w) * spread, 1e-300)))
+
+    low, high = 0.0, 1.0
+    if slope(low) <= 0.0:
+        return low
+    if slope(high) >= 0.0:
+        return high
+    for _ in range(60):  # to the last bit of a double
+        middle = (low + high) / 2
+        low, high = (middle, high) if slope(middle) > 0.0 else (low, middle)
+    return (low + high) / 2
 
 
 def _one_by_one(P: Array, H: Array, R: Array) -> tuple[Any, Array, Array]:
@@ -280,8 +353,8 @@ def _symmetric(found: Array) -> Array:
     return (found + found.T) / 2
 
 
-def _inverse(found: Array, what: str) -> Array:
-    """Return an inverse that the information form needs, or say what is singular."""
+def _refuse_singular(found: Array, what: str) -> None:
+    """Say what is singular, where the information form needs an inverse."""
     if np.linalg.cond(found) > 1e15:
         idle = [str(k) for k in np.flatnonzero(np.diag(found) <= 0.0)]
         raise DomainError(
@@ -290,8 +363,6 @@ def _inverse(found: Array, what: str) -> Array:
             remedy='take form="joseph" or "scalar", which take exact sensors',
             code="R503",
         )
-    inverse: Array = np.linalg.inv(found).astype(float)
-    return inverse
 
 
 def _pseudo_inverse(found: Array) -> Array:

@@ -1,0 +1,401 @@
+"""What is known after a scan: a pure function of what was known before it, and of the scan.
+
+Objects are hypotheses. An observation that is in no object's gate starts one; those of one label
+are rivals, and the one that most sensors support *now* is the object. So whoever lies alone has a
+rival of its own that nobody else supports: the object is not moved, and the liar has a name. Where
+an observation is surely of one object it is fused as a Kalman filter fuses it, in information form;
+where two objects are possible, each takes it with its probability, and its covariance takes the
+spread of what may have been (Bar-Shalom, Daum and Huang 2009, The probabilistic data association
+filter).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.blocks import checked
+from linkwright.control.covariances import information_form, intersected
+from linkwright.server.clocks import SECOND
+from linkwright.server.coordinator.association import joint_probabilities
+from linkwright.server.coordinator.motions import (
+    MotionModel,
+    PointMotion,
+    PoseMotion,
+    WrenchMotion,
+)
+from linkwright.server.coordinator.observations import Sighting
+
+Array = NDArray[np.float64]
+Key = tuple[int, str, int]  # time, source and sequence of the observation that started it
+REMEMBERED = 20  # verdicts on a sensor
+
+
+@dataclass(frozen=True, slots=True)
+class FusionSettings:
+    """What the coordinator takes for granted.
+
+    Args:
+        models: how things move, one for each kind.
+        gate: probability that an honest observation is in the gate of its object.
+        detection: probability that a sensor sees an object that is there.
+        clutter: false observations without a label in a cubic meter.
+        births: new objects in a cubic meter.
+        certain: probability from which on an observation is fused as it is.
+        patience: s without support after which a rival is dropped.
+        forget: s without support after which an object is dropped.
+        history: s that a late observation may be late.
+
+    >>> FusionSettings(gate=0.999).forget
+    60.0
+    """
+
+    models: Sequence[MotionModel] = (PoseMotion(), PointMotion(), WrenchMotion())
+    gate: float = 0.9999
+    detection: float = 0.9
+    clutter: float = 1e-3
+    births: float = 1e-3
+    certain: float = 0.99
+    patience: float = 1.0
+    forget: float = 60.0
+    history: float = 2.0
+
+    def __post_init__(self) -> None:
+        for name in ("gate", "detection", "certain"):
+            checked(getattr(self, name), name, above=0.0, most=1.0 - 1e-12)
+        for name in ("clutter", "births", "patience", "forget", "history"):
+            checked(getattr(self, name), name, above=0.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tracked:
+    """A hypothesis of an object.
+
+    Args:
+        key: of the observation that started it.
+        label: what it is, where sensors know that.
+        model: how it moves.
+        time: ns, of the last observation that was fused.
+        mean: at that time.
+        covariance: of its error at that time.
+        score: logarithm of the odds that it is there.
+        sources: who saw it, and when last, ns.
+    """
+
+    key: Key
+    label: str
+    model: MotionModel
+    time: int
+    mean: Array
+    covariance: Array
+    score: float
+    sources: Mapping[str, int]
+
+    def at(self, time: int) -> tuple[Array, Array]:
+        """Return mean and covariance at a time, ns."""
+        if time == self.time:
+            return self.mean, self.covariance
+        return self.model.moved(self.mean, self.covariance, (time - self.time) / SECOND)
+
+
+@dataclass(frozen=True, slots=True)
+class SensorRecord:
+    """What is known of a sensor.
+
+    Args:
+        time: ns, of its newest observation.
+        interval: s between its newest two.
+        used: how many observations were fused.
+        rejected: how many were not, because more sensors say otherwise.
+        verdicts: the newest, True for fused.
+        squares: the newest residuals squared in units of their covariance, with their freedom.
+        where: which hypothesis of a label it supports, and when it did so last.
+    """
+
+    time: int = 0
+    interval: float = math.inf
+    used: int = 0
+    rejected: int = 0
+    verdicts: tuple[bool, ...] = ()
+    squares: tuple[tuple[float, int], ...] = ()
+    where: Mapping[str, tuple[Key, int]] = field(default_factory=dict)
+
+    @property
+    def lying(self) -> bool:
+        """Whether most of what it says is against what more sensors say."""
+        return len(self.verdicts) >= 5 and 2 * sum(self.verdicts) < len(self.verdicts)
+
+    @property
+    def inconsistent(self) -> bool:
+        """Whether its errors are larger than it says, though not large enough to be rejected."""
+        freedom = sum(freedom for _, freedom in self.squares)
+        whole = sum(square for square, _ in self.squares)
+        return len(self.squares) == REMEMBERED and whole > chi_square(0.9999, freedom)
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What is known after a scan.
+
+    Args:
+        tracked: hypotheses of objects.
+        sensors: by name.
+        chosen: for each label, the hypothesis that is the object.
+    """
+
+    tracked: tuple[Tracked, ...] = ()
+    sensors: Mapping[str, SensorRecord] = field(default_factory=dict)
+    chosen: Mapping[str, Key] = field(default_factory=dict)
+
+
+def after_scan(
+    world: World, scan: Sequence[Sighting], settings: FusionSettings, *, muted: bool = False
+) -> World:
+    """Return what is known after a scan.
+
+    Args:
+        world: what was known before.
+        scan: what one sensor saw at one time.
+        settings: what is taken for granted.
+        muted: whether the sensor is known as a liar: what it says is compared, and not used.
+
+    >>> from linkwright.server.coordinator.observations import Observation
+    >>> told = Observation("camera", 10, "point", (0.1, 0.2, 0.3), (1e-6,) * 3, label="ball")
+    >>> seen = Sighting(told, np.array(told.value), np.diag(told.covariance))
+    >>> after_scan(World(), [seen], FusionSettings()).chosen
+    {'ball': (10, 'camera', 0)}
+    """
+    source, time = scan[0].told.source, scan[0].told.time
+    tracked = {one.key: one for one in world.tracked if _kept(one, world, time, settings)}
+    sensor = world.sensors.get(source, SensorRecord())
+    chosen = {label: key for label, key in world.chosen.items() if key in tracked}
+    elapsed = (time - sensor.time) / SECOND if sensor.time else math.inf
+    sensor = replace(sensor, time=time, interval=elapsed)
+    sensors = {**world.sensors, source: sensor}
+    for label in sorted({(seen.told.kind, seen.told.label) for seen in scan}):
+        group = [seen for seen in scan if (seen.told.kind, seen.told.label) == label]
+        known = tracked.get(chosen.get(label[1], (0, "", 0)))
+        if muted and known is not None:
+            sensors[source] = _compared(group, known, sensors[source], settings)
+        elif not (muted and label[1] == ""):
+            sensors[source] = _fused(group, tracked, sensors, chosen, settings)
+    return World(tuple(tracked.values()), sensors, chosen)
+
+
+def _kept(one: Tracked, world: World, time: int, settings: FusionSettings) -> bool:
+    """Whether a hypothesis is still worth its place."""
+    age = (time - one.time) / SECOND
+    firm = world.chosen.get(one.label) == one.key if one.label else confirmed(one)
+    return age <= (settings.forget if firm else settings.patience)
+
+
+def confirmed(one: Tracked) -> bool:
+    """Whether an object is there with a probability of 99 %."""
+    return one.score > math.log(99.0)
+
+
+def _fused(
+    group: Sequence[Sighting],
+    tracked: dict[Key, Tracked],
+    sensors: Mapping[str, SensorRecord],
+    chosen: dict[str, Key],
+    settings: FusionSettings,
+) -> SensorRecord:
+    """Fuse observations of one kind and label into the hypotheses; return the sensor's record."""
+    first = group[0].told
+    near = [
+        one for one in tracked.values() if (one.label, one.model.kind) == (first.label, first.kind)
+    ]
+    fits = [[_fit(one, seen, settings) for one in near] for seen in group]
+    model = next(model for model in settings.models if model.kind == first.kind)
+    # What a sensor has recognized is not clutter: outside of every gate it is a rival.
+    nothing = 0.0 if first.label else (settings.clutter + settings.births) / model.volume
+    odds = settings.detection / (1 - settings.detection)
+    weights = [
+        {j: odds * fit.density for j, fit in enumerate(row) if fit is not None} for row in fits
+    ]
+    shares = joint_probabilities(weights, nothing)
+    sensor = sensors[first.source]
+    taken: dict[int, list[tuple[float, _Fit, Sighting]]] = {}
+    for seen, row, share in zip(group, fits, shares, strict=True):
+        if sum(share.values()) <= 0.5:
+            new = _started(seen, model, settings)
+            tracked[new.key] = new
+            sensor = _placed(sensor, first.label, new.key, first.time)
+            continue
+        best = max(share, key=lambda j: (share[j], -j))
+        for j, p in share.items():
+            fit = row[j]
+            if fit is not None and p > 1 - settings.certain:
+                sure = 1.0 if p >= settings.certain else p
+                taken.setdefault(j, []).append((sure, fit, seen))
+        told = row[best]
+        assert told is not None
+        sensor = _placed(sensor, first.label, near[best].key, first.time)
+        squares = (*sensor.squares, (told.square, model.freedom))
+        sensor = replace(sensor, squares=squares[-REMEMBERED:])
+    for j, news in taken.items():
+        tracked[near[j].key] = _updated(near[j], news, settings)
+    if not first.label:
+        return replace(sensor, used=sensor.used + len(group))
+    others = {**sensors, first.source: sensor}
+    return _judged(sensor, first.label, first.time, tracked, others, chosen, settings)
+
+
+def _compared(
+    group: Sequence[Sighting], known: Tracked, sensor: SensorRecord, settings: FusionSettings
+) -> SensorRecord:
+    """Return the record of a sensor that is not believed: whether it would be right by now."""
+    verdicts = [_fit(known, seen, settings) is not None for seen in group]
+    return replace(
+        sensor,
+        rejected=sensor.rejected + len(group),
+        verdicts=(*sensor.verdicts, *verdicts)[-REMEMBERED:],
+        where={label: place for label, place in sensor.where.items() if label != known.label},
+    )
+
+
+def _placed(sensor: SensorRecord, label: str, key: Key, time: int) -> SensorRecord:
+    return replace(sensor, where={**sensor.where, label: (key, time)}) if label else sensor
+
+
+def _judged(
+    sensor: SensorRecord,
+    label: str,
+    time: int,
+    tracked: Mapping[Key, Tracked],
+    sensors: Mapping[str, SensorRecord],
+    chosen: dict[str, Key],
+    settings: FusionSettings,
+) -> SensorRecord:
+    """Choose the hypothesis that most sensors support, and count for or against this sensor."""
+    votes = supporters(label, time, sensors.values(), settings)
+    before = chosen.get(label)
+    rivals = [one.key for one in tracked.values() if one.label == label]
+    best = max(
+        rivals, key=lambda key: (votes.get(key, 0), key == before, tracked[key].score, -key[0])
+    )
+    chosen[label] = best
+    mine = sensor.where[label][0]
+    if mine == best:
+        return replace(
+            sensor, used=sensor.used + 1, verdicts=(*sensor.verdicts, True)[-REMEMBERED:]
+        )
+    if votes.get(best, 0) > votes.get(mine, 0):
+        sensor = replace(sensor, verdicts=(*sensor.verdicts, False)[-REMEMBERED:])
+    return replace(sensor, rejected=sensor.rejected + 1)
+
+
+def supporters(
+    label: str, time: int, sensors: Iterable[SensorRecord], settings: FusionSettings
+) -> dict[Key, int]:
+    """Return how many sensors support each hypothesis of a label at a time.
+
+    Args:
+        label: of the object.
+        time: ns; a sensor that was silent for longer than the patience does not count.
+        sensors: all of them.
+        settings: with the patience.
+
+    >>> supporters(
+    ...     "ball", 0, [SensorRecord(where={"ball": ((1, "a", 0), 0)})], FusionSettings()
+    ... )
+    {(1, 'a', 0): 1}
+    """
+    votes: dict[Key, int] = {}
+    for one in sensors:
+        key, last = one.where.get(label, (None, 0))
+        if key is not None and (time - last) / SECOND <= settings.patience:
+            votes[key] = votes.get(key, 0) + 1
+    return votes
+
+
+# -- one object ------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True, eq=False)
+class _Fit:
+    """How an observation fits an object: everything at its time."""
+
+    mean: Array
+    covariance: Array
+    error: Array  # that it corrects
+    new: Array  # covariance after it
+    square: float
+    density: float
+
+
+def _fit(one: Tracked, seen: Sighting, settings: FusionSettings) -> _Fit | None:
+    """Return how an observation fits, or None where it is outside of the gate."""
+    model = one.model
+    mean, P = one.at(seen.told.time)
+    residual = model.residual(mean, seen.value)
+    R = seen.covariance
+    if seen.told.bound > 0.0:
+        rate = model.rate(mean)
+        R = R + seen.told.bound**2 * np.outer(rate, rate)
+    H = model.seen
+    S = H @ P @ H.T + R
+    square = float(residual @ np.linalg.solve(S, residual))
+    if square > chi_square(settings.gate, model.freedom):
+        return None
+    size = float(np.linalg.slogdet(S)[1])
+    density = math.exp(-(square + size + model.freedom * math.log(2 * math.pi)) / 2)
+    if seen.told.independent:
+        new, gain = information_form(P, H, R)
+        return _Fit(mean, P, gain @ residual, new, square, density)
+    both = intersected(np.zeros(len(P)), P, residual, H, R)
+    return _Fit(mean, P, both.x, both.covariance, square, density)
+
+
+def _updated(
+    one: Tracked, news: Sequence[tuple[float, _Fit, Sighting]], settings: FusionSettings
+) -> Tracked:
+    """Return an object after observations that are its own with some probability."""
+    model, (_, fit, seen) = one.model, news[0]
+    told = seen.told
+    if len(news) == 1 and news[0][0] == 1.0:
+        error, P = fit.error, fit.new
+    else:
+        left = max(0.0, 1.0 - sum(p for p, _, _ in news))
+        error = np.sum([p * f.error for p, f, _ in news], axis=0)
+        P = left * (fit.covariance + np.outer(error, error))
+        for p, f, _ in news:
+            away = f.error - error
+            P = P + p * (f.new + np.outer(away, away))
+        P = (P + P.T) / 2
+    gain = sum(
+        p * math.log(settings.detection * f.density * model.volume / settings.clutter)
+        for p, f, _ in news
+    )
+    return replace(
+        one,
+        time=told.time,
+        mean=model.shifted(fit.mean, error),
+        covariance=P,
+        score=min(one.score + gain, 30.0),
+        sources={**one.sources, told.source: told.time},
+    )
+
+
+def _started(seen: Sighting, model: MotionModel, settings: FusionSettings) -> Tracked:
+    told = seen.told
+    mean, P = model.started(seen.value, seen.covariance)
+    score = math.log(settings.births / settings.clutter)
+    key = (told.time, told.source, told.sequence)
+    return Tracked(key, told.label, model, told.time, mean, P, score, {told.source: told.time})
+
+
+@lru_cache(maxsize=256)
+def chi_square(probability: float, freedom: int) -> float:
+    """Return what a chi-square variable stays below with a probability.
+
+    >>> round(chi_square(0.95, 3), 3)
+    7.815
+    """
+    from scipy.special import gammaincinv
+
+    return 2.0 * float(gammaincinv(freedom / 2, probability))
