@@ -1,0 +1,283 @@
+"""The blocks of an arm: its control on one side of the hardware, its simulation on the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from linkwright.algebra import (
+    Expr,
+    absolute,
+    equal,
+    floor,
+    maximum,
+    minimum,
+    not_equal,
+    sqrt,
+    where,
+)
+from linkwright.blocks import Block
+from linkwright.equations.kernels import forward_dynamics, quick_inverse
+from linkwright.equations.tree import Tree, tree_of
+from linkwright.program import Program, lower
+from linkwright.program.interpret import interpret
+from linkwright.server.cell import Cell, CellArm
+
+BRAKE_FREQUENCY = 150.0
+"""rad/s, of an axis that its brake holds."""
+
+PANICS = ("none", "server", "told")
+"""Why a device stops by itself: the server is silent, or has told it to."""
+
+
+def model_tree(arm: CellArm) -> Tree:
+    """Return the tree of an arm's mechanism with the arm's own numbers put in.
+
+    >>> from linkwright.server.cell_file import read_cell
+    >>> [x.name for x in model_tree(read_cell("axes2").arms[0]).coordinates]
+    ['shoulder', 'elbow']
+    """
+    m = arm.mechanism
+    known = {**m.values, **arm.values}
+    values = {x: known[name] for name, x in m.parameters.items() if name in known}
+    return replace(tree_of(m), values={**values, **dict.fromkeys(m.inputs.values(), 0.0)})
+
+
+def _embedded(
+    block: Block, program: Program, arm: CellArm, **arguments: Sequence[Expr]
+) -> list[Expr]:
+    """Return what a Program of the arm's dynamics computes in a block."""
+    known = {**arm.mechanism.values, **arm.values}
+    given: dict[str, Sequence[object]] = dict(arguments)
+    for port in program.inputs:
+        if port.name == "p":
+            given["p"] = [known[x.name] for x in port.entries]
+    found = block.embed(program, given)
+    return list(found[program.outputs[0].name])
+
+
+class ArmControl(Block):
+    """The control law of an arm: from wanted positions to currents.
+
+    Args:
+        arm: that it drives.
+        name: of the block.
+    """
+
+    def __init__(self, arm: CellArm, name: str = "control") -> None:
+        super().__init__(name)
+        n, law, hold = len(arm.axes), arm.law, self.intermediate
+        q = self.input_vector("q", n, list(arm.start), doc="measured positions")
+        u = self.input_vector("u", n, doc="measured speeds")
+        target = self.input_vector("target", n, list(arm.start), doc="wanted positions")
+        rate = self.input_vector("target_rate", n, doc="wanted speeds")
+        ahead = self.input_vector("target_acceleration", n, doc="wanted accelerations")
+        on = self.input("on", doc="whether currents flow")
+        kp = self.input_vector("kp", n, list(law.kp), doc="stiffness")
+        kd = self.input_vector("kd", n, list(law.kd), doc="damping")
+        rows = zip(kp, kd, target, q, rate, u, strict=True)
+        wanted = [hold(k * (r - x) + d * (v - w)) for k, d, r, x, v, w in rows]
+        program = quick_inverse(tree_of(arm.mechanism))
+        if law.kind == "pd":
+            still = [self.expr(0)] * n
+            torque = _embedded(self, program, arm, q=q, u=still, a=still)
+            torque = [x + y for x, y in zip(torque, wanted, strict=True)]
+        else:
+            motion = [hold(x + y) for x, y in zip(wanted, ahead, strict=True)]
+            torque = _embedded(self, program, arm, q=q, u=u, a=motion)
+        currents = []
+        for x, axis in zip(torque, arm.axes, strict=True):
+            asked = hold(x / axis.constant)
+            kept = maximum(-axis.current, minimum(axis.current, asked))
+            currents.append(where((on > 0) & (absolute(asked) < 1e12), kept, 0))
+        self.output_vector("current", currents, unit="A", doc="currents of the axes")
+
+
+class Card(Block):
+    """The card of an arm's simulated hardware: what the device does by itself, in its own ticks.
+
+    It counts its ticks, watches the server's heartbeat, latches PANIC until it is cleared, holds
+    the brakes where they closed, and reads the encoders.
+
+    Args:
+        arm: that it drives.
+        cell: whose rate and heartbeat count.
+        name: of the block.
+    """
+
+    def __init__(self, arm: CellArm, cell: Cell, name: str = "card") -> None:
+        super().__init__(name)
+        n, hold = len(arm.axes), self.intermediate
+        q = self.input_vector("q", n, list(arm.start), doc="positions")
+        u = self.input_vector("u", n, doc="speeds")
+        current = self.input_vector("current", n, unit="A", doc="what the server asks for")
+        brake = self.input("brake", 1, doc="whether the server asks for brakes")
+        beat = self.input("server", doc="ticks of the server")
+        told = self.input("panic", doc="PANIC of the server, not zero")
+        clears = self.input("clears", doc="how often PANIC was cleared")
+        heartbeat = self.input("heartbeat", round(cell.heartbeat * cell.rate), doc="ticks")
+        tick, seen, absent = (self.discrete_state(x) for x in ("ticks", "seen", "absent"))
+        panic, cleared = self.discrete_state("why"), self.discrete_state("cleared")
+        met, shut = self.discrete_state("met"), self.discrete_state("shut", None, 1)
+        places = [self.discrete_state(f"place{i}", None, x) for i, x in enumerate(arm.start)]
+        known = hold(where(not_equal(beat, seen), 1, met))
+        missing = hold(where(not_equal(beat, seen) | equal(known, 0), 0, absent + 1))
+        silent = hold(missing > heartbeat)
+        freed = not_equal(clears, cleared) & ~silent
+        why = hold(where(silent, 1, where(freed, 0, panic)))
+        on = hold(equal(why, 0) & equal(told, 0) & equal(brake, 0) & (known > 0))
+        closed = hold(~on)
+        closing = hold(closed & equal(shut, 0))
+        held = [hold(where(closing, x, p)) for x, p in zip(q, places, strict=True)]
+        flows = [where(on & (absolute(x) < 1e12), x, 0) for x in current]
+        shown = [floor(x / a.encoder + 0.5) * a.encoder for x, a in zip(q, arm.axes, strict=True)]
+        self.output("tick", tick + 1, doc="ticks of the device")
+        self.output("panicked", why, doc="place in PANICS, latched")
+        self.output("pressed", self.input("button", doc="of the cell, pressed if not zero"))
+        self.output("closed", closed, doc="whether the brakes hold", initial=1)
+        self.output("missing", missing, doc="ticks since the server's last sign of life")
+        self.output_vector("applied", flows, unit="A", doc="currents that flow")
+        self.output_vector("places", held, doc="where the brakes closed")
+        self.output_vector("position", shown, doc="of the encoders")
+        self.output_vector("speed", list(u), doc="of the axes")
+        for memory, following in (
+            (tick, tick + 1),
+            (seen, beat),
+            (met, known),
+            (absent, missing),
+            (panic, why),
+            (cleared, clears),
+            (shut, closed),
+            *zip(places, held, strict=True),
+        ):
+            self.update(memory, following)
+
+
+class ArmPlant(Block):
+    """The arm itself: its dynamics, with motors that give torque and brakes that hold.
+
+    Args:
+        arm: that it is.
+        name: of the block.
+    """
+
+    def __init__(self, arm: CellArm, name: str = "plant") -> None:
+        super().__init__(name)
+        n = len(arm.axes)
+        current = self.input_vector("current", n, unit="A", doc="currents that flow")
+        closed = self.input("closed", 1, doc="whether the brakes hold")
+        held = self.input_vector("places", n, list(arm.start), doc="where the brakes closed")
+        push = self.input_vector("push", n, doc="torques from outside")
+        q = [
+            self.state(f"q{i}", None, x, unit=axis.unit)
+            for i, (x, axis) in enumerate(zip(arm.start, arm.axes, strict=True))
+        ]
+        u = [
+            self.state(f"u{i}", None, 0.0, unit=f"{axis.unit}/s") for i, axis in enumerate(arm.axes)
+        ]
+        torque = []
+        for i, (axis, inertia) in enumerate(zip(arm.axes, inertias(arm), strict=True)):
+            w = BRAKE_FREQUENCY
+            grip = -inertia * (w * w * (q[i] - held[i]) + 2 * w * u[i])
+            grip = maximum(-axis.brake, minimum(axis.brake, grip))
+            torque.append(
+                self.intermediate(axis.constant * current[i] + push[i] + where(closed > 0, grip, 0))
+            )
+        program = forward_dynamics(model_tree(arm))
+        rates = _embedded(self, program, arm, q=q, u=u, tau=torque)
+        for x, v, a in zip(q, u, rates, strict=True):
+            self.derivative(x, v)
+            self.derivative(v, a)
+        self.output_vector("q", q, doc="positions")
+        self.output_vector("u", u, doc="speeds")
+
+
+def inertias(arm: CellArm) -> list[float]:
+    """Return the inertia that each axis feels where the arm starts.
+
+    >>> from linkwright.server.cell_file import read_cell
+    >>> [round(x, 2) for x in inertias(read_cell("axes2").arms[0])]
+    [1.83, 0.21]
+    """
+    program, n = quick_inverse(tree_of(arm.mechanism)), len(arm.axes)
+    known = {**arm.mechanism.values, **arm.values}
+    rows = {
+        "q": np.tile(arm.start, (n + 1, 1)),
+        "u": np.zeros((n + 1, n)),
+        "a": np.vstack([np.eye(n), np.zeros(n)]),
+    }
+    for port in program.inputs:
+        if port.name == "p":
+            rows["p"] = np.tile([known[x.name] for x in port.entries], (n + 1, 1))
+    torque = interpret(lower(program), [rows[port.name] for port in program.inputs])[0]
+    return [float(torque[i, i] - torque[n, i]) for i in range(n)]
+
+
+class JointMotion(Block):
+    """Motions of joints from rest to rest, one at a time, that can be braked on their way.
+
+    Args:
+        arm: that moves.
+        name: of the block.
+    """
+
+    def __init__(self, arm: CellArm, name: str = "motion") -> None:
+        super().__init__(name)
+        n, hold = len(arm.axes), self.intermediate
+        q = self.input_vector("q", n, list(arm.start), doc="measured positions")
+        goal = self.input_vector("goal", n, doc="where to go")
+        count, share = self.input("count"), self.input("speed", 1.0)
+        on, brake = self.input("on"), self.input("hold")
+        seen, s, pace = (
+            self.discrete_state("seen"),
+            self.discrete_state("s"),
+            self.discrete_state("pace"),
+        )
+        length = self.discrete_state("length", None, 1.0)
+        begin = [self.discrete_state(f"begin{i}", None, x) for i, x in enumerate(arm.start)]
+        way = [self.discrete_state(f"way{i}") for i in range(n)]
+        ended, going = self.discrete_state("ended"), self.discrete_state("going")
+        fresh = hold(not_equal(count, seen) & (on > 0))
+        x = hold(s * s * s * (10 - 15 * s + 6 * s * s))
+        v = hold(30 * s * s * (1 - 2 * s + s * s) / length * pace)
+        a = hold((60 * s - 180 * s * s + 120 * s * s * s) / length / length * pace * pace)
+        here = [hold(where(on > 0, b + d * x, z)) for b, d, z in zip(begin, way, q, strict=True)]
+        self.output_vector("target", here)
+        self.output_vector("target_rate", [d * v for d in way])
+        self.output_vector("target_acceleration", [d * a for d in way])
+        self.output("moving", going)
+        delta = [hold(g - p) for g, p in zip(goal, here, strict=True)]
+        times = []
+        for d, axis in zip(delta, arm.axes, strict=True):
+            times.append(1.875 * absolute(d) / (axis.speed * share))
+            times.append(sqrt(5.7735026918962576 * absolute(d) / axis.acceleration) / share)
+        needed = hold(maximum(self.period, *times))
+        slowed = hold(maximum(0, pace - self.period / 0.15))
+        faster = hold(where(brake > 0, slowed, 1))
+        further = hold(minimum(1, s + self.period / length * pace))
+        over = hold((further >= 1) | ((brake > 0) & (slowed <= 0)) | equal(on, 0))
+        stopped = hold(over & ~fresh)
+        for memory, following in (
+            (seen, count),
+            (length, where(fresh, needed, length)),
+            (pace, where(fresh | stopped, 1, faster)),
+            (s, where(fresh | stopped, 0, further)),
+            (going, where(fresh, 1, where(over, 0, going))),
+            (ended, where(stopped, count, ended)),
+        ):
+            self.update(memory, following)
+        at = [
+            hold(where(on > 0, b + d * _quintic(further), z))
+            for b, d, z in zip(begin, way, q, strict=True)
+        ]
+        for i, (start, place) in enumerate(zip(arm.start, here, strict=True)):
+            self.update(self.discrete_state(f"last{i}", None, start), place)
+        for b, d, h, z, e in zip(begin, way, here, at, delta, strict=True):
+            self.update(b, where(fresh, h, where(over, z, b)))
+            self.update(d, where(fresh, e, where(over, 0, d)))
+
+
+def _quintic(s: Expr) -> Expr:
+    return s * s * s * (10 - 15 * s + 6 * s * s)

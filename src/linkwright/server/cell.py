@@ -1,0 +1,182 @@
+"""What a cell is made of: arms with their axes, frames, sensors and clients."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from linkwright.mechanism import Mechanism
+
+CAUSES = (
+    "none",
+    *("stop", "silence", "frame"),  # a client's or its absence, a sensor's
+    *("limit", "current", "following"),  # of an axis
+    *("value", "halt", "button", "device", "card", "linked"),  # PANIC
+)
+"""Why arms stop, by number; the first is no stop."""
+
+CATEGORIES: tuple[int | str, ...] = (0, 1, 2, "tell")
+"""Of stops, as IEC 60204-1 has them: 0 removes power at once; 1 brakes, then removes it; 2 brakes
+and holds. What is only told stops nothing."""
+
+STOPPABLE = {"stop": 2, "silence": 2, "frame": 2, "limit": 1, "current": 0, "following": 0}
+"""Causes whose category a cell may choose, with what it is otherwise; all others are PANIC."""
+
+RIGHTS = ("look", "command", "supervise")
+"""What a client may be allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class CellAxis:
+    """An axis of an arm: its joint, its limits and its drive.
+
+    Args:
+        name: such as "puma.3".
+        joint: the coordinate that it moves.
+        unit: of the coordinate, rad or m.
+        low: lowest position.
+        high: highest position.
+        speed: the largest.
+        acceleration: the largest.
+        jerk: the largest.
+        constant: torque or force at the joint per current, N*m/A or N/A.
+        current: the largest, A.
+        overload: how long the current may be at its largest, s.
+        following: the largest difference from where it should be.
+        encoder: one step of the encoder.
+        brake: torque or force of the brake at most.
+    """
+
+    name: str
+    joint: str
+    unit: str
+    low: float
+    high: float
+    speed: float
+    acceleration: float
+    jerk: float
+    constant: float
+    current: float
+    overload: float
+    following: float
+    encoder: float
+    brake: float
+
+
+@dataclass(frozen=True, slots=True)
+class ArmLaw:
+    """The control of an arm.
+
+    Args:
+        kind: "computed-torque" or "pd".
+        kp: for each axis, 1/s^2 of computed torque, N*m/rad or N/m of PD.
+        kd: the same for speeds, 1/s or N*m*s/rad.
+    """
+
+    kind: str
+    kp: tuple[float, ...]
+    kd: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CellArm:
+    """An arm of a cell.
+
+    Args:
+        name: of the arm.
+        model: name or file of its mechanism.
+        values: of the mechanism's parameters, over the model's own.
+        mechanism: what moves.
+        hardware: its kind.
+        tool: the frame or body that poses are about; the last body where none is named.
+        law: its control.
+        stops: category of stops by cause, a place in `CATEGORIES`.
+        start: where its joints begin.
+        axes: one for each joint, in the order of the coordinates.
+    """
+
+    name: str
+    model: str
+    values: Mapping[str, float]
+    mechanism: Mechanism
+    hardware: str
+    tool: str
+    law: ArmLaw
+    stops: Mapping[str, int]
+    start: tuple[float, ...]
+    axes: tuple[CellAxis, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CellFrame:
+    """A frame in which poses can be given.
+
+    Args:
+        name: of the frame.
+        kind: "constant", "moving" or "sensed".
+        pose: at the start: x, y, z in m and a unit quaternion w, x, y, z.
+        twist: of a moving frame, m/s and rad/s.
+        age: the oldest that a sensed one may be, s.
+    """
+
+    name: str
+    kind: str
+    pose: tuple[float, ...]
+    twist: tuple[float, ...]
+    age: float
+
+
+@dataclass(frozen=True, slots=True)
+class CellSensor:
+    """A sensor node: its kind, its rate in Hz and the sensed frame that it places."""
+
+    name: str
+    kind: str
+    rate: float
+    frame: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CellClient:
+    """Who may do what, of `RIGHTS`."""
+
+    name: str
+    rights: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cell:
+    """A cell: arms that share a clock, and what they work with.
+
+    Args:
+        name: on the network too.
+        doc: one line about it.
+        rate: ticks in a second.
+        address: where it listens.
+        heartbeat: the longest silence of device or server, s.
+        relaxed: the same where real-time priority is refused, s.
+        linked: whether the PANIC of one arm is that of all.
+        arms: in order.
+        frames: beside the base of each arm.
+        sensors: nodes that the cell knows.
+        clients: who may do what; nobody is named where it listens on loopback alone.
+        text: that it was read from.
+    """
+
+    name: str
+    doc: str
+    rate: float
+    address: str
+    heartbeat: float
+    relaxed: float
+    linked: bool
+    arms: tuple[CellArm, ...]
+    frames: tuple[CellFrame, ...] = ()
+    sensors: tuple[CellSensor, ...] = ()
+    clients: tuple[CellClient, ...] = ()
+    text: str = field(default="", repr=False)
+
+    @property
+    def axes(self) -> int:
+        """How many axes it has."""
+        return sum(len(arm.axes) for arm in self.arms)

@@ -1,0 +1,392 @@
+"""Reading `cell.toml`: arms, axes, frames, sensors and clients, with the place of what is wrong.
+
+Numbers are in SI units and rad; a text has its own unit, as in `"50 ms"` or `"-160 deg"`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path as FilePath
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import Field, StrictBool, StrictInt, StrictStr
+
+from linkwright.algebra.units import amount
+from linkwright.border import worded
+from linkwright.errors import Error, InputError, nearest
+from linkwright.files import read_text
+from linkwright.formats.text.document import TextSource, parse_record
+from linkwright.formats.text.positions import Path
+from linkwright.formats.text.tables import Record
+from linkwright.mechanism import Mechanism
+from linkwright.server.cell import (
+    CATEGORIES,
+    RIGHTS,
+    STOPPABLE,
+    ArmLaw,
+    Cell,
+    CellArm,
+    CellAxis,
+    CellClient,
+    CellFrame,
+    CellSensor,
+)
+from linkwright.system import system_of
+
+_LARGEST = 1_000_000  # characters
+_WORD = re.compile(r"[a-z]\w*\Z")
+_NAMED = TypeVar("_NAMED", bound="_NamedTable")
+
+
+class _NamedTable(Record):
+    name: Annotated[StrictStr, Field(description="a word that names it")]
+
+
+class CellAxisTable(Record):
+    """An axis: its joint, its limits and its drive."""
+
+    joint: Annotated[StrictStr, Field(description="the coordinate that it moves")]
+    low: Annotated[Any, Field(description="lowest position, rad or m")]
+    high: Annotated[Any, Field(description="highest position, rad or m")]
+    speed: Annotated[Any, Field(description="largest speed, rad/s or m/s")]
+    acceleration: Annotated[Any, Field(description="largest acceleration, rad/s^2 or m/s^2")]
+    jerk: Annotated[Any, Field(description="largest jerk; 20 times the acceleration")] = None
+    constant: Annotated[Any, Field(description="torque or force at the joint per current, N*m/A")]
+    current: Annotated[Any, Field(description="largest current, A")]
+    overload: Annotated[Any, Field(description="how long it may be at its largest, s")] = "200 ms"
+    following: Annotated[Any, Field(description="largest following error, rad or m")] = 0.1
+    encoder: Annotated[Any, Field(description="step of the encoder, rad or m")] = 1e-6
+    brake: Annotated[Any, Field(description="largest torque or force of the brake")] = None
+
+
+class CellLawTable(Record):
+    """The control of an arm."""
+
+    kind: Annotated[Literal["computed-torque", "pd"], Field(description="the law")]
+    kp: Annotated[Any, Field(description="1/s^2 (computed torque), or N*m/rad")]
+    kd: Annotated[Any, Field(description="1/s (computed torque), or N*m*s/rad")]
+
+
+class CellArmTable(_NamedTable):
+    """An arm."""
+
+    model: Annotated[StrictStr, Field(description="a shipped model, or a file beside this one")]
+    values: Annotated[dict[str, Any], Field(default_factory=dict, description="of parameters")]
+    hardware: Annotated[Literal["simulated"], Field(description="its kind")] = "simulated"
+    tool: Annotated[StrictStr, Field(description="the frame or body that poses are about")] = ""
+    start: Annotated[dict[str, Any], Field(default_factory=dict, description="where joints begin")]
+    control: Annotated[CellLawTable, Field(description="its control")]
+    stop: Annotated[
+        dict[str, Any],
+        Field(default_factory=dict, description="what a stop is, by cause: 0, 1, 2 or tell"),
+    ]
+    axis: Annotated[list[CellAxisTable], Field(description="one for each joint", min_length=1)]
+
+
+class CellFrameTable(_NamedTable):
+    """A frame in which poses can be given."""
+
+    kind: Annotated[Literal["constant", "moving", "sensed"], Field(description="what moves it")]
+    pose: Annotated[list[Any], Field(description="x, y, z in m and a quaternion w, x, y, z")]
+    twist: Annotated[
+        list[Any], Field(default_factory=lambda: [0] * 6, description="m/s and rad/s, if moving")
+    ]
+    age: Annotated[Any, Field(description="oldest age of what a sensor says, s")] = "200 ms"
+
+
+class CellSensorTable(_NamedTable):
+    """A sensor node."""
+
+    kind: Annotated[
+        Literal["camera", "force", "tracker", "function"], Field(description="what it is")
+    ]
+    rate: Annotated[Any, Field(description="Hz")]
+    frame: Annotated[StrictStr, Field(description="the sensed frame that it places")] = ""
+
+
+class CellClientTable(_NamedTable):
+    """Who may do what."""
+
+    rights: Annotated[list[StrictStr], Field(description="look, command, supervise")]
+
+
+class CellFile(Record):
+    """A cell as a file holds it."""
+
+    format: Annotated[StrictInt, Field(description="1")]
+    name: Annotated[StrictStr, Field(description="of the cell, on the network too")]
+    doc: Annotated[StrictStr, Field(description="one line about it")] = ""
+    rate: Annotated[Any, Field(description="ticks in a second, Hz")] = 1000
+    address: Annotated[StrictStr, Field(description="where it listens")] = "tcp/127.0.0.1:7447"
+    heartbeat: Annotated[Any, Field(description="longest silence of device or server, s")] = "50 ms"
+    relaxed: Annotated[
+        Any, Field(description="the same where real-time priority is refused, s")
+    ] = "200 ms"
+    linked: Annotated[StrictBool, Field(description="whether a PANIC is one of all arms")] = True
+    arm: Annotated[list[CellArmTable], Field(description="arms", min_length=1)]
+    frame: Annotated[list[CellFrameTable], Field(default_factory=list, description="frames")]
+    sensor: Annotated[list[CellSensorTable], Field(default_factory=list, description="sensors")]
+    client: Annotated[list[CellClientTable], Field(default_factory=list, description="clients")]
+
+
+def shipped() -> tuple[str, ...]:
+    """Return the names of the cells that ship.
+
+    >>> shipped()
+    ('axes2', 'cell1')
+    """
+    folder = files("linkwright.server") / "cells"
+    return tuple(
+        sorted(entry.name[:-5] for entry in folder.iterdir() if entry.name.endswith(".toml"))
+    )
+
+
+@worded
+def read_cell(source: str | os.PathLike[str]) -> Cell:
+    """Return the cell of a file.
+
+    Args:
+        source: the path of a TOML file, the name of a cell that ships, or the text itself where it
+            has more than one line.
+
+    Example:
+        >>> cell = read_cell("cell1")
+        >>> cell.rate, [(arm.name, len(arm.axes)) for arm in cell.arms]
+        (1000.0, [('puma', 6), ('ref', 6)])
+    """
+    text, file = os.fspath(source), None
+    if text in shipped():
+        text = (files("linkwright.server") / "cells" / f"{text}.toml").read_text("utf-8")
+    elif isinstance(source, os.PathLike) or "\n" not in text:
+        if not FilePath(text).exists() and os.sep not in text and not text.endswith(".toml"):
+            near = nearest(text, list(shipped()))
+            raise InputError(
+                f"no cell is called {text!r}",
+                remedy=f"did you mean {near!r}?" if near else f"there are {', '.join(shipped())}",
+            )
+        file, text = text, read_text(source, _LARGEST)
+    record, placed = parse_record(text, CellFile, file=file)
+    return _Reader(placed, FilePath(file).parent if file else FilePath()).cell(record, text)
+
+
+class _Reader:
+    """Makes a cell of a file's tables; what goes wrong gets its place in the text."""
+
+    def __init__(self, source: TextSource, folder: FilePath) -> None:
+        self.source, self.folder = source, folder
+
+    def cell(self, record: CellFile, text: str) -> Cell:
+        self.word(record.name, ("name",))
+        for key in ("arm", "frame", "sensor", "client"):
+            self.names(getattr(record, key), key)
+        rate = self.positive(record.rate, ("rate",), "Hz")
+        frames = tuple(self.frame(x, i) for i, x in enumerate(record.frame))
+        return Cell(
+            name=record.name,
+            doc=record.doc,
+            rate=rate,
+            address=record.address,
+            heartbeat=self.positive(record.heartbeat, ("heartbeat",), "s"),
+            relaxed=self.positive(record.relaxed, ("relaxed",), "s"),
+            linked=record.linked,
+            arms=tuple(self.arm(x, i) for i, x in enumerate(record.arm)),
+            frames=frames,
+            sensors=tuple(self.sensor(x, i, frames) for i, x in enumerate(record.sensor)),
+            clients=tuple(self.client(x, i) for i, x in enumerate(record.client)),
+            text=text,
+        )
+
+    # -- tables ------------------------------------------------------------------------------------
+    def arm(self, table: CellArmTable, i: int) -> CellArm:
+        at: Path = ("arm", i)
+        model = self.model(table, at)
+        tree = [x.name for x in model.kinematics().rates if x.name in model.coordinates]
+        joints = [axis.joint for axis in table.axis]
+        for k, joint in enumerate(joints):
+            self.known(joint, tree, (*at, "axis", k, "joint"), f"joint of {table.model!r}")
+            if joint in joints[:k]:
+                raise self.source.error((*at, "axis", k, "joint"), f"{joint!r} has two axes")
+        missing = [joint for joint in tree if joint not in joints]
+        if missing:
+            raise self.source.error(
+                (*at, "axis"),
+                f"{', '.join(missing)} of {table.model!r} has no axis",
+                "give each joint its [[arm.axis]]",
+            )
+        for joint in table.start:
+            self.known(joint, tree, (*at, "start", joint), f"joint of {table.model!r}")
+        for name in table.values:
+            self.known(name, model.parameters, (*at, "values", name), "parameter")
+        values = {
+            n: self.number(x, (*at, "values", n), model.parameters[n].data.unit)
+            for n, x in table.values.items()
+        }
+        ordered = sorted(table.axis, key=lambda axis: tree.index(axis.joint))
+        axes = tuple(
+            self.axis(axis, (*at, "axis", joints.index(axis.joint)), model, table.name, k)
+            for k, axis in enumerate(ordered)
+        )
+        start = {
+            axis.joint: self.number(
+                table.start.get(axis.joint, model.initial.get(axis.joint, 0.0)),
+                (*at, "start", axis.joint),
+                axis.unit,
+            )
+            for axis in axes
+        }
+        for axis in axes:
+            if not axis.low <= start[axis.joint] <= axis.high:
+                raise self.source.error(
+                    (*at, "start", axis.joint),
+                    f"{axis.joint} starts at {start[axis.joint]:.6g} {axis.unit}, beyond its "
+                    f"limits {axis.low:.6g} and {axis.high:.6g}",
+                )
+        return CellArm(
+            name=table.name,
+            model=table.model,
+            values=values,
+            mechanism=model,
+            hardware=table.hardware,
+            tool=table.tool,
+            law=self.law(table.control, (*at, "control"), axes),
+            stops=self.stops(table.stop, (*at, "stop")),
+            start=tuple(start[axis.joint] for axis in axes),
+            axes=axes,
+        )
+
+    def model(self, table: CellArmTable, at: Path) -> Mechanism:
+        beside = self.folder / table.model
+        try:
+            return system_of(beside if beside.exists() else table.model).mechanism
+        except Error as error:
+            raise self.source.error((*at, "model"), error.what, error.remedy) from None
+
+    def axis(self, table: CellAxisTable, at: Path, model: Mechanism, arm: str, k: int) -> CellAxis:
+        turns = {q.name for body in model.bodies.values() for q in body.rotations}
+        unit = "rad" if table.joint in turns else "m"
+        effort = "N*m" if unit == "rad" else "N"
+
+        def number(key: str, of: str) -> float:
+            return self.positive(getattr(table, key), (*at, key), of)
+
+        low, high = (self.number(getattr(table, x), (*at, x), unit) for x in ("low", "high"))
+        if not low < high:
+            raise self.source.error((*at, "high"), f"{high:.6g} is not above low, {low:.6g}")
+        acceleration = number("acceleration", f"{unit}/s^2")
+        constant = self.number(table.constant, (*at, "constant"), f"{effort}/A")
+        if constant == 0:
+            raise self.source.error((*at, "constant"), "a current without torque moves nothing")
+        current = number("current", "A")
+        return CellAxis(
+            name=f"{arm}.{k + 1}",
+            joint=table.joint,
+            unit=unit,
+            low=low,
+            high=high,
+            speed=number("speed", f"{unit}/s"),
+            acceleration=acceleration,
+            jerk=20 * acceleration if table.jerk is None else number("jerk", f"{unit}/s^3"),
+            constant=constant,
+            current=current,
+            overload=number("overload", "s"),
+            following=number("following", unit),
+            encoder=number("encoder", unit),
+            brake=abs(constant) * current if table.brake is None else number("brake", effort),
+        )
+
+    def law(self, table: CellLawTable, at: Path, axes: Sequence[CellAxis]) -> ArmLaw:
+        kp, kd = (self.each(getattr(table, key), (*at, key), axes) for key in ("kp", "kd"))
+        return ArmLaw(table.kind, kp, kd)
+
+    def stops(self, given: Mapping[str, Any], at: Path) -> dict[str, int]:
+        found = dict(STOPPABLE)
+        for cause, category in given.items():
+            self.known(cause, STOPPABLE, (*at, cause), "cause of a stop whose category can be set")
+            if category not in CATEGORIES:
+                raise self.source.error(
+                    (*at, cause), f"{category!r} is no category of a stop", 'give 0, 1, 2 or "tell"'
+                )
+            found[cause] = CATEGORIES.index(category)
+        return found
+
+    def frame(self, table: CellFrameTable, i: int) -> CellFrame:
+        at: Path = ("frame", i)
+        pose = self.row(table.pose, (*at, "pose"), ["m"] * 3 + ["1"] * 4)
+        size = sum(x * x for x in pose[3:]) ** 0.5
+        if abs(size - 1) > 1e-3:
+            raise self.source.error((*at, "pose"), f"the quaternion has the length {size:.6g}")
+        pose = (*pose[:3], *(x / size for x in pose[3:]))
+        twist = self.row(table.twist, (*at, "twist"), ["m/s"] * 3 + ["rad/s"] * 3)
+        return CellFrame(
+            table.name, table.kind, pose, twist, self.positive(table.age, (*at, "age"), "s")
+        )
+
+    def sensor(self, table: CellSensorTable, i: int, frames: Sequence[CellFrame]) -> CellSensor:
+        at: Path = ("sensor", i)
+        if table.frame:
+            sensed = [frame.name for frame in frames if frame.kind == "sensed"]
+            self.known(table.frame, sensed, (*at, "frame"), "sensed frame")
+        rate = self.positive(table.rate, (*at, "rate"), "Hz")
+        return CellSensor(table.name, table.kind, rate, table.frame)
+
+    def client(self, table: CellClientTable, i: int) -> CellClient:
+        for k, right in enumerate(table.rights):
+            self.known(right, RIGHTS, ("client", i, "rights", k), "right")
+        return CellClient(table.name, tuple(table.rights))
+
+    # -- pieces ------------------------------------------------------------------------------------
+    def word(self, name: str, path: Path) -> None:
+        if not _WORD.match(name):
+            raise self.source.error(
+                path, f"{name!r} cannot be a name", "use small letters, digits and underscores"
+            )
+
+    def names(self, tables: Sequence[_NAMED], key: str) -> None:
+        known: set[str] = set()
+        for i, table in enumerate(tables):
+            self.word(table.name, (key, i, "name"))
+            if table.name in known or (key == "frame" and table.name == "base"):
+                raise self.source.error((key, i, "name"), f"the name {table.name!r} is taken")
+            known.add(table.name)
+
+    def known(self, name: str, known: Any, path: Path, what: str) -> None:
+        if name not in known:
+            near = nearest(name, list(known))
+            listed = ", ".join(known) or "none"
+            remedy = f"did you mean {near!r}?" if near else f"there are {listed}"
+            key = isinstance(path[-1], str) and path[-1] == name
+            raise self.source.error(path, f"no {what} is called {name!r}", remedy, key=key)
+
+    def number(self, value: object, path: Path, unit: str) -> float:
+        try:
+            found = amount(value, str(path[-1]), unit)
+        except InputError as error:
+            raise self.source.error(path, error.what, error.remedy) from None
+        if not abs(found) < 1e300:
+            raise self.source.error(path, f"{found} is not a finite number")
+        return found
+
+    def positive(self, value: object, path: Path, unit: str) -> float:
+        found = self.number(value, path, unit)
+        if found <= 0:
+            raise self.source.error(path, f"{found:.6g} is not above zero")
+        return found
+
+    def row(self, given: Sequence[Any], path: Path, units: Sequence[str]) -> tuple[float, ...]:
+        if len(given) != len(units):
+            raise self.source.error(path, f"has {len(given)} numbers, and {len(units)} are needed")
+        rows = enumerate(zip(given, units, strict=True))
+        return tuple(self.number(x, (*path, k), unit) for k, (x, unit) in rows)
+
+    def each(self, given: Any, path: Path, axes: Sequence[CellAxis]) -> tuple[float, ...]:
+        """Return a number for each axis; one that is alone counts for all."""
+        rows = given if isinstance(given, list) else [given] * len(axes)
+        if len(rows) != len(axes):
+            raise self.source.error(path, f"has {len(rows)} numbers for {len(axes)} axes")
+        many = isinstance(given, list)
+        return tuple(
+            self.positive(x, (*path, k) if many else path, "?") for k, x in enumerate(rows)
+        )

@@ -1,0 +1,217 @@
+"""A cell as Systems of native blocks: its control, its simulated device, and both in one.
+
+What a client changes is an input. What the device sends and what it is sent are two records, whose
+fields are inputs of one side and outputs of the other; in one System a delay of one tick stands for
+the way from the loop to the device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from linkwright.algebra import total
+from linkwright.blocks import Delay
+from linkwright.server.arm_blocks import ArmControl, ArmPlant, Card, JointMotion
+from linkwright.server.cell import Cell, CellArm
+from linkwright.server.frames import FrameBlock
+from linkwright.server.supervisor import Supervisor
+from linkwright.system import System
+from linkwright.windows import Field, Record
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """A field of a record with the ports behind it.
+
+    Args:
+        field: of the record.
+        source: port that fills it.
+        target: port that reads it, or empty.
+    """
+
+    field: Field
+    source: str
+    target: str = ""
+
+    @property
+    def size(self) -> int:
+        """How many numbers it has."""
+        return self.field.shape[0] if self.field.shape else 1
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The channels that fill it."""
+        return _entries(self.source, self.field)
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The inputs that read it."""
+        return _entries(self.target, self.field)
+
+
+def _entries(port: str, field: Field) -> tuple[str, ...]:
+    if not field.shape:
+        return (port,)
+    return tuple(f"{port}[{i}]" for i in range(field.shape[0]))
+
+
+def state_fields(cell: Cell) -> tuple[Shared, ...]:
+    """Return what a cell tells its clients, with the channels that it comes from.
+
+    >>> from linkwright.server.cell_file import read_cell
+    >>> [x.field.name for x in state_fields(read_cell("axes2"))][:3]
+    ['plane.q', 'plane.u', 'plane.target']
+    """
+    return tuple(_state_fields(cell))
+
+
+def _state_fields(cell: Cell) -> Iterator[Shared]:
+    for arm in cell.arms:
+        n, own = (len(arm.axes),), f"{arm.name}_supervisor"
+        unit = arm.axes[0].unit if len({axis.unit for axis in arm.axes}) == 1 else "1"
+        speed = f"{unit}/s" if unit != "1" else "1"
+        yield Shared(Field(f"{arm.name}.q", unit, shape=n), f"{own}.measured")
+        yield Shared(Field(f"{arm.name}.u", speed, shape=n), f"{own}.measured_rate")
+        yield Shared(Field(f"{arm.name}.target", unit, shape=n), f"{arm.name}_motion.target")
+        yield Shared(Field(f"{arm.name}.current", "A", shape=n), f"{own}.drawn")
+        yield Shared(Field(f"{arm.name}.moving"), f"{arm.name}_motion.moving")
+        for name in ("life", "taken", "done", "dropped", "cause", "error", "holder"):
+            yield Shared(Field(f"{arm.name}.{name}"), f"{own}.{name}")
+    for frame in cell.frames:
+        yield Shared(Field(f"frame.{frame.name}.age", "s"), f"frame_{frame.name}.age")
+
+
+def device_states(cell: Cell) -> tuple[Shared, ...]:
+    """Return what the device tells the control."""
+    found = []
+    for arm in cell.arms:
+        n, card, own = (len(arm.axes),), f"{arm.name}_card", f"{arm.name}_supervisor"
+        unit = arm.axes[0].unit
+        found += [
+            Shared(Field(f"{arm.name}.q", unit, shape=n), f"{card}.position", f"{own}.q"),
+            Shared(Field(f"{arm.name}.u", f"{unit}/s", shape=n), f"{card}.speed", f"{own}.u"),
+            Shared(Field(f"{arm.name}.current", "A", shape=n), f"{card}.applied", f"{own}.current"),
+            Shared(Field(f"{arm.name}.card"), f"{card}.panicked", f"{own}.card"),
+            Shared(Field(f"{arm.name}.tick"), f"{card}.tick", f"{own}.device"),
+            Shared(Field(f"{arm.name}.button"), f"{card}.pressed", f"{own}.button"),
+        ]
+    return tuple(found)
+
+
+def device_commands(cell: Cell) -> tuple[Shared, ...]:
+    """Return what the control tells the device."""
+    found = []
+    for arm in cell.arms:
+        n, card, own = (len(arm.axes),), f"{arm.name}_card", f"{arm.name}_supervisor"
+        current = Field(f"{arm.name}.current", "A", shape=n)
+        found += [
+            Shared(current, f"{arm.name}_control.current", f"{card}.current"),
+            Shared(Field(f"{arm.name}.brake"), f"{own}.brake", f"{card}.brake"),
+            Shared(Field(f"{arm.name}.panic"), f"{own}.panic", f"{card}.panic"),
+            Shared(Field(f"{arm.name}.clears"), f"{own}.clears", f"{card}.clears"),
+            Shared(Field(f"{arm.name}.tick"), f"{own}.tick", f"{card}.server"),
+        ]
+    return tuple(found)
+
+
+def record_of(name: str, shared: Sequence[Shared], *more: Field) -> Record:
+    """Return the record of some fields."""
+    return Record(name, *(x.field for x in shared), *more)
+
+
+def control_system(cell: Cell) -> System:
+    """Return the control of a cell: supervisors, motions, laws and frames, all native.
+
+    >>> from linkwright.server.cell_file import read_cell
+    >>> control_system(read_cell("axes2"))
+    System(axes2: plane_supervisor, plane_motion, plane_control)
+    """
+    system = System(name=cell.name, base=cell.rate)
+    for frame in cell.frames:
+        system.add(FrameBlock(frame, cell.rate, name=f"frame_{frame.name}"), rate=cell.rate)
+    for arm in cell.arms:
+        _add_control(system, cell, arm)
+    if cell.linked:
+        for arm in cell.arms:
+            others = [system[f"{x.name}_supervisor"].sounded for x in cell.arms if x is not arm]
+            if others:
+                system.connect(total(others), f"{arm.name}_supervisor.linked")
+    return system
+
+
+def _add_control(system: System, cell: Cell, arm: CellArm) -> None:
+    supervisor, motion, control = (
+        system.add(block, rate=cell.rate)
+        for block in (
+            Supervisor(arm, cell, f"{arm.name}_supervisor"),
+            JointMotion(arm, f"{arm.name}_motion"),
+            ArmControl(arm, f"{arm.name}_control"),
+        )
+    )
+    n = len(arm.axes)
+    for source, target in (
+        (supervisor.measured, motion.q),
+        (supervisor.goal[:n], motion.goal),
+        (supervisor.count, motion.count),
+        (supervisor.speed, motion.speed),
+        (supervisor.on, motion.on),
+        (supervisor.hold, motion.hold),
+        (motion.going, supervisor.moving),
+        (1 - motion.going, supervisor.ready),
+        (motion.ended, supervisor.finished),
+        (supervisor.measured, control.q),
+        (supervisor.measured_rate, control.u),
+        (motion.target, control.target),
+        (motion.target_rate, control.target_rate),
+        (motion.target_acceleration, control.target_acceleration),
+        (supervisor.on, control.on),
+    ):
+        system.connect(source, target)
+    system.connect([getattr(motion, f"last{i}") for i in range(n)], supervisor.target)
+
+
+def device_system(cell: Cell) -> System:
+    """Return the simulated hardware of a cell: cards with watchdogs and brakes, and the arms.
+
+    >>> from linkwright.server.cell_file import read_cell
+    >>> device_system(read_cell("axes2"))
+    System(axes2_device: plane_card, plane_plant)
+    """
+    system = System(name=f"{cell.name}_device", base=cell.rate)
+    _add_device(system, cell)
+    return system
+
+
+def _add_device(system: System, cell: Cell) -> None:
+    for arm in cell.arms:
+        card = system.add(Card(arm, cell, f"{arm.name}_card"), rate=cell.rate)
+        plant = system.add(ArmPlant(arm, f"{arm.name}_plant"))
+        for source, target in (
+            (plant.q, card.q),
+            (plant.u, card.u),
+            (card.applied, plant.current),
+            (card.closed, plant.closed),
+            (card.places, plant.places),
+        ):
+            system.connect(source, target)
+
+
+def whole_system(cell: Cell) -> System:
+    """Return a cell with its simulated hardware as one System.
+
+    >>> from linkwright.server.cell_file import read_cell
+    >>> len(whole_system(read_cell("axes2")).members)
+    10
+    """
+    system = control_system(cell)
+    _add_device(system, cell)
+    for shared in device_states(cell):
+        system.connect(shared.source, shared.target)
+    for shared in device_commands(cell):
+        count = shared.size if shared.field.shape else None
+        late = Delay(1, count=count, name=f"late_{shared.field.name.replace('.', '_')}")
+        member = system.add(late, rate=cell.rate)
+        system.connect(shared.source, member.u)
+        system.connect(member.y, shared.target)
+    return system

@@ -1,0 +1,223 @@
+"""What commands change: each is looked at, refused by name, or becomes values of inputs.
+
+The desk knows nothing of time or threads. It keeps what it has put before the loop: how many
+commands lie in the ring of each arm, and the counts that stand for events.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from linkwright.errors import nearest
+from linkwright.server.cell import CAUSES, Cell, CellArm
+from linkwright.server.face import KINDS, LIVES, ArmFace, Command, RefusedError
+from linkwright.server.supervisor import SLOTS, width
+
+Inputs = dict[str, float]
+
+
+@dataclass(slots=True)
+class _Counts:
+    head: int = 0
+    stops: int = 0
+    beats: int = 0
+    enabling: bool = False  # whether an `enable` waits in the ring
+    values: dict[str, float] = field(default_factory=dict)
+
+
+class Desk:
+    """Turns commands into changes of a cell's inputs.
+
+    Args:
+        cell: whose inputs they are.
+
+    >>> from linkwright.server.cell_file import read_cell
+    >>> desk = Desk(read_cell("axes2"))
+    >>> desk.beat("plane", 7, 0.1)["plane_supervisor.silence"]
+    50.0
+    """
+
+    def __init__(self, cell: Cell) -> None:
+        self.cell = cell
+        self.arms = {arm.name: arm for arm in cell.arms}
+        self.faces = {arm.name: face_of(cell, arm) for arm in cell.arms}
+        self._counts = {arm.name: _Counts() for arm in cell.arms}
+        self._halts = 0
+        self._seen: dict[str, int] = {}
+
+    def arm(self, name: str) -> CellArm:
+        """Return an arm by its name."""
+        if name not in self.arms:
+            near = nearest(name, list(self.arms))
+            raise RefusedError(
+                "arm",
+                f"{self.cell.name!r} has no arm {name!r}",
+                remedy=f"did you mean {near!r}?" if near else f"it has {', '.join(self.arms)}",
+            )
+        return self.arms[name]
+
+    def command(self, name: str, command: Command, state: Mapping[str, float], now: int) -> Inputs:
+        """Return the inputs that a command changes, all at one tick.
+
+        Args:
+            name: of the arm.
+            command: what is asked.
+            state: the newest values of the cell's state.
+            now: ns on the cell's clock.
+        """
+        arm, counts = self.arm(name), self._counts[name]
+        _check(arm, self.faces[name], command, now)
+        own = f"{name}_supervisor"
+        if command.kind == "stop":
+            counts.stops += 1
+            return {
+                f"{own}.stops": float(counts.stops),
+                f"{own}.flush": float(counts.head),
+                f"{own}.stop_sequence": float(command.sequence),
+            }
+        if command.kind in ("joints", "pose", "track", "jog", "home"):
+            life = LIVES[int(state[f"{name}.life"])]
+            if counts.head <= state[f"{name}.tail"]:
+                counts.enabling = False
+            if life != "active" and not counts.enabling:
+                why = CAUSES[int(state[f"{name}.cause"])]
+                raise RefusedError(
+                    "life",
+                    f"{name!r} is {life}" + (f" ({why})" if why != "none" else ""),
+                    remedy="clear and enable it first" if life == "fault" else "enable it first",
+                )
+        if counts.head - state[f"{name}.tail"] >= SLOTS:
+            raise RefusedError("full", f"{SLOTS} commands of {name!r} wait already")
+        slot, wide = counts.head % SLOTS, width(arm)
+        counts.head += 1
+        counts.enabling |= command.kind == "enable"
+        values = [*command.values, *[0.0] * wide][:wide]
+        changed = {f"{own}.slot_goal[{slot},{i}]": float(x) for i, x in enumerate(values)}
+        frames = self.faces[name].frames
+        changed |= {
+            f"{own}.slot_kind[{slot}]": float(KINDS.index(command.kind)),
+            f"{own}.slot_speed[{slot}]": float(command.speed),
+            f"{own}.slot_blend[{slot}]": float(command.blend),
+            f"{own}.slot_frame[{slot}]": float(frames.index(command.frame)),
+            f"{own}.slot_sequence[{slot}]": float(command.sequence),
+            f"{own}.head": float(counts.head),
+        }
+        if command.kind == "set":
+            changed[_parameters(arm)[command.name]] = float(command.values[0])
+        return changed
+
+    def beat(self, name: str, holder: int, silence: float) -> Inputs:
+        """Return the inputs that a sign of life of a lease's holder changes."""
+        arm, counts = self.arm(name), self._counts[name]
+        if holder and not 0 < silence < 3600:
+            raise RefusedError("silence", f"a silence of {silence} s is not above 0")
+        counts.beats += 1
+        own = f"{arm.name}_supervisor"
+        return {
+            f"{own}.beats": float(counts.beats),
+            f"{own}.lease": float(holder),
+            f"{own}.silence": float(max(1, round(silence * self.cell.rate))),
+        }
+
+    def halt(self) -> Inputs:
+        """Return the inputs that a halt changes."""
+        self._halts += 1
+        return {f"{name}_supervisor.halts": float(self._halts) for name in self.arms}
+
+    def place_frame(
+        self, name: str, pose: tuple[float, ...], twist: tuple[float, ...], age: float
+    ) -> Inputs:
+        """Return the inputs that a sight of a frame changes.
+
+        Args:
+            name: of the frame.
+            pose: x, y, z and a unit quaternion w, x, y, z.
+            twist: m/s and rad/s.
+            age: of the sight, s.
+        """
+        sensed = [frame.name for frame in self.cell.frames if frame.kind == "sensed"]
+        if name not in sensed:
+            raise RefusedError("frame", f"{self.cell.name!r} has no sensed frame {name!r}")
+        if len(pose) != 7 or len(twist) != 6 or not all(map(math.isfinite, (*pose, *twist, age))):
+            raise RefusedError("values", f"{name!r} is placed by 7 and 6 finite numbers")
+        size = math.hypot(*pose[3:])
+        if abs(size - 1) > 1e-3:
+            raise RefusedError("values", f"the quaternion of {name!r} has the length {size:.6g}")
+        self._seen[name] = self._seen.get(name, 0) + 1
+        own, scaled = f"frame_{name}", (*pose[:3], *(x / size for x in pose[3:]))
+        return {
+            **{f"{own}.seen[{i}]": float(x) for i, x in enumerate(scaled)},
+            **{f"{own}.speed[{i}]": float(x) for i, x in enumerate(twist)},
+            f"{own}.count": float(self._seen[name]),
+            f"{own}.delay": max(0.0, age),
+        }
+
+
+def face_of(cell: Cell, arm: CellArm) -> ArmFace:
+    """Return what is known of an arm before it moves."""
+    gains = {"kp": arm.law.kp, "kd": arm.law.kd}
+    parameters = {
+        f"{key}.{i + 1}": value for key, row in gains.items() for i, value in enumerate(row)
+    }
+    return ArmFace(
+        arm.name,
+        tuple(axis.joint for axis in arm.axes),
+        tuple(axis.unit for axis in arm.axes),
+        tuple((axis.low, axis.high) for axis in arm.axes),
+        tuple(axis.name for axis in arm.axes),
+        ("base", *(frame.name for frame in cell.frames)),
+        parameters,
+    )
+
+
+def _parameters(arm: CellArm) -> dict[str, str]:
+    """Return the input of each parameter that can be set while an arm runs."""
+    return {
+        f"{key}.{i + 1}": f"{arm.name}_control.{key}[{i}]"
+        for key in ("kp", "kd")
+        for i in range(len(arm.axes))
+    }
+
+
+def _check(arm: CellArm, face: ArmFace, command: Command, now: int) -> None:
+    """Refuse a command that an arm cannot take, whatever it is doing."""
+    kind, values, n = command.kind, command.values, len(arm.axes)
+    if kind not in KINDS:
+        raise RefusedError("kind", f"no command is called {kind!r}", **_near(kind, KINDS))
+    if command.expires and now > command.expires:
+        late = (now - command.expires) / 1e6
+        raise RefusedError("expired", f"{kind!r} came {late:.3g} ms after it expired")
+    sizes = {"joints": n, "track": n, "jog": n, "pose": 7, "set": 1}
+    if len(values) != sizes.get(kind, len(values)):
+        raise RefusedError("values", f"{kind!r} of {arm.name!r} takes {sizes[kind]} numbers")
+    if not all(map(math.isfinite, values)):
+        raise RefusedError("values", f"{kind!r} of {arm.name!r} has a number that is not finite")
+    if not 0 < command.speed <= 1:
+        raise RefusedError("speed", f"a speed of {command.speed} is not above 0 and at most 1")
+    if not 0 <= command.blend < 60:
+        raise RefusedError("blend", f"a blend of {command.blend} s is not from 0 to 60")
+    if command.frame not in face.frames:
+        raise RefusedError(
+            "frame", f"no frame is called {command.frame!r}", **_near(command.frame, face.frames)
+        )
+    if kind in ("joints", "track"):
+        for x, axis in zip(values, arm.axes, strict=True):
+            if not axis.low <= x <= axis.high:
+                raise RefusedError(
+                    "range",
+                    f"{axis.joint} of {arm.name!r} goes from {axis.low:.6g} to {axis.high:.6g} "
+                    f"{axis.unit}, not to {x:.6g}",
+                )
+    if kind == "set" and command.name not in face.parameters:
+        raise RefusedError(
+            "name",
+            f"{arm.name!r} has no parameter {command.name!r}",
+            **_near(command.name, face.parameters),
+        )
+
+
+def _near(name: str, known: Mapping[str, object] | tuple[str, ...]) -> dict[str, str]:
+    near = nearest(name, list(known))
+    return {"remedy": f"did you mean {near!r}?" if near else f"there are {', '.join(known)}"}

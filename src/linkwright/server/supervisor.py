@@ -1,0 +1,332 @@
+"""The supervisor of an arm: its life, its commands one a tick, and everything that stops it.
+
+A block at the cell's rate, so that what must happen in time happens in ticks, whatever Python does.
+Commands lie in a ring of `SLOTS` inputs; `head` counts those that were put there, and the block
+takes one a tick, in order. A motion waits until the motion before it lets it in. Every stop throws
+away what waits.
+
+The life of an arm is a place in `linkwright.server.face.LIVES`. Stops have the categories of
+IEC 60204-1 (`linkwright.server.cell.CATEGORIES`): 0 is PANIC, which latches until `clear`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from linkwright.algebra import ZERO, Expr, absolute, equal, floor, not_equal, where
+from linkwright.blocks import Block
+from linkwright.server.cell import CAUSES, STOPPABLE, Cell, CellArm
+from linkwright.server.face import KINDS, LIVES
+
+SLOTS = 16
+"""Commands that may wait for the loop."""
+
+BRAKE_DELAY = 0.02
+"""s, until a brake has opened and an arm may move."""
+
+OFF, INACTIVE, ACTIVE, FAULT = range(len(LIVES))
+TELL = 3
+MOTIONS = tuple(KINDS.index(kind) for kind in ("joints", "pose", "track", "jog", "home"))
+ERRORS = {"low": 0x500, "high": 0x600, "current": 0x800, "following": 0x1000}
+"""Codes of errors, to which the axis is added; bit 10 is set for either limit of the position."""
+
+_LARGE = 1e12
+_WORDS = ("kind", "speed", "blend", "frame", "sequence")
+
+
+def width(arm: CellArm) -> int:
+    """Return how many numbers a command of an arm may have: its joints, or a pose.
+
+    >>> from linkwright.server.cell_file import read_cell
+    >>> width(read_cell("cell1").arms[0])
+    7
+    """
+    return max(len(arm.axes), 7)
+
+
+@dataclass(frozen=True, slots=True)
+class _Trouble:
+    """What is wrong at a tick: the cause and category of a stop, and what is only told."""
+
+    why: Expr
+    category: Expr
+    told: Expr
+    code: Expr
+    bad: Expr  # whether a PANIC cannot be cleared yet
+    stop: Expr  # whether a client asks to stop
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The command at the front of the ring."""
+
+    fields: dict[str, Expr]
+    goal: tuple[Expr, ...]
+    last: Expr  # sequence of the command at its end
+
+
+class Supervisor(Block):
+    """The supervisor of an arm.
+
+    Args:
+        arm: that it watches over.
+        cell: whose rate and heartbeat count.
+        name: of the block.
+
+    Its inputs from clients are `slot_kind`, `slot_goal`, `slot_speed`, `slot_blend`, `slot_frame`
+    and `slot_sequence`, `head`, `stops` (a count) with `flush` and `stop_sequence`, `holder`,
+    `beats` (a count), `silence` (ticks), `halts` (a count) and `button`.
+
+    >>> from linkwright.server.cell_file import read_cell
+    >>> cell = read_cell("axes2")
+    >>> block = Supervisor(cell.arms[0], cell)
+    >>> sorted(block.outputs)[:4]
+    ['alarm', 'blend', 'brake', 'cause']
+    """
+
+    def __init__(self, arm: CellArm, cell: Cell, name: str = "supervisor") -> None:
+        super().__init__(name)
+        self._arm, self._rate = arm, cell.rate
+        hold, remember = self.intermediate, self.discrete_state
+        life, tail = remember("was"), remember("tail")
+        moving, ready = self.input("moving"), self.input("ready")
+        finished = self.input("finished", doc="motions that have ended")
+        heartbeat = self.input("heartbeat", round(cell.heartbeat * cell.rate), doc="ticks")
+        alive = self._device(heartbeat)
+        active, still = equal(life, ACTIVE), hold(equal(moving, 0))
+        trouble = self._trouble(active, alive, life, moving)
+        panic = hold((trouble.why > 0) & equal(trouble.category, 0))
+        stopping = hold((trouble.why > 0) & (trouble.category > 0))
+
+        # the next command
+        asked, head = self._ring(tail)
+        command = asked.fields
+        braking, opened = remember("braking"), remember("opened")
+        waiting = hold(head > tail)
+        motion = hold(_any_of([equal(command["kind"], k) for k in MOTIONS]))
+        free = hold(active & equal(braking, 0) & equal(trouble.why, 0))
+        opening = opened < round(BRAKE_DELAY * cell.rate)
+        accept = hold(waiting & motion & free & ~opening & (ready > 0))
+        refuse = hold(waiting & motion & ~free)
+        plain = hold(waiting & ~motion)
+        enable, disable, clear = (
+            hold(plain & equal(command["kind"], KINDS.index(word)))
+            for word in ("enable", "disable", "clear")
+        )
+
+        # its life
+        clearing = remember("clearing")
+        trying = hold(equal(life, FAULT) & (clear | (clearing > 0)))
+        cleared = hold(trying & ~trouble.bad & ~panic)
+        settled: Expr = where(active & still & (disable | equal(braking, 1)), INACTIVE, life)
+        settled = where(enable & equal(life, INACTIVE) & ~trouble.bad, ACTIVE, settled)
+        settled = where(cleared, INACTIVE, settled)
+        settled = where(equal(life, OFF) & alive, INACTIVE, settled)
+        now = hold(where(panic & not_equal(life, OFF), FAULT, settled))
+        on = hold(equal(now, ACTIVE))
+        brakes = where(stopping, trouble.category, where(disable & ~still, 1, braking))
+        brakes = hold(where(on, brakes, 0))
+
+        # what is told
+        cause, error, clears = remember("why"), remember("code"), remember("times_cleared")
+        news = where(trouble.why > 0, trouble.why, trouble.told)
+        news = hold(where(equal(life, FAULT), 0, news))  # the first cause of a PANIC stays
+        forget = (enable & on) | cleared | accept
+        shown = hold(where(news > 0, news, where(forget, 0, cause)))
+        code = hold(where(trouble.code > 0, trouble.code, where(cleared, 0, error)))
+        cleared_count = hold(clears + where(clear, 1, 0))
+        count, taken, latest = remember("goals"), remember("last"), remember("latest")
+        before, dropped = remember("before"), remember("lost")
+        handed, sequence = hold(count + accept), command["sequence"]
+        thrown = hold((panic | stopping) & ~trouble.stop)
+        took = where(accept | refuse | plain, sequence, taken)
+        took = where(thrown & waiting, asked.last, took)
+        took = hold(where(trouble.stop, self.input("stop_sequence"), took))
+        recent, earlier = hold(where(accept, sequence, latest)), hold(where(accept, latest, before))
+        open_motions = where(finished < handed - 1, earlier - 1, recent - 1)
+        alarm = hold(panic & not_equal(trouble.why, CAUSES.index("linked")))
+        tick, sounded = remember("ticks"), remember("sounded")
+        self._show(asked)
+        for name_of, value, doc in (
+            ("life", now, "place in LIVES"),
+            ("cause", shown, "place in CAUSES"),
+            ("error", code, "the axis controllers' code"),
+            ("alarm", alarm, "whether PANIC begins here"),
+            ("panic", equal(now, FAULT), "whether PANIC lasts"),
+            ("tick", tick + 1, "ticks of the loop"),
+            ("on", on, "whether currents flow"),
+            ("brake", ~on, "whether brakes are on"),
+            ("hold", brakes > 0, "whether it brakes along the path"),
+            ("count", handed, "motions handed on"),
+            ("taken", took, "sequence of the last command that was taken up"),
+            ("done", where(finished >= handed, took, open_motions), "and that was finished"),
+            ("dropped", dropped + refuse, "motions that could not be taken up"),
+            ("clears", cleared_count, "how often PANIC was cleared"),
+        ):
+            self.output(name_of, value, doc=doc)
+
+        # what it remembers of this tick
+        flush = self.input("flush")
+        step = where(accept | refuse | plain, 1, 0)
+        after = where(trouble.stop, where(flush > tail, flush, tail), tail + step)
+        for memory, following in (
+            (life, now),
+            (tail, where(thrown, head, after)),
+            (braking, where(still & ~stopping, 0, brakes)),
+            (opened, where(on, opened + 1, 0)),
+            (clearing, where(clear, heartbeat, where(clearing > 0, clearing - 1, 0))),
+            (cause, shown),
+            (error, code),
+            (clears, cleared_count),
+            (count, handed),
+            (taken, took),
+            (latest, recent),
+            (before, earlier),
+            (dropped, dropped + refuse),
+            (tick, tick + 1),
+            (sounded, alarm),
+        ):
+            self.update(memory, following)
+
+    # -- what comes in -----------------------------------------------------------------------------
+    def _ring(self, tail: Expr) -> tuple[_Asked, Expr]:
+        """Return the next command of the ring, and how many were put there."""
+        head, wide = self.input("head", doc="commands put into the ring"), width(self._arm)
+        slots = {word: self.input_vector(f"slot_{word}", SLOTS) for word in _WORDS}
+        goals = self.input_vector("slot_goal", (SLOTS, wide))
+        place = self.intermediate(tail - SLOTS * floor(tail / SLOTS))
+        end = self.intermediate(head - 1 - SLOTS * floor((head - 1) / SLOTS))
+        fields = {word: self.intermediate(chosen(place, slots[word])) for word in _WORDS}
+        goal = (chosen(place, [goals[k * wide + i] for k in range(SLOTS)]) for i in range(wide))
+        last = self.intermediate(chosen(end, slots["sequence"]))
+        return _Asked(fields, tuple(self.intermediate(x) for x in goal), last), head
+
+    def _device(self, heartbeat: Expr) -> Expr:
+        """Return whether the device lives: its ticks go on."""
+        beat = self.input("device", doc="ticks of the device")
+        seen, absent = self.discrete_state("seen_device"), self.discrete_state("absent", None, 1e9)
+        missing = self.intermediate(where(not_equal(beat, seen), 0, absent + 1))
+        self.update(seen, beat)
+        self.update(absent, missing)
+        return self.intermediate(missing <= heartbeat)
+
+    def _holder(self) -> Expr:
+        """Return whether the holder of the lease has fallen silent; it has lost it then."""
+        holder, beats, silence = (self.input(x) for x in ("lease", "beats", "silence"))
+        seen, silent, released = (self.discrete_state(x) for x in ("seen_beats", "silent", "out"))
+        held = self.intermediate(where(equal(holder, released), 0, holder))
+        quiet = self.intermediate(where(not_equal(beats, seen) | equal(held, 0), 0, silent + 1))
+        lost = self.intermediate((held > 0) & (quiet > silence))
+        self.output("holder", where(lost, 0, held), doc="the lease that commands it, or 0")
+        self.update(seen, beats)
+        self.update(silent, quiet)
+        self.update(released, where(lost, holder, where(equal(holder, released), released, 0)))
+        return lost
+
+    def _trouble(self, active: Expr, alive: Expr, life: Expr, moving: Expr) -> _Trouble:
+        """Return what is wrong at this tick."""
+        stops, halts = self.input("stops"), self.input("halts")
+        seen_stops, seen_halts = (
+            self.discrete_state("seen_stops"),
+            self.discrete_state("seen_halts"),
+        )
+        self.update(seen_stops, stops)
+        self.update(seen_halts, halts)
+        happened, code = self._axes(active)
+        happened |= {
+            "stop": not_equal(stops, seen_stops),
+            "silence": self._holder(),
+            "frame": (self.input("stale", doc="the motion's frame is too old") > 0) & (moving > 0),
+            "halt": not_equal(halts, seen_halts),
+            "button": not_equal(self.input("button"), 0),
+            "device": ~alive & not_equal(life, OFF),
+            "card": not_equal(self.input("card", doc="PANIC of the device"), 0),
+            "linked": not_equal(self.input("linked", doc="PANIC of a linked arm"), 0),
+        }
+        happened = {name: self.intermediate(x) for name, x in happened.items()}
+        why, told, category = ZERO, ZERO, self.expr(TELL)
+        for place, name in enumerate(CAUSES[1:], 1):  # the last, worst one counts
+            here = happened[name] & active if name in STOPPABLE else happened[name]
+            kind = self._arm.stops.get(name, 0)
+            if kind == TELL:
+                told = where(here, place, told)
+            else:
+                why, category = where(here, place, why), where(here, kind, category)
+        lasting = [happened[x] for x in ("value", "button", "device", "card", "linked")]
+        hold = self.intermediate
+        return _Trouble(
+            hold(why),
+            hold(category),
+            hold(told),
+            hold(code),
+            hold(_any_of(lasting)),
+            happened["stop"],
+        )
+
+    def _axes(self, active: Expr) -> tuple[dict[str, Expr], Expr]:
+        """Return what is wrong with the axes, and the report's code: what, and the axis below."""
+        arm, n, hold = self._arm, len(self._arm.axes), self.intermediate
+        q = self.input_vector("q", n, list(arm.start), doc="measured positions")
+        u = self.input_vector("u", n, doc="measured speeds")
+        current = self.input_vector("current", n, unit="A", doc="measured currents")
+        target = self.input_vector("target", n, list(arm.start), doc="where it should be")
+        limit, trip, apart, code = [], [], [], ZERO
+        for i, axis in enumerate(arm.axes):
+            outside, over = self.discrete_state(f"outside{i}"), self.discrete_state(f"over{i}")
+            beyond = hold((q[i] < axis.low) | (q[i] > axis.high))
+            hot = hold(where(absolute(current[i]) >= axis.current, over + 1, 0))
+            self.update(outside, beyond)
+            self.update(over, hot)
+            limit.append(hold(beyond & ~outside))
+            trip.append(hold(equal(hot, round(axis.overload * self._rate) + 1)))
+            apart.append(hold(active & (absolute(q[i] - target[i]) > axis.following)))
+            side = where(q[i] < axis.low, ERRORS["low"], ERRORS["high"])
+            code = where(apart[i], ERRORS["following"] + i, code)
+            code = where(limit[i], side + i, code)
+            code = where(trip[i], ERRORS["current"] + i, code)
+        sane = _all_of([absolute(x) < _LARGE for x in (*q, *u, *current)])
+        self.output_vector("measured", q, doc="positions as they are measured")
+        self.output_vector("measured_rate", u, doc="speeds as they are measured")
+        self.output_vector("drawn", current, unit="A", doc="currents as they are measured")
+        found = {
+            "limit": _any_of(limit),
+            "current": _any_of(trip),
+            "following": _any_of(apart),
+            "value": ~sane,
+        }
+        return found, where(active, code, 0)
+
+    # -- what goes out -----------------------------------------------------------------------------
+    def _show(self, asked: _Asked) -> None:
+        for word in ("kind", "speed", "blend", "frame"):
+            self.output(word, asked.fields[word], doc="of the command that is taken up")
+        self.output_vector("goal", asked.goal, doc="of the command that is taken up")
+
+
+def chosen(place: Expr, values: Sequence[Expr]) -> Expr:
+    """Return the value at a place, by halves.
+
+    >>> from linkwright.algebra import evaluate, symbol
+    >>> i = symbol("i")
+    >>> evaluate(chosen(i, [i * k for k in range(4)]), {i: 2.0})
+    4.0
+    """
+    if len(values) == 1:
+        return values[0]
+    half = len(values) // 2
+    return where(place < half, chosen(place, values[:half]), chosen(place - half, values[half:]))
+
+
+def _any_of(conditions: Sequence[Expr]) -> Expr:
+    found = conditions[0]
+    for condition in conditions[1:]:
+        found = found | condition
+    return found
+
+
+def _all_of(conditions: Sequence[Expr]) -> Expr:
+    found = conditions[0]
+    for condition in conditions[1:]:
+        found = found & condition
+    return found
