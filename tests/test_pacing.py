@@ -105,7 +105,7 @@ def test_changes_wait_where_the_tape_is_full_and_none_is_lost() -> None:
     number = loop.set({"counter.u": 4.0})
     loop._put("last", 5)
     loop._put("clock", 1)
-    assert loop._unit.pace(loop._control.ctypes.data) == 1
+    assert loop._unit.pace(loop._memory.control.ctypes.data) == 1
     assert loop.counters.held == 6
     assert not loop.entered(number)
     loop._put("tape_tail", room)
@@ -116,14 +116,12 @@ def test_changes_wait_where_the_tape_is_full_and_none_is_lost() -> None:
 
 def test_a_full_ring_of_samples_counts_what_is_lost_and_never_waits() -> None:
     loop = PacedLoop(session())
-    loop._ring = loop._ring[:64].copy()
-    loop._put("ring", loop._ring.ctypes.data)
-    loop._put("ring_mask", 63)
+    loop._memory.place_ring("ring", 64, 5)
     loop._put("clock", 1)
     loop._put("last", 99)
     loop._put("next", 0)
     loop._put("patience", 1 << 62)
-    assert loop._unit.pace(loop._control.ctypes.data) == 1
+    assert loop._unit.pace(loop._memory.control.ctypes.data) == 1
     assert loop.counters.lost == 100 - 64
     assert loop.session.tick == 99
     assert len(loop.samples().times) == 64

@@ -14,15 +14,14 @@ for them; each is on the tape with the first tick that sees it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import lru_cache
 
-from linkwright.simulation.native.tables import CONFIG, DONE, WHOLE
-from linkwright.simulation.native.text import IrWriter, Variable
+from linkwright.simulation.native.tables import CONFIG, DONE
+from linkwright.simulation.pacing.exchange import CONVERSIONS, ExchangeWriter
 from linkwright.simulation.pacing.memory import (
     CHANGE,
     CONTROL,
+    DEVICE,
     ENDED,
     FROM_RAN,
     FROM_RUN,
@@ -33,14 +32,13 @@ from linkwright.simulation.pacing.memory import (
     PUBLISH,
     REACHED,
     SESSION,
-    SUBDIVISIONS,
     TAKE,
-    TAPED,
     TELL,
     VIRTUAL,
     VISIT,
     WALL,
 )
+from linkwright.simulation.pacing.writer import AtomicWriter
 
 _SECOND = 1_000_000_000
 _NAP = 50_000_000  # ns, after which a sleeping loop looks whether it is to stop
@@ -49,6 +47,7 @@ _CLOCK_MONOTONIC = 1
 _LINUX = f"""
 declare i32 @lw_clock_gettime(i32, ptr)
 declare i32 @lw_clock_nanosleep(i32, i32, ptr, ptr)
+declare i64 @lw_syscall(i64, ...)
 
 define i64 @{NOW}() nounwind {{
 entry:
@@ -73,6 +72,30 @@ entry:
   %r = call i32 @lw_clock_nanosleep(i32 {_CLOCK_MONOTONIC}, i32 1, ptr %t, ptr null)
   ret void
 }}
+
+define internal void @futex_wait(ptr %c, ptr %word, i32 %seen, i64 %ns) nounwind {{
+entry:
+  %t = alloca [2 x i64], align 16
+  %s = sdiv i64 %ns, {_SECOND}
+  %n = srem i64 %ns, {_SECOND}
+  store i64 %s, ptr %t, align 8
+  %n.at = getelementptr i64, ptr %t, i64 1
+  store i64 %n, ptr %n.at, align 8
+  %number.at = getelementptr i64, ptr %c, i64 {CONTROL["futex"]}
+  %number = load i64, ptr %number.at, align 8
+  %r = call i64 (i64, ...)
+    @lw_syscall(i64 %number, ptr %word, i32 0, i32 %seen, ptr %t, ptr null, i32 0)
+  ret void
+}}
+
+define internal void @futex_wake(ptr %c, ptr %word) nounwind {{
+entry:
+  %number.at = getelementptr i64, ptr %c, i64 {CONTROL["futex"]}
+  %number = load i64, ptr %number.at, align 8
+  %r = call i64 (i64, ...)
+    @lw_syscall(i64 %number, ptr %word, i32 1, i32 2147483647, ptr null, ptr null, i32 0)
+  ret void
+}}
 """
 _OTHERS = f"""
 declare i64 @lw_now()
@@ -87,6 +110,16 @@ entry:
 define internal void @sleep_until(i64 %ns) nounwind {{
 entry:
   call void @lw_sleep_until(i64 %ns)
+  ret void
+}}
+
+define internal void @futex_wait(ptr %c, ptr %word, i32 %seen, i64 %ns) nounwind {{
+entry:
+  ret void
+}}
+
+define internal void @futex_wake(ptr %c, ptr %word) nounwind {{
+entry:
   ret void
 }}
 """
@@ -107,64 +140,11 @@ declare i64 @llvm.ctlz.i64(i64, i1)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 """
     clock = _LINUX if linux else _OTHERS
-    return declared + clock + PaceWriter().text() + _take_latest() + _publish()
+    return declared + CONVERSIONS + clock + PaceWriter().text() + _take_latest() + _publish()
 
 
-class AtomicWriter(IrWriter):
-    """Writes functions that share memory with other threads."""
-
-    def acquire(self, address: str) -> str:
-        """Return what lies at an address; what was written before it is seen afterwards."""
-        return self.op(f"load atomic i64, ptr {address} acquire, align 8")
-
-    def release(self, value: str, address: str) -> None:
-        """Write to an address, after everything before."""
-        self.do(f"store atomic i64 {value}, ptr {address} release, align 8")
-
-    def copy_words(self, source: str, target: str, count: str) -> None:
-        """Copy 8-byte words."""
-        size = self.i("mul", count, "8")
-        self.do(
-            f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {size}, i1 false)"
-        )
-
-
-class PaceWriter:
+class PaceWriter(ExchangeWriter):
     """Writes the function of the loop."""
-
-    def __init__(self) -> None:
-        self.w = AtomicWriter(1)
-
-    # -- small things ------------------------------------------------------------------------------
-    def place(self, name: str) -> str:
-        """Return the address of a field."""
-        return self.w.at("%c", str(CONTROL[name]))
-
-    def get(self, name: str, kind: str = "i64") -> str:
-        return self.w.load(kind, self.place(name))
-
-    def set(self, name: str, value: str) -> None:
-        self.w.store("i64", value, self.place(name))
-
-    def add(self, name: str, value: str = "1") -> None:
-        self.set(name, self.w.i("add", self.get(name), value))
-
-    def whole(self, name: str) -> Variable:
-        w = self.w
-        return Variable(w, w.at(self.get("whole", "ptr"), str(WHOLE[name])), "i64")
-
-    def array(self, name: str) -> str:
-        """Return the address of an array of the machine."""
-        w = self.w
-        return w.at(self.get("arena", "ptr"), self.get(f"{name}_at"), "double")
-
-    @contextmanager
-    def unless(self, condition: str) -> Iterator[None]:
-        with self.w.when(self.w.op(f"xor i1 {condition}, true")):
-            yield
-
-    def is_(self, value: str, number: int | str) -> str:
-        return self.w.i("icmp eq", value, str(number))
 
     # -- the loop ----------------------------------------------------------------------------------
     def text(self) -> str:
@@ -180,8 +160,8 @@ class PaceWriter:
             w.leave("i64", str(ENDED))
         k = self.whole("k").get()
         fresh = w.i("icmp ne", self.get("fresh"), "0")
-        full = w.i("icmp sge", k, self.get("last"))
-        with w.when(w.op(f"and i1 {full}, {w.op(f'xor i1 {fresh}, true')}")):
+        done = w.i("sub", k, self.get("fresh"))
+        with w.when(w.i("icmp sge", done, self.get("last"))):
             w.leave("i64", str(REACHED))
         with w.when(self.is_(self.get("clock"), VIRTUAL)):
             self.leave_full()
@@ -189,6 +169,8 @@ class PaceWriter:
         self.set("target", w.op(f"select i1 {fresh}, i64 {k}, i64 {following}"))
         with w.when(self.is_(self.get("clock"), WALL)):
             self.wait()
+        with w.when(self.is_(self.get("clock"), DEVICE)):
+            self.wait_for_device()
         self.inputs(w.op(f"select i1 {fresh}, i64 {k}, i64 {w.i('add', k, '1')}"))
         with w.when(w.i("icmp ne", self.get("visit"), "0")):
             w.leave("i64", str(VISIT))
@@ -202,6 +184,7 @@ class PaceWriter:
         self.outputs()
         self.samples()
         self.latest()
+        self.writes()
         self.add("total")
         self.set("fresh", "0")
         with w.when(self.is_(self.get("clock"), WALL)):
@@ -209,6 +192,8 @@ class PaceWriter:
             late = w.i("icmp sgt", w.op(f"call i64 @{NOW}()"), self.get("next"))
             with w.when(late):
                 self.add("overrun")
+        with w.when(self.is_(self.get("clock"), DEVICE)), w.when(self.device_ticked()):
+            self.add("overrun")
         w.jump("top")
         return w.function(f"i64 @{PACE}(ptr %c)", "ret i64 0")
 
@@ -250,28 +235,13 @@ class PaceWriter:
         self.set("now", now.get())
         self.count_lateness(late.get())
 
-    def count_lateness(self, late: str) -> None:
-        """Put a lateness into the histogram: linear at first, then so many parts a doubling."""
-        w = self.w
-        self.add("lateness", late)
-        worst = w.i("icmp sgt", late, self.get("worst"))
-        self.set("worst", w.op(f"select i1 {worst}, i64 {late}, i64 {self.get('worst')}"))
-        bits = SUBDIVISIONS.bit_length() - 1
-        raised = w.i("or", late, str(SUBDIVISIONS))
-        zeros = w.op(f"call i64 @llvm.ctlz.i64(i64 {raised}, i1 false)")
-        shift = w.i("sub", str(63 - bits), zeros)
-        inside = w.i("lshr", late, shift)
-        bucket = w.i("add", w.i("mul", shift, str(SUBDIVISIONS)), inside)
-        most = w.minimum(bucket, str(40 * SUBDIVISIONS - 1))
-        place = w.at(self.get("histogram", "ptr"), most)
-        w.store("i64", w.i("add", w.load("i64", place), "1"), place)
-
     # -- what comes in -----------------------------------------------------------------------------
     def inputs(self, tick: str) -> None:
         """Take the changes that are there, onto the tape and into the machine."""
         w = self.w
         self.set("dirty", "0")
         self.set("prepares", "0")
+        self.reads(tick)
         head, tail = w.acquire(self.place("changes_head")), self.get("changes_tail")
         count = w.i("sub", head, tail)
         with w.when(w.i("icmp sgt", count, "0")):
@@ -295,29 +265,6 @@ class PaceWriter:
         with w.when(w.i("icmp ne", self.get("prepares"), "0")):
             config = self.get("config", "ptr")
             w.do(f"call void {self.get('prepare_fn', 'ptr')}(ptr {config}, i64 0, i64 1)")
-
-    def room(self) -> str:
-        """Return how many changes the tape has room for."""
-        w = self.w
-        used = w.i("sub", self.get("tape_head"), w.acquire(self.place("tape_tail")))
-        return w.i("sub", w.i("add", self.get("tape_mask"), "1"), used)
-
-    def change(self, tick: str, where: str, bits: str) -> None:
-        """Write a number into the machine and onto the tape, where it is another one."""
-        w = self.w
-        inside = w.load("i64", w.at(self.get("places", "ptr"), where))
-        place = w.at(self.get("arena", "ptr"), inside)
-        with w.when(w.i("icmp ne", w.load("i64", place), bits)):
-            w.store("i64", bits, place)
-            head = self.get("tape_head")
-            at = w.i("and", head, self.get("tape_mask"))
-            row = w.at(self.get("tape", "ptr"), w.i("mul", at, str(len(TAPED))))
-            for name, value in (("tick", tick), ("place", where), ("value", bits)):
-                w.store("i64", value, w.at(row, str(TAPED[name])))
-            w.release(w.i("add", head, "1"), self.place("tape_head"))
-            self.set("dirty", "1")
-            with w.when(w.i("icmp slt", where, self.get("parameters"))):
-                self.set("prepares", "1")
 
     def told(self, tick: str) -> None:
         """Tell the System what was counted, by inputs that it has for it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -17,9 +17,7 @@ from linkwright.simulation.native.machine import Machine
 from linkwright.simulation.native.session import Samples, Session, StopReason, names_of, unknown
 from linkwright.simulation.pacing.counters import Counters
 from linkwright.simulation.pacing.memory import (
-    BUCKETS,
-    CHANGE,
-    CONTROL,
+    DEVICE,
     ENDED,
     FROM_RAN,
     FROM_RUN,
@@ -32,9 +30,13 @@ from linkwright.simulation.pacing.memory import (
     VISIT,
     WALL,
 )
+from linkwright.simulation.pacing.rings import CHANGES, LoopMemory
 from linkwright.simulation.pacing.tape import Tape
 from linkwright.simulation.pacing.unit import unit
+from linkwright.simulation.pacing.windows import Reads, Writes, read_rows, write_rows
 from linkwright.system.phases import Phases
+from linkwright.windows import Window
+from linkwright.windows.futex import futex_number
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -43,9 +45,6 @@ CLOCKS = {"virtual": VIRTUAL, "wall": WALL}
 TOLD = ("missed", "overrun", "timeouts", "late", "failures", "held", "lost", "total")
 """What a loop can tell its System, as inputs: counts since it was made."""
 
-_CHANGES = 4096
-_TAPE = 1 << 16
-_RING_BYTES = 1 << 23
 _FOREVER = 1 << 62
 _STEPS = 50_000  # of the integration, after which Python looks whether it goes on at all
 _DRAIN = 0.02  # s, from one emptying of the rings to the next
@@ -97,7 +96,11 @@ class PacedLoop:
 
     Args:
         session: stands anywhere; it belongs to the loop as long as that runs.
-        clock: "wall", or "virtual" for a loop that never waits.
+        clock: "wall", "virtual" for a loop that never waits, or the window of a device: each of
+            its frames is a tick, and its wake-ups wake the loop.
+        reads: windows that inputs are read from at each tick.
+        writes: windows that channels are written to after each.
+        timeout: s, after which a tick is run although the device's has not come.
         speed: seconds of the session in a second on the wall.
         stride: base ticks from one instant to the next.
         patience: s, how late a tick may still be run; a period by default.
@@ -123,7 +126,10 @@ class PacedLoop:
         self,
         session: Session,
         *,
-        clock: str = "wall",
+        clock: str | Window = "wall",
+        reads: Sequence[Reads] = (),
+        writes: Sequence[Writes] = (),
+        timeout: float = 0.1,
         speed: float = 1.0,
         stride: int = 1,
         patience: float | None = None,
@@ -131,7 +137,8 @@ class PacedLoop:
         sink: Callable[[Samples], None] | None = None,
         taped: bool = False,
     ) -> None:
-        if clock not in CLOCKS:
+        device = clock if isinstance(clock, Window) else None
+        if device is None and clock not in CLOCKS:
             raise Error(f"there is no clock {clock!r}", remedy=f"choose {' or '.join(CLOCKS)}")
         if not float(stride).is_integer() or stride < 1:
             raise Error(f"a stride of {stride!r} ticks leads nowhere", remedy="give 1 or more")
@@ -140,7 +147,8 @@ class PacedLoop:
         if session.machine.settings.end != math.inf:
             raise Error("a paced run ends at a base tick", remedy="choose another end time")
         self.session, self.speed, self.stride = session, speed, stride
-        self._clock, self._patience, self._taped = CLOCKS[clock], patience, taped
+        self._clock = CLOCKS[clock] if isinstance(clock, str) else DEVICE
+        self._patience, self._taped = patience, taped
         self._unit = unit()
         self._lock, self._drains = threading.RLock(), threading.RLock()
         self._thread: threading.Thread | None = None
@@ -154,43 +162,60 @@ class PacedLoop:
         own = (*names_of(session.phases.p), *names_of(session.phases.w))
         self.names = (*own, *(n for n in known if n not in own))
         self._numbers = {name: i for i, name in enumerate(self.names)}
-        self._memory(tells or {})
+        self._memory = LoopMemory(len(session.phases.outputs))
+        self._put, self._get = self._memory.put, self._memory.get
+        self._put("clock", self._clock)
+        self._put("stride", stride)
+        self._put("fresh", int(not session.begun))
+        self._tell(tells or {})
+        self._exchange(device, reads, writes, timeout)
         self._bind()
         self.set_speed(speed)
 
     # -- memory ------------------------------------------------------------------------------------
-    def _memory(self, tells: Mapping[str, str]) -> None:
-        """Allocate what the loop shares with native code, whatever machine it drives."""
-        self._control: Integers = np.zeros(len(CONTROL), np.int64)
-        self._histogram: Integers = np.zeros(BUCKETS, np.int64)
-        self._changes: Integers = np.zeros((_CHANGES, len(CHANGE)), np.int64)
-        self._taped_rows: Integers = np.zeros((_TAPE, len(TAPED)), np.int64)
-        row = 8 * (1 + len(self.session.phases.outputs))
-        room = 1 << max(6, (_RING_BYTES // row).bit_length() - 1)
-        self._ring: Integers = np.zeros((min(room, 1 << 16), row // 8), np.int64)
-        told = [
-            (self._address(self._told(name)), self._number(place)) for name, place in tells.items()
-        ]
-        self._tells: Integers = np.array(told, np.int64).reshape(len(told), len(TELL))
-        for name, array in (
-            ("histogram", self._histogram),
-            ("changes", self._changes),
-            ("tape", self._taped_rows),
-            ("ring", self._ring),
-            ("tells", self._tells),
-        ):
-            self._put(name, array.ctypes.data)
-            if f"{name}_mask" in CONTROL.fields:
-                self._put(f"{name}_mask", len(array) - 1)
-        self._put("tell_count", len(told))
-        self._put("clock", self._clock)
-        self._put("stride", self.stride)
-        self._put("fresh", int(not self.session.begun))
+    def _tell(self, tells: Mapping[str, str]) -> None:
+        """Let the System know what is counted."""
+        for name in tells:
+            if name not in TOLD:
+                raise Error(
+                    f"a loop does not count {name!r}", remedy=f"it counts {', '.join(TOLD)}"
+                )
+        rows = [(self._memory.address(n), self._number(place)) for n, place in tells.items()]
+        self._memory.hold("tells", np.array(rows, np.int64).reshape(len(rows), len(TELL)), True)
 
-    def _told(self, name: str) -> str:
-        if name not in TOLD:
-            raise Error(f"a loop does not count {name!r}", remedy=f"it counts {', '.join(TOLD)}")
-        return name
+    def _exchange(
+        self,
+        device: Window | None,
+        reads: Sequence[Reads],
+        writes: Sequence[Writes],
+        timeout: float,
+    ) -> None:
+        """Take hold of windows."""
+        if self.session.fallback is not None and (reads or device):
+            raise Error(
+                f"windows are not read for {self.session.phases.name!r}: the form of its equations "
+                "changes on the way",
+                remedy="run it in a device's process of its own, with form='independent'",
+            )
+        channels = {s.name: i for i, s in enumerate(self.session.phases.outputs)}
+
+        def channel(name: str) -> int:
+            if name not in channels:
+                raise unknown(self.session.phases, name, channels, "channel")
+            return channels[name]
+
+        rows, keep = read_rows(reads, self._number)
+        self._memory.hold("reads", rows, True)
+        rows, more = write_rows(writes, channel)
+        self._memory.hold("writes", rows, True)
+        self._kept = [*keep, *more, device]
+        if device is not None or writes:
+            self._put("futex", futex_number())
+        if device is not None:
+            self._put("device", device.address)
+            self._put("device_sequence", device.read().sequence)
+            self._put("device_tick", -1)
+            self._put("timeout", int(timeout * 1e9))
 
     def _number(self, name: str) -> int:
         if name not in self._numbers:
@@ -205,22 +230,20 @@ class PacedLoop:
         self._machine = machine
         found = {s.name: machine.place_of("p", i) for i, s in enumerate(phases.p)}
         found |= {s.name: machine.place_of("w", i) for i, s in enumerate(phases.w)}
-        self._places: Integers = np.array([found.get(n, -1) for n in self.names], np.int64)
         sizes = [len(a) for a in (phases.x, phases.d, phases.w, phases.outputs)]
         self._latest: Integers = np.zeros(len(LATEST) + sum(sizes), np.int64)
         self._latest[LATEST["tick"]] = self.session.tick if self.session.begun else -1
-        self._outputs = np.zeros(max(sizes[3], 1))
         machine.budget(_STEPS)
         for name, value in machine.addresses().items():
             self._put(name, value)
         for name, value in zip(("x_size", "d_size", "w_size", "channels"), sizes, strict=True):
             self._put(name, value)
         self._put("every", machine.settings.every)
-        self._put("places", self._places.ctypes.data)
+        self._memory.hold("places", np.array([found.get(n, -1) for n in self.names], np.int64))
         self._put("parameters", len(phases.p))
         self._put("final", machine.settings.until)
-        self._put("latest", self._latest.ctypes.data)
-        self._put("outputs", self._outputs.ctypes.data)
+        self._memory.hold("latest", self._latest)
+        self._memory.hold("outputs", np.zeros(max(sizes[3], 1)))
         self._put("visit", int(self._by_python))
 
     @property
@@ -228,15 +251,6 @@ class PacedLoop:
         """Whether Python is needed at each tick."""
         fallback = self.session.fallback
         return self._machine.calls_python or (fallback is not None and fallback.stepwise)
-
-    def _address(self, name: str) -> int:
-        return self._control.ctypes.data + 8 * CONTROL[name]
-
-    def _put(self, name: str, value: int) -> None:
-        self._control[CONTROL[name]] = value
-
-    def _get(self, name: str) -> int:
-        return int(self._control[CONTROL[name]])
 
     # -- what goes in ------------------------------------------------------------------------------
     def set(self, values: Mapping[str, float], *, timeout: float = 1.0) -> int:
@@ -251,22 +265,30 @@ class PacedLoop:
         Returns:
             A number, by which `wait_for` and `entered` know the change.
         """
+        bad = [n for n, v in values.items() if not math.isfinite(v)]
+        if bad:
+            raise Error(f"{', '.join(bad)} must be finite")
+        return self.enter(values, timeout)
+
+    def enter(self, values: Mapping[str, float], timeout: float = 1.0) -> int:
+        """Change parameters and inputs as `set` does, whatever the numbers: those of a tape.
+
+        Args:
+            values: by name.
+            timeout: s, to wait for room.
+        """
         places = [self._number(name) for name in values]
         given = np.array(list(values.values()), dtype=float)
-        if not np.all(np.isfinite(given)):
-            bad = [n for n, v in values.items() if not math.isfinite(v)]
-            raise Error(f"{', '.join(bad)} must be finite")
-        if len(places) > _CHANGES:
-            raise Error(f"{len(places)} changes at once are more than {_CHANGES}")
+        if len(places) > CHANGES:
+            raise Error(f"{len(places)} changes at once are more than {CHANGES}")
         with self._lock:
             if self.session.fallback is not None:  # it has to know them too
                 self._serial += 1
                 self._waiting.append((self._serial, dict(values)))
                 self._put("visit", 1)
                 return self._serial
-            head = self._get("changes_head")
             limit = time.monotonic() + timeout
-            while head + len(places) - self._get("changes_tail") > _CHANGES:
+            while len(places) > self._memory.room():
                 if time.monotonic() > limit:
                     raise Error(
                         "the loop takes no changes",
@@ -274,11 +296,7 @@ class PacedLoop:
                     )
                 time.sleep(0.001)
             self._serial += 1
-            rows = (head + np.arange(len(places))) % _CHANGES
-            self._changes[rows, CHANGE["place"]] = places
-            self._changes[rows, CHANGE["value"]] = given.view(np.int64)
-            self._changes[rows, CHANGE["serial"]] = self._serial
-            self._unit.publish(self._address("changes_head"), head + len(places))
+            self._memory.push(places, given, self._serial)
             return self._serial
 
     def entered(self, number: int) -> bool:
@@ -303,20 +321,7 @@ class PacedLoop:
     @property
     def counters(self) -> Counters:
         """What was counted so far."""
-        total = self._get("total")
-        return Counters(
-            total,
-            self._get("missed"),
-            self._get("overrun"),
-            1e-9 * self._get("worst"),
-            1e-9 * self._get("lateness") / max(total, 1),
-            self._get("timeouts"),
-            self._get("held"),
-            self._get("lost"),
-            self._get("late"),
-            self._get("failures"),
-            self._histogram.copy(),
-        )
+        return self._memory.counters
 
     def latest(self) -> Snapshot:
         """Return where the loop stands, all of one tick."""
@@ -359,14 +364,14 @@ class PacedLoop:
     def _drain(self) -> None:
         """Take away what lies in the rings."""
         with self._drains:
-            rows = self._emptied("ring", self._ring)
+            rows = self._memory.emptied("ring")
             if len(rows):
                 numbers = rows[:, 0]
                 settings, phases = self._machine.settings, self._machine.phases
                 times = settings.times(numbers, phases.tick_seconds)
                 values = np.ascontiguousarray(rows[:, 1:]).view(np.float64)
                 self._keep(Samples(names_of(phases.outputs), times, values))
-            rows = self._emptied("tape", self._taped_rows)
+            rows = self._memory.emptied("tape")
             if len(rows):
                 self._tape.append(rows)
 
@@ -375,12 +380,6 @@ class PacedLoop:
             self._samples.append(samples)
         else:
             self._sink(samples)
-
-    def _emptied(self, name: str, ring: Integers) -> Integers:
-        head, tail = self._get(f"{name}_head"), self._get(f"{name}_tail")
-        found: Integers = ring[np.arange(tail, head) % len(ring)]
-        self._unit.publish(self._address(f"{name}_tail"), head)
-        return found
 
     # -- running -----------------------------------------------------------------------------------
     @property
@@ -435,7 +434,7 @@ class PacedLoop:
         Args:
             timeout: s, to wait for it.
         """
-        self._unit.publish(self._address("stop"), 1)
+        self._memory.publish("stop", 1)
         if self._thread is not None:
             self._thread.join(timeout)
             if self._thread.is_alive():
@@ -491,7 +490,7 @@ class PacedLoop:
         self._put("sampled", self.session.sampled)
         try:
             while True:
-                why = self._unit.pace(self._control.ctypes.data)
+                why = self._unit.pace(self._memory.control.ctypes.data)
                 if why in (ENDED, REACHED):
                     return
                 if why == FULL:

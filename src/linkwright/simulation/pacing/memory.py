@@ -36,9 +36,18 @@ CONTROL = fields(
     ["tape", "tape_mask", "tape_head", "tape_tail"],
     ["ring", "ring_mask", "ring_head", "ring_tail", "sampled"],
     ["latest", "outputs"],
-    ["tells", "tell_count"],
+    ["tells", "tell_count", "reads", "read_count", "writes", "write_count"],
+    ["device", "device_sequence", "device_tick", "timeout", "futex"],
 )
 CHANGE = fields("place", "value", "serial")
 TAPED = fields("tick", "place", "value")
 TELL = fields("count", "place")
+READ = fields(
+    ["address", "words", "copy", "schema", "entries", "entry_count", "sequence"],
+    ["sequence_place", "tick_place"],
+)
+WRITE = fields("address", "words", "copy", "entries", "entry_count", "wake")
+ENTRY = fields("offset", "kind", "place")
+KINDS = ("f64", "f32", "i64", "i32", "i16", "i8", "u64", "u32", "u16", "u8")
+"""Types of the fields of records, in the order of their numbers in native code."""
 LATEST = fields("sequence", "tick", "clock")

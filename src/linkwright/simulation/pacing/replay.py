@@ -29,6 +29,6 @@ def replay(session: Session, tape: Tape) -> Outcome:
     loop = PacedLoop(session, clock="virtual", stride=tape.stride, taped=True)
     for tick, values in tape.batches():
         loop.go_to(tick - 1)
-        loop.set(values)
+        loop.enter(values)
     loop.go_to(tape.end)
     return session.outcome(loop.samples())

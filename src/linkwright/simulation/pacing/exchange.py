@@ -1,0 +1,220 @@
+"""What a paced loop does with windows, as LLVM IR: readings come in, snapshots go out.
+
+A frame is read whole or not at all: its sequence is even and the same before and after, and its
+checksum is right. One that is torn or damaged is counted, and what was read before it holds.
+`linkwright.windows.records` tells the layout.
+"""
+
+from __future__ import annotations
+
+from linkwright.simulation.pacing.memory import ENDED, ENTRY, KINDS, NOW, READ, WRITE
+from linkwright.simulation.pacing.writer import AtomicWriter, LoopWriter
+from linkwright.windows import HEAD, MULTIPLIER
+
+_SCHEMA, _SEQUENCE, _TICK, _CLOCK, _CHECKSUM, _WAKES = 8, 16, 24, 32, 40, 56  # bytes of the head
+_TRIES = 64
+_NAP = 50_000_000  # ns, after which a sleeping loop looks whether it is to stop
+
+
+def _conversions() -> str:
+    """Return the functions that read and write a number of a kind, and that of the checksum."""
+    texts: list[str] = []
+    load, store = AtomicWriter(1), AtomicWriter(1)
+    for number, kind in enumerate(KINDS):
+        bits, real = kind[1:], kind[0] == "f"
+        typed = {"f64": "double", "f32": "float"}.get(kind, f"i{bits}")
+        with load.when(load.i("icmp eq", "%kind", str(number))):
+            value = load.op(f"load {typed}, ptr %at, align 1")
+            if kind == "f32":
+                value = load.op(f"fpext float {value} to double")
+            elif not real:
+                how = "sitofp" if kind[0] == "i" else "uitofp"
+                value = load.op(f"{how} {typed} {value} to double")
+            load.leave("double", value)
+        with store.when(store.i("icmp eq", "%kind", str(number))):
+            value = "%value"
+            if kind == "f32":
+                value = store.op("fptrunc double %value to float")
+            elif not real:
+                how = "fptosi" if kind[0] == "i" else "fptoui"
+                called = f"llvm.{how}.sat.{typed}.f64"
+                texts.append(f"declare {typed} @{called}(double)\n")
+                value = store.op(f"call {typed} @{called}(double %value)")
+            store.do(f"store {typed} {value}, ptr %at, align 1")
+    texts.append(
+        load.function("internal double @load_number(ptr %at, i64 %kind)", "ret double 0.0")
+    )
+    texts.append(
+        store.function("internal void @store_number(ptr %at, i64 %kind, double %value)", "ret void")
+    )
+    w = AtomicWriter(1)
+    total = w.variable("i64", "0")
+    for first, last in (("0", "10"), ("12", "14"), ("16", "%words")):
+        with w.count(last, first) as i:
+            word = w.op(f"load i32, ptr {w.at('%frame', i, 'i32')}, align 4")
+            scaled = w.i("mul", total.get(), str(MULTIPLIER - 2**64))
+            total.set(w.i("add", scaled, w.op(f"zext i32 {word} to i64")))
+    texts.append(
+        w.function("internal i64 @checksum(ptr %frame, i64 %words)", f"ret i64 {total.get()}")
+    )
+    return "".join(texts)
+
+
+CONVERSIONS = _conversions()
+
+
+class ExchangeWriter(LoopWriter):
+    """Writes what is done with windows."""
+
+    def inside(self, frame: str, offset: int) -> str:
+        """Return the address of some bytes of a frame."""
+        return self.w.at(frame, str(offset), "i8")
+
+    # -- what comes in -----------------------------------------------------------------------------
+    def reads(self, tick: str) -> None:
+        """Take what is new in the windows that are read."""
+        w = self.w
+        with w.count(self.get("read_count")) as i:
+            row = w.at(self.get("reads", "ptr"), w.i("mul", i, str(len(READ))))
+            last = w.at(row, str(READ["sequence"]))
+            address = w.load("ptr", w.at(row, str(READ["address"])))
+            seen = w.acquire(self.inside(address, _SEQUENCE))
+            count = w.load("i64", w.at(row, str(READ["entry_count"])))
+            with w.when(w.i("icmp ne", seen, w.load("i64", last))):
+                fits = w.i("icmp sle", w.i("add", count, "2"), self.room())
+                with self.unless(fits):
+                    self.add("held")
+                with w.when(fits):
+                    self.read(tick, row, address, count)
+
+    def read(self, tick: str, row: str, address: str, count: str) -> None:
+        """Take a frame from a window, whole, into the inputs that it is for."""
+        w = self.w
+        copy = w.load("ptr", w.at(row, str(READ["copy"])))
+        words = w.load("i64", w.at(row, str(READ["words"])))
+        good, tries = w.variable("i64", "0"), w.variable("i64", "0")
+
+        def again() -> str:
+            more = w.i("icmp slt", tries.get(), str(_TRIES))
+            return w.op(f"and i1 {more}, {self.is_(good.get(), 0)}")
+
+        with w.during(again):
+            tries.set(w.i("add", tries.get(), "1"))
+            before = w.acquire(self.inside(address, _SEQUENCE))
+            w.copy_words(address, copy, w.i("lshr", words, "1"))
+            w.do("fence acquire")
+            after = w.load("i64", self.inside(address, _SEQUENCE))
+            even = self.is_(w.i("and", before, "1"), 0)
+            with w.when(w.op(f"and i1 {even}, {w.i('icmp eq', before, after)}")):
+                sum_ = w.op(f"call i64 @checksum(ptr {copy}, i64 {words})")
+                right = w.i("icmp eq", sum_, w.load("i64", self.inside(copy, _CHECKSUM)))
+                schema = w.load("i64", w.at(row, str(READ["schema"])))
+                known = w.i("icmp eq", schema, w.load("i64", self.inside(copy, _SCHEMA)))
+                both = w.op(f"and i1 {right}, {known}")
+                good.set(w.op(f"zext i1 {both} to i64"))
+        sound = w.i("icmp ne", good.get(), "0")
+        with self.unless(sound):
+            self.add("failures")
+        with w.when(sound):
+            sequence = w.load("i64", self.inside(copy, _SEQUENCE))
+            w.store("i64", sequence, w.at(row, str(READ["sequence"])))
+            entries = w.load("ptr", w.at(row, str(READ["entries"])))
+            with w.count(count) as j:
+                entry = w.at(entries, w.i("mul", j, str(len(ENTRY))))
+                offset, kind, place = (
+                    w.load("i64", w.at(entry, str(ENTRY[n]))) for n in ENTRY.fields
+                )
+                at = w.at(copy, offset, "i8")
+                value = w.op(f"call double @load_number(ptr {at}, i64 {kind})")
+                self.change(tick, place, w.op(f"bitcast double {value} to i64"))
+            for name, byte in (("sequence_place", _SEQUENCE), ("tick_place", _TICK)):
+                place = w.load("i64", w.at(row, str(READ[name])))
+                with w.when(w.i("icmp sge", place, "0")):
+                    number = w.load("i64", self.inside(copy, byte))
+                    double = w.op(f"sitofp i64 {number} to double")
+                    self.change(tick, place, w.op(f"bitcast double {double} to i64"))
+
+    # -- a device's ticks --------------------------------------------------------------------------
+    def device_ticked(self) -> str:
+        """Return whether there is a whole frame that was not seen before."""
+        w = self.w
+        sequence = w.acquire(self.inside(self.get("device", "ptr"), _SEQUENCE))
+        new = w.i("icmp ne", sequence, self.get("device_sequence"))
+        even = self.is_(w.i("and", sequence, "1"), 0)
+        return w.op(f"and i1 {new}, {even}")
+
+    def wait_for_device(self) -> None:
+        """Sleep until the device ticks, or has not for too long; count what was not seen."""
+        w = self.w
+        device = self.get("device", "ptr")
+        word = self.inside(device, _WAKES)
+        begun = w.op(f"call i64 @{NOW}()")
+        now = w.variable("i64", begun)
+        end = w.i("add", begun, self.get("timeout"))
+        going = w.variable("i64", "1")
+        with w.during(lambda: w.i("icmp ne", going.get(), "0")):
+            with w.when(w.i("icmp ne", w.acquire(self.place("stop")), "0")):
+                w.leave("i64", str(ENDED))
+            seen = w.op(f"load atomic i32, ptr {word} acquire, align 4")
+            ticked = self.device_ticked()
+            left = w.i("sub", end, now.get())
+            over = w.i("icmp sle", left, "0")
+            done = w.op(f"or i1 {ticked}, {over}")
+            with w.when(done):
+                going.set("0")
+            with self.unless(done):
+                nap = w.minimum(left, str(_NAP))
+                w.do(f"call void @futex_wait(ptr %c, ptr {word}, i32 {seen}, i64 {nap})")
+                now.set(w.op(f"call i64 @{NOW}()"))
+        self.set("now", now.get())
+        came = self.device_ticked()
+        with self.unless(came):
+            self.add("timeouts")
+        with w.when(came):
+            self.set("device_sequence", w.acquire(self.inside(device, _SEQUENCE)))
+            tick, last = w.load("i64", self.inside(device, _TICK)), self.get("device_tick")
+            between = w.i("sub", w.i("sub", tick, last), "1")
+            known = w.i("icmp sge", last, "0")
+            some = w.op(f"and i1 {known}, {w.i('icmp sgt', between, '0')}")
+            with w.when(some):
+                self.add("missed", between)
+            self.set("device_tick", tick)
+            late = w.i("sub", now.get(), w.load("i64", self.inside(device, _CLOCK)))
+            late = w.op(f"select i1 {w.i('icmp sgt', late, '0')}, i64 {late}, i64 0")
+            self.count_lateness(late)
+
+    # -- what goes out -----------------------------------------------------------------------------
+    def writes(self) -> None:
+        """Put what was reached into windows, and wake whoever waits for it."""
+        w = self.w
+        with w.count(self.get("write_count")) as i:
+            row = w.at(self.get("writes", "ptr"), w.i("mul", i, str(len(WRITE))))
+            address, copy, entries = (
+                w.load("ptr", w.at(row, str(WRITE[n]))) for n in ("address", "copy", "entries")
+            )
+            words = w.load("i64", w.at(row, str(WRITE["words"])))
+            with w.count(w.load("i64", w.at(row, str(WRITE["entry_count"])))) as j:
+                entry = w.at(entries, w.i("mul", j, str(len(ENTRY))))
+                offset, kind, place = (
+                    w.load("i64", w.at(entry, str(ENTRY[n]))) for n in ENTRY.fields
+                )
+                value = w.load("double", w.at(self.get("outputs", "ptr"), place))
+                at = w.at(copy, offset, "i8")
+                w.do(f"call void @store_number(ptr {at}, i64 {kind}, double {value})")
+            sequence = self.inside(address, _SEQUENCE)
+            last = w.i("and", w.load("i64", sequence), "-2")
+            w.store("i64", w.i("add", last, "2"), self.inside(copy, _SEQUENCE))
+            w.store("i64", self.whole("k").get(), self.inside(copy, _TICK))
+            w.store("i64", self.get("now"), self.inside(copy, _CLOCK))
+            sum_ = w.op(f"call i64 @checksum(ptr {copy}, i64 {words})")
+            w.store("i64", sum_, self.inside(copy, _CHECKSUM))
+            w.release(w.i("add", last, "1"), sequence)
+            w.do("fence release")
+            w.copy_words(self.inside(copy, _TICK), self.inside(address, _TICK), "4")
+            payload = w.i("sub", w.i("lshr", words, "1"), str(HEAD // 8))
+            w.copy_words(self.inside(copy, HEAD), self.inside(address, HEAD), payload)
+            w.release(w.i("add", last, "2"), sequence)
+            with w.when(w.i("icmp ne", w.load("i64", w.at(row, str(WRITE["wake"]))), "0")):
+                word = self.inside(address, _WAKES)
+                w.op(f"atomicrmw add ptr {word}, i32 1 seq_cst")
+                w.do(f"call void @futex_wake(ptr %c, ptr {word})")

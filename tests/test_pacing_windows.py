@@ -1,0 +1,156 @@
+"""Windows of a paced loop: readings by the seqlock, snapshots with a checksum, a device's clock."""
+
+from __future__ import annotations
+
+import struct
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from linkwright.blocks import Block
+from linkwright.errors import Error
+from linkwright.simulation.native.session import Session
+from linkwright.simulation.pacing import PacedLoop, Reads, Writes, replay
+from linkwright.simulation.runs import session_of
+from linkwright.simulation.settings import RunSettings
+from linkwright.system import System
+from linkwright.windows import Field, Record, Window
+
+EVERY_TYPE = ("f64", "f32", "i64", "i32", "i16", "i8", "u64", "u32", "u16", "u8")
+STATES = Record("states", *(Field(kind, "1", kind) for kind in EVERY_TYPE), Field("q", shape=(3,)))
+COMMANDS = Record("commands", *(Field(kind, "1", kind) for kind in EVERY_TYPE), Field("n"))
+
+
+def session() -> Session:
+    """Return a controller: channels are inputs doubled, and a count of its instants."""
+    system = System(name="controller", base=1000)
+    block = Block("law", rate=1000)
+    for kind in EVERY_TYPE:
+        block.output(f"out_{kind}", 2 * block.input(kind))
+    q = [block.input(f"q{i}") for i in range(3)]
+    block.output("sum", q[0] + q[1] + q[2])
+    n = block.discrete_state("n", "n + 1")
+    block.output("count", n)
+    for name in ("sequence", "tick", "missed", "timeouts"):
+        block.output(f"seen_{name}", block.input(name) + 0.0)
+    system.add(block, name="law")
+    return session_of(system, RunSettings(1000.0, method="rk4", every=1))[0]
+
+
+def reads(window: Window) -> Reads:
+    fields = {kind: f"law.{kind}" for kind in EVERY_TYPE} | {"q": [f"law.q{i}" for i in range(3)]}
+    return Reads(window, fields, sequence="law.sequence", tick="law.tick")
+
+
+def writes(window: Window) -> Writes:
+    return Writes(window, {k: f"law.out_{k}" for k in EVERY_TYPE} | {"n": "law.count"})
+
+
+def state(value: float) -> dict[str, object]:
+    return {**dict.fromkeys(EVERY_TYPE, value), "q": [value, 2 * value, 3 * value]}
+
+
+def test_readings_come_in_and_snapshots_go_out_in_every_type(tmp_path: Path) -> None:
+    with (
+        Window.create(tmp_path / "states", STATES) as states,
+        Window.create(tmp_path / "commands", COMMANDS) as commands,
+    ):
+        loop = PacedLoop(
+            session(), clock="virtual", reads=[reads(states)], writes=[writes(commands)]
+        )
+        states.write(state(7), tick=41)
+        loop.go_to(3)
+        seen = commands.read()
+        assert {k: float(seen.values[k]) for k in EVERY_TYPE} == dict.fromkeys(EVERY_TYPE, 14.0)
+        assert (seen.tick, float(seen.values["n"])) == (3, 3.0)
+        latest = loop.latest()
+        assert [latest[f"law.{n}"] for n in ("sum", "seen_tick", "seen_sequence")] == [42, 41, 2]
+        states.write({**state(-3), **dict.fromkeys(("u64", "u32", "u16", "u8"), 200)}, tick=42)
+        loop.go_to(4)
+        seen = commands.read()
+        assert [int(seen.values[k]) for k in ("i8", "u16", "u8")] == [-6, 400, 255], "it saturates"
+        assert loop.counters.failures == 0
+        tape, samples = loop.tape(), loop.samples()
+        assert set(tape.ticks.tolist()) == {0, 4}
+        assert np.array_equal(replay(session(), tape).samples.values, samples.values)
+
+
+def test_torn_and_damaged_frames_are_counted_and_the_last_good_one_holds(tmp_path: Path) -> None:
+    with Window.create(tmp_path / "states", STATES) as states:
+        loop = PacedLoop(session(), clock="virtual", reads=[reads(states)])
+        states.write(state(1))
+        loop.go_to(0)
+        memory = states._mapped.memory
+        whole = bytes(memory)
+        struct.pack_into("<d", memory, 64, 99.0)
+        struct.pack_into("<Q", memory, 16, 4)  # a sequence that goes on, a checksum that is wrong
+        loop.go_to(1)
+        memory[:] = whole
+        struct.pack_into("<Q", memory, 16, 3)  # a writer that was stopped in the middle
+        loop.go_to(2)
+        assert loop.counters.failures == 2
+        assert loop.latest()["law.out_f64"] == 2.0
+        memory[:] = whole
+        states.write(state(5))
+        loop.go_to(3)
+        assert loop.latest()["law.out_f64"] == 10.0
+        del memory
+
+
+def test_a_device_gives_the_ticks_and_its_silence_is_an_input(tmp_path: Path) -> None:
+    """Check 17. One clock, the device's: its ticks are run or missed, none is invented."""
+    with (
+        Window.create(tmp_path / "states", STATES) as states,
+        Window.create(tmp_path / "commands", COMMANDS) as commands,
+    ):
+        told = {"missed": "law.missed", "timeouts": "law.timeouts"}
+        loop = PacedLoop(
+            session(),
+            clock=states,
+            timeout=0.25,
+            reads=[reads(states)],
+            writes=[writes(commands)],
+            tells=told,
+        )
+        loop.start()
+        try:
+            for tick in (*range(10, 60), 63, 64):
+                states.write(state(tick % 7), tick=tick)
+                states.wake()
+                end = time.monotonic() + 10
+                while loop.latest().tick < 0 or loop.latest()["law.seen_tick"] != tick:
+                    assert time.monotonic() < end, "the loop does not follow its device"
+                    time.sleep(0.0002)
+            before = loop.counters
+            end = time.monotonic() + 10
+            while loop.counters.timeouts <= before.timeouts and time.monotonic() < end:
+                time.sleep(0.01)
+        finally:
+            loop.stop()
+        after = loop.counters
+        assert after.missed == 3
+        assert after.total - after.timeouts + after.missed == 64 - 10 + 1
+        assert after.timeouts >= 1
+        assert commands.read().tick == loop.session.tick
+        tape, samples = loop.tape(), loop.samples()
+        assert np.array_equal(replay(session(), tape).samples.values, samples.values)
+
+
+def test_windows_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    with Window.create(tmp_path / "states", STATES) as states:
+        for given, words in (
+            (Reads(states, {"qq": "law.q0"}), "did you mean 'q'"),
+            (Reads(states, {"q": "law.q0"}), "3 numbers"),
+            (Reads(states, {"f64": "law.nothing"}), "no parameter or input"),
+        ):
+            with pytest.raises(Error, match=words):
+                PacedLoop(session(), reads=[given])
+        with pytest.raises(Error, match="nothing is written to 'f32'"):
+            PacedLoop(session(), writes=[Writes(states, {"f64": "law.count"})])
+        with (
+            Window.open(tmp_path / "states", STATES) as seen,
+            pytest.raises(Error, match="opened to be read"),
+        ):
+            PacedLoop(session(), writes=[Writes(seen, {})])
