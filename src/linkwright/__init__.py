@@ -19,6 +19,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "control",
         "elements",
         "motion",
+        "server",
         "shapes",
         "windows",
     ),  # used by their names: lw.control.PD
@@ -114,6 +115,7 @@ if TYPE_CHECKING:
         control as control,
         elements as elements,
         motion as motion,
+        server as server,
         shapes as shapes,
         windows as windows,
     )

@@ -32,10 +32,14 @@ class RefusedError(Error):
     Args:
         name: of the reason, one word that programs can go by, such as "expired".
         what: the same in a sentence.
+        remedy: what to do about it.
+
+    >>> print(RefusedError("expired", "joints came 2 s after it expired"))
+    joints came 2 s after it expired
     """
 
-    def __init__(self, name: str, what: str, **more: str) -> None:
-        super().__init__(what, **more)
+    def __init__(self, name: str, what: str, *, remedy: str | None = None) -> None:
+        super().__init__(what, remedy=remedy)
         self.name = name
 
 

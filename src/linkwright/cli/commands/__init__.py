@@ -32,6 +32,8 @@ COMMANDS: dict[str, str] = {
     "plot": "linkwright.cli.commands.plot",
     "page": "linkwright.cli.commands.page",
     "studio": "linkwright.cli.commands.studio",
+    "watch": "linkwright.cli.commands.watch",
+    "halt": "linkwright.cli.commands.halt",
     "recover": "linkwright.cli.commands.recover",
     "explain": "linkwright.cli.commands.explain",
     "info": "linkwright.cli.commands.info",

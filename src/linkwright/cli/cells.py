@@ -1,0 +1,30 @@
+"""Options of commands that go to a running cell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from linkwright.server.client import RemoteCell
+
+Cell = Annotated[
+    str, typer.Argument(metavar="CELL", help="Name of a running cell, or tls/HOST:PORT.")
+]
+Certificate = Annotated[
+    str | None, typer.Option("--certificate", metavar="PEM", help="Our certificate, for TLS.")
+]
+Key = Annotated[str | None, typer.Option("--key", metavar="PEM", help="Its private key.")]
+Authority = Annotated[
+    str | None, typer.Option("--authority", metavar="PEM", help="Who signed the cell's.")
+]
+
+
+def open_cell(
+    cell: str, certificate: str | None, key: str | None, authority: str | None, rate: float = 20.0
+) -> RemoteCell:
+    """Connect to a cell with the options of the command line."""
+    from linkwright.server.client import connect
+
+    return connect(cell, certificate=certificate, key=key, authority=authority, rate=rate)

@@ -1,0 +1,426 @@
+"""A cell, as a program that looks at it or commands it sees it."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import re
+import threading
+import time
+import weakref
+from collections import deque
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.errors import Error, InputError, nearest
+from linkwright.server.access import ROOT, check_name
+from linkwright.server.clocks import Exchange, NodeClock, node_clock
+from linkwright.server.face import ArmFace
+from linkwright.server.messages import CLOCK, CellDescription, described, refused, unpack
+from linkwright.server.network import Credentials, NetworkSession, open_session
+from linkwright.server.registry import running_cell
+from linkwright.windows import Frame, RecordError
+
+if TYPE_CHECKING:
+    from linkwright.server.hand import ArmHand
+
+Array = NDArray[np.float64]
+PATIENCE = 2.0
+"""s that an answer may take."""
+_EXCHANGES, _EVERY = 8, 1.0  # with the cell's clock, at first and then s between them
+
+
+class LostError(Error):
+    """The cell does not answer, or sends no states.
+
+    Args:
+        what: in a sentence.
+        remedy: what to do.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class ArmState:
+    """An arm at one instant.
+
+    Args:
+        q: coordinates, rad or m.
+        u: their rates.
+        target: where the motion wants them.
+        current: of the axes, A.
+        life: "off", "inactive", "active" or "fault".
+        moving: whether a motion is under way.
+        taken: sequence of the last command that was taken up.
+        done: sequence of the last command that was finished.
+        cause: why it stopped, in the cell's words; the first of its causes is no stop.
+        error: the axis controller's code, 0 for none.
+        holder: number of the lease that commands it, 0 for none.
+        tick: of the cell's loop.
+        clock: of the cell at that tick, ns.
+        age: s since that tick, as well as the cell's clock is known here.
+    """
+
+    q: Array
+    u: Array
+    target: Array
+    current: Array
+    life: str
+    moving: bool
+    taken: int
+    done: int
+    cause: str
+    error: int
+    holder: int
+    tick: int
+    clock: int
+    age: float
+
+
+class States:
+    """The newest state of a cell, and how well states arrive.
+
+    Args:
+        description: of the cell.
+
+    Attributes:
+        count: states that came.
+        damaged: frames that were none.
+        interval: s between the last two, as they arrived.
+    """
+
+    def __init__(self, description: CellDescription) -> None:
+        self._record = description.state
+        self._changed = threading.Condition()
+        self._waiting = 0
+        self.frame: Frame | None = None
+        self.arrived = 0
+        self.interval = float("nan")
+        self.count = 0
+        self.damaged = 0
+
+    def take(self, sample: Any) -> None:
+        """Take what came; an older state than the newest is left out."""
+        now = time.monotonic_ns()
+        try:
+            frame = self._record.unpack(sample.payload.to_bytes())
+        except RecordError:
+            self.damaged += 1
+            return
+        if self.frame is not None:
+            if frame.tick < self.frame.tick:
+                return
+            self.interval = (now - self.arrived) / 1e9
+        self.frame, self.arrived = frame, now
+        self.count += 1
+        if self._waiting:
+            with self._changed:
+                self._changed.notify_all()
+
+    def wait(self, ready: Callable[[Frame], bool], seconds: float) -> bool:
+        """Wait for a state that is ready; False where none came in time."""
+        with self._changed:
+            self._waiting += 1
+            try:
+                return self._changed.wait_for(
+                    lambda: self.frame is not None and ready(self.frame), seconds
+                )
+            finally:
+                self._waiting -= 1
+
+
+class RemoteCell:
+    """A cell on the network; made by `connect`."""
+
+    def __init__(self, network: NetworkSession, client: str, rate: float) -> None:
+        self._network = network
+        self._mine = f"{ROOT}/as/{client}"
+        self.client = client
+        self._ending = threading.Event()
+        self._hands: weakref.WeakSet[ArmHand] = weakref.WeakSet()
+        self._exchanges: deque[Exchange] = deque(maxlen=64)
+        self._clock: NodeClock
+        self.description = described(self.ask("describe"))
+        self.states = States(self.description)
+        for _ in range(_EXCHANGES):
+            self._exchange()
+        self._subscriber: Any = None
+        self._divisor = 0
+        self.asked_rate = 0.0
+        self.follow(rate)
+        threading.Thread(target=self._keep_time, name="linkwright-clock", daemon=True).start()
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.description.name
+
+    @property
+    def rate(self) -> float:
+        """Ticks of its loop in a second."""
+        return self.description.rate
+
+    @property
+    def arms(self) -> Mapping[str, ArmFace]:
+        """What is known of its arms, by name."""
+        return self.description.arms
+
+    @property
+    def rights(self) -> tuple[str, ...]:
+        """Ours: "look", "command", "supervise", "sense"."""
+        return self.description.rights
+
+    @property
+    def frame(self) -> Frame:
+        """The newest state, as it came; the first is waited for."""
+        if self.states.frame is None and not self.states.wait(lambda _: True, PATIENCE):
+            raise LostError(
+                f"no state came from {self.name!r} in {PATIENCE:g} s",
+                remedy="does the cell run? linkwright watch shows it",
+            )
+        assert self.states.frame is not None
+        return self.states.frame
+
+    @property
+    def age(self) -> float:
+        """Seconds since the tick of the newest state."""
+        return (self.now() - self.frame.clock) / 1e9
+
+    def arm(self, name: str) -> RemoteArm:
+        """Return one of its arms.
+
+        Args:
+            name: of the arm.
+        """
+        if name not in self.arms:
+            near = nearest(name, self.arms)
+            hint = f"did you mean {near!r}?" if near else f"it has {', '.join(self.arms)}"
+            raise InputError(f"cell {self.name!r} has no arm {name!r}", remedy=hint)
+        return RemoteArm(self, self.arms[name])
+
+    def follow(self, rate: float) -> None:
+        """Ask for states at a rate, or the next higher one that the cell offers.
+
+        Args:
+            rate: 1/s.
+        """
+        if not rate > 0.0:
+            raise InputError(f"rate is {rate!r}", remedy="give how many states a second to send")
+        enough = [n for n in self.description.divisors if self.rate / n >= rate * (1 - 1e-9)]
+        divisor, self.asked_rate = max(enough, default=1), rate
+        if divisor != self._divisor:
+            former, self._divisor = self._subscriber, divisor
+            self._subscriber = self._network.session.declare_subscriber(
+                f"{ROOT}/state/{divisor}", self.states.take
+            )
+            if former is not None:
+                former.undeclare()
+
+    def halt(self) -> None:
+        """Stop all arms at once, whoever commands them. It takes no lease."""
+        self.ask("halt")
+
+    def now(self) -> int:
+        """Return the cell's clock, ns, as well as it is known here."""
+        return self._clock.at(time.monotonic_ns()).time
+
+    def ask(self, what: str, data: bytes = b"") -> bytes:
+        """Ask the cell and return its answer; raise `RefusedError` where it refuses.
+
+        Args:
+            what: the key under our own, such as "describe".
+            data: the request.
+        """
+        answers = self._network.session.get(f"{self._mine}/{what}", payload=data, timeout=PATIENCE)
+        for answer in answers:
+            if answer.ok is not None:
+                found: bytes = answer.ok.payload.to_bytes()
+                return found
+            said: bytes = answer.err.payload.to_bytes()
+            if said.startswith(b"{"):
+                raise refused(said)
+        raise LostError(
+            f"the cell at {self._network.endpoint} does not answer",
+            remedy=f"see that it runs, and that {self.client!r} is one of its clients",
+        )
+
+    def send(self, what: str, data: bytes) -> None:
+        """Send something that has no answer.
+
+        Args:
+            what: the key under our own, such as "beat/puma".
+            data: the frame.
+        """
+        self._network.session.put(f"{self._mine}/{what}", data, express=True)
+
+    def in_hand(self, hand: ArmHand) -> None:
+        """Say that an arm is commanded from here; its lease is given back when we leave."""
+        self._hands.add(hand)
+
+    def close(self) -> None:
+        """Leave the cell and give back its arms. A second time does nothing."""
+        for hand in list(self._hands):
+            with suppress(Error):  # a cell that is gone already
+                hand.give()
+        self._ending.set()
+        self._network.close()
+
+    @property
+    def closed(self) -> bool:
+        """Whether we have left it."""
+        return self._ending.is_set()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"RemoteCell({self.name!r}: {len(self.arms)} arms, {self.rate:g} Hz)"
+
+    def _exchange(self) -> None:
+        sent = time.monotonic_ns()
+        values = unpack(CLOCK, self.ask("clock")).values
+        self._exchanges.append(
+            Exchange(sent, values["received"], values["answered"], time.monotonic_ns())
+        )
+        self._clock = node_clock(self._exchanges)
+
+    def _keep_time(self) -> None:
+        while not self._ending.wait(_EVERY):
+            try:
+                self._exchange()
+            except Exception:  # a cut network; the clock goes on as it was
+                if self._ending.is_set():
+                    return
+
+
+class RemoteArm:
+    """An arm of a cell; made by `RemoteCell.arm`."""
+
+    def __init__(self, cell: RemoteCell, face: ArmFace) -> None:
+        self.cell = cell
+        self.face = face
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.face.name
+
+    @property
+    def state(self) -> ArmState:
+        """How it is, as of the newest state that came. Looking takes no lease."""
+        return self.state_of(self.cell.frame)
+
+    def state_of(self, frame: Frame) -> ArmState:
+        """Return how it is in a state of the cell.
+
+        Args:
+            frame: the state.
+        """
+        values, name, said = frame.values, self.name, self.cell.description
+        q, u, target, current = (
+            np.atleast_1d(values[f"{name}.{part}"]) for part in ("q", "u", "target", "current")
+        )
+        whole = {
+            part: int(values[f"{name}.{part}"])
+            for part in ("life", "moving", "taken", "done", "cause", "error", "holder")
+        }
+        return ArmState(
+            q,
+            u,
+            target,
+            current,
+            life=said.lives[whole["life"]],
+            moving=bool(whole["moving"]),
+            taken=whole["taken"],
+            done=whole["done"],
+            cause=said.causes[whole["cause"]],
+            error=whole["error"],
+            holder=whole["holder"],
+            tick=frame.tick,
+            clock=frame.clock,
+            age=(self.cell.now() - frame.clock) / 1e9,
+        )
+
+    def command(self, *, silence: float = 0.1, take: bool = False, expiry: float = 1.0) -> ArmHand:
+        """Take the lease of the arm: from now on it is this program that commands it.
+
+        Args:
+            silence: s after which the arm stops by itself where nothing is heard from here.
+            take: from whoever holds it; that takes the right to supervise.
+            expiry: s after which a command that was held up is not carried out any more.
+        """
+        from linkwright.server.hand import ArmHand
+
+        hand = ArmHand(self, silence=silence, take=take, expiry=expiry)
+        self.cell.in_hand(hand)
+        return hand
+
+    def __repr__(self) -> str:
+        return f"RemoteArm({self.name!r}: {len(self.face.joints)} joints)"
+
+
+def connect(
+    cell: str,
+    *,
+    client: str | None = None,
+    certificate: str | None = None,
+    key: str | None = None,
+    authority: str | None = None,
+    rate: float = 100.0,
+) -> RemoteCell:
+    """Connect to a cell.
+
+    Args:
+        cell: its name, for one that runs on this machine; or an address: "tls/10.0.0.5:7447".
+        client: our name, under which others see that we command; with a certificate, its name.
+        certificate: ours, a PEM file; for TLS, like the next two.
+        key: the private key of the certificate.
+        authority: certificate of the authority that signed the cell's.
+        rate: states a second that are sent to us; more come while we command.
+
+    >>> connect("tcp/10.0.0.5:7447")
+    Traceback (most recent call last):
+    linkwright.errors.InputError: tcp/10.0.0.5:7447 is another machine, and nothing goes there
+    unencrypted; connect to tls/10.0.0.5:7447 with a certificate
+    """
+    credentials = None
+    if certificate or key or authority:
+        if not (certificate and key and authority):
+            raise InputError(
+                "a certificate comes with its key and an authority",
+                remedy="give certificate=, key= and authority=, the paths of three PEM files",
+            )
+        credentials = Credentials(certificate, key, authority)
+        credentials.check()
+        if client not in (None, credentials.name):
+            raise InputError(
+                f"the certificate is that of {credentials.name!r}, not of {client!r}",
+                remedy="leave client= out: with a certificate it is its common name",
+            )
+        client = credentials.name
+    me = check_name(client or _own_name(), "a client")
+    endpoint = cell if "/" in cell else running_cell(cell).endpoint
+    network = open_session(connect=endpoint, credentials=credentials)
+    try:
+        found = RemoteCell(network, me, rate)
+        if "/" not in cell and found.name != cell:
+            raise LostError(f"at {endpoint} there is {found.name!r} now, not {cell!r}")
+    except BaseException:
+        network.close()
+        raise
+    return found
+
+
+def _own_name() -> str:
+    try:
+        user = getpass.getuser()
+    except (OSError, KeyError, ImportError):  # a user without a name
+        user = "client"
+    return f"{re.sub('[^A-Za-z0-9_.-]', '', user) or 'client'}-{os.getpid()}"

@@ -1,0 +1,306 @@
+"""What goes over the wire: records, in the layout that windows and journals have too.
+
+Names do not travel with each command: a kind, a frame, a parameter is its place in a table that
+client and cell both have from the cell's description. The tables are part of the record's schema,
+so that a client with other tables is refused as one of another schema.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from linkwright.errors import Error, InputError
+from linkwright.server.face import KINDS, LIVES, ArmFace, CellFace, Command, RefusedError
+from linkwright.windows import Field, Frame, Record, RecordError
+
+PROTOCOL = 1
+"""Number of this protocol; both sides must have the same."""
+POSE = 7
+"""Numbers of a pose: x, y, z and a unit quaternion w, x, y, z."""
+
+LEASE = Record(
+    "lease",
+    Field("take", type="u8"),  # 0 gives it back, 1 takes it, 2 takes it from whoever holds it
+    Field("lease", type="u64"),  # the key, where it is given back
+    Field("silence", "s"),
+)
+GRANT = Record(
+    "grant",
+    Field("lease", type="u64"),  # the key that commands and beats carry
+    Field("number", type="u64"),  # as the state shows it
+    Field("sequence", type="u64"),  # of the last command; the next must be higher
+    Field("silence", "s"),
+)
+BEAT = Record("beat", Field("lease", type="u64"), Field("seen", "ns", type="i64"))
+FRAME = Record(
+    "frame",
+    Field("pose", "m", shape=(POSE,)),
+    Field("twist", "m/s", shape=(6,)),
+    Field("time", "ns", type="i64"),
+)
+CLOCK = Record("clock", Field("received", "ns", type="i64"), Field("answered", "ns", type="i64"))
+ANSWER = Record("answer", Field("sequence", type="u64"))
+
+
+def command_record(arm: ArmFace) -> Record:
+    """Return the record of an arm's commands.
+
+    Args:
+        arm: what is known of it.
+    """
+    tables = json.dumps([KINDS, arm.frames, names_of(arm)])
+    mark = hashlib.blake2b(tables.encode(), digest_size=8).hexdigest()
+    return Record(
+        f"command {arm.name} {mark}",
+        Field("lease", type="u64"),
+        Field("expires", "ns", type="i64"),
+        Field("kind", type="u16"),
+        Field("frame", type="u16"),
+        Field("name", type="u16"),
+        Field("count", type="u16"),
+        Field("speed"),
+        Field("blend", "s"),
+        Field("values", shape=(max(len(arm.joints), POSE),)),
+    )
+
+
+def names_of(arm: ArmFace) -> tuple[str, ...]:
+    """What a command may name: nothing, an axis, a parameter."""
+    return ("", *arm.axes, *arm.parameters)
+
+
+def pack_command(arm: ArmFace, record: Record, command: Command, lease: int, clock: int) -> bytes:
+    """Return the frame of a command.
+
+    Args:
+        arm: whom it is for.
+        record: of its commands.
+        command: what is asked.
+        lease: key of the client's lease.
+        clock: when it is sent, on the cell's clock, ns.
+    """
+    (room,) = record.fields[-1].shape
+    if len(command.values) > room:
+        raise InputError(f"{command.kind} of {arm.name!r} takes no {len(command.values)} numbers")
+    values = list(command.values) + [0.0] * (room - len(command.values))
+    return record.pack(
+        {
+            "lease": lease,
+            "expires": command.expires,
+            "kind": _place(command.kind, KINDS, "kind of command", arm),
+            "frame": _place(command.frame, arm.frames, "frame", arm),
+            "name": _place(command.name, names_of(arm), "axis or parameter", arm),
+            "count": len(command.values),
+            "speed": float(command.speed),
+            "blend": float(command.blend),
+            "values": values,
+        },
+        sequence=command.sequence,
+        clock=clock,
+    )
+
+
+def _place(name: str, table: tuple[str, ...], what: str, arm: ArmFace) -> int:
+    if name not in table:
+        from linkwright.errors import nearest
+
+        near = nearest(name, table)
+        known = ", ".join(filter(None, table)) or "none"
+        hint = f"did you mean {near!r}?" if near else f"there are: {known}"
+        raise InputError(f"arm {arm.name!r} has no {what} {name!r}", remedy=hint)
+    return table.index(name)
+
+
+def unpack_command(arm: ArmFace, record: Record, data: bytes) -> tuple[int, Command]:
+    """Return the lease's key and the command of a frame, or raise `RefusedError`.
+
+    Args:
+        arm: whom it is for.
+        record: of its commands.
+        data: the bytes.
+    """
+    frame = unpack(record, data)
+    values, names = frame.values, names_of(arm)
+    given = values["values"]
+    for what, table in (("kind", KINDS), ("frame", arm.frames), ("name", names)):
+        if values[what] >= len(table):
+            raise RefusedError("unknown", f"there is no {what} number {values[what]}")
+    if values["count"] > len(given):
+        raise RefusedError("range", f"a command has at most {len(given)} numbers")
+    return values["lease"], Command(
+        KINDS[values["kind"]],
+        frame.sequence,
+        tuple(map(float, given[: values["count"]])),
+        values["speed"],
+        values["blend"],
+        arm.frames[values["frame"]],
+        names[values["name"]],
+        values["expires"],
+    )
+
+
+def unpack(record: Record, data: bytes) -> Frame:
+    """Return the frame that bytes are; where they are none, refuse them by the reason's name.
+
+    Args:
+        record: what they should be.
+        data: the bytes.
+    """
+    try:
+        return record.unpack(data)
+    except RecordError as error:
+        raise RefusedError(error.reason, error.what) from None
+
+
+def check_command(arm: ArmFace, command: Command, now: int) -> None:
+    """Refuse a command that no arm may be given, by name.
+
+    Args:
+        arm: whom it is for.
+        command: what is asked.
+        now: the cell's clock, ns.
+    """
+    kind, given = command.kind, command.values
+    if command.expires and now > command.expires:
+        late = (now - command.expires) / 1e9
+        raise RefusedError("expired", f"{kind} came {late:.3g} s after it expired")
+    if not all(map(math.isfinite, (*given, command.speed, command.blend))):
+        raise RefusedError("non-finite", f"{kind} has numbers that are not finite")
+    if not 0.0 < command.speed <= 1.0:
+        raise RefusedError("range", f"speed is {command.speed:g}; it is above 0 and at most 1")
+    if command.blend < 0.0:
+        raise RefusedError("range", f"blend is {command.blend:g} s; it is not negative")
+    counts = {"joints": len(arm.joints), "track": len(arm.joints), "jog": len(arm.joints)}
+    counts |= {"pose": POSE, "set": 1, "mode": 1}
+    if len(given) != (wanted := counts.get(kind, 0)):
+        raise RefusedError("range", f"{kind} takes {wanted} numbers, not {len(given)}")
+    if kind in ("joints", "track"):
+        for name, value, (low, high) in zip(arm.joints, given, arm.limits, strict=True):
+            if not low <= value <= high:
+                raise RefusedError(
+                    "range", f"{name} = {value:g} is not between its limits {low:g} and {high:g}"
+                )
+    if kind == "pose" and abs(math.hypot(*given[3:]) - 1.0) > 1e-6:
+        raise RefusedError("range", "the quaternion of the pose does not have length 1")
+    if kind == "set" and command.name not in arm.parameters:
+        raise RefusedError("unknown", f"{arm.name} has no parameter {command.name!r}")
+    if kind == "mode" and command.name not in arm.axes:
+        raise RefusedError("unknown", f"{arm.name} has no axis {command.name!r}")
+
+
+def refusal(error: Error) -> bytes:
+    """Return the text of a refusal.
+
+    Args:
+        error: why.
+    """
+    name = error.name if isinstance(error, RefusedError) else "input"
+    said = {"refused": name, "what": error.what, "remedy": error.remedy}
+    return json.dumps(said).encode()
+
+
+def refused(data: bytes) -> RefusedError:
+    """Return the refusal that a text is.
+
+    Args:
+        data: the text, as it came.
+    """
+    try:
+        said = json.loads(data)
+        return RefusedError(str(said["refused"]), str(said["what"]), remedy=said["remedy"])
+    except (ValueError, TypeError, KeyError):
+        return RefusedError("answer", "the cell's answer cannot be read")
+
+
+@dataclass(frozen=True, slots=True)
+class CellDescription:
+    """What a cell says of itself.
+
+    Args:
+        name: of the cell.
+        rate: ticks in a second.
+        causes: why arms stop, by number.
+        lives: of arms, by number.
+        state: the record of its state.
+        arms: by name.
+        divisors: n for which every n-th state is published.
+        rights: of the client that asks.
+    """
+
+    name: str
+    rate: float
+    causes: tuple[str, ...]
+    lives: tuple[str, ...]
+    state: Record
+    arms: Mapping[str, ArmFace]
+    divisors: tuple[int, ...]
+    rights: tuple[str, ...]
+
+
+def describe(cell: CellFace, divisors: tuple[int, ...], rights: tuple[str, ...]) -> bytes:
+    """Return the text of a cell's description.
+
+    Args:
+        cell: the cell.
+        divisors: n for which every n-th state is published.
+        rights: of the client that asks.
+    """
+    return json.dumps(
+        {
+            "protocol": PROTOCOL,
+            "name": cell.name,
+            "rate": cell.rate,
+            "causes": cell.causes,
+            "lives": LIVES,
+            "state": cell.state.text,
+            "arms": [asdict(arm) for arm in cell.arms.values()],
+            "divisors": divisors,
+            "rights": rights,
+        }
+    ).encode()
+
+
+def described(data: bytes) -> CellDescription:
+    """Read a cell's description.
+
+    Args:
+        data: the text, as it came.
+    """
+    try:
+        said: dict[str, Any] = json.loads(data)
+        protocol = said.pop("protocol")
+        if protocol != PROTOCOL:
+            raise InputError(
+                f"the cell speaks protocol {protocol}, we speak {PROTOCOL}",
+                remedy="use the same version of Linkwright on both sides",
+            )
+        arms = {arm["name"]: _arm(arm) for arm in said["arms"]}
+        return CellDescription(
+            str(said["name"]),
+            float(said["rate"]),
+            tuple(said["causes"]),
+            tuple(said["lives"]),
+            Record.from_text(said["state"]),
+            arms,
+            tuple(map(int, said["divisors"])),
+            tuple(said["rights"]),
+        )
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise InputError(f"the cell's description cannot be read: {error!r}") from None
+
+
+def _arm(said: Mapping[str, Any]) -> ArmFace:
+    return ArmFace(
+        said["name"],
+        tuple(said["joints"]),
+        tuple(said["units"]),
+        tuple((float(low), float(high)) for low, high in said["limits"]),
+        tuple(said["axes"]),
+        tuple(said["frames"]),
+        dict(said["parameters"]),
+    )

@@ -1,0 +1,163 @@
+"""Cells that run on this machine, by name: where a client finds them.
+
+Each cell has a file in a folder that belongs to the user and that nobody else may enter. The cell's
+process holds a lock on it while it runs, so that a file whose process died counts for nothing.
+
+Setting, from the environment: `LINKWRIGHT_RUNTIME_DIR` (the folder; otherwise `linkwright` in
+`XDG_RUNTIME_DIR`, or `linkwright-<user>` in the folder of temporary files).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import tempfile
+import time
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from linkwright.errors import Error, InputError, nearest
+from linkwright.server.access import check_name
+
+VARIABLE = "LINKWRIGHT_RUNTIME_DIR"
+_SUFFIX = ".cell"
+_ATTEMPTS, _PAUSE = 10, 0.01  # s
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A cell that runs.
+
+    Args:
+        name: of the cell.
+        endpoint: where it listens.
+        process: number of its process.
+    """
+
+    name: str
+    endpoint: str
+    process: int
+
+
+class CellEntry:
+    """The file of a running cell; it is gone when it is closed, and void when its process dies.
+
+    Args:
+        running: what it says.
+    """
+
+    def __init__(self, running: Running) -> None:
+        folder = runtime_folder()
+        self._path = folder / f"{check_name(running.name, 'a cell')}{_SUFFIX}"
+        self._file: IO[str] | None = self._locked(running.name)
+        self._file.truncate()
+        self._file.write(json.dumps(asdict(running)))
+        self._file.flush()
+
+    def _locked(self, name: str) -> IO[str]:
+        """Open the file and lock it; a client that looks at it just now is waited for."""
+        found = None
+        for _ in range(_ATTEMPTS):
+            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | _NO_LINK, 0o600)
+            file = os.fdopen(descriptor, "r+", encoding="utf-8")
+            if _lock(file, alone=True):
+                with suppress(OSError):  # gone: another process has just closed its entry
+                    if self._path.stat().st_ino == os.fstat(descriptor).st_ino:
+                        return file
+            found = _read(file)
+            file.close()
+            time.sleep(_PAUSE)
+        raise InputError(
+            f"a cell called {name!r} runs already"
+            + (f", process {found.process}" if found else ""),
+            remedy="give this one another name, or end that one",
+        )
+
+    def close(self) -> None:
+        """Take the cell out; a second time does nothing."""
+        if self._file is not None:
+            with suppress(OSError):
+                self._path.unlink()
+            self._file.close()
+            self._file = None
+
+
+def runtime_folder() -> Path:
+    """Return the user's folder for what lives no longer than its processes; made where missing."""
+    given, session = os.environ.get(VARIABLE, ""), os.environ.get("XDG_RUNTIME_DIR", "")
+    user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
+    if given:
+        folder = Path(given)
+    elif session and Path(session).is_dir():
+        folder = Path(session) / "linkwright"
+    else:
+        folder = Path(tempfile.gettempdir()) / f"linkwright-{user}"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = folder.lstat()
+    except OSError as error:
+        raise Error(
+            f"the folder {folder} cannot be made: {error.strerror}", remedy=f"set {VARIABLE}"
+        ) from None
+    ours = not hasattr(os, "getuid") or (found.st_uid == user and not found.st_mode & 0o077)
+    if not stat.S_ISDIR(found.st_mode) or not ours:
+        raise Error(
+            f"others may enter the folder {folder}", remedy=f"chmod 700 {folder}, or set {VARIABLE}"
+        )
+    return folder
+
+
+def running_cells() -> dict[str, Running]:
+    """Return the cells that run on this machine, by name."""
+    found = {}
+    for path in sorted(runtime_folder().glob(f"*{_SUFFIX}")):
+        with suppress(OSError), path.open(encoding="utf-8") as file:
+            if not _lock(file, alone=False):  # its process holds it
+                running = _read(file)
+                if running is not None:
+                    found[running.name] = running
+    return found
+
+
+def running_cell(name: str) -> Running:
+    """Return a cell that runs on this machine.
+
+    Args:
+        name: of the cell.
+    """
+    cells = running_cells()
+    if name not in cells:
+        near = nearest(name, cells)
+        known = f"there runs {', '.join(cells)}" if cells else "none runs: linkwright serve"
+        raise InputError(
+            f"no cell called {name!r} runs on this machine",
+            remedy=f"did you mean {near!r}?" if near else known,
+        )
+    return cells[name]
+
+
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+def _lock(file: IO[str], *, alone: bool) -> bool:
+    """Whether nobody else has locked a file; with `alone`, lock it until it is closed."""
+    try:
+        import fcntl
+    except ModuleNotFoundError:  # no such locks on this system: a file that is there counts
+        return alone
+    try:
+        fcntl.flock(file, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _read(file: IO[str]) -> Running | None:
+    try:
+        said: dict[str, Any] = json.loads(file.read())
+        return Running(str(said["name"]), str(said["endpoint"]), int(said["process"]))
+    except (ValueError, TypeError, KeyError):
+        return None
