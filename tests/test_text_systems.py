@@ -105,6 +105,7 @@ MORE: dict[str, dict[str, Any]] = {
     "blended": {"points": [[0], [1], [0.5]], "times": [0, 1, 2], "blend": 0.2},
     "hermite": {"instants": [0, 1], "values": [[0], [1]], "speeds": [[0], [0.5]]},
     "minimum_jerk": {"start": [0.1, 0.2]},
+    "online": {"start": [0.1, 0.2], "limits": motion.Limits(speed=1, acceleration=2, jerk=9)},
     "point_to_point": {"start": [0, 1], "end": [1, 3], "speed": 0.5, "law": "trapezoid",
                        "acceleration": [1.0, 2.0]},
     "through": {"times": [0, 1, 2], "values": [[0], [1], [0.5]], "ends": "natural"},

@@ -15,7 +15,7 @@ from linkwright.algebra.units import checked_unit
 from linkwright.blocks.ports import BlockState, Crossing, Noise, Parameter, Port
 from linkwright.blocks.rates import BlockError, Rate, as_rate
 from linkwright.border import worded
-from linkwright.program import Assign, Loop, Program, Statement
+from linkwright.program import Assign, Call, Loop, Program, Statement
 
 Value = Any
 """A number, an expression, or a text that is read as one."""
@@ -113,9 +113,10 @@ class BlockWorkspace(Made):
     ) -> dict[str, tuple[Expr, ...]]:
         """Return the outputs of a Program whose inputs are expressions of this block.
 
+        A Program with loops becomes one call.
+
         Args:
-            program: of assignments, solves and calls; its parameters stay what they are where no
-                argument is given for them.
+            program: its parameters stay what they are where no argument is given for them.
             arguments: for its inputs by name the entries in C order.
 
         >>> from linkwright.program import program
@@ -131,9 +132,13 @@ class BlockWorkspace(Made):
             if port.name in arguments:
                 given = [self.expr(v) for v in arguments[port.name]]
                 known.update(zip(port.entries, given, strict=True))
+        if any(isinstance(statement, Loop) for statement in program.statements):
+            passed = tuple(as_expr(known.get(x, x)) for x in program.input_symbols())
+            results = tuple(self._local() for port in program.outputs for _ in port.entries)
+            self.statements.append(Call(program, passed, results))
+            rest = iter(results)
+            return {p.name: tuple(next(rest) for _ in p.entries) for p in program.outputs}
         for statement in program.statements:
-            if isinstance(statement, Loop):
-                raise BlockError(f"block {self.name!r} cannot embed the loops of {program.name!r}")
             read = substitute_all(statement.operands, known)
             if isinstance(statement, Assign) and (read[0].is_atom or read[0].op == "num"):
                 known[statement.target] = read[0]

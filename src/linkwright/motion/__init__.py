@@ -10,6 +10,7 @@ from linkwright.motion.blends import (
 )
 from linkwright.motion.chains import ChainMotion
 from linkwright.motion.limits import Limits, voltage_line
+from linkwright.motion.online import online
 from linkwright.motion.optimal import time_optimal, time_optimal_batch
 from linkwright.motion.payloads import Payload
 from linkwright.motion.registry import MOTIONS
@@ -49,6 +50,7 @@ __all__ = [
     "cycles",
     "hermite",
     "minimum_jerk",
+    "online",
     "point_to_point",
     "pose_transform",
     "slowing",

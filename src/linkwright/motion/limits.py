@@ -36,6 +36,7 @@ class Limits:
     Args:
         speed: largest absolute speeds.
         acceleration: largest absolute accelerations.
+        jerk: largest absolute jerks, of motions that have a limit of them.
         effort: largest absolute forces and moments.
         dynamics: the forces that a motion takes, from rows of coordinates, speeds and
             accelerations, such as `robot.inverse_dynamics`; needed with limits of forces.
@@ -53,6 +54,7 @@ class Limits:
 
     speed: ArrayLike | None = None
     acceleration: ArrayLike | None = None
+    jerk: ArrayLike | None = None
     effort: ArrayLike | None = None
     dynamics: Dynamics | None = None
     stall: ArrayLike | None = None

@@ -7,6 +7,7 @@ from typing import Any
 
 from linkwright.motion.blends import blended
 from linkwright.motion.chains import ChainMotion
+from linkwright.motion.online import online
 from linkwright.motion.optimal import time_optimal
 from linkwright.motion.sines import Sines, minimum_jerk
 from linkwright.motion.trajectory import Trajectory, hermite, point_to_point, through, via_points
@@ -18,6 +19,7 @@ MOTIONS: tuple[Callable[..., Any], ...] = (
     blended,
     hermite,
     minimum_jerk,
+    online,
     point_to_point,
     through,
     time_optimal,
