@@ -36,6 +36,7 @@ from linkwright.recording.journal import Journal
 from linkwright.scene.scene_file import read_scene_file
 from linkwright.scene.solids import read_surfaces
 from linkwright.sweeps.plans import read_plan
+from linkwright.windows import Field, Record
 
 ROOT = Path(__file__).parents[1]
 CASES = ROOT / "tests" / "data" / "fuzz"
@@ -91,6 +92,33 @@ class Reader:
     make: Callable[[Path], object]
     read: Callable[[Path], object]
 
+    def whole(self, path: Path) -> bytes:
+        """Return the file that it accepts."""
+        self.make(path)
+        return path.read_bytes()
+
+    def take(self, path: Path, content: bytes) -> None:
+        """Read a file with that content."""
+        path.write_bytes(content)
+        self.read(path)
+
+
+@dataclass(frozen=True)
+class Decoder:
+    """A decoder of bytes that came over a wire, with some that it accepts."""
+
+    name: str
+    sent: bytes
+    decode: Callable[[bytes], object]
+
+    def whole(self, path: Path) -> bytes:
+        """Return what it accepts."""
+        return self.sent
+
+    def take(self, path: Path, content: bytes) -> None:
+        """Decode bytes, without a file: millions of them."""
+        self.decode(content)
+
 
 def _recording(path: Path) -> None:
     t = np.arange(20) / 100
@@ -125,12 +153,25 @@ def _expression(path: Path) -> object:
     return parse(path.read_bytes().decode("utf-8", "replace"))
 
 
+STATE = Record("state", Field("q", "rad", shape=(6,)), Field("life", type="u8"), Field("age", "s"))
+SENT = STATE.pack({"q": range(6), "life": 2, "age": 0.001}, sequence=8, tick=500, clock=10**9)
+
+
+def _frame(data: bytes) -> None:
+    """Take a frame only as it was sent."""
+    assert STATE.unpack(data).data == SENT, "a frame was taken that nobody sent"
+
+
+def _declaration(data: bytes) -> object:
+    return Record.from_text(data.decode("utf-8", "replace"))
+
+
 def _unit(path: Path) -> object:
     return parse_unit(path.read_bytes().decode("utf-8", "replace"))
 
 
 PACKAGE = ROOT / "src" / "linkwright"
-READERS: dict[str, Reader] = {
+READERS: dict[str, Reader | Decoder] = {
     "urdf": Reader("r.urdf", _robot, read_description),
     "mjcf": Reader("r.xml", _robot, read_description),
     "dh": Reader("r.dh.toml", _robot, read_description),
@@ -151,6 +192,8 @@ READERS: dict[str, Reader] = {
     "journal": Reader("a.journal", _journal, read_recording),
     "study": Reader("s.toml", lambda p: p.write_text(STUDY), read_plan),
     "expression": Reader("e", lambda p: p.write_text(EXPRESSION), _expression),
+    "frame": Decoder("frame", SENT, _frame),
+    "declaration": Decoder("declaration", STATE.text.encode(), _declaration),
     "unit": Reader("u", lambda p: p.write_text("kg*m^2/s^2/rad"), _unit),
 }  # fmt: skip
 
@@ -189,15 +232,14 @@ def mutated(content: bytes, random_: random.Random) -> bytes:
     return bytes(made)
 
 
-def failure(reader: Reader, path: Path, content: bytes) -> str:
+def failure(reader: Reader | Decoder, path: Path, content: bytes) -> str:
     """Return why an input is a failure; empty where it is none."""
-    path.write_bytes(content)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     signal.setitimer(signal.ITIMER_REAL, LONGEST)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            reader.read(path)
+            reader.take(path, content)
     except Error:
         pass
     except TooLong:
@@ -212,8 +254,7 @@ def failure(reader: Reader, path: Path, content: bytes) -> str:
 
 def inputs(name: str, path: Path, seed: int) -> Iterator[bytes]:
     """Yield the inputs of a reader: the whole file, those that were failures, then damaged ones."""
-    READERS[name].make(path)
-    whole = path.read_bytes()
+    whole = READERS[name].whole(path)
     yield whole
     for case in sorted(CASES.glob(f"{name}-*")):
         yield case.read_bytes()

@@ -139,6 +139,38 @@ def test_frames_of_another_length_are_refused() -> None:
     assert refused.value.reason == "length"
 
 
+def test_of_mutated_frames_none_is_taken() -> None:
+    """Bits, bytes, cuts, words that change places, parts of other frames: 20,000 of them."""
+    seed = random.Random(20000)
+    sent = [
+        STATE.pack({**VALUES, "q": [seed.random() for _ in range(6)]}, sequence=n, tick=n)
+        for n in range(16)
+    ]
+    known, taken = set(sent), 0
+    for number in range(20000):
+        data = bytearray(sent[number % 16])
+        at, other = seed.randrange(len(data)), seed.randrange(len(data))
+        match number % 5:
+            case 0:
+                data[at] ^= 1 << seed.randrange(8)
+            case 1:
+                data[at : at + 8] = seed.randbytes(seed.choice((7, 8, 9)))
+            case 2:
+                a, b = at // 4 * 4, other // 4 * 4
+                data[a : a + 4], data[b : b + 4] = data[b : b + 4], data[a : a + 4]
+            case 3:
+                data[at:] = seed.choice(sent)[at:]
+            case _:
+                del data[at : at + seed.randrange(1, 9)]
+        try:
+            frame = STATE.unpack(data)
+        except RecordError:
+            continue
+        assert frame.data in known
+        taken += 1
+    assert 0 < taken < 2000  # those that were changed into themselves
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [({"life": 256}, "whole numbers from 0 to 255"), ({"life": 0.5}, "whole numbers"),
