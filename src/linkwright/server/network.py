@@ -34,6 +34,7 @@ LOOPBACK = "tcp/127.0.0.1:0"
 _ENDPOINT = re.compile(
     r"(?P<protocol>tcp|tls)/(?P<host>\[[0-9a-fA-F:.]+\]|[^\s:/\[\]#?]+):(?P<port>[0-9]{1,5})"
 )
+_ALERT = 0.1  # s in which the other side may object to our certificate
 _ATTEMPTS = 8  # at a free port, which another process may take before we do
 _open: weakref.WeakSet[NetworkSession] = weakref.WeakSet()
 _hooked = threading.Lock()
@@ -216,7 +217,7 @@ def _connected(
             "enable_mtls": True,
             "verify_name_on_connect": True,
         }
-    _knock(endpoint, seconds)
+    _knock(endpoint, credentials, seconds)
     return NetworkSession(_session(settings), endpoint)
 
 
@@ -324,10 +325,27 @@ def _free(endpoint: Endpoint) -> Endpoint:
         return Endpoint(endpoint.protocol, endpoint.host, probe.getsockname()[1])
 
 
-def _knock(endpoint: Endpoint, seconds: float) -> None:
-    """Refuse at once where nobody listens: zenoh would try again until its time is over."""
+def _knock(endpoint: Endpoint, credentials: Credentials | None, seconds: float) -> None:
+    """Refuse at once where nobody listens or a certificate is wrong, and say why.
+
+    Zenoh would try again until its time is over, and say only that.
+    """
+    host = endpoint.host.strip("[]")
     try:
-        socket.create_connection((endpoint.host.strip("[]"), endpoint.port), seconds).close()
+        with socket.create_connection((host, endpoint.port), seconds) as link:
+            if credentials is not None:
+                context = ssl.create_default_context(cafile=credentials.authority)
+                context.load_cert_chain(credentials.certificate, credentials.key)
+                with context.wrap_socket(link, server_hostname=host) as secured:
+                    secured.settimeout(_ALERT)
+                    with suppress(TimeoutError):  # no alert came: the other side is content
+                        secured.recv(1)
+    except ssl.SSLError as error:
+        raise InputError(
+            f"{endpoint} and we do not trust each other: {error.reason or error}",
+            remedy="both certificates must be signed by the authority that the other side knows, "
+            "and the cell's must name its address",
+        ) from None
     except OSError as error:
         why = error.strerror or "it does not answer"
         raise InputError(
