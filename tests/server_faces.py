@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, Self
 
-from linkwright.server.face import LIVES, ArmFace, Command
+from linkwright.server.face import LIVES, ArmFace, Command, check_command
 from linkwright.windows import Field, Frame, Record
 
 CAUSES = ("none", "silence", "stop", "halt")
@@ -73,6 +73,7 @@ class ToyCell:
         return self._latest
 
     def command(self, arm: str, command: Command) -> None:
+        check_command(self.arms[arm], command, self.now())
         with self._lock:
             self.given.append((arm, command))
             self._values[f"{arm}.taken"] = command.sequence

@@ -21,14 +21,13 @@ import linkwright as lw
 from linkwright.cli import main
 from linkwright.errors import Error, InputError
 from linkwright.server.client import RemoteCell
-from linkwright.server.face import Command, RefusedError
+from linkwright.server.face import Command, RefusedError, check_command
 from linkwright.server.hand import ArmHand
 from linkwright.server.host import CellHost
 from linkwright.server.leases import Leases
 from linkwright.server.messages import (
     ANSWER,
     LEASE,
-    check_command,
     command_record,
     described,
     pack_command,
@@ -196,7 +195,7 @@ def test_an_error_in_the_block_stops_the_arm_and_gives_it_back(toy: ToyCell) -> 
 BAD: dict[str, dict[str, Any]] = {
     "speed": {"speed": 1.5},
     "blend": {"blend": -1.0},
-    "count": {"values": (1.0,)},
+    "values": {"values": (1.0,)},
     "expired": {"expires": 1},
     "non-finite": {"values": (math.nan, 0.0)},
     "range": {"values": (9.0, 0.0)},
@@ -222,7 +221,7 @@ def test_what_is_wrong_is_refused_by_name(hand: ArmHand, toy: ToyCell, name: str
         data[-1] ^= 1
     with pytest.raises(RefusedError) as caught:
         hand.arm.cell.ask("command/puma", bytes(data))
-    assert caught.value.name == ("range" if name in ("speed", "blend", "count") else name)
+    assert caught.value.name == name
     assert toy.given == before
     hand._sequence = 5
     assert hand.joints([0.2, 0.2]).wait(LIMIT).sequence == 6  # the next good one is taken

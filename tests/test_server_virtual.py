@@ -122,7 +122,7 @@ def test_the_same_commands_at_the_same_ticks_give_the_same_bits() -> None:
     [
         (Command("jump", 2), "kind"),
         (Command("joints", 2, (0.0,)), "values"),
-        (Command("joints", 2, (0.0, math.nan)), "values"),
+        (Command("joints", 2, (0.0, math.nan)), "non-finite"),
         (Command("joints", 2, (0.0, 9.0)), "range"),
         (Command("joints", 2, (0.0, 0.0), speed=2.0), "speed"),
         (Command("joints", 2, (0.0, 0.0), blend=-1.0), "blend"),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from linkwright.mechanism import Mechanism
+from linkwright.server.access import Client
 
 CAUSES = (
     "none",
@@ -21,9 +22,6 @@ and holds. What is only told stops nothing."""
 
 STOPPABLE = {"stop": 2, "silence": 2, "frame": 2, "limit": 1, "current": 0, "following": 0}
 """Causes whose category a cell may choose, with what it is otherwise; all others are PANIC."""
-
-RIGHTS = ("look", "command", "supervise")
-"""What a client may be allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,14 +134,6 @@ class CellSensor:
     frame: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class CellClient:
-    """Who may do what, of `RIGHTS`."""
-
-    name: str
-    rights: tuple[str, ...]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Cell:
     """A cell: arms that share a clock, and what they work with.
@@ -173,7 +163,7 @@ class Cell:
     arms: tuple[CellArm, ...]
     frames: tuple[CellFrame, ...] = ()
     sensors: tuple[CellSensor, ...] = ()
-    clients: tuple[CellClient, ...] = ()
+    clients: tuple[Client, ...] = ()
     text: str = field(default="", repr=False)
 
     @property

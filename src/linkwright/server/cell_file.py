@@ -22,15 +22,14 @@ from linkwright.formats.text.document import TextSource, parse_record
 from linkwright.formats.text.positions import Path
 from linkwright.formats.text.tables import Record
 from linkwright.mechanism import Mechanism
+from linkwright.server.access import RIGHTS, Client
 from linkwright.server.cell import (
     CATEGORIES,
-    RIGHTS,
     STOPPABLE,
     ArmLaw,
     Cell,
     CellArm,
     CellAxis,
-    CellClient,
     CellFrame,
     CellSensor,
 )
@@ -110,7 +109,7 @@ class CellSensorTable(_NamedTable):
 class CellClientTable(_NamedTable):
     """Who may do what."""
 
-    rights: Annotated[list[StrictStr], Field(description="look, command, supervise")]
+    rights: Annotated[list[StrictStr], Field(description="look, command, supervise, sense")]
 
 
 class CellFile(Record):
@@ -332,10 +331,10 @@ class _Reader:
         rate = self.positive(table.rate, (*at, "rate"), "Hz")
         return CellSensor(table.name, table.kind, rate, table.frame)
 
-    def client(self, table: CellClientTable, i: int) -> CellClient:
+    def client(self, table: CellClientTable, i: int) -> Client:
         for k, right in enumerate(table.rights):
             self.known(right, RIGHTS, ("client", i, "rights", k), "right")
-        return CellClient(table.name, tuple(table.rights))
+        return Client(table.name, tuple(table.rights))
 
     # -- pieces ------------------------------------------------------------------------------------
     def word(self, name: str, path: Path) -> None:

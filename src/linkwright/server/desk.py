@@ -12,7 +12,14 @@ from dataclasses import dataclass, field
 
 from linkwright.errors import nearest
 from linkwright.server.cell import CAUSES, Cell, CellArm
-from linkwright.server.face import KINDS, LIVES, ArmFace, Command, RefusedError
+from linkwright.server.face import (
+    KINDS,
+    LIVES,
+    ArmFace,
+    Command,
+    RefusedError,
+    check_command,
+)
 from linkwright.server.supervisor import SLOTS, width
 
 Inputs = dict[str, float]
@@ -68,7 +75,7 @@ class Desk:
             now: ns on the cell's clock.
         """
         arm, counts = self.arm(name), self._counts[name]
-        _check(arm, self.faces[name], command, now)
+        check_command(self.faces[name], command, now)
         own = f"{name}_supervisor"
         if command.kind == "stop":
             counts.stops += 1
@@ -179,45 +186,3 @@ def _parameters(arm: CellArm) -> dict[str, str]:
         for key in ("kp", "kd")
         for i in range(len(arm.axes))
     }
-
-
-def _check(arm: CellArm, face: ArmFace, command: Command, now: int) -> None:
-    """Refuse a command that an arm cannot take, whatever it is doing."""
-    kind, values, n = command.kind, command.values, len(arm.axes)
-    if kind not in KINDS:
-        raise RefusedError("kind", f"no command is called {kind!r}", **_near(kind, KINDS))
-    if command.expires and now > command.expires:
-        late = (now - command.expires) / 1e6
-        raise RefusedError("expired", f"{kind!r} came {late:.3g} ms after it expired")
-    sizes = {"joints": n, "track": n, "jog": n, "pose": 7, "set": 1}
-    if len(values) != sizes.get(kind, len(values)):
-        raise RefusedError("values", f"{kind!r} of {arm.name!r} takes {sizes[kind]} numbers")
-    if not all(map(math.isfinite, values)):
-        raise RefusedError("values", f"{kind!r} of {arm.name!r} has a number that is not finite")
-    if not 0 < command.speed <= 1:
-        raise RefusedError("speed", f"a speed of {command.speed} is not above 0 and at most 1")
-    if not 0 <= command.blend < 60:
-        raise RefusedError("blend", f"a blend of {command.blend} s is not from 0 to 60")
-    if command.frame not in face.frames:
-        raise RefusedError(
-            "frame", f"no frame is called {command.frame!r}", **_near(command.frame, face.frames)
-        )
-    if kind in ("joints", "track"):
-        for x, axis in zip(values, arm.axes, strict=True):
-            if not axis.low <= x <= axis.high:
-                raise RefusedError(
-                    "range",
-                    f"{axis.joint} of {arm.name!r} goes from {axis.low:.6g} to {axis.high:.6g} "
-                    f"{axis.unit}, not to {x:.6g}",
-                )
-    if kind == "set" and command.name not in face.parameters:
-        raise RefusedError(
-            "name",
-            f"{arm.name!r} has no parameter {command.name!r}",
-            **_near(command.name, face.parameters),
-        )
-
-
-def _near(name: str, known: Mapping[str, object] | tuple[str, ...]) -> dict[str, str]:
-    near = nearest(name, list(known))
-    return {"remedy": f"did you mean {near!r}?" if near else f"there are {', '.join(known)}"}

@@ -6,17 +6,18 @@ by name or put before the loop as one change of its inputs; the state comes back
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from linkwright.errors import Error
+from linkwright.errors import Error, nearest
 from linkwright.simulation.hardware import LIVES
 
 if TYPE_CHECKING:
     from linkwright.windows import Frame, Record
 
-__all__ = ["KINDS", "LIVES", "ArmFace", "CellFace", "Command", "RefusedError"]
+__all__ = ["KINDS", "LIVES", "ArmFace", "CellFace", "Command", "RefusedError", "check_command"]
 
 KINDS = (
     *("enable", "disable", "clear", "stop"),  # of the arm's life; `stop` brakes along the path
@@ -90,6 +91,66 @@ class ArmFace:
     axes: tuple[str, ...]
     frames: tuple[str, ...] = ("base",)
     parameters: Mapping[str, float] = field(default_factory=dict)
+
+
+def check_command(arm: ArmFace, command: Command, now: int) -> None:
+    """Refuse a command that an arm cannot take, whatever it is doing, by name.
+
+    Args:
+        arm: whom it is for.
+        command: what is asked.
+        now: the cell's clock, ns.
+
+    >>> arm = ArmFace("slide", ("x",), ("m",), ((0.0, 1.0),), ("slide.1",))
+    >>> check_command(arm, Command("joints", 1, (1.5,)), 0)
+    Traceback (most recent call last):
+    linkwright.server.face.RefusedError: x of 'slide' goes from 0 to 1 m, not to 1.5
+    """
+    kind, values, n = command.kind, command.values, len(arm.joints)
+    _known("kind", "command", kind, KINDS)
+    if command.expires and now > command.expires:
+        late = (now - command.expires) / 1e6
+        raise RefusedError("expired", f"{kind!r} came {late:.3g} ms after it expired")
+    if not all(map(math.isfinite, (*values, command.speed, command.blend))):
+        raise RefusedError(
+            "non-finite", f"{kind!r} of {arm.name!r} has a number that is not finite"
+        )
+    sizes = {"joints": n, "track": n, "jog": n, "pose": 7, "set": 1, "mode": 1}
+    if len(values) != sizes.get(kind, 0):
+        raise RefusedError("values", f"{kind!r} of {arm.name!r} takes {sizes.get(kind, 0)} numbers")
+    if not 0 < command.speed <= 1:
+        raise RefusedError("speed", f"a speed of {command.speed} is not above 0 and at most 1")
+    if not 0 <= command.blend < 60:
+        raise RefusedError("blend", f"a blend of {command.blend} s is not from 0 to 60")
+    _known("frame", "frame", command.frame, arm.frames)
+    if kind in ("joints", "track"):
+        for name, unit, (low, high), x in zip(
+            arm.joints, arm.units, arm.limits, values, strict=True
+        ):
+            if not low <= x <= high:
+                raise RefusedError(
+                    "range",
+                    f"{name} of {arm.name!r} goes from {low:.6g} to {high:.6g} {unit}, "
+                    f"not to {x:.6g}",
+                )
+    if kind == "pose" and abs(math.hypot(*values[3:]) - 1) > 1e-6:
+        raise RefusedError("values", "the quaternion of the pose does not have length 1")
+    if kind == "set":
+        _known("name", f"parameter of {arm.name!r}", command.name, arm.parameters)
+    if kind == "mode":
+        _known("name", f"axis of {arm.name!r}", command.name, arm.axes)
+
+
+def _known(reason: str, what: str, name: str, names: Iterable[str]) -> None:
+    table = tuple(names)
+    if name not in table:
+        near = nearest(name, table)
+        known = f"there are {', '.join(table)}" if table else "there is none"
+        raise RefusedError(
+            reason,
+            f"no {what} is called {name!r}",
+            remedy=f"did you mean {near!r}?" if near else known,
+        )
 
 
 class CellFace(Protocol):

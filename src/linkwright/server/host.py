@@ -25,7 +25,6 @@ from linkwright.server.messages import (
     FRAME,
     GRANT,
     LEASE,
-    check_command,
     command_record,
     describe,
     refusal,
@@ -226,7 +225,6 @@ class CellHost:
         with self._giving:
             self.leases.check(arm, client, key)
             self.leases.admit(arm, command.sequence)
-            check_command(face, command, self._cell.now())
             self._cell.command(arm, command)
             self.leases.given(arm, command.sequence)
         return ANSWER.pack({"sequence": command.sequence}, clock=self._cell.now())

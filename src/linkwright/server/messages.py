@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -155,42 +154,6 @@ def unpack(record: Record, data: bytes) -> Frame:
         return record.unpack(data)
     except RecordError as error:
         raise RefusedError(error.reason, error.what) from None
-
-
-def check_command(arm: ArmFace, command: Command, now: int) -> None:
-    """Refuse a command that no arm may be given, by name.
-
-    Args:
-        arm: whom it is for.
-        command: what is asked.
-        now: the cell's clock, ns.
-    """
-    kind, given = command.kind, command.values
-    if command.expires and now > command.expires:
-        late = (now - command.expires) / 1e9
-        raise RefusedError("expired", f"{kind} came {late:.3g} s after it expired")
-    if not all(map(math.isfinite, (*given, command.speed, command.blend))):
-        raise RefusedError("non-finite", f"{kind} has numbers that are not finite")
-    if not 0.0 < command.speed <= 1.0:
-        raise RefusedError("range", f"speed is {command.speed:g}; it is above 0 and at most 1")
-    if command.blend < 0.0:
-        raise RefusedError("range", f"blend is {command.blend:g} s; it is not negative")
-    counts = {"joints": len(arm.joints), "track": len(arm.joints), "jog": len(arm.joints)}
-    counts |= {"pose": POSE, "set": 1, "mode": 1}
-    if len(given) != (wanted := counts.get(kind, 0)):
-        raise RefusedError("range", f"{kind} takes {wanted} numbers, not {len(given)}")
-    if kind in ("joints", "track"):
-        for name, value, (low, high) in zip(arm.joints, given, arm.limits, strict=True):
-            if not low <= value <= high:
-                raise RefusedError(
-                    "range", f"{name} = {value:g} is not between its limits {low:g} and {high:g}"
-                )
-    if kind == "pose" and abs(math.hypot(*given[3:]) - 1.0) > 1e-6:
-        raise RefusedError("range", "the quaternion of the pose does not have length 1")
-    if kind == "set" and command.name not in arm.parameters:
-        raise RefusedError("unknown", f"{arm.name} has no parameter {command.name!r}")
-    if kind == "mode" and command.name not in arm.axes:
-        raise RefusedError("unknown", f"{arm.name} has no axis {command.name!r}")
 
 
 def refusal(error: Error) -> bytes:
