@@ -15,7 +15,6 @@ from linkwright.algebra import (
     maximum,
     minimum,
     not_equal,
-    sqrt,
     where,
 )
 from linkwright.blocks import Block
@@ -75,6 +74,8 @@ class ArmControl(Block):
         rate = self.input_vector("target_rate", n, doc="wanted speeds")
         ahead = self.input_vector("target_acceleration", n, doc="wanted accelerations")
         on = self.input("on", doc="whether currents flow")
+        for i, (x, at) in enumerate(zip(target, arm.start, strict=True)):
+            self.discrete_state(f"wanted{i}", x, at, doc="where it should have been a tick before")
         kp = self.input_vector("kp", n, list(law.kp), doc="stiffness")
         kd = self.input_vector("kd", n, list(law.kd), doc="damping")
         rows = zip(kp, kd, target, q, rate, u, strict=True)
@@ -213,71 +214,3 @@ def inertias(arm: CellArm) -> list[float]:
             rows["p"] = np.tile([known[x.name] for x in port.entries], (n + 1, 1))
     torque = interpret(lower(program), [rows[port.name] for port in program.inputs])[0]
     return [float(torque[i, i] - torque[n, i]) for i in range(n)]
-
-
-class JointMotion(Block):
-    """Motions of joints from rest to rest, one at a time, that can be braked on their way.
-
-    Args:
-        arm: that moves.
-        name: of the block.
-    """
-
-    def __init__(self, arm: CellArm, name: str = "motion") -> None:
-        super().__init__(name)
-        n, hold = len(arm.axes), self.intermediate
-        q = self.input_vector("q", n, list(arm.start), doc="measured positions")
-        goal = self.input_vector("goal", n, doc="where to go")
-        count, share = self.input("count"), self.input("speed", 1.0)
-        on, brake = self.input("on"), self.input("hold")
-        seen, s, pace = (
-            self.discrete_state("seen"),
-            self.discrete_state("s"),
-            self.discrete_state("pace"),
-        )
-        length = self.discrete_state("length", None, 1.0)
-        begin = [self.discrete_state(f"begin{i}", None, x) for i, x in enumerate(arm.start)]
-        way = [self.discrete_state(f"way{i}") for i in range(n)]
-        ended, going = self.discrete_state("ended"), self.discrete_state("going")
-        fresh = hold(not_equal(count, seen) & (on > 0))
-        x = hold(s * s * s * (10 - 15 * s + 6 * s * s))
-        v = hold(30 * s * s * (1 - 2 * s + s * s) / length * pace)
-        a = hold((60 * s - 180 * s * s + 120 * s * s * s) / length / length * pace * pace)
-        here = [hold(where(on > 0, b + d * x, z)) for b, d, z in zip(begin, way, q, strict=True)]
-        self.output_vector("target", here)
-        self.output_vector("target_rate", [d * v for d in way])
-        self.output_vector("target_acceleration", [d * a for d in way])
-        self.output("moving", going)
-        delta = [hold(g - p) for g, p in zip(goal, here, strict=True)]
-        times = []
-        for d, axis in zip(delta, arm.axes, strict=True):
-            times.append(1.875 * absolute(d) / (axis.speed * share))
-            times.append(sqrt(5.7735026918962576 * absolute(d) / axis.acceleration) / share)
-        needed = hold(maximum(self.period, *times))
-        slowed = hold(maximum(0, pace - self.period / 0.15))
-        faster = hold(where(brake > 0, slowed, 1))
-        further = hold(minimum(1, s + self.period / length * pace))
-        over = hold((further >= 1) | ((brake > 0) & (slowed <= 0)) | equal(on, 0))
-        stopped = hold(over & ~fresh)
-        for memory, following in (
-            (seen, count),
-            (length, where(fresh, needed, length)),
-            (pace, where(fresh | stopped, 1, faster)),
-            (s, where(fresh | stopped, 0, further)),
-            (going, where(fresh, 1, where(over, 0, going))),
-            (ended, where(stopped, count, ended)),
-        ):
-            self.update(memory, following)
-        at = [
-            hold(where(on > 0, b + d * _quintic(further), z))
-            for b, d, z in zip(begin, way, q, strict=True)
-        ]
-        for i, (start, place) in enumerate(zip(arm.start, here, strict=True)):
-            self.update(self.discrete_state(f"last{i}", None, start), place)
-        for b, d, h, z, e in zip(begin, way, here, at, delta, strict=True):
-            self.update(b, where(fresh, h, where(over, z, b)))
-            self.update(d, where(fresh, e, where(over, 0, d)))
-
-
-def _quintic(s: Expr) -> Expr:
-    return s * s * s * (10 - 15 * s + 6 * s * s)

@@ -109,7 +109,9 @@ class CellSensorTable(_NamedTable):
 class CellClientTable(_NamedTable):
     """Who may do what."""
 
-    rights: Annotated[list[StrictStr], Field(description="look, command, supervise, sense")]
+    rights: Annotated[
+        list[StrictStr], Field(description="look, command, supervise, sense", min_length=1)
+    ]
 
 
 class CellFile(Record):

@@ -10,14 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from linkwright.algebra import total
+from linkwright.algebra import equal, total, where
 from linkwright.blocks import Delay
-from linkwright.server.arm_blocks import ArmControl, ArmPlant, Card, JointMotion
+from linkwright.motion import ChainMotion
+from linkwright.server.arm_blocks import ArmControl, ArmPlant, Card
 from linkwright.server.cell import Cell, CellArm
 from linkwright.server.frames import FrameBlock
 from linkwright.server.supervisor import Supervisor
 from linkwright.system import System
 from linkwright.windows import Field, Record
+
+QUEUE = 4
+"""Legs that may wait in an arm's motion."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +77,7 @@ def _state_fields(cell: Cell) -> Iterator[Shared]:
         speed = f"{unit}/s" if unit != "1" else "1"
         yield Shared(Field(f"{arm.name}.q", unit, shape=n), f"{own}.measured")
         yield Shared(Field(f"{arm.name}.u", speed, shape=n), f"{own}.measured_rate")
-        yield Shared(Field(f"{arm.name}.target", unit, shape=n), f"{arm.name}_motion.target")
+        yield Shared(Field(f"{arm.name}.target", unit, shape=n), f"{arm.name}_motion.q")
         yield Shared(Field(f"{arm.name}.current", "A", shape=n), f"{own}.drawn")
         yield Shared(Field(f"{arm.name}.moving"), f"{arm.name}_motion.moving")
         for name in ("life", "taken", "done", "dropped", "cause", "error", "holder"):
@@ -145,30 +149,48 @@ def _add_control(system: System, cell: Cell, arm: CellArm) -> None:
         system.add(block, rate=cell.rate)
         for block in (
             Supervisor(arm, cell, f"{arm.name}_supervisor"),
-            JointMotion(arm, f"{arm.name}_motion"),
+            _motion(arm),
             ArmControl(arm, f"{arm.name}_control"),
         )
     )
     n = len(arm.axes)
+    idle = equal(motion.busy, 0) & equal(motion.waiting, 0)
     for source, target in (
-        (supervisor.measured, motion.q),
-        (supervisor.goal[:n], motion.goal),
-        (supervisor.count, motion.count),
-        (supervisor.speed, motion.speed),
-        (supervisor.on, motion.on),
-        (supervisor.hold, motion.hold),
-        (motion.going, supervisor.moving),
-        (1 - motion.going, supervisor.ready),
-        (motion.ended, supervisor.finished),
+        (supervisor.measured, motion.measured),
+        (1 - supervisor.on, motion.follow),
+        (supervisor.hold, motion.stop),
+        ([supervisor.leg], motion.kind),
+        (supervisor.goal[:n], motion["values"]),
+        ([supervisor.speed], motion.speed),
+        ([supervisor.blend], motion.blend),
+        ([supervisor.frame], motion.frame),
+        ([supervisor.count], motion.sequence),
+        (motion.busy, supervisor.moving),
+        (motion.waiting < QUEUE, supervisor.ready),
+        (where(idle, motion.last_seen, motion.last_done), supervisor.finished),
+        (motion.last_refused, supervisor.spurned),
         (supervisor.measured, control.q),
         (supervisor.measured_rate, control.u),
-        (motion.target, control.target),
-        (motion.target_rate, control.target_rate),
-        (motion.target_acceleration, control.target_acceleration),
+        (motion.q, control.target),
+        (motion.u, control.target_rate),
+        (motion.a, control.target_acceleration),
         (supervisor.on, control.on),
+        ([control[f"wanted{i}"] for i in range(n)], supervisor.target),
     ):
         system.connect(source, target)
-    system.connect([getattr(motion, f"last{i}") for i in range(n)], supervisor.target)
+
+
+def _motion(arm: CellArm) -> ChainMotion:
+    return ChainMotion(
+        [axis.speed for axis in arm.axes],
+        [axis.acceleration for axis in arm.axes],
+        start=arm.start,
+        lower=[axis.low for axis in arm.axes],
+        upper=[axis.high for axis in arm.axes],
+        queue=QUEUE,
+        slots=1,
+        name=f"{arm.name}_motion",
+    )
 
 
 def device_system(cell: Cell) -> System:

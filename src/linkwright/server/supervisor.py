@@ -22,6 +22,9 @@ from linkwright.server.face import KINDS, LIVES
 SLOTS = 16
 """Commands that may wait for the loop."""
 
+LEGS = 8
+"""More than the legs that a motion may have before it."""
+
 BRAKE_DELAY = 0.02
 """s, until a brake has opened and an arm may move."""
 
@@ -136,15 +139,22 @@ class Supervisor(Block):
         shown = hold(where(news > 0, news, where(forget, 0, cause)))
         code = hold(where(trouble.code > 0, trouble.code, where(cleared, 0, error)))
         cleared_count = hold(clears + where(clear, 1, 0))
-        count, taken, latest = remember("goals"), remember("last"), remember("latest")
-        before, dropped = remember("before"), remember("lost")
+        count, taken = remember("goals"), remember("last")
+        dropped, spurned = remember("lost"), remember("seen_spurned")
         handed, sequence = hold(count + accept), command["sequence"]
         thrown = hold((panic | stopping) & ~trouble.stop)
         took = where(accept | refuse | plain, sequence, taken)
         took = where(thrown & waiting, asked.last, took)
         took = hold(where(trouble.stop, self.input("stop_sequence"), took))
-        recent, earlier = hold(where(accept, sequence, latest)), hold(where(accept, latest, before))
-        open_motions = where(finished < handed - 1, earlier - 1, recent - 1)
+        following, numbers = hold(finished + 1), []
+        for i in range(LEGS):
+            number = remember(f"number{i}")
+            here = accept & equal(handed - LEGS * floor(handed / LEGS), i)
+            numbers.append(hold(where(here, sequence, number)))
+            self.update(number, numbers[-1])
+        reached = chosen(following - LEGS * floor(following / LEGS), numbers) - 1
+        refused = self.input("spurned", doc="the last goal that the motion refused")
+        lost = hold(dropped + refuse + not_equal(refused, spurned))
         alarm = hold(panic & not_equal(trouble.why, CAUSES.index("linked")))
         tick, sounded = remember("ticks"), remember("sounded")
         self._show(asked)
@@ -160,8 +170,8 @@ class Supervisor(Block):
             ("hold", brakes > 0, "whether it brakes along the path"),
             ("count", handed, "motions handed on"),
             ("taken", took, "sequence of the last command that was taken up"),
-            ("done", where(finished >= handed, took, open_motions), "and that was finished"),
-            ("dropped", dropped + refuse, "motions that could not be taken up"),
+            ("done", where(finished >= handed, took, reached), "and that was finished"),
+            ("dropped", lost, "motions that could not be taken up"),
             ("clears", cleared_count, "how often PANIC was cleared"),
         ):
             self.output(name_of, value, doc=doc)
@@ -181,9 +191,8 @@ class Supervisor(Block):
             (clears, cleared_count),
             (count, handed),
             (taken, took),
-            (latest, recent),
-            (before, earlier),
-            (dropped, dropped + refuse),
+            (dropped, lost),
+            (spurned, refused),
             (tick, tick + 1),
             (sounded, alarm),
         ):
@@ -299,6 +308,8 @@ class Supervisor(Block):
 
     # -- what goes out -----------------------------------------------------------------------------
     def _show(self, asked: _Asked) -> None:
+        pose = equal(asked.fields["kind"], KINDS.index("pose"))
+        self.output("leg", where(pose, 2, 1), doc="kind of leg: 1 of joints, 2 to a pose")
         for word in ("kind", "speed", "blend", "frame"):
             self.output(word, asked.fields[word], doc="of the command that is taken up")
         self.output_vector("goal", asked.goal, doc="of the command that is taken up")

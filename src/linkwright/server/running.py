@@ -1,0 +1,129 @@
+"""A cell that runs: commands go into its loop as changes of inputs, its state comes back."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+
+import numpy as np
+
+from linkwright.server.cell import CAUSES, Cell
+from linkwright.server.cell_system import record_of, state_fields
+from linkwright.server.desk import Desk, Inputs
+from linkwright.server.face import ArmFace, Command
+from linkwright.simulation.pacing import PacedLoop
+from linkwright.windows import Field, Frame, Record
+
+COUNTERS = (
+    Field("cell.total"),
+    Field("cell.missed"),
+    Field("cell.overrun"),
+    Field("cell.lateness", "s"),
+)
+"""What the loop tells of itself; its lateness is the greatest so far."""
+
+
+class RunningCell:
+    """A cell with its loop: a `CellFace`, whatever the loop goes by.
+
+    Args:
+        cell: what it is.
+        loop: of a System that has the members of `linkwright.server.cell_system.control_system`.
+    """
+
+    def __init__(self, cell: Cell, loop: PacedLoop) -> None:
+        self.cell, self.loop = cell, loop
+        self._desk = Desk(cell)
+        self._lock = threading.RLock()
+        fields = state_fields(cell)
+        self.state: Record = record_of(f"{cell.name}.state", fields, *COUNTERS)
+        """The declaration of its state."""
+        places = {s.name: i for i, s in enumerate(loop.session.phases.d)}
+        self._places = np.array([places[name] for x in fields for name in x.sources])
+        self._parts = [(x.field.name, bool(x.field.shape), x.size) for x in fields]
+        self._asked = {
+            f"{arm}.{key}": places[f"{arm}_supervisor.{key}"]
+            for arm in self._desk.arms
+            for key in ("life", "cause", "tail")
+        }
+
+    @property
+    def name(self) -> str:
+        """Its name on the network."""
+        return self.cell.name
+
+    @property
+    def rate(self) -> float:
+        """Ticks in a second."""
+        return self.cell.rate
+
+    @property
+    def arms(self) -> Mapping[str, ArmFace]:
+        """Its arms by name."""
+        return self._desk.faces
+
+    @property
+    def causes(self) -> tuple[str, ...]:
+        """Why arms stop, by number."""
+        return CAUSES
+
+    def now(self) -> int:
+        """The cell's clock, ns."""
+        return time.monotonic_ns()
+
+    def latest(self) -> Frame:
+        """The newest state; the loop is not waited for."""
+        stood, counted = self.loop.latest(), self.loop.counters
+        row, at = stood.d[self._places], 0
+        values: dict[str, object] = {}
+        for name, shaped, size in self._parts:
+            values[name] = row[at : at + size] if shaped else row[at]
+            at += size
+        values |= {
+            "cell.total": counted.total,
+            "cell.missed": counted.missed,
+            "cell.overrun": counted.overrun,
+            "cell.lateness": counted.worst,
+        }
+        tick = max(stood.tick, 0)
+        data = self.state.pack(values, sequence=tick, tick=tick, clock=self._clock_of(stood.clock))
+        return self.state.unpack(data)
+
+    def _clock_of(self, clock: int) -> int:
+        """Return when a tick of the loop was, ns on the cell's clock."""
+        return clock
+
+    def put(self, inputs: Inputs) -> int:
+        """Change inputs from the next tick on, all at once; return the number of the change.
+
+        Args:
+            inputs: values by name.
+        """
+        return self.loop.set(inputs)
+
+    def command(self, arm: str, command: Command) -> None:
+        """Put a command before the loop; raise `RefusedError` where it cannot be taken."""
+        with self._lock:
+            row = self.loop.latest().d
+            state = {name: float(row[i]) for name, i in self._asked.items()}
+            self.put(self._desk.command(arm, command, state, self.now()))
+
+    def beat(self, arm: str, holder: int, silence: float) -> None:
+        """Say that the holder of an arm's lease lives; silent for `silence` seconds, it stops."""
+        with self._lock:
+            self.put(self._desk.beat(arm, holder, silence))
+
+    def halt(self, cause: str) -> None:
+        """Stop everything at once, whoever asks."""
+        del cause
+        with self._lock:
+            self.put(self._desk.halt())
+
+    def place_frame(
+        self, name: str, pose: tuple[float, ...], twist: tuple[float, ...], time: int
+    ) -> None:
+        """Say where a sensed frame is: pose and twist, and when that was, ns."""
+        with self._lock:
+            age = (self.now() - time) / 1e9
+            self.put(self._desk.place_frame(name, pose, twist, age))
