@@ -4,26 +4,43 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 import linkwright as lw
 from linkwright.errors import InputError
 from linkwright.simulation.hardware import (
     ACTIVE,
+    FAILED,
     FAULT,
     INACTIVE,
     NOT_FINITE,
     OFF,
     SILENT,
     Hardware,
-    simulated,
+)
+from linkwright.simulation.hardware_kinds import (
+    HARDWARE,
+    HardwareKind,
+    PythonHardware,
+    ReplayHardware,
+    SimulatedHardware,
+    WindowHardware,
 )
 from linkwright.simulation.native.session import Session
-from linkwright.windows import Field
+from linkwright.simulation.pacing import PacedLoop
+from linkwright.simulation.runs import session_of
+from linkwright.simulation.settings import RunSettings
+from linkwright.windows import Field, Window
 
-PATIENCE = 3
+PATIENCE, LONG = 3, 300
 STATES, COMMANDS = [Field("q", "rad")], [Field("torque", "N*m"), Field("target", "rad")]
 
 
@@ -81,7 +98,7 @@ class LifeByHand:
 
 
 def test_the_life_is_that_of_a_hand_written_one() -> None:
-    """Every way through off, inactive, active and fault, over 2,000 random ticks."""
+    """Every way through off, inactive, active and fault, over 1,500 random ticks."""
     system = lw.System(name="s")
     system.add(hardware(), rate=1000)
     ticks, by_hand, seed = Ticks(system), LifeByHand(), random.Random(3)
@@ -89,7 +106,7 @@ def test_the_life_is_that_of_a_hand_written_one() -> None:
         ("enable", "disable", "clear", "beat", "fault", "torque", "target", "q"), 0.0
     )
     seen = set()
-    for _ in range(2000):
+    for _ in range(1500):
         for name, chance in (("enable", 0.3), ("disable", 0.05), ("clear", 0.2), ("beat", 0.6)):
             if seed.random() < chance:
                 now[name] += 1
@@ -141,14 +158,12 @@ def test_a_device_needs_a_port_for_every_state_and_command() -> None:
     block = lw.Block("b")
     block.output("q", block.state("x", block.input("torq", unit="N*m"), unit="rad"), unit="rad")
     inner = device.add(block)
-    system = lw.System(name="s")
-    member = system.add(hardware(), rate=1000)
     with pytest.raises(InputError, match="no output port for the state 'q'"):
-        simulated(system, member, device, name="a")
+        SimulatedHardware(hardware(), device)
     device.expose("q", inner.q)
     device.expose("torq", inner.torq)
     with pytest.raises(InputError, match="'torque'; expose it; there is 'torq'"):
-        simulated(system, member, device, name="b")
+        SimulatedHardware(hardware(), device)
 
 
 @pytest.mark.parametrize(
@@ -166,3 +181,239 @@ def test_wrong_hardware_is_refused(
 ) -> None:
     with pytest.raises(InputError, match=words):
         Hardware("arm", states, commands, rest=rest)
+
+
+# -- the kinds -----------------------------------------------------------------------------------
+TICKS = 120
+REQUESTS = {5: "enable", 33: "clear", 36: "enable", 40: "clear", 42: "enable", 62: "enable",
+            78: "clear", 80: "enable", 90: "disable", 95: "enable"}  # fmt: skip
+BROKEN, MUTE = range(30, 35), range(60, 76)
+STAGES = [(0, INACTIVE), (5, ACTIVE), (30, FAULT), (40, INACTIVE), (42, ACTIVE),
+          (60 + PATIENCE - 1, FAULT), (78, INACTIVE), (80, ACTIVE), (90, INACTIVE),
+          (95, ACTIVE)]  # fmt: skip
+
+
+def told(tick: int) -> dict[str, float]:
+    """Return what the device tells at a tick at which it tells anything."""
+    return {"q": tick / 64, "fault": 4.0 * (tick in BROKEN)}
+
+
+def device_system() -> lw.System:
+    """Return the same device as a System."""
+    block = lw.Block("device", rate=1000)
+    block.discrete_state("n", "n + 1")
+    block.discrete_state("given", block.input("torque", unit="N*m"))
+    block.discrete_state("place", block.input("target", unit="rad"))
+    silent = f"n > {MUTE.start - 0.5}, where(n < {MUTE.stop - 0.5}, {MUTE.start}, n + 1), n + 1"
+    block.output("q", "n/64", unit="rad")
+    block.output(
+        "fault", f"where(n > {BROKEN.start - 0.5}, where(n < {BROKEN.stop - 0.5}, 4, 0), 0)"
+    )
+    block.output("beat", f"where({silent})")
+    device = lw.System(name="device")
+    member = device.add(block)
+    for port in ("torque", "target", "q", "fault", "beat"):
+        device.expose(port, member[port])
+    return device
+
+
+class Scripted:
+    """The same device as an object."""
+
+    tick = 0
+
+    def read(self) -> dict[str, float]:
+        """Tell what it does at its tick."""
+        return told(self.tick)
+
+    def write(self, commands: Mapping[str, float]) -> None:
+        """Take the commands."""
+        assert set(commands) == {"torque", "target", "life", "beat"}
+
+
+def lived(kind: HardwareKind, step: Callable[[int], None] = lambda tick: None) -> lw.Recording:
+    """Run the script against hardware of a kind, tick by tick."""
+    system = lw.System(name="s", base=1000)
+    kind.install(system, rate=1000)
+    session = session_of(system, RunSettings(10.0, every=1))[0]
+    loop = PacedLoop(session, clock="virtual", reads=kind.reads, writes=kind.writes)
+    loop.enter({"arm.wanted_torque": 5.0, "arm.wanted_target": 2.0})
+    for tick in range(TICKS):
+        step(tick)
+        if tick in REQUESTS:
+            loop.enter({f"arm.{REQUESTS[tick]}": float(tick)})
+        loop.go_to(tick)
+    samples = loop.samples()
+    channels = [lw.Channel(name) for name in samples.names]
+    return lw.Recording(samples.times, channels, samples.values)
+
+
+def simulated_run() -> lw.Recording:
+    return lived(SimulatedHardware(hardware(), device_system()))
+
+
+def window_run(folder: Path) -> lw.Recording:
+    kind = WindowHardware(hardware(), folder)
+    with Window.create(folder / "arm.states", kind.hardware.state_record) as states, kind:
+
+        def step(tick: int) -> None:
+            if tick not in MUTE:
+                states.write({**told(tick), "beat": float(tick + 1)})
+
+        found = lived(kind, step)
+        with Window.open(folder / "arm.commands", kind.hardware.command_record) as commands:
+            frame = commands.read()
+            assert (frame.tick, frame.values["torque"]) == (TICKS - 1, 5.0)
+            assert frame.values["life"] == ACTIVE
+        return found
+
+
+def python_run() -> lw.Recording:
+    device = Scripted()
+    kind = PythonHardware(hardware(), device)
+    kind.open_windows()
+    try:
+
+        def step(tick: int) -> None:
+            device.tick = tick
+            if tick not in MUTE:  # else it is stuck
+                kind.exchange()
+
+        found = lived(kind, step)
+        assert kind.failures == 0
+        return found
+    finally:
+        kind.close()
+
+
+def test_every_kind_lives_the_same_life(tmp_path: Path) -> None:
+    """One script of requests, faults and silence: the same life and the same commands."""
+    runs = {"simulated": simulated_run(), "window": window_run(tmp_path), "python": python_run()}
+    runs["replay"] = lived(ReplayHardware(hardware(), runs["simulated"]))
+    assert set(runs) == set(HARDWARE)
+    lives = np.zeros(TICKS)
+    for tick, life in STAGES:
+        lives[tick:] = life
+    for kind, run in runs.items():
+        assert len(run.times) == TICKS
+        assert np.array_equal(run["arm.life"], lives), kind
+        assert np.array_equal(run["arm.torque"], np.where(lives == ACTIVE, 5.0, 0.0)), kind
+        assert np.array_equal(run["arm.cause"], runs["simulated"]["arm.cause"]), kind
+        alive = [t for t in range(TICKS) if t not in MUTE]
+        assert np.array_equal(run["arm.q"][alive], np.array(alive) / 64), kind
+    assert np.array_equal(runs["replay"]["arm.q"], runs["simulated"]["arm.q"])
+    assert set(runs["simulated"]["arm.cause"]) == {0.0, 4.0, SILENT}
+
+
+def follow(
+    kind: HardwareKind, meet: Callable[[PacedLoop, Callable[[str, float], bool]], None]
+) -> None:
+    """Run hardware against the clock, and let something meet it."""
+    system = lw.System(name="s", base=500)
+    kind.install(system, rate=500)
+    with kind:
+        session = session_of(system, RunSettings(1e5, every=1))[0]
+        with PacedLoop(session, reads=kind.reads, writes=kind.writes) as loop:
+
+            def becomes(channel: str, value: float) -> bool:
+                end = time.monotonic() + 30
+                while loop.latest()[f"arm.{channel}"] != value and time.monotonic() < end:
+                    time.sleep(0.002)
+                return loop.latest()[f"arm.{channel}"] == value
+
+            loop.set({"arm.wanted_torque": 5.0})
+            meet(loop, becomes)
+
+
+class Stuck:
+    """A device that does what it is told to do wrong."""
+
+    def __init__(self) -> None:
+        self.go, self.fails, self.given = threading.Event(), False, 0.0
+        self.go.set()
+
+    def read(self) -> dict[str, float]:
+        """Wait, or fail, or tell."""
+        self.go.wait(60)
+        if self.fails:
+            raise OSError("unplugged")
+        return {"q": 0.25}
+
+    def write(self, commands: Mapping[str, float]) -> None:
+        """Take the commands."""
+        self.given = commands["torque"]
+
+
+def test_a_python_device_that_is_late_or_fails_never_stops_the_loop() -> None:
+    """Stuck, it falls silent; failing, it is a fault; both end with `clear` and `enable`."""
+    device = Stuck()
+
+    def meet(loop: PacedLoop, becomes: Callable[[str, float], bool]) -> None:
+        assert becomes("life", INACTIVE)
+        assert loop.latest()["arm.q"] == 0.25
+        loop.set({"arm.enable": 1})
+        assert becomes("torque", 5.0)
+        device.go.clear()
+        assert becomes("cause", SILENT)
+        before = loop.counters.total
+        assert becomes("torque", 0.0)
+        end = time.monotonic() + 30
+        while loop.counters.total < before + 5:
+            assert time.monotonic() < end
+            time.sleep(0.002)
+        device.go.set()
+        loop.set({"arm.clear": 1})
+        assert becomes("life", INACTIVE)
+        device.fails = True
+        assert becomes("cause", FAILED)
+
+    kind = PythonHardware(Hardware("arm", STATES, COMMANDS, patience=LONG), device)
+    follow(kind, meet)
+    assert kind.failures > 0
+
+
+DEVICE = """
+import sys, linkwright as lw
+from linkwright.simulation.hardware import Hardware
+from linkwright.simulation.hardware_kinds import SimulatedHardware
+from linkwright.windows import Field
+block = lw.Block("arm")
+block.output("q", block.state("x", block.input("torque", unit="N*m"), unit="rad"), unit="rad")
+device = lw.System(name="device")
+member = device.add(block)
+device.expose("q", member.q)
+device.expose("torque", member.torque)
+arm = Hardware("arm", [Field("q", "rad")], [Field("torque", "N*m")])
+with SimulatedHardware(arm, device).serve(sys.argv[1], rate=500):
+    sys.stdin.read()
+"""
+
+
+def test_a_device_process_serves_windows_and_when_killed_is_a_fault(tmp_path: Path) -> None:
+    """The same simulated hardware in a process of its own; killed, it falls silent in ticks."""
+    kind = WindowHardware(Hardware("arm", STATES, COMMANDS[:1], patience=LONG), tmp_path, within=60)
+    arguments = [sys.executable, "-c", DEVICE, str(tmp_path)]
+    with subprocess.Popen(arguments, stdin=subprocess.PIPE) as process:
+        try:
+
+            def meet(loop: PacedLoop, becomes: Callable[[str, float], bool]) -> None:
+                assert becomes("life", INACTIVE)
+                assert loop.latest()["arm.q"] == 0.0
+                loop.set({"arm.enable": 1})
+                assert becomes("life", ACTIVE)
+                end = time.monotonic() + 30
+                while not loop.latest()["arm.q"] > 0.0:
+                    assert time.monotonic() < end
+                    time.sleep(0.002)
+                process.kill()
+                assert becomes("cause", SILENT)
+                assert loop.latest()["arm.torque"] == 0.0
+                loop.stop()
+                beats = [(c.tick, c.value) for c in loop.tape() if c.name == "arm.read_beat"]
+                samples = loop.samples()
+                broken = np.flatnonzero(samples["arm.life"] == FAULT)
+                assert broken[0] == beats[-1][0] + LONG  # ticks, not seconds
+
+            follow(kind, meet)
+        finally:
+            process.kill()

@@ -101,6 +101,13 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "linkwright.robots": ("Robot", "identification"),
     "linkwright.viewer": ("page", "show"),
     "linkwright.simulation": ("Batch", "Run", "simulate", "simulate_batch"),
+    "linkwright.simulation.hardware": ("Hardware",),
+    "linkwright.simulation.hardware_kinds": (
+        "PythonHardware",
+        "ReplayHardware",
+        "SimulatedHardware",
+        "WindowHardware",
+    ),
     "linkwright.simulation.native.session": ("Happened",),
     "linkwright.simulation.runs": ("RunStopped",),
     "linkwright.sweeps.sweep": ("Sweep", "sweep"),
@@ -224,6 +231,13 @@ if TYPE_CHECKING:
         Run as Run,
         simulate as simulate,
         simulate_batch as simulate_batch,
+    )
+    from linkwright.simulation.hardware import Hardware as Hardware
+    from linkwright.simulation.hardware_kinds import (
+        PythonHardware as PythonHardware,
+        ReplayHardware as ReplayHardware,
+        SimulatedHardware as SimulatedHardware,
+        WindowHardware as WindowHardware,
     )
     from linkwright.simulation.native.session import Happened as Happened
     from linkwright.simulation.runs import RunStopped as RunStopped

@@ -17,25 +17,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from linkwright.algebra import ONE, ZERO, Expr, absolute, as_expr, equal, not_equal, where
 from linkwright.blocks import Block
-from linkwright.errors import InputError, nearest
+from linkwright.errors import InputError
 from linkwright.windows import Field, Record
-
-if TYPE_CHECKING:
-    from linkwright.system import Member, System
 
 LIVES = ("off", "inactive", "active", "fault")
 """What hardware can be, by the number that stands for it."""
 OFF, INACTIVE, ACTIVE, FAULT = range(4)
 
-SILENT, NOT_FINITE = -1, -2
-"""Causes of a fault that the device did not tell itself: its own codes are other numbers."""
+SILENT, NOT_FINITE, FAILED = -1, -2, -3
+"""Causes of a fault that are not the device's own: it is silent; a command or its fault is no
+number; Python code that serves it has failed."""
 
 REQUESTS = ("enable", "disable", "clear")
-_OWN = (*REQUESTS, "fault", "beat", "life", "cause")
+OWN = (*REQUESTS, "fault", "beat", "life", "cause", "told_fault", "told_beat", "heard")
 _LARGEST = 1e300  # beyond it, a command is no number that anything could follow
 
 
@@ -45,7 +42,7 @@ class Hardware(Block):
     Each state goes in as `read_<name>` and comes out as `<name>`; each command goes in as
     `wanted_<name>`, and what the device gets comes out as `<name>`. The device's own `fault` (0 for
     none) and `beat` go in as `read_fault` and `read_beat`; `life` (a place in `LIVES`), `cause` and
-    a `beat` for the device come out.
+    a `beat` for the device come out. `told_fault` and `told_beat` are what was read, for a replay.
 
     Args:
         name: of the hardware.
@@ -85,6 +82,8 @@ class Hardware(Block):
         known = {f.name: self._through(f) for f in told}
         fault = self.input("read_fault", doc="what the device tells of itself, 0 for no fault")
         beat = self.input("read_beat", doc="changes as long as the device lives")
+        self.output("told_fault", fault, doc="the device's fault as it was read")
+        self.output("told_beat", beat, doc="the device's beat as it was read")
         wanted = {f.name: self._port(f"wanted_{f.name}", f) for f in asked}
         finite = ONE
         for x in (x for symbols in wanted.values() for x in symbols):
@@ -158,83 +157,11 @@ class Hardware(Block):
         cause = self.discrete_state("why")
         now = where(life > FAULT - 0.5, where(was > FAULT - 0.5, cause, new), ZERO)
         self.update(cause, now)
-        self.output("cause", now, doc="the device's code, -1 for silence, -2 for no number")
+        self.output("cause", now, doc="the device's code; -1 silent, -2 no number, -3 failed")
         count = self.discrete_state("count", initial=0.0)
         self.update(count, count + 1)
         self.output("beat", count + 1, doc="changes at each tick, for the device")
         return life
-
-    @property
-    def reads(self) -> dict[str, str]:
-        """The port that each field of a frame of `state_record` goes to."""
-        return {name: f"read_{name}" for name in self.state_record.names}
-
-    @property
-    def writes(self) -> dict[str, str]:
-        """The port that each field of a frame of `command_record` comes from."""
-        return {name: name for name in self.command_record.names}
-
-
-def simulated(system: System, hardware: Member, device: System, *, name: str = "") -> Member:
-    """Put simulated hardware behind a member: a System that has its commands and states as ports.
-
-    Args:
-        system: the System that the member belongs to.
-        hardware: a `Hardware` in it.
-        device: exposes an input for each command and an output for each state; where it exposes
-            them too, `fault`, `life` and `beat` are connected. Without a `beat` of its own, it is
-            taken to live.
-        name: of the device in the System.
-
-    Example:
-        >>> import linkwright as lw
-        >>> cart = lw.Block("cart")
-        >>> force, v = cart.input("force", unit="N"), cart.state("v", unit="m/s")
-        >>> cart.derivative(v, force / 2)
-        >>> cart.output("speed", v, unit="m/s")
-        speed
-        >>> device = lw.System(name="device")
-        >>> inner = device.add(cart)
-        >>> device.expose("force", inner.force)
-        >>> device.expose("v", inner.speed)
-        >>> s = lw.System(name="s")
-        >>> states, commands = [Field("v", "m/s")], [Field("force", "N")]
-        >>> member = s.add(Hardware("cart", states, commands), rate=1000)
-        >>> made = simulated(s, member, device)
-        >>> s.set_initial({"cart.was": 2})
-        >>> s.connect("3", member.wanted_force)
-        >>> round(lw.simulate(s, until=2.0).final["cart.v"], 2)
-        3.0
-    """
-    block = hardware.block
-    if not isinstance(block, Hardware):
-        raise InputError(f"{hardware.name!r} is no hardware")
-    made = system.add(device, name=name or f"{hardware.name}_device")
-    outputs, inputs = device.exposed_outputs, device.exposed_inputs
-    for field in block.state_record.fields:
-        if field.name in outputs:
-            system.connect(made[field.name], hardware[f"read_{field.name}"])
-        elif field.name not in _OWN:
-            near = nearest(field.name, outputs)
-            raise InputError(
-                f"the device {device.name!r} has no output port for the state '{field.name}'",
-                remedy=f"expose it; there is '{near}'" if near else "expose it",
-            )
-    for field in block.command_record.fields:
-        if field.name in inputs:
-            system.connect(hardware[field.name], made[field.name])
-        elif field.name not in _OWN:
-            near = nearest(field.name, inputs)
-            raise InputError(
-                f"the device {device.name!r} has no input port for the command '{field.name}'",
-                remedy=f"expose it; there is '{near}'" if near else "expose it",
-            )
-    if "beat" not in outputs:
-        pulse = Block("pulse")
-        pulse.output("y", pulse.discrete_state("n", "n + 1") + 1)
-        added = system.add(pulse, rate=hardware.rate, name=f"{made.name}_pulse")
-        system.connect(added.y, hardware.read_beat)
-    return made
 
 
 def _checked(
@@ -243,10 +170,10 @@ def _checked(
     told, asked = tuple(states), tuple(commands)
     seen: set[str] = set()
     for field in (*told, *asked):
-        if not field.name.isidentifier() or field.name in _OWN:
+        if not field.name.isidentifier() or field.name in OWN:
             raise InputError(
                 f"{field.name!r} cannot name a state or command of hardware {name!r}",
-                remedy=f"use a word that is none of {', '.join(_OWN)}",
+                remedy=f"use a word that is none of {', '.join(OWN)}",
             )
         if field.name in seen:
             raise InputError(
