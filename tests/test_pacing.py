@@ -99,7 +99,7 @@ def test_ticks_run_and_missed_are_exactly_those_that_were_due() -> None:
 
 
 def test_changes_wait_where_the_tape_is_full_and_none_is_lost() -> None:
-    loop = PacedLoop(session())
+    loop = PacedLoop(session(), priority=False)
     room = loop._get("tape_mask") + 1
     loop._put("tape_head", room)  # as if nobody had taken anything away
     number = loop.set({"counter.u": 4.0})
@@ -115,11 +115,11 @@ def test_changes_wait_where_the_tape_is_full_and_none_is_lost() -> None:
 
 
 def test_a_full_ring_of_samples_counts_what_is_lost_and_never_waits() -> None:
-    loop = PacedLoop(session())
+    loop = PacedLoop(session(), priority=False)
     loop._memory.place_ring("ring", 64, 5)
     loop._put("clock", 1)
     loop._put("last", 99)
-    loop._put("next", 0)
+    loop._put("next", 1)
     loop._put("patience", 1 << 62)
     assert loop._unit.pace(loop._memory.control.ctypes.data) == 1
     assert loop.counters.lost == 100 - 64
@@ -154,7 +154,7 @@ def test_a_stalled_interpreter_does_not_stop_the_loop() -> None:
     """Nothing of Python runs while the loop goes on: a thread holds the lock all the time."""
     import sys
 
-    loop = PacedLoop(session())
+    loop = PacedLoop(session(), priority=False)
     with loop:
         before, interval = loop.counters.due, sys.getswitchinterval()
         sys.setswitchinterval(5.0)
@@ -201,7 +201,7 @@ def test_strides_are_replayed_as_they_were() -> None:
 
 
 def test_what_cannot_be_is_refused_with_a_remedy() -> None:
-    loop = PacedLoop(session())
+    loop = PacedLoop(session(), priority=False)
     for values, words in (({"counter.v": 1.0}, "counter.u"), ({"counter.u": np.nan}, "finite")):
         with pytest.raises(Error, match=words):
             loop.set(values)

@@ -35,6 +35,7 @@ COMMANDS: dict[str, str] = {
     "watch": "linkwright.cli.commands.watch",
     "halt": "linkwright.cli.commands.halt",
     "recover": "linkwright.cli.commands.recover",
+    "latency": "linkwright.cli.commands.latency",
     "explain": "linkwright.cli.commands.explain",
     "info": "linkwright.cli.commands.info",
 }

@@ -3,7 +3,18 @@
 from linkwright.simulation.pacing.counters import Counters
 from linkwright.simulation.pacing.loop import PacedLoop, Snapshot
 from linkwright.simulation.pacing.replay import replay
+from linkwright.simulation.pacing.rights import Rights
 from linkwright.simulation.pacing.tape import Change, Tape
 from linkwright.simulation.pacing.windows import Reads, Writes
 
-__all__ = ["Change", "Counters", "PacedLoop", "Reads", "Snapshot", "Tape", "Writes", "replay"]
+__all__ = [
+    "Change",
+    "Counters",
+    "PacedLoop",
+    "Reads",
+    "Rights",
+    "Snapshot",
+    "Tape",
+    "Writes",
+    "replay",
+]

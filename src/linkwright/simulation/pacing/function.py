@@ -42,6 +42,7 @@ from linkwright.simulation.pacing.writer import AtomicWriter
 
 _SECOND = 1_000_000_000
 _NAP = 50_000_000  # ns, after which a sleeping loop looks whether it is to stop
+_LEAD = 1_000_000  # ns, from the start to the first instant
 _CLOCK_MONOTONIC = 1
 
 _LINUX = f"""
@@ -218,6 +219,8 @@ class PaceWriter(ExchangeWriter):
         """Wait for the next instant; count what is late, and what is too late to be done."""
         w = self.w
         now = w.variable("i64", w.op(f"call i64 @{NOW}()"))
+        with w.when(self.is_(self.get("next"), 0)):
+            self.set("next", w.i("add", now.get(), str(_LEAD)))
         with w.during(lambda: w.i("icmp slt", now.get(), self.get("next"))):
             with w.when(w.i("icmp ne", w.acquire(self.place("stop")), "0")):
                 w.leave("i64", str(ENDED))

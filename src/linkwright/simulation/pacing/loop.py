@@ -30,6 +30,7 @@ from linkwright.simulation.pacing.memory import (
     VISIT,
     WALL,
 )
+from linkwright.simulation.pacing.rights import NO_RIGHTS, take_rights
 from linkwright.simulation.pacing.rings import CHANGES, LoopMemory
 from linkwright.simulation.pacing.tape import Tape
 from linkwright.simulation.pacing.unit import unit
@@ -48,7 +49,6 @@ TOLD = ("missed", "overrun", "timeouts", "late", "failures", "held", "lost", "to
 _FOREVER = 1 << 62
 _STEPS = 50_000  # of the integration, after which Python looks whether it goes on at all
 _DRAIN = 0.02  # s, from one emptying of the rings to the next
-_LEAD = 1_000_000  # ns, from the start to the first instant
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,6 +104,9 @@ class PacedLoop:
         speed: seconds of the session in a second on the wall.
         stride: base ticks from one instant to the next.
         patience: s, how late a tick may still be run; a period by default.
+        priority: whether its thread asks for real-time priority and locked memory; `rights` says
+            what it was given.
+        core: of the processor, that its thread asks for.
         tells: for counts (`TOLD`) the inputs of the System that they are given to.
         sink: what takes the samples, called from a thread of the loop's; they are kept for
             `samples` by default.
@@ -133,6 +136,8 @@ class PacedLoop:
         speed: float = 1.0,
         stride: int = 1,
         patience: float | None = None,
+        priority: bool = True,
+        core: int | None = None,
         tells: Mapping[str, str] | None = None,
         sink: Callable[[Samples], None] | None = None,
         taped: bool = False,
@@ -149,10 +154,12 @@ class PacedLoop:
         self.session, self.speed, self.stride = session, speed, stride
         self._clock = CLOCKS[clock] if isinstance(clock, str) else DEVICE
         self._patience, self._taped = patience, taped
+        self._asked, self.rights = (priority, core), NO_RIGHTS
         self._unit = unit()
         self._lock, self._drains = threading.RLock(), threading.RLock()
         self._thread: threading.Thread | None = None
         self._failed: BaseException | None = None
+        self._ready = threading.Event()
         self._serial = 0
         self._sink = sink
         self._samples: list[Samples] = []
@@ -422,11 +429,12 @@ class PacedLoop:
         self._require_sound()
         self._put("stop", 0)
         self._put("last", _FOREVER)
-        self._put("next", self._unit.now() + _LEAD)
         self._thread = threading.Thread(target=self._run, name="linkwright loop", daemon=True)
         self._keeper = threading.Thread(target=self._keep_empty, name="keeper", daemon=True)
+        self._ready.clear()
         self._thread.start()
         self._keeper.start()
+        self._ready.wait(5.0)
 
     def stop(self, timeout: float = 5.0) -> None:
         """End the thread after the tick that it is at; `start` goes on from there.
@@ -471,6 +479,9 @@ class PacedLoop:
     def _run(self) -> None:
         """Be the thread."""
         try:
+            self.rights = take_rights(*self._asked)
+            self._put("next", 0)  # a little after native code has begun
+            self._ready.set()
             self._go()
         except BaseException as error:  # it is raised where the loop is stopped
             self._failed = error

@@ -1,0 +1,46 @@
+"""What a paced loop asks of the system, what it says where that is refused, and its lateness."""
+
+from __future__ import annotations
+
+import os
+import resource
+
+import pytest
+from typer.testing import CliRunner
+
+from linkwright.cli.app import build
+from linkwright.simulation.pacing import rights
+
+
+def refuse(*_: object) -> None:
+    raise PermissionError(1, "Operation not permitted")
+
+
+def test_what_is_refused_is_told_in_a_line_with_what_to_type(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "sched_setscheduler", refuse)
+    monkeypatch.setattr(os, "sched_setaffinity", refuse)
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (65536, 65536))
+    given = rights.take_rights(True, 5)
+    assert (given.priority, given.locked, given.core) == (False, False, None)
+    for line, words in zip(given.refused, ("ulimit -r", "ulimit -l", "taskset -c 5"), strict=True):
+        assert words in line
+        assert "\n" not in line
+    assert "setcap" in given.refused[0]
+
+
+def test_latency_is_told_for_the_loop_and_for_python() -> None:
+    """Check 6. Mean, share below it, worst case and a histogram; the counts are those asked for."""
+    done = CliRunner().invoke(build(), ["latency", "--rate", "1000", "--events", "40"])
+    assert done.exit_code == 0, done.output
+    for words in ("the native loop: ", "a Python thread: ", "% below it", "99.9 % within", "#"):
+        assert words in done.output
+    head = next(line for line in done.output.splitlines() if line.startswith("a Python thread"))
+    met, missed = (int(word) for word in head.split() if word.isdigit())
+    assert met + missed == 40
+
+
+def test_a_rate_that_nobody_can_keep_is_refused() -> None:
+    done = CliRunner().invoke(build(), ["latency", "--rate", "0"])
+    assert done.exit_code != 0
