@@ -9,25 +9,71 @@ from linkwright.lazy import lazy_names
 if TYPE_CHECKING:
     from linkwright.server.access import Client as Client
     from linkwright.server.client import LostError as LostError, connect as connect
+    from linkwright.server.coordinator.core import Coordinator as Coordinator
+    from linkwright.server.coordinator.host import coordinate as coordinate
+    from linkwright.server.coordinator.motions import (
+        PointMotion as PointMotion,
+        PoseMotion as PoseMotion,
+        WrenchMotion as WrenchMotion,
+    )
+    from linkwright.server.coordinator.observations import Observation as Observation
+    from linkwright.server.coordinator.world import FusionSettings as FusionSettings
     from linkwright.server.face import RefusedError as RefusedError
     from linkwright.server.hand import StoppedError as StoppedError
     from linkwright.server.network import Credentials as Credentials
+    from linkwright.server.sensors import (
+        SensorNode as SensorNode,
+        Sight as Sight,
+        camera as camera,
+        force_sensor as force_sensor,
+        merged as merged,
+        sensor as sensor,
+        tracker as tracker,
+    )
 
 _HOMES = {
     "linkwright.server.access": ("Client",),
     "linkwright.server.client": ("LostError", "connect"),
+    "linkwright.server.coordinator.core": ("Coordinator",),
+    "linkwright.server.coordinator.host": ("coordinate",),
+    "linkwright.server.coordinator.motions": ("PointMotion", "PoseMotion", "WrenchMotion"),
+    "linkwright.server.coordinator.observations": ("Observation",),
+    "linkwright.server.coordinator.world": ("FusionSettings",),
     "linkwright.server.face": ("RefusedError",),
     "linkwright.server.hand": ("StoppedError",),
     "linkwright.server.network": ("Credentials",),
+    "linkwright.server.sensors": (
+        "SensorNode",
+        "Sight",
+        "camera",
+        "force_sensor",
+        "merged",
+        "sensor",
+        "tracker",
+    ),
 }
 
 __all__ = [
     "Client",
+    "Coordinator",
     "Credentials",
+    "FusionSettings",
     "LostError",
+    "Observation",
+    "PointMotion",
+    "PoseMotion",
     "RefusedError",
+    "SensorNode",
+    "Sight",
     "StoppedError",
+    "WrenchMotion",
+    "camera",
     "connect",
+    "coordinate",
+    "force_sensor",
+    "merged",
+    "sensor",
+    "tracker",
 ]
 
 __getattr__ = lazy_names(__name__, _HOMES)

@@ -5,7 +5,8 @@ Keys of a cell's network, all under `linkwright`; a cell has an address of its o
 `state/<n>` is the state at every n-th tick, published. `as/<client>/...` is what a client asks for:
 `describe`, `clock`, `halt`, `lease/<arm>`, `command/<arm>` are requests with an answer;
 `beat/<arm>` and `frame/<name>` are sent without one. The name of the client stands in the key, and
-beyond loopback only the holder of its certificate can use it.
+beyond loopback only the holder of its certificate can use it. A coordinator of sensors has an
+address of its own too, and answers `clock` and `report`; `observe/<kind>/<frame>/<label>` is sent.
 """
 
 from __future__ import annotations
@@ -102,7 +103,9 @@ def access_rules(clients: Iterable[Client]) -> dict[str, Any]:
     subjects, policies = [], []
     for client in clients:
         own = f"{ROOT}/as/{client.name}"
-        sent = [f"{own}/beat/*"] * client.may("command") + [f"{own}/frame/*"] * client.may("sense")
+        sent = [f"{own}/beat/*"] * client.may("command")
+        if client.may("sense"):
+            sent += [f"{own}/frame/*", f"{own}/observe/*/*/*"]
         mine = [
             _rule(f"ask {client.name}", "ingress", ["query"], [f"{own}/**"]),
             _rule(

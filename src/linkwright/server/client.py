@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from linkwright.errors import Error, InputError, nearest
 from linkwright.server.access import ROOT, check_name
-from linkwright.server.clocks import Exchange, NodeClock, node_clock
+from linkwright.server.clocks import Exchange, NodeClock, Stamp, node_clock
 from linkwright.server.face import ArmFace
 from linkwright.server.messages import CLOCK, CellDescription, described, refused, unpack
-from linkwright.server.network import Credentials, NetworkSession, open_session
+from linkwright.server.network import Credentials, Endpoint, NetworkSession, open_session
 from linkwright.server.registry import running_cell
 from linkwright.windows import Frame, RecordError
 
@@ -160,6 +160,11 @@ class RemoteCell:
         return self.description.name
 
     @property
+    def endpoint(self) -> Endpoint:
+        """Its address."""
+        return self._network.endpoint
+
+    @property
     def rate(self) -> float:
         """Ticks of its loop in a second."""
         return self.description.rate
@@ -226,7 +231,11 @@ class RemoteCell:
 
     def now(self) -> int:
         """Return the cell's clock, ns, as well as it is known here."""
-        return self._clock.at(time.monotonic_ns()).time
+        return self.stamp().time
+
+    def stamp(self) -> Stamp:
+        """Return the cell's clock, and how far that may be off."""
+        return self._clock.at(time.monotonic_ns())
 
     def ask(self, what: str, data: bytes = b"") -> bytes:
         """Ask the cell and return its answer; raise `RefusedError` where it refuses.

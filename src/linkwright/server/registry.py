@@ -23,7 +23,6 @@ from linkwright.errors import Error, InputError, nearest
 from linkwright.server.access import check_name
 
 VARIABLE = "LINKWRIGHT_RUNTIME_DIR"
-_SUFFIX = ".cell"
 _ATTEMPTS, _PAUSE = 10, 0.01  # s
 
 
@@ -47,11 +46,13 @@ class CellEntry:
 
     Args:
         running: what it says.
+        kind: of what runs: "cell", or the "coordinator" of a cell's sensors.
     """
 
-    def __init__(self, running: Running) -> None:
+    def __init__(self, running: Running, kind: str = "cell") -> None:
         folder = runtime_folder()
-        self._path = folder / f"{check_name(running.name, 'a cell')}{_SUFFIX}"
+        self._kind = kind
+        self._path = folder / f"{check_name(running.name, f'a {kind}')}.{kind}"
         self._file: IO[str] | None = self._locked(running.name)
         self._file.truncate()
         self._file.write(json.dumps(asdict(running)))
@@ -71,7 +72,7 @@ class CellEntry:
             file.close()
             time.sleep(_PAUSE)
         raise InputError(
-            f"a cell called {name!r} runs already"
+            f"a {self._kind} called {name!r} runs already"
             + (f", process {found.process}" if found else ""),
             remedy="give this one another name, or end that one",
         )
@@ -110,10 +111,14 @@ def runtime_folder() -> Path:
     return folder
 
 
-def running_cells() -> dict[str, Running]:
-    """Return the cells that run on this machine, by name."""
+def running_cells(kind: str = "cell") -> dict[str, Running]:
+    """Return the cells that run on this machine, by name.
+
+    Args:
+        kind: "cell", or "coordinator".
+    """
     found = {}
-    for path in sorted(runtime_folder().glob(f"*{_SUFFIX}")):
+    for path in sorted(runtime_folder().glob(f"*.{kind}")):
         with suppress(OSError), path.open(encoding="utf-8") as file:
             if not _lock(file, alone=False):  # its process holds it
                 running = _read(file)
@@ -122,18 +127,20 @@ def running_cells() -> dict[str, Running]:
     return found
 
 
-def running_cell(name: str) -> Running:
+def running_cell(name: str, kind: str = "cell") -> Running:
     """Return a cell that runs on this machine.
 
     Args:
         name: of the cell.
+        kind: "cell", or "coordinator".
     """
-    cells = running_cells()
+    cells = running_cells(kind)
     if name not in cells:
         near = nearest(name, cells)
-        known = f"there runs {', '.join(cells)}" if cells else "none runs: linkwright serve"
+        start = "linkwright serve" if kind == "cell" else "start one with lw.server.coordinate"
+        known = f"there runs {', '.join(cells)}" if cells else f"none runs: {start}"
         raise InputError(
-            f"no cell called {name!r} runs on this machine",
+            f"no {kind} called {name!r} runs on this machine",
             remedy=f"did you mean {near!r}?" if near else known,
         )
     return cells[name]

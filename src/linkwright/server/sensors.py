@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,8 +18,12 @@ from linkwright.blocks import checked, checked_all
 from linkwright.brief import brief
 from linkwright.errors import InputError, nearest
 from linkwright.server.clocks import SECOND
-from linkwright.server.coordinator.motions import exponential, product, rotation
+from linkwright.server.coordinator.motions import checked_pose, exponential, product, rotation
 from linkwright.server.coordinator.observations import WORLD, Observation
+
+if TYPE_CHECKING:
+    from linkwright.server.network import Credentials
+    from linkwright.server.node_link import NodeLink
 
 Array = NDArray[np.float64]
 Truth = Callable[[float], ArrayLike]
@@ -113,6 +117,17 @@ class SensorNode:
             for one in self.seen(start + round(n * SECOND / self.rate), count):
                 yield one
                 count += 1
+
+    def feed(self, cell: str, *, credentials: Credentials | None = None) -> NodeLink:
+        """Sample and send in a thread of its own, until the link is closed.
+
+        Args:
+            cell: whose coordinator is fed: its name on this machine, or the coordinator's address.
+            credentials: for TLS.
+        """
+        from linkwright.server.node_link import NodeLink
+
+        return NodeLink(self, cell, credentials)
 
     def _numbers(self, sight: Sight) -> tuple[float, ...]:
         numbers, freedom = SIZES[self.kind]
@@ -247,7 +262,7 @@ def camera(
     >>> len(list(eye.sampled(1.0))), len(list(camera(lambda t: (9, 0, 0), above).sampled(1.0)))
     (30, 0)
     """
-    place = np.array(checked_all(pose, f"the pose of {name!r}", count=7))
+    place = checked_pose(pose, f"{name!r}")
     R, back = rotation(place[3:]), place[3:] * np.array([1.0, -1.0, -1.0, -1.0])
     lie = np.array(checked_all(bias, f"the bias of {name!r}", count=3))
     angle = checked(pixel, "pixel", above=0.0)

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.blocks import checked_all
 from linkwright.server.clocks import SECOND
+from linkwright.server.coordinator.motions import checked_pose
 from linkwright.server.coordinator.observations import WORLD, Observation, Sighting, in_world
 from linkwright.server.coordinator.world import (
     FusionSettings,
@@ -118,11 +118,9 @@ class Coordinator:
     ) -> None:
         self.settings = settings or FusionSettings()
         self._models = {model.kind: model for model in self.settings.models}
-        self._frames: dict[str, Array] = {}
-        for name, pose in (frames or {}).items():
-            found = np.array(checked_all(pose, f"the pose of frame {name!r}", count=7))
-            found[3:] /= np.linalg.norm(found[3:])
-            self._frames[name] = found
+        self._frames = {
+            name: checked_pose(pose, f"frame {name!r}") for name, pose in (frames or {}).items()
+        }
         self._keys: list[tuple[int, str]] = []
         self._scans: list[dict[int, Sighting]] = []
         self._worlds: list[World] = []  # after each scan, as far as they are known
@@ -159,10 +157,18 @@ class Coordinator:
         del self._worlds[place:]
         self._let_go(now - round(self.settings.history * SECOND))
 
-    def objects(self, now: int) -> tuple[FusedObject, ...]:
-        """Return all objects at a time, ns on the cell's clock, by name."""
+    def objects(self, now: int | None = None) -> tuple[FusedObject, ...]:
+        """Return all objects, by name.
+
+        Args:
+            now: ns on the cell's clock; None gives each as of its own newest observation.
+        """
         world = self._world()
-        found = [self._object(one, world, now) for one in world.tracked if self._shown(one, world)]
+        found = [
+            self._object(one, world, one.time if now is None else now)
+            for one in world.tracked
+            if self._shown(one, world)
+        ]
         forget = self.settings.forget
         return tuple(sorted((o for o in found if o.age <= forget), key=lambda one: one.name))
 

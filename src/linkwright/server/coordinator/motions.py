@@ -20,11 +20,15 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from linkwright.blocks import checked_all
+from linkwright.errors import InputError
 
 Array = NDArray[np.float64]
 
@@ -261,6 +265,27 @@ class WrenchMotion(MotionModel):
 
     def value(self, mean: Array) -> Array:
         return mean
+
+
+def checked_pose(given: Sequence[float], what: str) -> Array:
+    """Return a pose with a quaternion of length 1, or say what is wrong with it.
+
+    Args:
+        given: x, y, z in m and a quaternion w, x, y, z that may be rounded.
+        what: whose it is, for messages.
+
+    >>> checked_pose((0, 0, 1, 0.707, 0, 0, 0.707), "the table")[3:].round(6).tolist()
+    [0.707107, 0.0, 0.0, 0.707107]
+    """
+    found = np.array(checked_all(given, f"the pose of {what}", count=7))
+    length = float(np.linalg.norm(found[3:]))
+    if abs(length - 1) > 0.02:
+        raise InputError(
+            f"the quaternion of {what} has the length {length:g}",
+            remedy="give x, y, z and then w, x, y, z of a quaternion of length 1",
+        )
+    found[3:] /= length
+    return found
 
 
 # -- rotations -------------------------------------------------------------------------------------
