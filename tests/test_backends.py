@@ -11,6 +11,7 @@ import math
 import re
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,7 @@ from linkwright.program import (
     Scanned,
     Solve,
     Stacked,
+    gated,
     interpret,
     interpret_with_bound,
     lower,
@@ -441,6 +443,35 @@ def test_a_long_chain_of_sines_is_written_in_parts() -> None:
     checks = [text.count("enter:") for text in functions]
     assert sum(checks) == 150
     assert max(checks) <= 60
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_a_gate_that_is_shut_gives_zeros_and_costs_nothing(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Open it changes nothing, whole or in parts, called or alone, whatever the other lanes do."""
+    plain = long_program(600)
+    gate = gated(plain, "on")
+    targets = tuple(symbol(f"r{k}", "local") for k in range(len(plain.output_values())))
+    call = Call(gate, gate.input_symbols(), targets)
+    outer = gate.with_statements([call], gate.map_outputs(targets))
+    inputs = sample_inputs(plain, seed=2, batch=(9,))
+    on = np.array([0.0, 1.0, 0.0, 0.0, 2.0, 0.0, -1.0, 0.0, 0.0])
+    for most in (10_000, 100):
+        monkeypatch.setattr(codegen, "_WHOLE", most)
+        monkeypatch.setattr("linkwright.backends.c.writer._WHOLE", most)
+        wanted = as_list(lw.compile(plain, backend=name)(*inputs))
+        for made in (gate, replace(outer, gate="", name=f"outer{most}")):
+            kernel = lw.compile(replace(made, name=f"{made.name}{most}"), backend=name)
+            for found, full in zip(as_list(kernel(*inputs, on)), wanted, strict=True):
+                np.testing.assert_array_equal(found[on == 0], 0.0 * full[on == 0])
+                np.testing.assert_array_equal(found[on != 0], full[on != 0])
+            one = [x[0] for x in inputs]
+            for found, full in zip(as_list(kernel(*one, 0.0)), wanted, strict=True):
+                np.testing.assert_array_equal(found, 0.0 * full[0])
+    if name != "python":
+        source = lw.compile(gate, backend=name).source
+        assert "gate.shut" in source or "return;" in source
 
 
 # -- the interface ---------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ def planned(states: dict[str, Array], mode: float = 0.0) -> dict[str, Array]:
     """Return plans by the native Program, a row each."""
     count, axes = states["x"].shape
     p = planning(axes)
-    given = {**states, "mode": np.full(count, mode)}
+    given = {**states, "mode": np.full(count, mode), "on": np.ones(count)}
     found = lw.compile(p)(*(given[port.name] for port in p.inputs))
     return dict(zip((port.name for port in p.outputs), found, strict=True))
 

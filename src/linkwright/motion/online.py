@@ -124,7 +124,7 @@ def online(
         for first, port in zip(starts, ("q", "q_dot", "q_ddot"), strict=True)
     ]
     states = dict(zip(("x", "v", "a"), now, strict=True))
-    made = b.embed(planning(n), {**states, **wanted})
+    made = b.embed(planning(n), {**states, **wanted, "on": [anew]})
     for word, memory in plan.items():
         for x, y in zip(memory, made[f"{word}_plan"], strict=True):
             b.update(x, where(anew, y, x))

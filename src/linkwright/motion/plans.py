@@ -23,8 +23,17 @@ from linkwright.motion.profiles import (
     returned,
     stopping,
 )
-from linkwright.program import Assign, Loop, Program, ProgramPort, Scanned, Stacked, Statement
-from linkwright.program.program import check
+from linkwright.program import (
+    Assign,
+    Loop,
+    Program,
+    ProgramPort,
+    Scanned,
+    Stacked,
+    Statement,
+    check,
+    gated,
+)
 
 _START = ("x", "v", "a")
 _RETURN = ("j1", "r1", "j2", "r2", "r3")
@@ -90,9 +99,9 @@ def planning(count: int) -> Program:
     """Return the Program that plans a motion of several axes from any state.
 
     Its inputs are the state `x`, `v`, `a`, the limits `V`, `A`, `J`, `target` and `speed` of each
-    axis, and `mode`: 0 to come to rest at the targets, all axes at one time; else to go on with the
-    speeds, each axis as soon as it can. Its outputs are those of `PLAN`, with `_plan` behind, the
-    first `jerk`, and `duration`.
+    axis; `mode`, 0 to come to rest at the targets, all axes at one time, else to go on with the
+    speeds, each axis as soon as it can; and `on`, without which nothing is planned. Its outputs are
+    those of `PLAN`, with `_plan` behind, the first `jerk`, and `duration`.
 
     Args:
         count: of axes.
@@ -151,7 +160,7 @@ def planning(count: int) -> Program:
     plan = {n: values[f"{n}_plan"] for n in PLAN}
     values["jerk"] = where(plan["T"] > 0, _jerk(w, plan, as_expr(0)), 0)
     p.loop(w, e, values)
-    return p.program(values, duration=longest)
+    return gated(p.program(values, duration=longest), "on")
 
 
 @cache

@@ -25,6 +25,7 @@ from linkwright.program.program import (
     Stacked,
     Statement,
     check,
+    gated,
     program,
     walk,
 )
@@ -74,6 +75,7 @@ __all__ = [
     "counts_as_dict",
     "derivative",
     "elimination_order",
+    "gated",
     "hessian_vector",
     "interpret",
     "interpret_with_bound",

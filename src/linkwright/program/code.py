@@ -76,6 +76,8 @@ class Code:
     outputs: tuple[tuple[ProgramPort, tuple[int, ...]], ...]
     instructions: list[Instruction]
     size: int
+    gate: int | None = None
+    """The input, if any, that is zero where all outputs are: code may leave at once then."""
 
     def output_ids(self) -> tuple[int, ...]:
         """Return the ids of all output entries, in order."""

@@ -47,7 +47,9 @@ def lower(program: Program, *, fuse: bool = False) -> Code:
         (port, tuple(lowering.number(x) for x in port.entries)) for port in program.outputs
     )
     instructions = lowering.blocks[0].instructions
-    code = Code(program.name, program.inputs, outputs, instructions, lowering.count)
+    gates = [k for k, port in enumerate(program.inputs) if port.name == program.gate]
+    gate = gates[0] if gates else None
+    code = Code(program.name, program.inputs, outputs, instructions, lowering.count, gate)
     _drop_dead(code)
     _mark_outputs(code, program)
     return code

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from linkwright.algebra.expr import Expr, as_expr
+from linkwright.algebra.functions.calls import where
 from linkwright.algebra.symbols import symbol
 from linkwright.algebra.walk import postorder
 from linkwright.errors import Error
@@ -243,6 +244,8 @@ class Program:
         statements: what it does, in order.
         slow: input symbols that the user declared slow.
         auxiliary: names of outputs that are computed only when asked for (the output stage).
+        gate: name of a scalar input, or empty; where it is zero, so are all outputs, and compiled
+            code leaves at once. It changes no value: `gated` makes the outputs so.
 
     `linkwright.program.program` makes and checks one:
 
@@ -257,6 +260,7 @@ class Program:
     statements: tuple[Statement, ...] = ()
     slow: frozenset[Expr] = field(default_factory=frozenset)
     auxiliary: frozenset[str] = field(default_factory=frozenset)
+    gate: str = ""
 
     def __repr__(self) -> str:
         taken, given = (
@@ -383,6 +387,31 @@ def program(
     )
     check(result)
     return result
+
+
+def gated(program: Program, name: str) -> Program:
+    """Return a Program with one more input, which has to be other than zero for it to do anything.
+
+    Where the input is zero, so are all outputs; compiled code leaves at once then.
+
+    Args:
+        program: what is done.
+        name: of the input.
+
+    >>> p = gated(program("root", {"x": "x"}, {"y": lambda x: x**2}), "on")
+    >>> [port.name for port in p.inputs], p.outputs[0].entries, p.gate
+    (['x', 'on'], (select(on != 0, x**2, 0),), 'on')
+    """
+    gate = symbol(name, "input", owner=f"{program.name} gate")
+    values = [where(gate, x, 0) for x in program.output_values()]
+    made = replace(
+        program,
+        inputs=(*program.inputs, ProgramPort(name, (), (gate,))),
+        outputs=program.map_outputs(values),
+        gate=name,
+    )
+    check(made)
+    return made
 
 
 def check(program: Program) -> None:
@@ -526,6 +555,7 @@ def _serial(program: Program) -> Iterator[bytes]:
 
     ports = [(port.name, port.shape) for port in (*program.inputs, *program.outputs)]
     yield repr((program.name, len(program.inputs), ports, sorted(program.auxiliary))).encode()
+    yield program.gate.encode()
     yield refer(program.input_symbols())
     yield refer(sorted(program.slow, key=lambda x: x.key))
     yield from block(program.statements)

@@ -132,8 +132,25 @@ def write_function(file: File, code: Code, name: str, *, static: bool) -> str:
         body = writer.body(inputs)
     else:
         body = _in_parts(file, frame, plan, name, names)
-    file.functions.append(f"{head}\n{{\n" + "\n".join(body) + "\n}\n")
+    early = _left_early(file, code, inputs, outputs)
+    file.functions.append(f"{head}\n{{\n" + "\n".join([*early, *body]) + "\n}\n")
     return head
+
+
+def _left_early(file: File, code: Code, inputs: Sequence[str], outputs: Sequence[str]) -> list[str]:
+    """Return the lines that leave a function where its gate is shut."""
+    if code.gate is None:
+        return []
+    zero = file.literal(0.0)
+    lines = [f"    if ({inputs[code.gate]}[0] == {zero}) {{"]
+    for name, (port, _) in zip(outputs, code.outputs, strict=True):
+        if port.size > 1:
+            index = "lw_k"
+            lines.append(f"        for (int {index} = 0; {index} < {port.size}; {index}++)")
+            lines.append(f"            {name}[{index}] = {zero};")
+        elif port.size:
+            lines.append(f"        {name}[0] = {zero};")
+    return [*lines, "        return;", "    }"]
 
 
 def _in_parts(

@@ -52,6 +52,7 @@ def write_function(
     length = _part_length(work, checks)
     if length >= work:
         body = _Body(module, code, width, in_place=found)
+        body.leave_at_gate()
         body.instructions(short)
         body.refuse_huge()
         module.functions.append(body.function(head, "  ret void"))
@@ -92,8 +93,11 @@ def _write_in_parts(
         )
         calls.append(f"  call void @{name}.{k}({passed})")
     kind = value_type(module.scalar, width)
-    lines = [f"  %work = alloca [{max(made.size, 1)} x {kind}], align 64", *calls, "  ret void"]
-    module.functions.append(f"{head} {{\nentry:\n" + "\n".join(lines) + "\n}\n")
+    body = _Body(module, code, width)
+    body.allocas.append(f"  %work = alloca [{max(made.size, 1)} x {kind}], align 64")
+    body.leave_at_gate()
+    body.lines.extend(calls)
+    module.functions.append(body.function(head, "  ret void"))
 
 
 def _split_trigonometry(instructions: Sequence[Instruction]) -> tuple[list[Instruction], int]:
@@ -158,6 +162,24 @@ class _Body(Lines):
                 f"than the {_STACK >> 20} MB that a kernel has",
                 remedy="evaluate one state at a time, or use fewer lanes",
             )
+
+    def leave_at_gate(self) -> None:
+        """Return with outputs of zero where the gate is zero, in all lanes."""
+        if self.code.gate is None:
+            return
+        gate = self.load(f"%a{self.code.gate}")
+        zero = self.literal(0.0)
+        on = self.fresh(f"fcmp une {self.kind} {gate}, {zero}")
+        if self.width > 1:
+            bits = self.fresh(f"bitcast <{self.width} x i1> {on} to i{self.width}")
+            on = self.fresh(f"icmp ne i{self.width} {bits}, 0")
+        self.lines.append(f"  br i1 {on}, label %gate.open, label %gate.shut")
+        self.block("gate.shut")
+        for k, (port, _) in enumerate(self.code.outputs):
+            for j in range(port.size):
+                self.store(zero, self.component(f"%a{len(self.code.inputs) + k}", j))
+        self.lines.append("  ret void")
+        self.block("gate.open")
 
     # -- instructions ------------------------------------------------------------------------------
     def instructions(self, instructions: Sequence[Instruction]) -> None:

@@ -6,9 +6,8 @@ from linkwright.simulation.native.tables import CONFIG, MORE, NOT_FINITE, ROWS, 
 from linkwright.simulation.native.text import IrWriter, Variable
 
 _INFINITY = float("inf")
-
-
 _INFINITE = "0x7FF0000000000000"
+_TOGETHER = 8  # values that are copied at once
 
 
 class BlockWriter:
@@ -103,7 +102,15 @@ class BlockWriter:
     def copy(self, source: str, target: str, count: str, mask: str | None = None) -> None:
         """Copy values, where there is a mask only in its lanes."""
         w = self.w
-        with w.count(count) as i:
+        start = "0"
+        if mask is None:
+            several = f"<{_TOGETHER * w.width} x double>"
+            with w.count(w.i("sdiv", count, str(_TOGETHER))) as i:
+                w.store(
+                    several, w.load(several, w.at(source, i, several)), w.at(target, i, several)
+                )
+            start = w.i("sub", count, w.i("srem", count, str(_TOGETHER)))
+        with w.count(count, start) as i:
             new = w.load(w.value, w.at(source, i, w.value))
             place = w.at(target, i, w.value)
             if mask is not None:

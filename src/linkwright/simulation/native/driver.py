@@ -153,10 +153,13 @@ class DriverWriter(AdaptiveWriter):
         self.kernel(entry("fn", "ptr"), *arrays, c["o_at"])
         with w.when(w.i("icmp ne", entry("foreign"), "0")):
             self.leave(FOREIGN, cursor)
-        slots, alive = entry("slot_list", "ptr"), self.alive()
-        with w.count(entry("slots")) as i:
-            slot = w.load("i64", w.at(slots, i))
-            self.copy(w.at(c["o_at"], i, w.value), w.at(c["d_at"], slot, w.value), "1", alive)
+        runs, alive = entry("run_list", "ptr"), self.alive()
+        with w.count(entry("runs")) as i:
+            run = w.at(runs, w.i("mul", i, "3"))
+            first, slot, length = (w.load("i64", w.at(run, str(j))) for j in range(3))
+            self.copy(
+                w.at(c["o_at"], first, w.value), w.at(c["d_at"], slot, w.value), length, alive
+            )
         due.set(w.i("add", due.get(), entry("every")))
         now["slope_known"].set("0")
         now["events_known"].set("0")

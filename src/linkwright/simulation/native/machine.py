@@ -410,8 +410,8 @@ class Machine:
             [
                 self.bundle.address(f"tick{i}"),
                 tick.every,
-                len(tick.slots),
-                self._numbers(tick.slots),
+                len(runs := _runs(tick.slots)),
+                self._table(runs, 3),
                 len(tick.streams),
                 self._numbers(tick.streams),
                 int(tick.foreign is not None),
@@ -456,6 +456,21 @@ def foreign_values(tick: Tick, t: float, arguments: Sequence[float]) -> Array:
             remedy=f"it has to give {len(tick.slots)}",
         )
     return values
+
+
+def _runs(slots: Sequence[int]) -> list[list[int]]:
+    """Return runs of neighboring places of results: where each begins, its place, its length.
+
+    >>> _runs([4, 5, 6, 2])
+    [[0, 4, 3], [3, 2, 1]]
+    """
+    runs: list[list[int]] = []
+    for k, slot in enumerate(slots):
+        if runs and slot == runs[-1][1] + runs[-1][2]:
+            runs[-1][2] += 1
+        else:
+            runs.append([k, slot, 1])
+    return runs
 
 
 def _values(signals: Sequence[Signal]) -> list[float]:

@@ -40,7 +40,7 @@ WHOLE = fields(
     ["k", "start", "target", "in_gap", "j", "grid", "cut", "s", "cursor", "sample", "row"],
     ["status", "detail", "steps", "rejected", "slope_known", "events_known", "logged"],
 )
-TICK = fields("fn", "every", "slots", "slot_list", "streams", "stream_list", "foreign", "p_at")
+TICK = fields("fn", "every", "runs", "run_list", "streams", "stream_list", "foreign", "p_at")
 EVENT = fields("direction", "terminal", "action_fn", "p_at", "guard")
 LOG = fields("event", "start", "s")
 
