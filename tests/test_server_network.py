@@ -150,7 +150,7 @@ def test_a_silent_holder_loses_the_arm(toy: ToyCell) -> None:
         hand._ending.set()  # no more beats
         assert cell.states.wait(lambda f: f.values["puma.holder"] == 0, LIMIT)
         assert [(arm, cause) for _, arm, cause in toy.stops] == [("puma", "silence")]
-        hand._sequence += 1
+        hand._last += 1
         with pytest.raises(lw.server.StoppedError, match="silence"):
             hand.wait(seconds=LIMIT)
         tick = cell.frame.tick + 5  # the host has seen it too
@@ -270,14 +270,14 @@ def test_commands_come_back_as_they_were_sent() -> None:
 
 def test_leases_say_who_holds_them() -> None:
     leases = Leases(["puma"])
-    lease, _ = leases.take("puma", "alice", 0.1, 0)
+    lease, _ = leases.take("puma", "alice", 77, 0.1, 0)
     assert leases.check("puma", "alice", lease.key) is lease
     for who, key in (("bob", lease.key), ("alice", lease.key ^ 2)):
         with pytest.raises(RefusedError, match="commanded by alice"):
             leases.check("puma", who, key)
     for silence in (0.0, math.nan, 1e9):
         with pytest.raises(RefusedError, match="silence is"):
-            leases.take("puma", "bob", silence, 0)
+            leases.take("puma", "bob", 78, silence, 0)
     assert leases.end(lease, "it was over")
     assert not leases.end(lease, "twice")
     with pytest.raises(RefusedError, match=r"nobody.*it was over"):

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 PATIENCE = 2.0
-"""s that an answer may take."""
+"""s that states and answers may take."""
+_ATTEMPTS = (0.3, 0.6, 1.1)  # s that are waited for the answer to each
 _EXCHANGES, _EVERY = 8, 1.0  # with the cell's clock, at first and then s between them
 
 
@@ -240,22 +241,37 @@ class RemoteCell:
     def ask(self, what: str, data: bytes = b"") -> bytes:
         """Ask the cell and return its answer; raise `RefusedError` where it refuses.
 
+        What is not answered is asked again: a request does the same once or twice. A command that
+        was taken already when it is asked again has an empty answer.
+
         Args:
             what: the key under our own, such as "describe".
             data: the request.
         """
-        answers = self._network.session.get(f"{self._mine}/{what}", payload=data, timeout=PATIENCE)
-        for answer in answers:
-            if answer.ok is not None:
-                found: bytes = answer.ok.payload.to_bytes()
-                return found
-            said: bytes = answer.err.payload.to_bytes()
-            if said.startswith(b"{"):
-                raise refused(said)
+        for attempt, seconds in enumerate(_ATTEMPTS):
+            answers = self._network.session.get(
+                f"{self._mine}/{what}", payload=data, timeout=seconds
+            )
+            for answer in answers:
+                if answer.ok is not None:
+                    found: bytes = answer.ok.payload.to_bytes()
+                    return found
+                said: bytes = answer.err.payload.to_bytes()
+                if said.startswith(b"{"):  # else zenoh's own word for silence
+                    error = refused(said)
+                    if attempt and error.name == "repeated":  # it was the answer that got lost
+                        return b""
+                    raise error
+            if not self._connected():  # nobody to be asked: zenoh says so at once
+                self._ending.wait(seconds)
         raise LostError(
             f"the cell at {self._network.endpoint} does not answer",
             remedy=f"see that it runs, and that {self.client!r} is one of its clients",
         )
+
+    def _connected(self) -> bool:
+        info = self._network.session.info
+        return bool(list(info.peers_zid()) or list(info.routers_zid()))
 
     def send(self, what: str, data: bytes) -> None:
         """Send something that has no answer.

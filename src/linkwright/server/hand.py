@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import secrets
 import threading
 from contextlib import suppress
 from typing import Any, Self
@@ -23,6 +24,7 @@ from linkwright.server.messages import (
     unpack,
 )
 
+_KEY = 63  # bits
 _BEATS = 5  # in the time of silence that is allowed
 _STATES = 10  # in the same time
 _CHANGES = 5.0  # s that enabling and its like may take
@@ -89,7 +91,7 @@ class ArmHand:
         self._expiry = round(expiry * 1e9)
         self._record = command_record(arm.face)
         self._key = self.number = 0
-        self._sequence = 0
+        self._sequence = self._last = 0  # that was tried, and that was taken
         self._ending = threading.Event()
         self._sending = threading.Lock()
 
@@ -98,10 +100,11 @@ class ArmHand:
         cell = self.arm.cell
         cell.follow(max(cell.asked_rate, min(_STATES / self.silence, cell.rate)))
         cell.frame  # noqa: B018, what the first beat answers
-        values = {"take": 2 if self._force else 1, "lease": 0, "silence": float(self.silence)}
+        key = secrets.randbits(_KEY) | 1
+        values = {"take": 2 if self._force else 1, "lease": key, "silence": float(self.silence)}
         grant = unpack(GRANT, cell.ask(f"lease/{self.arm.name}", LEASE.pack(values))).values
-        self._key, self.number = grant["lease"], grant["number"]
-        self._sequence = grant["sequence"]
+        self._key, self.number = key, grant["number"]
+        self._sequence = self._last = grant["sequence"]
         self._ending.clear()
         threading.Thread(target=self._beat, name="linkwright-beat", daemon=True).start()
         if not cell.states.wait(lambda f: self.arm.state_of(f).holder == self.number, PATIENCE):
@@ -208,7 +211,7 @@ class ArmHand:
             asked: the command.
             seconds: how long at most.
         """
-        sequence = self._sequence if asked is None else asked.sequence
+        sequence = self._last if asked is None else asked.sequence
         cell, none = self.arm.cell, self.arm.cell.description.causes[0]
 
         def settled(state: ArmState) -> bool:
@@ -267,14 +270,14 @@ class ArmHand:
             )
         cell = self.arm.cell
         with self._sending:
-            sequence = self._sequence + 1
+            sequence = self._sequence = self._sequence + 1
             expires = cell.now() + self._expiry
             command = Command(kind, sequence, values, expires=expires, **more)
             data = pack_command(
                 self.arm.face, self._record, command, self._key, expires - self._expiry
             )
             cell.ask(f"command/{self.arm.name}", data)
-            self._sequence = sequence
+            self._last = sequence
         return GivenCommand(self, sequence, kind)
 
     def _numbers(self, values: ArrayLike) -> tuple[float, ...]:

@@ -200,7 +200,13 @@ class CellHost:
             raise RefusedError("unknown", f"a lease is taken by 1 or 2, not {asked['take']}")
         if force and "supervise" not in self._rights(client):
             raise RefusedError("rights", f"{client} has no right to supervise")
-        lease, former = self.leases.take(arm, client, asked["silence"], now, force=force)
+        held = self.leases.holder(arm)
+        if held is not None and (held.key, held.client) == (asked["lease"], client):
+            lease, former = held, None  # asked again, because the answer got lost
+        else:
+            lease, former = self.leases.take(
+                arm, client, asked["lease"], asked["silence"], now, force=force
+            )
         with self._giving:
             if former is not None:  # what the former holder began does not go on
                 sequence = self.leases.sequence(arm) + 1
@@ -209,7 +215,6 @@ class CellHost:
             self._cell.beat(arm, lease.number, lease.silence)
             return GRANT.pack(
                 {
-                    "lease": lease.key,
                     "number": lease.number,
                     "sequence": self.leases.sequence(arm),
                     "silence": lease.silence,

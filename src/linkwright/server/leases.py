@@ -6,7 +6,6 @@ happened to a lease that ended.
 
 from __future__ import annotations
 
-import secrets
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,7 +13,6 @@ from dataclasses import dataclass
 from linkwright.server.face import RefusedError
 
 SHORTEST, LONGEST = 0.005, 60.0  # s of silence
-_BITS = 63
 
 
 @dataclass(slots=True)
@@ -51,8 +49,8 @@ class Leases:
         arms: their names.
 
     >>> leases = Leases(["puma"])
-    >>> lease, former = leases.take("puma", "alice", 0.1, 0)
-    >>> leases.take("puma", "bob", 0.1, 2_000_000_000)
+    >>> lease, former = leases.take("puma", "alice", 77, 0.1, 0)
+    >>> leases.take("puma", "bob", 78, 0.1, 2_000_000_000)
     Traceback (most recent call last):
     linkwright.server.face.RefusedError: puma is commanded by alice, since 2 s;
     wait until it is given back, or take it with the right to supervise
@@ -74,13 +72,14 @@ class Leases:
         return self._sequences[arm]
 
     def take(
-        self, arm: str, client: str, silence: float, now: int, *, force: bool = False
+        self, arm: str, client: str, key: int, silence: float, now: int, *, force: bool = False
     ) -> tuple[Lease, Lease | None]:
         """Give an arm to a client; return its lease, and the one that was ended for it.
 
         Args:
             arm: name of the arm.
             client: name of the client.
+            key: of its choice, hard to guess; commands and beats carry it.
             silence: s without a beat after which the lease ends.
             now: the cell's clock, ns.
             force: take it from whoever holds it.
@@ -102,7 +101,7 @@ class Leases:
             if former is not None:
                 self._ends[arm] = f"{client} took it"
             self._count += 1
-            lease = Lease(arm, client, self._count, secrets.randbits(_BITS) | 1, silence, now, now)
+            lease = Lease(arm, client, self._count, key, silence, now, now)
             self._held[arm] = lease
             return lease, former
 

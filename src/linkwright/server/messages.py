@@ -25,12 +25,11 @@ POSE = 7
 LEASE = Record(
     "lease",
     Field("take", type="u8"),  # 0 gives it back, 1 takes it, 2 takes it from whoever holds it
-    Field("lease", type="u64"),  # the key, where it is given back
+    Field("lease", type="u64"),  # the key, of the client's choice
     Field("silence", "s"),
 )
 GRANT = Record(
     "grant",
-    Field("lease", type="u64"),  # the key that commands and beats carry
     Field("number", type="u64"),  # as the state shows it
     Field("sequence", type="u64"),  # of the last command; the next must be higher
     Field("silence", "s"),

@@ -1,0 +1,312 @@
+"""Clients that fall silent, networks that fail, and bytes that are no messages.
+
+Times of stops are counted in the ticks of the cell's own log.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import pytest
+
+import linkwright as lw
+from linkwright.server.access import ROOT
+from linkwright.server.cell_file import read_cell
+from linkwright.server.face import Command, RefusedError
+from linkwright.server.hand import ArmHand
+from linkwright.server.host import CellHost
+from linkwright.server.messages import BEAT, FRAME, LEASE, command_record, pack_command
+from linkwright.server.network import open_session
+from linkwright.server.proxy import FaultyLink
+from linkwright.server.registry import VARIABLE
+from linkwright.server.virtual import VirtualCell
+from tests.server_faces import ToyCell
+
+LIMIT = 60.0  # s for anything that is waited for
+SILENCE = 1.0  # s of the clients that fall silent
+
+
+@pytest.fixture(autouse=True)
+def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "run"))
+
+
+class Row(NamedTuple):
+    """What the cell's own log says of a tick."""
+
+    tick: int
+    holder: int
+    moving: float
+    cause: str
+    q: tuple[float, ...]
+    u: tuple[float, ...]
+
+
+class LoggedCell(VirtualCell):
+    """A virtual cell that goes with the wall's clock, and keeps a row of each tick."""
+
+    def __init__(self) -> None:
+        super().__init__(read_cell("axes2"))
+        self.log: list[Row] = []
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ending.set()
+        self._thread.join(LIMIT)
+
+    def _run(self) -> None:
+        due = time.monotonic()
+        while not self._ending.is_set():
+            self.advance(1)
+            frame = self.latest()
+            values: Any = frame.values
+            self.log.append(
+                Row(
+                    frame.tick,
+                    int(values["plane.holder"]),
+                    float(values["plane.moving"]),
+                    self.causes[int(values["plane.cause"])],
+                    tuple(values["plane.q"]),
+                    tuple(values["plane.u"]),
+                )
+            )
+            due += 1.0 / self.rate
+            time.sleep(max(0.0, due - time.monotonic()))
+
+    def wait(self, ready: Callable[[Row], bool]) -> Row:
+        """The first row of the log that is ready."""
+        start, end = 0, time.monotonic() + LIMIT
+        while time.monotonic() < end:
+            for row in self.log[start:]:
+                start += 1
+                if ready(row):
+                    return row
+            time.sleep(0.01)
+        raise AssertionError(self.log[-1])
+
+
+CLIENT = textwrap.dedent("""
+    import sys, time
+    import linkwright as lw
+    with lw.server.connect(sys.argv[1], client="alice") as cell:
+        with cell.arm("plane").command(silence=float(sys.argv[2])) as hand:
+            hand.enable()
+            hand.joints([1.5, 1.0], speed=0.05)
+            print("moving", flush=True)
+            time.sleep(600)
+""")
+
+
+def end_by_stop(client: subprocess.Popen[str], link: FaultyLink) -> None:
+    client.send_signal(signal.SIGSTOP)
+
+
+def end_by_kill(client: subprocess.Popen[str], link: FaultyLink) -> None:
+    client.kill()
+
+
+def end_by_cut(client: subprocess.Popen[str], link: FaultyLink) -> None:
+    link.hold()
+
+
+@pytest.mark.parametrize("end", [end_by_stop, end_by_kill, end_by_cut])
+def test_a_silent_client_loses_the_arm_in_ticks(
+    end: Callable[[subprocess.Popen[str], FaultyLink], None],
+) -> None:
+    """Stopped, killed -9, or cut off: the arm brakes along its path and holds; the lease is free.
+
+    From the last beat that entered the loop to the end of the lease are as many ticks as the
+    silence has, and one.
+    """
+    root = Path(__file__).resolve().parent.parent
+    with (
+        LoggedCell() as cell,
+        CellHost(cell) as host,
+        FaultyLink(str(host.endpoint), seed=1) as link,
+        subprocess.Popen(
+            [sys.executable, "-c", CLIENT, str(link.endpoint), str(SILENCE)],
+            stdout=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"PYTHONPATH": str(root / "src")},
+        ) as client,
+    ):
+        try:
+            assert client.stdout is not None
+            assert client.stdout.readline() == "moving\n"
+            cell.wait(lambda row: row.moving > 0 and abs(row.u[0]) > 0.05)
+            end(client, link)
+            lost = cell.wait(lambda row: row.cause == "silence")
+            beats = [t for t, inputs in cell.changes if "plane_supervisor.beats" in inputs]
+            beats = [t for t in beats if t < lost.tick]
+            silent = round(SILENCE * cell.rate)
+            assert lost.tick - beats[-1] in (silent + 1, silent + 2)
+            assert lost.holder == 0
+            held = cell.wait(lambda row: row.tick > lost.tick and row.moving == 0)
+            braking = [row for row in cell.log if lost.tick <= row.tick <= held.tick]
+            limits = [axis.acceleration for axis in cell.cell.arms[0].axes]
+            for before, after in pairwise(braking):
+                for i, limit in enumerate(limits):
+                    assert abs(after.u[i] - before.u[i]) * cell.rate <= 1.5 * limit
+            assert held.q[0] < 1.4  # it never got there
+            with lw.server.connect(cell.name, client="bob") as other:
+                assert other.states.wait(lambda f: f.values["plane.holder"] == 0, LIMIT)
+                assert other.arm("plane").state.life == "active"  # it holds
+                with other.arm("plane").command(silence=5.0) as hand:  # and the lease is free
+                    hand.joints([0.0, 0.0]).wait(LIMIT)
+        finally:
+            client.kill()
+            client.wait(LIMIT)
+
+
+FAULTS: dict[str, dict[str, float]] = {
+    "delay": {"delay": 0.005, "jitter": 0.01},
+    "loss": {"loss": 0.03},
+    "reordering": {"reordered": 0.1, "delay": 0.001},
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_every_command_is_taken_once_over_a_bad_network(fault: str) -> None:
+    """What is lost or late is asked again, and what is asked twice is taken once, in order."""
+    with (
+        ToyCell("toy") as toy,
+        CellHost(toy) as host,
+        FaultyLink(str(host.endpoint), seed=5, **FAULTS[fault]) as link,
+        lw.server.connect(str(link.endpoint)) as cell,
+    ):
+        hand = cell.arm("puma").command(silence=20.0, expiry=30.0)
+        hand.take()
+        goals = [(k / 20, 0.5) for k in range(15)]
+        for goal in goals:
+            hand.joints(goal)
+        given = [c for _, c in toy.given]
+        assert [c.values for c in given] == goals
+        assert [c.sequence for c in given] == list(range(1, 16))
+        assert link.counts["passed"] > 30
+        assert cell.states.damaged == 0
+
+
+def test_a_connection_that_breaks_comes_back() -> None:
+    with (
+        ToyCell("toy") as toy,
+        CellHost(toy) as host,
+        FaultyLink(str(host.endpoint), seed=1) as link,
+        lw.server.connect(str(link.endpoint)) as cell,
+    ):
+        hand = cell.arm("puma").command(silence=20.0)
+        hand.take()
+        for _ in range(3):
+            tick = cell.frame.tick
+            link.cut()
+            assert cell.states.wait(lambda f, tick=tick: f.tick > tick, LIMIT)
+            hand.joints([0.5, 0.5]).wait(LIMIT)
+        assert toy.stops == []
+
+
+def test_a_slow_reader_costs_only_itself() -> None:
+    """One takes 2 kB a second, and sees old states; the other sees all of them."""
+    with (
+        ToyCell("toy") as toy,
+        CellHost(toy) as host,
+        FaultyLink(str(host.endpoint), seed=1, rate=1e6) as link,
+        lw.server.connect(str(link.endpoint), rate=1e9) as slow,
+        lw.server.connect("toy", rate=1e9) as quick,
+    ):
+        first = slow.frame.tick
+        link.rate = 2e3
+        start = quick.frame.tick
+        count = quick.states.count
+        assert quick.states.wait(lambda f: f.tick > start + 100, LIMIT)
+        assert quick.states.count - count > 50
+        assert slow.frame.tick < quick.frame.tick
+        assert slow.frame.tick >= first
+        assert toy.tick > start + 100
+
+
+def _mutated(chance: random.Random, data: bytes) -> bytes:
+    """Damage bytes: flip, cut, double, insert."""
+    changed = bytearray(data)
+    for _ in range(chance.randint(1, 4)):
+        at = chance.randrange(len(changed)) if changed else 0
+        match chance.randrange(5):
+            case 0 if changed:
+                changed[at] ^= 1 << chance.randrange(8)
+            case 1:
+                del changed[at:]
+            case 2:
+                changed[at:at] = chance.randbytes(chance.randint(1, 16))
+            case 3:
+                changed += changed[at:]
+            case _:
+                changed[at : at + 8] = chance.randbytes(8)
+    return bytes(changed)
+
+
+@pytest.fixture
+def holding() -> Iterator[tuple[ToyCell, CellHost, ArmHand]]:
+    with ToyCell("toy") as toy, CellHost(toy) as host, lw.server.connect("toy") as cell:
+        hand = cell.arm("puma").command(silence=30.0)
+        hand.take()
+        yield toy, host, hand
+
+
+def test_damaged_frames_are_refused_and_nothing_is_taken(
+    holding: tuple[ToyCell, CellHost, ArmHand],
+) -> None:
+    """Bytes that came over a real socket; `bench` does the same ten thousand times."""
+    toy, host, hand = holding
+    chance = random.Random(20)
+    arm = toy.arms["puma"]
+    record, cell = command_record(arm), hand.arm.cell
+    good = pack_command(arm, record, Command("joints", 10, (0.1, 0.2)), hand._key, 0)
+    lease = LEASE.pack({"take": 2, "lease": 5, "silence": 1.0})
+    count = 0
+    for _ in range(150):
+        for what, frame in (("command/puma", good), ("lease/puma", lease)):
+            bad = _mutated(chance, frame)
+            if bad == frame:
+                continue
+            count += 1
+            with pytest.raises(RefusedError):
+                cell.ask(what, bad)
+        for what, sent in (
+            ("beat/puma", BEAT.pack({"lease": hand._key, "seen": 0})),
+            ("frame/x", FRAME.pack({"pose": [0.0] * 7, "twist": [0.0] * 6, "time": 0})),
+        ):
+            cell.send(what, _mutated(chance, sent))
+    assert sum(host.refusals.values()) >= count
+    assert "fault" not in host.refusals
+    assert toy.given == []
+    assert toy.frames == {}
+    assert hand.joints([0.1, 0.1]).wait(LIMIT).done  # and the cell goes on
+
+
+def test_damaged_streams_do_no_harm(holding: tuple[ToyCell, CellHost, ArmHand]) -> None:
+    """Messages of zenoh itself, damaged on their way to the cell."""
+    toy, host, hand = holding
+    for seed in range(4):
+        with FaultyLink(str(host.endpoint), seed=seed) as link:
+            network = open_session(connect=str(link.endpoint))
+            link.mutation = _mutated
+            for k in range(30):
+                network.session.put(f"{ROOT}/as/eve/beat/puma", bytes([k] * 100))
+            network.close()
+    assert toy.given == []
+    assert toy.stops == []
+    assert hand.joints([0.1, 0.1]).wait(LIMIT).done
