@@ -11,18 +11,20 @@ import signal
 import subprocess
 import sys
 import textwrap
-import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any
 
 import pytest
 
 import linkwright as lw
 from linkwright.server.access import ROOT
+from linkwright.server.cell import CAUSES
 from linkwright.server.cell_file import read_cell
+from linkwright.server.cell_system import whole_system
 from linkwright.server.face import Command, RefusedError
 from linkwright.server.hand import ArmHand
 from linkwright.server.host import CellHost
@@ -30,10 +32,15 @@ from linkwright.server.messages import BEAT, FRAME, LEASE, command_record, pack_
 from linkwright.server.network import open_session
 from linkwright.server.proxy import FaultyLink
 from linkwright.server.registry import VARIABLE
-from linkwright.server.virtual import VirtualCell
+from linkwright.server.running import RunningCell
+from linkwright.simulation.pacing import PacedLoop
+from linkwright.simulation.runs import session_of
+from linkwright.simulation.settings import RunSettings
+from linkwright.windows import Frame
 from tests.server_faces import ToyCell
 
 LIMIT = 60.0  # s for anything that is waited for
+SILENT = CAUSES.index("silence")
 SILENCE = 1.0  # s of the clients that fall silent
 
 
@@ -42,63 +49,36 @@ def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, str(tmp_path / "run"))
 
 
-class Row(NamedTuple):
-    """What the cell's own log says of a tick."""
+class LiveCell(RunningCell):
+    """A cell with its simulated arm, in a native loop that goes by the wall's clock.
 
-    tick: int
-    holder: int
-    moving: float
-    cause: str
-    q: tuple[float, ...]
-    u: tuple[float, ...]
-
-
-class LoggedCell(VirtualCell):
-    """A virtual cell that goes with the wall's clock, and keeps a row of each tick."""
+    Its log has a row of each tick that was run.
+    """
 
     def __init__(self) -> None:
-        super().__init__(read_cell("axes2"))
-        self.log: list[Row] = []
-        self._ending = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
+        cell = read_cell("axes2")
+        settings = RunSettings(1e6, 1 / cell.rate, "semi-implicit", every=1)
+        super().__init__(cell, PacedLoop(session_of(whole_system(cell), settings)[0]))
+        self._rows: list[dict[str, float]] = []
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
+    def log(self) -> list[dict[str, float]]:
+        """All rows so far."""
+        samples = self.loop.samples()
+        for time_, values in zip(samples.times, samples.values, strict=True):
+            row = dict(zip(samples.names, map(float, values), strict=True))
+            self._rows.append(row | {"tick": round(time_ * self.rate)})
+        return self._rows
 
-    def __exit__(self, *_: object) -> None:
-        self._ending.set()
-        self._thread.join(LIMIT)
-
-    def _run(self) -> None:
-        due = time.monotonic()
-        while not self._ending.is_set():
-            self.advance(1)
-            frame = self.latest()
-            values: Any = frame.values
-            self.log.append(
-                Row(
-                    frame.tick,
-                    int(values["plane.holder"]),
-                    float(values["plane.moving"]),
-                    self.causes[int(values["plane.cause"])],
-                    tuple(values["plane.q"]),
-                    tuple(values["plane.u"]),
-                )
-            )
-            due += 1.0 / self.rate
-            time.sleep(max(0.0, due - time.monotonic()))
-
-    def wait(self, ready: Callable[[Row], bool]) -> Row:
-        """The first row of the log that is ready."""
-        start, end = 0, time.monotonic() + LIMIT
+    def wait(self, ready: Callable[[dict[str, float]], bool], start: int) -> dict[str, float]:
+        """The first row of the log that is ready, from a row on."""
+        end = time.monotonic() + LIMIT
         while time.monotonic() < end:
-            for row in self.log[start:]:
+            for row in self.log()[start:]:
                 start += 1
                 if ready(row):
                     return row
-            time.sleep(0.01)
-        raise AssertionError(self.log[-1])
+            time.sleep(0.02)
+        raise AssertionError(self.log()[-1])
 
 
 CLIENT = textwrap.dedent("""
@@ -111,6 +91,13 @@ CLIENT = textwrap.dedent("""
             print("moving", flush=True)
             time.sleep(600)
 """)
+
+
+@pytest.fixture(scope="module")
+def live() -> Iterator[LiveCell]:
+    cell = LiveCell()
+    with cell.loop:
+        yield cell
 
 
 def end_by_stop(client: subprocess.Popen[str], link: FaultyLink) -> None:
@@ -127,7 +114,7 @@ def end_by_cut(client: subprocess.Popen[str], link: FaultyLink) -> None:
 
 @pytest.mark.parametrize("end", [end_by_stop, end_by_kill, end_by_cut])
 def test_a_silent_client_loses_the_arm_in_ticks(
-    end: Callable[[subprocess.Popen[str], FaultyLink], None],
+    live: LiveCell, end: Callable[[subprocess.Popen[str], FaultyLink], None]
 ) -> None:
     """Stopped, killed -9, or cut off: the arm brakes along its path and holds; the lease is free.
 
@@ -135,8 +122,9 @@ def test_a_silent_client_loses_the_arm_in_ticks(
     silence has, and one.
     """
     root = Path(__file__).resolve().parent.parent
+    cell, rates = live, ("plane_supervisor.measured_rate[0]", "plane_plant.u[1]")
+    begin = len(cell.log())
     with (
-        LoggedCell() as cell,
         CellHost(cell) as host,
         FaultyLink(str(host.endpoint), seed=1) as link,
         subprocess.Popen(
@@ -149,32 +137,32 @@ def test_a_silent_client_loses_the_arm_in_ticks(
         try:
             assert client.stdout is not None
             assert client.stdout.readline() == "moving\n"
-            cell.wait(lambda row: row.moving > 0 and abs(row.u[0]) > 0.05)
+            cell.wait(lambda row: abs(row[rates[0]]) > 0.05, begin)
             end(client, link)
-            lost = cell.wait(lambda row: row.cause == "silence")
-            beats = [t for t, inputs in cell.changes if "plane_supervisor.beats" in inputs]
-            beats = [t for t in beats if t < lost.tick]
-            silent = round(SILENCE * cell.rate)
-            assert lost.tick - beats[-1] in (silent + 1, silent + 2)
-            assert lost.holder == 0
-            held = cell.wait(lambda row: row.tick > lost.tick and row.moving == 0)
-            braking = [row for row in cell.log if lost.tick <= row.tick <= held.tick]
-            limits = [axis.acceleration for axis in cell.cell.arms[0].axes]
+            lost = cell.wait(lambda row: row["plane_supervisor.cause"] == SILENT, begin)
+            beats = [c.tick for c in cell.loop.tape() if c.name == "plane_supervisor.beats"]
+            last = max(tick for tick in beats if tick <= lost["tick"])
+            assert lost["tick"] - last == round(SILENCE * cell.rate) + 1
+            assert lost["plane_supervisor.holder"] == 0
+            held = cell.wait(
+                lambda row: row["tick"] > lost["tick"] and row["plane_motion.moving"] == 0, begin
+            )
+            braking = [row for row in cell.log() if lost["tick"] <= row["tick"] <= held["tick"]]
             for before, after in pairwise(braking):
-                for i, limit in enumerate(limits):
-                    assert abs(after.u[i] - before.u[i]) * cell.rate <= 1.5 * limit
-            assert held.q[0] < 1.4  # it never got there
+                for axis, rate in zip(cell.cell.arms[0].axes, rates, strict=True):
+                    assert abs(after[rate] - before[rate]) * cell.rate <= 1.5 * axis.acceleration
+            assert held["plane_supervisor.measured[0]"] < 1.4  # it never got there
             with lw.server.connect(cell.name, client="bob") as other:
                 assert other.states.wait(lambda f: f.values["plane.holder"] == 0, LIMIT)
                 assert other.arm("plane").state.life == "active"  # it holds
                 with other.arm("plane").command(silence=5.0) as hand:  # and the lease is free
-                    hand.joints([0.0, 0.0]).wait(LIMIT)
+                    hand.joints([-1.0, 0.7]).wait(LIMIT)
         finally:
             client.kill()
             client.wait(LIMIT)
 
 
-FAULTS: dict[str, dict[str, float]] = {
+FAULTS: dict[str, dict[str, Any]] = {
     "delay": {"delay": 0.005, "jitter": 0.01},
     "loss": {"loss": 0.03},
     "reordering": {"reordered": 0.1, "delay": 0.001},
@@ -202,6 +190,10 @@ def test_every_command_is_taken_once_over_a_bad_network(fault: str) -> None:
         assert cell.states.damaged == 0
 
 
+def _is_later(tick: int, frame: Frame) -> bool:
+    return frame.tick > tick
+
+
 def test_a_connection_that_breaks_comes_back() -> None:
     with (
         ToyCell("toy") as toy,
@@ -212,9 +204,9 @@ def test_a_connection_that_breaks_comes_back() -> None:
         hand = cell.arm("puma").command(silence=20.0)
         hand.take()
         for _ in range(3):
-            tick = cell.frame.tick
             link.cut()
-            assert cell.states.wait(lambda f, tick=tick: f.tick > tick, LIMIT)
+            newer = cell.frame.tick + 1
+            assert cell.states.wait(partial(_is_later, newer), LIMIT)
             hand.joints([0.5, 0.5]).wait(LIMIT)
         assert toy.stops == []
 

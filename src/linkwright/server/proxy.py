@@ -108,13 +108,14 @@ class FaultyLink:
         while not self._ending.is_set():
             try:
                 near, _ = self._server.accept()
-                far = socket.create_connection((self._target.host, self._target.port), 5.0)
             except TimeoutError:
                 continue
-            except OSError:
-                if self._ending.is_set():
-                    return
-                near.close()  # nobody at the target: so it is for the client
+            except OSError:  # it was closed
+                return
+            try:
+                far = socket.create_connection((self._target.host, self._target.port), 5.0)
+            except OSError:  # nobody at the target: so it is for the client
+                near.close()
                 continue
             self._links += [near, far]
             for way, source, sink in (("there", near, far), ("back", far, near)):

@@ -13,7 +13,7 @@ from linkwright.server.cell_system import record_of, state_fields
 from linkwright.server.desk import Desk, Inputs
 from linkwright.server.face import ArmFace, Command
 from linkwright.simulation.pacing import PacedLoop
-from linkwright.windows import Field, Frame, Record
+from linkwright.windows import HEAD, Field, Frame, Record
 
 COUNTERS = (
     Field("cell.total"),
@@ -41,7 +41,6 @@ class RunningCell:
         """The declaration of its state."""
         places = {s.name: i for i, s in enumerate(loop.session.phases.d)}
         self._places = np.array([places[name] for x in fields for name in x.sources])
-        self._parts = [(x.field.name, bool(x.field.shape), x.size) for x in fields]
         self._asked = {
             f"{arm}.{key}": places[f"{arm}_supervisor.{key}"]
             for arm in self._desk.arms
@@ -75,20 +74,12 @@ class RunningCell:
     def latest(self) -> Frame:
         """The newest state; the loop is not waited for."""
         stood, counted = self.loop.latest(), self.loop.counters
-        row, at = stood.d[self._places], 0
-        values: dict[str, object] = {}
-        for name, shaped, size in self._parts:
-            values[name] = row[at : at + size] if shaped else row[at]
-            at += size
-        values |= {
-            "cell.total": counted.total,
-            "cell.missed": counted.missed,
-            "cell.overrun": counted.overrun,
-            "cell.lateness": counted.worst,
-        }
-        tick = max(stood.tick, 0)
-        data = self.state.pack(values, sequence=tick, tick=tick, clock=self._clock_of(stood.clock))
-        return self.state.unpack(data)
+        loop = (counted.total, counted.missed, counted.overrun, counted.worst)
+        data = bytearray(HEAD)  # all fields are f64, in the order of their places
+        data += np.concatenate([stood.d[self._places], loop]).astype("<f8").tobytes()
+        tick, clock = max(stood.tick, 0), self._clock_of(stood.clock)
+        self.state.seal(data, tick, tick, clock)
+        return Frame(self.state, bytes(data), tick, tick, clock)
 
     def _clock_of(self, clock: int) -> int:
         """Return when a tick of the loop was, ns on the cell's clock."""
