@@ -2,13 +2,16 @@
 
 It begins with a line that names the format and one of JSON with the channels. Blocks follow, each
 with its number of rows and a check sum before the rows of 64-bit floats (time first), lowest byte
-first. A block that is cut off or damaged ends what can be read; all before it is good. A block is
-with the system when it has been appended, so that it outlasts the process; it is flushed to the
-disk once a second, so that it outlasts a power failure. The file is locked while the run lives.
+first. Blocks of other bytes may be among them (`Journal.attach`): their number has its highest bit
+set, and counts bytes. A block that is cut off or damaged ends what can be read; all before it is
+good. A block is with the system when it has been appended, so that it outlasts the process; it is
+flushed to the disk once a second, so that it outlasts a power failure. The file is locked while the
+run lives.
 """
 
 from __future__ import annotations
 
+import base64
 import errno
 import os
 import stat
@@ -29,6 +32,7 @@ from linkwright.recording.recording import Channel, Recording, from_json, to_jso
 
 MAGIC = b"LINKWRIGHT JOURNAL 1\n"
 _HEAD = struct.Struct("<II")
+_OTHER = 1 << 31
 _LONGEST_HEADER = 64 << 20
 _FLUSH = 1.0  # s from one flush to the disk to the next, about
 
@@ -83,6 +87,15 @@ class Journal:
         self._put(_HEAD.pack(len(t), zlib.crc32(block)) + block)
         if time.monotonic() - self._flushed > _FLUSH:
             self.flush()
+
+    def attach(self, content: bytes) -> None:
+        """Add bytes that are no samples, such as a part of a tape; they are read as one.
+
+        Args:
+            content: at most a gigabyte.
+        """
+        if content:
+            self._put(_HEAD.pack(_OTHER | len(content), zlib.crc32(content)) + content)
 
     def _put(self, content: bytes) -> None:
         try:
@@ -164,7 +177,10 @@ def _left(path: Path) -> InputError:
 
 
 def recovered(path: str | os.PathLike[str]) -> Recording:
-    """Return what a journal holds, up to the last block that is whole."""
+    """Return what a journal holds, up to the last block that is whole.
+
+    What was attached is in `metadata["attached"]`; see `attached_text`.
+    """
     path = Path(path)
     try:
         content = path.read_bytes()
@@ -180,17 +196,45 @@ def recovered(path: str | os.PathLike[str]) -> Recording:
             "the journal was cut off before its first sample", file=path, line=2
         ) from None
     width = 1 + len(channels)
-    place, blocks = end + 1, [np.empty((0, width))]
+    place, blocks, attached = end + 1, [np.empty((0, width))], []
     while place + _HEAD.size <= len(content):
         rows, check = _HEAD.unpack_from(content, place)
-        stop = place + _HEAD.size + 8 * rows * width
-        block = content[place + _HEAD.size : stop]
-        if len(block) < 8 * rows * width or zlib.crc32(block) != check:
+        size = rows - _OTHER if rows & _OTHER else 8 * rows * width
+        block = content[place + _HEAD.size : place + _HEAD.size + size]
+        if len(block) < size or zlib.crc32(block) != check:
             break
-        blocks.append(np.frombuffer(block, "<f8").reshape(rows, width))
-        place = stop
+        if rows & _OTHER:
+            attached.append(block)
+        else:
+            blocks.append(np.frombuffer(block, "<f8").reshape(rows, width))
+        place += _HEAD.size + size
     whole = np.concatenate(blocks)
     about = {**about, "recovered": True}
+    if attached:
+        about["attached"] = attached_text(b"".join(attached))
     if place < len(content):
         about["cut_off"] = True
     return Recording(whole[:, 0], channels, whole[:, 1:], about)
+
+
+def attached_text(content: bytes) -> str:
+    """Return bytes as the text by which metadata holds them: packed, in base 64.
+
+    >>> attached_bytes(attached_text(bytes(3)))
+    b'\\x00\\x00\\x00'
+    """
+    return base64.b64encode(zlib.compress(content, 1)).decode("ascii")
+
+
+def attached_bytes(text: str) -> bytes:
+    """Return the bytes of `attached_text`.
+
+    >>> attached_bytes("no text of ours")
+    Traceback (most recent call last):
+        ...
+    linkwright.errors.InputError: what was attached to the recording is damaged
+    """
+    try:
+        return zlib.decompress(base64.b64decode(text, validate=True))
+    except (ValueError, zlib.error):
+        raise InputError("what was attached to the recording is damaged") from None

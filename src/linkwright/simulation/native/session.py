@@ -230,6 +230,15 @@ class Session:
         """How many samples were taken away."""
         return self._sampled
 
+    @property
+    def tape_names(self) -> tuple[str, ...]:
+        """The parameters, inputs and outputs of Python blocks, whose changes a tape holds."""
+        own = (*names_of(self.phases.p), *names_of(self.phases.w))
+        known = {} if self.fallback is None else self.fallback.values
+        foreign = [i for tick in self.phases.ticks if tick.foreign is not None for i in tick.slots]
+        made = [self.phases.d[i].name for i in foreign]
+        return tuple(dict.fromkeys((*own, *known, *made)))
+
     def note_samples(self, count: int) -> None:
         """Go on counting samples where whoever drove the machine took them away.
 

@@ -2,14 +2,16 @@
 
 from linkwright.simulation.pacing.counters import Counters
 from linkwright.simulation.pacing.loop import PacedLoop, Snapshot
+from linkwright.simulation.pacing.recorder import LoopRecorder
 from linkwright.simulation.pacing.replay import replay
 from linkwright.simulation.pacing.rights import Rights
-from linkwright.simulation.pacing.tape import Change, Tape
+from linkwright.simulation.pacing.tape import Change, Tape, tape_of, with_tape
 from linkwright.simulation.pacing.windows import Reads, Writes
 
 __all__ = [
     "Change",
     "Counters",
+    "LoopRecorder",
     "PacedLoop",
     "Reads",
     "Rights",
@@ -17,4 +19,6 @@ __all__ = [
     "Tape",
     "Writes",
     "replay",
+    "tape_of",
+    "with_tape",
 ]

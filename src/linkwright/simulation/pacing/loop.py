@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,6 +86,13 @@ class Snapshot:
         return float(self.outputs[names.index(channel)])
 
 
+class LoopSink(Protocol):
+    """What takes away what a loop leaves; it is called from a thread of the loop's."""
+
+    def take(self, changes: Integers, samples: Samples) -> None:
+        """Take rows of tick, place and value, and the samples that follow from them."""
+
+
 class PacedLoop:
     """A session that keeps pace with a clock.
 
@@ -108,8 +116,8 @@ class PacedLoop:
             what it was given.
         core: of the processor, that its thread asks for.
         tells: for counts (`TOLD`) the inputs of the System that they are given to.
-        sink: what takes the samples, called from a thread of the loop's; they are kept for
-            `samples` by default.
+        sink: what takes samples and tape away, such as a `LoopRecorder`; they are kept for
+            `samples` and `tape` by default.
         taped: whether what Python blocks gave comes from a tape: they are not called.
 
     >>> from linkwright.blocks import Integrator
@@ -139,7 +147,7 @@ class PacedLoop:
         priority: bool = True,
         core: int | None = None,
         tells: Mapping[str, str] | None = None,
-        sink: Callable[[Samples], None] | None = None,
+        sink: LoopSink | None = None,
         taped: bool = False,
     ) -> None:
         device = clock if isinstance(clock, Window) else None
@@ -165,9 +173,7 @@ class PacedLoop:
         self._samples: list[Samples] = []
         self._tape: list[Integers] = []
         self._waiting: list[tuple[int, dict[str, float]]] = []
-        known = {} if session.fallback is None else session.fallback.values
-        own = (*names_of(session.phases.p), *names_of(session.phases.w))
-        self.names = (*own, *(n for n in known if n not in own))
+        self.names = session.tape_names
         self._numbers = {name: i for i, name in enumerate(self.names)}
         self._memory = LoopMemory(len(session.phases.outputs))
         self._put, self._get = self._memory.put, self._memory.get
@@ -237,6 +243,9 @@ class PacedLoop:
         self._machine = machine
         found = {s.name: machine.place_of("p", i) for i, s in enumerate(phases.p)}
         found |= {s.name: machine.place_of("w", i) for i, s in enumerate(phases.w)}
+        found |= {
+            s.name: machine.place_of("d", i) for i, s in enumerate(phases.d) if s.name not in found
+        }
         sizes = [len(a) for a in (phases.x, phases.d, phases.w, phases.outputs)]
         self._latest: Integers = np.zeros(len(LATEST) + sum(sizes), np.int64)
         self._latest[LATEST["tick"]] = self.session.tick if self.session.begun else -1
@@ -356,37 +365,46 @@ class PacedLoop:
         return Samples(names, np.concatenate(times), np.concatenate(values))
 
     def tape(self) -> Tape:
-        """Return every change so far, with its tick."""
+        """Return every change so far, with its tick, where no sink takes them."""
         with self._drains:
             self._drain()
             rows = np.concatenate([np.zeros((0, len(TAPED)), np.int64), *self._tape])
             self._tape = [rows]
-            stopped = self.session.stop is not None
-            end = self._get("target") if stopped else self.session.tick
+            end = self.tape_end()
         used, places = np.unique(rows[:, TAPED["place"]], return_inverse=True)
         names = tuple(self.names[i] for i in used)
         ticks, values = rows[:, TAPED["tick"]], rows[:, TAPED["value"]].copy().view(np.float64)
         return Tape(names, ticks.copy(), places.reshape(-1), values, end, self.stride)
 
-    def _drain(self) -> None:
-        """Take away what lies in the rings."""
-        with self._drains:
-            rows = self._memory.emptied("ring")
-            if len(rows):
-                numbers = rows[:, 0]
-                settings, phases = self._machine.settings, self._machine.phases
-                times = settings.times(numbers, phases.tick_seconds)
-                values = np.ascontiguousarray(rows[:, 1:]).view(np.float64)
-                self._keep(Samples(names_of(phases.outputs), times, values))
-            rows = self._memory.emptied("tape")
-            if len(rows):
-                self._tape.append(rows)
+    def tape_end(self) -> int:
+        """Return the tick where the tape ends: the last one, or the one that was not reached."""
+        return self._get("target") if self.session.stop is not None else self.session.tick
 
-    def _keep(self, samples: Samples) -> None:
-        if self._sink is None:
-            self._samples.append(samples)
-        else:
-            self._sink(samples)
+    def _drain(self, more: Samples | None = None, changes: Integers | None = None) -> None:
+        """Take away what lies in the rings, and what Python adds to it.
+
+        Samples are counted before changes are, and left after them: no sample is without the
+        changes that it follows from.
+        """
+        with self._drains:
+            phases, settings = self._machine.phases, self._machine.settings
+            rows = self._memory.emptied("ring")
+            taped = self._memory.emptied("tape")
+            if changes is not None:
+                taped = np.concatenate([taped, changes])
+            times = settings.times(rows[:, 0], phases.tick_seconds)
+            values = np.ascontiguousarray(rows[:, 1:]).view(np.float64)
+            if more is not None:
+                times = np.concatenate([times, more.times])
+                values = np.concatenate([values, more.values])
+            if not len(taped) and not len(times):
+                return
+            samples = Samples(names_of(phases.outputs), times, values)
+            if self._sink is not None:
+                self._sink.take(taped, samples)
+            else:
+                self._samples.append(samples)
+                self._tape.append(taped)
 
     # -- running -----------------------------------------------------------------------------------
     @property
@@ -541,17 +559,12 @@ class PacedLoop:
             rows += [(tick, self._numbers[n], v) for n, v in zip(values, given, strict=True)]
             self._put("taken", number)
         if rows:
-            with self._drains:
-                self._drain()
-                self._tape.append(np.array(rows, np.int64))
+            self._drain(changes=np.array(rows, np.int64))
 
     def _run_tick(self) -> None:
         """Drive the session to the tick that is due, in Python."""
         session = self.session
         session.extend(self._get("target"))
         while not session.done:
-            samples = session.advance()
-            with self._drains:
-                self._drain()
-                self._keep(samples)
+            self._drain(session.advance())
         self._put("sampled", session.sampled)

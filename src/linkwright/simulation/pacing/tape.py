@@ -7,13 +7,18 @@ the run that was live, whoever or whatever the changes came from.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import Error
+from linkwright.errors import Error, InputError
+from linkwright.recording import Recording
+from linkwright.recording.journal import attached_bytes, attached_text
+
+_END = -1  # in place of a name: the tick where the run has ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,3 +95,58 @@ class Tape:
             now[change.name] = change.value
         if now:
             yield at, now
+
+
+def tape_rows(tape: Tape) -> bytes:
+    """Return the changes of a tape as bytes, and where it ends."""
+    rows = np.stack([tape.ticks, tape.places, tape.values.view(np.int64)], axis=1)
+    return rows.astype("<i8").tobytes() + end_row(tape.end)
+
+
+def end_row(tick: int) -> bytes:
+    """Return the row that says where a run has ended."""
+    return np.array([tick, _END, 0], "<i8").tobytes()
+
+
+def tape_label(names: Sequence[str], stride: int, tick_seconds: float) -> dict[str, Any]:
+    """Return what the metadata of a recording says of its tape."""
+    return {"names": list(names), "stride": stride, "tick": tick_seconds}
+
+
+def with_tape(recording: Recording, tape: Tape, tick_seconds: float) -> Recording:
+    """Return a recording with a tape in it.
+
+    Args:
+        recording: of the same run.
+        tape: its changes.
+        tick_seconds: of the base tick, s.
+    """
+    label = tape_label(tape.names, tape.stride, tick_seconds)
+    about = {**recording.metadata, "tape": label, "attached": attached_text(tape_rows(tape))}
+    return recording.with_metadata(about)
+
+
+def tape_of(recording: Recording) -> Tape:
+    """Return the tape of a recording; of one that was cut off, up to its last sample.
+
+    Args:
+        recording: of a paced run.
+    """
+    label = recording.metadata.get("tape")
+    if not isinstance(label, Mapping):
+        raise InputError("the recording has no tape", remedy="record a paced run")
+    content = attached_bytes(str(recording.metadata.get("attached", attached_text(b""))))
+    names, stride = tuple(map(str, label["names"])), int(label["stride"])
+    rows = np.frombuffer(content, "<i8").astype(np.int64)
+    if len(rows) % 3:
+        raise InputError("the tape of the recording is damaged")
+    rows = rows.reshape(-1, 3)
+    ends = rows[rows[:, 1] == _END, 0]
+    if len(ends):
+        end = int(ends[-1])
+    else:
+        last = float(recording.times[-1]) if len(recording) else 0.0
+        end = round(last / float(label["tick"]))
+    kept = rows[(rows[:, 1] != _END) & (rows[:, 0] <= end)]
+    values = np.ascontiguousarray(kept[:, 2]).view(np.float64)
+    return Tape(names, kept[:, 0].copy(), kept[:, 1].copy(), values, end, stride)
