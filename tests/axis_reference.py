@@ -36,12 +36,10 @@ class Axis:
     samples: list[int] = field(default_factory=list)
     errors: list[int] = field(default_factory=lambda: [0, 0])
     outputs: list[int] = field(default_factory=lambda: [0, 0])
-    phase: int = 0
     over: int = 0
     low: bool = False
     high: bool = False
     dead: bool = False
-    active: bool = False
     filtered: int = 0
     out: int = 0
     vel: int = 0
@@ -70,7 +68,7 @@ class Reference:
         clear = bool(alone["clear"]) and not self.cleared
         rise = bool(alone["enable"]) and not self.enabled
         self.cleared, self.enabled = bool(alone["clear"]), bool(alone["enable"])
-        rows = [self._look(k, inputs, alone) for k in range(len(self.axes))]
+        rows = [self._look(k, inputs, alone, self.armed) for k in range(len(self.axes))]
         self.silence = 0 if alone["service"] else self.silence + 1
         beat = alone["heartbeat"]
         late = beat > 0 and (self.silence + 1) * period_us > beat * 1_000_000
@@ -91,7 +89,7 @@ class Reference:
             self.total += 1
         for k, row in enumerate(rows):
             self._drive(k, row, inputs, alone, clear)
-        self.tick += 1
+        self.tick += bool(self.tick or alone["service"])
         shown = {
             key: [row[key] for row in rows]
             for key in ("current", "inow", "error", "fbnow", "vel", "encnow", "adcval", "brake")
@@ -103,7 +101,9 @@ class Reference:
         shown["last_error"], shown["errors"] = [self.last_error], [self.total]
         return shown
 
-    def _look(self, k: int, inputs: dict[str, list[int]], alone: dict[str, int]) -> dict[str, int]:
+    def _look(
+        self, k: int, inputs: dict[str, list[int]], alone: dict[str, int], was_armed: bool
+    ) -> dict[str, int]:
         axis, p = self.axes[k], {key: v[k] for key, v in inputs.items() if len(v) > k}
         raw = axis.out if alone["analog_loop"] else p["adc"]
         adcval = p["adc_a"] * raw + p["adc_b"]
@@ -132,7 +132,7 @@ class Reference:
         terms += [-p["b1"] * axis.outputs[0], -p["b2"] * axis.outputs[1]]
         u = quotient(sum(terms), p["b0"])
         good = all(abs(x) <= WORD for x in (fb, adcval, vel, e))
-        wave = 64 - abs((axis.phase + 64) % 256 - 128)
+        wave = 64 - abs((self.tick // p["clkdivisor"] + 64) % 256 - 128)
         if mode in (POS, VEL):
             i = u
             good = good and abs(u) <= WORD and sum(map(abs, terms)) < 2**53
@@ -148,7 +148,7 @@ class Reference:
         low = bool(p["poschk"]) and fb < p["plo"]
         high = bool(p["poschk"]) and fb > p["phi"]
         over = axis.over + 1 if abs(i) > p["ilim"] else 0
-        long = p["ilimmax"] != 0 and over == p["ilimmax"] + 1 and axis.active and mode != OFF
+        long = p["ilimmax"] != 0 and over == p["ilimmax"] + 1 and was_armed and mode != OFF
         if not good and not axis.dead:
             row["code"] = RANGE
         elif long:
@@ -161,7 +161,7 @@ class Reference:
             axis.code = row["code"]
             axis.count += 1
         axis.low, axis.high = low, high
-        axis.vel, axis.error = vel, e
+        axis.vel = vel
         return row | {"e": e, "u": u, "i": i, "good": int(good), "over": over}
 
     def _drive(
@@ -176,26 +176,23 @@ class Reference:
         axis.dead = (axis.dead and not clear) or row["code"] == RANGE
         before = axis.out
         mode = p["mode"]
+        active = self.armed and mode != OFF and not axis.dead
+        if not active:
+            axis.out = clip(p["dac"], FULL) if self.armed and mode == OFF else 0
+        elif row["due"]:
+            i = row["i"] if p["ilimmax"] else clip(row["i"], p["ilim"])
+            axis.out = clip(i, FULL)
         if row["due"]:
-            axis.active = self.armed and mode != OFF and not axis.dead
-            if axis.active:
-                i = row["i"] if p["ilimmax"] else clip(row["i"], p["ilim"])
-                axis.out = clip(i, FULL)
-            else:
-                axis.out = clip(p["dac"], FULL) if self.armed and mode == OFF else 0
-            used = axis.active and mode in (POS, VEL) and row["good"]
-            e = row["e"] if abs(row["e"]) <= WORD else 0
+            used = active and mode in (POS, VEL) and row["good"]
+            e = row["e"] if row["good"] else 0
+            axis.error = e
             axis.errors = [e, axis.errors[0] if used else e]
             axis.outputs = [row["u"], axis.outputs[0]] if used else [0, 0]
-            axis.over = row["over"] if axis.active and row["good"] else 0
-            axis.phase = (axis.phase + 1) % 256 if axis.active and mode == TEST1 else 0
-        axis.active = axis.active and self.armed
-        if not self.armed or axis.dead:
-            axis.out = 0
+            axis.over = row["over"] if active and row["good"] else 0
         if row["due"]:
             pole = p["ipole"]
             top = pole * axis.filtered + (FSCALE - pole) * FSCALE * axis.out
-            axis.filtered = quotient(top, FSCALE) if pole else 0
+            axis.filtered = quotient(top, FSCALE)
         late = alone["double_buffer"] and self.armed and not axis.dead
         row["current"] = before if late else axis.out
         row["inow"] = axis.filtered if p["ipole"] else axis.out

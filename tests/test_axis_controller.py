@@ -61,14 +61,13 @@ class Player:
             for key, rows in self.table.items()
             for k in range(rows.shape[1] if rows.ndim > 1 else 1)
         }
-        columns = [(self.places[name], column) for name, column in names.items()]
         found = []
         machine = self.session.machine
+        rows = np.tile(machine.rows_of("w")[0], (count, 1))
+        for name, column in names.items():
+            rows[:, self.places[name]] = column
         for row in range(count):
-            w = machine.rows_of("w")
-            for place, column in columns:
-                w[:, place] = column[row]
-            machine.put("w", w)
+            machine.put("w", rows[row])
             self.session.extend(row)
             while not self.session.done:
                 found.append(self.session.advance())

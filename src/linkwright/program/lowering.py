@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from linkwright.algebra.expr import Expr, raised
+from linkwright.algebra.expr import ZERO, Expr, raised
 from linkwright.algebra.functions import FUNCTIONS
 from linkwright.algebra.numbers import Number
 from linkwright.program.code import COMMUTATIVE, CONDITIONS, Code, Instruction, LoopCode
@@ -277,6 +277,10 @@ class _Lowering:
         args = tuple(self.value(a) for a in node.args)
         if op in ("and", "or", "not"):
             return self.emit(op, args)
+        if op in ("eq", "ne") and ZERO in node.args:
+            other = args[1] if node.args[0] is ZERO else args[0]
+            if self.made[other].op in CONDITIONS:  # a condition that has a name is read as it is
+                return other if op == "ne" else self.emit("not", (other,))
         if op == "select":
             return self.emit(op, (args[0], self.number(node.args[1]), self.number(node.args[2])))
         args = tuple(self.number(a) for a in node.args)

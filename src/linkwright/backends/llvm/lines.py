@@ -78,6 +78,7 @@ class Lines:
         self.label = "entry"
         self.slots = {} if slots is None else slots
         self.by_id = {} if by_id is None else by_id
+        self.weights: dict[str, str] = {}
         self.foreign_calls: dict[tuple[object, ...], list[str]] = {}
 
     def function(self, head: str, end: str) -> str:
@@ -157,7 +158,7 @@ class Lines:
         elif op in _COMPARE:
             value = self.fresh(f"fcmp {_COMPARE[op]} {self.kind} {args[0]}, {args[1]}")
         elif op in ("and", "or"):
-            value = self.fresh(f"{op} {self.truth} {args[0]}, {args[1]}")
+            value = self.joined(op, *args)
         elif op == "not":
             value = self.fresh(f"xor {self.truth} {args[0]}, {self.true}")
         elif op == "number":
@@ -171,6 +172,22 @@ class Lines:
         else:
             value = self.function_call(op, args)
         self.refs[i.id] = value
+
+    def joined(self, op: str, a: str, b: str) -> str:
+        """Return whether both conditions hold, or one of two.
+
+        A truth value in a general register makes branches of the selects that read it. So, other
+        than in vectors, conditions are joined as numbers, of which any but zero is true.
+        """
+        if self.width > 1:
+            return self.fresh(f"{op} {self.truth} {a}, {b}")
+        weights = [self.weights.get(x) or self.as_number(x) for x in (a, b)]
+        self.weights |= dict(zip((a, b), weights, strict=True))
+        rule = "fmul" if op == "and" else "fadd"
+        found = self.fresh(f"{rule} {self.kind} {weights[0]}, {weights[1]}")
+        value = self.fresh(f"fcmp une {self.kind} {found}, {self.literal(0.0)}")
+        self.weights[value] = found
+        return value
 
     def as_number(self, condition: str) -> str:
         one, zero = self.literal(1.0), self.literal(0.0)

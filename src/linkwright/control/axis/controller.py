@@ -196,9 +196,10 @@ class AxisController(Block):
     # -- what it computes --------------------------------------------------------------------------
     def _build(self) -> None:
         tick = self.discrete_state("ticks", initial=0.0)
-        self.update(tick, tick + 1)
-        laws = [AxisLaw(self, k, tick) for k in range(len(self.axes))]
-        safety = self._safety(laws)
+        self.update(tick, where(self.alone("service") | (tick > 0), tick + 1, 0))
+        was_armed = self.discrete_state("armed", initial=0.0)
+        laws = [AxisLaw(self, k, tick, was_armed) for k in range(len(self.axes))]
+        safety = self._safety(laws, was_armed)
         for law in laws:
             law.finish(safety)
         self._told(laws, safety)
@@ -221,7 +222,7 @@ class AxisController(Block):
             found = found | condition
         return self.intermediate(found)
 
-    def _safety(self, laws: Sequence[AxisLaw]) -> Safety:
+    def _safety(self, laws: Sequence[AxisLaw], was: Expr) -> Safety:
         silence = self.discrete_state("silence", initial=0.0)
         silent = self.intermediate(where(self.alone("service"), 0, silence + 1))
         self.update(silence, silent)
@@ -236,7 +237,6 @@ class AxisController(Block):
         self.update(latched, panic)
         self.update(tripped, trip)
         stopped = self.intermediate(panic | trip)
-        was = self.discrete_state("armed", initial=0.0)
         enable = self.alone("enable")
         armed = self.intermediate(~stopped & enable & (self._rise("enable") | was))
         self.update(was, armed)

@@ -17,9 +17,7 @@ from linkwright.algebra import (
     equal,
     floor,
     maximum,
-    minimum,
     not_equal,
-    sign,
     sqrt,
     where,
 )
@@ -53,20 +51,23 @@ class AxisLaw:
         block: that it is part of.
         k: its number.
         tick: the number of the tick.
+        was_armed: whether it was enabled a tick ago.
     """
 
-    def __init__(self, block: AxisController, k: int, tick: Expr) -> None:
+    def __init__(self, block: AxisController, k: int, tick: Expr, was_armed: Expr) -> None:
         self.block, self.k = block, k
         self.whole = block.integers
         self.outputs: dict[str, Expr] = {}
-        self._updates: list[tuple[Expr, Expr]] = []
         self._reset: list[tuple[Expr, Expr]] = []
         ticks = self.input("clkdivisor")
-        self.due = self.keep(block.alone("service") & equal(tick - ticks * floor(tick / ticks), 0))
+        self.sample = self.keep(floor(tick / ticks))
+        self.due = self.keep(block.alone("service") & equal(tick - ticks * self.sample, 0))
+        self.known = tick > 0
+        self.was_armed = was_armed
         self.samples = block.period * ticks
         self.mode = self.input("mode")
+        self.on = self.keep(not_equal(self.mode, 0))
         self.last = self.memory("current_before")
-        self.was_active = self.memory("active")
         self.dead = self.memory("dead")
         self._measure()
         self._demand()
@@ -132,13 +133,15 @@ class AxisLaw:
         adfb = self.input("adfb")
         self.fb = self.keep(where(adfb, self.adcval, self.position))
         moved = self.keep(where(adfb, 0, moved))
-        y1, y2, known = self.memory("y1"), self.memory("y2"), self.memory("known")
-        first = self.keep(where(known, y1 + moved, self.fb))
-        second = self.keep(where(known, y2 + moved, self.fb))
-        self.sampled(known, 1)
-        block.update(y1, where(self.due, self.fb, y1 + moved))
-        block.update(y2, where(self.due, first, y2 + moved))
-        slope = block.arithmetic.halved(3 * self.fb - 4 * first + second)
+        y1, y2 = self.memory("y1"), self.memory("y2")
+        first = self.keep(where(self.known, y1 + moved, self.fb))
+        second = self.keep(where(self.known, y2 + moved, self.fb))
+        block.update(y1, where(self.due, self.fb, first))
+        block.update(y2, where(self.due, first, second))
+        thrice = 3 * self.fb
+        if self.whole:  # kept apart by floor: no pass may divide a sum by 3, which is not exact
+            thrice = self.fb + self.keep(floor(2 * self.fb))
+        slope = block.arithmetic.halved(thrice - 4 * first + second)
         self.vel = self.keep(slope if self.whole else slope / self.samples)
         self.moved = moved
 
@@ -146,7 +149,7 @@ class AxisLaw:
         """Let the home switch set the position where the axis looks for it."""
         switch, homed = self.input("switch"), self.memory("homed_before")
         homing = self.keep(self.is_mode(AxisMode.HOME))
-        self.arrived = self.keep(homing & self.was_active & switch & ~homed)
+        self.arrived = self.keep(homing & self.was_armed & switch & ~homed)
         done = self.keep(where(homing, homed | self.arrived, 0))
         self.block.update(homed, done)
         self.homed = done
@@ -161,7 +164,7 @@ class AxisLaw:
         places: Expr = self.is_mode(AxisMode.POS)
         if self.has("limits") or self.has("home"):
             way = self.memory("way")
-            from_ = self.keep(where(self.was_active, way + self.moved, self.position))
+            from_ = self.keep(where(self.was_armed, way + self.moved, self.position))
             if self.has("limits"):
                 demand = self._braked(demand, from_)
             if self.has("home"):
@@ -196,7 +199,9 @@ class AxisLaw:
         down = fastest(at - self.input("lowest"))
         step = where(speeds, 1, T)
         base = where(speeds, 0, way)
-        limited = base + maximum(-down * step, minimum(up * step, demand - base))
+        wanted = self.keep(demand - base)
+        least, most = self.keep(-down * step), self.keep(up * step)
+        limited = base + where(wanted > most, most, where(wanted < least, least, wanted))
         return where(speeds | self.is_mode(AxisMode.POS), limited, demand)
 
     # -- what it wants -----------------------------------------------------------------------------
@@ -209,12 +214,7 @@ class AxisLaw:
             terms = [self.keep(term) for term in terms]
         top = self.keep(terms[0] + terms[1] + terms[2] - terms[3] - terms[4])
         self.u = self.keep(block.arithmetic.divided(block, top, b0))
-        exact = block.arithmetic.exact(terms)
-        self.compensated = (
-            self.keep(exact & block.arithmetic.fits(self.u))
-            if self.whole
-            else (self.keep(block.arithmetic.fits(self.u)))
-        )
+        self.compensated = block.arithmetic.exact(terms) & block.arithmetic.fits(self.u)
         self._shift = (e1, e2, u1, u2)
 
     def _current(self) -> None:
@@ -223,8 +223,8 @@ class AxisLaw:
         )
         i = self.keep(i)
         icp, icn = self.input("ic_pos"), self.input("ic_neg")
-        reversed_ = where(icp + icn < 0, -1, 1)
-        turning = self.keep(where(equal(self.vel, 0), sign(i) * reversed_, self.vel))
+        pushed = where(icp + icn < 0, -i, i)  # both are negative where the encoder is reversed
+        turning = self.keep(where(equal(self.vel, 0), pushed, self.vel))
         friction = where(turning > 0, icp, where(turning < 0, -icn, 0))
         wanted = i + where(self.input("coulcomp"), friction, 0)
         wanted = wanted + where(self.input("adoff"), self.adcval, self.input("offset"))
@@ -237,14 +237,11 @@ class AxisLaw:
 
     def _test(self) -> Expr:
         """Return the triangle wave."""
-        phase = self.memory("phase")
-        self._phase = phase
-        third = TEST_PERIOD // 4
-        moved = phase + third
-        folded = moved - TEST_PERIOD * (moved >= TEST_PERIOD)
-        height = third - absolute(folded - 2 * third)
-        wave = self.input("ilim") * height
-        return Whole().scaled_down(wave, third) if self.whole else wave / third
+        quarter = TEST_PERIOD // 4
+        moved = self.sample + quarter
+        phase = moved - TEST_PERIOD * floor(moved / TEST_PERIOD)
+        wave = self.input("ilim") * (quarter - absolute(phase - 2 * quarter))
+        return Whole().scaled_down(wave, quarter) if self.whole else wave / quarter
 
     def _notched(self, x: Expr) -> Expr:
         """Return what a filter of second order makes of the current (transposed direct form II)."""
@@ -257,8 +254,10 @@ class AxisLaw:
     # -- what is wrong -----------------------------------------------------------------------------
     def _check(self) -> None:
         block, fits = self.block, self.block.arithmetic.fits
-        good = fits(self.fb) & fits(self.adcval) & fits(self.vel) & fits(self.error)
-        good = good & (self.compensated | ~self.servoed) & fits(self.given)
+        good = fits(self.vel) & fits(self.given)  # in SI no number of a sum is no number of theirs
+        if self.whole:
+            good = good & fits(self.fb) & fits(self.adcval) & fits(self.error)
+            good = good & (self.compensated | ~self.servoed)
         self.good = self.keep(good)
         bad = self.keep(~self.good & ~self.dead)
         low, high = self.memory("low"), self.memory("high")
@@ -270,7 +269,7 @@ class AxisLaw:
         over = self.memory("over")
         count = self.keep(where(absolute(self.given) > lim, over + 1, 0))
         self._reset.append((over, count))
-        running = self.was_active & not_equal(self.mode, 0)
+        running = self.was_armed & self.on
         tripped = not_equal(most, 0) & equal(count, most + 1) & running
         checks = [
             (bad, AxisError.RANGE),
@@ -319,20 +318,14 @@ class AxisLaw:
         cleared = block.cleared
         dead = self.keep((self.dead & ~cleared) | (self._bad & due))
         block.update(self.dead, dead)
-        on = self.keep(not_equal(self.mode, 0))
-        active = self.keep(safety.powered & on & ~dead)
-        block.update(self.was_active, where(due, active, self.was_active & safety.powered))
+        active = self.keep(safety.powered & self.on & ~dead)
         lim, top = self.input("ilim"), block.full_scale
-        clipped = maximum(-lim, minimum(lim, self.given))
-        i = where(self.input("ilimmax"), self.given, clipped)
-        i = maximum(-top, minimum(top, i))
+        bound = self.keep(where(self.input("ilimmax") | (lim > top), top, lim))
         idle: Expr = ZERO
         if self.whole:
-            dac = maximum(-top, minimum(top, self.input("dac")))
-            idle = where(safety.powered & ~on, dac, 0)
-        computed = self.keep(where(active, i, idle))
-        held = self.keep(where(due, computed, self.last))
-        current = self.keep(where(safety.powered & ~dead, held, 0))
+            idle = where(safety.powered & ~self.on, self.clipped(self.input("dac"), top), 0)
+        held = where(due, self.clipped(self.given, bound), self.last)
+        current = self.keep(where(active, held, idle))
         block.update(self.last, current)
         shown = current
         if self.whole:
@@ -340,7 +333,7 @@ class AxisLaw:
             shown = where(late, self.last, current)
             self.outputs["led"] = self.input("leds")
         self.outputs["current"] = shown
-        self.outputs["brake"] = ~(safety.armed & on & ~dead)
+        self.outputs["brake"] = ~(safety.armed & self.on & ~dead)
         self._remember(active)
         self._filter(current)
         self.outputs |= {"fbnow": self.fb, "encnow": self.position, "adcval": self.adcval}
@@ -349,24 +342,26 @@ class AxisLaw:
         """Move the memory of the compensator on."""
         e1, e2, u1, u2 = self._shift
         used = self.keep(active & self.servoed & self.good)
-        e = self.keep(where(self.block.arithmetic.fits(self.error), self.error, 0))
+        e = self.keep(where(self.good, self.error, 0))
         u = self.u
         if not self.whole:  # against windup: what is remembered is what could be given
-            u = maximum(-self.input("ilim"), minimum(self.input("ilim"), u))
+            u = self.clipped(u, self.input("ilim"))
+        shown = self.keep(where(self.due, e, e1))
+        self.outputs["error"] = shown
         self.sampled(e2, where(used, e1, e))
-        self.sampled(e1, e)
+        self.block.update(e1, shown)
         self.sampled(u2, where(used, u1, 0))
         self.sampled(u1, where(used, u, 0))
-        phase = self._phase
-        turned = where(phase >= TEST_PERIOD - 1, 0, phase + 1)
-        self.sampled(phase, where(active & self.is_mode(AxisMode.TEST1), turned, 0))
+        kept = self.keep(active & self.good)
         for memory, value in self._reset:
-            self.sampled(memory, where(active & self.good, value, 0))
-        speed, error = self.memory("vel_before"), self.memory("error_before")
-        for memory, name, value in ((speed, "vel", self.vel), (error, "error", self.error)):
-            shown = self.keep(where(self.due, value, memory))
-            self.block.update(memory, shown)
-            self.outputs[name] = shown
+            self.sampled(memory, where(kept, value, 0))
+        speed = self.memory("vel_before")
+        self.outputs["vel"] = self.keep(where(self.due, self.vel, speed))
+        self.block.update(speed, self.outputs["vel"])
+
+    def clipped(self, x: Expr, most: Expr) -> Expr:
+        """Return a value kept between two bounds; what is no number stays none."""
+        return where(x > most, most, where(x < -most, -most, x))
 
     def _filter(self, current: Expr) -> None:
         """Filter the current; a pole of 0 shows it as it is."""
@@ -376,6 +371,6 @@ class AxisLaw:
             found = Whole().scaled_down(top, FSCALE)
         else:
             found = pole * before + (ONE - pole) * current
-        found = self.keep(where(self.due, where(pole, found, 0), before))
+        found = self.keep(where(self.due, found, before))
         self.block.update(before, found)
-        self.outputs["inow"] = where(pole, found, current)
+        self.outputs["inow"] = where(pole, found, current) if self.whole else found
