@@ -493,6 +493,7 @@ class PacedLoop:
             self._go()
         finally:
             self._put("clock", self._clock)
+            self._drain()
 
     def _run(self) -> None:
         """Be the thread."""

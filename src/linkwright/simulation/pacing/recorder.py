@@ -19,6 +19,7 @@ from linkwright.recording.journal import Journal, recovered
 from linkwright.recording.origins import with_relative_paths
 from linkwright.simulation.described import phase_channels
 from linkwright.simulation.native.session import Samples, Session
+from linkwright.simulation.pacing.loop import PacedLoop
 from linkwright.simulation.pacing.tape import end_row, tape_label
 from linkwright.simulation.recorder import Target
 
@@ -79,7 +80,7 @@ class LoopRecorder:
             self._journal.attach(changes.astype("<i8").tobytes())
             self._journal.append(samples.times, samples.values)
 
-    def finish(self, loop: Any) -> Recording:
+    def finish(self, loop: PacedLoop) -> Recording:
         """Return the recording, which is in its place; the journal goes.
 
         Args:
