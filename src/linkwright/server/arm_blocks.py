@@ -139,6 +139,7 @@ class Card(Block):
         self.output("pressed", self.input("button", doc="of the cell, pressed if not zero"))
         self.output("closed", closed, doc="whether the brakes hold", initial=1)
         self.output("missing", missing, doc="ticks since the server's last sign of life")
+        self.output("flowing", maximum(*(absolute(x) for x in flows)), unit="A", doc="the largest")
         self.output_vector("applied", flows, unit="A", doc="currents that flow")
         self.output_vector("places", held, doc="where the brakes closed")
         self.output_vector("position", shown, doc="of the encoders")

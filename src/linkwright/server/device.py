@@ -1,0 +1,148 @@
+"""The device process of a cell: its simulated hardware, which owns the clock, PANIC and brakes.
+
+``python -m linkwright.server.device CELL FOLDER`` runs the hardware of a cell in native code at the
+cell's rate. In the folder lie two windows: `states`, which this process writes and whose wake-ups
+are the clock of the server's loop, and `commands`, which the server writes. Whatever becomes of the
+server, the device goes on by itself: where the heartbeat of the loop stays away, currents are zero
+and brakes close. Its own log, `device.journal`, has a row for each of its ticks.
+
+Signals: USR1 presses the button of the cell, USR2 releases it, TERM ends the process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import FrameType
+
+from linkwright.recording import Channel
+from linkwright.recording.journal import Journal
+from linkwright.server.cell import Cell
+from linkwright.server.cell_file import read_cell
+from linkwright.server.cell_system import (
+    device_commands,
+    device_states,
+    device_system,
+    record_of,
+)
+from linkwright.simulation.native.session import Samples
+from linkwright.simulation.pacing import PacedLoop, Reads, Writes
+from linkwright.simulation.runs import session_of
+from linkwright.simulation.settings import RunSettings
+from linkwright.windows import Record, Window
+
+FOREVER = 1e7
+"""s, how long a cell may run."""
+
+STATES, COMMANDS, LOG = "states", "commands", "device.journal"
+"""Files in the folder that the processes of a cell share."""
+
+LOGGED = ("tick", "missing", "panicked", "closed", "flowing")
+"""What the device's log tells of each arm."""
+
+_LONELY = 5.0  # s, after which a device whose server is gone ends too
+
+
+def states_record(cell: Cell) -> Record:
+    """Return what the device tells: the states of all arms."""
+    return record_of(f"{cell.name}.{STATES}", device_states(cell))
+
+
+def commands_record(cell: Cell) -> Record:
+    """Return what the device is told: the commands of all arms."""
+    return record_of(f"{cell.name}.{COMMANDS}", device_commands(cell))
+
+
+class Device:
+    """The simulated hardware of a cell, live.
+
+    Args:
+        cell: whose hardware it is.
+        folder: where its windows and its log lie; the commands' window must be there.
+    """
+
+    def __init__(self, cell: Cell, folder: Path) -> None:
+        self.cell = cell
+        states, commands = device_states(cell), device_commands(cell)
+        logged = [f"{arm.name}_card.{word}" for arm in cell.arms for word in LOGGED]
+        ports = list(dict.fromkeys([*(name for x in states for name in x.sources), *logged]))
+        settings = RunSettings(FOREVER, 1 / cell.rate, "semi-implicit", every=1)
+        session, _ = session_of(device_system(cell), settings, record=ports)
+        names = [s.name for s in session.phases.outputs]
+        self._columns = [names.index(name) for name in logged]
+        self._log = Journal(
+            folder / LOG, [Channel(name, "1") for name in logged], {"cell": cell.name}, replace=True
+        )
+        self.states = Window.create(folder / STATES, states_record(cell))
+        self.commands = Window.open(folder / COMMANDS, commands_record(cell), within=10.0)
+        self.loop = PacedLoop(
+            session,
+            reads=[Reads(self.commands, {x.field.name: x.targets for x in commands})],
+            writes=[Writes(self.states, {x.field.name: x.sources for x in states})],
+            sink=self._note,
+        )
+
+    def _note(self, samples: Samples) -> None:
+        self._log.append(samples.times, samples.values[:, self._columns])
+
+    def press(self, down: bool) -> None:
+        """Press or release the button of the cell.
+
+        Args:
+            down: whether it is pressed.
+        """
+        self.loop.set({f"{arm.name}_card.button": float(down) for arm in self.cell.arms})
+
+    def run(self, goes_on: Callable[[], bool]) -> None:
+        """Run until it is to end; then currents are zero, for nobody writes them any more.
+
+        Args:
+            goes_on: asked now and then.
+        """
+        with self.loop:
+            while goes_on() and self.loop.running:
+                pass
+        self._log.close()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Be the device process.
+
+    Args:
+        arguments: of the command line.
+    """
+    parser = argparse.ArgumentParser(prog="linkwright.server.device", description=__doc__)
+    parser.add_argument("cell", help="a cell.toml, or the name of a cell that ships")
+    parser.add_argument("folder", type=Path, help="where the windows lie")
+    given = parser.parse_args(arguments)
+    parent, ended = os.getppid(), threading.Event()
+    presses: list[bool] = []
+
+    def end(_number: int, _frame: FrameType | None) -> None:
+        ended.set()
+
+    signal.signal(signal.SIGTERM, end)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends it
+    signal.signal(signal.SIGUSR1, lambda *_: presses.append(True))
+    signal.signal(signal.SIGUSR2, lambda *_: presses.append(False))
+    device = Device(read_cell(given.cell), given.folder)
+    lonely = 0.0
+
+    def goes_on() -> bool:
+        nonlocal lonely
+        while presses:
+            device.press(presses.pop(0))
+        lonely = lonely + 0.02 if os.getppid() != parent else 0.0
+        return not ended.wait(0.02) and lonely < _LONELY
+
+    device.run(goes_on)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

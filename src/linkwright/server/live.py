@@ -1,0 +1,163 @@
+"""A cell that is live: its native loop goes by the clock of the device, a process of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from linkwright.errors import Error
+from linkwright.server.cell import Cell
+from linkwright.server.cell_file import read_cell
+from linkwright.server.cell_system import (
+    control_system,
+    device_commands,
+    device_states,
+    state_fields,
+)
+from linkwright.server.device import (
+    COMMANDS,
+    FOREVER,
+    LOG,
+    STATES,
+    commands_record,
+    states_record,
+)
+from linkwright.server.running import RunningCell
+from linkwright.simulation.native.session import Session
+from linkwright.simulation.pacing import PacedLoop, Reads, Writes
+from linkwright.simulation.runs import session_of
+from linkwright.simulation.settings import RunSettings
+from linkwright.windows import Window
+
+PATIENCE = 5
+"""Periods of the device's clock after which the loop goes on without it."""
+
+_START = 60.0  # s, in which a device must have started
+
+
+def control_session(cell: Cell, every: int) -> Session:
+    """Return the control of a cell at its start, with the channels that are recorded.
+
+    Args:
+        cell: whose control it is.
+        every: ticks from one sample to the next, 0 for none.
+    """
+    shared = (*state_fields(cell), *device_commands(cell))
+    ports = list(dict.fromkeys(name for x in shared for name in x.sources))
+    settings = RunSettings(FOREVER, 1 / cell.rate, "semi-implicit", every=every)
+    return session_of(control_system(cell), settings, record=ports)[0]
+
+
+class LiveCell(RunningCell):
+    """A cell that runs by the clock on the wall, on hardware in a process of its own.
+
+    Args:
+        source: a cell.toml, or the name of a cell that ships.
+        folder: for windows and the device's log; a temporary one by default.
+        every: ticks from one sample to the next, 0 for none.
+    """
+
+    def __init__(
+        self, source: str | os.PathLike[str], *, folder: Path | None = None, every: int = 0
+    ) -> None:
+        cell = read_cell(source)
+        with contextlib.ExitStack() as stack:
+            if folder is None:
+                folder = Path(stack.enter_context(_shared_folder(cell.name)))
+            self.folder = folder
+            self._commands = Window.create(folder / COMMANDS, commands_record(cell))
+            stack.callback(self._commands.close)
+            self.device = _started(source, folder)
+            stack.callback(_ended, self.device)
+            session = control_session(cell, every)
+            self._states = self._opened(cell)
+            stack.callback(self._states.close)
+            super().__init__(cell, self._looped(cell, session))
+            wait = PATIENCE / cell.rate
+            ticks = math.ceil(cell.relaxed / wait)
+            self.put({f"{arm.name}_supervisor.heartbeat": float(ticks) for arm in cell.arms})
+            self.loop.start()
+            stack.callback(self.loop.stop)
+            self._stack = stack.pop_all()
+
+    def _looped(self, cell: Cell, session: Session) -> PacedLoop:
+        states = {x.field.name: x.targets for x in device_states(cell)}
+        commands = {x.field.name: x.sources for x in device_commands(cell)}
+        return PacedLoop(
+            session,
+            clock=self._states,
+            timeout=PATIENCE / cell.rate,
+            reads=[Reads(self._states, states)],
+            writes=[Writes(self._commands, commands, wake=False)],
+        )
+
+    def _opened(self, cell: Cell) -> Window:
+        """Return the window of the device's states, once it is there."""
+        waited = 0.0
+        while self.device.poll() is None and waited < _START:
+            with contextlib.suppress(Error):
+                return Window.open(self.folder / STATES, states_record(cell), within=0.2)
+            waited += 0.2
+        told = (self.folder / "device.log").read_text("utf-8", "replace").strip()
+        raise Error(
+            f"the device of {cell.name!r} has not started: {told.splitlines()[-1:] or 'no word'}"
+        )
+
+    @property
+    def log(self) -> Path:
+        """The device's own log."""
+        return self.folder / LOG
+
+    def close(self) -> None:
+        """End the loop and the device; a second time does nothing."""
+        self._stack.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _shared_folder(name: str) -> tempfile.TemporaryDirectory[str]:
+    """Return a folder in memory where there is one, for this user alone."""
+    memory = Path("/dev/shm")
+    return tempfile.TemporaryDirectory(
+        prefix=f"linkwright-{name}-",
+        dir=memory if memory.is_dir() and os.access(memory, os.W_OK) else None,
+        ignore_cleanup_errors=True,
+    )
+
+
+def _started(source: str | os.PathLike[str], folder: Path) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "linkwright.server.device", os.fspath(source), str(folder)]
+    with (folder / "device.log").open("wb") as told:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=told,
+            stderr=told,
+            start_new_session=True,
+        )
+
+
+def _ended(device: subprocess.Popen[bytes]) -> None:
+    """End the device; it is killed where it does not end by itself."""
+    device.terminate()
+    try:
+        device.wait(5)
+    except subprocess.TimeoutExpired:
+        device.kill()
+        device.wait()
