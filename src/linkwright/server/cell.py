@@ -84,6 +84,7 @@ class CellArm:
         name: of the arm.
         model: name or file of its mechanism.
         values: of the mechanism's parameters, over the model's own.
+        file: that the mechanism was read from, None for a shipped model.
         mechanism: what moves.
         hardware: its kind.
         tool: the frame or body that poses are about; the last body where none is named.
@@ -96,6 +97,7 @@ class CellArm:
     name: str
     model: str
     values: Mapping[str, float]
+    file: str | None
     mechanism: Mechanism
     hardware: str
     tool: str

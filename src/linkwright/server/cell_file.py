@@ -249,6 +249,7 @@ class _Reader:
             name=table.name,
             model=table.model,
             values=values,
+            file=str(self.folder / table.model) if (self.folder / table.model).exists() else None,
             mechanism=model,
             hardware=table.hardware,
             tool=table.tool,

@@ -30,14 +30,10 @@ from linkwright.server.cell_system import (
     device_system,
     record_of,
 )
+from linkwright.server.ready import session_of_cell
 from linkwright.simulation.native.session import Samples
 from linkwright.simulation.pacing import PacedLoop, Reads, Writes
-from linkwright.simulation.runs import session_of
-from linkwright.simulation.settings import RunSettings
 from linkwright.windows import Record, Window
-
-FOREVER = 1e7
-"""s, how long a cell may run."""
 
 STATES, COMMANDS, LOG = "states", "commands", "device.journal"
 """Files in the folder that the processes of a cell share."""
@@ -58,7 +54,7 @@ def commands_record(cell: Cell) -> Record:
     return record_of(f"{cell.name}.{COMMANDS}", device_commands(cell))
 
 
-class Device:
+class DeviceProcess:
     """The simulated hardware of a cell, live.
 
     Args:
@@ -71,8 +67,7 @@ class Device:
         states, commands = device_states(cell), device_commands(cell)
         logged = [f"{arm.name}_card.{word}" for arm in cell.arms for word in LOGGED]
         ports = list(dict.fromkeys([*(name for x in states for name in x.sources), *logged]))
-        settings = RunSettings(FOREVER, 1 / cell.rate, "semi-implicit", every=1)
-        session, _ = session_of(device_system(cell), settings, record=ports)
+        session = session_of_cell(cell, device_system, every=1, record=ports)
         names = [s.name for s in session.phases.outputs]
         self._columns = [names.index(name) for name in logged]
         self._log = Journal(
@@ -130,7 +125,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends it
     signal.signal(signal.SIGUSR1, lambda *_: presses.append(True))
     signal.signal(signal.SIGUSR2, lambda *_: presses.append(False))
-    device = Device(read_cell(given.cell), given.folder)
+    device = DeviceProcess(read_cell(given.cell), given.folder)
     lonely = 0.0
 
     def goes_on() -> bool:

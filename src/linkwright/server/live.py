@@ -23,17 +23,15 @@ from linkwright.server.cell_system import (
 )
 from linkwright.server.device import (
     COMMANDS,
-    FOREVER,
     LOG,
     STATES,
     commands_record,
     states_record,
 )
+from linkwright.server.ready import session_of_cell
 from linkwright.server.running import RunningCell
 from linkwright.simulation.native.session import Session
 from linkwright.simulation.pacing import PacedLoop, Reads, Writes
-from linkwright.simulation.runs import session_of
-from linkwright.simulation.settings import RunSettings
 from linkwright.windows import Window
 
 PATIENCE = 5
@@ -50,9 +48,8 @@ def control_session(cell: Cell, every: int) -> Session:
         every: ticks from one sample to the next, 0 for none.
     """
     shared = (*state_fields(cell), *device_commands(cell))
-    ports = list(dict.fromkeys(name for x in shared for name in x.sources))
-    settings = RunSettings(FOREVER, 1 / cell.rate, "semi-implicit", every=every)
-    return session_of(control_system(cell), settings, record=ports)[0]
+    names = [name for x in shared for name in x.sources]
+    return session_of_cell(cell, control_system, every=every, record=names)
 
 
 class LiveCell(RunningCell):

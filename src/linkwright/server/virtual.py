@@ -8,12 +8,9 @@ from __future__ import annotations
 from linkwright.errors import Error
 from linkwright.server.cell import Cell
 from linkwright.server.cell_system import whole_system
+from linkwright.server.ready import session_of_cell
 from linkwright.server.running import RunningCell
 from linkwright.simulation.pacing import PacedLoop
-from linkwright.simulation.runs import session_of
-from linkwright.simulation.settings import RunSettings
-
-_FOREVER = 1e7  # s
 
 
 class VirtualCell(RunningCell):
@@ -36,8 +33,7 @@ class VirtualCell(RunningCell):
     """
 
     def __init__(self, cell: Cell, *, every: int = 0) -> None:
-        settings = RunSettings(_FOREVER, 1 / cell.rate, "semi-implicit", every=every)
-        session = session_of(whole_system(cell), settings)[0]
+        session = session_of_cell(cell, whole_system, every=every)
         super().__init__(cell, PacedLoop(session, clock="virtual"))
 
     @property
