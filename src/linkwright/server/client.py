@@ -252,7 +252,7 @@ class RemoteCell:
             answers = self._network.session.get(
                 f"{self._mine}/{what}", payload=data, timeout=seconds
             )
-            for answer in answers:
+            for answer in answers:  # the first counts; its stream is not waited for to end
                 if answer.ok is not None:
                     found: bytes = answer.ok.payload.to_bytes()
                     return found

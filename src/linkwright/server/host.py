@@ -36,6 +36,7 @@ from linkwright.server.registry import CellEntry, Running
 from linkwright.windows import Frame
 
 SLOWEST = 1.0  # states a second that are offered at least
+_AFTER = 5e-5  # s that a tick takes until it shows
 _LOOK = 0.05  # s between looks at who subscribes
 _SILENCES = 3.0  # of a lease, after which it is over even if the loop says nothing
 
@@ -271,23 +272,25 @@ class CellHost:
         ]
         sent = dict.fromkeys(self.divisors, -1)
         wanted: list[Any] = []
-        period, look = 1.0 / self._cell.rate, 0.0
-        due, last = time.monotonic(), -1
+        period, look, last, idle = 1.0 / self._cell.rate, 0.0, -1, 0
         while not self._ending.is_set():
             frame = self._cell.latest()
             if frame.tick != last:
-                last = frame.tick
+                last, idle = frame.tick, 0
                 for n, publisher in wanted:
                     if sent[n] != last // n:
                         sent[n] = last // n
                         publisher.put(frame.data)
                 self._observe(frame)
-            now = time.monotonic()
-            if now >= look:
-                look = now + _LOOK
-                wanted = [pair for pair in streams if pair[1].matching_status.matching]
-            due = max(due + period, now)
-            time.sleep(due - now)
+                if (now := time.monotonic()) >= look:
+                    look = now + _LOOK
+                    wanted = [pair for pair in streams if pair[1].matching_status.matching]
+                # the loop is not asked for its next tick, but the clock says when that will be
+                pause = (frame.clock - self._cell.now()) / 1e9 + period + _AFTER
+            else:
+                idle += 1
+                pause = period / 8 if idle < 8 else period
+            time.sleep(min(max(pause, 0.0), period))
 
     def _observe(self, frame: Frame) -> None:
         """End leases whose holders the loop has found silent."""

@@ -1,0 +1,189 @@
+"""A cell on the network: how soon a command shows, what states cost, and ten thousand bad frames.
+
+The cell and its clients are processes of their own. Beside a command stands the bare echo of zenoh
+in Python, of as many bytes, between the same two processes, in turns with it: a command cannot show
+before it has gone there and back, and before a tick has taken it up.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.measure import Row
+from linkwright.server.access import ROOT
+from linkwright.server.client import RemoteCell, connect
+from linkwright.server.face import Command, RefusedError
+from linkwright.server.hand import ArmHand
+from linkwright.server.messages import command_record, pack_command
+from linkwright.server.registry import VARIABLE
+
+TITLE = "a cell on the network, 1 kHz, 12 axes"
+COMMANDS = 1000
+CLIENTS = 4
+WATCHED = 5.0  # s
+FRAMES = 10_000
+SILENCE = 5.0
+
+
+def run() -> list[Row]:
+    """Serve a cell from a process of its own, command it and watch it."""
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        os.environ[VARIABLE] = folder
+        process = stack.enter_context(_process("bench.server_cell", "cell"))
+        cell = stack.enter_context(connect("cell1", rate=1e9))
+        hand = stack.enter_context(cell.arm("puma").command(silence=SILENCE))
+        hand.enable()
+        shown, echoes = _commands(cell, hand)
+        rows = _latency(shown, echoes, 1.0 / cell.rate)
+        rows += _damaged(cell, hand)
+        cell.follow(1.0)
+        rows += _states(process)
+    return rows
+
+
+def _commands(cell: RemoteCell, hand: ArmHand) -> tuple[list[float], list[float]]:
+    """Time commands until the state that shows them, in turns with echoes of as many bytes."""
+    record = command_record(hand.arm.face)
+    value = hand.arm.face.parameters["kp.1"]
+    payload, session = bytes(record.size), cell._network.session
+    chance = random.Random(1)
+    shown, echoes = [], []
+    for turn in range(COMMANDS + 50):
+        time.sleep(chance.uniform(0.001, 0.003))  # at any place between two ticks
+        start = time.perf_counter()
+        given = hand.set("kp.1", value)
+        taken = cell.states.wait(lambda f: f.values["puma.taken"] >= given.sequence, 5.0)  # noqa: B023
+        seconds = time.perf_counter() - start
+        time.sleep(chance.uniform(0.001, 0.003))
+        start = time.perf_counter()
+        session.get(f"{ROOT}/echo", payload=payload).recv()
+        echo = time.perf_counter() - start
+        if turn >= 50 and taken:
+            shown.append(seconds)
+            echoes.append(echo)
+    return shown, echoes
+
+
+def _latency(shown: list[float], echoes: list[float], tick: float) -> list[Row]:
+    half, most = statistics.median(echoes), float(np.percentile(echoes, 99))
+    note = f"{len(shown)} commands; bare echo {half * 1e3:.2f} ms and {most * 1e3:.2f} ms"
+    return [
+        Row(
+            "command to the state that shows it, median",
+            statistics.median(shown),
+            "s",
+            bar=1.5 * (half + tick),
+            note=f"{note}; bar: 1.5 x (echo + tick)",
+        ),
+        Row(
+            "the same, 99 %",
+            float(np.percentile(shown, 99)),
+            "s",
+            bar=2.0 * (half + tick),
+            note="bar: 2 x (median echo + tick)",
+        ),
+    ]
+
+
+def _damaged(cell: RemoteCell, hand: ArmHand) -> list[Row]:
+    """Send frames that were damaged, over the socket: every one is refused."""
+    arm, chance = hand.arm.face, random.Random(2)
+    good = pack_command(
+        arm, command_record(arm), Command("set", 10**6, (1.0,), name="kp.1"), hand._key, 0
+    )
+    refused = 0
+    taken = hand.arm.state.taken
+    for _ in range(FRAMES):
+        bad = bytearray(good)
+        for _ in range(chance.randint(1, 3)):
+            bad[chance.randrange(len(bad) - 8)] ^= 1 << chance.randrange(8)
+        if chance.random() < 0.3:
+            del bad[chance.randrange(len(bad)) :]
+        if bytes(bad) == good or _is_wake_word_only(bytes(bad), good):
+            refused += 1  # unchanged after all, or where nothing is read
+            continue
+        try:
+            cell.ask("command/puma", bytes(bad))
+        except RefusedError:
+            refused += 1
+    same = hand.arm.state.taken == taken
+    return [
+        Row(
+            f"of {FRAMES:,} damaged frames over a socket, refused by name",
+            refused,
+            "frames",
+            bar=FRAMES,
+            better="higher",
+            note="nothing was taken" if same else "SOMETHING WAS TAKEN",
+        )
+    ]
+
+
+def _is_wake_word_only(bad: bytes, good: bytes) -> bool:
+    """Whether frames differ in the word that windows wake by, which a wire does not use."""
+    return len(bad) == len(good) and bad[:56] == good[:56] and bad[64:] == good[64:]
+
+
+def _states(process: subprocess.Popen[str]) -> list[Row]:
+    """Count what the cell's process takes to send every state to four clients."""
+    alone = _busy(process)
+    with ExitStack() as stack:
+        watchers = [
+            stack.enter_context(_process("bench.server_cell", "watch")) for _ in range(CLIENTS)
+        ]
+        load = _busy(process)
+        for watcher in watchers:
+            watcher.terminate()
+        seen = [int((watcher.communicate()[0] or "0").split()[-1]) for watcher in watchers]
+    return [
+        Row(
+            f"states at 1 kHz to {CLIENTS} clients, cores taken",
+            load - alone,
+            "1",
+            bar=0.5,
+            note=f"of the cell's process, beyond the {alone:.2f} of its loop; "
+            f"states a second seen: {', '.join(str(n) for n in seen)}",
+        )
+    ]
+
+
+def _busy(process: subprocess.Popen[str]) -> float:
+    """How many cores a process takes."""
+    ticks = os.sysconf("SC_CLK_TCK")
+
+    def used() -> float:
+        words = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(words[11]) + int(words[12])) / ticks
+
+    start, began = used(), time.perf_counter()
+    time.sleep(WATCHED)
+    return (used() - start) / (time.perf_counter() - began)
+
+
+@contextmanager
+def _process(module: str, *words: str) -> Iterator[subprocess.Popen[str]]:
+    """A process that has said that it is ready."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", module, *words], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        said: Any = process.stdout.readline()
+        if said != "ready\n":
+            raise RuntimeError(f"{module} did not start: {said!r}")
+        yield process
+    finally:
+        process.kill()
+        process.wait()
