@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 
 from linkwright.errors import Error, InputError
+from linkwright.recording import Channel
+from linkwright.recording.journal import Journal, sample_record
 from linkwright.windows import Field, Record, RecordError, Window
 from linkwright.windows.records import HEAD, MULTIPLIER, TYPES
 
@@ -356,3 +358,23 @@ def test_a_closed_window_is_an_error(tmp_path: Path) -> None:
     for use in (window.read, window.wake, lambda: window.write(VALUES), lambda: window.address):
         with pytest.raises(Error, match=r"closed|no claim"):
             use()
+
+
+def test_a_journal_holds_the_same_frames(tmp_path: Path) -> None:
+    """Its blocks are laid out a second time by `struct`; `Record.unpack` takes each as it is."""
+    noise = np.random.default_rng(4)
+    parts = [noise.standard_normal((rows, 3)) for rows in (1, 7, 400)]
+    with Journal(tmp_path / "run.journal", [Channel("x", "m"), Channel("y")]) as journal:
+        for number, part in enumerate(parts):
+            part[:, 0] = number
+            journal.append(part[:, 0], part[:, 1:])
+    data = (tmp_path / "run.journal").read_bytes()
+    place = data.index(b"\n", data.index(b"\n") + 1) + 1
+    rows = 0
+    for number, part in enumerate(parts):
+        record = sample_record(*part.shape)
+        block = data[place : place + record.size]
+        frame = record.unpack(block)
+        assert block == packed_by_struct(record, {"rows": part}, number, rows, frame.clock)
+        place, rows = place + record.size, rows + len(part)
+    assert place == len(data)

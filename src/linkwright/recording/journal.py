@@ -1,12 +1,13 @@
 """A file that grows while a run goes on, and can be read whatever happens to the run.
 
-It begins with a line that names the format and one of JSON with the channels. Blocks follow, each
-with its number of rows and a check sum before the rows of 64-bit floats (time first), lowest byte
-first. Blocks of other bytes may be among them (`Journal.attach`): their number has its highest bit
-set, and counts bytes. A block that is cut off or damaged ends what can be read; all before it is
-good. A block is with the system when it has been appended, so that it outlasts the process; it is
-flushed to the disk once a second, so that it outlasts a power failure. The file is locked while the
-run lives.
+It begins with a line that names the format and one of JSON with the channels. Blocks follow: frames
+of records, as they are in windows and on a wire (`linkwright.windows.records`). Those of samples
+are rows of 64-bit floats (time first), and their tick counts rows; those of other bytes may be
+among them (`Journal.attach`), and their tick counts bytes. The sequence counts blocks, and the
+clock is that of the day, in ns. A block that is cut off or damaged ends what can be read; all
+before it is good. A block is with the system when it has been appended, so that it outlasts the
+process; it is flushed to the disk once a second, so that it outlasts a power failure. The file is
+locked while the run lives.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ import base64
 import errno
 import os
 import stat
-import struct
 import time
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
@@ -29,10 +30,10 @@ from numpy.typing import ArrayLike
 from linkwright.errors import InputError
 from linkwright.files import file_refused, flush_folder, try_lock
 from linkwright.recording.recording import Channel, Recording, from_json, to_json
+from linkwright.windows import HEAD, Field, Frame, Record, RecordError
 
-MAGIC = b"LINKWRIGHT JOURNAL 1\n"
-_HEAD = struct.Struct("<II")
-_OTHER = 1 << 31
+MAGIC = b"LINKWRIGHT JOURNAL 2\n"
+_BLOCK = 16 << 20  # bytes of a block of samples, about
 _LONGEST_HEADER = 64 << 20
 _FLUSH = 1.0  # s from one flush to the disk to the next, about
 
@@ -69,6 +70,7 @@ class Journal:
         except OSError as error:
             raise file_refused(self.path, error) from None
         self._flushed = time.monotonic()
+        self._blocks = self._rows = 0
         try:
             self._put(MAGIC + header + b"\n")
             self.flush()
@@ -83,8 +85,12 @@ class Journal:
         rows = np.asarray(data, dtype="<f8").reshape(len(t), len(self.channels))
         if not len(t):
             return
-        block = np.concatenate([t, rows], axis=1).astype("<f8").tobytes()
-        self._put(_HEAD.pack(len(t), zlib.crc32(block)) + block)
+        whole = np.concatenate([t, rows], axis=1)
+        most = max(1, _BLOCK // whole[:1].nbytes)
+        for first in range(0, len(whole), most):
+            part = whole[first : first + most]
+            self._block(sample_record(*part.shape), {"rows": part}, self._rows)
+            self._rows += len(part)
         if time.monotonic() - self._flushed > _FLUSH:
             self.flush()
 
@@ -95,7 +101,13 @@ class Journal:
             content: at most a gigabyte.
         """
         if content:
-            self._put(_HEAD.pack(_OTHER | len(content), zlib.crc32(content)) + content)
+            data = np.frombuffer(content, np.uint8)
+            self._block(attached_record(len(content)), {"bytes": data}, len(content))
+
+    def _block(self, record: Record, values: Mapping[str, Any], tick: int) -> None:
+        clock = time.time_ns()
+        self._put(record.pack(values, sequence=self._blocks, tick=tick, clock=clock))
+        self._blocks += 1
 
     def _put(self, content: bytes) -> None:
         try:
@@ -134,6 +146,52 @@ class Journal:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+@lru_cache(maxsize=64)
+def sample_record(rows: int, width: int) -> Record:
+    """Return the record of a block of samples.
+
+    >>> sample_record(2, 3).size
+    112
+    """
+    return Record("samples", Field("rows", shape=(rows, width)))
+
+
+@lru_cache(maxsize=64)
+def attached_record(count: int) -> Record:
+    """Return the record of a block of other bytes.
+
+    >>> attached_record(20).size
+    88
+    """
+    return Record("attached", Field("bytes", type="u8", shape=(count,)))
+
+
+def _frames(content: bytes, place: int, width: int) -> Iterator[Frame]:
+    """Yield the blocks from a place on, up to the first that is not whole."""
+    count = 0
+    while len(content) - place > HEAD:
+        schema, tick, payload = (
+            int.from_bytes(content[place + at : place + at + 8], "little") for at in (8, 24, 48)
+        )
+        stop = place + HEAD + payload
+        if not 0 < payload <= len(content) - place - HEAD:
+            return
+        rows, rest = divmod(payload, 8 * width)
+        record = None if rest else sample_record(rows, width)
+        if (record is None or record.schema != schema) and 0 < tick <= payload:
+            record = attached_record(tick)
+        try:
+            if record is None:
+                return
+            frame = record.unpack(memoryview(content)[place:stop])
+        except RecordError:
+            return
+        if frame.sequence != count:
+            return
+        yield frame
+        place, count = stop, count + 1
 
 
 def _begun(path: Path, replace: bool) -> BinaryIO:
@@ -197,17 +255,12 @@ def recovered(path: str | os.PathLike[str]) -> Recording:
         ) from None
     width = 1 + len(channels)
     place, blocks, attached = end + 1, [np.empty((0, width))], []
-    while place + _HEAD.size <= len(content):
-        rows, check = _HEAD.unpack_from(content, place)
-        size = rows - _OTHER if rows & _OTHER else 8 * rows * width
-        block = content[place + _HEAD.size : place + _HEAD.size + size]
-        if len(block) < size or zlib.crc32(block) != check:
-            break
-        if rows & _OTHER:
-            attached.append(block)
+    for frame in _frames(content, place, width):
+        if frame.record.name == "samples":
+            blocks.append(frame.values["rows"])
         else:
-            blocks.append(np.frombuffer(block, "<f8").reshape(rows, width))
-        place += _HEAD.size + size
+            attached.append(frame.values["bytes"].tobytes())
+        place += len(frame.data)
     whole = np.concatenate(blocks)
     about = {**about, "recovered": True}
     if attached:

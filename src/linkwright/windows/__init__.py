@@ -5,10 +5,17 @@ one of them writes. The same bytes travel over a wire and lie in a journal. A `R
 the registers of a device, and `Interrupts` wake the process that has claimed them.
 """
 
-from linkwright.windows.interrupts import InterruptClaim, Interrupts, Stray
-from linkwright.windows.records import HEAD, MULTIPLIER, Field, Frame, Record, RecordError
-from linkwright.windows.registers import Register, RegisterWindow
-from linkwright.windows.window import Window
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from linkwright.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from linkwright.windows.interrupts import InterruptClaim, Interrupts, Stray
+    from linkwright.windows.records import HEAD, MULTIPLIER, Field, Frame, Record, RecordError
+    from linkwright.windows.registers import Register, RegisterWindow
+    from linkwright.windows.window import Window
 
 __all__ = [
     "HEAD",
@@ -24,3 +31,13 @@ __all__ = [
     "Stray",
     "Window",
 ]
+
+_HOMES: dict[str, tuple[str, ...]] = {
+    ".interrupts": ("InterruptClaim", "Interrupts", "Stray"),
+    ".records": ("HEAD", "MULTIPLIER", "Field", "Frame", "Record", "RecordError"),
+    ".registers": ("Register", "RegisterWindow"),
+    ".window": ("Window",),
+}
+
+if not TYPE_CHECKING:  # hidden from type checkers, so that they report an unknown name
+    __getattr__ = lazy_names(__name__, _HOMES)

@@ -30,6 +30,7 @@ import math
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,7 @@ _MANY = 1024  # values, from which on NumPy packs faster
 _NUMBERS = frozenset((float, int, bool, np.float64, np.int64))
 _WORD = np.dtype("<u4")
 _HEAD = struct.Struct("<IHHQQqqQQII")
-_UNCOUNTED = (10, 11, 14, 15)  # words of the head that the checksum leaves out
+_COUNTED = [*range(10), 12, 13]  # words of the head that the checksum counts
 _FORBIDDEN = frozenset("\t\n\r\0")
 
 Values = Mapping[str, Any]
@@ -206,6 +207,18 @@ class Frame:
         )
 
 
+@lru_cache(maxsize=64)
+def _powers_of_size(size: int) -> NDArray[np.uint64]:
+    powers = np.full(size, MULTIPLIER, np.uint64)
+    powers[0] = 1
+    return np.ascontiguousarray(np.multiply.accumulate(powers)[::-1])
+
+
+def _powers(count: int) -> NDArray[np.uint64]:
+    """Return at least so many powers of the multiplier, the last of them 1."""
+    return _powers_of_size(1 << max(count, 64).bit_length())
+
+
 class Record:
     """What is exchanged: named values with units, types and shapes, in one layout.
 
@@ -303,12 +316,10 @@ class Record:
     def weights(self) -> NDArray[np.uint64]:
         """What the checksum multiplies each 32-bit word of a frame by."""
         count = self.size // 4
+        powers = _powers(count)
         weights = np.zeros(count, np.uint64)
-        counted = np.ones(count, bool)
-        counted[list(_UNCOUNTED)] = False
-        powers = np.full(int(counted.sum()), MULTIPLIER, np.uint64)
-        powers[0] = 1
-        weights[counted] = np.multiply.accumulate(powers)[::-1]
+        weights[16:] = powers[len(powers) - (count - 16) :]
+        weights[_COUNTED] = powers[len(powers) - (count - 4) : len(powers) - (count - 16)]
         return weights
 
     def checksum(self, data: bytes | bytearray | memoryview) -> int:
