@@ -51,7 +51,7 @@ class Claim:
                 f"{what} is claimed by another process or object",
                 file=path,
                 remedy="end or close the other one first",
-            ) from error
+            ) from None
         self._descriptor = opened
         keep_from_children(self)
 
