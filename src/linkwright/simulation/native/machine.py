@@ -183,7 +183,7 @@ class Machine:
 
     def addresses(self) -> dict[str, int]:
         """Return what native code needs that drives a single run: addresses, and places."""
-        loop, at = self.bundle.loop, ("x", "d", "w", "t", "p_output")
+        loop, at = self.bundle.loop, ("x", "d", "w", "t", "o", "p_output")
         return {
             "config": self._config.ctypes.data,
             "run_fn": loop.address(RUN),

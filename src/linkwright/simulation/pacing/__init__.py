@@ -1,7 +1,8 @@
 """Runs that keep pace with a clock, in native code: no interpreter is needed from tick to tick."""
 
+from linkwright.simulation.pacing.binding import Snapshot
 from linkwright.simulation.pacing.counters import Counters
-from linkwright.simulation.pacing.loop import PacedLoop, Snapshot
+from linkwright.simulation.pacing.loop import PacedLoop
 from linkwright.simulation.pacing.recorder import LoopRecorder
 from linkwright.simulation.pacing.replay import replay
 from linkwright.simulation.pacing.rights import Rights

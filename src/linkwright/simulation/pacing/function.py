@@ -16,9 +16,11 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from linkwright.simulation.native.tables import CONFIG, DONE
-from linkwright.simulation.pacing.exchange import CONVERSIONS, ExchangeWriter
+from linkwright.simulation.native.tables import CONFIG, DONE, FOREIGN
+from linkwright.simulation.pacing.calls import CallWriter
+from linkwright.simulation.pacing.exchange import CONVERSIONS
 from linkwright.simulation.pacing.memory import (
+    AT_TICKS,
     CHANGE,
     CONTROL,
     DEVICE,
@@ -144,7 +146,7 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
     return declared + CONVERSIONS + clock + PaceWriter().text() + _take_latest() + _publish()
 
 
-class PaceWriter(ExchangeWriter):
+class PaceWriter(CallWriter):
     """Writes the function of the loop."""
 
     # -- the loop ----------------------------------------------------------------------------------
@@ -179,6 +181,11 @@ class PaceWriter(ExchangeWriter):
         config = self.get("config", "ptr")
         w.store("i64", self.get("target"), w.at(config, str(CONFIG["until"])))
         w.do(f"call void {self.get('run_fn', 'ptr')}(ptr {config}, i64 0, i64 1)")
+        by_mail = w.i("icmp ne", self.get("foreign"), str(AT_TICKS))
+        foreign = self.is_(self.whole("status").get(), FOREIGN)
+        with w.when(w.op(f"and i1 {by_mail}, {foreign}")):
+            self.ask()
+            w.jump("run")
         with w.when(w.i("icmp ne", self.whole("status").get(), str(DONE))):
             w.leave("i64", str(SESSION))
         w.label("ran")
@@ -244,6 +251,7 @@ class PaceWriter(ExchangeWriter):
         w = self.w
         self.set("dirty", "0")
         self.set("prepares", "0")
+        self.answers(tick)
         self.reads(tick)
         head, tail = w.acquire(self.place("changes_head")), self.get("changes_tail")
         count = w.i("sub", head, tail)

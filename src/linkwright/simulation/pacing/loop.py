@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import math
 import threading
 import time
+import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
 from fractions import Fraction
 from typing import Protocol
 
@@ -14,76 +16,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.errors import Error
-from linkwright.simulation.native.machine import Machine
-from linkwright.simulation.native.session import Samples, Session, StopReason, names_of, unknown
+from linkwright.simulation.native.session import Samples, Session, StopReason, names_of
+from linkwright.simulation.pacing.binding import LoopBinding
 from linkwright.simulation.pacing.counters import Counters
 from linkwright.simulation.pacing.memory import (
+    BY_MAIL,
+    CALL,
     DEVICE,
     ENDED,
     FROM_RAN,
     FROM_RUN,
     FULL,
-    LATEST,
     REACHED,
     TAPED,
-    TELL,
     VIRTUAL,
     VISIT,
     WALL,
 )
 from linkwright.simulation.pacing.rights import NO_RIGHTS, take_rights
-from linkwright.simulation.pacing.rings import CHANGES, LoopMemory
+from linkwright.simulation.pacing.rings import CHANGES
 from linkwright.simulation.pacing.tape import Tape
-from linkwright.simulation.pacing.unit import unit
-from linkwright.simulation.pacing.windows import Reads, Writes, read_rows, write_rows
-from linkwright.system.phases import Phases
+from linkwright.simulation.pacing.windows import Reads, Writes
 from linkwright.windows import Window
-from linkwright.windows.futex import futex_number
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 CLOCKS = {"virtual": VIRTUAL, "wall": WALL}
-TOLD = ("missed", "overrun", "timeouts", "late", "failures", "held", "lost", "total")
-"""What a loop can tell its System, as inputs: counts since it was made."""
-
 _FOREVER = 1 << 62
-_STEPS = 50_000  # of the integration, after which Python looks whether it goes on at all
 _DRAIN = 0.02  # s, from one emptying of the rings to the next
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Snapshot:
-    """Where a loop stood after a tick.
-
-    Args:
-        tick: base ticks since the start of the session; -1 before the first.
-        clock: when that was, ns on the monotonic clock.
-        phases: what the numbers are.
-        x: continuous states.
-        d: discrete states and held outputs.
-        w: inputs.
-        outputs: channels.
-    """
-
-    tick: int
-    clock: int
-    phases: Phases
-    x: Array
-    d: Array
-    w: Array
-    outputs: Array
-
-    @property
-    def time(self) -> float:
-        """Time of the session, s."""
-        return max(self.tick, 0) * self.phases.tick_seconds
-
-    def __getitem__(self, channel: str) -> float:
-        names = names_of(self.phases.outputs)
-        if channel not in names:
-            raise unknown(self.phases, channel, dict.fromkeys(names), "channel")
-        return float(self.outputs[names.index(channel)])
 
 
 class LoopSink(Protocol):
@@ -93,7 +54,7 @@ class LoopSink(Protocol):
         """Take rows of tick, place and value, and the samples that follow from them."""
 
 
-class PacedLoop:
+class PacedLoop(LoopBinding):
     """A session that keeps pace with a clock.
 
     At each instant it takes the changes of inputs that have arrived, drives the session to the
@@ -118,6 +79,8 @@ class PacedLoop:
         tells: for counts (`TOLD`) the inputs of the System that they are given to.
         sink: what takes samples and tape away, such as a `LoopRecorder`; they are kept for
             `samples` and `tape` by default.
+        waits: whether it waits for Python blocks at their ticks. By default they have threads:
+            what they give enters at the tick after, or later, and until then their outputs hold.
         taped: whether what Python blocks gave comes from a tape: they are not called.
 
     >>> from linkwright.blocks import Integrator
@@ -148,6 +111,7 @@ class PacedLoop:
         core: int | None = None,
         tells: Mapping[str, str] | None = None,
         sink: LoopSink | None = None,
+        waits: bool = False,
         taped: bool = False,
     ) -> None:
         device = clock if isinstance(clock, Window) else None
@@ -155,16 +119,12 @@ class PacedLoop:
             raise Error(f"there is no clock {clock!r}", remedy=f"choose {' or '.join(CLOCKS)}")
         if not float(stride).is_integer() or stride < 1:
             raise Error(f"a stride of {stride!r} ticks leads nowhere", remedy="give 1 or more")
-        if not isinstance(session.machine, Machine):
-            raise Error("a paced loop needs native code", remedy="take the executor 'native'")
-        if session.machine.settings.end != math.inf:
-            raise Error("a paced run ends at a base tick", remedy="choose another end time")
-        self.session, self.speed, self.stride = session, speed, stride
+        super().__init__(session)
+        self.speed, self.stride = speed, stride
         self._clock = CLOCKS[clock] if isinstance(clock, str) else DEVICE
-        self._patience, self._taped = patience, taped
+        self._patience = patience
         self._asked, self.rights = (priority, core), NO_RIGHTS
-        self._unit = unit()
-        self._lock, self._drains = threading.RLock(), threading.RLock()
+        self._drains = threading.RLock()
         self._thread: threading.Thread | None = None
         self._failed: BaseException | None = None
         self._ready = threading.Event()
@@ -173,100 +133,13 @@ class PacedLoop:
         self._samples: list[Samples] = []
         self._tape: list[Integers] = []
         self._waiting: list[tuple[int, dict[str, float]]] = []
-        self.names = session.tape_names
-        self._numbers = {name: i for i, name in enumerate(self.names)}
-        self._memory = LoopMemory(len(session.phases.outputs))
-        self._put, self._get = self._memory.put, self._memory.get
         self._put("clock", self._clock)
         self._put("stride", stride)
-        self._put("fresh", int(not session.begun))
         self._tell(tells or {})
+        self._call(waits, taped)
         self._exchange(device, reads, writes, timeout)
         self._bind()
         self.set_speed(speed)
-
-    # -- memory ------------------------------------------------------------------------------------
-    def _tell(self, tells: Mapping[str, str]) -> None:
-        """Let the System know what is counted."""
-        for name in tells:
-            if name not in TOLD:
-                raise Error(
-                    f"a loop does not count {name!r}", remedy=f"it counts {', '.join(TOLD)}"
-                )
-        rows = [(self._memory.address(n), self._number(place)) for n, place in tells.items()]
-        self._memory.hold("tells", np.array(rows, np.int64).reshape(len(rows), len(TELL)), True)
-
-    def _exchange(
-        self,
-        device: Window | None,
-        reads: Sequence[Reads],
-        writes: Sequence[Writes],
-        timeout: float,
-    ) -> None:
-        """Take hold of windows."""
-        if self.session.fallback is not None and (reads or device):
-            raise Error(
-                f"windows are not read for {self.session.phases.name!r}: the form of its equations "
-                "changes on the way",
-                remedy="run it in a device's process of its own, with form='independent'",
-            )
-        channels = {s.name: i for i, s in enumerate(self.session.phases.outputs)}
-
-        def channel(name: str) -> int:
-            if name not in channels:
-                raise unknown(self.session.phases, name, channels, "channel")
-            return channels[name]
-
-        rows, keep = read_rows(reads, self._number)
-        self._memory.hold("reads", rows, True)
-        rows, more = write_rows(writes, channel)
-        self._memory.hold("writes", rows, True)
-        self._kept = [*keep, *more, device]
-        if device is not None or writes:
-            self._put("futex", futex_number())
-        if device is not None:
-            self._put("device", device.address)
-            self._put("device_sequence", device.read().sequence)
-            self._put("device_tick", -1)
-            self._put("timeout", int(timeout * 1e9))
-
-    def _number(self, name: str) -> int:
-        if name not in self._numbers:
-            raise unknown(self.session.phases, name, self._numbers, "parameter or input")
-        return self._numbers[name]
-
-    def _bind(self) -> None:
-        """Take hold of the machine that the session has now."""
-        machine = self.session.machine
-        assert isinstance(machine, Machine)
-        phases = machine.phases
-        self._machine = machine
-        found = {s.name: machine.place_of("p", i) for i, s in enumerate(phases.p)}
-        found |= {s.name: machine.place_of("w", i) for i, s in enumerate(phases.w)}
-        found |= {
-            s.name: machine.place_of("d", i) for i, s in enumerate(phases.d) if s.name not in found
-        }
-        sizes = [len(a) for a in (phases.x, phases.d, phases.w, phases.outputs)]
-        self._latest: Integers = np.zeros(len(LATEST) + sum(sizes), np.int64)
-        self._latest[LATEST["tick"]] = self.session.tick if self.session.begun else -1
-        machine.budget(_STEPS)
-        for name, value in machine.addresses().items():
-            self._put(name, value)
-        for name, value in zip(("x_size", "d_size", "w_size", "channels"), sizes, strict=True):
-            self._put(name, value)
-        self._put("every", machine.settings.every)
-        self._memory.hold("places", np.array([found.get(n, -1) for n in self.names], np.int64))
-        self._put("parameters", len(phases.p))
-        self._put("final", machine.settings.until)
-        self._memory.hold("latest", self._latest)
-        self._memory.hold("outputs", np.zeros(max(sizes[3], 1)))
-        self._put("visit", int(self._by_python))
-
-    @property
-    def _by_python(self) -> bool:
-        """Whether Python is needed at each tick."""
-        fallback = self.session.fallback
-        return self._machine.calls_python or (fallback is not None and fallback.stepwise)
 
     # -- what goes in ------------------------------------------------------------------------------
     def set(self, values: Mapping[str, float], *, timeout: float = 1.0) -> int:
@@ -281,6 +154,9 @@ class PacedLoop:
         Returns:
             A number, by which `wait_for` and `entered` know the change.
         """
+        for name in values:
+            if self._number(name) >= self._settable:
+                raise Error(f"{name} is what a Python block gives", remedy="change its inputs")
         bad = [n for n, v in values.items() if not math.isfinite(v)]
         if bad:
             raise Error(f"{', '.join(bad)} must be finite")
@@ -339,20 +215,6 @@ class PacedLoop:
         """What was counted so far."""
         return self._memory.counters
 
-    def latest(self) -> Snapshot:
-        """Return where the loop stands, all of one tick."""
-        with self._lock:
-            phases = self._machine.phases
-            taken: Integers = np.empty_like(self._latest)
-            source, target = self._latest.ctypes.data, taken.ctypes.data
-            if not self._unit.take_latest(source, target, len(taken)):
-                raise Error("the loop was stopped in the middle of a tick")
-        sizes = [len(a) for a in (phases.x, phases.d, phases.w, phases.outputs)]
-        cuts = np.cumsum(sizes)[:-1]
-        x, d, w, outputs = np.split(taken[len(LATEST) :].view(np.float64), cuts)
-        tick, clock = int(taken[LATEST["tick"]]), int(taken[LATEST["clock"]])
-        return Snapshot(tick, clock, phases, x, d, w, outputs)
-
     def samples(self) -> Samples:
         """Return the samples since the last call, where no sink takes them."""
         with self._drains:
@@ -374,7 +236,7 @@ class PacedLoop:
         used, places = np.unique(rows[:, TAPED["place"]], return_inverse=True)
         names = tuple(self.names[i] for i in used)
         ticks, values = rows[:, TAPED["tick"]], rows[:, TAPED["value"]].copy().view(np.float64)
-        return Tape(names, ticks.copy(), places.reshape(-1), values, end, self.stride)
+        return Tape(names, ticks.copy(), places.reshape(-1), values, end, self.stride, self.waits)
 
     def tape_end(self) -> int:
         """Return the tick where the tape ends: the last one, or the one that was not reached."""
@@ -450,6 +312,9 @@ class PacedLoop:
         self._thread = threading.Thread(target=self._run, name="linkwright loop", daemon=True)
         self._keeper = threading.Thread(target=self._keep_empty, name="keeper", daemon=True)
         self._ready.clear()
+        if self._get("foreign") == BY_MAIL:
+            self._workers.start()
+        _running.add(self)
         self._thread.start()
         self._keeper.start()
         self._ready.wait(5.0)
@@ -466,6 +331,7 @@ class PacedLoop:
             if self._thread.is_alive():
                 raise Error(f"the loop has not ended within {timeout:g} s")
             self._keeper.join(timeout)
+            self._workers.stop(timeout)
             self._thread = None
         if self._failed is not None:
             failed, self._failed = self._failed, None
@@ -526,6 +392,10 @@ class PacedLoop:
                 if why == FULL:
                     self._drain()
                     continue
+                if why == CALL:
+                    self._workers.answer_all()
+                    self._put("resume", FROM_RUN)
+                    continue
                 if not self._attend(why):
                     return
         finally:
@@ -569,3 +439,15 @@ class PacedLoop:
         while not session.done:
             self._drain(session.advance())
         self._put("sampled", session.sampled)
+
+
+_running: weakref.WeakSet[PacedLoop] = weakref.WeakSet()
+
+
+@atexit.register
+def _stop_all() -> None:
+    """Stop what still runs when the process ends: native code must not outlive its memory."""
+    for loop in list(_running):
+        if loop.running:
+            with suppress(Exception):
+                loop.stop()

@@ -10,15 +10,23 @@ from linkwright.simulation.native.text import fields
 
 PACE, NOW, TAKE, PUBLISH = "pace", "now_ns", "take_latest", "publish"
 
-ENDED, REACHED, VISIT, SESSION, FULL = range(5)
+ENDED, REACHED, VISIT, SESSION, FULL, CALL = range(6)
 """Why the native function comes back: asked to stop, at the last tick, Python has something to do
-at this tick, the session has something to say, or a ring of a virtual run is full."""
+at this tick, the session has something to say, a ring of a virtual run is full, or a Python block
+of one was asked."""
 
 FROM_TOP, FROM_RAN, FROM_RUN = range(3)
 """Where a call goes on: at the next tick, after Python ran one, or with the run of this one."""
 
 VIRTUAL, WALL, DEVICE = range(3)
 """What the loop waits for: nothing, the clock on the wall, or the tick of a device's window."""
+
+IDLE, ASKED, ANSWERED = range(3)
+"""States of the mail box of a Python block."""
+
+AT_TICKS, BY_MAIL, TAPED_ONLY = range(3)
+"""How Python blocks are called: at their ticks, by their threads, or not, where a tape has what
+they gave."""
 
 SUBDIVISIONS = 16
 BUCKETS = 40 * SUBDIVISIONS
@@ -37,6 +45,7 @@ CONTROL = fields(
     ["ring", "ring_mask", "ring_head", "ring_tail", "sampled"],
     ["latest", "outputs"],
     ["tells", "tell_count", "reads", "read_count", "writes", "write_count"],
+    ["foreign", "mails", "mail_count", "o_at"],
     ["device", "device_sequence", "device_tick", "timeout", "futex"],
 )
 CHANGE = fields("place", "value", "serial")
@@ -45,6 +54,10 @@ TELL = fields("count", "place")
 READ = fields(
     ["address", "words", "copy", "schema", "entries", "entry_count", "sequence"],
     ["sequence_place", "tick_place"],
+)
+MAIL = fields(
+    ["state", "asked", "arguments", "argument_count", "results", "result_count", "places"],
+    ["tick", "every"],
 )
 WRITE = fields("address", "words", "copy", "entries", "entry_count", "wake")
 ENTRY = fields("offset", "kind", "place")

@@ -32,6 +32,7 @@ class LoopRecorder:
         target: where the recording goes.
         about: metadata.
         stride: of the loop.
+        waits: whether the loop waits for Python blocks.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -60,10 +61,11 @@ class LoopRecorder:
         about: Mapping[str, Any] | None = None,
         *,
         stride: int = 1,
+        waits: bool = False,
     ) -> None:
         target.check()
         self.target = target
-        label = tape_label(session.tape_names, stride, session.phases.tick_seconds)
+        label = tape_label(session.tape_names, stride, session.phases.tick_seconds, waits)
         told = with_relative_paths({**(about or {}), "tape": label}, target.path.parent)
         channels = phase_channels(session.phases)
         self._lock = threading.Lock()

@@ -26,7 +26,7 @@ def replay(session: Session, tape: Tape) -> Outcome:
     >>> round(replay(session, tape).x["i.x"], 12)
     1.0
     """
-    loop = PacedLoop(session, clock="virtual", stride=tape.stride, taped=True)
+    loop = PacedLoop(session, clock="virtual", stride=tape.stride, waits=tape.waits, taped=True)
     for tick, values in tape.batches():
         loop.go_to(tick - 1)
         loop.enter(values)

@@ -50,6 +50,7 @@ class Tape:
         values: of each change.
         end: the last tick that the run has reached, or where it stopped.
         stride: base ticks from one instant of the loop to the next.
+        waits: whether Python blocks were called at their ticks; else the tape has what they gave.
 
     >>> tape = Tape(("u",), np.array([3]), np.array([0]), np.array([0.5]), 10)
     >>> list(tape)
@@ -62,6 +63,7 @@ class Tape:
     values: NDArray[np.float64]
     end: int
     stride: int = 1
+    waits: bool = False
 
     def __post_init__(self) -> None:
         if not len(self.ticks) == len(self.places) == len(self.values):
@@ -108,9 +110,11 @@ def end_row(tick: int) -> bytes:
     return np.array([tick, _END, 0], "<i8").tobytes()
 
 
-def tape_label(names: Sequence[str], stride: int, tick_seconds: float) -> dict[str, Any]:
+def tape_label(
+    names: Sequence[str], stride: int, tick_seconds: float, waits: bool = False
+) -> dict[str, Any]:
     """Return what the metadata of a recording says of its tape."""
-    return {"names": list(names), "stride": stride, "tick": tick_seconds}
+    return {"names": list(names), "stride": stride, "tick": tick_seconds, "waits": waits}
 
 
 def with_tape(recording: Recording, tape: Tape, tick_seconds: float) -> Recording:
@@ -121,7 +125,7 @@ def with_tape(recording: Recording, tape: Tape, tick_seconds: float) -> Recordin
         tape: its changes.
         tick_seconds: of the base tick, s.
     """
-    label = tape_label(tape.names, tape.stride, tick_seconds)
+    label = tape_label(tape.names, tape.stride, tick_seconds, tape.waits)
     about = {**recording.metadata, "tape": label, "attached": attached_text(tape_rows(tape))}
     return recording.with_metadata(about)
 
@@ -137,6 +141,7 @@ def tape_of(recording: Recording) -> Tape:
         raise InputError("the recording has no tape", remedy="record a paced run")
     content = attached_bytes(str(recording.metadata.get("attached", attached_text(b""))))
     names, stride = tuple(map(str, label["names"])), int(label["stride"])
+    waits = bool(label.get("waits", False))
     rows = np.frombuffer(content, "<i8").astype(np.int64)
     if len(rows) % 3:
         raise InputError("the tape of the recording is damaged")
@@ -149,4 +154,4 @@ def tape_of(recording: Recording) -> Tape:
         end = round(last / float(label["tick"]))
     kept = rows[(rows[:, 1] != _END) & (rows[:, 0] <= end)]
     values = np.ascontiguousarray(kept[:, 2]).view(np.float64)
-    return Tape(names, kept[:, 0].copy(), kept[:, 1].copy(), values, end, stride)
+    return Tape(names, kept[:, 0].copy(), kept[:, 1].copy(), values, end, stride, waits)

@@ -1,0 +1,209 @@
+"""What a paced loop takes hold of: a session's machine, windows, and Python blocks."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.errors import Error
+from linkwright.simulation.native.machine import Machine
+from linkwright.simulation.native.session import Session, names_of, unknown
+from linkwright.simulation.pacing.memory import (
+    AT_TICKS,
+    BY_MAIL,
+    LATEST,
+    TAPED_ONLY,
+    TELL,
+)
+from linkwright.simulation.pacing.rings import LoopMemory
+from linkwright.simulation.pacing.unit import LINUX, unit
+from linkwright.simulation.pacing.windows import Reads, Writes, read_rows, write_rows
+from linkwright.simulation.pacing.workers import Workers
+from linkwright.system.phases import Phases
+from linkwright.windows import Window
+from linkwright.windows.futex import futex_number
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+TOLD = ("missed", "overrun", "timeouts", "late", "failures", "held", "lost", "total")
+"""What a loop can tell its System, as inputs: counts since it was made."""
+
+_STEPS = 50_000  # of the integration, after which Python looks whether it goes on at all
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Snapshot:
+    """Where a loop stood after a tick.
+
+    Args:
+        tick: base ticks since the start of the session; -1 before the first.
+        clock: when that was, ns on the monotonic clock.
+        phases: what the numbers are.
+        x: continuous states.
+        d: discrete states and held outputs.
+        w: inputs.
+        outputs: channels.
+    """
+
+    tick: int
+    clock: int
+    phases: Phases
+    x: Array
+    d: Array
+    w: Array
+    outputs: Array
+
+    @property
+    def time(self) -> float:
+        """Time of the session, s."""
+        return max(self.tick, 0) * self.phases.tick_seconds
+
+    def __getitem__(self, channel: str) -> float:
+        names = names_of(self.phases.outputs)
+        if channel not in names:
+            raise unknown(self.phases, channel, dict.fromkeys(names), "channel")
+        return float(self.outputs[names.index(channel)])
+
+
+class LoopBinding:
+    """The session of a loop, and the memory that it shares with native code.
+
+    Args:
+        session: that is driven.
+    """
+
+    def __init__(self, session: Session) -> None:
+        if not isinstance(session.machine, Machine):
+            raise Error("a paced loop needs native code", remedy="take the executor 'native'")
+        if session.machine.settings.end != math.inf:
+            raise Error("a paced run ends at a base tick", remedy="choose another end time")
+        self.session = session
+        self._unit = unit()
+        self._lock = threading.RLock()
+        self.names = session.tape_names
+        foreign = [i for t in session.phases.ticks if t.foreign is not None for i in t.slots]
+        self._settable = len(self.names) - len(foreign)
+        self._numbers = {name: i for i, name in enumerate(self.names)}
+        self._memory = LoopMemory(len(session.phases.outputs))
+        self._put, self._get = self._memory.put, self._memory.get
+        self._put("fresh", int(not session.begun))
+        self._workers = Workers(session.phases, self._number, self._count_late)
+
+    def _tell(self, tells: Mapping[str, str]) -> None:
+        """Let the System know what is counted."""
+        for name in tells:
+            if name not in TOLD:
+                raise Error(
+                    f"a loop does not count {name!r}", remedy=f"it counts {', '.join(TOLD)}"
+                )
+        rows = [(self._memory.address(n), self._number(place)) for n, place in tells.items()]
+        self._memory.hold("tells", np.array(rows, np.int64).reshape(len(rows), len(TELL)), True)
+
+    def _call(self, waits: bool, taped: bool) -> None:
+        """Say how Python blocks are called."""
+        fallback = self.session.fallback
+        self.waits = waits or fallback is not None or self.session.machine.calls_python
+        self._put("foreign", AT_TICKS if self.waits else TAPED_ONLY if taped else BY_MAIL)
+        self._memory.hold("mails", self._workers.rows, True)
+        if len(self._workers.rows) and LINUX:
+            self._put("futex", futex_number())
+
+    def _count_late(self) -> None:
+        self._put("late", self._get("late") + 1)
+
+    @property
+    def complaints(self) -> tuple[str, ...]:
+        """What Python blocks failed by, each once; their outputs hold."""
+        return tuple(self._workers.complaints)
+
+    def _exchange(
+        self,
+        device: Window | None,
+        reads: Sequence[Reads],
+        writes: Sequence[Writes],
+        timeout: float,
+    ) -> None:
+        """Take hold of windows."""
+        if self.session.fallback is not None and (reads or device):
+            raise Error(
+                f"windows are not read for {self.session.phases.name!r}: the form of its equations "
+                "changes on the way",
+                remedy="run it in a device's process of its own, with form='independent'",
+            )
+        channels = {s.name: i for i, s in enumerate(self.session.phases.outputs)}
+
+        def channel(name: str) -> int:
+            if name not in channels:
+                raise unknown(self.session.phases, name, channels, "channel")
+            return channels[name]
+
+        rows, keep = read_rows(reads, self._number)
+        self._memory.hold("reads", rows, True)
+        rows, more = write_rows(writes, channel)
+        self._memory.hold("writes", rows, True)
+        self._kept = [*keep, *more, device]
+        if device is not None or writes:
+            self._put("futex", futex_number())
+        if device is not None:
+            self._put("device", device.address)
+            self._put("device_sequence", device.read().sequence)
+            self._put("device_tick", -1)
+            self._put("timeout", int(timeout * 1e9))
+
+    def _number(self, name: str) -> int:
+        if name not in self._numbers:
+            raise unknown(self.session.phases, name, self._numbers, "parameter or input")
+        return self._numbers[name]
+
+    def _bind(self) -> None:
+        """Take hold of the machine that the session has now."""
+        machine = self.session.machine
+        assert isinstance(machine, Machine)
+        phases = machine.phases
+        self._machine = machine
+        found = {s.name: machine.place_of("p", i) for i, s in enumerate(phases.p)}
+        found |= {s.name: machine.place_of("w", i) for i, s in enumerate(phases.w)}
+        found |= {
+            s.name: machine.place_of("d", i) for i, s in enumerate(phases.d) if s.name not in found
+        }
+        sizes = [len(a) for a in (phases.x, phases.d, phases.w, phases.outputs)]
+        self._latest: Integers = np.zeros(len(LATEST) + sum(sizes), np.int64)
+        self._latest[LATEST["tick"]] = self.session.tick if self.session.begun else -1
+        machine.budget(_STEPS)
+        for name, value in machine.addresses().items():
+            self._put(name, value)
+        for name, value in zip(("x_size", "d_size", "w_size", "channels"), sizes, strict=True):
+            self._put(name, value)
+        self._put("every", machine.settings.every)
+        self._memory.hold("places", np.array([found.get(n, -1) for n in self.names], np.int64))
+        self._put("parameters", len(phases.p))
+        self._put("final", machine.settings.until)
+        self._memory.hold("latest", self._latest)
+        self._memory.hold("outputs", np.zeros(max(sizes[3], 1)))
+        self._put("visit", int(self._by_python))
+
+    @property
+    def _by_python(self) -> bool:
+        """Whether Python is needed at each tick."""
+        fallback = self.session.fallback
+        return self._machine.calls_python or (fallback is not None and fallback.stepwise)
+
+    def latest(self) -> Snapshot:
+        """Return where the loop stands, all of one tick."""
+        with self._lock:
+            phases = self._machine.phases
+            taken: Integers = np.empty_like(self._latest)
+            source, target = self._latest.ctypes.data, taken.ctypes.data
+            if not self._unit.take_latest(source, target, len(taken)):
+                raise Error("the loop was stopped in the middle of a tick")
+        sizes = [len(a) for a in (phases.x, phases.d, phases.w, phases.outputs)]
+        cuts = np.cumsum(sizes)[:-1]
+        x, d, w, outputs = np.split(taken[len(LATEST) :].view(np.float64), cuts)
+        tick, clock = int(taken[LATEST["tick"]]), int(taken[LATEST["clock"]])
+        return Snapshot(tick, clock, phases, x, d, w, outputs)
