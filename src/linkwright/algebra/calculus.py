@@ -71,9 +71,11 @@ def substitute(expr: Expr, replacements: Mapping[Expr, Scalar]) -> Expr:
 def substitute_all(exprs: Iterable[Expr], replacements: Mapping[Expr, Scalar]) -> list[Expr]:
     """Return several expressions with the same replacements made in each."""
     exprs = list(exprs)
-    new: dict[Expr, Expr] = {x: as_expr(y) for x, y in replacements.items()}
+    new: dict[Expr, Expr] = {}
     for node in postorder(exprs, stop=lambda x: x in replacements):
-        if node not in new:
+        if node in replacements:
+            new[node] = as_expr(replacements[node])
+        else:
             new[node] = rebuild(node, tuple([new[a] for a in node.args])) if node.args else node
     return [new[x] for x in exprs]
 

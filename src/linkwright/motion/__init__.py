@@ -8,7 +8,7 @@ from linkwright.motion.blends import (
     cartesian,
     pose_transform,
 )
-from linkwright.motion.chains import ChainMotion
+from linkwright.motion.chains import ArmMotion, ChainMotion, SampledIK, ToolKinematics, ToolPose
 from linkwright.motion.limits import Limits, voltage_line
 from linkwright.motion.online import online
 from linkwright.motion.optimal import time_optimal, time_optimal_batch
@@ -29,6 +29,7 @@ from linkwright.motion.trajectory import (
 
 __all__ = [
     "MOTIONS",
+    "ArmMotion",
     "CartesianMotion",
     "ChainMotion",
     "Dwell",
@@ -39,11 +40,14 @@ __all__ = [
     "Move",
     "Payload",
     "PoseTransform",
+    "SampledIK",
     "Sines",
     "Slowing",
     "Task",
     "TaskSegment",
+    "ToolKinematics",
     "ToolLine",
+    "ToolPose",
     "Trajectory",
     "blended",
     "cartesian",

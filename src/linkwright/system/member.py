@@ -6,6 +6,7 @@ member are these symbols, so that wiring is by expressions: `s.connect(2 * a.y -
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -83,7 +84,10 @@ class Member:
     def _inside(self, exprs: Iterable[Expr]) -> tuple[Expr, ...]:
         """Return expressions that the block computes at an instant: there, its own outputs are
         what they become at this instant, and not what was held until then."""
-        return tuple(substitute_all(exprs, {**self.symbols, **self._now}))
+        known: Mapping[Expr, Expr] = (
+            ChainMap(self._now, self.symbols) if self._now else self.symbols
+        )
+        return tuple(substitute_all(exprs, known))
 
     def inputs(self) -> Iterable[tuple[Port, tuple[Expr, ...]]]:
         """Yield the input ports with their symbols in the System."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -19,12 +20,31 @@ from linkwright.motion.chains.legs import (
     planned,
     remaining_peak,
     share,
+    turn_room,
 )
 from linkwright.motion.trajectory import MotionError
 
 _FAR = 1e9  # limits of joints that have none
 _TINY = 1e-30
-_SLOWEST = 0.5  # of its speed, below which a leg waits rather than begins
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """Where joints are and how they move.
+
+    Args:
+        q: where they are.
+        flow: their rates by real time.
+        slope: their rates by path time; both together are flow + sigma slope.
+        second: their accelerations while sigma stays the same.
+        calm: whether nothing flows.
+    """
+
+    q: list[Expr]
+    flow: list[Expr]
+    slope: list[Expr]
+    second: list[Expr]
+    calm: Expr
 
 
 class ChainMotion(Block):
@@ -70,7 +90,7 @@ class ChainMotion(Block):
         rate: Rate | float | Fraction | None = None,
     ) -> None:
         super().__init__(name, rate=rate, doc="a chain of legs between goals")
-        n = self.count = len(speed)
+        self.count = len(speed)
         self._check(speed, acceleration, brake, queue, slots)
         at = self._joints("start", start, 0.0)
         self.lower = self._joints("lower", lower, -_FAR)
@@ -78,10 +98,11 @@ class ChainMotion(Block):
         self.speed = [self.parameter(f"v{k}", float(x)) for k, x in enumerate(speed)]
         self.acceleration = [self.parameter(f"a{k}", float(x)) for k, x in enumerate(acceleration)]
         self.brake = self.parameter("brake", float(brake), unit="s", sign="positive")
-        self.mailbox = Mailbox(self, n, slots)
+        self.mailbox = Mailbox(self, self._width(), slots)
         self._flags()
-        self._remember(at)
+        self._extend(at)
         self.queue = Queue(self, self.mailbox.goals[0], queue)
+        self._remember(at)
         self._move()
 
     # -- what it is made of ------------------------------------------------------------------------
@@ -104,6 +125,13 @@ class ChainMotion(Block):
                 "limits, brake, queue and slots of a chain must be above zero",
                 remedy="give speeds in rad/s or m/s, accelerations in rad/s^2 or m/s^2",
             )
+
+    def _width(self) -> int:
+        """How many numbers a goal has."""
+        return self.count
+
+    def _extend(self, at: Sequence[float]) -> None:
+        """Add ports and states of chains with more than joints."""
 
     def _joints(self, what: str, given: Sequence[float] | None, usual: float) -> list[float]:
         found = [usual] * self.count if given is None else [float(x) for x in given]
@@ -144,36 +172,57 @@ class ChainMotion(Block):
             ),
             d(f"{leg}_clock", initial=2.0, unit="s"),
             d(f"{leg}_number"),
+            self._more(leg),
         )
+
+    def _more(self, leg: str) -> tuple[Expr, ...]:
+        """Return states that describe a leg of chains with more than joints."""
+        return ()
 
     # -- what it does at an instant ----------------------------------------------------------------
     def _move(self) -> None:
         let = self.intermediate
         one, two = self.one, self.two
         first, second = share(let, one.ramps, one.clock), share(let, two.ramps, two.clock)
-        both = self.both
-        q = [
-            let(g - d * first.left + e * (both * second.r))
-            for g, d, e in zip(one.aim, one.way, two.way, strict=True)
-        ]
-        rates = self._sum(first.rate, let(both * second.rate))
-        seconds = self._sum(first.second, let(both * second.second))
+        lanes = self._lanes(first, second)
         stopping = let(self.stop > 0.5)
-        goal = let(where(stopping | (self.hold > 0.5), ZERO, minimum(maximum(self.override, 0), 1)))
-        sigma, pull = self.sigma, self._pull(goal, rates, seconds)
-        self.output_vector("q", q, doc="set-points")
-        self.output_vector("u", [r * sigma for r in rates], doc="their rates")
-        a = [s * sigma**2 + r * pull for s, r in zip(seconds, rates, strict=True)]
+        still = self._still(let(stopping | (self.hold > 0.5)))
+        asked = let(where(still, ZERO, minimum(maximum(self.override, 0), 1)))
+        goal = self._governed(asked, lanes)
+        sigma, pull = self.sigma, self._pull(goal, lanes)
+        self.output_vector("q", lanes.q, doc="set-points")
+        u = [let(f + s * sigma) for f, s in zip(lanes.flow, lanes.slope, strict=True)]
+        self.output_vector("u", u, doc="their rates")
+        a = [let(b + s * pull) for b, s in zip(lanes.second, lanes.slope, strict=True)]
         self.output_vector("a", a, doc="their accelerations")
         self._tell(first, second)
         step = let(self.period * (sigma + self.period * pull / 2))
-        cleared = let((self.follow > 0.5) | (stopping & (sigma <= 0)))
+        follow = let(self.follow > 0.5)
+        cleared = let(follow | (stopping & (sigma <= 0) & lanes.calm))
         self._pace(goal, pull)
-        self._legs(step, let(stopping | (self.follow > 0.5)), cleared, q)
+        self._legs(step, let(stopping | follow), cleared, lanes, pull)
 
-    def _sum(self, first: Expr, second: Expr) -> list[Expr]:
-        ways = zip(self.one.way, self.two.way, strict=True)
-        return [self.intermediate(d * first + e * second) for d, e in ways]
+    def _still(self, asked: Expr) -> Expr:
+        """Return whether the path time is to come to rest."""
+        return asked
+
+    def _governed(self, goal: Expr, lanes: Lanes) -> Expr:
+        """Return where sigma is to go, as far as joints allow it."""
+        return goal
+
+    def _lanes(self, first: Share, second: Share) -> Lanes:
+        """Return where the joints are, and how they move."""
+        let = self.intermediate
+        one, two, both, sigma = self.one, self.two, self.both, self.sigma
+        way = list(zip(one.way, two.way, strict=True))
+        r, rate, bend = (let(both * x) for x in (second.r, second.rate, second.second))
+        return Lanes(
+            [let(g - d * first.left + e * r) for g, (d, e) in zip(one.aim, way, strict=True)],
+            [ZERO] * self.count,
+            [let(d * first.rate + e * rate) for d, e in way],
+            [let((d * first.second + e * bend) * sigma**2) for d, e in way],
+            ONE,
+        )
 
     def _tell(self, first: Share, second: Share) -> None:
         out = self.output
@@ -187,7 +236,7 @@ class ChainMotion(Block):
         out("progress", share_of_leg, unit="1", doc="share of the newest leg, 0 to 1")
         out("pace", self.sigma, unit="1", doc="path time for each second")
 
-    def _pull(self, goal: Expr, rates: Sequence[Expr], seconds: Sequence[Expr]) -> Expr:
+    def _pull(self, goal: Expr, lanes: Lanes) -> Expr:
         """Return the rate of sigma: toward its goal, with bounded jerk, within accelerations."""
         let = self.intermediate
         jerk = let(4 / self.brake**2)
@@ -197,13 +246,16 @@ class ChainMotion(Block):
         change = let(jerk * self.period)
         free = let(minimum(maximum(wanted, self.pull - change), self.pull + change))
         low, high = [-_FAR * ONE], [_FAR * ONE]
-        for r, s, a in zip(rates, seconds, self.acceleration, strict=True):
-            size = absolute(r) + _TINY
-            along = let(where(r < 0, -s, s) * self.sigma**2)
+        for s, b, a in zip(lanes.slope, lanes.second, self.acceleration, strict=True):
+            size = absolute(s) + _TINY
+            along = let(where(s < 0, -b, b))
             low.append((-a - along) / size)
             high.append((a - along) / size)
-        inside = minimum(maximum(free, minimum(maximum(*low), 0)), maximum(minimum(*high), 0))
-        return let(inside)
+        return self._bounded(free, let(maximum(*low)), let(minimum(*high)))
+
+    def _bounded(self, pull: Expr, low: Expr, high: Expr) -> Expr:
+        """Return the rate of sigma between bounds, of which none forbids that it stays."""
+        return self.intermediate(minimum(maximum(pull, minimum(low, 0)), maximum(high, 0)))
 
     def _pace(self, goal: Expr, pull: Expr) -> None:
         """Say how the path time goes on."""
@@ -217,7 +269,7 @@ class ChainMotion(Block):
         self.update(self.sigma, where(there, goal, going))
         self.update(self.pull, where(there, 0, pull))
 
-    def _legs(self, step: Expr, deaf: Expr, cleared: Expr, q: Sequence[Expr]) -> None:
+    def _legs(self, step: Expr, deaf: Expr, cleared: Expr, lanes: Lanes, pull: Expr) -> None:
         """Say how legs and goals go on."""
         let = self.intermediate
         goal, one, old = self.queue.first, self.one, self.one.ramps
@@ -225,71 +277,98 @@ class ChainMotion(Block):
         # the first leg: when it slows down, and for how long
         soon = waiting & (goal.blend > 0)
         room = old.corner - maximum(2 * old.up, one.clock)
-        longer = maximum(old.down, minimum(where(soon, goal.blend, 0), room))
+        wanted = maximum(where(soon, goal.blend, 0), self._least_ramp(lanes))
+        longer = maximum(old.down, minimum(wanted, room))
         now = Ramps(old.x, old.up, let(where(self.slowing, old.down, longer)))
         clock = let(minimum(one.clock + step, now.end))
         slowing = let(maximum(self.slowing, clock >= now.corner - now.down))
-        over = let(clock >= now.end)
         # the second leg: whether it begins, and how fast it is
         early = where(goal.blend > 0, now.corner - minimum(goal.blend, now.down), now.end)
         begins = let(maximum(early, one.clock))
         new, may = self._next(goal, now, begins, let(one.clock + step - begins))
         start = let(waiting & (1 - self.both) & slowing & (clock >= begins) & may)
-        self._advance(
-            start, over, cleared, Leg(one.aim, one.way, now, clock, one.number), new, q, step
+        second = chosen_leg(start, new, self.two.like(self._later(self.two, step)))
+        both = let(self.both | start)
+        ended = let(clock >= now.end)
+        over = self._over(ended, both, second, lanes)
+        first = one.like(
+            [*one.aim, *one.way, now.x, now.up, now.down, clock, one.number, *one.more]
         )
-        self.update(self.slowing, where(cleared, 1, where(over & (self.both | start), 0, slowing)))
-        self._count(start, over, cleared, deaf)
+        going = self._advance(let(over & both), cleared, first, second, lanes, pull)
+        together = let(both & (1 - over) & (1 - cleared))
+        self.update(self.both, together)
+        self.update(self.slowing, where(cleared, 1, where(over & both, 0, slowing)))
+        self._carry_on(going, second, together)
+        for leg, after in ((self.one, going), (self.two, second)):
+            for x, y in zip(leg.all(), after.all(), strict=True):
+                self.update(x, y)
+        self._count(start, ended, over, cleared, deaf)
+
+    def _least_ramp(self, lanes: Lanes) -> Expr:
+        """Return half the time of slowing down that the first leg needs, as it is seen now."""
+        return ZERO
+
+    def _later(self, leg: Leg, step: Expr) -> list[Expr]:
+        return [x if x is not leg.clock else x + step for x in leg.all()]
+
+    def _over(self, ended: Expr, both: Expr, second: Leg, lanes: Lanes) -> Expr:
+        """Return whether the first leg may be left."""
+        return ended
+
+    def _carry_on(self, first: Leg, second: Leg, both: Expr) -> None:
+        """Say how states of chains with more than joints go on."""
 
     def _next(self, goal: Goal, now: Ramps, begins: Expr, since: Expr) -> tuple[Leg, Expr]:
         """Return the leg to a goal, and whether it may begin."""
         let = self.intermediate
-        one = self.one
         aim = goal.values[: self.count]
-        way = tuple(let(x - y) for x, y in zip(aim, one.aim, strict=True))
-        speed = [let(v * goal.speed) for v in self.speed]
-        nominal = planned(let, way, speed, self.acceleration, self.period)
-        peak = remaining_peak(let, now, begins)
-        least = let((now.end - begins) / 2)
-        ramps = begun(let, nominal, way, one.way, peak, self.acceleration, least, self.period)
-        may = let((ramps.x >= _SLOWEST * nominal[0]) | (least <= 0))
+        way = tuple(let(x - y) for x, y in zip(aim, self._origin(), strict=True))
+        speed, most = [let(v * goal.speed) for v in self.speed], self._planned_acceleration()
+        ramps, may = begun(
+            let,
+            planned(let, way, speed, most, self.period),
+            turn_room(let, way, self._before(), most, remaining_peak(let, now, begins)),
+            let((now.end - begins) / 2),
+            self.period,
+        )
         return Leg(tuple(aim), way, ramps, since, goal.sequence), may
 
-    def _advance(
-        self,
-        start: Expr,
-        over: Expr,
-        cleared: Expr,
-        first: Leg,
-        new: Leg,
-        q: Sequence[Expr],
-        step: Expr,
-    ) -> None:
-        """Say how legs go on: a second one begins, or takes the place of the first."""
-        let = self.intermediate
-        two, both = self.two, let(self.both | start)
-        later = Leg(two.aim, two.way, two.ramps, let(two.clock + step), two.number)
-        second = chosen_leg(start, new, later)
-        for x, y in zip(two.all(), second.all(), strict=True):
-            self.update(x, y)
-        follow = let(self.follow > 0.5)
-        place = tuple(where(follow, m, x) for m, x in zip(self.measured, q, strict=True))
-        nothing = tuple(ZERO for _ in q)
-        halted = Leg(place, nothing, first.ramps, first.ramps.end, first.number)
-        going = chosen_leg(cleared, halted, chosen_leg(let(over & both), second, first))
-        for x, y in zip(self.one.all(), going.all(), strict=True):
-            self.update(x, y)
-        self.update(self.both, both & (1 - over) & (1 - cleared))
+    def _planned_acceleration(self) -> Sequence[Expr]:
+        """Return the largest accelerations that legs are planned with."""
+        return self.acceleration
 
-    def _count(self, start: Expr, over: Expr, cleared: Expr, deaf: Expr) -> None:
+    def _before(self) -> Sequence[Expr]:
+        """Return how joints change with the share of the first leg."""
+        return self.one.way
+
+    def _origin(self) -> Sequence[Expr]:
+        """Return where the joints are at the end of the first leg."""
+        return self.one.aim
+
+    def _advance(
+        self, shift: Expr, cleared: Expr, first: Leg, second: Leg, lanes: Lanes, pull: Expr
+    ) -> Leg:
+        """Return the first leg at the next instant: the second may take its place."""
+        follow = self.intermediate(self.follow > 0.5)
+        place = [where(follow, m, x) for m, x in zip(self.measured, lanes.q, strict=True)]
+        r = first.ramps
+        resting = [r.x, r.up, r.down, r.end, first.number, *self._at_rest(first)]
+        halted = first.like([*place, *[ZERO] * self.count, *resting])
+        return chosen_leg(cleared, halted, chosen_leg(shift, second, first))
+
+    def _at_rest(self, leg: Leg) -> tuple[Expr, ...]:
+        """Return what else describes a leg at rest, in place of another."""
+        return leg.more
+
+    def _count(self, start: Expr, ended: Expr, over: Expr, cleared: Expr, deaf: Expr) -> None:
         """Say which goals are taken, refused and done."""
         let = self.intermediate
-        ending = where(start | self.both, 1, where(over, 0, self.busy))
+        ending = where(start | self.both, 1, where(ended, 0, self.busy))
         self.update(self.busy, where(cleared, 0, ending))
         self.update(self.done, where(over & self.busy & (1 - cleared), self.one.number, self.done))
         came, goal = self.mailbox.newest(self.seen)
         full = self.queue.count >= self.queue.depth
-        reason = let(reason_of(goal, full, deaf, self.lower, self.upper, 0))
+        reason = let(reason_of(goal, full, deaf, self.lower, self.upper, self._frames()))
         good = let(came & equal(reason, 0))
         bad = let(came & (1 - good))
         self.queue.update(start, good, goal, deaf)
@@ -297,6 +376,10 @@ class ChainMotion(Block):
         self.update(self.taken, where(good, goal.sequence, self.taken))
         self.update(self.refused, where(bad, goal.sequence, self.refused))
         self.update(self.why, where(bad, reason, self.why))
+
+    def _frames(self) -> int:
+        """How many frames poses may be in; 0 where there are no poses."""
+        return 0
 
     def goal(
         self,

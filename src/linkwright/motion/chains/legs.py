@@ -27,6 +27,7 @@ Hold = Callable[[Expr], Expr]
 """Gives a partial result a name."""
 
 _TINY = 1e-30
+_SLOWEST = 0.5  # of its speed, below which a leg waits rather than begins
 _PEAK = 0.75  # of r'' t_a / x, in the middle of a ramp
 
 
@@ -57,14 +58,15 @@ class Ramps:
 
 @dataclass(frozen=True, slots=True)
 class Leg:
-    """A leg of joints: states of a chain, or what they become.
+    """A leg of a chain: states of it, or what they become.
 
     Args:
-        aim: where it ends.
-        way: from where it begins to where it ends.
+        aim: where the joints end; of a leg of the tool, where they were as it began.
+        way: from where joints begin to where they end; nothing for a leg of the tool.
         ramps: its times.
         clock: s since it began, in path time.
         number: sequence of its goal.
+        more: what else describes it, of chains with tools.
     """
 
     aim: tuple[Expr, ...]
@@ -72,28 +74,26 @@ class Leg:
     ramps: Ramps
     clock: Expr
     number: Expr
+    more: tuple[Expr, ...] = ()
 
     def all(self) -> tuple[Expr, ...]:
         """Return all its numbers, one after the other."""
         r = self.ramps
-        return (*self.aim, *self.way, r.x, r.up, r.down, self.clock, self.number)
+        return (*self.aim, *self.way, r.x, r.up, r.down, self.clock, self.number, *self.more)
+
+    def like(self, numbers: Sequence[Expr]) -> Leg:
+        """Return a leg with other numbers, in the order of `all`."""
+        n = len(self.aim)
+        x, up, down, clock, number = numbers[2 * n : 2 * n + 5]
+        aim, way, more = (
+            tuple(numbers[i]) for i in (slice(n), slice(n, 2 * n), slice(2 * n + 5, None))
+        )
+        return Leg(aim, way, Ramps(x, up, down), clock, number, more)
 
 
 def chosen_leg(condition: Expr, yes: Leg, no: Leg) -> Leg:
     """Return one of two legs."""
-
-    def of(a: Sequence[Expr], b: Sequence[Expr]) -> tuple[Expr, ...]:
-        return tuple(where(condition, x, y) for x, y in zip(a, b, strict=True))
-
-    a, b = yes.ramps, no.ramps
-    clock, number = of((yes.clock, yes.number), (no.clock, no.number))
-    return Leg(
-        of(yes.aim, no.aim),
-        of(yes.way, no.way),
-        Ramps(*of((a.x, a.up, a.down), (b.x, b.up, b.down))),
-        clock,
-        number,
-    )
+    return yes.like([where(condition, a, b) for a, b in zip(yes.all(), no.all(), strict=True)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,8 @@ def share(hold: Hold, ramps: Ramps, t: Expr) -> Share:
     """Return how far along a leg is at a time since it began."""
     x, up, down = ramps.x, ramps.up, ramps.down
     h = hold(minimum(t / (2 * up), 1))
-    g = hold(minimum(maximum((t - ramps.corner + down) / (2 * down), 0), 1))
+    late = maximum((t - ramps.corner + down) / (2 * down), 0)
+    g = hold(where(t >= ramps.end, 1, minimum(late, 1)))
     slow = hold(g > 0)
     begun = hold(x * (up * h**3 * (2 - h) + maximum(t - 2 * up, 0)))
     left = hold(where(slow, x * down * (1 - g * (2 - g**2 * (2 - g))), ONE - begun))
@@ -151,37 +152,48 @@ def planned(
     return x, hold(maximum(c * x, period)), c
 
 
-def begun(
+def turn_room(
     hold: Hold,
-    nominal: tuple[Expr, Expr, Expr],
     way: Sequence[Expr],
     before: Sequence[Expr],
-    peak: Expr,
     acceleration: Sequence[Expr],
-    least: Expr,
-    period: Expr,
-) -> Ramps:
-    """Return the ramps of a leg that begins while the one before it slows down.
+    peak: Expr,
+    *,
+    always: bool = False,
+) -> Expr:
+    """Return the largest |r''| of a leg that begins while the one before it slows down.
 
     Joints that go on in the same direction never need more than one of both accelerations; those
     that turn back need the sum.
 
     Args:
-        nominal: what `planned` says.
         way: from its beginning to its goal.
         before: the way of the leg before.
-        peak: the largest |r''| that is still to come of that leg.
         acceleration: largest accelerations.
+        peak: the largest |r''| that is still to come of that leg.
+        always: whether the sum is needed whatever the directions are.
+    """
+    room = []
+    for d, b, a in zip(way, before, acceleration, strict=True):
+        less = maximum(a - absolute(b) * peak, 0)
+        room.append((less if always else where(d * b < 0, less, a)) / (absolute(d) + _TINY))
+    return hold(minimum(*room)) if len(room) > 1 else hold(room[0])
+
+
+def begun(
+    hold: Hold, nominal: tuple[Expr, Expr, Expr], room: Expr, least: Expr, period: Expr
+) -> tuple[Ramps, Expr]:
+    """Return the ramps of a leg that begins while the one before it slows down, and whether it may.
+
+    Args:
+        nominal: what `planned` says.
+        room: what `turn_room` says.
         least: half the time of its ramp up at least, so that it does not end before the other leg.
         period: the shortest time of half a ramp.
     """
     x, ramp, c = nominal
     up = hold(maximum(ramp, least))
-    room = [
-        where(d * b < 0, maximum(a - absolute(b) * peak, 0), a) / (absolute(d) + _TINY)
-        for d, b, a in zip(way, before, acceleration, strict=True)
-    ]
-    turning = hold(up / _PEAK * minimum(*room))
     ending = minimum(2 / (up + sqrt(up**2 + 4 * c)), ONE / (up + period))
-    chosen = hold(minimum(x, turning, ending))
-    return Ramps(chosen, up, hold(maximum(c * chosen, period)))
+    chosen = hold(minimum(x, up / _PEAK * room, ending))
+    may = hold((chosen >= _SLOWEST * x) | (least <= 0))
+    return Ramps(chosen, up, hold(maximum(c * chosen, period))), may

@@ -4,6 +4,7 @@ from linkwright.robots.ik.closed import NoClosedForm, SphericalArm, branches, sp
 from linkwright.robots.ik.follow import follow_quantity
 from linkwright.robots.ik.numeric import Solution, Solver, solve
 from linkwright.robots.ik.pseudo import JointRates, PseudoInverse, joint_rates, pseudo_inverse
+from linkwright.robots.ik.tick import tool_kinematics
 
 __all__ = [
     "JointRates",
@@ -18,4 +19,5 @@ __all__ = [
     "pseudo_inverse",
     "solve",
     "spherical_arm",
+    "tool_kinematics",
 ]

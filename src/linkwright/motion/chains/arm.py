@@ -1,0 +1,357 @@
+"""A chain of joint and tool legs: poses in frames, inverse kinematics at each instant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from linkwright.algebra import ONE, ZERO, Expr, absolute, equal, maximum, minimum, sqrt, where
+from linkwright.blocks import Rate
+from linkwright.motion.chains.chain import ChainMotion, Lanes
+from linkwright.motion.chains.frames import MovingFrame
+from linkwright.motion.chains.goals import Goal
+from linkwright.motion.chains.legs import (
+    Leg,
+    Ramps,
+    Share,
+    begun,
+    planned,
+    remaining_peak,
+    turn_room,
+)
+from linkwright.motion.chains.paths import (
+    Anchor,
+    ToolPath,
+    both_paths,
+    on_path,
+    path_of,
+    path_states,
+    path_tangent,
+    planned_path,
+)
+from linkwright.motion.chains.solver import ToolKinematics, limited, size, solved, tool_at
+from linkwright.motion.trajectory import MotionError
+
+CAUSES = ("none", "stop", "hold", "age")
+"""Why a chain brakes or stands, by number; "age": a frame of its legs was not seen for too long."""
+
+_CALM = 1e-6  # rad/s or m/s that count as rest
+_NEAR = 0.95  # share of the speed at which path time begins to slow down
+_TINY = 1e-30
+_PEAK = 0.75
+_CURVED = 0.75  # share of joints' accelerations for which legs of the tool are planned: they bend
+
+
+class ArmMotion(ChainMotion):
+    """A chain of joint and tool legs in one motion, as set-points of joints at each instant.
+
+    Legs of the tool are straight, from a pose in one frame to a pose in another. At each instant
+    the equation `base arm tool = frame place drive(r)` is solved for the arm by inverse
+    kinematics. Where joints would be too fast, near a singular pose, path time slows down and the
+    path is kept. Turns between legs of both kinds have a continuous acceleration. See
+    `ChainMotion` for goals, stops and outputs.
+
+    Frames are inputs: their pose, twist, acceleration, and their age. A frame that is older than
+    `age_limit` is not followed: the chain brakes and stands until it is seen again.
+
+    Args:
+        arm: kinematics of the tool, from `linkwright.robots.ik.tool_kinematics`.
+        speed: largest speed of each joint.
+        acceleration: largest acceleration of each joint.
+        frames: names of frames; number 0 is the base, theirs begin with 1.
+        tool_speed: of the tool, m/s and rad/s.
+        tool_acceleration: of the tool, m/s^2 and rad/s^2.
+        slerp: whether legs turn about one axis, rather than along the drive transform.
+        damping: of inverse kinematics near singular poses, in units of the Jacobian.
+        bandwidth: with which frames are followed, 1/s.
+        age_limit: of frames, s.
+        start: joints at the beginning; zero by default.
+        lower: least value of each joint; no limit by default.
+        upper: largest value of each joint; no limit by default.
+        brake: s, in which the path time comes to rest where accelerations allow it.
+        queue: how many goals may wait.
+        slots: how many goals may come in at one instant.
+        name: of the block.
+        rate: hertz or a `Rate`.
+
+    >>> from linkwright.robots import Robot
+    >>> from linkwright.robots.ik import tool_kinematics
+    >>> puma = tool_kinematics(Robot("puma560"), "tool")
+    >>> chain = ArmMotion(puma, [2.0] * 6, [10.0] * 6, frames=["table"], rate=1000)
+    >>> chain.goal(1, "pose", [0.5, 0, 0.5, 1, 0, 0, 0], frame=chain.frame("table"))["frame[1]"]
+    1.0
+    """
+
+    def __init__(
+        self,
+        arm: ToolKinematics,
+        speed: Sequence[float],
+        acceleration: Sequence[float],
+        *,
+        frames: Sequence[str] = (),
+        tool_speed: tuple[float, float] = (0.5, 2.0),
+        tool_acceleration: tuple[float, float] = (3.0, 12.0),
+        slerp: bool = False,
+        damping: float = 1e-3,
+        bandwidth: float = 50.0,
+        age_limit: float = 0.25,
+        start: Sequence[float] | None = None,
+        lower: Sequence[float] | None = None,
+        upper: Sequence[float] | None = None,
+        brake: float = 0.2,
+        queue: int = 4,
+        slots: int = 4,
+        name: str = "arm",
+        rate: Rate | float | Fraction | None = None,
+    ) -> None:
+        numbers = [*tool_speed, *tool_acceleration, damping, bandwidth, age_limit]
+        if not np.all(np.isfinite(numbers)) or min(numbers) <= 0:
+            raise MotionError(
+                "limits of a tool, damping, bandwidth and the age of frames must be above zero",
+                remedy="give speeds in m/s and rad/s, accelerations in m/s^2 and rad/s^2",
+            )
+        if len(speed) != len(arm.joints):
+            raise MotionError(f"{len(speed)} speeds of an arm with {len(arm.joints)} joints")
+        self.arm, self.slerp, self._named = arm, slerp, tuple(frames)
+        self._numbers = tuple(float(x) for x in numbers)
+        super().__init__(
+            speed, acceleration, start=start, lower=lower, upper=upper, brake=brake, queue=queue,
+            slots=slots, name=name, rate=rate,
+        )  # fmt: skip
+
+    def frame(self, name: str) -> int:
+        """Return the number of a frame.
+
+        Args:
+            name: "base", or one of the names that were given.
+        """
+        known = ("base", *self._named)
+        if name not in known:
+            raise MotionError(f"there is no frame {name!r}", remedy=f"it has {', '.join(known)}")
+        return known.index(name)
+
+    # -- what it is made of ------------------------------------------------------------------------
+    def _width(self) -> int:
+        return max(self.count, 7)
+
+    def _frames(self) -> int:
+        return 1 + len(self._named)
+
+    def _extend(self, at: Sequence[float]) -> None:
+        v, w, a, b, damping, bandwidth, age = self._numbers
+        p = self.parameter
+        self.tool_speed = p("tool_speed", v, unit="m/s"), p("tool_turn", w, unit="rad/s")
+        self.tool_acceleration = (
+            p("tool_acceleration", a, unit="m/s^2"),
+            p("tool_turn_acceleration", b, unit="rad/s^2"),
+        )
+        self.damping = p("damping", damping, sign="positive")
+        bounds = list(zip(self.tool_speed, self.tool_acceleration, strict=True))
+        self.frames = [MovingFrame(self, n, bandwidth, age, bounds) for n in self._named]
+        self.joints = [self.discrete_state(f"solver{k}", initial=x) for k, x in enumerate(at)]
+
+    def _more(self, leg: str) -> tuple[Expr, ...]:
+        kind = self.discrete_state(f"{leg}_kind", initial=1.0)
+        return (kind, *path_states(self, leg).all())
+
+    def _at_rest(self, leg: Leg) -> tuple[Expr, ...]:
+        return (ONE, *leg.more[1:])
+
+    # -- what it does at an instant ----------------------------------------------------------------
+    def _lanes(self, first: Share, second: Share) -> Lanes:
+        let, sigma, both = self.intermediate, self.sigma, self.both
+        one, two = self.one, self.two
+        self._first = let(equal(one.more[0], 2))
+        self._second = let(both & equal(two.more[0], 2))
+        self._solving = let(self._first | self._second)
+        self._back = let(both & self._first & (1 - self._second))  # from the tool to joints
+        paths = [path_of(leg.more[1:]) for leg in (one, two)]
+        legs = [
+            on_path(let, sigma, self.frames, path, share)
+            for path, share in zip(paths, (first, second), strict=True)
+        ]
+        goal = both_paths(let, sigma, legs[0], legs[1], self._first, self._second)
+        place, turn = tool_at(self, self.arm, self.joints)
+        self._new = self._path(self.queue.first, paths[0], Anchor(ZERO, place, turn))
+        probe = path_tangent(let, self.frames, self._new)
+        found = self._found = solved(self, self.arm, self.joints, goal, sigma, self.damping, probe)
+        inverse = let(1 / maximum(first.rate, 1e-6))
+        self._tangent = [
+            let(where(self._first, inverse * x, y))
+            for x, y in zip(found.slope, one.way, strict=True)
+        ]
+        keep = let(where(self._back, second.left, ONE) * self._solving)
+        r, rate, bend = (let(both * x) for x in (second.r, second.rate, second.second))
+        lanes = Lanes([], [], [], [], ONE)
+        for k in range(self.count):
+            base = let(where(self._solving, self.joints[k], one.aim[k]))
+            way = let(where(self._back, two.aim[k] - self.joints[k], two.way[k]))
+            own = one.way[k]
+            flow, slope = found.flow[k], found.slope[k]
+            lanes.q.append(let(base - own * first.left + way * r))
+            lanes.flow.append(let(keep * flow))
+            lanes.slope.append(let(keep * slope + own * first.rate + way * rate))
+            turning = where(self._back, 2 * sigma * rate * (flow + sigma * slope), ZERO)
+            joined = (own * first.second + way * bend) * sigma**2
+            lanes.second.append(let(keep * found.second[k] + joined - turning))
+        fast = maximum(*(absolute(x) for x in lanes.flow), ZERO)
+        return Lanes(lanes.q, lanes.flow, lanes.slope, lanes.second, let(fast < _CALM))
+
+    def _used(self, number: int) -> Expr:
+        """Return whether a leg is in a frame."""
+        one, two = (path_of(leg.more[1:]) for leg in (self.one, self.two))
+        sides = [(self._first, one), (self._second, two)]
+        found: Expr = ZERO
+        for active, path in sides:
+            ends = equal(path.first.frame, number) | equal(path.last.frame, number)
+            found = found | (active & ends)
+        return self.intermediate(found)
+
+    def _still(self, asked: Expr) -> Expr:
+        let = self.intermediate
+        used = [self._used(k + 1) for k in range(len(self.frames))]
+        stale = [let(u & frame.stale) for u, frame in zip(used, self.frames, strict=True)]
+        old: Expr = ZERO
+        for x in stale:
+            old = old | x
+        old = let(old)
+        still = let(asked | old)
+        for u, frame in zip(used, self.frames, strict=True):
+            frame.update(u, still)
+        cause = where(self.hold > 0.5, CAUSES.index("hold"), where(old, CAUSES.index("age"), ZERO))
+        cause = where(self.stop > 0.5, CAUSES.index("stop"), cause)
+        self.output("cause", cause, doc=f"why it brakes or stands: {', '.join(CAUSES)}")
+        return still
+
+    def _tell(self, first: Share, second: Share) -> None:
+        super()._tell(first, second)
+        error = [where(self._solving, x, ZERO) for x in self._found.error]
+        self.output("error", size(error[:3]), unit="m", doc="of the tool from its path")
+        self.output("turn_error", size(error[3:]), unit="rad", doc="likewise")
+
+    # -- path time ---------------------------------------------------------------------------------
+    def _governed(self, goal: Expr, lanes: Lanes) -> Expr:
+        """Return where sigma is to go: it falls where joints become too fast."""
+        let, sigma = self.intermediate, self.sigma
+        ahead = let(self.brake / maximum(sigma, 0.02))
+        hard, soft = [ONE * 1e9], [ONE]
+        rows = zip(
+            lanes.flow, lanes.slope, lanes.second, self.speed, self.acceleration, strict=True
+        )
+        for f, s, b, v, a in rows:
+            left = let(where(s < 0, v + f, v - f))
+            steep = let(absolute(s) + _TINY)
+            growth = maximum(where(s < 0, -b, b), 0) * ahead
+            hard.append(maximum(left, 0) / steep)
+            soft.append(_NEAR * maximum(left, 0) / (steep + growth))
+            soft.append(maximum(sigma, 0.01) * sqrt(a / (absolute(b) + _TINY)))
+        self._cap = let(where(self._solving, minimum(*hard), 1e9))
+        return let(minimum(goal, where(self._solving, minimum(*soft), 1)))
+
+    def _bounded(self, pull: Expr, low: Expr, high: Expr) -> Expr:
+        """Return the rate of sigma between bounds; no joint becomes too fast."""
+        h = self.period
+        plain = super()._bounded(pull, low, high)
+        cap = maximum((self._cap - self.sigma) / h, -self.sigma / h)
+        return self.intermediate(minimum(plain, cap))
+
+    def _least_ramp(self, lanes: Lanes) -> Expr:
+        need = maximum(
+            *(absolute(s) / a for s, a in zip(lanes.slope, self.acceleration, strict=True)), ZERO
+        )
+        return self.intermediate(where(self._first & (1 - self.both), _PEAK / _CURVED * need, ZERO))
+
+    # -- legs --------------------------------------------------------------------------------------
+    def _planned_acceleration(self) -> Sequence[Expr]:
+        let = self.intermediate
+        part = let(where(self._first, _CURVED, ONE))
+        return [let(part * a) for a in self.acceleration]
+
+    def _before(self) -> Sequence[Expr]:
+        return self._tangent
+
+    def _origin(self) -> Sequence[Expr]:
+        let = self.intermediate
+        return [
+            let(where(self._first, x, y)) for x, y in zip(self.joints, self.one.aim, strict=True)
+        ]
+
+    def _next(self, goal: Goal, now: Ramps, begins: Expr, since: Expr) -> tuple[Leg, Expr]:
+        let, path = self.intermediate, self._new
+        joints, may = super()._next(goal, now, begins, since)
+        old = path_of(self.one.more[1:])
+        length, turn = (let(x) for x in path.span)
+        before = [let(where(self._first, x, ZERO)) for x in old.span]
+        share_of = goal.speed
+        speed = [let(v * share_of) for v in (*self.tool_speed, *self.speed)]
+        bends = [let(_CURVED * a) for a in self.acceleration]
+        most = [*self.tool_acceleration, *bends]
+        probe = list(self._found.probe)
+        peak = remaining_peak(let, now, begins)
+        tool = turn_room(let, [length, turn], before, most[:2], peak, always=True)
+        own = turn_room(let, probe, self._tangent, bends, peak)
+        ramps, fits = begun(
+            let,
+            planned(let, [length, turn, *probe], speed, most, self.period),
+            let(minimum(tool, own)),
+            let((now.end - begins) / 2),
+            self.period,
+        )
+        pose = let(equal(goal.kind, 2))
+        numbers = [
+            *self._origin(), *[ZERO] * self.count, ramps.x, ramps.up, ramps.down, since,
+            goal.sequence, 2 * ONE, *path.all(),
+        ]  # fmt: skip
+        plain = [*joints.all(), ONE, *path.all()]
+        leg = self.one.like([where(pose, x, y) for x, y in zip(numbers, plain, strict=True)])
+        return leg, let(where(pose, fits, may))
+
+    def _path(self, goal: Goal, old: ToolPath, here: Anchor) -> ToolPath:
+        """Return the path of the tool to a goal, from the end of the leg before."""
+        let, last = self.intermediate, old.last
+
+        def pick(a: Sequence[Expr], b: Sequence[Expr]) -> list[Expr]:
+            return [let(where(self._first, x, y)) for x, y in zip(a, b, strict=True)]
+
+        (frame,), (x, y, z) = pick([last.frame], [here.frame]), pick(last.place, here.place)
+        a, b, c, d = pick(last.turn, here.turn)
+        v = goal.values
+        w = let(1 / maximum(size(v[3:7]), 1e-6))
+        turn = [let(e * w) for e in v[3:7]]
+        aim = Anchor(goal.frame, (v[0], v[1], v[2]), (turn[0], turn[1], turn[2], turn[3]))
+        return planned_path(
+            let, self.frames, Anchor(frame, (x, y, z), (a, b, c, d)), aim, self.slerp
+        )
+
+    def _over(self, ended: Expr, both: Expr, second: Leg, lanes: Lanes) -> Expr:
+        """Return whether the first leg may be left: joints that leave a moving frame need it."""
+        let = self.intermediate
+        self._leaving = let(both & self._first & equal(second.more[0], 1))
+        done = second.clock >= second.ramps.end
+        return let(where(self._leaving, where(lanes.calm, ended, done), ended))
+
+    def _advance(
+        self, shift: Expr, cleared: Expr, first: Leg, second: Leg, lanes: Lanes, pull: Expr
+    ) -> Leg:
+        let, h, found = self.intermediate, self.period, self._found
+        step = limited(self, found.step, let(minimum(*self.speed) * h))
+        self._following = []
+        for k, q in enumerate(self.joints):
+            u = found.flow[k] + self.sigma * found.slope[k]
+            a = found.second[k] + pull * found.slope[k]
+            self._following.append(let(q + h * (u + h * a / 2) + step[k]))
+        way = [
+            let(where(self._leaving, x - y, z))
+            for x, y, z in zip(second.aim, self._following, second.way, strict=True)
+        ]
+        n = self.count
+        later = second.like([*second.aim, *way, *second.all()[2 * n :]])
+        return super()._advance(shift, cleared, first, later, lanes, pull)
+
+    def _carry_on(self, first: Leg, second: Leg, both: Expr) -> None:
+        let = self.intermediate
+        needed = let(equal(first.more[0], 2) | (both & equal(second.more[0], 2)))
+        for q, after, aim in zip(self.joints, self._following, first.aim, strict=True):
+            self.update(q, where(needed, where(self._solving, after, q), aim))

@@ -1,0 +1,221 @@
+"""Legs of a tool: from a pose in one frame to a pose in another, either of which may move.
+
+The place goes along the straight line between both ends, wherever they are. The rotation is
+
+    carry(r) start Rot(axis, r angle) Rot(z, r roll)
+
+with the drive as it is when the leg begins (Paul; the report on the force and motion server, 3.1),
+or one turn about one axis (slerp, with no roll), and `carry` what the frames of both ends turned
+since then, from that of the first to that of the second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from linkwright.algebra import ONE, ZERO, Expr, absolute, sqrt, total, where
+from linkwright.blocks import Block
+from linkwright.equations.writer import Triple, subtract
+from linkwright.motion.chains.frames import MovingFrame, frame_of
+from linkwright.motion.chains.legs import Hold, Share
+from linkwright.motion.chains.poses import (
+    UNIT,
+    MovingVector,
+    Pose,
+    Quaternion,
+    Turning,
+    between,
+    carry,
+    composed,
+    conjugate,
+    drive_angles,
+    inverse,
+    multiplied,
+    on,
+    product,
+    rotated,
+    slerp_angles,
+    turned_about,
+)
+
+_SIZES = (1, 3, 4, 1, 3, 4, 4, 4, 3, 1, 1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """An end of a leg: a pose in a frame.
+
+    Args:
+        frame: its number, 0 for the base.
+        place: m.
+        turn: unit quaternion w, x, y, z.
+    """
+
+    frame: Expr
+    place: Triple
+    turn: Quaternion
+
+
+@dataclass(frozen=True, slots=True)
+class ToolPath:
+    """A leg of a tool.
+
+    Args:
+        first: where it begins.
+        last: where it ends.
+        start: the rotation of its beginning as it began, in the base.
+        end: the rotation of its end at that time.
+        axis: of the drive's first turn, in the axes of the beginning.
+        angle: of that turn, rad.
+        roll: of its second turn, about z, rad.
+        length: of the way as it began, m.
+    """
+
+    first: Anchor
+    last: Anchor
+    start: Quaternion
+    end: Quaternion
+    axis: Triple
+    angle: Expr
+    roll: Expr
+    length: Expr
+
+    def all(self) -> tuple[Expr, ...]:
+        """Return all its numbers, one after the other."""
+        a, b = self.first, self.last
+        ends = (a.frame, *a.place, *a.turn, b.frame, *b.place, *b.turn)
+        return (*ends, *self.start, *self.end, *self.axis, self.angle, self.roll, self.length)
+
+    @property
+    def span(self) -> tuple[Expr, Expr]:
+        """Length, m, and angle, rad."""
+        return self.length, self.angle + absolute(self.roll)
+
+
+def path_tangent(hold: Hold, frames: Sequence[MovingFrame], path: ToolPath) -> list[Expr]:
+    """Return how the pose of a tool changes with r where a leg begins: a twist."""
+    ends = [
+        on(hold, ZERO, frame_of(hold, frames, anchor.frame), anchor.place, anchor.turn)
+        for anchor in (path.first, path.last)
+    ]
+    way = subtract(ends[1].place.at, ends[0].place.at)
+    x, y, z = path.axis
+    turn = (path.angle * x, path.angle * y, path.angle * z + path.roll)
+    return [*(hold(e) for e in way), *rotated(hold, path.start, [hold(e) for e in turn])]
+
+
+def path_of(numbers: Sequence[Expr]) -> ToolPath:
+    """Return a leg from its numbers, in the order of `ToolPath.all`."""
+    parts: list[tuple[Expr, ...]] = []
+    for size in _SIZES:
+        parts.append(tuple(numbers[:size]))
+        numbers = numbers[size:]
+    (f0,), p0, t0, (f1,), p1, t1, start, end, axis, (angle,), (roll,), (length,) = parts
+    return ToolPath(
+        Anchor(f0, (p0[0], p0[1], p0[2]), (t0[0], t0[1], t0[2], t0[3])),
+        Anchor(f1, (p1[0], p1[1], p1[2]), (t1[0], t1[1], t1[2], t1[3])),
+        (start[0], start[1], start[2], start[3]),
+        (end[0], end[1], end[2], end[3]),
+        (axis[0], axis[1], axis[2]),
+        angle,
+        roll,
+        length,
+    )
+
+
+def path_states(block: Block, leg: str) -> ToolPath:
+    """Return a leg as discrete states of a block."""
+    unit = (1.0, 0.0, 0.0, 0.0)
+    usual = (0.0, *[0.0] * 3, *unit, 0.0, *[0.0] * 3, *unit, *unit, *unit, 1.0, 0, 0, 0, 0, 0)
+    names = [block.discrete_state(f"{leg}_path{k}", initial=x) for k, x in enumerate(usual)]
+    return path_of(names)
+
+
+def planned_path(
+    hold: Hold, frames: Sequence[MovingFrame], first: Anchor, last: Anchor, slerp: bool
+) -> ToolPath:
+    """Return the leg from one pose to another as it begins now."""
+    ends = [
+        on(hold, ZERO, frame_of(hold, frames, anchor.frame), anchor.place, anchor.turn)
+        for anchor in (first, last)
+    ]
+    start, end = (e.turn.at for e in ends)
+    turn = multiplied(hold, conjugate(start), end)
+    axis, angle, roll = (slerp_angles if slerp else drive_angles)(hold, turn)
+    way = subtract(ends[1].place.at, ends[0].place.at)
+    length = hold(sqrt(total(x**2 for x in way)))
+    return ToolPath(first, last, start, end, axis, angle, roll, length)
+
+
+@dataclass(frozen=True, slots=True)
+class OnPath:
+    """Where a tool is on a leg, and where the leg ends."""
+
+    now: Pose
+    end: Pose
+
+
+def on_path(
+    hold: Hold, sigma: Expr, frames: Sequence[MovingFrame], path: ToolPath, share: Share
+) -> OnPath:
+    """Return where a tool is on a leg."""
+    first, last = (
+        on(hold, sigma, frame_of(hold, frames, a.frame), a.place, a.turn)
+        for a in (path.first, path.last)
+    )
+    place = between(hold, sigma, first.place, last.place, share)
+    drive = [
+        Turning(path.start),
+        turned_about(hold, sigma, path.axis, path.angle, share),
+        turned_about(hold, sigma, (ZERO, ZERO, ONE), path.roll, share),
+    ]
+    if frames:
+        since = [
+            composed(hold, sigma, end.turn, Turning(conjugate(then)))
+            for end, then in ((first, path.start), (last, path.end))
+        ]
+        drive.insert(0, carry(hold, sigma, since[0], since[1], share))
+    return OnPath(Pose(place, product(hold, sigma, *drive)), last)
+
+
+def masked(hold: Hold, condition: Expr, pose: Pose) -> Pose:
+    """Return a pose, or that of the base where the condition does not hold."""
+
+    def of(a: Triple) -> Triple:
+        x, y, z = (e if e is ZERO else hold(where(condition, e, ZERO)) for e in a)
+        return x, y, z
+
+    p, t = pose.place, pose.turn
+    w, x, y, z = (hold(where(condition, a, b)) for a, b in zip(t.at, UNIT, strict=True))
+    return Pose(
+        MovingVector(of(p.at), of(p.flow), of(p.slope), of(p.second)),
+        Turning((w, x, y, z), of(t.flow), of(t.slope), of(t.second)),
+    )
+
+
+def both_paths(hold: Hold, sigma: Expr, a: OnPath, b: OnPath, one: Expr, two: Expr) -> Pose:
+    """Return the pose of a tool on one leg or two: what is left of the first, done of the second.
+
+    Args:
+        a: the first leg.
+        b: the second.
+        one: whether the first counts.
+        two: whether the second counts.
+    """
+    first, second = masked(hold, one, a.now), masked(hold, two, b.now)
+    corner = masked(hold, hold(one & two), a.end)
+    parts = (first.place, second.place, corner.place)
+    sums = [
+        tuple(hold(x + y - z) for x, y, z in zip(*vectors, strict=True))
+        for vectors in (
+            [p.at for p in parts],
+            [p.flow for p in parts],
+            [p.slope for p in parts],
+            [p.second for p in parts],
+        )
+    ]
+    at, flow, slope, bend = ((v[0], v[1], v[2]) for v in sums)
+    back = inverse(hold, corner.turn)
+    turn = product(hold, sigma, first.turn, back, second.turn)
+    return Pose(MovingVector(at, flow, slope, bend), turn)

@@ -1,0 +1,199 @@
+"""Inverse kinematics as a sampled element: a damped step of Newton's method a tick."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from linkwright.algebra import ONE, ZERO, Expr, absolute, maximum, sqrt, total
+from linkwright.blocks import Block, Rate
+from linkwright.equations.writer import Triple
+from linkwright.motion.chains.poses import MovingVector, Pose, Quaternion, Turning
+from linkwright.motion.trajectory import MotionError
+from linkwright.program import Program
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ToolKinematics:
+    """How the joints of an arm move its tool; `linkwright.robots.ik.tool_kinematics` makes it.
+
+    Args:
+        joints: names of the coordinates.
+        forward: of `q`, `u` and `a`; it gives `place`, `turn`, `twist` and `bend` of the tool.
+        tick: of `q`, the wanted pose (`goal_place`, `goal_turn`), how it moves (`flow`, `slope`,
+            `second`), another twist (`probe`), `sigma` and `damping`; it gives the `error`, and of
+            the joints `joint_flow`, `joint_slope`, `joint_second`, `joint_step`, `joint_probe`.
+
+    >>> from linkwright.robots import Robot
+    >>> from linkwright.robots.ik import tool_kinematics
+    >>> tool_kinematics(Robot("puma560"), "tool").joints
+    ('q1', 'q2', 'q3', 'q4', 'q5', 'q6')
+    """
+
+    joints: tuple[str, ...]
+    forward: Program
+    tick: Program
+
+
+@dataclass(frozen=True, slots=True)
+class Solved:
+    """What kinematics at a tick say; velocities are `flow + sigma * slope`."""
+
+    error: tuple[Expr, ...]
+    flow: tuple[Expr, ...]
+    slope: tuple[Expr, ...]
+    second: tuple[Expr, ...]
+    step: tuple[Expr, ...]
+    probe: tuple[Expr, ...]
+
+
+def tool_at(block: Block, arm: ToolKinematics, q: Sequence[Expr]) -> tuple[Triple, Quaternion]:
+    """Return place and rotation of a tool."""
+    nothing = [ZERO] * len(q)
+    found = block.embed(arm.forward, {"q": q, "u": nothing, "a": nothing})
+    x, y, z = (block.intermediate(e) for e in found["place"])
+    w, i, j, k = (block.intermediate(e) for e in found["turn"])
+    return (x, y, z), (w, i, j, k)
+
+
+def solved(
+    block: Block,
+    arm: ToolKinematics,
+    q: Sequence[Expr],
+    goal: Pose,
+    sigma: Expr,
+    damping: Expr,
+    probe: Sequence[Expr] = (ZERO,) * 6,
+) -> Solved:
+    """Return where the tool is and how its joints follow a wanted pose.
+
+    Args:
+        block: that computes it.
+        arm: whose joints they are.
+        q: the joints.
+        goal: the wanted pose.
+        sigma: path time for each second.
+        damping: of the inverse of the Jacobian, in its units.
+        probe: another twist, whose rates of joints are asked for.
+    """
+    place, turn = goal.place, goal.turn
+    found = block.embed(
+        arm.tick,
+        {
+            "q": q,
+            "goal_place": place.at,
+            "goal_turn": turn.at,
+            "flow": [*place.flow, *turn.flow],
+            "slope": [*place.slope, *turn.slope],
+            "second": [*place.second, *turn.second],
+            "sigma": [sigma],
+            "damping": [damping],
+            "probe": probe,
+        },
+    )
+    names = ("error", *(f"joint_{x}" for x in ("flow", "slope", "second", "step", "probe")))
+    return Solved(*(tuple(block.intermediate(x) for x in found[name]) for name in names))
+
+
+class ToolPose(Block):
+    """Where a tool is and how it moves, from its joints: forward kinematics as a block.
+
+    Its outputs fit the ports of a frame of another arm, which then follows the tool.
+
+    Args:
+        arm: kinematics of the tool, from `linkwright.robots.ik.tool_kinematics`.
+        name: of the block.
+        rate: hertz or a `Rate`.
+
+    >>> from linkwright.robots import Robot
+    >>> from linkwright.robots.ik import tool_kinematics
+    >>> ToolPose(tool_kinematics(Robot("puma560"), "tool"))
+    ToolPose(tool_pose: q, u, a -> pose, twist, acceleration)
+    """
+
+    def __init__(
+        self,
+        arm: ToolKinematics,
+        *,
+        name: str = "tool_pose",
+        rate: Rate | float | Fraction | None = None,
+    ) -> None:
+        super().__init__(name, rate=rate, doc="forward kinematics of a tool")
+        n = len(arm.joints)
+        words = {"q": "joints", "u": "their rates", "a": "their accelerations"}
+        given = {key: self.input_vector(key, n, doc=doc) for key, doc in words.items()}
+        found = self.embed(arm.forward, given)
+        self.output_vector("pose", [*found["place"], *found["turn"]], doc="of the tool")
+        self.output_vector("twist", found["twist"], doc="m/s and rad/s, in the axes of the base")
+        self.output_vector("acceleration", found["bend"], doc="rates of the twist")
+
+
+class SampledIK(Block):
+    """Joints that keep a tool at a pose which moves: inverse kinematics at each instant.
+
+    The pose comes in as x, y, z and a unit quaternion, with its twist and acceleration, which are
+    fed forward; the damped step of Newton's method takes away what is left. It starts at `start`,
+    and comes to a pose that is far away in steps of bounded speed.
+
+    Args:
+        arm: kinematics of the tool, from `linkwright.robots.ik.tool_kinematics`.
+        start: joints at the beginning.
+        damping: of the inverse of the Jacobian near singular poses, in its units.
+        speed: largest speed of the joints on the way to a pose, rad/s or m/s.
+        name: of the block.
+        rate: hertz or a `Rate`.
+
+    >>> from linkwright.robots import Robot
+    >>> from linkwright.robots.ik import tool_kinematics
+    >>> puma = Robot("puma560")
+    >>> SampledIK(tool_kinematics(puma, puma.frames[-1]), [0, 0.8, 3.1, 0, 0.8, 0], rate=1000)
+    SampledIK(sampled_ik: pose, twist, acceleration -> q, u, a, error, turn_error)
+    """
+
+    def __init__(
+        self,
+        arm: ToolKinematics,
+        start: Sequence[float],
+        *,
+        damping: float = 1e-3,
+        speed: float = 5.0,
+        name: str = "sampled_ik",
+        rate: Rate | float | Fraction | None = None,
+    ) -> None:
+        super().__init__(name, rate=rate, doc="inverse kinematics at each instant")
+        if len(start) != len(arm.joints):
+            raise MotionError(f"{len(start)} joints at the start of an arm with {len(arm.joints)}")
+        let = self.intermediate
+        pose = self.input_vector("pose", 7, [0, 0, 0, 1, 0, 0, 0], doc="of the tool")
+        twist = self.input_vector("twist", 6, doc="m/s and rad/s, in the axes of the base")
+        bend = self.input_vector("acceleration", 6, doc="rates of the twist")
+        slack = self.parameter("damping", float(damping), sign="positive")
+        most = self.parameter("speed", float(speed), sign="positive")
+        q = [self.discrete_state(f"q{k}", initial=float(x)) for k, x in enumerate(start)]
+        goal = Pose(
+            MovingVector((pose[0], pose[1], pose[2]), (twist[0], twist[1], twist[2]),
+                   second=(bend[0], bend[1], bend[2])),
+            Turning((pose[3], pose[4], pose[5], pose[6]), (twist[3], twist[4], twist[5]),
+                    second=(bend[3], bend[4], bend[5])),
+        )  # fmt: skip
+        found = solved(self, arm, q, goal, ONE, slack)
+        self.output_vector("q", q, doc="joints")
+        self.output_vector("u", found.flow, doc="their rates")
+        self.output_vector("a", found.second, doc="their accelerations")
+        self.output("error", size(found.error[:3]), unit="m", doc="from the tool to the pose")
+        self.output("turn_error", size(found.error[3:]), unit="rad", doc="likewise")
+        step = limited(self, found.step, let(most * self.period))
+        for x, u, a, s in zip(q, found.flow, found.second, step, strict=True):
+            self.update(x, x + self.period * (u + self.period * a / 2) + s)
+
+
+def size(v: Sequence[Expr]) -> Expr:
+    """Return the length of a vector."""
+    return sqrt(total(x**2 for x in v))
+
+
+def limited(block: Block, step: Sequence[Expr], most: Expr) -> list[Expr]:
+    """Return a step of joints that is shortened where one of them would go too far."""
+    far = block.intermediate(maximum(*(absolute(x) for x in step), most))
+    return [block.intermediate(x * (most / far)) for x in step]

@@ -1,0 +1,188 @@
+"""Inverse kinematics at one tick as a Program: where the tool is, and how the joints go on.
+
+A wanted pose moves with a twist `flow + sigma * slope` and an acceleration. With the damped inverse
+of the Jacobian, J+ = J^T (J J^T + damping^2 1)^-1, joints that are nearly there go on with
+
+    flow:  J+ flow      slope:  J+ slope      second:  J+ (acceleration - J' u)      step:  J+ e
+
+and e the way from the tool to the wanted pose: one step of Newton's method, and the motion that
+is known ahead. After a tick of h seconds they are at q + h u + h^2 a / 2 + step, so that what is
+left of e is of third order in h and does not grow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from linkwright.algebra import ONE, ZERO, Expr, as_expr, constant, symbol, total
+from linkwright.algebra.functions import where
+from linkwright.equations.tree import Results, Tree
+from linkwright.equations.writer import Writer, add, apply, subtract
+from linkwright.errors import InputError
+from linkwright.motion.chains.solver import ToolKinematics
+from linkwright.program import Namer, Program
+from linkwright.program.inline import inlined
+from linkwright.program.linear import ldlt
+from linkwright.robots.fixed_frames import FixedFrame
+from linkwright.robots.ik.rates import refuse_quaternions
+from linkwright.robots.kinematics import (
+    acceleration,
+    pose_and_jacobian,
+    product,
+    quaternion,
+    velocity,
+)
+
+if TYPE_CHECKING:
+    from linkwright.robots.robot import Robot
+
+_OWNER = "kinematics at a tick"
+_TWO = constant(2)
+
+
+def _inputs(name: str, count: int) -> tuple[Expr, ...]:
+    return tuple(symbol(f"{name}[{k}]", "input", owner=_OWNER) for k in range(count))
+
+
+def tool_kinematics(
+    robot: Robot, frame: str, *, tool: Sequence[float] = (0, 0, 0, 1, 0, 0, 0)
+) -> ToolKinematics:
+    """Return the kinematics of a robot's tool for motions that are computed at ticks.
+
+    Args:
+        robot: whose joints move; its base stands in the frame in which poses are given.
+        frame: the name of the frame that holds the tool.
+        tool: pose of the tool in that frame: x, y, z, m, and a unit quaternion w, x, y, z.
+
+    >>> from linkwright.robots import Robot
+    >>> arm = tool_kinematics(Robot("puma560"), Robot("puma560").frames[-1])
+    >>> len(arm.joints), [port.name for port in arm.forward.outputs]
+    (6, ['place', 'turn', 'twist', 'bend'])
+    """
+    if len(tool) != 7:
+        raise InputError(
+            f"the pose of a tool has 7 numbers, not {len(tool)}",
+            remedy="give x, y, z and a unit quaternion w, x, y, z",
+        )
+    tree, spot = robot.tree, held(robot.spot(frame), tool)
+    return ToolKinematics(robot.coordinates, forward_program(tree, spot), tick_program(tree, spot))
+
+
+def held(spot: FixedFrame, tool: Sequence[float]) -> FixedFrame:
+    """Return the frame of a tool that another frame holds."""
+    x, y, z, w, i, j, k = (as_expr(float(v)) for v in tool)
+    turn = (
+        (ONE - 2 * (j * j + k * k), 2 * (i * j - w * k), 2 * (k * i + w * j)),
+        (2 * (i * j + w * k), ONE - 2 * (i * i + k * k), 2 * (j * k - w * i)),
+        (2 * (k * i - w * j), 2 * (j * k + w * i), ONE - 2 * (i * i + j * j)),
+    )
+    writer = Writer("tool")
+    rotation = product(writer, spot.rotation, turn)
+    if writer.statements:  # numbers fold; names are only made for what moves
+        known = {s.target: s.value for s in writer.statements}
+        rows = [[known.get(e, e) for e in row] for row in rotation]
+        a, b, c = ((r[0], r[1], r[2]) for r in rows)
+        rotation = (a, b, c)
+    return FixedFrame(spot.body, rotation, add(spot.position, apply(spot.rotation, (x, y, z))))
+
+
+def forward_program(tree: Tree, spot: FixedFrame) -> Program:
+    """Return the Program of a tool's motion from that of the joints.
+
+    Its inputs are `q`, `u` and `a`; its outputs `place` (3), `turn` (a unit quaternion), `twist`
+    and `bend` (6 each, linear first, in the axes of the ground): velocity and acceleration.
+    """
+
+    def write(writer: Writer) -> Results:
+        at, _ = pose_and_jacobian(writer, tree, spot, "local-world-aligned")
+        rates = dict(zip(tree.speeds, tree.accelerations, strict=True))
+        return {
+            "place": list(at.position),
+            "turn": quaternion(writer, at.rotation),
+            "twist": velocity(writer, tree, spot, "local-world-aligned"),
+            "bend": acceleration(writer, tree, spot, "local-world-aligned", rates),
+        }
+
+    return tree.program("tool_forward", ["q", "u", "a"], write)
+
+
+def tick_program(tree: Tree, spot: FixedFrame) -> Program:
+    """Return the Program of a tick.
+
+    Its inputs are `q`, the wanted `goal_place` (3), `goal_turn` (4), `flow`, `slope` and `second`
+    (6 each, linear first, in the axes of the ground), `probe` (another twist), `sigma` and
+    `damping`; its outputs the `error` (6), and of the joints `joint_flow`, `joint_slope`,
+    `joint_second`, `joint_step` and `joint_probe`.
+    """
+    refuse_quaternions(tree)
+    n = len(tree.coordinates)
+    names = {"goal_place": 3, "goal_turn": 4, "flow": 6, "slope": 6, "second": 6, "probe": 6}
+    more = {name: _inputs(name, count) for name, count in names.items()}
+    more |= {name: _inputs(name, 1) for name in ("sigma", "damping")}
+    drift = tree.program(
+        "drift",
+        ["q", "u"],
+        lambda w: {
+            "drift": acceleration(
+                w, tree, spot, "local-world-aligned", dict.fromkeys(tree.speeds, ZERO)
+            )
+        },
+    )
+
+    def write(writer: Writer) -> Results:
+        hold = writer.hold
+        at, jacobian = pose_and_jacobian(writer, tree, spot, "local-world-aligned")
+        turn = quaternion(writer, at.rotation)
+        shift = [hold(x) for x in subtract(more["goal_place"], at.position)]
+        error = [*shift, *_way(writer, turn, more["goal_turn"])]
+        (sigma,), (damping,) = more["sigma"], more["damping"]
+        level = hold(damping**2)
+        matrix = [[ZERO] * 6 for _ in range(6)]
+        for i in range(6):
+            for j in range(i + 1):
+                entry = total(a * b for a, b in zip(jacobian[i], jacobian[j], strict=True))
+                matrix[i][j] = matrix[j][i] = hold(entry + level if i == j else entry)
+        columns = list(zip(*jacobian, strict=True))
+
+        def joints(*rights: Sequence[Expr]) -> list[list[Expr]]:
+            statements, solutions = ldlt(matrix, rights, Namer(None, f"it{len(rights)}_"))
+            for statement in statements:
+                writer.assign(statement.target, statement.value)
+            return [
+                [hold(total(x * y for x, y in zip(c, solution, strict=True))) for c in columns]
+                for solution in solutions
+            ]
+
+        flow, slope, step, probe = joints(more["flow"], more["slope"], error, more["probe"])
+        u = [hold(f + sigma * s) for f, s in zip(flow, slope, strict=True)]
+        given = {port.name: port.entries for port in drift.inputs} | {"u": u}
+        statements, found = inlined(drift, given, Namer(None, "dr"))
+        writer.take(statements)
+        left = [hold(a - d) for a, d in zip(more["second"], found["drift"], strict=True)]
+        (second,) = joints(left)
+        assert len(second) == n
+        return {
+            "error": error,
+            "joint_flow": flow,
+            "joint_slope": slope,
+            "joint_second": second,
+            "joint_step": step,
+            "joint_probe": probe,
+        }
+
+    return tree.program("kinematics_tick", ["q"], write, more)
+
+
+def _way(writer: Writer, turn: Sequence[Expr], goal: Sequence[Expr]) -> list[Expr]:
+    """Return the rotation vector from one unit quaternion to another, where they are close."""
+    w, x, y, z = turn
+    a, b, c, d = goal
+    hold = writer.hold
+    cosine = a * w + b * x + c * y + d * z
+    side = hold(where(cosine < ZERO, -_TWO, _TWO))
+    return [
+        hold(side * (b * w - a * x - c * z + d * y)),
+        hold(side * (c * w - a * y - d * x + b * z)),
+        hold(side * (d * w - a * z - b * y + c * x)),
+    ]
