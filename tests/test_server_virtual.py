@@ -106,6 +106,19 @@ def test_halt_is_panic_of_all_arms_until_clear_and_enable() -> None:
     assert _life(cell, "ref") == "fault"
 
 
+def test_a_halt_just_after_clear_counts() -> None:
+    cell = _enabled()
+    cell.halt("a test")
+    cell.advance(3)
+    cell.command("plane", Command("clear", 2))
+    cell.command("plane", Command("enable", 3))
+    cell.advance(5)
+    assert _life(cell) == "active"
+    cell.halt("another")
+    cell.advance(100)
+    assert (_life(cell), _cause(cell)) == ("fault", "halt")
+
+
 def test_the_same_commands_at_the_same_ticks_give_the_same_bits() -> None:
     def run() -> bytes:
         cell = _enabled("cell1")

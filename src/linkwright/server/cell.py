@@ -152,6 +152,7 @@ class Cell:
         frames: beside the base of each arm.
         sensors: nodes that the cell knows.
         clients: who may do what; nobody is named where it listens on loopback alone.
+        file: that it was read from, None for a cell that ships.
         text: that it was read from.
     """
 
@@ -166,6 +167,7 @@ class Cell:
     frames: tuple[CellFrame, ...] = ()
     sensors: tuple[CellSensor, ...] = ()
     clients: tuple[Client, ...] = ()
+    file: str | None = None
     text: str = field(default="", repr=False)
 
     @property

@@ -197,6 +197,7 @@ class _Reader:
             frames=frames,
             sensors=tuple(self.sensor(x, i, frames) for i, x in enumerate(record.sensor)),
             clients=tuple(self.client(x, i) for i, x in enumerate(record.client)),
+            file=self.source.file,
             text=text,
         )
 

@@ -20,6 +20,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
 
+import numpy as np
+from numpy.typing import NDArray
+
 from linkwright.recording import Channel
 from linkwright.recording.journal import Journal
 from linkwright.server.cell import Cell
@@ -79,10 +82,17 @@ class DeviceProcess:
             session,
             reads=[Reads(self.commands, {x.field.name: x.targets for x in commands})],
             writes=[Writes(self.states, {x.field.name: x.sources for x in states})],
-            sink=self._note,
+            sink=self,
         )
 
-    def _note(self, samples: Samples) -> None:
+    def take(self, changes: NDArray[np.int64], samples: Samples) -> None:
+        """Keep what the device did in its log.
+
+        Args:
+            changes: of its inputs, which the log has no need of.
+            samples: a row for each tick.
+        """
+        del changes
         self._log.append(samples.times, samples.values[:, self._columns])
 
     def press(self, down: bool) -> None:
@@ -100,6 +110,9 @@ class DeviceProcess:
             goes_on: asked now and then.
         """
         with self.loop:
+            if not self.loop.rights.priority:
+                ticks = float(round(self.cell.relaxed * self.cell.rate))
+                self.loop.set({f"{arm.name}_card.heartbeat": ticks for arm in self.cell.arms})
             while goes_on() and self.loop.running:
                 pass
         self._log.close()

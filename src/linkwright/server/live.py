@@ -13,13 +13,12 @@ from types import TracebackType
 from typing import Self
 
 from linkwright.errors import Error
+from linkwright.recording import Recording
 from linkwright.server.cell import Cell
 from linkwright.server.cell_file import read_cell
 from linkwright.server.cell_system import (
-    control_system,
     device_commands,
     device_states,
-    state_fields,
 )
 from linkwright.server.device import (
     COMMANDS,
@@ -28,10 +27,11 @@ from linkwright.server.device import (
     commands_record,
     states_record,
 )
-from linkwright.server.ready import session_of_cell
+from linkwright.server.recorded import control_session, recorder_of
 from linkwright.server.running import RunningCell
 from linkwright.simulation.native.session import Session
-from linkwright.simulation.pacing import PacedLoop, Reads, Writes
+from linkwright.simulation.pacing import LoopRecorder, PacedLoop, Reads, Writes
+from linkwright.simulation.recorder import Target
 from linkwright.windows import Window
 
 PATIENCE = 5
@@ -40,31 +40,25 @@ PATIENCE = 5
 _START = 60.0  # s, in which a device must have started
 
 
-def control_session(cell: Cell, every: int) -> Session:
-    """Return the control of a cell at its start, with the channels that are recorded.
-
-    Args:
-        cell: whose control it is.
-        every: ticks from one sample to the next, 0 for none.
-    """
-    shared = (*state_fields(cell), *device_commands(cell))
-    names = [name for x in shared for name in x.sources]
-    return session_of_cell(cell, control_system, every=every, record=names)
-
-
 class LiveCell(RunningCell):
     """A cell that runs by the clock on the wall, on hardware in a process of its own.
 
     Args:
         source: a cell.toml, or the name of a cell that ships.
         folder: for windows and the device's log; a temporary one by default.
-        every: ticks from one sample to the next, 0 for none.
+        record: where its recording goes; none is made by default.
     """
 
     def __init__(
-        self, source: str | os.PathLike[str], *, folder: Path | None = None, every: int = 0
+        self,
+        source: str | os.PathLike[str],
+        *,
+        folder: Path | None = None,
+        record: Target | None = None,
     ) -> None:
         cell = read_cell(source)
+        self.recording: Recording | None = None
+        """What was recorded, once it is closed."""
         with contextlib.ExitStack() as stack:
             if folder is None:
                 folder = Path(stack.enter_context(_shared_folder(cell.name)))
@@ -73,18 +67,25 @@ class LiveCell(RunningCell):
             stack.callback(self._commands.close)
             self.device = _started(source, folder)
             stack.callback(_ended, self.device)
-            session = control_session(cell, every)
+            session = control_session(cell, 0 if record is None else 1)
             self._states = self._opened(cell)
             stack.callback(self._states.close)
-            super().__init__(cell, self._looped(cell, session))
-            wait = PATIENCE / cell.rate
-            ticks = math.ceil(cell.relaxed / wait)
-            self.put({f"{arm.name}_supervisor.heartbeat": float(ticks) for arm in cell.arms})
-            self.loop.start()
-            stack.callback(self.loop.stop)
+            recorder = None if record is None else recorder_of(cell, session, record, "live")
+            loop = self._looped(cell, session, recorder)
+            super().__init__(cell, loop)
+            if recorder is not None:
+                stack.callback(self._record, recorder)
+            loop.start()
+            stack.callback(loop.stop)
+            longest = cell.heartbeat if loop.rights.priority else cell.relaxed
+            ticks = float(math.ceil(longest * cell.rate / PATIENCE))
+            self.put({f"{arm.name}_supervisor.heartbeat": ticks for arm in cell.arms})
             self._stack = stack.pop_all()
 
-    def _looped(self, cell: Cell, session: Session) -> PacedLoop:
+    def _record(self, recorder: LoopRecorder) -> None:
+        self.recording = recorder.finish(self.loop)
+
+    def _looped(self, cell: Cell, session: Session, recorder: LoopRecorder | None) -> PacedLoop:
         states = {x.field.name: x.targets for x in device_states(cell)}
         commands = {x.field.name: x.sources for x in device_commands(cell)}
         return PacedLoop(
@@ -93,6 +94,7 @@ class LiveCell(RunningCell):
             timeout=PATIENCE / cell.rate,
             reads=[Reads(self._states, states)],
             writes=[Writes(self._commands, commands, wake=False)],
+            sink=recorder,
         )
 
     def _opened(self, cell: Cell) -> Window:

@@ -122,6 +122,8 @@ class Supervisor(Block):
         clearing = remember("clearing")
         trying = hold(equal(life, FAULT) & (clear | (clearing > 0)))
         cleared = hold(trying & ~trouble.bad & ~panic)
+        fresh = panic & ~trouble.bad & ~clear  # such as another halt while it is tried
+        left = where(clear, heartbeat, where(clearing > 0, clearing - 1, 0))
         settled: Expr = where(active & still & (disable | equal(braking, 1)), INACTIVE, life)
         settled = where(enable & equal(life, INACTIVE) & ~trouble.bad, ACTIVE, settled)
         settled = where(cleared, INACTIVE, settled)
@@ -185,7 +187,7 @@ class Supervisor(Block):
             (tail, where(thrown, head, after)),
             (braking, where(still & ~stopping, 0, brakes)),
             (opened, where(on, opened + 1, 0)),
-            (clearing, where(clear, heartbeat, where(clearing > 0, clearing - 1, 0))),
+            (clearing, where(equal(now, FAULT) & ~fresh, left, 0)),
             (cause, shown),
             (error, code),
             (clears, cleared_count),

@@ -6,11 +6,12 @@ The same commands at the same ticks give the same bits, on any machine with the 
 from __future__ import annotations
 
 from linkwright.errors import Error
+from linkwright.recording import Recording
 from linkwright.server.cell import Cell
-from linkwright.server.cell_system import whole_system
-from linkwright.server.ready import session_of_cell
+from linkwright.server.recorded import recorder_of, whole_session
 from linkwright.server.running import RunningCell
 from linkwright.simulation.pacing import PacedLoop
+from linkwright.simulation.recorder import Target
 
 
 class VirtualCell(RunningCell):
@@ -18,7 +19,7 @@ class VirtualCell(RunningCell):
 
     Args:
         cell: what it is.
-        every: ticks from one sample to the next, 0 for none.
+        record: where its recording goes; none is made by default.
 
     >>> from linkwright.server.cell_file import read_cell
     >>> from linkwright.server.face import Command
@@ -32,9 +33,10 @@ class VirtualCell(RunningCell):
     [0.0, 0.5]
     """
 
-    def __init__(self, cell: Cell, *, every: int = 0) -> None:
-        session = session_of_cell(cell, whole_system, every=every)
-        super().__init__(cell, PacedLoop(session, clock="virtual"))
+    def __init__(self, cell: Cell, *, record: Target | None = None) -> None:
+        session = whole_session(cell, 0 if record is None else 1)
+        self._recorder = None if record is None else recorder_of(cell, session, record, "virtual")
+        super().__init__(cell, PacedLoop(session, clock="virtual", sink=self._recorder))
 
     @property
     def tick(self) -> int:
@@ -59,3 +61,7 @@ class VirtualCell(RunningCell):
             self.loop.go_to(self.tick + ticks)
             if self.loop.stopped is not None:
                 raise Error(self.loop.stopped.reason)
+
+    def finish(self) -> Recording | None:
+        """Return the recording, which is in its place; None where none was asked for."""
+        return None if self._recorder is None else self._recorder.finish(self.loop)

@@ -1,0 +1,128 @@
+"""Recordings of cells, and their replay: the same bits from the tape.
+
+A recording of a cell holds its channels at every tick, the text of its `cell.toml` and the tape:
+every change of an input with its tick, whoever it came from. A live cell's tape holds what its
+device told too, so that its control is replayed without the device; a virtual cell is replayed
+whole.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from linkwright.errors import InputError
+from linkwright.recording import Recording, read_recording
+from linkwright.server.cell import Cell
+from linkwright.server.cell_file import read_cell
+from linkwright.server.cell_system import (
+    control_system,
+    device_commands,
+    state_fields,
+    whole_system,
+)
+from linkwright.server.ready import session_of_cell
+from linkwright.simulation.native.session import Session
+from linkwright.simulation.pacing import LoopRecorder, replay, tape_of
+from linkwright.simulation.recorder import Target
+
+
+def control_session(cell: Cell, every: int) -> Session:
+    """Return the control of a cell at its start, with the channels that are recorded.
+
+    Args:
+        cell: whose control it is.
+        every: ticks from one sample to the next, 0 for none.
+    """
+    shared = (*state_fields(cell), *device_commands(cell))
+    names = [name for x in shared for name in x.sources]
+    return session_of_cell(cell, control_system, every=every, record=names)
+
+
+def whole_session(cell: Cell, every: int) -> Session:
+    """Return a cell with its simulated hardware at its start, as `control_session` does.
+
+    Args:
+        cell: that it is.
+        every: ticks from one sample to the next, 0 for none.
+    """
+    names = [name for x in (*state_fields(cell), *device_commands(cell)) for name in x.sources]
+    return session_of_cell(cell, whole_system, every=every, record=names)
+
+
+_SESSIONS = {"live": control_session, "virtual": whole_session}
+
+
+def recorder_of(cell: Cell, session: Session, target: Target, kind: str) -> LoopRecorder:
+    """Return what takes a run of a cell to a file.
+
+    Args:
+        cell: that runs.
+        session: of its System.
+        target: where the recording goes.
+        kind: "live" or "virtual".
+    """
+    about = {"model": cell.name, "cell": {"kind": kind, "text": cell.text, "file": cell.file}}
+    return LoopRecorder(session, target, about)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replay:
+    """A recording that was run again from its tape.
+
+    Args:
+        cell: that ran.
+        recording: what was recorded.
+        again: what the replay recorded.
+        difference: where both differ first, in words, or empty where all bits are the same.
+    """
+
+    cell: Cell
+    recording: Recording
+    again: Recording
+    difference: str
+
+
+def replay_cell(source: str | os.PathLike[str]) -> Replay:
+    """Run a recorded cell again in virtual time, and compare every bit.
+
+    Args:
+        source: the recording, or the journal that a killed process has left.
+    """
+    path = Path(source)
+    recording = read_recording(path)
+    about = recording.metadata.get("cell")
+    if not isinstance(about, dict) or about.get("kind") not in _SESSIONS:
+        raise InputError(
+            "this is not the recording of a cell", file=path, remedy="linkwright serve --record"
+        )
+    cell = read_cell(str(about["file"] or about["text"]))
+    if cell.text != about["text"]:
+        raise InputError(
+            f"{about['file']} has changed since this was recorded",
+            file=path,
+            remedy="replay it with the file as it was",
+        )
+    session = _SESSIONS[about["kind"]](cell, 1)
+    outcome = replay(session, tape_of(recording))
+    rows = slice(0, len(recording))
+    again = Recording(outcome.samples.times[rows], recording.channels, outcome.samples.values[rows])
+    return Replay(cell, recording, again, _difference(recording, again))
+
+
+def _difference(a: Recording, b: Recording) -> str:
+    """Return where two recordings differ first, in words."""
+    if len(a) != len(b):
+        return f"{len(a)} samples were recorded, and the replay has {len(b)}"
+    other = a.data.view(np.int64) != b.data.view(np.int64)
+    if not other.any():
+        return ""
+    row, column = (int(i) for i in np.argwhere(other)[0])
+    name = a.channels[column].name
+    return (
+        f"{name} at t = {a.times[row]:.6g} s was {float(a.data[row, column])!r}, "
+        f"and is {float(b.data[row, column])!r} in the replay"
+    )
