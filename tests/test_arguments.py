@@ -226,6 +226,13 @@ def _public() -> Iterator[tuple[str, Callable[[], Any]]]:
                 continue
             if inspect.isfunction(inspect.getattr_static(owner, name)):
                 yield f"{owner.__name__}.{name}", partial(_method, make, name)
+    for name in ("Field", "Record", "Register", "RegisterWindow", "Interrupts", "InterruptClaim"):
+        yield f"windows.{name}", partial(getattr, lw.windows, name)
+    window = lw.windows.Window.in_memory(lw.windows.Record("r", lw.windows.Field("q")))
+    for name in ("create", "open", "in_memory", "write", "wait"):
+        yield f"windows.Window.{name}", partial(getattr, window, name)
+    for name in ("from_text", "pack", "unpack"):
+        yield f"windows.Record.{name}", partial(getattr, window.record, name)
     for name in ("lqr", "dlqr", "lqe", "dlqe"):
         yield f"control.{name}", partial(getattr, lw.control, name)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 import os
 import random
 import signal
@@ -25,6 +26,7 @@ from linkwright.windows import (
     Register,
     RegisterWindow,
     Window,
+    mapping,
 )
 
 DRV11C = (Register("csr", 0), Register("obuf", 2), Register("ibuf", 4, access="read"))
@@ -166,6 +168,32 @@ def test_a_device_file_that_was_cut_is_told_and_no_signal(tmp_path: Path) -> Non
         with pytest.raises(InputError, match="has 4096 bytes"):
             window.write("last", 5)
         assert device.stat().st_size == 4096
+
+
+def test_a_device_of_the_kernel_is_mapped_by_the_size_of_its_map(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A character device, here that of zeros, in the place of a UIO device with two maps."""
+    number = Path("/dev/zero").stat().st_rdev
+    for k, size in enumerate(("0x1000", "0x200")):
+        folder = tmp_path / "uio0" / "maps" / f"map{k}"
+        folder.mkdir(parents=True)
+        (folder / "size").write_text(f"{size}\n")
+    (tmp_path / "uio0" / "dev").write_text(f"{os.major(number)}:{os.minor(number)}\n")
+    with pytest.raises(InputError, match="none of the kernel's UIO devices"):
+        RegisterWindow("/dev/zero", *DRV11C)
+    monkeypatch.setattr(mapping, "_UIO", tmp_path)
+    with RegisterWindow("/dev/zero", *DRV11C, offset=16) as window:
+        window.write("obuf", 0xBEEF)
+        assert window.read("obuf") == 0xBEEF
+        assert ctypes.c_uint16.from_address(window.address + 2).value == 0xBEEF
+    with RegisterWindow("/dev/zero", Register("a", 8, "u32", (4,))) as window:
+        window.write("a", [1, 2, 3, 2**32 - 1])
+        window.write("a", 9, at=1)
+        assert window.read("a").tolist() == [1, 9, 3, 2**32 - 1]
+    for offset, length in ((mmap.PAGESIZE, 0x202), (2 * mmap.PAGESIZE, 2), (0, 0x1002)):
+        with pytest.raises(InputError, match="bytes from byte"):
+            RegisterWindow("/dev/zero", Register("a", 0), offset=offset, length=length)
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from linkwright.algebra import ONE, ZERO, Expr, absolute, as_expr, equal, not_equal, where
 from linkwright.blocks import Block
+from linkwright.border import worded
 from linkwright.errors import InputError
 from linkwright.windows import Field, Record
 
@@ -66,6 +67,7 @@ class Hardware(Block):
         ['inactive', 'active']
     """
 
+    @worded
     def __init__(
         self,
         name: str,

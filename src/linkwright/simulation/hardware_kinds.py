@@ -22,6 +22,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from linkwright.blocks import Block
+from linkwright.border import worded
 from linkwright.errors import Error, InputError, nearest
 from linkwright.files import path_of
 from linkwright.recording import Recording
@@ -45,12 +46,14 @@ class HardwareKind:
 
     kind: ClassVar[str]
 
+    @worded
     def __init__(self, hardware: Hardware) -> None:
         self.hardware = hardware
         self._member: Member | None = None
         self._told: Window | None = None
         self._asked: Window | None = None
 
+    @worded
     def install(self, system: System, *, rate: float, name: str = "") -> Member:
         """Add the hardware to a System, with what of the device is part of the run.
 
@@ -143,6 +146,7 @@ class SimulatedHardware(HardwareKind):
 
     kind = "simulated"
 
+    @worded
     def __init__(self, hardware: Hardware, device: System) -> None:
         super().__init__(hardware)
         self.device = device
@@ -243,6 +247,7 @@ class WindowHardware(HardwareKind):
 
     kind = "window"
 
+    @worded
     def __init__(
         self, hardware: Hardware, folder: str | os.PathLike[str], *, within: float = 5.0
     ) -> None:
@@ -299,6 +304,7 @@ class PythonHardware(HardwareKind):
 
     kind = "python"
 
+    @worded
     def __init__(self, hardware: Hardware, device: Device, *, interval: float = 0.01) -> None:
         super().__init__(hardware)
         self.device = device
@@ -398,6 +404,7 @@ class ReplayHardware(HardwareKind):
 
     kind = "replay"
 
+    @worded
     def __init__(self, hardware: Hardware, recording: Recording, *, name: str = "") -> None:
         super().__init__(hardware)
         self.recording = recording

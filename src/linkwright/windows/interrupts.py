@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
+from linkwright.border import worded
 from linkwright.errors import Error, InputError
 from linkwright.files import path_of
 from linkwright.windows.mapping import Claim, keep_from_children
@@ -66,6 +67,7 @@ class Interrupts:
         False 1
     """
 
+    @worded
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         if not hasattr(os, "eventfd"):
             raise Error("interrupts between processes need Linux", remedy="read at intervals")
@@ -78,6 +80,7 @@ class Interrupts:
         self._known: dict[int, tuple[socket.socket, int]] = {}
         keep_from_children(self)
 
+    @worded
     def claim(self, vector: int, handler: Callable[[int], object]) -> InterruptClaim:
         """Own a vector: a thread calls the handler for each interrupt, until it is closed.
 
@@ -88,6 +91,7 @@ class Interrupts:
         """
         return InterruptClaim(self.folder, _checked(vector), handler)
 
+    @worded
     def send(self, vector: int, count: int = 1) -> bool:
         """Interrupt the owner, and return whether there is one; a stray is logged.
 
@@ -195,6 +199,7 @@ class InterruptClaim:
         vector 3 is claimed by another process or object
     """
 
+    @worded
     def __init__(self, folder: Path, vector: int, handler: Callable[[int], object]) -> None:
         self.vector = vector
         self._handler = handler

@@ -36,6 +36,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.border import worded
 from linkwright.brief import brief
 from linkwright.errors import Error, InputError, nearest
 from linkwright.forking import cached_property
@@ -116,7 +117,7 @@ class Field:
                 f"field '{self.name}' has the unknown type {brief(self.type)}",
                 remedy=f"did you mean '{near}'? There are {', '.join(TYPES)}",
             )
-        shape = _sides(self.shape)
+        shape = sides(self.shape)
         if shape is None:
             raise InputError(
                 f"the shape of field '{self.name}' is {brief(self.shape)}",
@@ -137,8 +138,12 @@ def _check_line(what: str, text: object) -> None:
         raise InputError(f"{what} is a text of one line, not {brief(text)}")
 
 
-def _sides(shape: object) -> tuple[int, ...] | None:
-    """Return a shape as it is kept, or None where it is none."""
+def sides(shape: object) -> tuple[int, ...] | None:
+    """Return a shape as it is kept, or None where it is none.
+
+    Args:
+        shape: up to four positive whole numbers.
+    """
     if not isinstance(shape, tuple | list) or len(shape) > 4:
         return None
     whole = all(isinstance(n, int) and not isinstance(n, bool) and n > 0 for n in shape)
@@ -235,6 +240,7 @@ class Record:
         array([0.1, 0.2])
     """
 
+    @worded
     def __init__(self, name: str, *fields: Field) -> None:
         _check_line("a record's name", name)
         self.name = name
@@ -273,6 +279,7 @@ class Record:
         self.schema = int.from_bytes(digest, "little")
 
     @classmethod
+    @worded
     def from_text(cls, text: str) -> Record:
         """Return the record that a `text` declares, such as one that came over a wire.
 
@@ -331,6 +338,7 @@ class Record:
         words = np.frombuffer(data, _WORD, self.size // 4)
         return int(np.dot(words, self.weights))
 
+    @worded
     def pack(self, values: Values, *, sequence: int = 0, tick: int = 0, clock: int = 0) -> bytes:
         """Return the bytes of a frame.
 
@@ -468,6 +476,7 @@ class Record:
         missing = [name for name in self.names if name not in values]
         raise InputError(f"record '{self.name}' needs a value for '{missing[0]}'")
 
+    @worded
     def unpack(self, data: bytes | bytearray | memoryview) -> Frame:
         """Return the frame that bytes are, or raise `RecordError`.
 

@@ -16,12 +16,24 @@ from typing import Any
 
 import numpy as np
 
+from linkwright.border import worded
 from linkwright.brief import brief
 from linkwright.errors import InputError, nearest
 from linkwright.windows.mapping import Mapped, Place
-from linkwright.windows.records import TYPES
+from linkwright.windows.records import TYPES, sides
 
 _ACCESS = ("read", "write", "both")
+
+
+def require_number(what: str, given: object) -> None:
+    """Refuse what is no whole number.
+
+    Args:
+        what: it is called.
+        given: what was given for it.
+    """
+    if not isinstance(given, int) or isinstance(given, bool):
+        raise InputError(f"{what} is a whole number, not {brief(given)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +70,16 @@ class Register:
                 remedy=f"there are {', '.join(_ACCESS)}",
             )
         width = np.dtype(TYPES[self.type]).itemsize
+        require_number(f"the offset of register '{self.name}'", self.offset)
         if self.offset < 0 or self.offset % width:
             raise InputError(
                 f"register '{self.name}' of {width} bytes lies at byte {self.offset}",
                 remedy=f"place it at a multiple of {width}",
             )
-        if any(n < 1 for n in self.shape):
-            raise InputError(f"register '{self.name}' has the shape {self.shape}")
+        shape = sides(self.shape)
+        if shape is None:
+            raise InputError(f"register '{self.name}' has the shape {brief(self.shape)}")
+        object.__setattr__(self, "shape", shape)
 
     @property
     def end(self) -> int:
@@ -105,6 +120,7 @@ class RegisterWindow:
         255 0
     """
 
+    @worded
     def __init__(
         self,
         place: Place,
@@ -130,6 +146,7 @@ class RegisterWindow:
             raise InputError("two registers of a window have the same name")
         self._mapped = Mapped(place, bytes_, offset=offset, writable=True)
 
+    @worded
     def read(self, name: str, at: int | Sequence[int] | None = None) -> Any:
         """Return the value of a register, or a copy of an array.
 
@@ -150,6 +167,7 @@ class RegisterWindow:
             values = np.frombuffer(self._mapped.get(start, count * kind.itemsize), kind)
         return values.reshape(shape) if shape else values.item()
 
+    @worded
     def write(self, name: str, value: Any, at: int | Sequence[int] | None = None) -> None:
         """Set a register, an array, or one element of it.
 

@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
+from linkwright.border import worded
 from linkwright.errors import Error, InputError
 from linkwright.files import path_of
 from linkwright.windows import futex
@@ -58,6 +59,7 @@ class Window:
         self._seen = self._wakes()
 
     @classmethod
+    @worded
     def create(cls, path: str | os.PathLike[str], record: Record) -> Window:
         """Return a window to write to; the file is made, or taken over from a writer that ended.
 
@@ -85,6 +87,7 @@ class Window:
         return window
 
     @classmethod
+    @worded
     def in_memory(cls, record: Record) -> Window:
         """Return a window to write to that has no file and cannot be cut (a memfd; Linux).
 
@@ -114,6 +117,7 @@ class Window:
             os.close(opened)
 
     @classmethod
+    @worded
     def open(cls, place: Place, record: Record, *, offset: int = 0, within: float = 0.0) -> Window:
         """Return a window to read from.
 
@@ -167,6 +171,7 @@ class Window:
             remedy="it may have been stopped or ended there; start it again",
         )
 
+    @worded
     def write(self, values: Values, *, tick: int = 0, clock: int | None = None) -> None:
         """Put a frame in place of the last one.
 
@@ -192,6 +197,7 @@ class Window:
             struct.pack_into("<I", self._mapped.memory, _WAKES, (self._wakes() + 1) % 2**32)
         return futex.wake(self.address + _WAKES)
 
+    @worded
     def wait(self, seconds: float) -> bool:
         """Sleep until the writer wakes this window, and return whether it did in time (Linux).
 
