@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import linkwright as lw
 from linkwright.errors import InputError
 from linkwright.server.access import ROOT, Client
+from linkwright.server.cell_file import read_cell
 from linkwright.server.client import RemoteCell
 from linkwright.server.face import RefusedError
 from linkwright.server.host import CellHost
@@ -96,7 +98,7 @@ def test_nobody_can_speak_under_the_name_of_another(guarded: Guarded) -> None:
     beats = guarded.toy.beats
     session = bob._network.session
     for key in ("as/alice/describe", "as/*/describe", "as/alice/halt", "as/carol/lease/puma"):
-        data = LEASE.pack({"take": 2, "lease": 0, "silence": 1.0})
+        data = LEASE.pack({"take": 2, "lease": 0, "silence": 1.0, "local": 0})
         assert list(session.get(f"{ROOT}/{key}", payload=data, timeout=1.0)) == []
     hand._ending.set()
     stolen = BEAT.pack({"lease": hand._key, "seen": bob.now()}, sequence=1000)
@@ -142,6 +144,25 @@ def test_wrong_certificates_get_nowhere(guarded: Guarded, tmp_path: Path) -> Non
     assert guarded.toy.given == []
     assert guarded.toy.beats == 0
     assert guarded.connect("bob").arm("puma").state.tick >= 0  # the cell goes on
+
+
+def test_a_cell_file_names_clients_and_certificates(tmp_path: Path) -> None:
+    shipped = files("linkwright.server") / "cells" / "axes2.toml"
+    file = tmp_path / "cell.toml"
+    file.write_text(
+        shipped.read_text("utf-8").replace("tcp/127.0.0.1:7448", "tls/127.0.0.1:0")
+        + '[[client]]\nname = "alice"\nrights = ["command"]\n'
+        + '[tls]\ncertificate = "cell.pem"\nkey = "cell.key"\nauthority = "/ca.pem"\n'
+    )
+    cell = read_cell(file)
+    assert [(c.name, c.may("look"), c.may("supervise")) for c in cell.clients] == [
+        ("alice", True, False)
+    ]
+    assert cell.credentials == Credentials(
+        str(tmp_path / "cell.pem"), str(tmp_path / "cell.key"), "/ca.pem"
+    )
+    with pytest.raises(InputError, match="there is no file"):
+        open_session(listen=cell.address, clients=cell.clients, credentials=cell.credentials)
 
 
 def test_beyond_loopback_clients_are_named(tmp_path: Path) -> None:

@@ -267,7 +267,7 @@ def test_damaged_frames_are_refused_and_nothing_is_taken(
     arm = toy.arms["puma"]
     record, cell = command_record(arm), hand.arm.cell
     good = pack_command(arm, record, Command("joints", 10, (0.1, 0.2)), hand._key, 0)
-    lease = LEASE.pack({"take": 2, "lease": 5, "silence": 1.0})
+    lease = LEASE.pack({"take": 2, "lease": 5, "silence": 1.0, "local": 0})
     count = 0
     for _ in range(150):
         for what, frame in (("command/puma", good), ("lease/puma", lease)):

@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -28,11 +29,11 @@ from linkwright.server.leases import Leases
 from linkwright.server.messages import (
     ANSWER,
     LEASE,
+    command_of,
     command_record,
     described,
     pack_command,
     unpack,
-    unpack_command,
 )
 from linkwright.server.network import Endpoint, open_session
 from linkwright.server.registry import VARIABLE, CellEntry, Running, running_cells
@@ -239,7 +240,7 @@ def test_unknown_names_are_refused_on_both_sides(hand: ArmHand, toy: ToyCell) ->
         cell.ask("command/nope", b"")
     assert caught.value.name == "unknown"
     with pytest.raises(RefusedError) as caught:
-        cell.ask("lease/puma", LEASE.pack({"take": 7, "lease": 0, "silence": 1.0}))
+        cell.ask("lease/puma", LEASE.pack({"take": 7, "lease": 0, "silence": 1.0, "local": 0}))
     assert caught.value.name == "unknown"
     assert toy.given == []
 
@@ -259,7 +260,8 @@ def test_commands_come_back_as_they_were_sent() -> None:
     arm = face_of("puma")
     record = command_record(arm)
     command = Command("pose", 7, (0.1,) * 7, 0.5, 0.25, "table", "gain", 99)
-    assert unpack_command(arm, record, pack_command(arm, record, command, 3, 0)) == (3, command)
+    frame = unpack(record, pack_command(arm, record, command, 3, 0))
+    assert command_of(arm, frame, frame.sequence) == (3, command)
     with pytest.raises(RefusedError, match="length 1"):
         check_command(arm, command, 0)
     with pytest.raises(InputError, match="protocol 9"):
@@ -379,3 +381,32 @@ def test_the_command_line_watches_and_halts(
     assert "fault" in shown
     assert main(["watch", "nope"]) == 2
     assert "no cell called 'nope' runs" in capsys.readouterr().err
+
+
+def test_a_window_takes_commands_as_the_network_does(toy: ToyCell, runtime: Path) -> None:
+    """Under the same lease and the same checks; what is refused is refused by name."""
+    with lw.server.connect("toy", client="alice", rate=1.0) as cell:
+        with cell.arm("puma").command(silence=SILENCE, local=True) as hand:
+            hand.enable()
+            asked = cell.ask
+            cell.ask = refuse = Mock(side_effect=AssertionError)  # type: ignore[method-assign]
+            for goal in ([0.1, 0.1], [0.2, 0.2]):
+                hand.joints(goal).wait(LIMIT)
+            refuse.assert_not_called()
+            cell.ask = asked  # type: ignore[method-assign]
+            with pytest.raises(RefusedError) as caught:
+                hand.joints([9.0, 0.1])
+            assert caught.value.name == "range"
+            windows = sorted(path.name for path in runtime.glob("*.window"))
+            assert windows == [
+                "toy.puma.alice.answer.window",
+                "toy.puma.alice.command.window",
+                "toy.state.window",
+            ]
+            with lw.server.connect("toy", client="bob") as other:
+                other.arm("puma").command(silence=SILENCE, take=True).take()
+                with pytest.raises(RefusedError, match="bob took it"):
+                    hand.stop()
+        assert [c.kind for _, c in toy.given] == ["enable", "joints", "joints", "stop"]
+        assert [c.sequence for _, c in toy.given][:3] == [1, 2, 3]
+    assert not (runtime / "toy.puma.alice.command.window").exists()

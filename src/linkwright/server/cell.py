@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from linkwright.mechanism import Mechanism
 from linkwright.server.access import Client
+from linkwright.server.network import Credentials
 
 CAUSES = (
     "none",
@@ -153,6 +154,7 @@ class Cell:
         sensors: nodes that the cell knows.
         clients: who may do what; nobody is named where it listens on loopback alone.
         file: that it was read from, None for a cell that ships.
+        credentials: for TLS, where it listens beyond loopback.
         text: that it was read from.
     """
 
@@ -168,6 +170,7 @@ class Cell:
     sensors: tuple[CellSensor, ...] = ()
     clients: tuple[Client, ...] = ()
     file: str | None = None
+    credentials: Credentials | None = None
     text: str = field(default="", repr=False)
 
     @property

@@ -33,6 +33,7 @@ from linkwright.server.cell import (
     CellFrame,
     CellSensor,
 )
+from linkwright.server.network import Credentials
 from linkwright.system import system_of
 
 _LARGEST = 1_000_000  # characters
@@ -114,6 +115,14 @@ class CellClientTable(_NamedTable):
     ]
 
 
+class CellTlsTable(Record):
+    """What the cell shows on the network, and whom it believes: PEM files."""
+
+    certificate: Annotated[StrictStr, Field(description="of the cell; it names its address")]
+    key: Annotated[StrictStr, Field(description="private key of the certificate")]
+    authority: Annotated[StrictStr, Field(description="certificate of who signs the clients'")]
+
+
 class CellFile(Record):
     """A cell as a file holds it."""
 
@@ -131,6 +140,7 @@ class CellFile(Record):
     frame: Annotated[list[CellFrameTable], Field(default_factory=list, description="frames")]
     sensor: Annotated[list[CellSensorTable], Field(default_factory=list, description="sensors")]
     client: Annotated[list[CellClientTable], Field(default_factory=list, description="clients")]
+    tls: Annotated[CellTlsTable | None, Field(description="for an address beyond loopback")] = None
 
 
 def shipped() -> tuple[str, ...]:
@@ -198,6 +208,7 @@ class _Reader:
             sensors=tuple(self.sensor(x, i, frames) for i, x in enumerate(record.sensor)),
             clients=tuple(self.client(x, i) for i, x in enumerate(record.client)),
             file=self.source.file,
+            credentials=self.credentials(record.tls),
             text=text,
         )
 
@@ -334,6 +345,12 @@ class _Reader:
             self.known(table.frame, sensed, (*at, "frame"), "sensed frame")
         rate = self.positive(table.rate, (*at, "rate"), "Hz")
         return CellSensor(table.name, table.kind, rate, table.frame)
+
+    def credentials(self, table: CellTlsTable | None) -> Credentials | None:
+        if table is None:
+            return None
+        paths = (str(self.folder / x) for x in (table.certificate, table.key, table.authority))
+        return Credentials(*paths)
 
     def client(self, table: CellClientTable, i: int) -> Client:
         for k, right in enumerate(table.rights):

@@ -105,15 +105,17 @@ class States:
         self.damaged = 0
 
     def take(self, sample: Any) -> None:
-        """Take what came; an older state than the newest is left out."""
-        now = time.monotonic_ns()
+        """Take what came over the network."""
         try:
-            frame = self._record.unpack(sample.payload.to_bytes())
+            self.see(self._record.unpack(sample.payload.to_bytes()))
         except RecordError:
             self.damaged += 1
-            return
+
+    def see(self, frame: Frame) -> None:
+        """Take a state; one that is not newer than the newest is left out."""
+        now = time.monotonic_ns()
         if self.frame is not None:
-            if frame.tick < self.frame.tick:
+            if frame.tick <= self.frame.tick:
                 return
             self.interval = (now - self.arrived) / 1e9
         self.frame, self.arrived = frame, now
@@ -238,7 +240,7 @@ class RemoteCell:
         """Return the cell's clock, and how far that may be off."""
         return self._clock.at(time.monotonic_ns())
 
-    def ask(self, what: str, data: bytes = b"") -> bytes:
+    def ask(self, what: str, data: bytes = b"", *, again: bool = False) -> bytes:
         """Ask the cell and return its answer; raise `RefusedError` where it refuses.
 
         What is not answered is asked again: a request does the same once or twice. A command that
@@ -247,6 +249,7 @@ class RemoteCell:
         Args:
             what: the key under our own, such as "describe".
             data: the request.
+            again: whether it may have been taken already.
         """
         for attempt, seconds in enumerate(_ATTEMPTS):
             answers = self._network.session.get(
@@ -259,7 +262,9 @@ class RemoteCell:
                 said: bytes = answer.err.payload.to_bytes()
                 if said.startswith(b"{"):  # else zenoh's own word for silence
                     error = refused(said)
-                    if attempt and error.name == "repeated":  # it was the answer that got lost
+                    if (
+                        attempt or again
+                    ) and error.name == "repeated":  # it was the answer that got lost
                         return b""
                     raise error
             if not self._connected():  # nobody to be asked: zenoh says so at once
@@ -373,17 +378,25 @@ class RemoteArm:
             age=(self.cell.now() - frame.clock) / 1e9,
         )
 
-    def command(self, *, silence: float = 0.1, take: bool = False, expiry: float = 1.0) -> ArmHand:
+    def command(
+        self,
+        *,
+        silence: float = 0.1,
+        take: bool = False,
+        expiry: float = 1.0,
+        local: bool = False,
+    ) -> ArmHand:
         """Take the lease of the arm: from now on it is this program that commands it.
 
         Args:
             silence: s after which the arm stops by itself where nothing is heard from here.
             take: from whoever holds it; that takes the right to supervise.
             expiry: s after which a command that was held up is not carried out any more.
+            local: give commands through shared memory, on the cell's own machine (Linux).
         """
         from linkwright.server.hand import ArmHand
 
-        hand = ArmHand(self, silence=silence, take=take, expiry=expiry)
+        hand = ArmHand(self, silence=silence, take=take, expiry=expiry, local=local)
         self.cell.in_hand(hand)
         return hand
 

@@ -14,7 +14,9 @@ from numpy.typing import ArrayLike
 from linkwright.errors import Error, InputError
 from linkwright.server.client import PATIENCE, ArmState, LostError, RemoteArm
 from linkwright.server.face import Command, RefusedError
+from linkwright.server.local import LocalHand
 from linkwright.server.messages import (
+    ANSWER,
     BEAT,
     GRANT,
     LEASE,
@@ -23,6 +25,7 @@ from linkwright.server.messages import (
     pack_command,
     unpack,
 )
+from linkwright.windows import Frame
 
 _KEY = 63  # bits
 _BEATS = 5  # in the time of silence that is allowed
@@ -84,12 +87,16 @@ class ArmHand:
     the arm first.
     """
 
-    def __init__(self, arm: RemoteArm, *, silence: float, take: bool, expiry: float) -> None:
+    def __init__(
+        self, arm: RemoteArm, *, silence: float, take: bool, expiry: float, local: bool
+    ) -> None:
         self.arm = arm
         self.silence = silence
         self._force = take
         self._expiry = round(expiry * 1e9)
         self._record = command_record(arm.face)
+        self._by_window = local
+        self._window: LocalHand | None = None
         self._key = self.number = 0
         self._sequence = self._last = 0  # that was tried, and that was taken
         self._ending = threading.Event()
@@ -101,8 +108,18 @@ class ArmHand:
         cell.follow(max(cell.asked_rate, min(_STATES / self.silence, cell.rate)))
         cell.frame  # noqa: B018, what the first beat answers
         key = secrets.randbits(_KEY) | 1
-        values = {"take": 2 if self._force else 1, "lease": key, "silence": float(self.silence)}
-        grant = unpack(GRANT, cell.ask(f"lease/{self.arm.name}", LEASE.pack(values))).values
+        if self._by_window:
+            self._window = LocalHand(
+                *(cell.name, self.arm.name, cell.client),
+                *(self._record, cell.description.state, cell.states.see),
+            )
+        try:
+            grant = self._lease(2 if self._force else 1, key).values
+            if self._window is not None:
+                self._window.begin()
+        except BaseException:
+            self._close_window()
+            raise
         self._key, self.number = key, grant["number"]
         self._sequence = self._last = grant["sequence"]
         self._ending.clear()
@@ -115,12 +132,23 @@ class ArmHand:
         if self._key:
             self._ending.set()
             key, self._key = self._key, 0
-            values = {"take": 0, "lease": key, "silence": float(self.silence)}
+            self._close_window()
             try:
-                self.arm.cell.ask(f"lease/{self.arm.name}", LEASE.pack(values))
+                self._lease(0, key)
             except RefusedError as error:
                 if error.name != "lease":  # it has ended before
                     raise
+
+    def _lease(self, take: int, key: int) -> Frame:
+        values = {"take": take, "lease": key, "silence": float(self.silence)}
+        data = LEASE.pack(values | {"local": int(self._by_window)})
+        answer = self.arm.cell.ask(f"lease/{self.arm.name}", data)
+        return unpack(GRANT if take else ANSWER, answer)
+
+    def _close_window(self) -> None:
+        window, self._window = self._window, None
+        if window is not None:
+            window.close()
 
     def enable(self) -> None:
         """Switch the arm on; returns when it is active."""
@@ -276,7 +304,8 @@ class ArmHand:
             data = pack_command(
                 self.arm.face, self._record, command, self._key, expires - self._expiry
             )
-            cell.ask(f"command/{self.arm.name}", data)
+            if self._window is None or not self._window.give(data, sequence):
+                cell.ask(f"command/{self.arm.name}", data, again=self._window is not None)
             self._last = sequence
         return GivenCommand(self, sequence, kind)
 

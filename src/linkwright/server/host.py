@@ -16,8 +16,9 @@ from typing import Any, Self
 from linkwright.errors import Error
 from linkwright.optional import extra
 from linkwright.server.access import RIGHTS, ROOT, Client, check_name
-from linkwright.server.face import CellFace, Command, RefusedError
-from linkwright.server.leases import Leases
+from linkwright.server.face import ArmFace, CellFace, Command, RefusedError
+from linkwright.server.leases import Lease, Leases
+from linkwright.server.local import LocalCommands, LocalStates
 from linkwright.server.messages import (
     ANSWER,
     BEAT,
@@ -25,11 +26,11 @@ from linkwright.server.messages import (
     FRAME,
     GRANT,
     LEASE,
+    command_of,
     command_record,
     describe,
     refusal,
     unpack,
-    unpack_command,
 )
 from linkwright.server.network import LOOPBACK, Credentials, Endpoint, open_session
 from linkwright.server.registry import CellEntry, Running
@@ -77,6 +78,7 @@ class CellHost:
             clients=self._clients.values(),
             credentials=credentials,
         )
+        self._local: LocalStates | None = None
         self._named = self._network.endpoint.protocol == "tls"
         self._entry: CellEntry | None = None
         try:
@@ -104,6 +106,8 @@ class CellHost:
         if self._entry is not None:
             self._entry.close()
         self._network.close()
+        if self._local is not None:
+            self._local.close()
 
     def _declare(self) -> None:
         session = self._network.session
@@ -214,6 +218,8 @@ class CellHost:
                 self._cell.command(arm, Command("stop", sequence))
                 self.leases.given(arm, sequence)
             self._cell.beat(arm, lease.number, lease.silence)
+            if asked["local"] and lease is not held:
+                self._open_windows(lease)
             return GRANT.pack(
                 {
                     "number": lease.number,
@@ -223,17 +229,38 @@ class CellHost:
                 clock=now,
             )
 
+    def _open_windows(self, lease: Lease) -> None:
+        """Take commands of a lease through a window, too."""
+        if self._named:
+            raise RefusedError("local", "windows are for clients that are on the cell's machine")
+        arm, record = self._arms[lease.arm]
+        if self._local is None:
+            self._local = LocalStates(self._cell.name, self._cell.state)
+        LocalCommands(
+            self._cell.name,
+            lease.arm,
+            lease.client,
+            record,
+            lambda frame: self._give(lease.client, arm, frame, frame.tick),
+            lambda: not self._ending.is_set() and self.leases.holder(lease.arm) is lease,
+        )
+        lease.local = True
+
     def _command(self, client: str, arm: str, data: bytes) -> bytes:
         if arm not in self._arms:
             self.leases.holder(arm)  # refuses it
         face, record = self._arms[arm]
-        key, command = unpack_command(face, record, data)
+        frame = unpack(record, data)
+        self._give(client, face, frame, frame.sequence)
+        return ANSWER.pack({"sequence": frame.sequence}, clock=self._cell.now())
+
+    def _give(self, client: str, arm: ArmFace, frame: Frame, sequence: int) -> None:
+        key, command = command_of(arm, frame, sequence)
         with self._giving:
-            self.leases.check(arm, client, key)
-            self.leases.admit(arm, command.sequence)
-            self._cell.command(arm, command)
-            self.leases.given(arm, command.sequence)
-        return ANSWER.pack({"sequence": command.sequence}, clock=self._cell.now())
+            self.leases.check(arm.name, client, key)
+            self.leases.admit(arm.name, sequence)
+            self._cell.command(arm.name, command)
+            self.leases.given(arm.name, sequence)
 
     def _beat(self, client: str, arm: str, data: bytes) -> None:
         """Pass on a beat, unless it answers a state so old that the client must count as silent."""
@@ -277,6 +304,8 @@ class CellHost:
             frame = self._cell.latest()
             if frame.tick != last:
                 last, idle = frame.tick, 0
+                if self._local is not None and self.leases.local():
+                    self._local.show(frame)
                 for n, publisher in wanted:
                     if sent[n] != last // n:
                         sent[n] = last // n

@@ -29,6 +29,7 @@ class Lease:
         beaten: when the last beat came, on the cell's clock, ns.
         beats: sequence of the last beat.
         seen: whether the loop has shown its number.
+        local: whether its commands come through a window.
     """
 
     arm: str
@@ -40,6 +41,7 @@ class Lease:
     beaten: int
     beats: int = 0
     seen: bool = False
+    local: bool = False
 
 
 class Leases:
@@ -66,6 +68,10 @@ class Leases:
     def holder(self, arm: str) -> Lease | None:
         """The lease of an arm, None where nobody commands it."""
         return self._held[self._known(arm)]
+
+    def local(self) -> bool:
+        """Whether somebody commands through a window."""
+        return any(lease is not None and lease.local for lease in self._held.values())
 
     def sequence(self, arm: str) -> int:
         """The sequence of the last command that an arm was given."""

@@ -27,6 +27,7 @@ LEASE = Record(
     Field("take", type="u8"),  # 0 gives it back, 1 takes it, 2 takes it from whoever holds it
     Field("lease", type="u64"),  # the key, of the client's choice
     Field("silence", "s"),
+    Field("local", type="u8"),  # whether commands come through a window
 )
 GRANT = Record(
     "grant",
@@ -114,15 +115,14 @@ def _place(name: str, table: tuple[str, ...], what: str, arm: ArmFace) -> int:
     return table.index(name)
 
 
-def unpack_command(arm: ArmFace, record: Record, data: bytes) -> tuple[int, Command]:
+def command_of(arm: ArmFace, frame: Frame, sequence: int) -> tuple[int, Command]:
     """Return the lease's key and the command of a frame, or raise `RefusedError`.
 
     Args:
         arm: whom it is for.
-        record: of its commands.
-        data: the bytes.
+        frame: of its commands.
+        sequence: of the command.
     """
-    frame = unpack(record, data)
     values, names = frame.values, names_of(arm)
     given = values["values"]
     for what, table in (("kind", KINDS), ("frame", arm.frames), ("name", names)):
@@ -132,7 +132,7 @@ def unpack_command(arm: ArmFace, record: Record, data: bytes) -> tuple[int, Comm
         raise RefusedError("range", f"a command has at most {len(given)} numbers")
     return values["lease"], Command(
         KINDS[values["kind"]],
-        frame.sequence,
+        sequence,
         tuple(map(float, given[: values["count"]])),
         values["speed"],
         values["blend"],
