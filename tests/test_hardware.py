@@ -236,7 +236,9 @@ def lived(kind: HardwareKind, step: Callable[[int], None] = lambda tick: None) -
     system = lw.System(name="s", base=1000)
     kind.install(system, rate=1000)
     session = session_of(system, RunSettings(10.0, every=1))[0]
-    loop = PacedLoop(session, clock="virtual", reads=kind.reads, writes=kind.writes)
+    loop = PacedLoop(
+        session, clock="virtual", reads=kind.reads, writes=kind.writes, waits=kind.waits
+    )
     loop.enter({"arm.wanted_torque": 5.0, "arm.wanted_target": 2.0})
     for tick in range(TICKS):
         step(tick)

@@ -8,6 +8,7 @@ import signal
 import struct
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -233,6 +234,38 @@ def test_one_process_writes(tmp_path: Path) -> None:
         assert window.read().sequence == 2
     with Window.create(path, Record("other", Field("x"))) as other:
         assert other.read().values["x"] == 0
+
+
+def test_of_many_that_want_to_write_one_does(tmp_path: Path) -> None:
+    """They make, replace and give back one file at the same time; no two ever have it."""
+    records = [STATE, Record("other", Field("x"))]
+    holders, most, made = [0], [0], [0]
+    lock = threading.Lock()
+
+    def want(number: int) -> None:
+        for turn in range(40):
+            try:
+                window = Window.create(tmp_path / "state", records[(number + turn) % 2])
+            except InputError:
+                continue
+            with lock:
+                holders[0] += 1
+                made[0] += 1
+                most[0] = max(most[0], holders[0])
+            found = (tmp_path / "state").stat()
+            assert window._claim is not None
+            assert window._claim.inode == (found.st_dev, found.st_ino)
+            with lock:
+                holders[0] -= 1
+            window.close()
+
+    threads = [threading.Thread(target=want, args=(n,)) for n in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most[0] == 1
+    assert made[0] > 0
 
 
 def test_a_window_of_another_record_is_refused(tmp_path: Path) -> None:

@@ -45,6 +45,8 @@ class HardwareKind:
     """
 
     kind: ClassVar[str]
+    waits: ClassVar[bool] = False
+    """Whether a `PacedLoop` has to wait for Python at each tick, so that nothing comes late."""
 
     @worded
     def __init__(self, hardware: Hardware) -> None:
@@ -63,11 +65,16 @@ class HardwareKind:
             name: of the member; the hardware's by default.
         """
         self._member = system.add(self.hardware, rate=rate, name=name or self.hardware.name)
-        self._connect(system, self._member)
+        self.connect(system, self._member)
         return self._member
 
-    def _connect(self, system: System, member: Member) -> None:
-        """Put into the run what of the device is part of it."""
+    def connect(self, system: System, member: Member) -> None:
+        """Put into the run what of the device is part of it; `install` calls it.
+
+        Args:
+            system: the controller's.
+            member: the hardware in it.
+        """
 
     def open(self) -> None:
         """Take hold of a device that is outside of the run."""
@@ -162,7 +169,13 @@ class SimulatedHardware(HardwareKind):
                         remedy=f"expose it; there is '{near}'" if near else "expose it",
                     )
 
-    def _connect(self, system: System, member: Member) -> None:
+    def connect(self, system: System, member: Member) -> None:
+        """Add the device, and connect its ports.
+
+        Args:
+            system: the controller's.
+            member: the hardware in it.
+        """
         made = self._add_device(system, f"{member.name}_device", member.rate)
         for name, port in made.items():
             if name in self.hardware.state_record.names:
@@ -381,7 +394,8 @@ class PythonHardware(HardwareKind):
 class ReplayHardware(HardwareKind):
     """Hardware that does what a recording says: its states, faults and beats, tick by tick.
 
-    Commands go nowhere. After the last sample it holds, and falls silent.
+    Commands go nowhere. After the last sample it holds, and falls silent. Python looks up the
+    samples: a paced loop must be told to wait for it (`waits`), to be exact to the tick.
 
     Args:
         hardware: its states and commands.
@@ -403,6 +417,7 @@ class ReplayHardware(HardwareKind):
     """
 
     kind = "replay"
+    waits = True
 
     @worded
     def __init__(self, hardware: Hardware, recording: Recording, *, name: str = "") -> None:
@@ -423,7 +438,13 @@ class ReplayHardware(HardwareKind):
                 )
             self._columns[field.name] = columns
 
-    def _connect(self, system: System, member: Member) -> None:
+    def connect(self, system: System, member: Member) -> None:
+        """Let the states come from the recording.
+
+        Args:
+            system: the controller's.
+            member: the hardware in it.
+        """
         names = [c for columns in self._columns.values() for c in columns]
         times = np.asarray(self.recording.times)
         rows = np.column_stack([self.recording[c] for c in names])

@@ -116,7 +116,10 @@ class Interrupts:
         for name in ("strays.old", "strays"):
             file = self.folder / name
             lines = file.read_text().splitlines() if file.exists() else []
-            found += [Stray(*map(int, line.split())) for line in lines]
+            try:
+                found += [Stray(*map(int, line.split())) for line in lines]
+            except (TypeError, ValueError):
+                raise InputError("the log of strays is damaged", file=file) from None
         return found
 
     def close(self) -> None:

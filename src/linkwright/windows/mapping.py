@@ -32,6 +32,9 @@ class Claim:
     Args:
         path: of the file that stands for it.
         what: it is called in the message of a refusal.
+
+    Raises:
+        FileNotFoundError: there is no such file.
     """
 
     def __init__(self, path: str | os.PathLike[str], what: str) -> None:
@@ -39,6 +42,8 @@ class Claim:
         self._descriptor = -1
         try:
             opened = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        except FileNotFoundError:
+            raise
         except OSError as error:
             raise InputError(f"cannot claim {what}: {error.strerror}", file=path) from error
         try:

@@ -71,15 +71,10 @@ class Window:
             record: the declaration.
         """
         file = path_of(path, "a window")
-        for _ in range(100):
-            if not _is_window(file, record):
-                _place_new(file, record)
-            claim = Claim(file, f"the window '{record.name}'")
-            with suppress(OSError):
-                found = file.stat()
-                if claim.inode == (found.st_dev, found.st_ino):
-                    break
-            claim.release()  # somebody replaced the file in between
+        for _ in range(1000):
+            claim = _claimed(file, record)
+            if claim is not None:
+                break
         else:
             raise Error(f"others keep replacing {file}", remedy="give each writer its own window")
         window = cls(record, Mapped(file, record.size, writable=True), claim, file)
@@ -299,16 +294,45 @@ def _is_window(file: Path, record: Record) -> bool:
     return head[:_SEQUENCE] == _empty(record)[:_SEQUENCE]
 
 
-def _place_new(file: Path, record: Record) -> None:
-    """Put a new file in place of what is there, unless that has a writer."""
-    if file.exists():
-        Claim(file, f"the file in place of window '{record.name}'").release()
+def _is_at(file: Path, claim: Claim) -> bool:
+    """Return whether a claim is on the file that is there now."""
+    try:
+        found = file.stat()
+    except FileNotFoundError:
+        return False
+    return claim.inode == (found.st_dev, found.st_ino)
+
+
+def _claimed(file: Path, record: Record) -> Claim | None:
+    """Return a claim on a file that a writer can begin with; None where another came in between.
+
+    Whoever replaces a file has claimed it, and has claimed the new one before others can see it.
+    """
+    what = f"the window '{record.name}'"
+    old = None
+    with suppress(FileNotFoundError):
+        old = Claim(file, what)
+    if old is not None and not _is_at(file, old):
+        old.release()
+        return None
+    if old is not None and _is_window(file, record):
+        return old
     made = file.with_name(f".{file.name}.{secrets.token_hex(6)}")
     try:
         with made.open("xb") as sink:
             sink.write(_empty(record))
-        made.replace(file)
+        new = Claim(made, what)
+        if old is not None:
+            made.replace(file)
+            return new
+        try:
+            file.hardlink_to(made)
+        except FileExistsError:
+            return None
+        return new
     except OSError as error:
-        with suppress(OSError):
-            made.unlink()
         raise InputError(f"cannot make a window: {error.strerror}", file=file) from error
+    finally:
+        made.unlink(missing_ok=True)
+        if old is not None:
+            old.release()
