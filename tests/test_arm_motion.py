@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import linkwright as lw
 from linkwright.algebra import floor, where
-from linkwright.motion.chains import ArmMotion, ToolKinematics
+from linkwright.motion.chains import CAUSES, ArmMotion, ToolKinematics, ToolPose
 from linkwright.robots.ik import tool_kinematics
 
 Array = NDArray[np.float64]
@@ -46,28 +46,50 @@ def matrices(q: Array) -> Array:
     return np.asarray(puma().pose(q, "tool"))
 
 
-def belt_system(**more: Any) -> tuple[ArmMotion, lw.System]:
-    """Return an arm and a belt, seen 50 times a second, that moves along y from a time on."""
+SHIFT = [0.0, 0.7, 0.0]  # of the other arm's base
+
+
+def belt_system() -> tuple[ArmMotion, lw.System]:
+    """Return an arm with a frame: a belt seen 50 times a second, or the tool of another arm."""
     chain = ArmMotion(kinematics(), SPEED, ACCELERATION, frames=["belt"], start=HOME, rate=RATE)
+    other = lw.motion.ChainMotion(SPEED, ACCELERATION, start=HOME, name="other", rate=RATE)
     s = lw.System(name="s")
-    arm = s.add(chain)
+    arm, lead, tool = s.add(chain), s.add(other), s.add(ToolPose(kinematics(), rate=RATE))
+    for name in ("q", "u", "a"):
+        s.connect(lead[name], tool[name])
     b = lw.Block("belt", rate=RATE)
-    speed, lost = b.input("speed"), b.input("lost", 1e9)
-    stop, hold = b.input("stop_at", 1e9), b.input("hold_at", 1e9)
-    until = b.input("hold_until", 1e9)
-    seen = b.intermediate(where(b.time < lost, floor(b.time * 50 + 1e-9) / 50, lost))
-    b.output_vector("pose", [0, speed * seen, 0, 1, 0, 0, 0])
-    b.output_vector("twist", [0, speed, 0, 0, 0, 0])
-    b.output("age", b.time - seen, unit="s")
-    b.output("stop", b.time >= stop)
-    b.output("hold", (b.time >= hold) & (b.time < until))
-    belt = s.add(b)
+    speed, lost, found, led = (b.input(n, v) for n, v in BELT.items())
+    shown = {n: b.input_vector(n, k) for n, k in (("pose_in", 7), ("twist_in", 6), ("bend_in", 6))}
+    seen = b.intermediate(floor(b.time * 50 + 1e-9) / 50)
+    seen = b.intermediate(where((b.time >= lost) & (b.time < found), lost, seen))
+    plain: dict[str, list[Any]] = {
+        "pose": [0, speed * seen, 0, 1, 0, 0, 0],
+        "twist": [0, speed, 0, 0, 0, 0],
+        "bend": [0] * 6,
+    }
+    for name, values in plain.items():
+        there = [x + d for x, d in zip(shown[f"{name}_in"], [*SHIFT, 0, 0, 0, 0], strict=False)]
+        there = there if name == "pose" else list(shown[f"{name}_in"])
+        b.output_vector(name, [where(led, x, y) for x, y in zip(there, values, strict=True)])
+    b.output("age", where(led, 0, b.time - seen), unit="s")
+    flags = lw.Block("flags", rate=RATE)
+    for name in FLAGS:
+        flags.output(name, flags.time >= flags.input(f"{name}_at", 1e9))
+    belt, flag = s.add(b), s.add(flags)
+    for name, port in (("pose", "pose_in"), ("twist", "twist_in"), ("acceleration", "bend_in")):
+        s.connect(tool[name], belt[port])
     s.connect(belt.pose, arm.belt_pose)
     s.connect(belt.twist, arm.belt_twist)
+    s.connect(belt.bend, arm.belt_acceleration)
     s.connect(belt.age, arm.age_belt)
-    s.connect(belt.stop, arm.stop)
-    s.connect(belt.hold, arm.hold)
+    for member in (arm, lead):
+        s.connect(flag.stop, member.stop)
+        s.connect(flag.hold * (1 - flag.release), member.hold)
     return chain, s
+
+
+BELT = {"speed": 0.0, "lost": 1e9, "found": 1e9, "led": 0.0}
+FLAGS = ("stop", "hold", "release")
 
 
 @pytest.fixture(scope="module")
@@ -75,41 +97,37 @@ def cell() -> tuple[ArmMotion, lw.System]:
     return belt_system()
 
 
-def run(cell: tuple[ArmMotion, lw.System], goals: list[Any], until: float, **more: float) -> Any:
+Goals = list[tuple[str, list[float], dict[str, Any]]]
+
+
+def run(cell: Any, goals: Goals, until: float, *, lead: Goals | None = None, **more: float) -> Any:
     """Return the channels of a run by name, vectors as rows."""
-    chain, system = cell
-    values = {name: 0.0 for name in system.inputs() if name.startswith("arm.sequence")}
-    values |= {"belt.speed": 0.0, **{f"belt.{n}": 1e9 for n in
-               ("lost", "stop_at", "hold_at", "hold_until")}}  # fmt: skip
-    for k, (kind, where_, options) in enumerate(goals):
-        goal = chain.goal(k + 1, kind, where_, **options)
-        values |= {f"arm.{name}": value for name, value in goal.items()}
-    system.set(values | {f"belt.{name}": value for name, value in more.items()})
+    _, system = cell
+    values = {name: 0.0 for name in system.inputs() if ".sequence" in name}
+    values |= {f"belt.{name}": more.get(name, value) for name, value in BELT.items()}
+    values |= {f"flags.{name}_at": more.get(name, 1e9) for name in FLAGS}
+    for member, asked in (("arm", goals), ("other", lead or [])):
+        for k, (kind, at, options) in enumerate(asked):
+            goal = system[member].block.goal(k + 1, kind, at, **options)
+            values |= {f"{member}.{name}": value for name, value in goal.items()}
+    system.set(values)
     recording = lw.simulate(system, until=until, every=1).recording
-    found: dict[str, Array] = {}
-    for name in ("q", "u", "a"):
-        found[name] = np.stack([recording[f"arm.{name}[{k}]"] for k in range(6)], axis=1)
-    for name in (
-        "done",
-        "refused",
-        "error",
-        "turn_error",
-        "pace",
-        "cause",
-        "moving",
-        "progress",
-        "pending",
-    ):
+    found: dict[str, Array] = {"t": np.arange(round(until * RATE) + 1) / RATE}
+    for member, prefix in (("arm", ""), ("other", "other_")):
+        for name in ("q", "u", "a"):
+            columns = [recording[f"{member}.{name}[{k}]"] for k in range(6)]
+            found[prefix + name] = np.stack(columns, axis=1)
+    for name in ("done", "refused", "error", "turn_error", "pace", "cause", "moving", "pending"):
         found[name] = np.asarray(recording[f"arm.{name}"])
     return found
 
 
-def check_smooth(found: Any, slack: float = 1.0) -> None:
+def check_smooth(found: Any) -> None:
     """Rates are those of the values; limits hold; nothing jumps."""
     q, u, a = found["q"], found["u"], found["a"]
     h = 1 / RATE
     assert np.all(np.abs(u) <= np.array(SPEED) * 1.001)
-    assert np.all(np.abs(a) <= slack * np.array(ACCELERATION) * (1 + 1e-6))
+    assert np.all(np.abs(a) <= np.array(ACCELERATION) * (1 + 1e-6))
     assert np.abs(np.diff(a, axis=0)).max() < 0.15 * max(ACCELERATION)
     assert np.abs(np.diff(q, axis=0) / h - (u[1:] + u[:-1]) / 2).max() < 2e-3
     assert np.abs(np.diff(u, axis=0) / h - (a[1:] + a[:-1]) / 2).max() < 1.5
@@ -141,15 +159,120 @@ def test_joint_and_tool_legs_are_one_motion(cell: Any) -> None:
     assert away[straight].max() < 1e-6
 
 
+def on_belt(**more: float) -> dict[str, Any]:
+    return {"frame": 1, **more}
+
+
 def test_a_tool_follows_a_belt_that_a_sensor_sees(cell: Any) -> None:
-    chain, _ = cell
-    on_belt = {"frame": chain.frame("belt")}
     grasp = pose(ONE)
-    found = run(cell, [("pose", grasp, on_belt)], 3.0, speed=0.1)
-    t = np.arange(len(found["q"])) / RATE
+    goals: Goals = [("pose", grasp, on_belt()), ("joints", HOME, {"blend": 0.1})]
+    found = run(cell, goals[:1], 2.5, speed=0.1)
     place = matrices(found["q"])[:, :3, 3]
     reached = found["done"] == 1
-    wanted = np.array(grasp[:3]) + np.outer(t, [0, 0.1, 0])
+    wanted = np.array(grasp[:3]) + np.outer(found["t"], [0, 0.1, 0])
     assert reached.sum() > 500
-    assert np.abs(place - wanted)[reached].max() < 1e-5
+    assert np.abs(place - wanted)[reached].max() < 1e-6
     check_smooth(found)
+    assert np.abs(found["u"][-1]).max() > 0.01
+    # joints that leave the moving belt do so smoothly, and come to rest
+    found = run(cell, goals, 3.0, speed=0.1)
+    assert found["done"][-1] == 2
+    np.testing.assert_allclose(found["q"][-1], HOME, atol=1e-12)
+    check_smooth(found)
+
+
+def test_a_frame_that_is_too_old_is_not_followed_until_it_is_seen_again(cell: Any) -> None:
+    goals: Goals = [("pose", pose(ONE), on_belt(speed=0.3))]
+    found = run(cell, goals, 4.0, speed=0.05, lost=0.3, found=1.8)
+    t = found["t"]
+    old = (t > 0.3 + 0.26) & (t < 1.8)
+    assert {CAUSES[int(c)] for c in np.unique(found["cause"])} == {"none", "age"}
+    assert np.all(found["cause"][old] == CAUSES.index("age"))
+    resting = (t > 1.4) & (t < 1.8)
+    assert np.abs(found["u"][resting]).max() < 1e-4
+    assert found["done"][-1] == 1
+    place = matrices(found["q"][-1:])[0, :3, 3]
+    np.testing.assert_allclose(place, np.array(pose(ONE)[:3]) + np.array([0, 0.2, 0]), atol=1e-4)
+    check_smooth(found)
+
+
+def test_arms_start_on_one_tick_stop_together_and_one_follows_the_other(cell: Any) -> None:
+    """One arm keeps its tool at a place in the frame of the other's tool, while that moves."""
+    away = np.linalg.inv(matrices(np.array([HOME]))[0] + _shifted()) @ matrices(np.array([ONE]))[0]
+    goals: Goals = [("pose", numbers(away), on_belt())]
+    lead: Goals = [
+        ("joints", [0.3, 0.7, 3.0, 0.2, 0.9, -0.2], {"speed": 0.1}),
+        ("joints", HOME, {"blend": 0.1}),
+    ]
+    found = run(cell, goals, 3.0, lead=lead, led=1)
+    first = [int(np.argmax(np.abs(found[name]).max(axis=1) > 0)) for name in ("u", "other_u")]
+    assert first[0] == first[1]
+    tools, others = matrices(found["q"]), matrices(found["other_q"]) + _shifted()
+    reached = found["done"] == 1
+    moving = np.abs(found["other_u"]).max(axis=1) > 0.05
+    assert (reached & moving).sum() > 50
+    apart = np.linalg.inv(others[reached]) @ tools[reached]
+    assert np.abs(apart - away).max() < 2e-3
+    check_smooth(found)
+    stopped = run(cell, goals, 1.5, lead=lead, led=1, stop=0.4)
+    for name in ("u", "other_u"):
+        assert np.abs(stopped[name][400]).max() > 0.1
+        assert np.abs(stopped[name][-300:]).max() < 1e-5
+    check_smooth(stopped)
+
+
+def _shifted() -> Array:
+    found = np.zeros((4, 4))
+    found[:3, 3] = SHIFT
+    return found
+
+
+@pytest.mark.parametrize(("away", "deviation"), [(0.25, 1e-6), (0.1, 1e-5), (0.055, 5e-3)])
+def test_near_a_singular_pose_path_time_slows_down_and_the_path_is_kept(
+    cell: Any, away: float, deviation: float
+) -> None:
+    """A tool turns through the pose in which two axes of the wrist are one, or close by."""
+    start, end = [0.0, 0.8, 3.1, 0.05, 0.3, 0.0], [0.0, 0.8, 3.1, away, -0.3, 0.0]
+    found = run(cell, [("joints", start, {}), ("pose", pose(end), {})], 5.0)
+    assert found["done"][-1] == 2
+    assert found["pace"].min() < 0.05
+    assert np.all(np.abs(found["u"]) <= np.array(SPEED) * (1 + 1e-12))
+    assert found["error"].max() < deviation
+    assert found["turn_error"].max() < deviation
+    if away > 0.06:
+        assert np.abs(found["a"]).max() < 1.01 * max(ACCELERATION)
+
+
+def test_random_chains_of_both_kinds_are_smooth_within_limits(cell: Any) -> None:
+    """Goals of both kinds, in both frames, with stops at any time: nothing jumps."""
+    generator = np.random.default_rng(0)
+    finished = 0
+    for _ in range(8):
+        goals: Goals = []
+        for k in range(4):
+            q = (np.array(HOME) + generator.uniform(-0.35, 0.35, 6)).tolist()
+            options = {"blend": float(generator.choice([0, 0.05, 0.2])) if k else 0.0}
+            options["speed"] = float(generator.uniform(0.3, 1))
+            kind = str(generator.choice(["joints", "pose"]))
+            if kind == "pose":
+                options["frame"] = int(generator.integers(2))
+            goals.append((kind, q if kind == "joints" else pose(q), options))
+        at = float(generator.uniform(0.2, 1.5))
+        found = run(cell, goals, 4.0, speed=0.05, hold=at, release=at + 0.5)
+        check_smooth(found)
+        finished += int(found["done"][-1])
+    assert finished > 20
+
+
+def test_stop_and_hold_keep_the_path_of_the_tool(cell: Any) -> None:
+    goals: Goals = [("pose", pose(ONE), {}), ("pose", pose(TWO), {})]
+    a, b = np.array(pose(HOME)[:3]), np.array(pose(ONE)[:3])
+    along = (b - a) / np.linalg.norm(b - a)
+    halts: list[dict[str, Any]] = [{"hold": 0.3, "release": 1.0}, {"stop": 0.3}]
+    for more in halts:
+        found = run(cell, goals, 3.0, **more)
+        assert np.abs(found["u"][800:990]).max() == 0
+        assert found["done"][-1] == (2 if "hold" in more else 0)
+        place = matrices(found["q"][:1000])[:, :3, 3]
+        assert np.linalg.norm(np.cross(place - a, along), axis=1).max() < 1e-7
+        check_smooth(found)

@@ -39,6 +39,7 @@ CAUSES = ("none", "stop", "hold", "age")
 
 _CALM = 1e-6  # rad/s or m/s that count as rest
 _NEAR = 0.95  # share of the speed at which path time begins to slow down
+_STEEPEST = 0.99  # how much steeper the path may become that is seen ahead
 _TINY = 1e-30
 _PEAK = 0.75
 _CURVED = 0.75  # share of joints' accelerations for which legs of the tool are planned: they bend
@@ -151,6 +152,7 @@ class ArmMotion(ChainMotion):
         bounds = list(zip(self.tool_speed, self.tool_acceleration, strict=True))
         self.frames = [MovingFrame(self, n, bandwidth, age, bounds) for n in self._named]
         self.joints = [self.discrete_state(f"solver{k}", initial=x) for k, x in enumerate(at)]
+        self.tangents = [self.discrete_state(f"tangent{k}") for k in range(self.count)]
 
     def _more(self, leg: str) -> tuple[Expr, ...]:
         kind = self.discrete_state(f"{leg}_kind", initial=1.0)
@@ -178,6 +180,8 @@ class ArmMotion(ChainMotion):
         probe = path_tangent(let, self.frames, self._new)
         found = self._found = solved(self, self.arm, self.joints, goal, sigma, self.damping, probe)
         inverse = let(1 / maximum(first.rate, 1e-6))
+        self._alone = let(self._first & (1 - both))
+        self._cruise = let(where(self._alone & (1 - self.slowing), one.ramps.x * inverse, ONE))
         self._tangent = [
             let(where(self._first, inverse * x, y))
             for x, y in zip(found.slope, one.way, strict=True)
@@ -232,30 +236,40 @@ class ArmMotion(ChainMotion):
         self.output("turn_error", size(error[3:]), unit="rad", doc="likewise")
 
     # -- path time ---------------------------------------------------------------------------------
+    def _capped(self, lanes: Lanes) -> Lanes:
+        """Return how joints move: path time is never so fast that one of them exceeds its speed."""
+        let = self.intermediate
+        caps = [ONE * 1e9]
+        for f, s, v in zip(lanes.flow, lanes.slope, self.speed, strict=True):
+            caps.append(maximum(where(s < 0, v + f, v - f), 0) / (absolute(s) + _TINY))
+        cap = let(where(self._solving, minimum(*caps), 1e9))
+        self.now = let(minimum(self.sigma, cap))
+        part = let(where(self.now < self.sigma, (self.now / maximum(self.sigma, 1e-9)) ** 2, ONE))
+        second = [let(part * b) for b in lanes.second]
+        return Lanes(lanes.q, lanes.flow, lanes.slope, second, lanes.calm)
+
     def _governed(self, goal: Expr, lanes: Lanes) -> Expr:
         """Return where sigma is to go: it falls where joints become too fast."""
-        let, sigma = self.intermediate, self.sigma
-        ahead = let(self.brake / maximum(sigma, 0.02))
-        hard, soft = [ONE * 1e9], [ONE]
-        rows = zip(
-            lanes.flow, lanes.slope, lanes.second, self.speed, self.acceleration, strict=True
-        )
-        for f, s, b, v, a in rows:
+        let, sigma = self.intermediate, self.now
+        soft = [ONE]
+        limits = zip(self.speed, self.acceleration, strict=True)
+        moves = zip(lanes.flow, lanes.slope, lanes.second, strict=True)
+        steps = zip(self._tangent, self.tangents, strict=True)
+        for (f, s, b), (v, a), (now, then) in zip(moves, limits, steps, strict=True):
             left = let(where(s < 0, v + f, v - f))
             steep = let(absolute(s) + _TINY)
-            growth = maximum(where(s < 0, -b, b), 0) * ahead
-            hard.append(maximum(left, 0) / steep)
-            soft.append(_NEAR * maximum(left, 0) / (steep + growth))
+            # how fast the path becomes steeper: near a singular pose like 1 / (1 - z)
+            z = (
+                (absolute(now) - absolute(then))
+                / self.period
+                * self.brake
+                / (absolute(now) + _TINY)
+            )
+            near = let(where(self._alone, minimum(maximum(z, 0), _STEEPEST), ZERO))
+            self.update(then, now)
+            soft.append(_NEAR * maximum(left, 0) * (1 - near) / (steep * self._cruise))
             soft.append(maximum(sigma, 0.01) * sqrt(a / (absolute(b) + _TINY)))
-        self._cap = let(where(self._solving, minimum(*hard), 1e9))
         return let(minimum(goal, where(self._solving, minimum(*soft), 1)))
-
-    def _bounded(self, pull: Expr, low: Expr, high: Expr) -> Expr:
-        """Return the rate of sigma between bounds; no joint becomes too fast."""
-        h = self.period
-        plain = super()._bounded(pull, low, high)
-        cap = maximum((self._cap - self.sigma) / h, -self.sigma / h)
-        return self.intermediate(minimum(plain, cap))
 
     def _least_ramp(self, lanes: Lanes) -> Expr:
         need = maximum(
@@ -339,7 +353,7 @@ class ArmMotion(ChainMotion):
         step = limited(self, found.step, let(minimum(*self.speed) * h))
         self._following = []
         for k, q in enumerate(self.joints):
-            u = found.flow[k] + self.sigma * found.slope[k]
+            u = found.flow[k] + self.now * found.slope[k]
             a = found.second[k] + pull * found.slope[k]
             self._following.append(let(q + h * (u + h * a / 2) + step[k]))
         way = [

@@ -184,12 +184,12 @@ class ChainMotion(Block):
         let = self.intermediate
         one, two = self.one, self.two
         first, second = share(let, one.ramps, one.clock), share(let, two.ramps, two.clock)
-        lanes = self._lanes(first, second)
+        lanes = self._capped(self._lanes(first, second))
         stopping = let(self.stop > 0.5)
         still = self._still(let(stopping | (self.hold > 0.5)))
         asked = let(where(still, ZERO, minimum(maximum(self.override, 0), 1)))
         goal = self._governed(asked, lanes)
-        sigma, pull = self.sigma, self._pull(goal, lanes)
+        sigma, pull = self.now, self._pull(goal, lanes)
         self.output_vector("q", lanes.q, doc="set-points")
         u = [let(f + s * sigma) for f, s in zip(lanes.flow, lanes.slope, strict=True)]
         self.output_vector("u", u, doc="their rates")
@@ -205,6 +205,11 @@ class ChainMotion(Block):
     def _still(self, asked: Expr) -> Expr:
         """Return whether the path time is to come to rest."""
         return asked
+
+    def _capped(self, lanes: Lanes) -> Lanes:
+        """Return how joints move at the path time for each second that they allow, `now`."""
+        self.now = self.sigma
+        return lanes
 
     def _governed(self, goal: Expr, lanes: Lanes) -> Expr:
         """Return where sigma is to go, as far as joints allow it."""
@@ -226,7 +231,7 @@ class ChainMotion(Block):
 
     def _tell(self, first: Share, second: Share) -> None:
         out = self.output
-        out("moving", self.busy & (self.sigma > 0), doc="1 while the set-point moves")
+        out("moving", self.busy & (self.now > 0), doc="1 while the set-point moves")
         out("taken", self.taken, doc="sequence of the last goal that was taken up")
         out("done", self.done, doc="sequence of the last goal that was reached")
         out("refused", self.refused, doc="sequence of the last goal that was refused")
@@ -234,13 +239,13 @@ class ChainMotion(Block):
         out("pending", self.queue.count, doc="goals that wait")
         share_of_leg = where(self.both, second.r, first.r)
         out("progress", share_of_leg, unit="1", doc="share of the newest leg, 0 to 1")
-        out("pace", self.sigma, unit="1", doc="path time for each second")
+        out("pace", self.now, unit="1", doc="path time for each second")
 
     def _pull(self, goal: Expr, lanes: Lanes) -> Expr:
         """Return the rate of sigma: toward its goal, with bounded jerk, within accelerations."""
         let = self.intermediate
         jerk = let(4 / self.brake**2)
-        gap = let(goal - self.sigma)
+        gap = let(goal - self.now)
         most = let(minimum(2 / self.brake, sqrt(2 * jerk * absolute(gap))))
         wanted = let(where(gap < 0, -most, most))
         change = let(jerk * self.period)
@@ -261,11 +266,9 @@ class ChainMotion(Block):
         """Say how the path time goes on."""
         let = self.intermediate
         change = let(4 / self.brake**2 * self.period)
-        near = (absolute(goal - self.sigma) <= change * self.period) & (
-            absolute(pull) <= 2 * change
-        )
+        near = (absolute(goal - self.now) <= change * self.period) & (absolute(pull) <= 2 * change)
         there = let((1 - self.busy) | near)
-        going = minimum(maximum(self.sigma + self.period * pull, 0), 1)
+        going = minimum(maximum(self.now + self.period * pull, 0), 1)
         self.update(self.sigma, where(there, goal, going))
         self.update(self.pull, where(there, 0, pull))
 
