@@ -32,6 +32,8 @@ COMMANDS: dict[str, str] = {
     "plot": "linkwright.cli.commands.plot",
     "page": "linkwright.cli.commands.page",
     "studio": "linkwright.cli.commands.studio",
+    "serve": "linkwright.cli.commands.serve",
+    "replay": "linkwright.cli.commands.replay",
     "watch": "linkwright.cli.commands.watch",
     "halt": "linkwright.cli.commands.halt",
     "recover": "linkwright.cli.commands.recover",
