@@ -16,6 +16,7 @@ from linkwright.motion import ChainMotion
 from linkwright.server.arm_blocks import ArmControl, ArmPlant, Card
 from linkwright.server.cell import Cell, CellArm
 from linkwright.server.frames import FrameBlock
+from linkwright.server.probe import ArmProbe
 from linkwright.server.supervisor import Supervisor
 from linkwright.system import System
 from linkwright.windows import Field, Record
@@ -80,6 +81,7 @@ def _state_fields(cell: Cell) -> Iterator[Shared]:
         yield Shared(Field(f"{arm.name}.target", unit, shape=n), f"{arm.name}_motion.q")
         yield Shared(Field(f"{arm.name}.current", "A", shape=n), f"{own}.drawn")
         yield Shared(Field(f"{arm.name}.moving"), f"{arm.name}_motion.moving")
+        yield Shared(Field(f"{arm.name}.probe", unit), f"{arm.name}_probe.value")
         for name in ("life", "taken", "done", "dropped", "cause", "error", "holder"):
             yield Shared(Field(f"{arm.name}.{name}"), f"{own}.{name}")
     for frame in cell.frames:
@@ -129,7 +131,7 @@ def control_system(cell: Cell) -> System:
 
     >>> from linkwright.server.cell_file import read_cell
     >>> control_system(read_cell("axes2"))
-    System(axes2: plane_supervisor, plane_motion, plane_control)
+    System(axes2: plane_supervisor, plane_motion, plane_probe, plane_control)
     """
     system = System(name=cell.name, base=cell.rate)
     for frame in cell.frames:
@@ -145,11 +147,12 @@ def control_system(cell: Cell) -> System:
 
 
 def _add_control(system: System, cell: Cell, arm: CellArm) -> None:
-    supervisor, motion, control = (
+    supervisor, motion, probe, control = (
         system.add(block, rate=cell.rate)
         for block in (
             Supervisor(arm, cell, f"{arm.name}_supervisor"),
             _motion(arm),
+            ArmProbe(arm, cell.rate, f"{arm.name}_probe"),
             ArmControl(arm, f"{arm.name}_control"),
         )
     )
@@ -171,8 +174,12 @@ def _add_control(system: System, cell: Cell, arm: CellArm) -> None:
         (motion.last_refused, supervisor.spurned),
         (supervisor.measured, control.q),
         (supervisor.measured_rate, control.u),
-        (motion.q, control.target),
-        (motion.u, control.target_rate),
+        (motion.q, probe.wanted),
+        (motion.u, probe.wanted_rate),
+        (supervisor.measured, probe.q),
+        (1 - supervisor.on + supervisor.hold + motion.busy, probe.off),
+        (probe.target, control.target),
+        (probe.target_rate, control.target_rate),
         (motion.a, control.target_acceleration),
         (supervisor.on, control.on),
         ([control[f"wanted{i}"] for i in range(n)], supervisor.target),
@@ -224,7 +231,7 @@ def whole_system(cell: Cell) -> System:
 
     >>> from linkwright.server.cell_file import read_cell
     >>> len(whole_system(read_cell("axes2")).members)
-    10
+    11
     """
     system = control_system(cell)
     _add_device(system, cell)

@@ -20,6 +20,7 @@ from linkwright.server.face import (
     RefusedError,
     check_command,
 )
+from linkwright.server.probe import check_excitation
 from linkwright.server.supervisor import SLOTS, width
 
 Inputs = dict[str, float]
@@ -30,6 +31,7 @@ class _Counts:
     head: int = 0
     stops: int = 0
     beats: int = 0
+    excited: int = 0
     enabling: bool = False  # whether an `enable` waits in the ring
     values: dict[str, float] = field(default_factory=dict)
 
@@ -84,7 +86,9 @@ class Desk:
                 f"{own}.flush": float(counts.head),
                 f"{own}.stop_sequence": float(command.sequence),
             }
-        if command.kind in ("joints", "pose", "track", "jog", "home"):
+        if command.kind == "excite":
+            check_excitation(arm, command)
+        if command.kind in ("joints", "pose", "track", "jog", "home", "excite"):
             life = LIVES[int(state[f"{name}.life"])]
             if counts.head <= state[f"{name}.tail"]:
                 counts.enabling = False
@@ -111,6 +115,9 @@ class Desk:
             f"{own}.slot_sequence[{slot}]": float(command.sequence),
             f"{own}.head": float(counts.head),
         }
+        if command.kind == "excite":
+            counts.excited += 1
+            changed |= _experiment(arm, command, counts.excited, self.cell.rate)
         if command.kind == "set":
             changed[_parameters(arm)[command.name]] = float(command.values[0])
         return changed
@@ -177,6 +184,21 @@ def face_of(cell: Cell, arm: CellArm) -> ArmFace:
         ("base", *(frame.name for frame in cell.frames)),
         parameters,
     )
+
+
+def _experiment(arm: CellArm, command: Command, count: int, rate: float) -> Inputs:
+    """Return the inputs of an arm's probe."""
+    kind, size, w, seconds, width = command.values
+    values = {
+        "kind": kind,
+        "axis": [axis.name for axis in arm.axes].index(command.name),
+        "amplitude": size,
+        "frequency": w,
+        "hysteresis": width,
+        "ticks": round(seconds * rate),
+        "count": count,
+    }
+    return {f"{arm.name}_probe.{name}": float(value) for name, value in values.items()}
 
 
 def _parameters(arm: CellArm) -> dict[str, str]:

@@ -17,14 +17,27 @@ from linkwright.simulation.hardware import LIVES
 if TYPE_CHECKING:
     from linkwright.windows import Frame, Record
 
-__all__ = ["KINDS", "LIVES", "ArmFace", "CellFace", "Command", "RefusedError", "check_command"]
+__all__ = [
+    "EXCITATIONS",
+    "KINDS",
+    "LIVES",
+    "ArmFace",
+    "CellFace",
+    "Command",
+    "RefusedError",
+    "check_command",
+]
 
 KINDS = (
     *("enable", "disable", "clear", "stop"),  # of the arm's life; `stop` brakes along the path
     *("joints", "pose", "track", "jog", "home"),  # motions: legs of a chain, an online target
     *("set", "mode"),  # a parameter, the mode of an axis
+    "excite",  # an experiment on an axis: place in EXCITATIONS, amplitude, rad/s, s, hysteresis
 )
 """What can be asked of an arm."""
+
+EXCITATIONS = ("none", "step", "sine", "relay")
+"""What can be added to the set-point of an axis; the first ends it."""
 
 
 class RefusedError(Error):
@@ -115,7 +128,7 @@ def check_command(arm: ArmFace, command: Command, now: int) -> None:
         raise RefusedError(
             "non-finite", f"{kind!r} of {arm.name!r} has a number that is not finite"
         )
-    sizes = {"joints": n, "track": n, "jog": n, "pose": 7, "set": 1, "mode": 1}
+    sizes = {"joints": n, "track": n, "jog": n, "pose": 7, "set": 1, "mode": 1, "excite": 5}
     if len(values) != sizes.get(kind, 0):
         raise RefusedError("values", f"{kind!r} of {arm.name!r} takes {sizes.get(kind, 0)} numbers")
     if not 0 < command.speed <= 1:
@@ -137,7 +150,7 @@ def check_command(arm: ArmFace, command: Command, now: int) -> None:
         raise RefusedError("values", "the quaternion of the pose does not have length 1")
     if kind == "set":
         _known("name", f"parameter of {arm.name!r}", command.name, arm.parameters)
-    if kind == "mode":
+    if kind in ("mode", "excite"):
         _known("name", f"axis of {arm.name!r}", command.name, arm.axes)
 
 
@@ -160,7 +173,8 @@ class CellFace(Protocol):
     their rates), `<arm>.current` (A), `<arm>.life` (place in `LIVES`), `<arm>.moving`,
     `<arm>.taken` and `<arm>.done` (sequence of the last command that was taken up, and finished),
     `<arm>.cause` (place in the cell's causes of stops), `<arm>.error` (the axis controller's code),
-    `<arm>.holder` (the lease that commands it, 0 for none), and the loop's own `cell.total`,
+    `<arm>.holder` (the lease that commands it, 0 for none), `<arm>.probe` (what an experiment adds
+    to the set-point of its axis), and the loop's own `cell.total`,
     `cell.missed`, `cell.overrun`, `cell.lateness` (s), `frame.<name>.age` (s).
     """
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from linkwright.errors import Error, InputError
 from linkwright.server.client import PATIENCE, ArmState, LostError, RemoteArm
-from linkwright.server.face import Command, RefusedError
+from linkwright.server.face import EXCITATIONS, Command, RefusedError
 from linkwright.server.local import LocalHand
 from linkwright.server.messages import (
     ANSWER,
@@ -231,6 +231,32 @@ class ArmHand:
             mode: number of the mode, with its flags.
         """
         return self._ask("mode", (float(mode),), name=axis)
+
+    def excite(
+        self,
+        axis: str,
+        kind: str,
+        amplitude: float,
+        *,
+        frequency: float = 0.0,
+        seconds: float = 1.0,
+        hysteresis: float = 0.0,
+    ) -> GivenCommand:
+        """Begin an experiment on an axis of an arm that holds still; any motion and stop ends it.
+
+        Args:
+            axis: its name.
+            kind: "step", "sine" or "relay", added to the set-point; "none" ends one.
+            amplitude: rad or m.
+            frequency: of a sine, rad/s.
+            seconds: how long.
+            hysteresis: of a relay, rad or m.
+        """
+        if kind not in EXCITATIONS:
+            raise InputError(f"there is no excitation {kind!r}: {', '.join(EXCITATIONS)}")
+        place = float(EXCITATIONS.index(kind))
+        values = (place, float(amplitude), float(frequency), float(seconds), float(hysteresis))
+        return self._ask("excite", values, name=axis)
 
     def wait(self, asked: GivenCommand | None = None, seconds: float = math.inf) -> None:
         """Wait until a command is finished; all that were given, where none is named.
