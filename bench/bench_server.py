@@ -7,6 +7,7 @@ before it has gone there and back, and before a tick has taken it up.
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import statistics
@@ -22,10 +23,12 @@ from typing import Any
 import numpy as np
 
 from bench.measure import Row
+from linkwright.robots import Robot
 from linkwright.server.access import ROOT
+from linkwright.server.cell_file import read_cell
 from linkwright.server.client import RemoteCell, connect
 from linkwright.server.face import Command, RefusedError
-from linkwright.server.hand import ArmHand
+from linkwright.server.hand import ArmHand, StoppedError
 from linkwright.server.messages import command_record, pack_command
 from linkwright.server.registry import VARIABLE
 
@@ -34,6 +37,8 @@ COMMANDS = 1000
 CLIENTS = 4
 WATCHED = 5.0  # s
 FRAMES = 10_000
+SETPOINTS = int(os.environ.get("BENCH_SETPOINTS", "1000"))  # 10,000 take a quarter of an hour
+REACHED = 0.005  # A
 SILENCE = 5.0
 
 
@@ -41,15 +46,20 @@ def run() -> list[Row]:
     """Serve a cell from a process of its own, command it and watch it."""
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         os.environ[VARIABLE] = folder
-        process = stack.enter_context(_process("bench.server_cell", "cell"))
-        cell = stack.enter_context(connect("cell1", rate=1e9))
-        hand = stack.enter_context(cell.arm("puma").command(silence=SILENCE))
-        hand.enable()
-        shown, echoes = _commands(cell, hand)
-        rows = _latency(shown, echoes, 1.0 / cell.rate)
-        rows += _damaged(cell, hand)
-        cell.follow(1.0)
-        rows += _states(process)
+        process = stack.enter_context(_process("cell", folder))
+        with connect("cell1", rate=1e9) as cell:
+            with cell.arm("puma").command(silence=SILENCE) as hand:
+                hand.enable()
+                rows = _latency(*_commands(cell, hand), 1.0 / cell.rate)
+                rows += _damaged(cell, hand)
+            cell.follow(1.0)
+            with cell.arm("puma").command(silence=SILENCE, local=True) as hand:
+                if hand.arm.state.life == "fault":  # a machine so busy that the device missed beats
+                    hand.clear()
+                hand.enable()
+                rows += _through_windows(_commands(cell, hand)[0], 1.0 / cell.rate)
+                rows += _setpoints(hand, folder)
+        rows += _states(process, folder)
     return rows
 
 
@@ -91,9 +101,69 @@ def _latency(shown: list[float], echoes: list[float], tick: float) -> list[Row]:
             "the same, 99 %",
             float(np.percentile(shown, 99)),
             "s",
-            bar=2.0 * (half + tick),
-            note="bar: 2 x (median echo + tick)",
+            bar=2.0 * (most + tick),
+            note=f"bar: 2 x (99 % of echoes + tick); of the median: {2e3 * (half + tick):.2f} ms",
         ),
+    ]
+
+
+def _through_windows(shown: list[float], tick: float) -> list[Row]:
+    return [
+        Row(
+            "command through a window to the state that shows it, 99 %",
+            float(np.percentile(shown, 99)),
+            "s",
+            bar=2.0 * tick,
+            note=f"median {statistics.median(shown) * 1e3:.2f} ms; bar: two ticks",
+        )
+    ]
+
+
+def _setpoints(hand: ArmHand, folder: str) -> list[Row]:
+    """Time set-points from here to the first current of the device that follows them.
+
+    The arm stands, and is told to go to a pose 1 mm away and back; the currents of all ticks come
+    from the device's own window, in a process that does nothing else.
+    """
+    robot = Robot(read_cell("cell1").arms[0].mechanism)
+    here = np.array(robot.pose(hand.arm.state.q, "tool"))
+    sent, faults = [], 0
+    with _process("currents", folder) as watcher:
+        for turn in range(SETPOINTS):
+            goal = here.copy()
+            goal[2, 3] += 0.001 * (turn % 2 == 0)
+            start = time.monotonic_ns()
+            try:
+                hand.pose(goal).wait(5.0)
+                sent.append(start)
+            except (RefusedError, StoppedError):  # the machine was too busy for the device
+                faults += 1
+                hand.clear()
+                hand.enable()
+            time.sleep(0.03)
+        watcher.terminate()
+        watcher.wait(30.0)
+    rows = np.load(Path(folder) / "currents.npy")
+    clocks, currents = rows[:, 0], rows[:, 1:]
+    took = []
+    for start in sent:
+        first = int(np.searchsorted(clocks, start))
+        after = currents[first : first + 100]
+        moved = np.abs(after - currents[first - 1]).max(axis=1) > REACHED
+        if moved.any():
+            took.append((clocks[first + int(np.argmax(moved))] - start) / 1e9)
+    edges = [0, 2, 3, 4, 5, 6, 8, 10, 100]
+    counts = np.histogram(np.array(took) * 1e3, edges)[0]
+    shares = ", ".join(f"<{high} ms: {n}" for high, n in zip(edges[1:], counts, strict=True))
+    return [
+        Row(
+            f"Cartesian set-point to current in the device, 99 % of {len(took)}",
+            float(np.percentile(took, 99)) if took else math.inf,
+            "s",
+            bar=0.005,
+            note=f"median {statistics.median(took or [0.0]) * 1e3:.2f} ms; {shares}; "
+            f"{faults} stops of the device",
+        )
     ]
 
 
@@ -136,13 +206,11 @@ def _is_wake_word_only(bad: bytes, good: bytes) -> bool:
     return len(bad) == len(good) and bad[:56] == good[:56] and bad[64:] == good[64:]
 
 
-def _states(process: subprocess.Popen[str]) -> list[Row]:
+def _states(process: subprocess.Popen[str], folder: str) -> list[Row]:
     """Count what the cell's process takes to send every state to four clients."""
     alone = _busy(process)
     with ExitStack() as stack:
-        watchers = [
-            stack.enter_context(_process("bench.server_cell", "watch")) for _ in range(CLIENTS)
-        ]
+        watchers = [stack.enter_context(_process("watch", folder)) for _ in range(CLIENTS)]
         load = _busy(process)
         for watcher in watchers:
             watcher.terminate()
@@ -173,17 +241,23 @@ def _busy(process: subprocess.Popen[str]) -> float:
 
 
 @contextmanager
-def _process(module: str, *words: str) -> Iterator[subprocess.Popen[str]]:
+def _process(what: str, folder: str) -> Iterator[subprocess.Popen[str]]:
     """A process that has said that it is ready."""
     process = subprocess.Popen(
-        [sys.executable, "-m", module, *words], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", "bench.server_cell", what, folder],
+        stdout=subprocess.PIPE,
+        text=True,
     )
     try:
         assert process.stdout is not None
         said: Any = process.stdout.readline()
         if said != "ready\n":
-            raise RuntimeError(f"{module} did not start: {said!r}")
+            raise RuntimeError(f"{what} did not start: {said!r}")
         yield process
     finally:
-        process.kill()
-        process.wait()
+        process.terminate()
+        try:
+            process.wait(10.0)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 import linkwright as lw
 from linkwright.blocks import Block
 from linkwright.control import AxisController
+from linkwright.control.axis.ports import PARTS
+from linkwright.simulation.native.machine import Machine
 from linkwright.simulation.native.session import Session
+from linkwright.system.controllers import controller_phases
 from tests.axis_reference import Reference
+from tests.test_firmware import Firmware
 
 Array = NDArray[np.float64]
 AXES = 6
@@ -35,6 +41,10 @@ RANDOM: dict[str, tuple[int, int, int]] = {
 }  # fmt: skip
 
 
+SMOOTH = ("demand", "encoder", "adc", "offset", "demand_rate", "demand_acceleration", "home_place")
+"""Inputs of the SI form that are no whole numbers in random runs."""
+
+
 class Player:
     """A System whose members are fed from a table, row by row, natively.
 
@@ -47,34 +57,29 @@ class Player:
         self.block = block
         s = lw.System(name="rig")
         s.add(block, name="axes", rate=rate)
-        self.session = Session(s.phases(), 1e6, every=1)
+        self.count = len(next(iter(table.values())))
+        self.session = Session(s.phases(), 1e6, every=1, rows=self.count + 1)
         self.places = {s.name: i for i, s in enumerate(self.session.phases.w)}
         self.table = table
 
     def run(self) -> dict[str, Array]:
         """Run all rows, and return what came out at each."""
-        count = len(next(iter(self.table.values())))
-        names = {
-            f"axes.{key}" + (f"[{k}]" if rows.ndim > 1 else ""): rows[:, k]
-            if rows.ndim > 1
-            else rows
-            for key, rows in self.table.items()
-            for k in range(rows.shape[1] if rows.ndim > 1 else 1)
-        }
-        found = []
-        machine = self.session.machine
+        count, machine = self.count, self.session.machine
+        assert isinstance(machine, Machine)
         rows = np.tile(machine.rows_of("w")[0], (count, 1))
-        for name, column in names.items():
-            rows[:, self.places[name]] = column
+        for key, given in self.table.items():
+            for k in range(given.shape[1] if given.ndim > 1 else 1):
+                place = self.places[f"axes.{key}[{k}]" if given.ndim > 1 else f"axes.{key}"]
+                rows[:, place] = given[:, k] if given.ndim > 1 else given
+        inputs = machine.array("w")[0, :, 0]
+        machine.budget(4 * count + 10)
         for row in range(count):
-            machine.put("w", rows[row])
-            self.session.extend(row)
-            while not self.session.done:
-                found.append(self.session.advance())
-        names_ = found[0].names
-        values = np.concatenate([f.values for f in found])
-        assert len(values) == count
-        return {name.removeprefix("axes."): values[:, i] for i, name in enumerate(names_)}
+            inputs[:] = rows[row]
+            machine.extend(row)
+            machine.run(0, 1)
+        assert machine.field("row")[0] == count
+        names = [s.name.removeprefix("axes.") for s in self.session.phases.outputs]
+        return dict(zip(names, machine.samples[0, :count, :, 0].T.copy(), strict=True))
 
 
 def random_inputs(block: AxisController, rows: int, seed: int) -> dict[str, Array]:
@@ -82,6 +87,8 @@ def random_inputs(block: AxisController, rows: int, seed: int) -> dict[str, Arra
     rng = np.random.default_rng(seed)
     table = {}
     for key, port in block.inputs.items():
+        if key not in RANDOM:
+            continue
         hold, low, high = RANDOM[key]
         shape = (rows, *port.shape)
         fresh = rng.integers(low, high, shape, endpoint=True)
@@ -122,3 +129,42 @@ def test_the_integer_form_is_the_reference_bit_for_bit() -> None:
     assert len(seen) == 16
     assert min(seen.values()) > 200
     assert seen.total() > 8_000
+
+
+@pytest.mark.parametrize("integers", [True, False])
+def test_firmware_of_axes_gives_the_bits_of_the_native_run(integers: bool, tmp_path: Path) -> None:
+    """A tick in C99, compiled by the machine's own compiler, against random inputs."""
+    names = ["left", "right"]
+    if integers:
+        block = AxisController(names, integers=True)
+        table = random_inputs(block, 400, seed=3)
+    else:
+        block = AxisController(names, kp=3.0, ki=2.0, kd=0.02, also=PARTS, rate=1000)
+        table = random_inputs(block, 400, seed=3)
+        rng = np.random.default_rng(3)
+        for key, rows in table.items():
+            if key in SMOOTH:
+                table[key] = np.sin(rng.uniform(0, 0.2) * np.cumsum(np.ones_like(rows), axis=0))
+        table["mode"] = np.where(np.arange(400)[:, None] > 300, 5.0, table["mode"])
+    s = lw.System(name="board")
+    s.add(block, name="axes", rate=1000)
+    lw.codegen(s, tmp_path, target="firmware")
+    phases = controller_phases(s)
+    firmware = Firmware(tmp_path, "board", phases)
+    ports = [signal.name.removeprefix("axes.") for signal in phases.w]
+    start = {signal.name.removeprefix("axes."): signal.value for signal in phases.w}
+    columns = {
+        (f"{key}[{k}]" if rows.ndim > 1 else key): (rows[:, k] if rows.ndim > 1 else rows)
+        for key, rows in table.items()
+        for k in range(rows.shape[1] if rows.ndim > 1 else 1)
+    }
+    made = np.array(
+        [
+            firmware.tick([columns.get(p, [start[p]] * 400)[row] for p in ports])
+            for row in range(400)
+        ]
+    )
+    found = Player(block, table).run()
+    held = [x.name.removeprefix("axes.") for x in phases.d if x.kind == "held"]
+    assert np.array_equal(made.T, np.array([found[name] for name in held]))
+    assert np.abs(made[:, held.index("current[0]")]).max() > 1.0

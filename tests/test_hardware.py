@@ -413,8 +413,8 @@ def test_a_device_process_serves_windows_and_when_killed_is_a_fault(tmp_path: Pa
                 loop.stop()
                 beats = [(c.tick, c.value) for c in loop.tape() if c.name == "arm.read_beat"]
                 samples = loop.samples()
-                broken = np.flatnonzero(samples["arm.life"] == FAULT)
-                assert broken[0] == beats[-1][0] + LONG  # ticks, not seconds
+                broken = samples.times[samples["arm.life"] == FAULT]
+                assert round(500 * broken[0]) == beats[-1][0] + LONG  # ticks, not seconds
 
             follow(kind, meet)
         finally:

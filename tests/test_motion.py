@@ -22,7 +22,6 @@ from linkwright.motion import (
     hermite,
     minimum_jerk,
     point_to_point,
-    pose_transform,
     through,
     time_optimal,
     via_points,
@@ -117,7 +116,7 @@ def test_splines_agree_with_scipy() -> None:
 
 
 def test_the_blend_has_the_published_values() -> None:
-    """The motion server's digest, 3.1: A'=(0,1), B=(1,1), C=(1,3), T=1, t_a=0.2."""
+    """Check 35. The motion server's digest, 3.1: A'=(0,1), B=(1,1), C=(1,3), T=1, t_a=0.2."""
     c = turn(np.array([0.0, 1.0]), np.array([1.0, 1.0]), np.array([0.0, 2.0]), 0.2)
     q = Trajectory([-0.2, 0.2], [c])
     assert np.allclose(q(0.0), [0.8125, 1.075], atol=1e-14)
@@ -138,18 +137,6 @@ def test_blends_are_smooth_and_keep_to_straight_legs() -> None:
     assert np.allclose(q(0.5), [0.5, 0])
     with pytest.raises(MotionError, match="leg 2"):
         blended(corners, [0, 1, 1.3, 3], 0.2)
-
-
-def test_a_drive_takes_one_pose_to_the_other() -> None:
-    rng = np.random.default_rng(7)
-    for _ in range(200):
-        a, b = np.eye(4), np.eye(4)
-        for pose in (a, b):
-            pose[:3, :3] = turned(rng.normal(size=3), rng.uniform(0, math.pi))
-            pose[:3, 3] = rng.normal(size=3)
-        found = pose_transform(a, b)
-        assert np.allclose(found(0), np.eye(4), atol=1e-15)
-        assert np.allclose(a @ found(1), b, atol=1e-14)
 
 
 def test_a_cartesian_motion_is_straight_and_passes_its_poses() -> None:

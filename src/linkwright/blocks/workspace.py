@@ -113,7 +113,7 @@ class BlockWorkspace(Made):
     ) -> dict[str, tuple[Expr, ...]]:
         """Return the outputs of a Program whose inputs are expressions of this block.
 
-        A Program with loops becomes one call.
+        A Program with loops or with a gate becomes one call.
 
         Args:
             program: its parameters stay what they are where no argument is given for them.
@@ -132,7 +132,7 @@ class BlockWorkspace(Made):
             if port.name in arguments:
                 given = [self.expr(v) for v in arguments[port.name]]
                 known.update(zip(port.entries, given, strict=True))
-        if any(isinstance(statement, Loop) for statement in program.statements):
+        if program.gate or any(isinstance(s, Loop) for s in program.statements):
             passed = tuple(as_expr(known.get(x, x)) for x in program.input_symbols())
             results = tuple(self._local() for port in program.outputs for _ in port.entries)
             self.statements.append(Call(program, passed, results))

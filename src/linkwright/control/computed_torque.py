@@ -9,12 +9,13 @@ them along the wanted motion instead, and leaves the rest to a servo.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
-from linkwright.algebra import Expr, Scalar, diff
-from linkwright.blocks import BlockError, Element
+from linkwright.algebra import Expr, Scalar, diff, floor, where
+from linkwright.blocks import BlockError, Element, Rate, checked
+from linkwright.blocks.rates import Sampled
 from linkwright.control.joints import JointController, PerJoint, driven_joints, gains
-from linkwright.control.models import inverse_dynamics
+from linkwright.control.models import inverse_dynamics, split_law
 from linkwright.control.servo import saturated
 
 
@@ -29,6 +30,11 @@ class ComputedTorque(JointController):
         target: where they should be; where the mechanism starts by default.
         limit: largest torque or force of each joint.
         values: numbers of the mechanism's parameters as the controller believes them to be.
+        background: Hz, at which terms of the model (mass matrix, nonlinear effects) are computed
+            and held, of which the rate of the controller is a multiple; with every torque by
+            default.
+        speeds: those that count in centrifugal and Coriolis forces of the background: "frozen",
+            its own; "fresh", those of the instant; or "auto", fresh where that is cheap.
         name: of the element.
 
     >>> from linkwright.mechanism import Mechanism
@@ -48,27 +54,59 @@ class ComputedTorque(JointController):
         target: PerJoint | None = None,
         limit: PerJoint | None = None,
         values: Mapping[str, float] | None = None,
+        background: float | None = None,
+        speeds: Literal["auto", "frozen", "fresh"] = "auto",
         name: str = "computed_torque",
     ) -> None:
         super().__init__(name, mechanism, joints, target)
+        self.background = None if background is None else checked(background, "background", above=0)
         n = len(self.joints)
         ahead = self.input_vector("target_acceleration", n, doc="wanted accelerations")
         stiff = gains(self, "kp", kp, self.names_of_joints)
         damp = gains(self, "kd", kd, self.names_of_joints)
-        rows = zip(stiff, damp, self.q, self.u, self.target, self.target_rate, ahead, strict=True)
-        commands = [w + d * (v - u) + k * (r - q) for k, d, q, u, r, v, w in rows]
-        tau = inverse_dynamics(
-            self,
-            dict(zip(self.joints, self.q, strict=True)),
-            dict(zip(self.joints, self.u, strict=True)),
-            dict(zip(self.joints, (self.intermediate(x) for x in commands), strict=True)),
-            values=values,
-        )
+        q, u = (dict(zip(self.joints, x, strict=True)) for x in (self.q, self.u))
+        if self.background is None:
+            rows = zip(
+                stiff, damp, self.q, self.u, self.target, self.target_rate, ahead, strict=True
+            )
+            commands = [w + d * (v - u) + k * (r - q) for k, d, q, u, r, v, w in rows]
+            a = dict(zip(self.joints, (self.intermediate(x) for x in commands), strict=True))
+            tau = inverse_dynamics(self, q, u, a, values=values)
+        else:
+            words = ("target", "target_rate", "target_acceleration", "kp", "kd")
+            parts = (self.target, self.target_rate, ahead, stiff, damp)
+            wanted = {
+                w: dict(zip(self.joints, x, strict=True)) for w, x in zip(words, parts, strict=True)
+            }
+            due = self._due(self.background)
+            tau = split_law(self, due, q, u, wanted, speeds=speeds, values=values)
         chosen = [tau[q] for q in self.joints]
         if limit is not None:
             bound = gains(self, "limit", limit, self.names_of_joints)
             chosen = [saturated(x, -b, b) for x, b in zip(chosen, bound, strict=True)]
         self.efforts("tau", self.joints, chosen)
+
+    def _due(self, background: float) -> Expr:
+        """Return what is 1 at the instants of the background, 0 at others."""
+        left = self.discrete_state("left", doc="instants until the background is due")
+        hertz = self.parameter("background", background, unit="Hz", sign="positive", least=1e-9)
+        every = floor(1 / (hertz * self.period) + 0.5)
+        due = self.intermediate(where(left < 0.5, 1, 0))
+        self.update(left, where(due, every, left) - 1)
+        return due
+
+    def check_rate(self, rate: Rate) -> None:
+        """Refuse a rate that is no multiple of the background's."""
+        super().check_rate(rate)
+        if self.background is None or not isinstance(rate, Sampled):
+            return
+        times = 1 / (float(rate.period) * self.background)
+        if times < 0.5 or abs(times - round(times)) > 1e-6:
+            raise BlockError(
+                f"{self.name!r} runs at {1 / float(rate.period):g} Hz, which is no multiple of its "
+                f"background's {self.background:g} Hz",
+                remedy="let the rate be a whole multiple of background=",
+            )
 
 
 class TrajectoryLike(Protocol):

@@ -8,11 +8,14 @@ is computed once where both run at the same instant.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from linkwright.algebra import ZERO, Expr, as_expr
+from linkwright.algebra import ZERO, Expr, as_expr, where
 from linkwright.blocks import BlockError, Element
+from linkwright.equations.background import split_dynamics
 from linkwright.equations.kernels import quick_inverse
-from linkwright.equations.tree import tree_of
+from linkwright.equations.tree import Tree, tree_of
+from linkwright.program import Program, gated
 
 
 def inverse_dynamics(
@@ -37,9 +40,61 @@ def inverse_dynamics(
     >>> [joint.name for joint in inverse_dynamics(servo, {})]
     ['phi']
     """
-    m = element.mechanism
-    tree = tree_of(m)
+    tree = tree_of(element.mechanism)
+    place = _places(element, tree, q, values)
     program = quick_inverse(tree)
+    arguments = _measured(program, place, q, u, values)
+    arguments["a"] = [(a or {}).get(place[x], ZERO) for x in tree.speeds]
+    found = element.embed(program, arguments)["tau"]
+    return {place[s]: tau for s, tau in zip(tree.speeds, found, strict=True)}
+
+
+def split_law(
+    element: Element,
+    due: Expr,
+    q: Mapping[Expr, Expr],
+    u: Mapping[Expr, Expr],
+    wanted: Mapping[str, Mapping[Expr, Expr]],
+    *,
+    speeds: str = "auto",
+    values: Mapping[str, float] | None = None,
+) -> dict[Expr, Expr]:
+    """Return the torques of computed torque with terms of the model that are held, by coordinate.
+
+    Args:
+        element: that computes them, and remembers the terms.
+        due: other than zero at the instants at which the terms are computed anew.
+        q: coordinates as they are measured; others are the mechanism's own.
+        u: their speeds, by coordinate; others are zero.
+        wanted: for `target`, `target_rate`, `target_acceleration`, `kp` and `kd` the values by
+            coordinate; other joints are not accelerated.
+        speeds: as for `linkwright.equations.background.split_dynamics`.
+        values: numbers of parameters where the controller's model differs from the mechanism.
+    """
+    tree = tree_of(element.mechanism)
+    place = _places(element, tree, q, values)
+    silent = dict.fromkeys(element.mechanism.inputs.values(), 0.0)
+    split = split_dynamics(replace(tree, values=silent), speeds)
+    background = gated(split.background, "due")
+    arguments = _measured(background, place, q, u, values)
+    made = element.embed(background, {**arguments, "due": [due]})["terms"]
+    terms: list[Expr] = []
+    for k, x in enumerate(made):
+        held = element.discrete_state(f"term{k}", doc=f"{split.names[k]} of the background")
+        terms.append(element.intermediate(where(due, x, held)))
+        element.update(held, terms[-1])
+    arguments = _measured(split.foreground, place, q, u, values)
+    for name, by in wanted.items():
+        arguments[name] = [by.get(place[x], ZERO) for x in tree.speeds]
+    found = element.embed(split.foreground, {**arguments, "terms": terms})["tau"]
+    return {place[s]: tau for s, tau in zip(tree.speeds, found, strict=True)}
+
+
+def _places(
+    element: Element, tree: Tree, q: Mapping[Expr, Expr], values: Mapping[str, float] | None
+) -> dict[Expr, Expr]:
+    """Return the coordinate of each speed; refuse what inverse dynamics cannot give by joint."""
+    m = element.mechanism
     rates = tree.kinematics.rates
     place = {rates[x]: x for x in tree.coordinates}
     free = [s for s in tree.speeds if s not in place]
@@ -58,15 +113,23 @@ def inverse_dynamics(
     unknown = sorted(set(values or {}) - set(m.parameters))
     if unknown:
         raise BlockError(f"{m.name!r} has no parameter {', '.join(unknown)}")
+    return place
+
+
+def _measured(
+    program: Program,
+    place: Mapping[Expr, Expr],
+    q: Mapping[Expr, Expr],
+    u: Mapping[Expr, Expr] | None,
+    values: Mapping[str, float] | None,
+) -> dict[str, list[Expr]]:
+    """Return what is measured and what is believed, as arguments of a Program."""
     arguments: dict[str, list[Expr]] = {}
     for port in program.inputs:
         if port.name == "q":
             arguments["q"] = [q.get(x, x) for x in port.entries]
         elif port.name == "u":
             arguments["u"] = [(u or {}).get(place[x], ZERO) for x in port.entries]
-        elif port.name == "a":
-            arguments["a"] = [(a or {}).get(place[x], ZERO) for x in tree.speeds]
         elif port.name == "p" and values:
             arguments["p"] = [as_expr(values.get(x.name, x)) for x in port.entries]
-    found = element.embed(program, arguments)["tau"]
-    return {place[s]: tau for s, tau in zip(tree.speeds, found, strict=True)}
+    return arguments

@@ -17,6 +17,7 @@ from linkwright.robots.quantity import Quantity
 
 if TYPE_CHECKING:
     from linkwright.equations import kernels as dynamics
+    from linkwright.equations.background import SplitDynamics
     from linkwright.equations.tree import Tree
     from linkwright.program import Program
     from linkwright.robots import coriolis, derivatives, joint_loads
@@ -101,6 +102,18 @@ class Dynamics(Quantities):
             return known[frame, loads]
 
         return under
+
+    def split_dynamics(self, speeds: str = "auto") -> SplitDynamics:
+        """Return computed torque as a Program of the background, terms of the model where the robot
+        is, and one of the foreground, products with them; beside them the whole law.
+
+        Args:
+            speeds: that count in centrifugal and Coriolis forces: "frozen", the background's,
+                "fresh", the foreground's, or "auto", fresh where that is cheap.
+        """
+        from linkwright.equations.background import split_dynamics
+
+        return split_dynamics(self.tree, speeds).optimized()
 
     @cached_property
     def forward_dynamics(self) -> Quantity:

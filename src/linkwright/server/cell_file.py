@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path as FilePath
@@ -153,6 +154,25 @@ def shipped() -> tuple[str, ...]:
     return tuple(
         sorted(entry.name[:-5] for entry in folder.iterdir() if entry.name.endswith(".toml"))
     )
+
+
+def is_cell(name: str) -> bool:
+    """Whether a name is that of a cell that ships, or of a TOML file with arms.
+
+    Args:
+        name: as it is typed.
+
+    >>> is_cell("cell1"), is_cell("pendulum")
+    (True, False)
+    """
+    if name in shipped():
+        return True
+    if not name.endswith(".toml") or not FilePath(name).is_file():
+        return False
+    try:
+        return "arm" in tomllib.loads(read_text(name, _LARGEST))
+    except (ValueError, InputError):
+        return False
 
 
 @worded

@@ -62,20 +62,20 @@ class DeviceProcess:
 
     Args:
         cell: whose hardware it is.
-        folder: where its windows and its log lie; the commands' window must be there.
+        folder: where its windows lie; that of the commands must be there.
+        log: where its log goes; into the folder by default.
     """
 
-    def __init__(self, cell: Cell, folder: Path) -> None:
-        self.cell = cell
+    def __init__(self, cell: Cell, folder: Path, log: Path | None = None) -> None:
+        self.cell, self.folder = cell, folder
         states, commands = device_states(cell), device_commands(cell)
         logged = [f"{arm.name}_card.{word}" for arm in cell.arms for word in LOGGED]
         ports = list(dict.fromkeys([*(name for x in states for name in x.sources), *logged]))
         session = session_of_cell(cell, device_system, every=1, record=ports)
         names = [s.name for s in session.phases.outputs]
         self._columns = [names.index(name) for name in logged]
-        self._log = Journal(
-            folder / LOG, [Channel(name, "1") for name in logged], {"cell": cell.name}, replace=True
-        )
+        channels = [Channel(name, "1") for name in logged]
+        self._log = Journal(log or folder / LOG, channels, {"cell": cell.name}, replace=True)
         self.states = Window.create(folder / STATES, states_record(cell))
         self.commands = Window.open(folder / COMMANDS, commands_record(cell), within=10.0)
         self.loop = PacedLoop(
@@ -127,6 +127,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="linkwright.server.device", description=__doc__)
     parser.add_argument("cell", help="a cell.toml, or the name of a cell that ships")
     parser.add_argument("folder", type=Path, help="where the windows lie")
+    parser.add_argument("--log", type=Path, help="the device's own log; in FOLDER by default")
     given = parser.parse_args(arguments)
     parent, ended = os.getppid(), threading.Event()
     presses: list[bool] = []
@@ -138,7 +139,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends it
     signal.signal(signal.SIGUSR1, lambda *_: presses.append(True))
     signal.signal(signal.SIGUSR2, lambda *_: presses.append(False))
-    device = DeviceProcess(read_cell(given.cell), given.folder)
+    device = DeviceProcess(read_cell(given.cell), given.folder, given.log)
     lonely = 0.0
 
     def goes_on() -> bool:
@@ -149,6 +150,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return not ended.wait(0.02) and lonely < _LONELY
 
     device.run(goes_on)
+    if lonely >= _LONELY:  # nobody else takes the windows away
+        for name in (STATES, COMMANDS):
+            (given.folder / name).unlink(missing_ok=True)
     return 0
 
 

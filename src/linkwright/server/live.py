@@ -46,7 +46,8 @@ class LiveCell(RunningCell):
     Args:
         source: a cell.toml, or the name of a cell that ships.
         folder: for windows and the device's log; a temporary one by default.
-        record: where its recording goes; none is made by default.
+        record: where its recording goes, with the device's log beside it; none is made by
+            default, and the log lies in the folder.
     """
 
     def __init__(
@@ -65,7 +66,10 @@ class LiveCell(RunningCell):
             self.folder = folder
             self._commands = Window.create(folder / COMMANDS, commands_record(cell))
             stack.callback(self._commands.close)
-            self.device = _started(source, folder)
+            self.log = (
+                folder / LOG if record is None else record.path.with_suffix(".device.journal")
+            )
+            self.device = _started(source, folder, self.log)
             stack.callback(_ended, self.device)
             session = control_session(cell, 0 if record is None else 1)
             self._states = self._opened(cell)
@@ -109,11 +113,6 @@ class LiveCell(RunningCell):
             f"the device of {cell.name!r} has not started: {told.splitlines()[-1:] or 'no word'}"
         )
 
-    @property
-    def log(self) -> Path:
-        """The device's own log."""
-        return self.folder / LOG
-
     def close(self) -> None:
         """End the loop and the device; a second time does nothing."""
         self._stack.close()
@@ -140,8 +139,9 @@ def _shared_folder(name: str) -> tempfile.TemporaryDirectory[str]:
     )
 
 
-def _started(source: str | os.PathLike[str], folder: Path) -> subprocess.Popen[bytes]:
+def _started(source: str | os.PathLike[str], folder: Path, log: Path) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "linkwright.server.device", os.fspath(source), str(folder)]
+    command += ["--log", str(log)]
     with (folder / "device.log").open("wb") as told:
         return subprocess.Popen(
             command,

@@ -377,7 +377,7 @@ class Record:
 
     def _flat(self, values: Values) -> list[Any] | None:
         """Return all numbers in a row where they come in the plainest forms, else None."""
-        if len(values) != len(self.fields):
+        if len(values) != len(self.fields) or isinstance(values, _FrameValues):
             return None
         flat: list[Any] = []
         for f in self.fields:

@@ -32,6 +32,8 @@ COMMANDS: dict[str, str] = {
     "plot": "linkwright.cli.commands.plot",
     "page": "linkwright.cli.commands.page",
     "studio": "linkwright.cli.commands.studio",
+    "serve": "linkwright.cli.commands.serve",
+    "replay": "linkwright.cli.commands.replay",
     "watch": "linkwright.cli.commands.watch",
     "tune": "linkwright.cli.commands.tune",
     "halt": "linkwright.cli.commands.halt",

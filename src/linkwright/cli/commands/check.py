@@ -1,4 +1,4 @@
-"""``linkwright check``: is a model, robot file or catalog right, and what is it."""
+"""``linkwright check``: is a model, robot file, catalog or cell right, and what is it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def command(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite OUT if it exists.")] = False,
 ) -> None:
-    """Check a model, a robot file or a catalog: syntax, equations, and physical plausibility.
+    """Check a model, robot file, catalog or cell: syntax, equations, physical plausibility.
 
     \b
     Examples:
@@ -50,7 +50,11 @@ def command(
     """
     from linkwright.formats.catalog.reader import is_catalog
     from linkwright.formats.robot.files import robot_format
+    from linkwright.server.cell_file import is_cell
 
+    if is_cell(file):
+        _check_cell(file, as_json)
+        return
     if is_catalog(file):
         _check_catalog(file, as_json)
         return
@@ -115,6 +119,28 @@ def _check_catalog(file: str, as_json: bool) -> None:
         return
     for kind, count in counts.items():
         echo(f"{kind:<12} {count}")
+    echo(f"{file}: sound")
+
+
+def _check_cell(file: str, as_json: bool) -> None:
+    from linkwright.formats.text.document import ModelError
+    from linkwright.server.cell_file import read_cell
+
+    try:
+        cell = read_cell(file)
+    except ModelError as error:
+        _say_all_but_first(error)
+        raise
+    facts = [("cell", cell.name), ("rate", f"{cell.rate:g} Hz"), ("address", cell.address)]
+    facts += [("arm", f"{arm.name}: {arm.model}, {len(arm.axes)} axes") for arm in cell.arms]
+    facts += [("frame", f"{frame.name}: {frame.kind}") for frame in cell.frames]
+    facts += [("sensor", f"{sensor.name}: {sensor.kind}") for sensor in cell.sensors]
+    facts += [("client", f"{client.name}: {', '.join(client.rights)}") for client in cell.clients]
+    if as_json:
+        echo(json.dumps({"facts": [{"what": k, "is": v} for k, v in facts]}, indent=2))
+        return
+    for label, text in facts:
+        echo(f"{label:<12} {text}")
     echo(f"{file}: sound")
 
 

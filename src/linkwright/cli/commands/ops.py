@@ -44,6 +44,9 @@ def command(
     compare: bool = typer.Option(
         False, "--compare", help="Count every formulation, after each pass."
     ),
+    split: bool = typer.Option(
+        False, "--split", help="Count computed torque in the background and the foreground."
+    ),
     settings: list[str] = SET,
 ) -> None:
     """Count the operations of a model's equations, stage by stage.
@@ -55,6 +58,7 @@ def command(
     Examples:
       linkwright ops car
       linkwright ops stanford-arm --compare
+      linkwright ops puma560 --split
     """
     from linkwright.cli.models import open_mechanism
     from linkwright.equations import derive
@@ -63,6 +67,9 @@ def command(
     from linkwright.program.passes import PASSES, optimize
     from linkwright.program.report import ops_as_dict, ops_table
 
+    if split:
+        _split(model, settings, as_json)
+        return
     if compare:
         searching = moves if thorough or moves else None
         _compare(model, kernel, settings, searching, seed, as_json)
@@ -92,6 +99,27 @@ def command(
     print_table(columns, rows, title=title, numbers=_NUMBERS)
     if passes:
         _print_passes(written)
+
+
+def _split(model: str, settings: list[str], as_json: bool) -> None:
+    """Print the counts of computed torque in the background, in the foreground, and whole."""
+    from linkwright.cli.models import open_mechanism
+    from linkwright.program import count_operations
+    from linkwright.robots import Robot
+
+    made = Robot(open_mechanism(model, settings)).split_dynamics()
+    parts = {"background": made.background, "foreground": made.foreground, "whole": made.whole}
+    counts = {name: count_operations(part) for name, part in parts.items()}
+    if as_json:
+        info: dict[str, object] = {name: c.as_dict() for name, c in counts.items()}
+        info |= {"terms": list(made.names), "speeds": made.speeds}
+        echo(json.dumps(info, indent=2))
+        return
+    columns = ("computed torque", "add", "mul", "call", "select", "total")
+    rows = [(n, c.add, c.mul, c.call, c.select, c.total) for n, c in counts.items()]
+    cells = [tuple(str(x) for x in row) for row in rows]
+    title = f"{model}: {len(made.names)} terms, speeds {made.speeds}"
+    print_table(columns, cells, title=title, numbers=_NUMBERS)
 
 
 def _print_passes(written: Program) -> None:

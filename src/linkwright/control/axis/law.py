@@ -186,14 +186,16 @@ class AxisLaw:
         """Return the demand, kept where it can still stop before the limits.
 
         With steps of T at the deceleration a, the fastest speed at the distance d is
-        a (sqrt(T^2/4 + 2 d/a) - T/2).
+        a (sqrt(T^2/4 + 2 d/a) - T/2), and in the last step d/T.
         """
         a, T = self.input("deceleration"), self.samples
         speeds = self.speeds
         at = self.keep(where(speeds, self.position, way))
 
         def fastest(room: Expr) -> Expr:
-            return self.keep(a * (sqrt(T * T / 4 + 2 * maximum(room, 0) / a) - T / 2))
+            left = self.keep(maximum(room, 0))
+            fast = self.keep(a * (sqrt(T * T / 4 + 2 * left / a) - T / 2))
+            return self.keep(where(fast * T > left, left / T, fast))
 
         up = fastest(self.input("highest") - at)
         down = fastest(at - self.input("lowest"))

@@ -1,0 +1,33 @@
+"""``linkwright replay``: run a recorded cell again, bit for bit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from linkwright.cli.terminal import echo
+
+DIFFERENT = 1
+_RECORDING = typer.Argument(
+    ..., metavar="RECORDING", help="Of linkwright serve --record, or the journal it has left."
+)
+
+
+def command(
+    recording: Path = _RECORDING,
+) -> None:
+    """Run a recorded cell again in virtual time from its tape, and compare every bit.
+
+    \b
+    Examples:
+      linkwright replay cell.parquet
+    """
+    from linkwright.server.recorded import replay_cell
+
+    found = replay_cell(recording)
+    if found.difference:
+        echo(f"{found.cell.name}: {found.difference}", err=True)
+        raise typer.Exit(DIFFERENT)
+    count = len(found.recording.channels)
+    echo(f"{found.cell.name}: {len(found.again)} ticks of {count} channels, the same bits")

@@ -1,0 +1,133 @@
+"""``linkwright serve``: run a cell, live and on the network, or in virtual time."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from linkwright.cli.cells import Authority, Certificate, Key
+from linkwright.cli.terminal import echo
+
+if TYPE_CHECKING:
+    from linkwright.server.cell import Cell
+    from linkwright.server.network import Credentials
+    from linkwright.simulation.recorder import Target
+
+_UNTIL = 10.0  # s of a virtual cell
+_RECORD = typer.Option(
+    None, "--record", metavar="FILE", help="Record every tick, with the tape for replay."
+)
+
+
+def command(
+    cell: str = typer.Argument(
+        ..., metavar="CELL", help="A cell.toml, or the name of a cell that ships: cell1, axes2."
+    ),
+    virtual: bool = typer.Option(
+        False, "--virtual", help="As one System in virtual time, without a network."
+    ),
+    until: float | None = typer.Option(
+        None, "--until", metavar="S", help="End after S seconds; 10 with --virtual."
+    ),
+    record: Path | None = _RECORD,
+    listen: str | None = typer.Option(
+        None, "--listen", metavar="ADDRESS", help="Instead of the address in the file."
+    ),
+    certificate: Certificate = None,
+    key: Key = None,
+    authority: Authority = None,
+    force: bool = typer.Option(False, "--force", help="Overwrite an existing recording."),
+) -> None:
+    """Run a cell: live with a device process and on the network, or in virtual time.
+
+    \b
+    Examples:
+      linkwright serve cell1
+      linkwright serve cell.toml --record cell.parquet
+      linkwright serve cell.toml --virtual --until 10
+    """
+    from linkwright.errors import InputError
+    from linkwright.server.cell_file import read_cell
+    from linkwright.simulation.recorder import Target
+
+    if until is not None and not 0 < until < 1e7:
+        raise InputError(f"--until {until:g}: a cell runs for more than 0 s, and less than 1e7 s")
+    target = None if record is None else Target(record, force, force)
+    if target is not None:
+        target.check()
+    if virtual:
+        _virtual(read_cell(cell), _UNTIL if until is None else until, target)
+    else:
+        _live(cell, until, target, listen, _credentials(certificate, key, authority))
+
+
+def _credentials(
+    certificate: str | None, key: str | None, authority: str | None
+) -> Credentials | None:
+    from linkwright.errors import InputError
+    from linkwright.server.network import Credentials
+
+    if certificate is None and key is None and authority is None:
+        return None
+    if certificate is None or key is None or authority is None:
+        raise InputError("TLS takes all of --certificate, --key and --authority")
+    return Credentials(certificate, key, authority)
+
+
+def _about(cell: Cell) -> str:
+    arms = f"{len(cell.arms)} arm{'s' if len(cell.arms) != 1 else ''}"
+    return f"{cell.name}: {arms}, {cell.axes} axes, {cell.rate:g} Hz"
+
+
+def _virtual(cell: Cell, until: float, target: Target | None) -> None:
+    from linkwright.server.virtual import VirtualCell
+
+    made = VirtualCell(cell, record=target)
+    began = time.perf_counter()
+    made.advance(round(until * cell.rate))
+    seconds = time.perf_counter() - began
+    made.finish()
+    echo(f"{_about(cell)}, virtual: {made.tick} ticks in {seconds:.3g} s")
+    _recorded(target)
+
+
+def _live(
+    source: str,
+    until: float | None,
+    target: Target | None,
+    listen: str | None,
+    credentials: Credentials | None,
+) -> None:
+    from linkwright.server.host import CellHost
+    from linkwright.server.live import LiveCell
+    from linkwright.server.network import Endpoint
+
+    ended = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ended.set())
+    with LiveCell(source, record=target) as live:
+        address = live.cell.address if listen is None else listen
+        named = live.cell.clients if Endpoint.read(address).protocol == "tls" else ()
+        with CellHost(live, listen=address, clients=named, credentials=credentials) as host:
+            rights = live.loop.rights
+            how = "real-time priority" if rights.priority else "no real-time priority"
+            echo(f"{_about(live.cell)}, {host.endpoint}, {how}")
+            for line in rights.refused:
+                echo(f"note: {line}", err=True)
+            end = None if until is None else time.monotonic() + until
+            while not ended.wait(0.1) and (end is None or time.monotonic() < end):
+                if not live.loop.running:
+                    break
+    counted = live.loop.counters
+    echo(f"{live.name}: {counted.total} ticks, {counted.missed} missed, {counted.overrun} overrun")
+    _recorded(target)
+
+
+def _recorded(target: Target | None) -> None:
+    if target is not None:
+        echo(f"recorded in {target.path}; linkwright replay {target.path}")
