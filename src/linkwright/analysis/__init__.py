@@ -27,6 +27,7 @@ from linkwright.analysis.limit_cycles import (
 )
 from linkwright.analysis.linearization import LinearModel, linearize, linearize_along
 from linkwright.analysis.modes import Mode, modes
+from linkwright.analysis.relays import RelayRun, relay_experiment
 from linkwright.analysis.requirements import (
     Excess,
     LoadCycle,
@@ -44,6 +45,20 @@ from linkwright.analysis.requirements import (
 )
 from linkwright.analysis.responses import FrequencyResponse
 from linkwright.analysis.swept_sine import swept_sine
+from linkwright.analysis.tuning import (
+    ProposedGains,
+    StepMeasures,
+    UltimatePoint,
+    best_gains,
+    fitted_sine,
+    gains_at,
+    measured_margins,
+    measured_response,
+    opened,
+    proposed_gains,
+    step_measures,
+    ultimate_point,
+)
 from linkwright.lazy import lazy_names
 
 if TYPE_CHECKING:
@@ -75,37 +90,51 @@ __all__ = [
     "Mode",
     "OpenLoop",
     "PoseAccuracy",
+    "ProposedGains",
+    "RelayRun",
     "Requirement",
     "Screening",
     "Sensitivity",
     "Sizing",
     "Statistic",
+    "StepMeasures",
+    "UltimatePoint",
     "Worst",
     "WorstCase",
     "WorstPose",
     "backlash_gain",
+    "best_gains",
     "compliance",
     "cut_loop",
     "dead_zone_gain",
     "dry_friction_gain",
     "duty_cycle",
     "duty_type",
+    "fitted_sine",
     "frequency_response",
+    "gains_at",
     "harmonic_balance",
     "limit_cycle_map",
     "limit_cycles",
     "linearize",
     "linearize_along",
+    "measured_margins",
+    "measured_response",
     "modes",
+    "opened",
     "pose_accuracy",
+    "proposed_gains",
     "quantizer_gain",
     "rainflow",
     "read_catalog",
+    "relay_experiment",
     "require",
     "saturation_gain",
     "screen",
     "size",
+    "step_measures",
     "swept_sine",
+    "ultimate_point",
     "worst_pose",
 ]
 

@@ -36,6 +36,9 @@ class RelayRun:
     Args:
         recording: channels `relay` (what it put in) and `answer` (what came back).
         point: where the phase of the loop is half a turn.
+
+    >>> RelayRun(Recording([], [], []), UltimatePoint(2.0, 0.1)).point.gain
+    2.0
     """
 
     recording: Recording

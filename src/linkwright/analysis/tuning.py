@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from linkwright.analysis.frequency import Margins
 from linkwright.analysis.responses import Array, FrequencyResponse, checked_frequencies
 from linkwright.blocks import checked
+from linkwright.border import worded
 from linkwright.brief import brief
 from linkwright.errors import Error, InputError, nearest
 
@@ -53,6 +54,7 @@ class StepMeasures:
     error: float
 
 
+@worded
 def step_measures(
     times: ArrayLike,
     values: ArrayLike,
@@ -133,6 +135,7 @@ def _into(t: Array, away: Array, last: int, band: float) -> float:
 
 
 # -- sines -----------------------------------------------------------------------------------------
+@worded
 def fitted_sine(times: ArrayLike, values: ArrayLike, frequency: float) -> complex:
     """Return the complex amplitude c of the sine in a signal: Im(c exp(j w t)).
 
@@ -164,6 +167,7 @@ def _harmonic(t: Array, y: Array, w: float, *beside: Array) -> complex:
     return complex(found[0], found[1])
 
 
+@worded
 def measured_response(
     times: ArrayLike,
     input: ArrayLike,  # noqa: A002 - the word of the field
@@ -195,6 +199,7 @@ def measured_response(
     return fitted_sine(t[kept], y[kept], frequency) / size
 
 
+@worded
 def opened(closed: FrequencyResponse) -> FrequencyResponse:
     """Return the loop gain L = T/(1 - T) of a loop whose closed response T was measured.
 
@@ -210,6 +215,7 @@ def opened(closed: FrequencyResponse) -> FrequencyResponse:
     return replace(closed, values=values, model=None, name=f"loop gain of {closed.output}")
 
 
+@worded
 def measured_margins(loop: FrequencyResponse) -> Margins:
     """Return the margins of a loop gain that is known at some frequencies.
 
@@ -284,6 +290,7 @@ class UltimatePoint:
         return 2 * math.pi / self.period
 
 
+@worded
 def ultimate_point(
     times: ArrayLike, relay: ArrayLike, answer: ArrayLike, *, periods: int = 4
 ) -> UltimatePoint:
@@ -387,6 +394,7 @@ RULES: Mapping[str, tuple[str, Mapping[str, tuple[float, float, float]]]] = {
 PHASE_MARGIN = "phase-margin"
 
 
+@worded
 def proposed_gains(
     point: UltimatePoint, kind: str = "PD", rule: str = PHASE_MARGIN, *, margin: float = 60.0
 ) -> ProposedGains:
@@ -434,6 +442,7 @@ def _turned(point: UltimatePoint, kind: str, margin: float) -> ProposedGains:
     )
 
 
+@worded
 def gains_at(
     plant: FrequencyResponse, crossover: float, *, kind: str = "PD", margin: float = 60.0
 ) -> ProposedGains:
@@ -478,6 +487,7 @@ def gains_at(
     return ProposedGains(kp, ti, 0.0, "crossover", source)
 
 
+@worded
 def best_gains(
     plant: FrequencyResponse, *, kind: str = "PD", margin: float = 60.0, modulus: float = 0.6
 ) -> ProposedGains:
