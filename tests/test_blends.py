@@ -41,7 +41,7 @@ def chain_place(t: Long, corners: Long, times: Long, half: Long) -> Long:
     back = -before * ta
     kappa = after * ta + back
     turn = (kappa * (2 - h) * h**2 - 2 * back) * h + b + back
-    return np.where(h <= 1, turn, b + after * (t - times[k])[:, None])
+    return np.asarray(np.where(h <= 1, turn, b + after * (t - times[k])[:, None]))
 
 
 def test_random_chains_have_the_digests_derivatives_and_end_conditions() -> None:
@@ -59,8 +59,8 @@ def test_random_chains_have_the_digests_derivatives_and_end_conditions() -> None
         lengths = np.diff(found.instants)
         c = found.coefficients
         powers = [lengths[:, None] ** k for k in range(5)]
-        speed = sum(k * c[:, k] * powers[k - 1] for k in range(1, 5))
-        bend = sum(k * (k - 1) * c[:, k] * powers[k - 2] for k in range(2, 5))
+        speed = np.sum([k * c[:, k] * powers[k - 1] for k in range(1, 5)], axis=0)
+        bend = np.sum([k * (k - 1) * c[:, k] * powers[k - 2] for k in range(2, 5)], axis=0)
         assert np.abs(speed[:-1] - c[1:, 1]).max(initial=0.0) < 1e-10
         assert np.abs(bend).max() < 1e-9  # zero at the end of every piece
         assert np.abs(c[:, 2]).max() < 1e-9  # and at the beginning
@@ -115,7 +115,7 @@ def quaternion(r: Array) -> Array:
         ]
     )
     row = (full + np.triu(full, 1).T)[i]
-    return row / np.linalg.norm(row)
+    return np.asarray(row / np.linalg.norm(row))
 
 
 def test_drives_of_native_legs_are_the_same_and_slerp_is_the_shortest_turn() -> None:
