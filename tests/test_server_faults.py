@@ -24,18 +24,16 @@ import linkwright as lw
 from linkwright.server.access import ROOT
 from linkwright.server.cell import CAUSES
 from linkwright.server.cell_file import read_cell
-from linkwright.server.cell_system import whole_system
 from linkwright.server.face import Command, RefusedError
 from linkwright.server.hand import ArmHand
 from linkwright.server.host import CellHost
 from linkwright.server.messages import BEAT, FRAME, LEASE, command_record, pack_command
 from linkwright.server.network import open_session
 from linkwright.server.proxy import FaultyLink
+from linkwright.server.recorded import whole_session
 from linkwright.server.registry import VARIABLE
 from linkwright.server.running import RunningCell
 from linkwright.simulation.pacing import PacedLoop
-from linkwright.simulation.runs import session_of
-from linkwright.simulation.settings import RunSettings
 from linkwright.windows import Frame
 from tests.server_faces import ToyCell
 
@@ -49,7 +47,7 @@ def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, str(tmp_path / "run"))
 
 
-class LiveCell(RunningCell):
+class LoggedCell(RunningCell):
     """A cell with its simulated arm, in a native loop that goes by the wall's clock.
 
     Its log has a row of each tick that was run.
@@ -57,8 +55,7 @@ class LiveCell(RunningCell):
 
     def __init__(self) -> None:
         cell = read_cell("axes2")
-        settings = RunSettings(1e6, 1 / cell.rate, "semi-implicit", every=1)
-        super().__init__(cell, PacedLoop(session_of(whole_system(cell), settings)[0]))
+        super().__init__(cell, PacedLoop(whole_session(cell, 1)))
         self._rows: list[dict[str, float]] = []
 
     def log(self) -> list[dict[str, float]]:
@@ -94,8 +91,8 @@ CLIENT = textwrap.dedent("""
 
 
 @pytest.fixture(scope="module")
-def live() -> Iterator[LiveCell]:
-    cell = LiveCell()
+def live() -> Iterator[LoggedCell]:
+    cell = LoggedCell()
     with cell.loop:
         yield cell
 
@@ -114,7 +111,7 @@ def end_by_cut(client: subprocess.Popen[str], link: FaultyLink) -> None:
 
 @pytest.mark.parametrize("end", [end_by_stop, end_by_kill, end_by_cut])
 def test_a_silent_client_loses_the_arm_in_ticks(
-    live: LiveCell, end: Callable[[subprocess.Popen[str], FaultyLink], None]
+    live: LoggedCell, end: Callable[[subprocess.Popen[str], FaultyLink], None]
 ) -> None:
     """Stopped, killed -9, or cut off: the arm brakes along its path and holds; the lease is free.
 
