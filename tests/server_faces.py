@@ -139,4 +139,4 @@ class ToyCell:
         return self.state.unpack(data)
 
 
-_WHOLE = ("life", "moving", "taken", "done", "cause", "error", "holder")
+_WHOLE = ("life", "moving", "taken", "done", "dropped", "cause", "error", "holder")

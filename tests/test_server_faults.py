@@ -119,7 +119,7 @@ def test_a_silent_client_loses_the_arm_in_ticks(
     silence has, and one.
     """
     root = Path(__file__).resolve().parent.parent
-    cell, rates = live, ("plane_supervisor.measured_rate[0]", "plane_plant.u[1]")
+    cell, rates = live, ("plane_supervisor.measured_rate[0]", "plane_supervisor.measured_rate[1]")
     begin = len(cell.log())
     with (
         CellHost(cell) as host,

@@ -183,6 +183,15 @@ def test_halt_needs_no_lease(hand: ArmHand, toy: ToyCell) -> None:
         hand.joints([0.1, 0.1]).wait(LIMIT)
 
 
+def test_a_motion_that_was_dropped_is_told(hand: ArmHand, toy: ToyCell) -> None:
+    """Between the check and the tick an arm may have stopped: then it is taken up by nobody."""
+    hand.enable()
+    toy._values["puma.dropped"] = 1
+    with pytest.raises(lw.server.StoppedError, match="could not take up a motion"):
+        hand.joints([0.1, 0.1]).wait(LIMIT)
+    hand.joints([0.2, 0.2]).wait(LIMIT)
+
+
 def test_an_error_in_the_block_stops_the_arm_and_gives_it_back(toy: ToyCell) -> None:
     with lw.server.connect("toy") as cell:
         with suppress(ZeroDivisionError), cell.arm("puma").command(silence=SILENCE) as hand:

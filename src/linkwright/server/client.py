@@ -58,6 +58,7 @@ class ArmState:
         moving: whether a motion is under way.
         taken: sequence of the last command that was taken up.
         done: sequence of the last command that was finished.
+        dropped: how many motions could not be taken up, because the arm was not active then.
         cause: why it stopped, in the cell's words; the first of its causes is no stop.
         error: the axis controller's code, 0 for none.
         holder: number of the lease that commands it, 0 for none.
@@ -74,6 +75,7 @@ class ArmState:
     moving: bool
     taken: int
     done: int
+    dropped: int
     cause: str
     error: int
     holder: int
@@ -359,7 +361,7 @@ class RemoteArm:
         )
         whole = {
             part: int(values[f"{name}.{part}"])
-            for part in ("life", "moving", "taken", "done", "cause", "error", "holder")
+            for part in ("life", "moving", "taken", "done", "dropped", "cause", "error", "holder")
         }
         return ArmState(
             q,
@@ -370,6 +372,7 @@ class RemoteArm:
             moving=bool(whole["moving"]),
             taken=whole["taken"],
             done=whole["done"],
+            dropped=whole["dropped"],
             cause=said.causes[whole["cause"]],
             error=whole["error"],
             holder=whole["holder"],

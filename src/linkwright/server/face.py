@@ -172,6 +172,7 @@ class CellFace(Protocol):
     The record of its state has the fields `<arm>.q`, `<arm>.u`, `<arm>.target` (rad or m, and
     their rates), `<arm>.current` (A), `<arm>.life` (place in `LIVES`), `<arm>.moving`,
     `<arm>.taken` and `<arm>.done` (sequence of the last command that was taken up, and finished),
+    `<arm>.dropped` (motions that could not be taken up),
     `<arm>.cause` (place in the cell's causes of stops), `<arm>.error` (the axis controller's code),
     `<arm>.holder` (the lease that commands it, 0 for none), `<arm>.probe` (what an experiment adds
     to the set-point of its axis), and the loop's own `cell.total`,

@@ -98,6 +98,7 @@ class ArmHand:
         self._by_window = local
         self._window: LocalHand | None = None
         self._key = self.number = 0
+        self._dropped = 0
         self._sequence = self._last = 0  # that was tried, and that was taken
         self._ending = threading.Event()
         self._sending = threading.Lock()
@@ -122,6 +123,7 @@ class ArmHand:
             raise
         self._key, self.number = key, grant["number"]
         self._sequence = self._last = grant["sequence"]
+        self._dropped = self.arm.state.dropped
         self._ending.clear()
         threading.Thread(target=self._beat, name="linkwright-beat", daemon=True).start()
         if not cell.states.wait(lambda f: self.arm.state_of(f).holder == self.number, PATIENCE):
@@ -269,7 +271,7 @@ class ArmHand:
         cell, none = self.arm.cell, self.arm.cell.description.causes[0]
 
         def settled(state: ArmState) -> bool:
-            return state.done >= sequence or self._stopped(state, sequence, none)
+            return self._stopped(state, sequence, none) or state.done >= sequence
 
         end = cell.now() + seconds * 1e9
         while not cell.states.wait(
@@ -282,7 +284,7 @@ class ArmHand:
             if cell.age > PATIENCE:
                 raise LostError(f"no state came from {cell.name!r} for {cell.age:.2g} s")
         state = self.arm.state
-        if state.done < sequence:
+        if state.done < sequence or state.dropped > self._dropped:
             raise self._told(state)
 
     def __enter__(self) -> Self:
@@ -347,7 +349,7 @@ class ArmHand:
         return tuple(map(float, given))
 
     def _stopped(self, state: ArmState, sequence: int, none: str) -> bool:
-        if state.holder != self.number or state.life == "fault":
+        if state.holder != self.number or state.life == "fault" or state.dropped > self._dropped:
             return True
         return state.taken >= sequence and not state.moving and state.cause != none
 
@@ -360,6 +362,9 @@ class ArmHand:
             return StoppedError(
                 state.cause, f"{name} is commanded by {by} now ({state.cause}), not by this program"
             )
+        if state.dropped > self._dropped:
+            self._dropped = state.dropped
+            return StoppedError(state.cause, f"{name} could not take up a motion: {state.life}")
         return StoppedError(state.cause, f"{name} stopped: {state.cause} (it is {state.life})")
 
     def _beat(self) -> None:
