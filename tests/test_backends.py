@@ -474,6 +474,18 @@ def test_a_gate_that_is_shut_gives_zeros_and_costs_nothing(
         assert "gate.shut" in source or "return;" in source
 
 
+@pytest.mark.parametrize("name", BACKENDS)
+def test_a_call_in_a_loop_takes_an_array_from_outside(name: str) -> None:
+    """An array that only such a call reads, whole and in place, once was not found."""
+    c, d, f = symbol("c", "local"), symbol("d", "local"), symbol("f", "local")
+    a, b = lw.symbols("a b", "coordinate")
+    inner = program("inner", {"v": [a, b], "c": c}, {"y": c + a * b})
+    v, w, x = lw.symbols("v w x", "coordinate")
+    loop = Loop(3, (Carried(c, x, d, f),), (), (), (Call(inner, (v, w, c), (d,)),))
+    made = program("outer", {"v": [v, w], "x": x}, {"y": f}, statements=[loop])
+    assert lw.compile(made, backend=name)([2.0, 3.0], 0.5) == 18.5
+
+
 # -- the interface ---------------------------------------------------------------------------------
 @pytest.mark.parametrize("name", BACKENDS)
 def test_calls_and_what_they_return(name: str) -> None:

@@ -206,6 +206,20 @@ def test_rates_that_do_not_fit_are_refused() -> None:
         s.add(servo)
 
 
+def test_torques_that_do_not_act_are_the_same_torques() -> None:
+    m = arm("2R")
+    m.moment("drive", m.input("T", unit="N*m"), on="j0", about="z")
+    s = lw.System(m)
+    law = s.add(lw.control.ComputedTorque(m, 100, 20, joints=["j0"], acts=False), rate=1000)
+    s.connect("0.5*sin(t)", law.target[0])
+    s.connect(law.tau[0], "T")
+    other = lw.System(arm("2R"))
+    same = lw.control.ComputedTorque(other.mechanism, 100, 20, joints=["j0"])
+    other.connect("0.5*sin(t)", other.add(same, rate=1000).target[0])
+    one, two = (lw.simulate(x, until=0.5).final["j0"] for x in (s, other))
+    assert one == pytest.approx(two, abs=1e-9)
+
+
 def test_the_command_shows_both_programs(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ops", "pendulum", "--split"]) == 0
     assert "foreground" in capsys.readouterr().out

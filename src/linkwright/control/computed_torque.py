@@ -35,6 +35,8 @@ class ComputedTorque(JointController):
             default.
         speeds: those that count in centrifugal and Coriolis forces of the background: "frozen",
             its own; "fresh", those of the instant; or "auto", fresh where that is cheap.
+        acts: whether torques act on the joints; otherwise they are the output `tau` alone, for
+            amplifiers or axis controllers to make.
         name: of the element.
 
     >>> from linkwright.mechanism import Mechanism
@@ -56,6 +58,7 @@ class ComputedTorque(JointController):
         values: Mapping[str, float] | None = None,
         background: float | None = None,
         speeds: Literal["auto", "frozen", "fresh"] = "auto",
+        acts: bool = True,
         name: str = "computed_torque",
     ) -> None:
         super().__init__(name, mechanism, joints, target)
@@ -84,7 +87,10 @@ class ComputedTorque(JointController):
         if limit is not None:
             bound = gains(self, "limit", limit, self.names_of_joints)
             chosen = [saturated(x, -b, b) for x, b in zip(chosen, bound, strict=True)]
-        self.efforts("tau", self.joints, chosen)
+        if acts:
+            self.efforts("tau", self.joints, chosen)
+        else:
+            self.output_vector("tau", chosen, doc="torques or forces of the joints")
 
     def _due(self, background: float) -> Expr:
         """Return what is 1 at the instants of the background, 0 at others."""

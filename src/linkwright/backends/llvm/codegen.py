@@ -289,8 +289,10 @@ class _Body(Lines):
         arrays = self.scanned(i)
         stacks = [self.reserve(data.count) for _ in data.stacked]
         finals = self.reserve(max(carried, 1))
+        passed = () if self.in_place is None else self.in_place.unread
         for a in reads(replace(i, args=())):  # what the body reads is fetched before it
-            self.ref(a)
+            if a not in passed:  # whole arrays that calls take as they are
+                self.ref(a)
         self.serial += 1
         name = f"l{self.serial}"
         before = self.label
