@@ -21,8 +21,9 @@ CATEGORIES: tuple[int | str, ...] = (0, 1, 2, "tell")
 """Of stops, as IEC 60204-1 has them: 0 removes power at once; 1 brakes, then removes it; 2 brakes
 and holds. What is only told stops nothing."""
 
-STOPPABLE = {"stop": 2, "silence": 2, "frame": 2, "limit": 1, "current": 0, "following": 0}
-"""Causes whose category a cell may choose, with what it is otherwise; all others are PANIC."""
+STOPPABLE = {"stop": 2, "silence": 2, "frame": 3, "limit": 1, "current": 0, "following": 0}
+"""Causes whose category a cell may choose, with what it is otherwise; all others are PANIC. Legs in
+a frame that is too old stand until it is seen again, where that is only told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ class CellArm:
         file: that the mechanism was read from, None for a shipped model.
         mechanism: what moves.
         hardware: its kind.
-        tool: the frame or body that poses are about; the last body where none is named.
+        tool: the frame or body that poses are about; empty where joints alone are commanded.
         law: its control.
         stops: category of stops by cause, a place in `CATEGORIES`.
         start: where its joints begin.

@@ -23,6 +23,7 @@ from linkwright.formats.text.document import TextSource, parse_record
 from linkwright.formats.text.positions import Path
 from linkwright.formats.text.tables import Record
 from linkwright.mechanism import Mechanism
+from linkwright.robots import Robot
 from linkwright.server.access import RIGHTS, Client
 from linkwright.server.cell import (
     CATEGORIES,
@@ -257,6 +258,8 @@ class _Reader:
             n: self.number(x, (*at, "values", n), model.parameters[n].data.unit)
             for n, x in table.values.items()
         }
+        if table.tool:
+            self.known(table.tool, Robot(model).frames, (*at, "tool"), f"frame of {table.model!r}")
         ordered = sorted(table.axis, key=lambda axis: tree.index(axis.joint))
         axes = tuple(
             self.axis(axis, (*at, "axis", joints.index(axis.joint)), model, table.name, k)

@@ -12,13 +12,15 @@ from dataclasses import dataclass
 
 from linkwright.algebra import equal, total, where
 from linkwright.blocks import Delay
-from linkwright.motion import ChainMotion
+from linkwright.motion.chains import CAUSES, ArmMotion, ChainMotion
+from linkwright.robots import Robot
+from linkwright.robots.ik import tool_kinematics
 from linkwright.server.arm_blocks import ArmControl, ArmPlant, Card
 from linkwright.server.cell import Cell, CellArm
 from linkwright.server.frames import FrameBlock
 from linkwright.server.probe import ArmProbe
 from linkwright.server.supervisor import Supervisor
-from linkwright.system import System
+from linkwright.system import Member, System
 from linkwright.windows import Field, Record
 
 QUEUE = 4
@@ -151,7 +153,7 @@ def _add_control(system: System, cell: Cell, arm: CellArm) -> None:
         system.add(block, rate=cell.rate)
         for block in (
             Supervisor(arm, cell, f"{arm.name}_supervisor"),
-            _motion(arm),
+            _motion(cell, arm),
             ArmProbe(arm, cell.rate, f"{arm.name}_probe"),
             ArmControl(arm, f"{arm.name}_control"),
         )
@@ -163,7 +165,7 @@ def _add_control(system: System, cell: Cell, arm: CellArm) -> None:
         (1 - supervisor.on, motion.follow),
         (supervisor.hold, motion.stop),
         ([supervisor.leg], motion.kind),
-        (supervisor.goal[:n], motion["values"]),
+        (supervisor.goal[: len(motion["values"])], motion["values"]),
         ([supervisor.speed], motion.speed),
         ([supervisor.blend], motion.blend),
         ([supervisor.frame], motion.frame),
@@ -185,19 +187,55 @@ def _add_control(system: System, cell: Cell, arm: CellArm) -> None:
         ([control[f"wanted{i}"] for i in range(n)], supervisor.target),
     ):
         system.connect(source, target)
+    if arm.tool:
+        _add_frames(system, cell, arm, motion)
 
 
-def _motion(arm: CellArm) -> ChainMotion:
-    return ChainMotion(
-        [axis.speed for axis in arm.axes],
-        [axis.acceleration for axis in arm.axes],
-        start=arm.start,
-        lower=[axis.low for axis in arm.axes],
-        upper=[axis.high for axis in arm.axes],
+def _motion(cell: Cell, arm: CellArm) -> ChainMotion:
+    """Return the motion of an arm: of its joints, and of its tool where it has one."""
+    speed, acceleration = ([getattr(x, w) for x in arm.axes] for w in ("speed", "acceleration"))
+    lower, upper = ([getattr(x, w) for x in arm.axes] for w in ("low", "high"))
+    name, start = f"{arm.name}_motion", list(arm.start)
+    if not arm.tool:
+        return ChainMotion(
+            speed,
+            acceleration,
+            start=start,
+            lower=lower,
+            upper=upper,
+            queue=QUEUE,
+            slots=1,
+            name=name,
+        )
+    robot = Robot(arm.mechanism.with_values(dict(arm.values)))
+    return ArmMotion(
+        tool_kinematics(robot, arm.tool),
+        speed,
+        acceleration,
+        frames=[frame.name for frame in cell.frames],
+        start=start,
+        lower=lower,
+        upper=upper,
         queue=QUEUE,
         slots=1,
-        name=f"{arm.name}_motion",
+        name=name,
     )
+
+
+def _add_frames(system: System, cell: Cell, arm: CellArm, motion: Member) -> None:
+    """Let the legs of an arm be in the frames of its cell; legs in one that is too old stand."""
+    for frame in cell.frames:
+        source = system[f"frame_{frame.name}"]
+        for word, target in (
+            ("pose", f"{frame.name}_pose"),
+            ("twist", f"{frame.name}_twist"),
+            ("age", f"age_{frame.name}"),
+        ):
+            system.connect(source[word], motion[target])
+        system.set({f"{motion.name}.{frame.name}_limit": frame.age})
+    late = system.add(Delay(1, name=f"{arm.name}_stale"), rate=cell.rate)
+    system.connect(equal(motion.cause, CAUSES.index("age")), late.u)
+    system.connect(late.y, f"{arm.name}_supervisor.stale")
 
 
 def device_system(cell: Cell) -> System:

@@ -78,6 +78,12 @@ class Desk:
         """
         arm, counts = self.arm(name), self._counts[name]
         check_command(self.faces[name], command, now)
+        if command.kind in ("track", "jog", "home"):
+            raise RefusedError("kind", f"{name!r} does not {command.kind} yet")
+        if command.kind == "pose" and not arm.tool:
+            raise RefusedError(
+                "kind", f"{name!r} has no tool", remedy="name one in its [[arm]] table"
+            )
         own = f"{name}_supervisor"
         if command.kind == "stop":
             counts.stops += 1

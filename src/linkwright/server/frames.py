@@ -10,8 +10,8 @@ from linkwright.server.cell import CellFrame
 class FrameBlock(Block):
     """A frame: constant, moving with its twist, or where a sensor last saw it.
 
-    A sensed frame goes on with the twist that was given with its pose. Its `age` is how long ago
-    that was; beyond the frame's own limit it is `stale`, as it is before the first sight.
+    Of a sensed frame pose and twist are those of its last sight, `age` seconds ago; before the
+    first sight its age is 1e9 s.
 
     Args:
         frame: that it is.
@@ -22,20 +22,20 @@ class FrameBlock(Block):
     ...     CellFrame("table", "constant", (0, 0, 1, 1, 0, 0, 0), (0,) * 6, 0.2), 1000
     ... )
     >>> sorted(block.outputs)
-    ['age', 'pose', 'stale', 'twist']
+    ['age', 'pose', 'twist']
     """
 
     def __init__(self, frame: CellFrame, rate: float, name: str = "frame") -> None:
         super().__init__(name)
         if frame.kind == "constant":
             pose, twist = [self.expr(x) for x in frame.pose], [self.expr(0)] * 6
-            age = stale = self.expr(0)
+            age = self.expr(0)
         elif frame.kind == "moving":
             tick = self.discrete_state("tick")
             self.update(tick, tick + 1)
             twist = [self.expr(x) for x in frame.twist]
             start = [self.expr(x) for x in frame.pose]
-            pose, age, stale = moved(self, start, twist, tick / rate), self.expr(0), self.expr(0)
+            pose, age = moved(self, start, twist, tick / rate), self.expr(0)
         else:
             seen = self.input_vector("seen", 7, list(frame.pose), doc="pose that a sensor saw")
             speed = self.input_vector("speed", 6, doc="twist that a sensor saw")
@@ -46,16 +46,10 @@ class FrameBlock(Block):
             self.update(before, count)
             self.update(ticks, since)
             age = self.intermediate(where(equal(count, 0), 1e9, delay + since / rate))
-            stale = age > frame.age
-            held = self.intermediate(
-                where(age < frame.age, age, where(equal(count, 0), 0, frame.age))
-            )
-            twist = list(speed)
-            pose = moved(self, list(seen), twist, held)
+            pose, twist = list(seen), list(speed)
         self.output_vector("pose", pose, doc="x, y, z and a unit quaternion w, x, y, z")
         self.output_vector("twist", twist, doc="m/s and rad/s")
         self.output("age", age, unit="s", doc="of what is known of it")
-        self.output("stale", stale, doc="whether that is too old")
 
 
 def moved(block: Block, pose: list[Expr], twist: list[Expr], time: Expr) -> list[Expr]:

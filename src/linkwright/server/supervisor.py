@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from linkwright.algebra import ZERO, Expr, absolute, equal, floor, not_equal, where
 from linkwright.blocks import Block
+from linkwright.control.axis import AxisError
 from linkwright.server.cell import CAUSES, STOPPABLE, Cell, CellArm
 from linkwright.server.face import KINDS, LIVES
 
@@ -31,9 +32,6 @@ BRAKE_DELAY = 0.02
 OFF, INACTIVE, ACTIVE, FAULT = range(len(LIVES))
 TELL = 3
 MOTIONS = tuple(KINDS.index(kind) for kind in ("joints", "pose", "track", "jog", "home"))
-ERRORS = {"low": 0x500, "high": 0x600, "current": 0x800, "following": 0x1000}
-"""Codes of errors, to which the axis is added; bit 10 is set for either limit of the position."""
-
 _LARGE = 1e12
 _WORDS = ("kind", "speed", "blend", "frame", "sequence")
 
@@ -138,6 +136,8 @@ class Supervisor(Block):
         news = where(trouble.why > 0, trouble.why, trouble.told)
         news = hold(where(equal(life, FAULT), 0, news))  # the first cause of a PANIC stays
         forget = (enable & on) | cleared | accept
+        if arm.stops["frame"] == TELL:  # as long as the frame is too old
+            forget = forget | equal(cause, CAUSES.index("frame"))
         shown = hold(where(news > 0, news, where(forget, 0, cause)))
         code = hold(where(trouble.code > 0, trouble.code, where(cleared, 0, error)))
         cleared_count = hold(clears + where(clear, 1, 0))
@@ -292,10 +292,10 @@ class Supervisor(Block):
             limit.append(hold(beyond & ~outside))
             trip.append(hold(equal(hot, round(axis.overload * self._rate) + 1)))
             apart.append(hold(active & (absolute(q[i] - target[i]) > axis.following)))
-            side = where(q[i] < axis.low, ERRORS["low"], ERRORS["high"])
-            code = where(apart[i], ERRORS["following"] + i, code)
+            side = where(q[i] < axis.low, int(AxisError.PLO), int(AxisError.PHI))
+            code = where(apart[i], int(AxisError.FOLLOW) + i, code)
             code = where(limit[i], side + i, code)
-            code = where(trip[i], ERRORS["current"] + i, code)
+            code = where(trip[i], int(AxisError.ILIM) + i, code)
         sane = _all_of([absolute(x) < _LARGE for x in (*q, *u, *current)])
         self.output_vector("measured", q, doc="positions as they are measured")
         self.output_vector("measured_rate", u, doc="speeds as they are measured")
