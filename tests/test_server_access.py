@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import linkwright as lw
+from linkwright.cli import main
 from linkwright.errors import InputError
 from linkwright.server.access import ROOT, Client
 from linkwright.server.cell_file import read_cell
@@ -146,7 +147,9 @@ def test_wrong_certificates_get_nowhere(guarded: Guarded, tmp_path: Path) -> Non
     assert guarded.connect("bob").arm("puma").state.tick >= 0  # the cell goes on
 
 
-def test_a_cell_file_names_clients_and_certificates(tmp_path: Path) -> None:
+def test_a_cell_file_names_clients_and_certificates(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     shipped = files("linkwright.server") / "cells" / "axes2.toml"
     file = tmp_path / "cell.toml"
     file.write_text(
@@ -163,6 +166,10 @@ def test_a_cell_file_names_clients_and_certificates(tmp_path: Path) -> None:
     )
     with pytest.raises(InputError, match="there is no file"):
         open_session(listen=cell.address, clients=cell.clients, credentials=cell.credentials)
+    assert main(["serve", str(file)]) == 2  # before a device or a loop is started
+    assert "there is no file" in capsys.readouterr().err
+    assert main(["serve", "axes2", "--listen", "tcp/10.0.0.5:7447"]) == 2
+    assert "nothing starts there without TLS" in capsys.readouterr().err
 
 
 def test_beyond_loopback_clients_are_named(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ Times of stops are counted in the ticks of the cell's own log.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import random
 import signal
@@ -109,11 +110,17 @@ def end_by_cut(client: subprocess.Popen[str], link: FaultyLink) -> None:
     link.hold()
 
 
-@pytest.mark.parametrize("end", [end_by_stop, end_by_kill, end_by_cut])
+def stall_the_server(client: subprocess.Popen[str], link: FaultyLink) -> None:
+    """Hold the lock of Python in the server's own process: nobody hands on beats."""
+    ctypes.PyDLL(None).usleep(round(1.5e6 * SILENCE))
+
+
+@pytest.mark.parametrize("end", [end_by_stop, end_by_kill, end_by_cut, stall_the_server])
 def test_a_silent_client_loses_the_arm_in_ticks(
     live: LoggedCell, end: Callable[[subprocess.Popen[str], FaultyLink], None]
 ) -> None:
-    """Stopped, killed -9, or cut off: the arm brakes along its path and holds; the lease is free.
+    """Stopped, killed -9, cut off, or not heard because the server's Python stalls: the arm brakes
+    along its path and holds; the lease is free.
 
     From the last beat that entered the loop to the end of the lease are as many ticks as the
     silence has, and one.

@@ -168,7 +168,7 @@ def open_session(
 def _listening(
     endpoint: Endpoint, clients: tuple[Client, ...], credentials: Credentials | None
 ) -> NetworkSession:
-    _refuse_open_doors(endpoint, clients, credentials)
+    check_listening(endpoint, clients, credentials)
     settings: dict[str, Any] = {"mode": "peer", "listen/exit_on_failure": True}
     if endpoint.protocol == "tls" and credentials is not None:
         settings["transport/link/tls"] = {
@@ -286,10 +286,16 @@ _ALWAYS: dict[str, Any] = {
 }
 
 
-def _refuse_open_doors(
-    endpoint: Endpoint, clients: tuple[Client, ...], credentials: Credentials | None
+def check_listening(
+    endpoint: Endpoint, clients: Iterable[Client], credentials: Credentials | None
 ) -> None:
-    """Beyond loopback, and wherever TLS was asked for: certificates and named clients."""
+    """Refuse an address beyond loopback, or with TLS, without certificates and named clients.
+
+    Args:
+        endpoint: where to listen.
+        clients: who may connect.
+        credentials: for TLS.
+    """
     if endpoint.loopback and endpoint.protocol == "tcp":
         return
     if endpoint.host in ("0.0.0.0", "[::]"):
@@ -303,7 +309,7 @@ def _refuse_open_doors(
             remedy=f"listen at tls/{endpoint.host}:{endpoint.port} and give certificate, key and "
             "authority, or listen at tcp/127.0.0.1:0",
         )
-    if not clients:
+    if not tuple(clients):
         raise InputError(
             f"{endpoint} is open to other machines, and no client is named",
             remedy="name clients with their rights: look, command, supervise",

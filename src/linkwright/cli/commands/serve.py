@@ -103,26 +103,33 @@ def _live(
     listen: str | None,
     credentials: Credentials | None,
 ) -> None:
+    from linkwright.server.cell_file import read_cell
     from linkwright.server.host import CellHost
     from linkwright.server.live import LiveCell
-    from linkwright.server.network import Endpoint
+    from linkwright.server.network import Endpoint, check_listening
+
+    cell = read_cell(source)
+    address = cell.address if listen is None else listen
+    shown = cell.credentials if credentials is None else credentials
+    named = cell.clients if Endpoint.read(address).protocol == "tls" else ()
+    check_listening(Endpoint.read(address), named, shown)  # before anything starts
 
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
-    with LiveCell(source, record=target) as live:
-        address = live.cell.address if listen is None else listen
-        named = live.cell.clients if Endpoint.read(address).protocol == "tls" else ()
-        with CellHost(live, listen=address, clients=named, credentials=credentials) as host:
-            rights = live.loop.rights
-            how = "real-time priority" if rights.priority else "no real-time priority"
-            echo(f"{_about(live.cell)}, {host.endpoint}, {how}")
-            for line in rights.refused:
-                echo(f"note: {line}", err=True)
-            end = None if until is None else time.monotonic() + until
-            while not ended.wait(0.1) and (end is None or time.monotonic() < end):
-                if not live.loop.running:
-                    break
+    with (
+        LiveCell(source, record=target) as live,
+        CellHost(live, listen=address, clients=named, credentials=shown) as host,
+    ):
+        rights = live.loop.rights
+        how = "real-time priority" if rights.priority else "no real-time priority"
+        echo(f"{_about(live.cell)}, {host.endpoint}, {how}")
+        for line in rights.refused:
+            echo(f"note: {line}", err=True)
+        end = None if until is None else time.monotonic() + until
+        while not ended.wait(0.1) and (end is None or time.monotonic() < end):
+            if not live.loop.running:
+                break
     counted = live.loop.counters
     echo(f"{live.name}: {counted.total} ticks, {counted.missed} missed, {counted.overrun} overrun")
     _recorded(target)
