@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -27,6 +28,7 @@ from linkwright.server.coordinator.motions import (
     product,
     rotation,
 )
+from linkwright.server.coordinator.world import MOST_SENSORS, MOST_TRACKED
 from linkwright.server.face import RefusedError
 
 Array = NDArray[np.float64]
@@ -292,6 +294,26 @@ def test_things_without_labels_are_told_apart() -> None:
     assert [one.name for one in found] == ["point 1", "point 2"]
     speeds = sorted(float(one.rate[0]) for one in found)
     assert speeds == pytest.approx([-1.0, 1.0], abs=0.05)
+
+
+def test_a_flood_is_bounded() -> None:
+    """Rubbish from many names, all over the place: what is kept of it has an end."""
+    draw = np.random.default_rng(3)
+    coordinator = Coordinator()
+    for n in range(300):
+        value = tuple(draw.uniform(-50, 50, size=3))
+        told = Observation(f"name{n}", 1 + 1000 * n, "point", value, (1e-6,) * 3)
+        coordinator.take(told, told.time)
+        with suppress(RefusedError):
+            coordinator.take(replace(told, source=f"other{n}", kind="smell"), told.time)
+    world = coordinator._world()
+    assert len(world.tracked) == MOST_TRACKED
+    assert len(world.sensors) == MOST_SENSORS
+    assert len(coordinator._refused) <= MOST_SENSORS + 1
+    late = Observation("eye", 10 * SECOND, "point", (0, 0, 0), (1e-6,) * 3)
+    coordinator.take(late, late.time)
+    assert len(coordinator._world().tracked) == 1
+    assert len(coordinator._scans) == 1
 
 
 def assignments(

@@ -11,6 +11,7 @@ import textwrap
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -27,6 +28,7 @@ from linkwright.server.face import RefusedError
 from linkwright.server.host import CellHost
 from linkwright.server.network import open_session
 from linkwright.server.registry import VARIABLE
+from tests.server_certificates import Authority
 from tests.server_faces import ToyCell
 
 LIMIT = 30.0  # s for anything that is waited for
@@ -261,3 +263,33 @@ def test_the_example_names_the_camera_that_was_knocked(capsys: pytest.CaptureFix
         time, error = float(row[:6]), float(row[8:15])
         assert error < 20.0  # mm, while the left one is 80 mm off
         assert row.endswith("left") == (time > 1.2)
+
+
+def test_beyond_loopback_only_named_sensors_are_heard(toy: ToyCell, tmp_path: Path) -> None:
+    """TLS, and a right to sense: who may only look says nothing, and nobody in another's name."""
+    authority = Authority(tmp_path / "ours")
+    clients = [lw.server.Client("eye", ["sense"]), lw.server.Client("guest", ["look"])]
+    with CoordinatorHost(
+        lw.server.Coordinator(),
+        FaceTaker(toy),
+        name="toy",
+        listen="tls/127.0.0.1:0",
+        clients=clients,
+        credentials=authority.issue("coordinator", host="127.0.0.1"),
+    ) as host:
+        (one,) = lw.server.tracker(still, name="eye", label="conveyor").seen(toy.now())
+        network = open_session(connect=str(host.endpoint), credentials=authority.issue("guest"))
+        try:
+            for n in range(5):
+                network.session.put(key_of(one), pack_observation(replace(one, sequence=n)))
+                mine = replace(one, source="guest", sequence=n)
+                network.session.put(key_of(mine), pack_observation(mine))
+            eye = lw.server.tracker(still, rate=50, name="eye", label="conveyor")
+            with eye.feed(str(host.endpoint), credentials=authority.issue("eye")):
+                until(lambda: host.count > 5, "observations of the eye")
+            assert [report.name for report in host.sensors()] == ["eye"]
+            assert host.refused == {}
+        finally:
+            network.close()
+        with pytest.raises(lw.Error):
+            eye.feed(str(host.endpoint), credentials=Authority(tmp_path / "theirs").issue("eye"))

@@ -34,6 +34,10 @@ def joint_probabilities(
     >>> [{k: round(p, 3) for k, p in one.items()} for one in both]
     [{0: 0.692, 1: 0.154}, {0: 0.154}]
     """
+    if len(weights) == 1:  # the sums below, for one observation
+        (row,) = weights
+        whole = nothing + sum(row.values())
+        return [{j: w / whole if whole > 0 else 0.0 for j, w in row.items()}]
     forward: list[dict[int, float]] = [{0: 1.0}]
     for row in weights:
         forward.append(_next(forward[-1], row, nothing))

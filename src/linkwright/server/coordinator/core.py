@@ -20,6 +20,7 @@ from linkwright.server.clocks import SECOND
 from linkwright.server.coordinator.motions import checked_pose
 from linkwright.server.coordinator.observations import WORLD, Observation, Sighting, in_world
 from linkwright.server.coordinator.world import (
+    MOST_SENSORS,
     FusionSettings,
     Key,
     SensorRecord,
@@ -33,6 +34,8 @@ from linkwright.server.face import RefusedError
 
 Array = NDArray[np.float64]
 NEVER = 2**63 - 1
+MOST_SCANS = 20_000
+"""That the history holds; a flood beyond is refused."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,7 +148,8 @@ class Coordinator:
         try:
             seen = self._checked(told, now)
         except RefusedError as error:
-            counts = self._refused.setdefault(told.source, {})
+            known = told.source in self._refused or len(self._refused) < MOST_SENSORS
+            counts = self._refused.setdefault(told.source if known else "others", {})
             counts[error.name] = counts.get(error.name, 0) + 1
             raise
         key = (told.time, told.source)
@@ -191,6 +195,8 @@ class Coordinator:
             raise RefusedError(
                 "late", f"{who} is {(now - told.time) / SECOND:g} s old, beyond the history"
             )
+        if len(self._keys) >= MOST_SCANS:
+            raise RefusedError("full", f"{MOST_SCANS} scans of the last seconds are kept already")
         place = bisect.bisect_left(self._keys, (told.time, told.source))
         there = self._keys[place : place + 1] == [(told.time, told.source)]
         if there and told.sequence in self._scans[place]:

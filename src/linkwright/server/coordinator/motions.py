@@ -62,6 +62,10 @@ class MotionModel(ABC):
         """Return mean and covariance some seconds later."""
 
     @abstractmethod
+    def ahead(self, mean: Array, covariance: Array, time: float) -> tuple[Array, Array]:
+        """Return the first three numbers some seconds later, and their variances: quickly."""
+
+    @abstractmethod
     def residual(self, mean: Array, value: Array) -> Array:
         """Return what was seen beyond what was expected."""
 
@@ -120,6 +124,9 @@ class PointMotion(MotionModel):
         P = F @ covariance @ F.T
         _spread(P, 0, 3, self.acceleration, time)
         return F @ mean, (P + P.T) / 2
+
+    def ahead(self, mean: Array, covariance: Array, time: float) -> tuple[Array, Array]:
+        return _ahead(mean, covariance, time, self.acceleration)
 
     def residual(self, mean: Array, value: Array) -> Array:
         found: Array = value - mean[:3]
@@ -192,6 +199,9 @@ class PoseMotion(MotionModel):
         q = product(exponential(turn), mean[6:10])
         return np.concatenate([mean[:3] + time * mean[3:6], mean[3:6], q, mean[10:]]), (P + P.T) / 2
 
+    def ahead(self, mean: Array, covariance: Array, time: float) -> tuple[Array, Array]:
+        return _ahead(mean, covariance, time, self.acceleration)
+
     def residual(self, mean: Array, value: Array) -> Array:
         back = mean[6:10] * np.array([1.0, -1.0, -1.0, -1.0])
         return np.concatenate([value[:3] - mean[:3], logarithm(product(value[3:], back))])
@@ -247,6 +257,9 @@ class WrenchMotion(MotionModel):
         walk = np.repeat([self.force**2, self.moment**2], 3)
         found: Array = covariance + time * np.diag(walk)
         return mean, found
+
+    def ahead(self, mean: Array, covariance: Array, time: float) -> tuple[Array, Array]:
+        return mean[:3], covariance.diagonal()[:3] + time * self.force**2
 
     def residual(self, mean: Array, value: Array) -> Array:
         found: Array = value - mean
@@ -362,6 +375,13 @@ def left_jacobian(vector: Array) -> Array:
         first = (1 - math.cos(angle)) / angle**2
         second = (angle - math.sin(angle)) / angle**3
     return np.asarray(np.eye(3) + first * cross + second * cross @ cross)
+
+
+def _ahead(mean: Array, P: Array, time: float, density: float) -> tuple[Array, Array]:
+    """Return where a place will be, and how sure that is on each axis."""
+    own = P.diagonal()
+    variance = own[:3] + 2 * time * P.diagonal(3)[:3] + time**2 * own[3:6]
+    return mean[:3] + time * mean[3:6], variance + density**2 * abs(time) ** 3 / 3
 
 
 def _twice(R: Array) -> Array:

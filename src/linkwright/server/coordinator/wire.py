@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from linkwright.errors import InputError
 from linkwright.server.access import ROOT, check_name
 from linkwright.server.coordinator.core import Coordinator, FusedObject, SensorReport
 from linkwright.server.coordinator.observations import Observation
@@ -94,7 +95,9 @@ def unpack_observation(key: str, data: bytes) -> Observation:
     try:
         source, _, kind, frame, label = key.removeprefix(f"{ROOT}/as/").split("/")
         record = OBSERVATIONS[kind]
-    except (ValueError, KeyError):
+        for name in (source, frame, label.replace(NOTHING, "x", 1)):
+            check_name(name, "it")
+    except (ValueError, KeyError, InputError):
         raise RefusedError("key", f"{key!r} is no key of an observation") from None
     found = unpack(record, data)
     return Observation(

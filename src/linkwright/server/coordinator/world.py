@@ -34,6 +34,7 @@ from linkwright.server.coordinator.observations import Sighting
 Array = NDArray[np.float64]
 Key = tuple[int, str, int]  # time, source and sequence of the observation that started it
 REMEMBERED = 20  # verdicts on a sensor
+MOST_TRACKED, MOST_SENSORS = 200, 256  # beyond, the oldest are dropped
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +185,24 @@ def after_scan(
             sensors[source] = _compared(group, known, sensors[source], settings)
         elif not (muted and label[1] == ""):
             sensors[source] = _fused(group, tracked, sensors, chosen, settings)
-    return World(tuple(tracked.values()), sensors, chosen)
+    if len(sensors) > MOST_SENSORS:
+        newest = sorted(sensors, key=lambda name: -sensors[name].time)[:MOST_SENSORS]
+        sensors = {name: sensors[name] for name in newest}
+    return World(_newest(tracked, chosen), sensors, chosen)
+
+
+def _newest(tracked: Mapping[Key, Tracked], chosen: Mapping[str, Key]) -> tuple[Tracked, ...]:
+    """Return the hypotheses that are worth their place, where there are too many."""
+    if len(tracked) <= MOST_TRACKED:
+        return tuple(tracked.values())
+    objects = set(chosen.values())
+    ranked = sorted(
+        tracked.values(),
+        key=lambda one: (one.key in objects, confirmed(one), one.time, one.key),
+        reverse=True,
+    )
+    kept = {one.key for one in ranked[:MOST_TRACKED]}
+    return tuple(one for one in tracked.values() if one.key in kept)
 
 
 def _kept(one: Tracked, world: World, time: int, settings: FusionSettings) -> bool:
@@ -236,9 +254,8 @@ def _fused(
                 taken.setdefault(j, []).append((sure, fit, seen))
         told = row[best]
         assert told is not None
-        sensor = _placed(sensor, first.label, near[best].key, first.time)
-        squares = (*sensor.squares, (told.square, model.freedom))
-        sensor = replace(sensor, squares=squares[-REMEMBERED:])
+        squares = (*sensor.squares, (told.square, model.freedom))[-REMEMBERED:]
+        sensor = _placed(sensor, first.label, near[best].key, first.time, squares)
     for j, news in taken.items():
         tracked[near[j].key] = _updated(near[j], news, settings)
     if not first.label:
@@ -260,8 +277,15 @@ def _compared(
     )
 
 
-def _placed(sensor: SensorRecord, label: str, key: Key, time: int) -> SensorRecord:
-    return replace(sensor, where={**sensor.where, label: (key, time)}) if label else sensor
+def _placed(
+    sensor: SensorRecord,
+    label: str,
+    key: Key,
+    time: int,
+    squares: tuple[tuple[float, int], ...] | None = None,
+) -> SensorRecord:
+    where = {**sensor.where, label: (key, time)} if label else sensor.where
+    return replace(sensor, where=where, squares=sensor.squares if squares is None else squares)
 
 
 def _judged(
@@ -322,15 +346,24 @@ class _Fit:
 
     mean: Array
     covariance: Array
-    error: Array  # that it corrects
-    new: Array  # covariance after it
+    residual: Array
+    noise: Array
     square: float
     density: float
 
 
 def _fit(one: Tracked, seen: Sighting, settings: FusionSettings) -> _Fit | None:
     """Return how an observation fits, or None where it is outside of the gate."""
-    model = one.model
+    model, most = one.model, chi_square(settings.gate, one.model.freedom)
+    if (
+        seen.told.bound == 0.0
+    ):  # r'S⁻¹r is at least the square of any one residual over its variance
+        after = (seen.told.time - one.time) / SECOND
+        place, variance = model.ahead(one.mean, one.covariance, after)
+        if (
+            (seen.value[:3] - place) ** 2 > most * (variance + seen.covariance.diagonal()[:3])
+        ).any():
+            return None
     mean, P = one.at(seen.told.time)
     residual = model.residual(mean, seen.value)
     R = seen.covariance
@@ -340,15 +373,21 @@ def _fit(one: Tracked, seen: Sighting, settings: FusionSettings) -> _Fit | None:
     H = model.seen
     S = H @ P @ H.T + R
     square = float(residual @ np.linalg.solve(S, residual))
-    if square > chi_square(settings.gate, model.freedom):
+    if square > most:
         return None
     size = float(np.linalg.slogdet(S)[1])
     density = math.exp(-(square + size + model.freedom * math.log(2 * math.pi)) / 2)
-    if seen.told.independent:
-        new, gain = information_form(P, H, R)
-        return _Fit(mean, P, gain @ residual, new, square, density)
-    both = intersected(np.zeros(len(P)), P, residual, H, R)
-    return _Fit(mean, P, both.x, both.covariance, square, density)
+    return _Fit(mean, P, residual, R, square, density)
+
+
+def _corrected(fit: _Fit, model: MotionModel, independent: bool) -> tuple[Array, Array]:
+    """Return the error that an observation corrects, and the covariance after it."""
+    if independent:
+        new, gain = information_form(fit.covariance, model.seen, fit.noise)
+        return gain @ fit.residual, new
+    zero = np.zeros(len(fit.covariance))
+    both = intersected(zero, fit.covariance, fit.residual, model.seen, fit.noise)
+    return both.x, both.covariance
 
 
 def _updated(
@@ -358,14 +397,14 @@ def _updated(
     model, (_, fit, seen) = one.model, news[0]
     told = seen.told
     if len(news) == 1 and news[0][0] == 1.0:
-        error, P = fit.error, fit.new
+        error, P = _corrected(fit, model, told.independent)
     else:
         left = max(0.0, 1.0 - sum(p for p, _, _ in news))
-        error = np.sum([p * f.error for p, f, _ in news], axis=0)
+        after = [(p, *_corrected(f, model, s.told.independent)) for p, f, s in news]
+        error = np.sum([p * e for p, e, _ in after], axis=0)
         P = left * (fit.covariance + np.outer(error, error))
-        for p, f, _ in news:
-            away = f.error - error
-            P = P + p * (f.new + np.outer(away, away))
+        for p, e, new in after:
+            P = P + p * (new + np.outer(e - error, e - error))
         P = (P + P.T) / 2
     gain = sum(
         p * math.log(settings.detection * f.density * model.volume / settings.clutter)
