@@ -110,6 +110,21 @@ def test_states_beyond_limits_come_back_as_the_oracle_does() -> None:
             assert (np.abs(r) - states[w]).max() < 1e-9
 
 
+def test_a_plan_from_the_way_is_the_rest_of_the_way() -> None:
+    """Also where braking has begun, and rounding may put the target behind the end of it."""
+    states = random_states(7, 5_000, 2)
+    plan = planned(states)
+    rng = np.random.default_rng(8)
+    for _ in range(4):
+        passed = rng.uniform(0, 1, 5_000)
+        x, v, a, _ = evaluated(plan, passed * plan["duration"])
+        again = planned({**states, "x": x, "v": v, "a": a})
+        late = again["duration"] - (1 - passed) * plan["duration"]
+        assert late.max() < 0.1 * PERIOD
+        alone = planned({n: y[:, :1] for n, y in (states | {"x": x, "v": v, "a": a}).items()})
+        assert (alone["duration"] - again["duration"]).max() < 1e-9
+
+
 def test_axes_arrive_together_when_the_oracle_says() -> None:
     states = random_states(3, 500, 4)
     plan, there = planned(states), oracle(states)
@@ -183,6 +198,21 @@ def test_targets_change_at_any_instant_without_a_jump() -> None:
     np.testing.assert_array_equal(q[-1], final)
     assert run["online.arrived"][-1] == 1
     assert not run["online.arrived"][last + 2]
+
+
+def test_a_target_that_moves_at_every_instant_is_followed_within_limits() -> None:
+    s = lw.System(name="s")
+    block = online([0.0, 0.0], Limits(speed=0.6, acceleration=4.0, jerk=60.0), rate=1 / PERIOD)
+    member = s.add(block)
+    s.connect("0.5*sin(2*t) if t < 3 else 0.25", member.target[0])
+    s.connect("0.2*sin(5*t) + 1e-9*sin(1e6*t) if t < 3 else 0.25", member.target[1])
+    run = lw.simulate(s, until=5.0, every=1)
+    for k in range(2):
+        u, a = run[f"online.q_dot[{k}]"], run[f"online.q_ddot[{k}]"]
+        assert np.abs(u).max() < 0.6 + 1e-9
+        assert np.abs(a).max() < 4.0 + 1e-9
+        assert np.abs(np.diff(a)).max() < 60.0 * PERIOD + 1e-9
+        assert run.final[f"online.q[{k}]"] == 0.25
 
 
 def test_stop_comes_to_rest_and_reset_takes_another_place() -> None:

@@ -35,6 +35,7 @@ from linkwright.program import (
     gated,
 )
 
+_ROUNDING = 2e-14  # of places
 _START = ("x", "v", "a")
 _RETURN = ("j1", "r1", "j2", "r2", "r3")
 _FORWARD = tuple(f"f{k}" for k in range(1, 8))
@@ -120,7 +121,8 @@ def planning(count: int) -> Program:
     pieces = returned(w, e["v"], e["a"], V, A, J, ~going)
     x, v, a = w.moved((as_expr(0), e["v"], e["a"]), pieces)
     before = w.let(pieces[0][1] + pieces[1][1] + pieces[2][1])
-    least = fastest(w, w.let(e["target"] - e["x"] - x), v, a, V, A, J)
+    rounding = w.let(_ROUNDING * (absolute(e["target"]) + absolute(e["x"]) + absolute(x)))
+    least = fastest(w, w.let(e["target"] - e["x"] - x), v, a, V, A, J, rounding)
     aim = w.let(minimum(maximum(e["speed"], -V), V))
     side, stops = braking(w, w.let(v - aim), a, A, J)
     alone = w.let(before + where(going, stops[0] + stops[1] + stops[2], least))

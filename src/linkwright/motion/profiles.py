@@ -210,7 +210,7 @@ def braking(w: ProfileWriter, v: Expr, a: Expr, A: Expr, J: Expr) -> tuple[Expr,
 
 
 def fastest(
-    w: ProfileWriter, d: Expr, v: Expr, a: Expr, V: Expr, A: Expr, J: Expr, steps: int = STEPS
+    w: ProfileWriter, d: Expr, v: Expr, a: Expr, V: Expr, A: Expr, J: Expr, rounding: Expr
 ) -> Expr:
     """Return the least duration in which a distance is gone to rest, from within limits.
 
@@ -222,14 +222,14 @@ def fastest(
         V: limit of speed.
         A: limit of acceleration.
         J: limit of jerk.
-        steps: of Newton's method.
+        rounding: how near to the target braking at once may end for it to be there.
     """
     zero = as_expr(0)
     s, stops = braking(w, v, a, A, J)
     least = w.let(stops[0] + stops[1] + stops[2])
     end = w.moved((zero, v, a), stopping(s * J, stops))[0]
     s = w.let(where(d >= end, 1, -1))
-    rest = w.let(s * (d - end))
+    rest = w.let(maximum(s * (d - end) - rounding, 0))
     v, a, d = w.let(s * v), w.let(s * a), w.let(s * d)
     # the fastest motion that just meets the limit of speed
     K = J * v - a * a / 2
@@ -256,7 +256,8 @@ def fastest(
     gone = inner.moved((zero, v, a), forward(J, times))[0]
     slope = J * times[6] * (times[6] / 2 + times[5] + (times[2] + times[4]) / 2)
     step = inner.let((gone - d) / maximum(slope, TINY))
-    following = inner.let(where(slope > 0, maximum(T - step, least), T))
+    following = inner.let(where(slope > 0, minimum(maximum(T - step, least), above), T))
     carried = Carried(T, above, following, found)
-    w.statements.append(Loop(steps, (carried,), (), (), tuple(inner.statements)))
-    return w.let(where(d >= reach, whole + (d - reach) / V, found))
+    w.statements.append(Loop(STEPS, (carried,), (), (), tuple(inner.statements)))
+    found = where(d >= reach, whole + (d - reach) / V, found)
+    return w.let(where(rest > 0, found, least))
