@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import linkwright as lw
-from linkwright.algebra import floor, where
+from linkwright.algebra import floor, sqrt, where
 from linkwright.motion.chains import CAUSES, ArmMotion, ToolKinematics, ToolPose
 from linkwright.robots.ik import tool_kinematics
 
@@ -18,6 +18,7 @@ Array = NDArray[np.float64]
 RATE = 1000
 HOME = [0.0, 0.8, 3.1, 0.0, 0.8, 0.0]
 SPEED, ACCELERATION = [3.0] * 6, [15.0] * 6
+UPPER = [1.0, 9.0, 9.0, 9.0, 9.0, 9.0]
 
 
 @cache
@@ -51,19 +52,21 @@ SHIFT = [0.0, 0.7, 0.0]  # of the other arm's base
 
 def belt_system() -> tuple[ArmMotion, lw.System]:
     """Return an arm with a frame: a belt seen 50 times a second, or the tool of another arm."""
-    chain = ArmMotion(kinematics(), SPEED, ACCELERATION, frames=["belt"], start=HOME, rate=RATE)
+    chain = ArmMotion(
+        kinematics(), SPEED, ACCELERATION, frames=["belt"], start=HOME, upper=UPPER, rate=RATE
+    )
     other = lw.motion.ChainMotion(SPEED, ACCELERATION, start=HOME, name="other", rate=RATE)
     s = lw.System(name="s")
     arm, lead, tool = s.add(chain), s.add(other), s.add(ToolPose(kinematics(), rate=RATE))
     for name in ("q", "u", "a"):
         s.connect(lead[name], tool[name])
     b = lw.Block("belt", rate=RATE)
-    speed, lost, found, led = (b.input(n, v) for n, v in BELT.items())
+    speed, lost, found, led, broken = (b.input(n, v) for n, v in BELT.items())
     shown = {n: b.input_vector(n, k) for n, k in (("pose_in", 7), ("twist_in", 6), ("bend_in", 6))}
     seen = b.intermediate(floor(b.time * 50 + 1e-9) / 50)
     seen = b.intermediate(where((b.time >= lost) & (b.time < found), lost, seen))
     plain: dict[str, list[Any]] = {
-        "pose": [0, speed * seen, 0, 1, 0, 0, 0],
+        "pose": [where(b.time < broken, 0, sqrt(b.time - 1e8)), speed * seen, 0, 1, 0, 0, 0],
         "twist": [0, speed, 0, 0, 0, 0],
         "bend": [0] * 6,
     }
@@ -88,7 +91,7 @@ def belt_system() -> tuple[ArmMotion, lw.System]:
     return chain, s
 
 
-BELT = {"speed": 0.0, "lost": 1e9, "found": 1e9, "led": 0.0}
+BELT = {"speed": 0.0, "lost": 1e9, "found": 1e9, "led": 0.0, "broken": 1e9}
 FLAGS = ("stop", "hold", "release")
 
 
@@ -276,3 +279,27 @@ def test_stop_and_hold_keep_the_path_of_the_tool(cell: Any) -> None:
         place = matrices(found["q"][:1000])[:, :3, 3]
         assert np.linalg.norm(np.cross(place - a, along), axis=1).max() < 1e-7
         check_smooth(found)
+
+
+def test_a_tool_that_cannot_keep_to_its_path_stops_and_says_why(cell: Any) -> None:
+    """Beyond reach, or the limit of a joint: the arm brakes, and stands until it is stopped."""
+    far = pose(ONE)
+    far[:3] = [1.5, 0.0, 0.5]
+    beside = [1.3, *ONE[1:]]
+    for goal, cause in ((far, "reach"), (pose(beside), "limits")):
+        found = run(cell, [("pose", goal, {})], 6.0)
+        assert CAUSES[int(found["cause"][-1])] == cause
+        assert found["done"][-1] == 0
+        assert np.abs(found["u"][-1]).max() == 0
+        assert found["q"][:, 0].max() < UPPER[0]
+        assert np.all(np.abs(found["u"]) <= np.array(SPEED) * (1 + 1e-12))
+        again = run(cell, [("pose", goal, {})], 6.5, stop=6.0)
+        assert CAUSES[int(again["cause"][-1])] == "stop"
+
+
+def test_a_frame_of_no_numbers_is_not_followed(cell: Any) -> None:
+    found = run(cell, [("pose", pose(ONE), on_belt(speed=0.3))], 1.5, speed=0.05, broken=0.3)
+    assert np.all(np.isfinite(found["q"]) & np.isfinite(found["a"]))
+    assert CAUSES[int(found["cause"][-1])] == "age"
+    assert np.abs(found["u"][-1]).max() < 1e-5
+    check_smooth(found)

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import linkwright as lw
-from linkwright.algebra import Expr, where
+from linkwright.algebra import Expr, sqrt, where
 from linkwright.motion.chains import REASONS, ChainMotion
 
 Array = NDArray[np.float64]
@@ -238,3 +238,15 @@ def test_a_chain_follows_the_joints_until_it_is_let_go() -> None:
     found = recorded(s, 0.1, SHOWN)
     np.testing.assert_array_equal(found["q"][-1], [0.3, -0.2, 0.1])
     assert not found["moving"][-1]
+
+
+def test_a_goal_that_is_not_a_number_is_refused() -> None:
+    goal = ChainMotion(SPEED, ACCELERATION).goal(1, "joints", [0.5, 0.5, 0.5])
+    del goal["values[1,0]"]
+    s = chain_system(goal)
+    b = lw.Block("odd", rate=RATE)
+    b.output("y", sqrt(b.time - 1000))
+    s.connect(s.add(b).y, s["chain"]["values"][3])
+    found = recorded(s, 0.1, SHOWN)
+    assert REASONS[int(found["reason"][-1])] == "number"
+    assert np.abs(found["q"]).max() == 0

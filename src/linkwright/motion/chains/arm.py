@@ -9,9 +9,9 @@ import numpy as np
 
 from linkwright.algebra import ONE, ZERO, Expr, absolute, equal, maximum, minimum, sqrt, where
 from linkwright.blocks import Rate
-from linkwright.motion.chains.chain import ChainMotion, Lanes
+from linkwright.motion.chains.chain import FAR, ChainMotion, Lanes
 from linkwright.motion.chains.frames import MovingFrame
-from linkwright.motion.chains.goals import Goal
+from linkwright.motion.chains.goals import Goal, some
 from linkwright.motion.chains.legs import (
     Leg,
     Ramps,
@@ -34,8 +34,10 @@ from linkwright.motion.chains.paths import (
 from linkwright.motion.chains.solver import ToolKinematics, limited, size, solved, tool_at
 from linkwright.motion.trajectory import MotionError
 
-CAUSES = ("none", "stop", "hold", "age")
-"""Why a chain brakes or stands, by number; "age": a frame of its legs was not seen for too long."""
+CAUSES = ("none", "stop", "hold", "age", "reach", "limits")
+"""Why a chain brakes or stands, by number. "age": a frame of its legs was not seen for too long;
+"reach": the tool cannot keep to its path; "limits": a joint would leave its limits on a leg of the
+tool. The last two stay until the chain is stopped."""
 
 _CALM = 1e-6  # rad/s or m/s that count as rest
 _NEAR = 0.95  # share of the speed at which path time begins to slow down
@@ -64,6 +66,7 @@ class ArmMotion(ChainMotion):
         frames: names of frames; number 0 is the base, theirs begin with 1.
         tool_speed: of the tool, m/s and rad/s.
         tool_acceleration: of the tool, m/s^2 and rad/s^2.
+        tolerance: from its path, m and rad, beyond which the tool stops.
         slerp: whether legs turn about one axis, rather than along the drive transform.
         damping: of inverse kinematics near singular poses, in units of the Jacobian.
         bandwidth: with which frames are followed, 1/s.
@@ -94,6 +97,7 @@ class ArmMotion(ChainMotion):
         frames: Sequence[str] = (),
         tool_speed: tuple[float, float] = (0.5, 2.0),
         tool_acceleration: tuple[float, float] = (3.0, 12.0),
+        tolerance: tuple[float, float] = (0.01, 0.05),
         slerp: bool = False,
         damping: float = 1e-3,
         bandwidth: float = 50.0,
@@ -107,10 +111,10 @@ class ArmMotion(ChainMotion):
         name: str = "arm",
         rate: Rate | float | Fraction | None = None,
     ) -> None:
-        numbers = [*tool_speed, *tool_acceleration, damping, bandwidth, age_limit]
+        numbers = [*tool_speed, *tool_acceleration, *tolerance, damping, bandwidth, age_limit]
         if not np.all(np.isfinite(numbers)) or min(numbers) <= 0:
             raise MotionError(
-                "limits of a tool, damping, bandwidth and the age of frames must be above zero",
+                "limits, tolerance, damping, bandwidth and age_limit of a tool must be above zero",
                 remedy="give speeds in m/s and rad/s, accelerations in m/s^2 and rad/s^2",
             )
         if len(speed) != len(arm.joints):
@@ -141,7 +145,7 @@ class ArmMotion(ChainMotion):
         return 1 + len(self._named)
 
     def _extend(self, at: Sequence[float]) -> None:
-        v, w, a, b, damping, bandwidth, age = self._numbers
+        v, w, a, b, place, turn, damping, bandwidth, age = self._numbers
         p = self.parameter
         self.tool_speed = p("tool_speed", v, unit="m/s"), p("tool_turn", w, unit="rad/s")
         self.tool_acceleration = (
@@ -152,6 +156,8 @@ class ArmMotion(ChainMotion):
         bounds = list(zip(self.tool_speed, self.tool_acceleration, strict=True))
         self.frames = [MovingFrame(self, n, bandwidth, age, bounds) for n in self._named]
         self.joints = [self.discrete_state(f"solver{k}", initial=x) for k, x in enumerate(at)]
+        self.barred = self.discrete_state("barred", doc="why a leg of the tool cannot go on")
+        self.tolerance = p("tolerance", place, unit="m"), p("turn_tolerance", turn, unit="rad")
         self.tangents = [self.discrete_state(f"tangent{k}") for k in range(self.count)]
 
     def _more(self, leg: str) -> tuple[Expr, ...]:
@@ -213,27 +219,42 @@ class ArmMotion(ChainMotion):
             found = found | (active & ends)
         return self.intermediate(found)
 
-    def _still(self, asked: Expr) -> Expr:
+    def _still(self, stopping: Expr, holding: Expr, cleared: Expr, lanes: Lanes) -> Expr:
         let = self.intermediate
         used = [self._used(k + 1) for k in range(len(self.frames))]
-        stale = [let(u & frame.stale) for u, frame in zip(used, self.frames, strict=True)]
-        old: Expr = ZERO
-        for x in stale:
-            old = old | x
-        old = let(old)
-        still = let(asked | old)
+        old = let(some(u & frame.stale for u, frame in zip(used, self.frames, strict=True)))
+        barred = let(where(self.barred > 0, self.barred, self._bar(lanes)))
+        self.update(self.barred, where(cleared, 0, barred))
+        still = let(stopping | holding | old | (barred > 0))
         for u, frame in zip(used, self.frames, strict=True):
             frame.update(u, still)
-        cause = where(self.hold > 0.5, CAUSES.index("hold"), where(old, CAUSES.index("age"), ZERO))
-        cause = where(self.stop > 0.5, CAUSES.index("stop"), cause)
+        cause = where(holding, CAUSES.index("hold"), where(old, CAUSES.index("age"), barred))
+        cause = where(stopping, CAUSES.index("stop"), cause)
         self.output("cause", cause, doc=f"why it brakes or stands: {', '.join(CAUSES)}")
         return still
 
+    def _bar(self, lanes: Lanes) -> Expr:
+        """Return why a leg of the tool cannot go on: the place in `CAUSES`, or 0."""
+        let, error = self.intermediate, self._found.error
+        self._errors = [let(where(self._solving, size(e), ZERO)) for e in (error[:3], error[3:])]
+        far = some(e > t for e, t in zip(self._errors, self.tolerance, strict=True))
+        out: list[Expr] = []
+        rows = zip(lanes.q, lanes.flow, lanes.slope, self.acceleration, strict=True)
+        for (q, f, s, a), low, high in zip(rows, self.lower, self.upper, strict=True):
+            if low <= -FAR and high >= FAR:
+                continue
+            u = let(f + s * self.now)
+            # twice the way of braking, since the path may become steeper
+            stops = let(q + u * (self.brake + absolute(u) / a))
+            out += [(u > 0) & (stops > high), (u < 0) & (stops < low)]
+        leaves = where(self._solving & some(out), CAUSES.index("limits"), ZERO)
+        return let(where(far, CAUSES.index("reach"), leaves))
+
     def _tell(self, first: Share, second: Share) -> None:
         super()._tell(first, second)
-        error = [where(self._solving, x, ZERO) for x in self._found.error]
-        self.output("error", size(error[:3]), unit="m", doc="of the tool from its path")
-        self.output("turn_error", size(error[3:]), unit="rad", doc="likewise")
+        place, turn = self._errors
+        self.output("error", place, unit="m", doc="of the tool from its path")
+        self.output("turn_error", turn, unit="rad", doc="likewise")
 
     # -- path time ---------------------------------------------------------------------------------
     def _capped(self, lanes: Lanes) -> Lanes:

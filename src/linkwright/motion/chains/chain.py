@@ -24,7 +24,9 @@ from linkwright.motion.chains.legs import (
 )
 from linkwright.motion.trajectory import MotionError
 
-_FAR = 1e9  # limits of joints that have none
+FAR = 1e9
+"""The limit of a joint that has none."""
+
 _TINY = 1e-30
 
 
@@ -93,8 +95,8 @@ class ChainMotion(Block):
         self.count = len(speed)
         self._check(speed, acceleration, brake, queue, slots)
         at = self._joints("start", start, 0.0)
-        self.lower = self._joints("lower", lower, -_FAR)
-        self.upper = self._joints("upper", upper, _FAR)
+        self.lower = self._joints("lower", lower, -FAR)
+        self.upper = self._joints("upper", upper, FAR)
         self.speed = [self.parameter(f"v{k}", float(x)) for k, x in enumerate(speed)]
         self.acceleration = [self.parameter(f"a{k}", float(x)) for k, x in enumerate(acceleration)]
         self.brake = self.parameter("brake", float(brake), unit="s", sign="positive")
@@ -185,9 +187,13 @@ class ChainMotion(Block):
         one, two = self.one, self.two
         first, second = share(let, one.ramps, one.clock), share(let, two.ramps, two.clock)
         lanes = self._capped(self._lanes(first, second))
-        stopping = let(self.stop > 0.5)
-        still = self._still(let(stopping | (self.hold > 0.5)))
-        asked = let(where(still, ZERO, minimum(maximum(self.override, 0), 1)))
+        # what is not a number is not below another: it stops
+        stopping, holding = let(1 - (self.stop <= 0.5)), let(1 - (self.hold <= 0.5))
+        follow = let(self.follow > 0.5)
+        cleared = let(follow | (stopping & (self.now <= 0) & lanes.calm))
+        still = self._still(stopping, holding, cleared, lanes)
+        share_asked = where(self.override >= 0, minimum(self.override, 1), ZERO)
+        asked = let(where(still, ZERO, share_asked))
         goal = self._governed(asked, lanes)
         sigma, pull = self.now, self._pull(goal, lanes)
         self.output_vector("q", lanes.q, doc="set-points")
@@ -197,14 +203,12 @@ class ChainMotion(Block):
         self.output_vector("a", a, doc="their accelerations")
         self._tell(first, second)
         step = let(self.period * (sigma + self.period * pull / 2))
-        follow = let(self.follow > 0.5)
-        cleared = let(follow | (stopping & (sigma <= 0) & lanes.calm))
         self._pace(goal, pull)
         self._legs(step, let(stopping | follow), cleared, lanes, pull)
 
-    def _still(self, asked: Expr) -> Expr:
+    def _still(self, stopping: Expr, holding: Expr, cleared: Expr, lanes: Lanes) -> Expr:
         """Return whether the path time is to come to rest."""
-        return asked
+        return self.intermediate(stopping | holding)
 
     def _capped(self, lanes: Lanes) -> Lanes:
         """Return how joints move at the path time for each second that they allow, `now`."""
@@ -250,7 +254,7 @@ class ChainMotion(Block):
         wanted = let(where(gap < 0, -most, most))
         change = let(jerk * self.period)
         free = let(minimum(maximum(wanted, self.pull - change), self.pull + change))
-        low, high = [-_FAR * ONE], [_FAR * ONE]
+        low, high = [-FAR * ONE], [FAR * ONE]
         for s, b, a in zip(lanes.slope, lanes.second, self.acceleration, strict=True):
             size = absolute(s) + _TINY
             along = let(where(s < 0, -b, b))
@@ -353,7 +357,10 @@ class ChainMotion(Block):
     ) -> Leg:
         """Return the first leg at the next instant: the second may take its place."""
         follow = self.intermediate(self.follow > 0.5)
-        place = [where(follow, m, x) for m, x in zip(self.measured, lanes.q, strict=True)]
+        place = [
+            where(follow & (absolute(m) < FAR), m, x)
+            for m, x in zip(self.measured, lanes.q, strict=True)
+        ]
         r = first.ramps
         resting = [r.x, r.up, r.down, r.end, first.number, *self._at_rest(first)]
         halted = first.like([*place, *[ZERO] * self.count, *resting])

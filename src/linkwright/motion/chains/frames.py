@@ -12,9 +12,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from linkwright.algebra import ZERO, Expr, cos, equal, minimum, sin, sqrt, total, where
+from linkwright.algebra import (
+    ZERO,
+    Expr,
+    absolute,
+    cos,
+    equal,
+    maximum,
+    minimum,
+    sin,
+    sqrt,
+    total,
+    where,
+)
 from linkwright.blocks import Block
 from linkwright.equations.writer import Triple, add, times
+from linkwright.motion.chains.goals import every
 from linkwright.motion.chains.legs import Hold
 from linkwright.motion.chains.poses import (
     UNIT,
@@ -27,6 +40,7 @@ from linkwright.motion.chains.poses import (
     multiplied,
 )
 
+_HUGE = 1e9
 BASE = Pose(MovingVector((ZERO, ZERO, ZERO)), Turning(UNIT))
 """The frame in which the arm stands."""
 
@@ -77,10 +91,14 @@ class MovingFrame:
         )
         self._twist = block.input_vector(f"{name}_twist", 6, doc="m/s and rad/s")
         self._bend = block.input_vector(f"{name}_acceleration", 6, doc="rates of the twist")
-        self._age = block.input(f"age_{name}", unit="s", doc="since that was so")
+        age = block.input(f"age_{name}", unit="s", doc="since that was so")
         self._bandwidth = block.parameter(f"{name}_bandwidth", bandwidth, unit="1/s")
         self.limit = block.parameter(f"{name}_limit", limit, unit="s", sign="positive")
         d = block.discrete_state
+        size = total(x**2 for x in self._pose[3:])
+        known = [absolute(x) < _HUGE for x in (*self._pose, *self._twist, *self._bend, age)]
+        self._sane = block.intermediate(every(known) & (absolute(size - 1) < 0.01))
+        self._age = block.intermediate(where(self._sane, maximum(age, 0), ZERO))
         parts = {"x": (0.0,) * 3, "q": (1.0, 0.0, 0.0, 0.0), "v": (0.0,) * 6, "a": (0.0,) * 6}
         self._states = {
             key: [d(f"{name}_{key}{k}", initial=x) for k, x in enumerate(values)]
@@ -101,14 +119,21 @@ class MovingFrame:
     @property
     def stale(self) -> Expr:
         """Whether what is known of it is too old."""
-        return self._block.intermediate(self._age > self.limit)
+        return self._block.intermediate((1 - self._sane) | (self._age > self.limit))
 
     def _target(self) -> _Target:
         """Return where the frame is by now, as it went on since it was seen."""
-        let = self._block.intermediate
-        at = held(let, add(self._pose[:3], times(self._age, self._twist[:3])))
-        turn = grown(let, [let(self._age * w) for w in self._twist[3:]], self._pose[3:])
-        return _Target(at, turn, self._twist, self._bend)
+        let, s = self._block.intermediate, self._states
+
+        def sane(given: Sequence[Expr], otherwise: Sequence[Expr]) -> tuple[Expr, ...]:
+            pairs = zip(given, otherwise, strict=True)
+            return tuple(let(where(self._sane, x, y)) for x, y in pairs)
+
+        pose, nothing = sane(self._pose, [*s["x"], *s["q"]]), [ZERO] * 6
+        twist, bend = sane(self._twist, nothing), sane(self._bend, nothing)
+        at = held(let, add(pose[:3], times(self._age, twist[:3])))
+        turn = grown(let, [let(self._age * w) for w in twist[3:]], pose[3:])
+        return _Target(at, turn, twist, bend)
 
     def update(self, used: Expr, brake: Expr) -> None:
         """Say how the filter goes on.

@@ -187,6 +187,14 @@ def every(conditions: Iterable[Expr]) -> Expr:
     return found
 
 
+def some(conditions: Iterable[Expr]) -> Expr:
+    """Return whether one of the conditions holds."""
+    found: Expr = ZERO
+    for condition in conditions:
+        found = found | condition
+    return found
+
+
 class Queue:
     """Goals that wait, as discrete states; the first is the next.
 
