@@ -104,13 +104,13 @@ def delayed(told: Sequence[Observation], seed: int, most: float) -> list[tuple[i
 @pytest.mark.parametrize("seed", range(2))
 def test_late_observations_give_what_a_central_filter_gives_in_order(seed: int) -> None:
     """Check 57. Delays up to 0.4 s, reordered: equal to the central Kalman filter, to 1e-9."""
-    told = balls(seed)
+    told = balls(seed, until=1.0)
     coordinator = Coordinator(FRAMES, WIDE)
     looks = 0
     for now, one in delayed(told, seed + 100, 0.4):
         coordinator.take(one, now)
         looks += len(coordinator.objects(now)) if one.sequence % 9 == 0 else 0
-    assert looks > 10  # looking in between changes nothing
+    assert looks > 5  # looking in between changes nothing
     x, P, last = central(told, PointMotion())
     (ball,) = coordinator.objects(last)
     assert np.abs(np.concatenate([ball.value, ball.rate]) - x).max() < 1e-9
@@ -153,7 +153,7 @@ def test_errors_are_as_large_as_the_coordinator_says() -> None:
     """Check 57. NEES of poses over 50 seeds is in its 95 % band; observations come late."""
     squares = []
     for seed in range(50):
-        told, truth, model = turning(seed, 12)
+        told, truth, model = turning(seed, 10)
         coordinator = Coordinator(settings=replace(WIDE, models=(model,)))
         for now, one in delayed(told, seed, 0.05):
             coordinator.take(one, now)
@@ -190,7 +190,7 @@ def test_one_of_three_that_lies_moves_the_estimate_by_less_than_a_deviation(
     liar: str, seed: int
 ) -> None:
     """Check 57. 20 deviations off, from its first word on: rejected, and named."""
-    told = balls(seed)
+    told = balls(seed, until=1.2)
     honest = Coordinator(FRAMES)
     all_three = Coordinator(FRAMES)
     draw = np.random.default_rng(seed)
@@ -211,7 +211,7 @@ def test_one_of_three_that_lies_moves_the_estimate_by_less_than_a_deviation(
     assert worst < 1.0
     reports = {one.name: one for one in all_three.sensors(told[-1].time)}
     assert [name for name, one in reports.items() if one.lying] == [liar]
-    assert reports[liar].used < 3 < 50 < reports[liar].rejected
+    assert reports[liar].used < 3 < 25 < reports[liar].rejected
 
 
 def test_a_liar_that_comes_to_its_senses_is_heard_again() -> None:

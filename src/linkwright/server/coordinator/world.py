@@ -355,15 +355,14 @@ class _Fit:
 def _fit(one: Tracked, seen: Sighting, settings: FusionSettings) -> _Fit | None:
     """Return how an observation fits, or None where it is outside of the gate."""
     model, most = one.model, chi_square(settings.gate, one.model.freedom)
-    if (
-        seen.told.bound == 0.0
-    ):  # r'S⁻¹r is at least the square of any one residual over its variance
-        after = (seen.told.time - one.time) / SECOND
-        place, variance = model.ahead(one.mean, one.covariance, after)
-        if (
-            (seen.value[:3] - place) ** 2 > most * (variance + seen.covariance.diagonal()[:3])
-        ).any():
-            return None
+    # r'S⁻¹r is at least the square of any one residual over its variance.
+    after = (seen.told.time - one.time) / SECOND
+    place, variance = model.ahead(one.mean, one.covariance, after)
+    variance = variance + seen.covariance.diagonal()[:3]
+    if seen.told.bound > 0.0:
+        variance = variance + (seen.told.bound * model.rate(one.mean)[:3]) ** 2
+    if ((seen.value[:3] - place) ** 2 > most * variance).any():
+        return None
     mean, P = one.at(seen.told.time)
     residual = model.residual(mean, seen.value)
     R = seen.covariance
