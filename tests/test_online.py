@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from numpy.typing import NDArray
 import linkwright as lw
 from linkwright.motion import Limits, MotionError, online
 from linkwright.motion.plans import PLAN, evaluation, planning
+from linkwright.system.controllers import controller_phases
+from tests.test_firmware import Firmware
 
 Array = NDArray[np.float64]
 PERIOD = 0.001
@@ -230,6 +233,39 @@ def test_stop_comes_to_rest_and_reset_takes_another_place() -> None:
     assert q[1500] == 0
     assert 0 < q[1501] < 1e-8
     assert q[1700] > 0.01
+
+
+def test_firmware_gives_the_bits_of_the_native_run(tmp_path: Path) -> None:
+    """A tick in C99, which plans where targets change and leaves the planning out elsewhere."""
+    limits = Limits(speed=1.0, acceleration=3.0, jerk=[20.0, 40.0])
+    s = lw.System(name="board")
+    s.add(online([0.0, 0.0], limits, rate=1 / PERIOD))
+    lw.codegen(s, tmp_path, target="firmware")
+    phases = controller_phases(s)
+    firmware = Firmware(tmp_path, "board", phases)
+    targets = np.repeat(np.random.default_rng(9).normal(size=(6, 2)), 100, axis=0)
+    inputs = {signal.name: signal.value for signal in phases.w}
+    made = []
+    for row in targets:
+        inputs |= {f"online.target[{k}]": x for k, x in enumerate(row)}
+        made.append(firmware.tick(list(inputs.values())))
+    run = followed(600, {k: {"target": row} for k, row in enumerate(targets)}, limits, 2)
+    held = [x.name for x in phases.d if x.kind == "held"]
+    for name, column in zip(held, np.transpose(made), strict=True):
+        np.testing.assert_array_equal(column, run[name][:600])
+
+
+def test_runs_of_a_batch_are_runs_alone() -> None:
+    limits = Limits(speed=1.0, acceleration=3.0, jerk=20.0)
+    s = lw.System(name="s")
+    member = s.add(online([0.0], limits, rate=1 / PERIOD))
+    s.connect("0.3 if t < 0.2 else -0.4", member.target[0])
+    speeds = np.array([0.2, 0.5, 1.0, 2.0, 3.0])
+    ports = {"online.max_speed[0]": speeds}
+    many = lw.simulate_batch(s, until=0.5, inputs=ports, record=["online.q[0]"])
+    for k, speed in enumerate(speeds):
+        alone = lw.simulate(s, until=0.5, inputs={"online.max_speed[0]": speed})
+        assert float(np.ravel(many["online.q[0]"][k])[-1]) == alone.final["online.q[0]"]
 
 
 def test_junk_is_refused_and_the_motion_goes_on() -> None:
