@@ -215,6 +215,21 @@ def test_a_connection_that_breaks_comes_back() -> None:
         assert toy.stops == []
 
 
+def test_a_cell_that_starts_again_is_seen_again() -> None:
+    """Its ticks begin at 0; leases of its former life are over."""
+    with ToyCell("toy") as first, CellHost(first) as host:
+        cell = lw.server.connect(str(host.endpoint))
+        hand = cell.arm("puma").command(silence=20.0)
+        hand.take()
+        assert cell.states.wait(lambda f: f.values["puma.holder"] == hand.number, LIMIT)
+    with ToyCell("toy") as second, CellHost(second, listen=str(host.endpoint)), cell:
+        assert cell.states.wait(lambda f: f.values["puma.holder"] == 0, LIMIT)
+        with pytest.raises(RefusedError) as caught:
+            hand.stop()
+        assert caught.value.name == "lease"
+        assert second.given == []
+
+
 def test_a_slow_reader_costs_only_itself() -> None:
     """One takes 2 kB a second, and sees old states; the other sees all of them."""
     with (

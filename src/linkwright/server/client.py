@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 PATIENCE = 2.0
 """s that states and answers may take."""
+_ANEW = 1.0  # s
 _ATTEMPTS = (0.3, 0.6, 1.1)  # s that are waited for the answer to each
 _EXCHANGES, _EVERY = 8, 1.0  # with the cell's clock, at first and then s between them
 
@@ -114,12 +115,16 @@ class States:
             self.damaged += 1
 
     def see(self, frame: Frame) -> None:
-        """Take a state; one that is not newer than the newest is left out."""
+        """Take a state; one that is not newer than the newest is left out.
+
+        Where none came for a second, any is new: the cell may have started again, with its clock.
+        """
         now = time.monotonic_ns()
         if self.frame is not None:
-            if frame.tick <= self.frame.tick:
+            interval = (now - self.arrived) / 1e9
+            if frame.clock <= self.frame.clock and interval < _ANEW:
                 return
-            self.interval = (now - self.arrived) / 1e9
+            self.interval = interval
         self.frame, self.arrived = frame, now
         self.count += 1
         if self._waiting:
