@@ -98,6 +98,17 @@ def test_ticks_run_and_missed_are_exactly_those_that_were_due() -> None:
     assert counted.worst < 1.1 * 2e-3, "what is later than a period is missed, not late"
 
 
+def test_a_loop_that_is_far_behind_does_not_try_to_catch_up() -> None:
+    loop = PacedLoop(session(), patience=0.25, priority=False)
+    loop._put("next", time.monotonic_ns() - 100_000_000_000)
+    loop._put("last", 3)
+    assert loop._unit.pace(loop._memory.control.ctypes.data) == 1
+    counted = loop.counters
+    assert counted.total == 4
+    assert counted.missed >= 100_000
+    assert counted.overrun <= counted.total
+
+
 def test_changes_wait_where_the_tape_is_full_and_none_is_lost() -> None:
     loop = PacedLoop(session(), priority=False)
     room = loop._get("tape_mask") + 1

@@ -315,7 +315,7 @@ def test_a_live_run_that_fails_stops_and_says_why(monkeypatch: pytest.MonkeyPatc
     live = Live(plant_of(model), scene_of(model))
     live.start()
     try:
-        monkeypatch.setattr(live, "_go_to", lambda _: 1 / 0)
+        monkeypatch.setattr(live._loop, "_go", lambda: 1 / 0)
         live.play()
         assert soon(lambda: bool(live.latest.stopped))
         assert live.latest.stopped == "ZeroDivisionError: division by zero"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -23,19 +24,9 @@ from linkwright.studio.live_system import Plant, plant_of
 ARM = "tests/robots/oblique_arm.urdf"
 
 
-class Clock:
-    """A clock on the wall that a test moves."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def live_of(name: str, **options: Any) -> Live:
+def live_of(name: str) -> Live:
     model = lw.load(name)
-    return Live(plant_of(model), scene_of(model), **options)
+    return Live(plant_of(model), scene_of(model))
 
 
 def slide() -> tuple[Plant, Scene]:
@@ -72,26 +63,25 @@ def test_slices_of_any_length_give_the_same_samples() -> None:
 
 
 def test_ticks_that_are_due_follow_the_clock_and_the_speed() -> None:
-    clock = Clock()
-    live = live_of("pendulum", clock=clock)
-    assert live.due(clock.now) == 0
-    clock.now += 0.125
-    assert live.due(clock.now) == 30
-    live.advance(30)
-    assert live.due(clock.now) == 0
+    live = live_of("pendulum")
+    assert live._loop.period == Fraction(1, 240)
+    live.start()
+    live.play()
+    begun = time.monotonic()
+    while live._loop.counters.due < 20:
+        assert time.monotonic() < begun + 20
+        time.sleep(0.01)
     live.set_speed(2.0)
-    live.due(clock.now)
-    clock.now += 0.125
-    assert live.due(clock.now) == 60
-
-
-def test_a_run_that_is_far_behind_does_not_try_to_catch_up() -> None:
-    clock = Clock()
-    live = live_of("pendulum", clock=clock)
-    live.due(clock.now)
-    clock.now += 100.0
-    assert live.due(clock.now) == live.every
-    assert live.due(clock.now) == 0
+    assert live._loop.period == Fraction(1, 480)
+    before, half = live._loop.counters, time.monotonic()
+    while live._loop.counters.due < before.due + 20:
+        assert time.monotonic() < half + 20
+        time.sleep(0.01)
+    live.close()
+    ended, counted = time.monotonic(), live._loop.counters
+    assert before.due <= 240 * (half - begun) + 2
+    assert counted.due - before.due <= 480 * (ended - half) + 2
+    assert counted.total == live.latest.tick + 1
 
 
 def test_gravity_changed_while_it_runs_changes_the_acceleration() -> None:
@@ -224,7 +214,7 @@ def test_the_thread_runs_while_nobody_looks_and_ends_when_told() -> None:
     others = set(threading.enumerate())  # studios of other tests may be open
     live.start()
     live.play()
-    assert any(t.name == "linkwright live" for t in set(threading.enumerate()) - others)
+    assert any(t.name == "linkwright loop" for t in set(threading.enumerate()) - others)
     end = time.monotonic() + 10
     while live.latest.time < 0.2 and time.monotonic() < end:
         time.sleep(0.01)
@@ -232,7 +222,7 @@ def test_the_thread_runs_while_nobody_looks_and_ends_when_told() -> None:
     live.pause()
     live.close()
     left = set(threading.enumerate()) - others
-    assert not any(t.name == "linkwright live" for t in left)
+    assert not any(t.name == "linkwright loop" for t in left)
 
 
 def test_a_recording_of_a_live_run_can_be_played_again(tmp_path: Any) -> None:

@@ -1,25 +1,27 @@
-"""A run that keeps pace with the clock on the wall, in a thread of its own.
+"""A run that keeps pace with the clock on the wall, for whoever looks at it.
 
-Time is a whole number of base ticks. The thread goes on as many ticks as are due, in slices of at
-most a sixtieth of a second, and leaves what it reached in one slot, `Paced.latest`; whoever shows
-it takes the newest and is never waited for. A run that cannot keep up goes slower and says so.
+The pace is that of a `PacedLoop`: native code drives the run in a thread of its own, and leaves
+what it reached; whoever shows it takes the newest and is never waited for. What is pending a
+quarter of a second later is left out: a run that cannot keep up goes slower and says so.
 
-What acts on the run from outside (a hand, a console, a server) overrides `acts` and `act`.
+What acts on the run from tick to tick (a hand) overrides `act`, and says by `acting` when it does.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linkwright.errors import Error
 from linkwright.recording.recording import Array
 from linkwright.simulation.described import phase_channels
-from linkwright.simulation.native.session import Session
+from linkwright.simulation.native.session import Samples, Session
+from linkwright.simulation.pacing import PacedLoop
 from linkwright.simulation.sample_buffer import Kept
 
 FRAMES = 60
@@ -28,8 +30,8 @@ FRAMES = 60
 SLICE_STEPS = 4000
 """Steps of the integration between two looks at what the user wants."""
 
-_SLICES = 50
 _LATE = 0.25  # s, after which a run that is behind gives up to catch up
+_FASTEST = 1000.0  # instants in a second on the wall
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,9 +67,8 @@ class Paced:
     Args:
         session: stands at the start; one that ends as late as anyone would wait for.
         speed: seconds of the run in a second on the wall, unless another is asked for.
-        clock: seconds on the wall, never backward.
 
-    Everything but the thread's own loop may be called from any thread.
+    Everything may be called from any thread.
 
     >>> from linkwright.blocks import Integrator
     >>> from linkwright.simulation.runs import session_of
@@ -78,59 +79,56 @@ class Paced:
     >>> s.connect("t", member.u)
     >>> run = Paced(session_of(s, LIVE)[0])
     >>> run.advance(480)
-    >>> run.latest.time, float(run.latest.x[0])
+    >>> run.latest.time, round(float(run.latest.x[0]), 9)
     (2.0, 2.0)
     """
 
-    def __init__(
-        self,
-        session: Session,
-        *,
-        speed: float = 1.0,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._clock = clock
-        self._lock = threading.RLock()
-        self._wake = threading.Event()
-        self._thread: threading.Thread | None = None
-        self._quit = False
+    def __init__(self, session: Session, *, speed: float = 1.0) -> None:
+        self._lock, self._samples_lock = threading.RLock(), threading.Lock()
+        self._started = False
         self.running, self.speed, self.usual_speed = False, speed, speed
         self._epoch = 0
         self._stand(session)
 
     def _stand(self, session: Session) -> None:
         """Stand where a session stands."""
-        self._session, self.phases = session, session.phases
-        self._tick = session.tick
+        self.phases = session.phases
+        tick = session.phases.tick_seconds
         self.every = session.machine.settings.every or max(
-            1, round(self.usual_speed / (FRAMES * session.phases.tick_seconds))
+            1, round(self.usual_speed / (FRAMES * tick))
         )
         self.channels = phase_channels(session.phases)
         self._kept = Kept(len(self.channels))
-        self._anchor: tuple[float, int] | None = None
-        self._pace = 0.0
-        self.stopped = ""
-        self._publish()
+        self._failed = ""
+        self._loop = PacedLoop(
+            session,
+            speed=self.speed,
+            stride=max(1, round(self.usual_speed / (_FASTEST * tick))),
+            patience=_LATE,
+            priority=False,
+            waits=True,
+            sink=self,
+            visitor=self.act,
+        )
+        self._mark, self._pace = (time.monotonic(), session.tick), 0.0
 
     # -- what the user wants -----------------------------------------------------------------------
     def play(self) -> None:
         """Go on."""
         with self._lock:
             self.running = not self.stopped
-            self._anchor = None
-            self._publish()
-        self._wake.set()
+            self._resume()
 
     def pause(self) -> None:
         """Stand still."""
         with self._lock:
             self.running = False
-            self._publish()
+            self._halt()
 
     def step(self) -> None:
         """Stand still, a sample further."""
         with self._lock:
-            self.running = False
+            self.pause()
             self.advance(self.every)
 
     def set_speed(self, factor: float) -> None:
@@ -142,119 +140,111 @@ class Paced:
         if not factor > 0:
             raise Error(f"a run does not go {factor} times as fast as time", remedy="above zero")
         with self._lock:
-            self.speed, self._anchor = float(factor), None
+            self._halt()
+            self.speed = float(factor)
+            self._loop.set_speed(self.speed)
+            self._resume()
 
     def put(self, values: Mapping[str, float]) -> None:
         """Change parameters and inputs while it runs."""
         with self._lock:
-            self._session.set(values)
-            if not self.running:
-                self._publish()
+            self._loop.set(values)
+            self._loop.settle()
 
     # -- what acts from outside --------------------------------------------------------------------
-    @property
-    def acts(self) -> bool:
-        """Whether something acts from tick to tick."""
-        return False
+    def act(self) -> Mapping[str, float]:
+        """Return the inputs of the next tick, where something acts from tick to tick."""
+        return {}
 
-    def act(self) -> None:
-        """Let it act, before a tick."""
+    def acting(self, now: bool) -> None:
+        """Say whether something acts from tick to tick."""
+        self._loop.visited = now
 
     # -- going on ----------------------------------------------------------------------------------
     def advance(self, ticks: int) -> None:
-        """Go on by some base ticks, as fast as it goes, and show where that led."""
+        """Go on by some base ticks, as fast as it goes."""
         with self._lock:
-            end, slices = self._tick + ticks, 0
-            while self._tick < end and not self.stopped:
-                acts = self.acts
-                if acts:
-                    self.act()
-                before = self._tick
-                self._go_to(min(end, self._tick + 1) if acts else end)
-                slices = slices + 1 if self._tick == before else 0
-                if slices > _SLICES:  # many small steps; look at the user's wishes again
-                    break
-            self._publish()
+            self._halt()
+            try:
+                if not self.stopped:
+                    self._loop.go_to(self._loop.session.tick + ticks)
+            finally:
+                self._resume()
 
-    def _go_to(self, tick: int) -> None:
-        session = self._session
-        session.extend(tick)
-        samples = session.advance(SLICE_STEPS)
-        self._kept.add(samples.times, samples.values)
-        self._tick = session.tick
-        if session.stop is not None:
-            self._stop(session.stop.reason)
+    def _halt(self) -> None:
+        """Let the thread end, whoever wants it to run."""
+        try:
+            self._loop.stop()
+        except Exception as error:  # of a user's own block, say; it is told where it stands
+            self._failed = f"{type(error).__name__}: {error}"
 
-    def _stop(self, reason: str) -> None:
-        self.stopped, self.running = reason, False
-        self._publish()
+    def _resume(self) -> None:
+        """Let the thread run where it is wanted."""
+        if self._started and self.running and not self.stopped:
+            self._mark = (time.monotonic(), self._loop.session.tick)
+            self._loop.start()
 
-    def _publish(self) -> None:
-        place, state = self._session.place(), self._session.state()
-        x = np.array([state[s.name] for s in self.phases.x])
-        d = np.array([place.d.get(s.name, s.value) for s in self.phases.d])
-        w = np.array([place.w[s.name] for s in self.phases.w])
-        seconds = self._tick * self.phases.tick_seconds
-        self.latest = Reached(
-            self._tick, seconds, x, d, w, self.running, self._pace, self.stopped, self._epoch
+    @property
+    def stopped(self) -> str:
+        """Why the run cannot go on, or empty."""
+        stop, failure = self._loop.stopped, self._loop.failure
+        if stop is not None:
+            return stop.reason
+        return f"{type(failure).__name__}: {failure}" if failure is not None else self._failed
+
+    @property
+    def latest(self) -> Reached:
+        """Where the run stands now; it is not waited for."""
+        stood = self._loop.standing()
+        ended = self.stopped
+        if ended:
+            self.running = False
+        tick = max(stood.tick, 0)
+        return Reached(
+            tick,
+            tick * self.phases.tick_seconds,
+            np.array([stood.x[s.name] for s in self.phases.x]),
+            np.array([stood.d.get(s.name, s.value) for s in self.phases.d]),
+            np.array([stood.w[s.name] for s in self.phases.w]),
+            self.running,
+            self._paced(tick),
+            ended,
+            self._epoch,
         )
 
+    def _paced(self, tick: int) -> float:
+        """Return the seconds of the run in a second on the wall, of late."""
+        now, (mark, before) = time.monotonic(), self._mark
+        if now - mark > 0.5:
+            self._pace = max(0, tick - before) * self.phases.tick_seconds / (now - mark)
+            self._mark = (now, tick)
+        return self._pace
+
     # -- what was recorded -------------------------------------------------------------------------
+    def take(self, changes: NDArray[np.int64], samples: Samples) -> None:
+        """Keep what the loop leaves; it calls this from its threads."""
+        del changes
+        with self._samples_lock:
+            self._kept.add(samples.times, samples.values)
+
     def samples(self, last: float | None = None) -> tuple[Array, Array]:
         """Return times and rows of the channels, copies.
 
         Args:
             last: only so many seconds; all that is kept by default.
         """
-        with self._lock:
+        with self._samples_lock:
             return self._kept.of_late(last)
 
     # -- the thread --------------------------------------------------------------------------------
     def start(self) -> None:
-        """Start the thread; it stands still until `play`."""
-        if self._thread is None:
-            self._quit = False
-            self._thread = threading.Thread(target=self._loop, name="linkwright live", daemon=True)
-            self._thread.start()
+        """Let it have a thread; it stands still until `play`."""
+        with self._lock:
+            self._started = True
+            self._resume()
 
     def close(self) -> None:
         """End the thread."""
-        self._quit = True
-        self._wake.set()
-        if self._thread is not None:
-            self._thread.join(timeout=5)
-            self._thread = None
-
-    def due(self, now: float) -> int:
-        """Return how many base ticks a running run should go on at a time."""
-        if self._anchor is None:
-            self._anchor = (now, self._tick)
-        began, tick = self._anchor
-        due = tick + int((now - began) * self.speed / self.phases.tick_seconds) - self._tick
-        if due * self.phases.tick_seconds > _LATE * max(self.speed, self.usual_speed):
-            self._anchor = (now, self._tick)  # it cannot keep up
-            return self.every
-        return max(due, 0)
-
-    def _loop(self) -> None:
-        mark, ticks = self._clock(), self._tick
-        while not self._quit:
-            if not self.running:
-                self._wake.wait(0.5)
-                self._wake.clear()
-                mark, ticks = self._clock(), self._tick
-                continue
-            most = self.every * max(1, round(self.speed / self.usual_speed))
-            with self._lock:
-                n = self.due(self._clock())
-                try:
-                    if n:
-                        self.advance(min(n, most))
-                except Exception as error:  # of a user's own block, say; it is told where it stands
-                    self._stop(f"{type(error).__name__}: {error}")
-            now = self._clock()
-            if now - mark > 0.5:
-                self._pace = max(0, self._tick - ticks) * self.phases.tick_seconds / (now - mark)
-                mark, ticks = now, self._tick
-            if n <= most:
-                time.sleep(1 / 240)
+        with self._lock:
+            self._started = False
+            self._halt()

@@ -6,8 +6,7 @@ The run itself is `linkwright.simulation.paced`; what a user's hand does to bodi
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TypeAlias
 
 import numpy as np
@@ -34,10 +33,7 @@ Array: TypeAlias = NDArray[np.float64]
 class Live(Paced):
     """A live run of a plant.
 
-    Args:
-        clock: seconds on the wall, never backward.
-
-    Everything but the thread's own loop may be called from any thread.
+    Everything may be called from any thread.
 
     >>> from linkwright.models import load_model
     >>> from linkwright.studio.live_system import plant_of
@@ -49,16 +45,14 @@ class Live(Paced):
     (1.0, False)
     """
 
-    def __init__(
-        self, plant: Plant, scene: Scene, *, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, plant: Plant, scene: Scene) -> None:
         self.plant, self.scene = plant, scene
         self.values = {a.name: a.value for a in plant.adjustables}
         self._known = {a.name: a for a in plant.adjustables}
         self._home = dict(plant.system.initial)
         self.pull_hertz = 1.2
         self.poses = scene.poses
-        super().__init__(self._begun(), speed=plant.speed, clock=clock)
+        super().__init__(self._begun(), speed=plant.speed)
         self._begin()
         self._felt = Felt(scene, self.phases, self.values, self._hand.arrows(self.phases))
 
@@ -99,9 +93,10 @@ class Live(Paced):
     def _begin_again(self, targets: Mapping[str, float]) -> None:
         self.values.update(targets)
         self._epoch += 1
+        self._halt()
         self._stand(self._begun())
         self._begin()
-        self._wake.set()
+        self._resume()
 
     # -- what the user wants -----------------------------------------------------------------------
     def set_value(self, name: str, value: float) -> None:
@@ -123,12 +118,11 @@ class Live(Paced):
             if self._own(wanted):
                 self._close_loops(changed)
             self.values = changed
-            self._session.set(wanted)
+            self._loop.set(wanted)
             places = {k: wanted[s.name] for k, s in enumerate(self.phases.w) if s.name in wanted}
             self._held[list(places)] = list(places.values())
             self._refresh_poses()
-            if not self.running:
-                self._publish()
+            self._loop.settle()
 
     def _close_loops(self, values: Mapping[str, float]) -> None:
         """Move the coordinates to where loops are closed with other parameters."""
@@ -138,7 +132,7 @@ class Live(Paced):
             info = ", ".join(f"{n} = {values[n]:.6g}" for n in changed)
             raise Error(f"the loops do not close with {info}", remedy="choose a value nearer by")
         names = self.scene.poses.coordinates
-        self._session.move(dict(zip(names, map(float, closed), strict=True)))
+        self._loop.move(dict(zip(names, map(float, closed), strict=True)))
 
     def _own(self, values: Mapping[str, float]) -> dict[str, float]:
         """Return those values that are parameters of the mechanism."""
@@ -153,12 +147,13 @@ class Live(Paced):
         """Draw the mass center of a body to a point."""
         with self._lock:
             self._hand.pull(body, target)
+            self.acting(True)
 
     def release(self) -> None:
         """Let go of the body that is pulled."""
         with self._lock:
             self._hand.release()
-            self.act()
+            self.put(self.act())
 
     def push(self, body: str, impulse: Array) -> None:
         """Give a body a push.
@@ -167,20 +162,18 @@ class Live(Paced):
             impulse: N*s, along the world's axes; it acts for a twentieth of a second.
         """
         with self._lock:
-            self._hand.push(body, impulse, self._tick)
+            self._hand.push(body, impulse, self.latest.tick)
+            self.acting(True)
 
     # -- forces ------------------------------------------------------------------------------------
-    @property
-    def acts(self) -> bool:
-        """Whether the hand acts."""
-        return self._hand.acts
-
-    def act(self) -> None:
-        """Let the hand act, before a tick."""
-        poses = self.poses(self.coordinates()).poses if self.pulling else None
-        forces = self._hand.inputs(self._held, self._tick, poses, self.pull_hertz)
-        names = (s.name for s in self.phases.w)
-        self._session.set(dict(zip(names, map(float, forces), strict=True)))
+    def act(self) -> dict[str, float]:
+        """Return the inputs of the next tick, with what the hand does."""
+        reached = self.latest
+        poses = self.poses(self.coordinates(reached)).poses if self.pulling else None
+        forces = self._hand.inputs(self._held, reached.tick, poses, self.pull_hertz)
+        if not self._hand.acts:
+            self.acting(False)
+        return dict(zip((s.name for s in self.phases.w), map(float, forces), strict=True))
 
     def center(self, body: str) -> Array:
         """Return the mass center of a body now, in the world's axes, m."""
@@ -221,10 +214,8 @@ class Live(Paced):
 
     def coordinates(self, reached: Reached | None = None) -> Array:
         """Return the scene's coordinates where the run stands."""
-        if reached is not None:
-            return np.asarray(reached.x[self._coordinates])
-        x = self._session.place().x
-        return np.array([x[n] for n in self.scene.poses.coordinates])
+        where = self.latest if reached is None else reached
+        return np.asarray(where.x[self._coordinates])
 
     # -- what was recorded -------------------------------------------------------------------------
     def recent(self) -> Recording:

@@ -27,7 +27,8 @@ from linkwright.recording.recording import Channel, Recording
 from linkwright.recording.transfer import Transferable
 from linkwright.simulation.native import tables
 from linkwright.simulation.native.machine import Array, Machine
-from linkwright.simulation.native.session import Outcome, names_of, put_named
+from linkwright.simulation.native.named import names_of, put_named
+from linkwright.simulation.native.session import Outcome
 from linkwright.simulation.settings import BATCH, RunSettings, settings_of
 from linkwright.system.phases import Phases, Signal
 from linkwright.version import __version__

@@ -18,11 +18,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import Error, nearest
+from linkwright.errors import Error
 from linkwright.program import Program
 from linkwright.simulation.executors import Executor, allocate
 from linkwright.simulation.native import tables
 from linkwright.simulation.native.machine import Array
+from linkwright.simulation.native.named import names_of, put_named, unknown
 from linkwright.simulation.native.pace import Pace
 from linkwright.simulation.native.tables import LOG, WHOLE
 from linkwright.simulation.settings import RunSettings, settings_of
@@ -232,12 +233,12 @@ class Session:
 
     @property
     def tape_names(self) -> tuple[str, ...]:
-        """The parameters, inputs and outputs of Python blocks, whose changes a tape holds."""
+        """What a tape holds changes of: parameters, inputs, outputs of Python blocks, states."""
         own = (*names_of(self.phases.p), *names_of(self.phases.w))
         known = {} if self.fallback is None else self.fallback.values
         foreign = [i for tick in self.phases.ticks if tick.foreign is not None for i in tick.slots]
         made = [self.phases.d[i].name for i in foreign]
-        return tuple(dict.fromkeys((*own, *known, *made)))
+        return tuple(dict.fromkeys((*own, *known, *made, *names_of(self.phases.x))))
 
     def note_samples(self, count: int) -> None:
         """Go on counting samples where whoever drove the machine took them away.
@@ -557,46 +558,3 @@ class Session:
 
 def _of_guard(name: str) -> bool:
     return name.startswith("guard.")
-
-
-def put_named(
-    machine: Executor,
-    phases: Phases,
-    initial: Mapping[str, object],
-    values: Mapping[str, object],
-    inputs: Mapping[str, object],
-) -> None:
-    """Write parameters, inputs and then states that are given by name, for all runs or each.
-
-    States that are not given start from the values of the phases, or where their Program for the
-    start puts them with these parameters.
-    """
-    states = {s.name: ("x", i) for i, s in enumerate(phases.x)}
-    states |= {s.name: ("d", i) for i, s in enumerate(phases.d) if s.name not in states}
-    known = (
-        (values, {s.name: ("p", i) for i, s in enumerate(phases.p)}, "parameter"),
-        (inputs, {s.name: ("w", i) for i, s in enumerate(phases.w)}, "input"),
-        (initial, states, "state"),
-    )
-    for given, places, kind in known:
-        if kind == "state":
-            machine.initialize()
-        for name, value in given.items():
-            if name not in places:
-                raise unknown(phases, name, places, kind)
-            array, index = places[name]
-            rows = machine.rows_of(array)
-            rows[:, index] = np.asarray(value, dtype=float)
-            machine.put(array, rows)
-
-
-def unknown(phases: Phases, name: str, known: Mapping[str, object], kind: str) -> Error:
-    """Return the error of a name that is not known, with the nearest one."""
-    near = nearest(name, list(known))
-    remedy = f"did you mean {near!r}?" if near else f"there are {', '.join(known) or 'none'}"
-    return Error(f"{phases.name!r} has no {kind} {name!r}", remedy=remedy)
-
-
-def names_of(signals: Sequence[Signal]) -> tuple[str, ...]:
-    """Return the names of signals."""
-    return tuple(s.name for s in signals)

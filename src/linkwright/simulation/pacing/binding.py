@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from linkwright.errors import Error
 from linkwright.simulation.native.machine import Machine
-from linkwright.simulation.native.session import Session, names_of, unknown
+from linkwright.simulation.native.named import names_of, unknown
+from linkwright.simulation.native.session import Session, SessionPlace
 from linkwright.simulation.pacing.memory import (
     AT_TICKS,
     BY_MAIL,
@@ -34,7 +35,7 @@ Integers = NDArray[np.int64]
 TOLD = ("missed", "overrun", "timeouts", "late", "failures", "held", "lost", "total")
 """What a loop can tell its System, as inputs: counts since it was made."""
 
-_STEPS = 50_000  # of the integration, after which Python looks whether it goes on at all
+_STEPS = 4000  # of the integration, after which Python looks whether it goes on at all
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,6 +72,23 @@ class Snapshot:
         return float(self.outputs[names.index(channel)])
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Standing:
+    """Where a loop stood after a tick, by name.
+
+    Args:
+        tick: base ticks since the start of the session; -1 before the first.
+        x: continuous states.
+        d: discrete states and held outputs.
+        w: inputs.
+    """
+
+    tick: int
+    x: Mapping[str, float]
+    d: Mapping[str, float]
+    w: Mapping[str, float]
+
+
 class LoopBinding:
     """The session of a loop, and the memory that it shares with native code.
 
@@ -87,13 +105,14 @@ class LoopBinding:
         self._unit = unit()
         self._lock = threading.RLock()
         self.names = session.tape_names
-        foreign = [i for t in session.phases.ticks if t.foreign is not None for i in t.slots]
-        self._settable = len(self.names) - len(foreign)
+        known = {} if session.fallback is None else session.fallback.values
+        own = (*names_of(session.phases.p), *names_of(session.phases.w), *known)
+        self._own = dict.fromkeys(own)
         self._numbers = {name: i for i, name in enumerate(self.names)}
         self._memory = LoopMemory(len(session.phases.outputs))
         self._put, self._get = self._memory.put, self._memory.get
         self._put("fresh", int(not session.begun))
-        self._workers = Workers(session.phases, self._number, self._count_late)
+        self._workers = Workers(session.phases, self._numbers.__getitem__, self._count_late)
 
     def _tell(self, tells: Mapping[str, str]) -> None:
         """Let the System know what is counted."""
@@ -102,7 +121,7 @@ class LoopBinding:
                 raise Error(
                     f"a loop does not count {name!r}", remedy=f"it counts {', '.join(TOLD)}"
                 )
-        rows = [(self._memory.address(n), self._number(place)) for n, place in tells.items()]
+        rows = [(self._memory.address(n), self._input(place)) for n, place in tells.items()]
         self._memory.hold("tells", np.array(rows, np.int64).reshape(len(rows), len(TELL)), True)
 
     def _call(self, waits: bool, taped: bool) -> None:
@@ -143,7 +162,7 @@ class LoopBinding:
                 raise unknown(self.session.phases, name, channels, "channel")
             return channels[name]
 
-        rows, keep = read_rows(reads, self._number)
+        rows, keep = read_rows(reads, self._input)
         self._memory.hold("reads", rows, True)
         rows, more = write_rows(writes, channel)
         self._memory.hold("writes", rows, True)
@@ -156,9 +175,10 @@ class LoopBinding:
             self._put("device_tick", -1)
             self._put("timeout", int(timeout * 1e9))
 
-    def _number(self, name: str) -> int:
-        if name not in self._numbers:
-            raise unknown(self.session.phases, name, self._numbers, "parameter or input")
+    def _input(self, name: str) -> int:
+        """Return the place of a parameter or an input."""
+        if name not in self._own:
+            raise unknown(self.session.phases, name, self._own, "parameter or input")
         return self._numbers[name]
 
     def _bind(self) -> None:
@@ -169,12 +189,11 @@ class LoopBinding:
         self._machine = machine
         found = {s.name: machine.place_of("p", i) for i, s in enumerate(phases.p)}
         found |= {s.name: machine.place_of("w", i) for i, s in enumerate(phases.w)}
-        found |= {
-            s.name: machine.place_of("d", i) for i, s in enumerate(phases.d) if s.name not in found
-        }
+        for array, signals in (("d", phases.d), ("x", phases.x)):
+            places = {s.name: machine.place_of(array, i) for i, s in enumerate(signals)}
+            found = places | found
         sizes = [len(a) for a in (phases.x, phases.d, phases.w, phases.outputs)]
         self._latest: Integers = np.zeros(len(LATEST) + sum(sizes), np.int64)
-        self._latest[LATEST["tick"]] = self.session.tick if self.session.begun else -1
         machine.budget(_STEPS)
         for name, value in machine.addresses().items():
             self._put(name, value)
@@ -187,6 +206,14 @@ class LoopBinding:
         self._memory.hold("latest", self._latest)
         self._memory.hold("outputs", np.zeros(max(sizes[3], 1)))
         self._put("visit", int(self._by_python))
+        self._stand()
+
+    def _stand(self) -> None:
+        """Leave where the session stands, while nothing runs."""
+        self._latest[LATEST["tick"]] = self.session.tick if self.session.begun else -1
+        rows = [self._machine.rows_of(array)[0] for array in "xdw"]
+        whole = np.concatenate(rows)
+        self._latest[len(LATEST) : len(LATEST) + len(whole)] = whole.view(np.int64)
 
     @property
     def _by_python(self) -> bool:
@@ -207,3 +234,17 @@ class LoopBinding:
         x, d, w, outputs = np.split(taken[len(LATEST) :].view(np.float64), cuts)
         tick, clock = int(taken[LATEST["tick"]]), int(taken[LATEST["clock"]])
         return Snapshot(tick, clock, phases, x, d, w, outputs)
+
+    def standing(self) -> Standing:
+        """Return where the loop stands by name, states included that its phases eliminate."""
+        with self._lock:
+            stood = self.latest()
+            named = (
+                (stood.phases.x, stood.x),
+                (stood.phases.d, stood.d),
+                (stood.phases.w, stood.w),
+            )
+            x, d, w = (dict(zip(names_of(s), v.tolist(), strict=True)) for s, v in named)
+            if self.session.fallback is not None:
+                x = self.session.fallback.whole(SessionPlace(stood.time, x, d, w))
+            return Standing(stood.tick, x, d, w)

@@ -7,7 +7,7 @@ import math
 import threading
 import time
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from typing import Protocol
@@ -16,12 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.errors import Error
-from linkwright.simulation.native.session import Samples, Session, StopReason, names_of
+from linkwright.simulation.native.named import names_of, unknown
+from linkwright.simulation.native.session import Samples, Session, StopReason
 from linkwright.simulation.pacing.binding import LoopBinding
 from linkwright.simulation.pacing.counters import Counters
 from linkwright.simulation.pacing.memory import (
     BY_MAIL,
     CALL,
+    CHANGE,
     DEVICE,
     ENDED,
     FROM_RAN,
@@ -81,6 +83,8 @@ class PacedLoop(LoopBinding):
             `samples` and `tape` by default.
         waits: whether it waits for Python blocks at their ticks. By default they have threads:
             what they give enters at the tick after, or later, and until then their outputs hold.
+        visitor: gives changes of inputs before each tick while `visited` is set, from where the
+            loop stands: what Python has to do at each tick.
         taped: whether what Python blocks gave comes from a tape: they are not called.
 
     >>> from linkwright.blocks import Integrator
@@ -112,6 +116,7 @@ class PacedLoop(LoopBinding):
         tells: Mapping[str, str] | None = None,
         sink: LoopSink | None = None,
         waits: bool = False,
+        visitor: Callable[[], Mapping[str, float]] | None = None,
         taped: bool = False,
     ) -> None:
         device = clock if isinstance(clock, Window) else None
@@ -129,7 +134,7 @@ class PacedLoop(LoopBinding):
         self._failed: BaseException | None = None
         self._ready = threading.Event()
         self._serial = 0
-        self._sink = sink
+        self._sink, self._visitor, self._visited = sink, visitor, False
         self._samples: list[Samples] = []
         self._tape: list[Integers] = []
         self._waiting: list[tuple[int, dict[str, float]]] = []
@@ -155,30 +160,26 @@ class PacedLoop(LoopBinding):
             A number, by which `wait_for` and `entered` know the change.
         """
         for name in values:
-            if self._number(name) >= self._settable:
-                raise Error(f"{name} is what a Python block gives", remedy="change its inputs")
+            self._input(name)
         bad = [n for n, v in values.items() if not math.isfinite(v)]
         if bad:
             raise Error(f"{', '.join(bad)} must be finite")
         return self.enter(values, timeout)
 
     def enter(self, values: Mapping[str, float], timeout: float = 1.0) -> int:
-        """Change parameters and inputs as `set` does, whatever the numbers: those of a tape.
+        """Change what `set` does and more, whatever the numbers: what is on a tape.
 
         Args:
             values: by name.
             timeout: s, to wait for room.
         """
-        places = [self._number(name) for name in values]
+        places = [self._place(name) for name in values]
         given = np.array(list(values.values()), dtype=float)
         if len(places) > CHANGES:
             raise Error(f"{len(places)} changes at once are more than {CHANGES}")
         with self._lock:
             if self.session.fallback is not None:  # it has to know them too
-                self._serial += 1
-                self._waiting.append((self._serial, dict(values)))
-                self._put("visit", 1)
-                return self._serial
+                return self._leave_waiting(values)
             limit = time.monotonic() + timeout
             while len(places) > self._memory.room():
                 if time.monotonic() > limit:
@@ -190,6 +191,46 @@ class PacedLoop(LoopBinding):
             self._serial += 1
             self._memory.push(places, given, self._serial)
             return self._serial
+
+    def _place(self, name: str) -> int:
+        if name not in self._numbers:
+            raise unknown(self.session.phases, name, self._numbers, "input or state")
+        return self._numbers[name]
+
+    def move(self, x: Mapping[str, float]) -> int:
+        """Put continuous states elsewhere before the next tick, on the tape.
+
+        Args:
+            x: by name; states that are not given stay.
+        """
+        known = {s.name for s in self.session.phases.x}
+        for name in x:
+            if name not in known:
+                raise unknown(self.session.phases, name, dict.fromkeys(known), "state")
+        with self._lock:
+            return self._leave_waiting(x)
+
+    def _leave_waiting(self, values: Mapping[str, float]) -> int:
+        """Leave changes for the next tick that Python has to know of."""
+        self._serial += 1
+        self._waiting.append((self._serial, dict(values)))
+        self._put("visit", 1)
+        return self._serial
+
+    def settle(self) -> None:
+        """Let what was changed enter now, where the loop stands still: `latest` then has it."""
+        with self._lock:
+            if self.running:
+                return
+            rows = self._memory.emptied("changes")
+            values = np.ascontiguousarray(rows[:, CHANGE["value"]]).view(np.float64).tolist()
+            names = [self.names[i] for i in rows[:, CHANGE["place"]]]
+            batches: dict[int, dict[str, float]] = {}
+            for serial, name, value in zip(rows[:, CHANGE["serial"]], names, values, strict=True):
+                batches.setdefault(int(serial), {})[name] = value
+            self._waiting = sorted([*batches.items(), *self._waiting], key=lambda pair: pair[0])
+            self._take_waiting()
+            self._stand()
 
     def entered(self, number: int) -> bool:
         """Return whether a change has entered."""
@@ -275,6 +316,11 @@ class PacedLoop(LoopBinding):
         return self._thread is not None and self._thread.is_alive()
 
     @property
+    def failure(self) -> BaseException | None:
+        """What Python code failed by at a tick, and ended the loop; `stop` raises it."""
+        return self._failed
+
+    @property
     def stopped(self) -> StopReason | None:
         """Why the session cannot go on, or None."""
         return self.session.stop
@@ -301,6 +347,12 @@ class PacedLoop(LoopBinding):
         self._put("rest", 0)
         late = period if self._patience is None else Fraction(self._patience) * 10**9
         self._put("patience", max(int(late), whole))
+
+    @property
+    def period(self) -> Fraction:
+        """The time from one instant to the next, s."""
+        part = Fraction(self._get("part"), self._get("parts"))
+        return (self._get("period") + part) / 10**9
 
     def start(self) -> None:
         """Start the thread; the first tick is due a millisecond later."""
@@ -396,7 +448,7 @@ class PacedLoop(LoopBinding):
                     self._workers.answer_all()
                     self._put("resume", FROM_RUN)
                     continue
-                if not self._attend(why):
+                if not self._attend(why) or self._get("stop"):
                     return
         finally:
             self.session.note_samples(self._get("sampled"))
@@ -404,33 +456,68 @@ class PacedLoop(LoopBinding):
     def _attend(self, why: int) -> bool:
         """Do what native code leaves to Python at a tick; return whether the run goes on."""
         session = self.session
-        self._put("resume", FROM_RUN)
-        if why == VISIT:
-            self._take_waiting()
-            if self._by_python:
-                self._run_tick()
-                self._put("resume", FROM_RAN)
-        elif not session.attend():
-            return False
         with self._lock:
+            self._put("resume", FROM_RUN)
+            if why == VISIT:
+                if self._visitor is not None and self.visited:
+                    self._leave_waiting(self._visitor())
+                self._take_waiting()
+                if self._by_python:
+                    self._run_tick()
+                    self._put("resume", FROM_RAN)
+            elif not session.attend():
+                return False
             if session.machine is not self._machine:
                 self._bind()
-            self._put("visit", int(self._by_python or bool(self._waiting)))
-        return session.stop is None
+            self._look_in()
+            return session.stop is None
+
+    @property
+    def visited(self) -> bool:
+        """Whether the visitor is called before each tick; it may be set while the loop runs."""
+        return self._visited
+
+    @visited.setter
+    def visited(self, wanted: bool) -> None:
+        with self._lock:
+            self._visited = wanted
+            self._look_in()
+
+    def _look_in(self) -> None:
+        """Let native code come back at each tick where Python is needed there."""
+        self._put("visit", int(self._by_python or self._visited or bool(self._waiting)))
 
     def _take_waiting(self) -> None:
-        """Let changes enter that Python has to know of."""
-        with self._lock:
-            waiting, self._waiting = self._waiting, []
+        """Let changes enter that Python has to know of, where they change anything."""
+        waiting, self._waiting = self._waiting, []
         tick = self.session.tick + int(not self._get("fresh"))
         rows = []
         for number, values in waiting:
-            self.session.set(values)
-            given = np.array(list(values.values()), float).view(np.int64).tolist()
-            rows += [(tick, self._numbers[n], v) for n, v in zip(values, given, strict=True)]
+            changed = self._changed(values)
+            states = {s.name for s in self.session.phases.x} - self._own.keys()
+            moved = {n: v for n, v in changed.items() if n in states}
+            if len(changed) > len(moved):
+                self.session.set({n: v for n, v in changed.items() if n not in moved})
+            if moved:
+                self.session.move(moved)
+            given = np.array(list(changed.values()), float).view(np.int64).tolist()
+            rows += [(tick, self._numbers[n], v) for n, v in zip(changed, given, strict=True)]
             self._put("taken", number)
         if rows:
             self._drain(changes=np.array(rows, np.int64))
+
+    def _changed(self, values: Mapping[str, float]) -> dict[str, float]:
+        """Return those values that are not what they are already."""
+        machine, phases = self._machine, self._machine.phases
+        known = dict(self.session.fallback.values) if self.session.fallback is not None else {}
+        for array, signals in (("p", phases.p), ("w", phases.w), ("x", phases.x)):
+            row = machine.rows_of(array)[0].tolist()
+            known |= {
+                s.name: v
+                for s, v in zip(signals, row, strict=True)
+                if array != "x" or s.name in values
+            }
+        return {n: float(v) for n, v in values.items() if n not in known or known[n] != v}
 
     def _run_tick(self) -> None:
         """Drive the session to the tick that is due, in Python."""

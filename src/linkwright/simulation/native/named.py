@@ -1,0 +1,54 @@
+"""Numbers of runs by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from linkwright.errors import Error, nearest
+from linkwright.simulation.executors import Executor
+from linkwright.system.phases import Phases, Signal
+
+
+def put_named(
+    machine: Executor,
+    phases: Phases,
+    initial: Mapping[str, object],
+    values: Mapping[str, object],
+    inputs: Mapping[str, object],
+) -> None:
+    """Write parameters, inputs and then states that are given by name, for all runs or each.
+
+    States that are not given start from the values of the phases, or where their Program for the
+    start puts them with these parameters.
+    """
+    states = {s.name: ("x", i) for i, s in enumerate(phases.x)}
+    states |= {s.name: ("d", i) for i, s in enumerate(phases.d) if s.name not in states}
+    known = (
+        (values, {s.name: ("p", i) for i, s in enumerate(phases.p)}, "parameter"),
+        (inputs, {s.name: ("w", i) for i, s in enumerate(phases.w)}, "input"),
+        (initial, states, "state"),
+    )
+    for given, places, kind in known:
+        if kind == "state":
+            machine.initialize()
+        for name, value in given.items():
+            if name not in places:
+                raise unknown(phases, name, places, kind)
+            array, index = places[name]
+            rows = machine.rows_of(array)
+            rows[:, index] = np.asarray(value, dtype=float)
+            machine.put(array, rows)
+
+
+def unknown(phases: Phases, name: str, known: Mapping[str, object], kind: str) -> Error:
+    """Return the error of a name that is not known, with the nearest one."""
+    near = nearest(name, list(known))
+    remedy = f"did you mean {near!r}?" if near else f"there are {', '.join(known) or 'none'}"
+    return Error(f"{phases.name!r} has no {kind} {name!r}", remedy=remedy)
+
+
+def names_of(signals: Sequence[Signal]) -> tuple[str, ...]:
+    """Return the names of signals."""
+    return tuple(s.name for s in signals)
