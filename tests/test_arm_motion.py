@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import linkwright as lw
 from linkwright.algebra import floor, sqrt, where
-from linkwright.motion.chains import CAUSES, ArmMotion, ToolKinematics, ToolPose
+from linkwright.motion.chains import CAUSES, ArmMotion, FrameProduct, ToolKinematics, ToolPose
 from linkwright.robots.ik import tool_kinematics
 
 Array = NDArray[np.float64]
@@ -57,9 +57,13 @@ def belt_system() -> tuple[ArmMotion, lw.System]:
     )
     other = lw.motion.ChainMotion(SPEED, ACCELERATION, start=HOME, name="other", rate=RATE)
     s = lw.System(name="s")
-    arm, lead, tool = s.add(chain), s.add(other), s.add(ToolPose(kinematics(), rate=RATE))
+    arm, lead, hand = s.add(chain), s.add(other), s.add(ToolPose(kinematics(), rate=RATE))
     for name in ("q", "u", "a"):
-        s.connect(lead[name], tool[name])
+        s.connect(lead[name], hand[name])
+    tool = s.add(FrameProduct(["base", "tool"], rate=RATE))
+    s.connect([*SHIFT, 1, 0, 0, 0], tool.base_pose)
+    for name in ("pose", "twist", "acceleration"):
+        s.connect(hand[name], tool[f"tool_{name}"])
     b = lw.Block("belt", rate=RATE)
     speed, lost, found, led, broken = (b.input(n, v) for n, v in BELT.items())
     shown = {n: b.input_vector(n, k) for n, k in (("pose_in", 7), ("twist_in", 6), ("bend_in", 6))}
@@ -71,9 +75,8 @@ def belt_system() -> tuple[ArmMotion, lw.System]:
         "bend": [0] * 6,
     }
     for name, values in plain.items():
-        there = [x + d for x, d in zip(shown[f"{name}_in"], [*SHIFT, 0, 0, 0, 0], strict=False)]
-        there = there if name == "pose" else list(shown[f"{name}_in"])
-        b.output_vector(name, [where(led, x, y) for x, y in zip(there, values, strict=True)])
+        pairs = zip(shown[f"{name}_in"], values, strict=True)
+        b.output_vector(name, [where(led, x, y) for x, y in pairs])
     b.output("age", where(led, 0, b.time - seen), unit="s")
     flags = lw.Block("flags", rate=RATE)
     for name in FLAGS:

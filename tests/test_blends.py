@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,6 +22,8 @@ from linkwright.motion.chains.poses import (
     Quaternion,
     Turning,
     drive_angles,
+    inverse_pose,
+    multiplied_poses,
     slerp_angles,
 )
 from linkwright.program import program
@@ -163,6 +166,44 @@ def moving_frame(t: Expr, seed: int) -> Any:
     )
 
 
+def test_products_and_inverses_of_moving_frames_have_their_twist_and_acceleration() -> None:
+    """An equation of positions: `a^-1 b`, both moving, by differences of its pose."""
+    t = symbol("t", "input")
+
+    def keep(x: Expr) -> Expr:
+        return x
+
+    a, b = (moving_frame(t, k).pose for k in (1, 2))
+    found = multiplied_poses(keep, inverse_pose(keep, a), b)
+    outputs = {
+        "place": list(found.place.at),
+        "turn": list(found.turn.at),
+        "twist": [*found.place.flow, *found.turn.flow],
+        "bend": [*found.place.second, *found.turn.second],
+    }
+    kernel = lw.compile(program("product", {"t": [t]}, outputs))
+    check_derivatives(lambda time: [np.asarray(x) for x in kernel(np.array([time]))])
+
+
+def check_derivatives(at: Callable[[float], list[Array]]) -> None:
+    """Place, quaternion, twist and acceleration belong together."""
+    h = 1e-3
+    for time in (0.3, 0.5, 0.9):
+        rows = [at(time + k * h) for k in (-2, -1, 0, 1, 2)]
+        weights = np.array([1, -8, 0, 8, -1]) / (12 * h)
+        place, turn, twist = (
+            np.sum([w * row[i] for w, row in zip(weights, rows, strict=True)], axis=0)
+            for i in range(3)
+        )
+        middle = rows[2]
+        assert np.abs(np.linalg.norm(middle[1]) - 1) < 1e-14
+        np.testing.assert_allclose(middle[2][:3], place, atol=1e-8)
+        w, v = middle[1][0], middle[1][1:]
+        omega = 2 * (w * turn[1:] - turn[0] * v + np.cross(v, turn[1:]))
+        np.testing.assert_allclose(middle[2][3:], omega, atol=1e-8)
+        np.testing.assert_allclose(middle[3], twist, atol=1e-7)
+
+
 def test_twist_and_acceleration_of_a_turn_between_moving_frames_are_those_of_its_pose() -> None:
     """Two legs at once, each from one moving frame to another: differences of the pose."""
     t = symbol("t", "input")
@@ -212,18 +253,4 @@ def test_twist_and_acceleration_of_a_turn_between_moving_frames_are_those_of_its
     def at(time: float) -> list[Array]:
         return [np.asarray(x) for x in kernel(np.array([time]), np.array([0.3]))]
 
-    h = 1e-3
-    for time in (0.3, 0.5, 0.9):
-        rows = [at(time + k * h) for k in (-2, -1, 0, 1, 2)]
-        weights = np.array([1, -8, 0, 8, -1]) / (12 * h)
-        place, turn, twist = (
-            sum(w * row[i] for w, row in zip(weights, rows, strict=True)) for i in range(3)
-        )
-        middle = rows[2]
-        assert np.abs(np.linalg.norm(middle[1]) - 1) < 1e-14
-        np.testing.assert_allclose(middle[2][:3], place, atol=1e-8)
-        w, x, y, z = middle[1]
-        d = turn
-        omega = 2 * (w * d[1:] - d[0] * np.array([x, y, z]) + np.cross([x, y, z], d[1:]))
-        np.testing.assert_allclose(middle[2][3:], omega, atol=1e-8)
-        np.testing.assert_allclose(middle[3], twist, atol=1e-7)
+    check_derivatives(at)

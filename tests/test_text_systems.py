@@ -100,6 +100,7 @@ MORE: dict[str, dict[str, Any]] = {
     "ChainMotion": {"speed": [1.0, 2.0], "acceleration": [4.0, 8.0], "start": [0.1, 0.2],
                     "lower": [-1.0, -2.0], "upper": [1.0, 2.0], "brake": 0.1, "queue": 2,
                     "slots": 2},
+    "FrameProduct": {"factors": ["base", "table"], "inverse": ["base"]},
     "Sines": {"offsets": [0.3], "sines": [[(0.1, 0.2, 1.0), (0.3, 0.0, 2.0)]]},
     "Trajectory": {"instants": [0, 2], "coefficients": [[[0], [1], [0], [0.5], [0], [0]]]},
     "blended": {"points": [[0], [1], [0.5]], "times": [0, 1, 2], "blend": 0.2},

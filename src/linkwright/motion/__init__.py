@@ -8,7 +8,14 @@ from linkwright.motion.blends import (
     cartesian,
     pose_transform,
 )
-from linkwright.motion.chains import ArmMotion, ChainMotion, SampledIK, ToolKinematics, ToolPose
+from linkwright.motion.chains import (
+    ArmMotion,
+    ChainMotion,
+    FrameProduct,
+    SampledIK,
+    ToolKinematics,
+    ToolPose,
+)
 from linkwright.motion.limits import Limits, voltage_line
 from linkwright.motion.online import online
 from linkwright.motion.optimal import time_optimal, time_optimal_batch
@@ -34,6 +41,7 @@ __all__ = [
     "ChainMotion",
     "Dwell",
     "Follow",
+    "FrameProduct",
     "Limits",
     "LoadProfile",
     "MotionError",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from linkwright.motion.blends import blended
-from linkwright.motion.chains import ChainMotion
+from linkwright.motion.chains import ChainMotion, FrameProduct
 from linkwright.motion.online import online
 from linkwright.motion.optimal import time_optimal
 from linkwright.motion.sines import Sines, minimum_jerk
@@ -14,6 +14,7 @@ from linkwright.motion.trajectory import Trajectory, hermite, point_to_point, th
 
 MOTIONS: tuple[Callable[..., Any], ...] = (
     ChainMotion,
+    FrameProduct,
     Sines,
     Trajectory,
     blended,

@@ -68,7 +68,7 @@ from linkwright.motion.registry import MOTIONS
 from linkwright.system import System
 
 _BLOCKS: Makers = tuple(kind.block for kind in (*BLOCKS, *ELEMENTS, *CONTROLLERS, *DRIVES))
-_AT_INSTANTS = ("ChainMotion", "minimum_jerk", "online")  # blocks, not paths
+_AT_INSTANTS = ("ChainMotion", "FrameProduct", "minimum_jerk", "online")  # blocks, not paths
 _PATHS = tuple(maker for maker in MOTIONS if maker.__name__ not in _AT_INSTANTS)
 
 MAKERS: dict[str, Callable[..., Any]] = dict(

@@ -3,7 +3,7 @@
 from linkwright.motion.chains.arm import CAUSES, ArmMotion
 from linkwright.motion.chains.chain import ChainMotion
 from linkwright.motion.chains.goals import GOALS, REASONS, Goal
-from linkwright.motion.chains.solver import SampledIK, ToolKinematics, ToolPose
+from linkwright.motion.chains.solver import FrameProduct, SampledIK, ToolKinematics, ToolPose
 
 __all__ = [
     "CAUSES",
@@ -11,6 +11,7 @@ __all__ = [
     "REASONS",
     "ArmMotion",
     "ChainMotion",
+    "FrameProduct",
     "Goal",
     "SampledIK",
     "ToolKinematics",

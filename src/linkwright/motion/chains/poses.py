@@ -238,6 +238,27 @@ def on(hold: Hold, sigma: Expr, frame: Pose, point: Sequence[Expr], turn: Quater
     )
 
 
+def multiplied_poses(hold: Hold, a: Pose, b: Pose) -> Pose:
+    """Return the product of two poses that move by real time: the second is given in the first."""
+    at, v, w = (rotated(hold, a.turn.at, x) for x in (b.place.at, b.place.flow, b.place.second))
+    omega = a.turn.flow
+    swing = cross(omega, held(hold, add(cross(omega, at), times(2 * ONE, v))))
+    return Pose(
+        MovingVector(
+            held(hold, add(a.place.at, at)),
+            held(hold, add(a.place.flow, cross(omega, at), v)),
+            second=held(hold, add(a.place.second, cross(a.turn.second, at), swing, w)),
+        ),
+        composed(hold, ZERO, a.turn, b.turn),
+    )
+
+
+def inverse_pose(hold: Hold, a: Pose) -> Pose:
+    """Return the inverse of a pose that moves by real time."""
+    turn = Pose(MovingVector(NOTHING), inverse(hold, a.turn))
+    return multiplied_poses(hold, turn, Pose(negative(a.place), Turning(UNIT)))
+
+
 def product(hold: Hold, sigma: Expr, *turns: Turning) -> Turning:
     """Return the product of rotations."""
     return reduce(lambda a, b: composed(hold, sigma, a, b), turns)

@@ -9,7 +9,14 @@ from fractions import Fraction
 from linkwright.algebra import ONE, ZERO, Expr, absolute, maximum, sqrt, total
 from linkwright.blocks import Block, Rate
 from linkwright.equations.writer import Triple
-from linkwright.motion.chains.poses import MovingVector, Pose, Quaternion, Turning
+from linkwright.motion.chains.poses import (
+    MovingVector,
+    Pose,
+    Quaternion,
+    Turning,
+    inverse_pose,
+    multiplied_poses,
+)
 from linkwright.motion.trajectory import MotionError
 from linkwright.program import Program
 
@@ -129,6 +136,64 @@ class ToolPose(Block):
         self.output_vector("acceleration", found["bend"], doc="rates of the twist")
 
 
+class FrameProduct(Block):
+    """The product of frames that stand or move: an equation of positions solved for a frame.
+
+    Each factor has ports for its pose, twist and acceleration, as frames of an arm have, and so has
+    the product. Where the base of an arm moves, `base^-1 frame` is the frame as that arm sees it.
+
+    Args:
+        factors: names of the factors, from the left.
+        inverse: those of them of which the inverse counts.
+        name: of the block.
+        rate: hertz or a `Rate`.
+
+    >>> FrameProduct(["base", "table"], inverse=["base"]).outputs.keys()
+    dict_keys(['pose', 'twist', 'acceleration'])
+    """
+
+    def __init__(
+        self,
+        factors: Sequence[str],
+        *,
+        inverse: Sequence[str] = (),
+        name: str = "frame_product",
+        rate: Rate | float | Fraction | None = None,
+    ) -> None:
+        super().__init__(name, rate=rate, doc="product of frames")
+        unknown = sorted(set(inverse) - set(factors))
+        if not factors or unknown:
+            raise MotionError(
+                f"a product of {', '.join(factors) or 'nothing'} with the inverse of "
+                f"{', '.join(unknown) or 'nothing'}",
+                remedy="name one or more factors, and inverses among them",
+            )
+        found: Pose | None = None
+        let = self.intermediate
+        for factor in factors:
+            pose = self.input_vector(f"{factor}_pose", 7, [0, 0, 0, 1, 0, 0, 0], doc="of a factor")
+            twist = self.input_vector(f"{factor}_twist", 6, doc="m/s and rad/s")
+            bend = self.input_vector(f"{factor}_acceleration", 6, doc="rates of the twist")
+            here = given_pose(pose, twist, bend)
+            here = inverse_pose(let, here) if factor in inverse else here
+            found = here if found is None else multiplied_poses(let, found, here)
+        assert found is not None
+        place, turn = found.place, found.turn
+        self.output_vector("pose", [*place.at, *turn.at], doc="x, y, z and w, x, y, z")
+        self.output_vector("twist", [*place.flow, *turn.flow], doc="m/s and rad/s")
+        self.output_vector("acceleration", [*place.second, *turn.second], doc="rates of the twist")
+
+
+def given_pose(pose: Sequence[Expr], twist: Sequence[Expr], bend: Sequence[Expr]) -> Pose:
+    """Return a pose from ports: x, y, z and a quaternion, twist and acceleration."""
+    x, y, z, a, b, c, d = pose
+    v, w = (twist[0], twist[1], twist[2]), (twist[3], twist[4], twist[5])
+    return Pose(
+        MovingVector((x, y, z), v, second=(bend[0], bend[1], bend[2])),
+        Turning((a, b, c, d), w, second=(bend[3], bend[4], bend[5])),
+    )
+
+
 class SampledIK(Block):
     """Joints that keep a tool at a pose which moves: inverse kinematics at each instant.
 
@@ -171,12 +236,7 @@ class SampledIK(Block):
         slack = self.parameter("damping", float(damping), sign="positive")
         most = self.parameter("speed", float(speed), sign="positive")
         q = [self.discrete_state(f"q{k}", initial=float(x)) for k, x in enumerate(start)]
-        goal = Pose(
-            MovingVector((pose[0], pose[1], pose[2]), (twist[0], twist[1], twist[2]),
-                   second=(bend[0], bend[1], bend[2])),
-            Turning((pose[3], pose[4], pose[5], pose[6]), (twist[3], twist[4], twist[5]),
-                    second=(bend[3], bend[4], bend[5])),
-        )  # fmt: skip
+        goal = given_pose(pose, twist, bend)
         found = solved(self, arm, q, goal, ONE, slack)
         self.output_vector("q", q, doc="joints")
         self.output_vector("u", found.flow, doc="their rates")
