@@ -30,7 +30,15 @@ def run() -> list[Row]:
         names,
         integers=True,
         start=_ON
-        | {"mode": 2.0, "a0": 50.0, "a1": -20.0, "b0": 4.0, "b1": -3.0, "ipole": 900.0}
+        | {
+            "mode": 2.0,
+            "a0": 50.0,
+            "a1": -20.0,
+            "b0": 4.0,
+            "b1": -3.0,
+            "ipole": 900.0,
+            "enable": 1.0,
+        }
         | {"clkdivisor": [1 + k % 2 for k in range(_AXES)]},
     )
     real = {k: v / 1000 if k in ("ic_pos", "ic_neg", "ilim", "plo", "phi") else v

@@ -58,7 +58,7 @@ class Reference:
     def __init__(self, count: int) -> None:
         self.axes = [Axis() for _ in range(count)]
         self.tick = 0
-        self.panic = self.trip = self.armed = self.enabled = self.cleared = False
+        self.panic = self.trip = self.armed = self.ready = self.enabled = self.cleared = False
         self.silence = 0
         self.last_error = self.total = 0
 
@@ -76,10 +76,12 @@ class Reference:
         line = line or not alone["connected"]
         panic = line or (self.panic and not clear)
         hard = any(r["code"] and not inputs["softerr"][k] for k, r in enumerate(rows))
-        self.trip = hard or (self.trip and not clear)
+        trip = self.trip and not clear
         new_panic, self.panic = panic and not self.panic, panic
-        stop = self.panic or self.trip
-        self.armed = not stop and bool(alone["enable"]) and (rise or self.armed)
+        enabled = bool(alone["enable"]) and (rise or self.armed)
+        self.ready = not self.panic and not trip and enabled  # before axes trip in this tick
+        self.trip = hard or trip
+        self.armed = self.ready and not hard
         for k in reversed(range(len(rows))):
             if rows[k]["code"]:
                 self.last_error = rows[k]["code"] + k
@@ -176,9 +178,9 @@ class Reference:
         axis.dead = (axis.dead and not clear) or row["code"] == RANGE
         before = axis.out
         mode = p["mode"]
-        active = self.armed and mode != OFF and not axis.dead
+        active = self.ready and mode != OFF and not axis.dead
         if not active:
-            axis.out = clip(p["dac"], FULL) if self.armed and mode == OFF else 0
+            axis.out = clip(p["dac"], FULL) if self.ready and mode == OFF else 0
         elif row["due"]:
             i = row["i"] if p["ilimmax"] else clip(row["i"], p["ilim"])
             axis.out = clip(i, FULL)
@@ -193,6 +195,8 @@ class Reference:
             pole = p["ipole"]
             top = pole * axis.filtered + (FSCALE - pole) * FSCALE * axis.out
             axis.filtered = quotient(top, FSCALE)
+        if not self.armed:
+            axis.out = 0
         late = alone["double_buffer"] and self.armed and not axis.dead
         row["current"] = before if late else axis.out
         row["inow"] = axis.filtered if p["ipole"] else axis.out

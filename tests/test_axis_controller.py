@@ -32,7 +32,7 @@ RANDOM: dict[str, tuple[int, int, int]] = {
     "softerr": (20, 0, 40), "a0": (50, -60, 60), "a1": (50, -40, 40), "a2": (50, -30, 30),
     "b0": (50, -300, 300), "b1": (50, -40, 20), "b2": (50, -8, 8), "ic_pos": (80, -40, 40),
     "ic_neg": (80, -40, 40), "ilim": (80, 100, 2500), "ilimmax": (80, 0, 3), "plo": (80, -900, 0),
-    "phi": (80, 0, 900), "adc_a": (80, -3, 3), "adc_b": (80, -100, 100), "ipole": (80, 0, 1023),
+    "phi": (80, 0, 900), "adc_a": (80, -3, 3), "adc_b": (80, -100, 100), "ipole": (80, -1023, 1023),
     "clkdivisor": (99, 1, 4), "preset": (35, -32768, 32767), "presets": (400, 0, 3),
     "dac": (90, -3000, 3000), "enable": (3, -1, 9), "clear": (3, 0, 1), "service": (5, 0, 20),
     "heartbeat": (1000, 0, 0), "button": (6, -150, 1), "connected": (6, 0, 150),
@@ -99,6 +99,8 @@ def random_inputs(block: AxisController, rows: int, seed: int) -> dict[str, Arra
         values = np.take_along_axis(fresh, index, axis=0)
         if low < 0 <= high <= 1 or key in ("enable", "service", "connected", "softerr"):
             values = (values > 0).astype(int)
+        if key == "ipole":
+            values = np.maximum(values, 0)
         if key == "b0":
             values = np.where(values, values, 1)
         if key == "mode":

@@ -92,7 +92,7 @@ class Arrays:
         """Inputs, constants and results that only loops read, in place."""
 
     def sources(self, of: Instruction) -> list[Source | None]:
-        """Return where each array lies that a loop scans, or a call takes whole; None: copy it."""
+        """Return where each array lies that a loop scans or a call takes; None: copy it."""
         return self._sources[of.id]
 
     def _call(self, i: Instruction) -> list[int]:
@@ -104,9 +104,7 @@ class Arrays:
             ids = i.args[at : at + port.size]
             at += port.size
             source = self._source(ids) if ids else None
-            whole = isinstance(source, InputArray | StackArray) and (
-                (source.first, source.step) == (0, 1)
-            )
+            whole = isinstance(source, InputArray | StackArray) and source.step == 1
             found.append(source if whole else None)
             if not whole:
                 copied.extend(ids)

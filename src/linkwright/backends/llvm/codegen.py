@@ -402,8 +402,11 @@ class _Body(Lines):
     def whole(self, source: Source) -> str | None:
         """Return the address of an array that is passed on as it is."""
         if isinstance(source, InputArray):
-            return f"%a{source.port}"
-        return self.stacks[source.loop][source.stack] if isinstance(source, StackArray) else None
+            return self.component(f"%a{source.port}", source.first)
+        if not isinstance(source, StackArray):
+            return None
+        array = self.stacks[source.loop][source.stack]
+        return self.slot(array, str(source.first)) if source.first else array
 
     def passed_on(self, arguments: Sequence[int]) -> str | None:
         """Return the array whose first entries these are, if they are those of an input."""

@@ -22,10 +22,9 @@ from fractions import Fraction
 
 from linkwright.algebra import ZERO, Expr, not_equal, where
 from linkwright.blocks import Block, BlockError, Rate, checked
-from linkwright.control.axis.arithmetic import Arithmetic, Real, Whole
 from linkwright.control.axis.codes import DAC_SCALE, AxisError, AxisMode
 from linkwright.control.axis.coefficients import pid_coefficients
-from linkwright.control.axis.law import AxisLaw
+from linkwright.control.axis.law import axes_program
 from linkwright.control.axis.ports import PARTS, PORTS, AxisPort
 from linkwright.control.filters import period_of
 from linkwright.control.joints import PerJoint, numbers
@@ -37,19 +36,23 @@ MOST_AXES = 16
 
 @dataclass(frozen=True, slots=True)
 class Safety:
-    """What holds for all axes in this tick.
+    """What holds for all axes in this tick, before they are looked at.
 
     Args:
         panic: the PANIC line, latched.
-        stopped: PANIC or a trip.
-        powered: currents may flow.
-        armed: enabled, and no brake is to close.
+        panicked: whether it has been asserted in this tick.
+        trip: an axis tripped before.
+        armed: enabled.
+        powered: currents may flow; longer than it is enabled where brakes take time to close.
+        cleared: what is over is forgotten.
     """
 
     panic: Expr
-    stopped: Expr
-    powered: Expr
+    panicked: Expr
+    trip: Expr
     armed: Expr
+    powered: Expr
+    cleared: Expr
 
 
 class AxisController(Block):
@@ -103,10 +106,7 @@ class AxisController(Block):
         if kp is not None:
             given |= self._gains(kp, ki, kd, given)
         self.parts = self._parts(given, also)
-        self.arithmetic: Arithmetic = Whole() if integers else Real()
         top = checked(scale, f"full_scale of {name!r}", above=0)
-        self.cleared: Expr = ZERO
-        self._panicked: Expr = ZERO
         self.full_scale = self.parameter("full_scale", top, unit=self._unit("A"), sign="positive")
         self.ports: dict[str, tuple[Expr, ...]] = {}
         for port in PORTS:
@@ -198,22 +198,24 @@ class AxisController(Block):
         tick = self.discrete_state("ticks", initial=0.0)
         self.update(tick, where(self.alone("service") | (tick > 0), tick + 1, 0))
         was_armed = self.discrete_state("armed", initial=0.0)
-        laws = [AxisLaw(self, k, tick, was_armed) for k in range(len(self.axes))]
-        safety = self._safety(laws, was_armed)
-        for law in laws:
-            law.finish(safety)
+        safety = self._lines(was_armed)
+        told = {"tick": tick, "was_armed": was_armed, "armed": safety.armed}
+        told |= {"powered": safety.powered, "cleared": safety.cleared, "seconds": self.period}
+        told |= {"full_scale": self.full_scale}
+        laws = self._axes(told)
+        self._stop(safety, laws)
         self._told(laws, safety)
         listed = {
             "current": "A", "inow": "A", "error": "?", "fbnow": "?", "vel": "?", "encnow": "?",
             "adcval": "?", "brake": "1", "code": "1", "count": "1",
         }  # fmt: skip
         for key, unit in listed.items():
-            values = [law.outputs[key] for law in laws]
+            values = [law[key] for law in laws]
             start = 1.0 if key == "brake" else 0.0
             self.output_vector(key, values, unit=self._unit(unit), initial=start)
         for key in ("led", "homed"):
-            if all(key in law.outputs for law in laws):
-                self.output_vector(key, [law.outputs[key] for law in laws])
+            if all(key in law for law in laws):
+                self.output_vector(key, [law[key] for law in laws])
 
     def _any(self, conditions: Sequence[Expr]) -> Expr:
         """Return whether any holds, as an intermediate result."""
@@ -222,7 +224,8 @@ class AxisController(Block):
             found = found | condition
         return self.intermediate(found)
 
-    def _safety(self, laws: Sequence[AxisLaw], was: Expr) -> Safety:
+    def _lines(self, was: Expr) -> Safety:
+        """Return what holds before the axes are looked at."""
         silence = self.discrete_state("silence", initial=0.0)
         silent = self.intermediate(where(self.alone("service"), 0, silence + 1))
         self.update(silence, silent)
@@ -231,30 +234,66 @@ class AxisController(Block):
         lines = [*self.ports["fault"], self.alone("button"), self.alone("panic_line")]
         line = self._any([*(not_equal(x, 0) for x in lines), ~self.alone("connected"), late])
         latched, tripped = (self.discrete_state(x, initial=0.0) for x in ("latched", "trips"))
-        cleared = self.cleared = self._rise("clear")
+        cleared = self._rise("clear")
         panic = self.intermediate(line | (latched & ~cleared))
-        trip = self._any([*(law.trip for law in laws), tripped & ~cleared])
         self.update(latched, panic)
-        self.update(tripped, trip)
+        trip = self.intermediate(tripped & ~cleared)
         stopped = self.intermediate(panic | trip)
         enable = self.alone("enable")
         armed = self.intermediate(~stopped & enable & (self._rise("enable") | was))
-        self.update(was, armed)
-        powered, ready = armed, armed
+        powered = armed
         if "brakes" in self.parts:
             closing = self.discrete_state("closing", initial=0.0)
-            since = self.discrete_state("opening", initial=0.0)
-            left = where(armed, self.alone("engage") / self.period, closing - 1)
-            self.update(closing, where(stopped | (left < 0), 0, left))
             powered = self.intermediate(armed | (~stopped & (closing >= 0.5)))
+        new = self.intermediate(panic & ~latched)
+        return Safety(panic, new, trip, armed, powered, cleared)
+
+    def _axes(self, told: Mapping[str, Expr]) -> list[dict[str, Expr]]:
+        """Compute all axes; what they remember of their currents is said when all are known."""
+        count = len(self.axes)
+        law = axes_program(count, self.integers, self.parts)
+        given: dict[str, Sequence[Expr]] = {name: self.ports[name] for name in law.inputs}
+        for name in law.memory:
+            given[name] = [self.discrete_state(f"{name}[{k}]", initial=0.0) for k in range(count)]
+        shared = [told[name] if name in told else self.alone(name) for name in law.shared]
+        found = self.embed(law.program, {"shared": shared, **given})
+        for name in law.memory:
+            for x, value in zip(given[name], found[f"next_{name}"], strict=True):
+                self.update(x, value)
+        return [
+            {key: found[key][k] for key in law.results} | {"memory": given["current_before"][k]}
+            for k in range(count)
+        ]
+
+    def _stop(self, safety: Safety, laws: Sequence[dict[str, Expr]]) -> None:
+        """Take the currents from all axes where one of them trips in this tick."""
+        new = self._any([law["trip"] for law in laws])
+        trip, tripped = self.intermediate(safety.trip | new), self._memory("trips")
+        self.update(tripped, trip)
+        armed = self.intermediate(safety.armed & ~new)
+        self.update(self._memory("armed"), armed)
+        ready = armed
+        if "brakes" in self.parts:
+            closing = self._memory("closing")
+            left = where(armed, self.alone("engage") / self.period, closing - 1)
+            self.update(closing, where(safety.panic | trip | (left < 0), 0, left))
+            since = self.discrete_state("opening", initial=0.0)
             self.update(since, where(armed, since + 1, 0))
             ready = armed & (since * self.period >= self.alone("release"))
-        self.output("panic", panic, unit="1")
+        for k, law in enumerate(laws):
+            current = where(new, 0, law["current"])
+            self.update(law["memory"], current)
+            law["current"] = where(new, 0, law["shown"])
+            law["brake"] = law["brake"] | new
+            if self.integers:
+                law["inow"] = where(self.ports["ipole"][k], law["inow"], current)
+        self.output("panic", safety.panic, unit="1")
         self.output("tripped", trip, unit="1")
         self.output("enabled", armed, unit="1")
         self.output("ready", ready, unit="1")
-        self._panicked = self.intermediate(panic & ~latched)
-        return Safety(panic, stopped, powered, armed)
+
+    def _memory(self, name: str) -> Expr:
+        return next(x for x in self.discrete_states if x.name == name)
 
     def _rise(self, name: str) -> Expr:
         """Return whether an input is 1 and was 0 a tick ago."""
@@ -262,17 +301,17 @@ class AxisController(Block):
         self.update(before, not_equal(self.alone(name), 0))
         return self.intermediate(self.alone(name) & ~before)
 
-    def _told(self, laws: Sequence[AxisLaw], safety: Safety) -> None:
+    def _told(self, laws: Sequence[dict[str, Expr]], safety: Safety) -> None:
         """Keep the last error with its axis, and how many there were."""
         last = self.discrete_state("last", initial=0.0)
         total = self.discrete_state("total", initial=0.0)
         found: Expr = last
         more: Expr = total
         for k, law in reversed(list(enumerate(laws))):
-            found = where(law.code, law.code + k, found)
-            more = more + not_equal(law.code, 0)
-        found = self.intermediate(where(self._panicked, AxisError.PANIC.value, found))
-        more = self.intermediate(more + self._panicked)
+            found = where(law["new"], law["new"] + k, found)
+            more = more + not_equal(law["new"], 0)
+        found = self.intermediate(where(safety.panicked, AxisError.PANIC.value, found))
+        more = self.intermediate(more + safety.panicked)
         self.update(last, found)
         self.update(total, more)
         self.output("last_error", found, unit="1")

@@ -1,12 +1,14 @@
-"""One axis of an axis controller: from what is measured to the current it wants, and its errors.
+"""The axes of an axis controller as a Program: one axis, and a loop over all of them.
 
-It is built in two passes. The first computes what the axis wants and whether something is wrong;
-then it is known whether all axes stop, and the second computes what is put out and remembered.
+It computes what the axis wants, whether something is wrong with it, and what it remembers. What
+stops all axes in the same tick is known only after all have been computed; the controller then
+takes the currents away.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass
+from functools import cache
 
 from linkwright.algebra import (
     ONE,
@@ -14,57 +16,129 @@ from linkwright.algebra import (
     Expr,
     Scalar,
     absolute,
+    as_expr,
     equal,
     floor,
     maximum,
     not_equal,
     sqrt,
+    symbol,
     where,
 )
-from linkwright.control.axis.arithmetic import Whole
+from linkwright.blocks import Block
+from linkwright.control.axis.arithmetic import Arithmetic, Real, Whole
 from linkwright.control.axis.codes import COUNTER, FSCALE, TEST_PERIOD, AxisError, AxisMode
+from linkwright.control.axis.ports import PORTS
+from linkwright.program import Loop, Program, ProgramPort, Scanned, Stacked, check, optimize
 
-if TYPE_CHECKING:
-    from linkwright.control.axis.controller import AxisController
+SHARED = ("tick", "was_armed", "armed", "powered", "cleared", "seconds", "full_scale")
+"""What the controller tells each axis: the number of the tick, whether it was and is enabled and
+currents may flow, whether faults are forgotten, the period in s and the largest current."""
+
+LINES = ("service", "encoder_loop", "analog_loop", "double_buffer")
+"""Inputs of the controller that are the same for all axes, and that each axis reads."""
+
+RESULTS = ("current", "shown", "brake", "inow", "error", "fbnow", "vel", "encnow", "adcval", "code",
+           "count", "new", "trip")  # fmt: skip
+"""What comes out for each axis: `new` is the error of this tick, or 0."""
 
 
-class StopLines(Protocol):
-    """What holds for all axes: `linkwright.control.axis.controller.Safety`."""
+@dataclass(frozen=True, slots=True)
+class AxesProgram:
+    """The Program of all axes, a loop over them, with what its entries are.
 
-    @property
-    def stopped(self) -> Expr:
-        """PANIC or a trip."""
+    Args:
+        program: its inputs are `shared`, and an array over the axes for each input and memory; its
+            outputs are arrays over the axes: `next_` and the name of each memory, and results.
+        shared: names of what all axes read.
+        inputs: names of the axis' own inputs.
+        memory: names of what it remembers; all start at 0.
+        results: names of what comes out.
+    """
 
-    @property
-    def powered(self) -> Expr:
-        """Currents may flow."""
+    program: Program
+    shared: tuple[str, ...]
+    inputs: tuple[str, ...]
+    memory: tuple[str, ...]
+    results: tuple[str, ...]
 
-    @property
-    def armed(self) -> Expr:
-        """Enabled."""
+
+@cache
+def axes_program(count: int, integers: bool, parts: frozenset[str]) -> AxesProgram:
+    """Return the Program of some axes.
+
+    Args:
+        count: of axes.
+        integers: whether they count in integers.
+        parts: of the controller.
+
+    >>> found = axes_program(2, False, frozenset())
+    >>> found.inputs[:2], found.memory[0], found.program.outputs[0].size
+    (('demand', 'encoder'), 'current_before', 2)
+    """
+    law = AxisLaw(integers, parts)
+    memory = {x.name: x for x in law.block.discrete_states}
+    following = {f"next_{n}": law.block.discrete_states[x].following for n, x in memory.items()}
+    keys = [key for key in (*RESULTS, "led", "homed") if key in law.outputs]
+    found = {key: as_expr(x) for key, x in following.items() if x is not None}
+    found |= {key: law.outputs[key] for key in keys}
+    shared = tuple(law.shared.values())
+    own = law.ports | memory
+    one = optimize(
+        Program(
+            "axis",
+            (ProgramPort("shared", (len(shared),), shared),
+             ProgramPort("own", (len(own),), tuple(own.values()))),
+            (ProgramPort("found", (len(found),), tuple(found.values())),),
+            tuple(law.block.statements),
+        )
+    )  # fmt: skip
+
+    def array(name: str) -> tuple[Expr, ...]:
+        return tuple(symbol(f"{name}[{k}]", "local", owner="axes") for k in range(count))
+
+    arrays = {name: array(name) for name in (*own, *found)}
+    scanned = tuple(Scanned(x, arrays[name]) for name, x in own.items())
+    values = zip(found, one.outputs[0].entries, strict=True)
+    stacked = tuple(Stacked(value, arrays[name]) for name, value in values)
+    program = Program(
+        "axes",
+        (one.inputs[0], *(ProgramPort(name, (count,), arrays[name]) for name in own)),
+        tuple(ProgramPort(name, (count,), arrays[name]) for name in found),
+        (Loop(count, (), scanned, stacked, one.statements),),
+    )
+    check(program)
+    return AxesProgram(program, tuple(law.shared), tuple(law.ports), tuple(memory), tuple(keys))
 
 
 class AxisLaw:
     """The expressions of one axis.
 
     Args:
-        block: that it is part of.
-        k: its number.
-        tick: the number of the tick.
-        was_armed: whether it was enabled a tick ago.
+        integers: whether it counts in integers.
+        parts: of the controller.
     """
 
-    def __init__(self, block: AxisController, k: int, tick: Expr, was_armed: Expr) -> None:
-        self.block, self.k = block, k
-        self.whole = block.integers
+    def __init__(self, integers: bool, parts: frozenset[str]) -> None:
+        self.whole, self.parts = integers, parts
+        self.arithmetic: Arithmetic = Whole() if integers else Real()
+        self.block = block = Block("axis")
+        lines = LINES if integers else LINES[:1]
+        self.shared = {name: block.input(name) for name in (*SHARED, *lines)}
+        self.ports = {
+            port.name: block.input(port.name)
+            for port in PORTS
+            if not port.alone and (not port.part or port.part in parts)
+        }
         self.outputs: dict[str, Expr] = {}
         self._reset: list[tuple[Expr, Expr]] = []
-        ticks = self.input("clkdivisor")
+        tick, ticks = self.shared["tick"], self.input("clkdivisor")
         self.sample = self.keep(floor(tick / ticks))
-        self.due = self.keep(block.alone("service") & equal(tick - ticks * self.sample, 0))
+        self.due = self.keep(self.shared["service"] & equal(tick - ticks * self.sample, 0))
         self.known = tick > 0
-        self.was_armed = was_armed
-        self.samples = block.period * ticks
+        self.was_armed = self.shared["was_armed"]
+        self.samples = self.keep(self.shared["seconds"] * ticks)
+        self.per_second = ONE if integers else self.keep(1 / self.samples)
         self.mode = self.input("mode")
         self.on = self.keep(not_equal(self.mode, 0))
         self.last = self.memory("current_before")
@@ -74,15 +148,16 @@ class AxisLaw:
         self._compensate()
         self._current()
         self._check()
+        self._finish()
 
     # -- small words -------------------------------------------------------------------------------
     def input(self, name: str) -> Expr:
         """Return the axis' entry of an input."""
-        return self.block.ports[name][self.k]
+        return self.ports[name]
 
-    def memory(self, name: str, initial: float = 0.0) -> Expr:
+    def memory(self, name: str) -> Expr:
         """Return a new discrete state of the axis."""
-        return self.block.discrete_state(f"{name}[{self.k}]", initial=initial)
+        return self.block.discrete_state(name)
 
     def keep(self, value: Expr) -> Expr:
         """Return a partial result that is computed once."""
@@ -94,7 +169,7 @@ class AxisLaw:
 
     def has(self, part: str) -> bool:
         """Whether the controller has a part."""
-        return part in self.block.parts
+        return part in self.parts
 
     def is_mode(self, mode: AxisMode) -> Expr:
         """Return whether the axis is in a mode."""
@@ -106,7 +181,7 @@ class AxisLaw:
         raw = self.input("adc")
         encoder = self.input("encoder")
         if self.whole:
-            raw = where(block.alone("analog_loop"), self.last, raw)
+            raw = where(self.shared["analog_loop"], self.last, raw)
         self.adcval = self.keep(self.input("adc_a") * raw + self.input("adc_b"))
         presets = self.memory("presets_before")
         block.update(presets, self.input("presets"))
@@ -116,7 +191,7 @@ class AxisLaw:
             preset, value = self._home(preset, value)
         if self.whole:
             before, place = self.memory("register"), self.memory("place")
-            register = self.keep(where(block.alone("encoder_loop"), before + 1, encoder))
+            register = self.keep(where(self.shared["encoder_loop"], before + 1, encoder))
             step = register - before
             block.update(before, register)
             found = place + step - COUNTER * floor((step + COUNTER // 2) / COUNTER)
@@ -141,8 +216,8 @@ class AxisLaw:
         thrice = 3 * self.fb
         if self.whole:  # kept apart by floor: no pass may divide a sum by 3, which is not exact
             thrice = self.fb + self.keep(floor(2 * self.fb))
-        slope = block.arithmetic.halved(thrice - 4 * first + second)
-        self.vel = self.keep(slope if self.whole else slope / self.samples)
+        slope = self.arithmetic.halved(thrice - 4 * first + second)
+        self.vel = self.keep(slope * self.per_second)
         self.moved = moved
 
     def _home(self, preset: Expr, value: Expr) -> tuple[Expr, Expr]:
@@ -188,22 +263,16 @@ class AxisLaw:
         With steps of T at the deceleration a, the fastest speed at the distance d is
         a (sqrt(T^2/4 + 2 d/a) - T/2), and in the last step d/T.
         """
-        a, T = self.input("deceleration"), self.samples
-        speeds = self.speeds
+        a, T, speeds = self.input("deceleration"), self.samples, self.speeds
         at = self.keep(where(speeds, self.position, way))
-
-        def fastest(room: Expr) -> Expr:
-            left = self.keep(maximum(room, 0))
-            fast = self.keep(a * (sqrt(T * T / 4 + 2 * left / a) - T / 2))
-            return self.keep(where(fast * T > left, left / T, fast))
-
-        up = fastest(self.input("highest") - at)
-        down = fastest(at - self.input("lowest"))
-        step = where(speeds, 1, T)
-        base = where(speeds, 0, way)
+        base = self.keep(where(speeds, 0, way))
         wanted = self.keep(demand - base)
-        least, most = self.keep(-down * step), self.keep(up * step)
-        limited = base + where(wanted > most, most, where(wanted < least, least, wanted))
+        room = where(wanted > 0, self.input("highest") - at, at - self.input("lowest"))
+        room = self.keep(where(room > 0, room, 0))
+        fast = self.keep(a * (sqrt(T * T / 4 + 2 * room / a) - T / 2))
+        last = fast * T > room
+        most = where(speeds, where(last, room * self.per_second, fast), where(last, room, fast * T))
+        limited = base + self.clipped(wanted, self.keep(most))
         return where(speeds | self.is_mode(AxisMode.POS), limited, demand)
 
     # -- what it wants -----------------------------------------------------------------------------
@@ -215,8 +284,8 @@ class AxisLaw:
         if self.whole:
             terms = [self.keep(term) for term in terms]
         top = self.keep(terms[0] + terms[1] + terms[2] - terms[3] - terms[4])
-        self.u = self.keep(block.arithmetic.divided(block, top, b0))
-        self.compensated = block.arithmetic.exact(terms) & block.arithmetic.fits(self.u)
+        self.u = self.keep(self.arithmetic.divided(block, top, b0))
+        self.compensated = self.arithmetic.exact(terms) & self.arithmetic.fits(self.u)
         self._shift = (e1, e2, u1, u2)
 
     def _current(self) -> None:
@@ -255,7 +324,7 @@ class AxisLaw:
 
     # -- what is wrong -----------------------------------------------------------------------------
     def _check(self) -> None:
-        block, fits = self.block, self.block.arithmetic.fits
+        block, fits = self.block, self.arithmetic.fits
         good = fits(self.vel) & fits(self.given)  # in SI no number of a sum is no number of theirs
         if self.whole:
             good = good & fits(self.fb) & fits(self.adcval) & fits(self.error)
@@ -295,7 +364,8 @@ class AxisLaw:
         for condition, number in reversed(checks):
             code = where(condition, number.value, code)
         self.code = self.keep(where(self.due, code, 0))
-        self.trip = self.keep(not_equal(self.code, 0) & ~self.input("softerr"))
+        self.outputs["new"] = self.code
+        self.outputs["trip"] = not_equal(self.code, 0) & ~self.input("softerr")
         last, errors = self.memory("code_before"), self.memory("count_before")
         told = self.keep(where(self.code, self.code, last))
         counted = self.keep(errors + not_equal(self.code, 0))
@@ -313,29 +383,28 @@ class AxisLaw:
         limit = self.input("overload")
         return (rated > 0) & (now > limit) & (heat <= limit)
 
-    # -- the second pass ---------------------------------------------------------------------------
-    def finish(self, safety: StopLines) -> None:
-        """Say what is put out and remembered, now that it is known whether all axes stop."""
+    # -- what comes of it --------------------------------------------------------------------------
+    def _finish(self) -> None:
+        """Say what is put out and remembered, as long as no axis stops all of them."""
         block, due = self.block, self.due
-        cleared = block.cleared
-        dead = self.keep((self.dead & ~cleared) | (self._bad & due))
+        armed, powered = self.shared["armed"], self.shared["powered"]
+        dead = self.keep((self.dead & ~self.shared["cleared"]) | (self._bad & due))
         block.update(self.dead, dead)
-        active = self.keep(safety.powered & self.on & ~dead)
-        lim, top = self.input("ilim"), block.full_scale
+        active = self.keep(powered & self.on & ~dead)
+        lim, top = self.input("ilim"), self.shared["full_scale"]
         bound = self.keep(where(self.input("ilimmax") | (lim > top), top, lim))
         idle: Expr = ZERO
         if self.whole:
-            idle = where(safety.powered & ~self.on, self.clipped(self.input("dac"), top), 0)
+            idle = where(powered & ~self.on, self.clipped(self.input("dac"), top), 0)
         held = where(due, self.clipped(self.given, bound), self.last)
         current = self.keep(where(active, held, idle))
         block.update(self.last, current)
         shown = current
         if self.whole:
-            late = block.alone("double_buffer") & safety.powered & ~dead
-            shown = where(late, self.last, current)
+            shown = where(self.shared["double_buffer"] & powered & ~dead, self.last, current)
             self.outputs["led"] = self.input("leds")
-        self.outputs["current"] = shown
-        self.outputs["brake"] = ~(safety.armed & self.on & ~dead)
+        self.outputs |= {"current": current, "shown": shown}
+        self.outputs["brake"] = ~(armed & self.on & ~dead)
         self._remember(active)
         self._filter(current)
         self.outputs |= {"fbnow": self.fb, "encnow": self.position, "adcval": self.adcval}
@@ -375,4 +444,4 @@ class AxisLaw:
             found = pole * before + (ONE - pole) * current
         found = self.keep(where(self.due, found, before))
         self.block.update(before, found)
-        self.outputs["inow"] = where(pole, found, current) if self.whole else found
+        self.outputs["inow"] = found
