@@ -1,8 +1,8 @@
 """Jerk-limited motion to changing targets: time of a tick and of a plan, beside Ruckig.
 
 A tick is one of a System with nothing else in it, run unpaced by native code; Ruckig's is one
-`update` of its Python class, whose own calculation time is in the note. 10,000 random states within
-limits go to rest at random targets.
+`update` of its Python class, whose own calculation time is in the note. Times are of the processor.
+10,000 random states within limits go to rest at random targets.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def ticks(source: str, count: int) -> float:
     lw.simulate(s, until=0.1)
     best = np.inf
     for _ in range(5):
-        start = time.perf_counter()
+        start = time.process_time()
         lw.simulate(s, until=count * PERIOD, every=count)
-        best = min(best, time.perf_counter() - start)
+        best = min(best, time.process_time() - start)
     return best / count
 
 
@@ -44,7 +44,7 @@ def peer_ticks(count: int, every: int) -> tuple[float, float]:
     given.max_velocity, given.max_acceleration = [1.0] * AXES, [2.0] * AXES
     given.max_jerk = [10.0] * AXES
     planned = []
-    start = time.perf_counter()
+    start = time.process_time()
     for k in range(count):
         if k % every == 0:
             side = 1 if k // every % 2 else -1
@@ -53,7 +53,7 @@ def peer_ticks(count: int, every: int) -> tuple[float, float]:
         if out.new_calculation:
             planned.append(out.calculation_duration)
         out.pass_to_input(given)
-    return (time.perf_counter() - start) / count, float(np.median(planned)) * 1e-6
+    return (time.process_time() - start) / count, float(np.median(planned)) * 1e-6
 
 
 def states(count: int) -> tuple[float, float]:
