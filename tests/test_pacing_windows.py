@@ -138,6 +138,23 @@ def test_a_device_gives_the_ticks_and_its_silence_is_an_input(tmp_path: Path) ->
         assert np.array_equal(replay(session(), tape).samples.values, samples.values)
 
 
+def test_a_window_is_not_closed_under_a_loop_that_reads_it(tmp_path: Path) -> None:
+    states = Window.create(tmp_path / "states", STATES)
+    loop = PacedLoop(session(), reads=[reads(states)], priority=False)
+    with loop:
+        with pytest.raises(Error, match="stop the loop"):
+            states.close()
+        states.write(state(3))
+        end = time.monotonic() + 10
+        while loop.latest().tick < 0 or loop.latest()["law.out_f64"] != 6.0:
+            assert time.monotonic() < end
+            time.sleep(0.001)
+    states.close()
+    loop.start()
+    with pytest.raises(Error, match="closed"):
+        loop.stop()
+
+
 def test_windows_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     with Window.create(tmp_path / "states", STATES) as states:
         for given, words in (

@@ -74,7 +74,7 @@ def test_a_server_that_is_stopped_or_killed_is_panic_of_its_device(
             hand.enable()
             until(lambda: arm.state.life == "active", "active")
             server.send_signal(signal.SIGSTOP)
-            until(lambda: panics(log)[-1:].any(), "PANIC of the device")
+            until(lambda: bool(panics(log)[-1:].any()), "PANIC of the device")
             server.send_signal(signal.SIGCONT)
             until(lambda: arm.state.life == "fault", "fault")
             assert arm.state.cause == "card"  # the loop is told by its device
@@ -86,7 +86,7 @@ def test_a_server_that_is_stopped_or_killed_is_panic_of_its_device(
     assert server.returncode == -signal.SIGKILL
     first = first_panic(recovered(log))
     again = first + int(np.argmin(panics(log)[first:]))  # cleared
-    until(lambda: panics(log)[again:].any(), "PANIC of the device")
+    until(lambda: bool(panics(log)[again:].any()), "PANIC of the device")
     found = replay_cell(journal)
     assert found.difference == ""
     assert len(found.recording) > 100

@@ -236,12 +236,18 @@ class Mapped:
     def close(self) -> None:
         """Take it out of memory."""
         if self._memory is not None:
-            memory, self._memory = self._memory, None
+            try:
+                self._memory.close()
+            except BufferError:
+                raise Error(
+                    f"the window on {self.name} is in use",
+                    remedy="stop the loop that uses it first",
+                ) from None
+            self._memory = None
             os.close(self._descriptor)
-            memory.close()
 
     def __del__(self) -> None:
-        with suppress(BufferError):  # somebody looks at the memory still
+        with suppress(Error):  # somebody looks at the memory still
             self.close()
 
 

@@ -215,6 +215,11 @@ class Window:
         return self._mapped.address
 
     @property
+    def memory(self) -> memoryview:
+        """The bytes of the frame; as long as somebody holds them the window cannot be closed."""
+        return self._mapped.memory
+
+    @property
     def descriptor(self) -> int:
         """The number of the open file, for another process."""
         return self._mapped.descriptor

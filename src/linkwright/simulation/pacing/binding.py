@@ -73,7 +73,7 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Standing:
+class LoopPlace:
     """Where a loop stood after a tick, by name.
 
     Args:
@@ -166,7 +166,9 @@ class LoopBinding:
         self._memory.hold("reads", rows, True)
         rows, more = write_rows(writes, channel)
         self._memory.hold("writes", rows, True)
-        self._kept = [*keep, *more, device]
+        self._kept = [*keep, *more]
+        used = (device, *(r.window for r in reads), *(w.window for w in writes))
+        self._windows = [window for window in used if window is not None]
         if device is not None or writes:
             self._put("futex", futex_number())
         if device is not None:
@@ -235,7 +237,7 @@ class LoopBinding:
         tick, clock = int(taken[LATEST["tick"]]), int(taken[LATEST["clock"]])
         return Snapshot(tick, clock, phases, x, d, w, outputs)
 
-    def standing(self) -> Standing:
+    def standing(self) -> LoopPlace:
         """Return where the loop stands by name, states included that its phases eliminate."""
         with self._lock:
             stood = self.latest()
@@ -247,4 +249,4 @@ class LoopBinding:
             x, d, w = (dict(zip(names_of(s), v.tolist(), strict=True)) for s, v in named)
             if self.session.fallback is not None:
                 x = self.session.fallback.whole(SessionPlace(stood.time, x, d, w))
-            return Standing(stood.tick, x, d, w)
+            return LoopPlace(stood.tick, x, d, w)

@@ -436,6 +436,7 @@ class PacedLoop(LoopBinding):
     def _go(self) -> None:
         """Drive the session until it is to stop, or cannot go on."""
         self._put("sampled", self.session.sampled)
+        held = [window.memory for window in self._windows]  # so that nobody closes them meanwhile
         try:
             while True:
                 why = self._unit.pace(self._memory.control.ctypes.data)
@@ -451,6 +452,7 @@ class PacedLoop(LoopBinding):
                 if not self._attend(why) or self._get("stop"):
                     return
         finally:
+            del held
             self.session.note_samples(self._get("sampled"))
 
     def _attend(self, why: int) -> bool:

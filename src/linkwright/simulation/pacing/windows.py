@@ -62,12 +62,13 @@ def read_rows(
         reads: the windows.
         number: the place of an input.
     """
-    rows, keep = [], []
+    rows: list[list[int]] = []
+    keep: list[object] = []
     for read in reads:
         record = read.window.record
         entries = _entries(record, read.fields, number)
         copy = np.zeros(record.size // 8, np.int64)
-        keep += [entries, copy, read.window]
+        keep += [entries, copy]
         told = [number(name) if name else -1 for name in (read.sequence, read.tick)]
         rows.append(
             [
@@ -88,7 +89,8 @@ def write_rows(
         writes: the windows.
         number: the place of a channel.
     """
-    rows, keep = [], []
+    rows: list[list[int]] = []
+    keep: list[object] = []
     for write in writes:
         record = write.window.record
         if not write.window.writable:
@@ -102,7 +104,7 @@ def write_rows(
         entries = _entries(record, write.fields, number)
         zeros = {f.name: np.zeros(f.shape) for f in record.fields}
         copy = np.frombuffer(bytearray(record.pack(zeros)), np.int64)
-        keep += [entries, copy, write.window]
+        keep += [entries, copy]
         rows.append(
             [
                 *(write.window.address, record.size // 4, copy.ctypes.data),
