@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from linkwright.control.axis import AxisError
+from linkwright.formats.robot.transforms import rotation_quaternion
 from linkwright.robots import Robot
 from linkwright.server.cell import CAUSES
 from linkwright.server.cell_file import read_cell
@@ -198,3 +199,36 @@ def test_legs_in_a_frame_that_is_not_seen_stand_until_it_is_seen_again(puma: Vir
     assert (values["puma.done"], values["puma.cause"]) == (3, 0)
     reached = np.asarray(robot.pose(values["puma.q"], "tool")).reshape(4, 4)[:3, 3]
     np.testing.assert_allclose(reached - place, goal[:3], atol=1e-5)
+
+
+def test_a_cartesian_set_point_reaches_the_current_in_four_ticks(puma: VirtualCell) -> None:
+    """Check 56: 4 of the 5 ms, whatever the arm did before; the network may take the rest.
+
+    `bench server` has the time from a client to the currents of a live device, with its jitter.
+    """
+    robot = Robot(read_cell("cell1").arms[0].mechanism)
+    here = np.asarray(robot.pose(puma.latest().values["puma.q"], "tool")).reshape(4, 4)
+    turn = here[:3, :3]
+    quaternion = rotation_quaternion(
+        (_row(turn[0]), _row(turn[1]), _row(turn[2])),
+    )
+    sequence = int(puma.latest().values["puma.taken"])
+    took = []
+    for up in (0.05, -0.05, 0.03, -0.03):
+        place = (float(here[0, 3]), float(here[1, 3]), float(here[2, 3]) + up)
+        before = puma.latest().values["puma.current"]
+        puma.command("puma", Command("pose", sequence + 1, (*place, *quaternion)))
+        ticks = 0
+        while np.abs(puma.latest().values["puma.current"] - before).max() < 1e-3:
+            puma.advance(1)
+            ticks += 1
+            assert ticks <= 5
+        took.append(ticks)
+        puma.command("puma", Command("stop", sequence + 2))
+        puma.advance(1000)
+        sequence += 2
+    assert took == [4, 4, 4, 4]
+
+
+def _row(values: np.ndarray) -> tuple[float, float, float]:
+    return float(values[0]), float(values[1]), float(values[2])
