@@ -28,7 +28,7 @@ from linkwright.server.coordinator.motions import (
     product,
     rotation,
 )
-from linkwright.server.coordinator.world import MOST_SENSORS, MOST_TRACKED
+from linkwright.server.coordinator.world import MOST_SENSORS, MOST_TRACKED, chi_square
 from linkwright.server.face import RefusedError
 
 Array = NDArray[np.float64]
@@ -206,6 +206,7 @@ def test_one_of_three_that_lies_moves_the_estimate_by_less_than_a_deviation(
         all_three.take(one, now)
         if now > SECOND // 5 and one.sequence % 4 == 0:
             (a,), (b,) = honest.objects(now), all_three.objects(now)
+            assert not b.disputed
             moved = np.concatenate([a.value - b.value, a.rate - b.rate])
             worst = max(worst, float(np.sqrt(moved @ np.linalg.solve(a.covariance, moved))))
     assert worst < 1.0
@@ -294,6 +295,56 @@ def test_things_without_labels_are_told_apart() -> None:
     assert [one.name for one in found] == ["point 1", "point 2"]
     speeds = sorted(float(one.rate[0]) for one in found)
     assert speeds == pytest.approx([-1.0, 1.0], abs=0.05)
+
+
+def test_a_sensor_that_claims_too_much_is_told() -> None:
+    """Errors almost twice as large as it says: each is in the gate, and all together tell."""
+    draw = np.random.default_rng(11)
+    coordinator = Coordinator(settings=FusionSettings(models=(PointMotion(acceleration=0.1),)))
+    last = 1 + 59 * 10_000_000
+    for n in range(60):
+        for source, size in (("careful", 1e-3), ("proud", 1.9e-3)):
+            told = Observation(
+                source,
+                1 + n * 10_000_000,
+                "point",
+                tuple(draw.normal(scale=size, size=3)),
+                (1e-6,) * 3,
+                label="ball",
+                sequence=n,
+            )
+            coordinator.take(told, told.time)
+    reports = {one.name: one for one in coordinator.sensors(last)}
+    assert reports["proud"].inconsistent
+    assert not reports["careful"].inconsistent
+    assert reports["proud"].used > 50
+
+
+def test_where_two_things_cannot_be_told_apart_their_covariance_says_so() -> None:
+    """Two parts meet at a distance of a deviation: each takes what is seen with its probability."""
+    draw = np.random.default_rng(12)
+    coordinator = Coordinator(settings=FusionSettings(models=(PointMotion(acceleration=0.1),)))
+    spread, worst = 0.01, 0.0
+    for n in range(60):
+        time = 1 + n * 20_000_000
+        apart = 0.3 * abs(n - 40) / 40 + 0.005
+        for k, side in enumerate((-1.0, 1.0)):
+            value = np.array([side * apart, 0.0, 0.0]) + draw.normal(scale=spread, size=3)
+            told = Observation("eye", time, "point", tuple(value), (spread**2,) * 3, sequence=k)
+            coordinator.take(told, time)
+        found = coordinator.objects(time)
+        if n > 5:
+            assert len(found) == 2
+            for place in (-apart, apart):
+                off = [one.value - [place, 0, 0] for one in found]
+                worst = max(
+                    worst,
+                    min(
+                        float(e @ np.linalg.solve(one.covariance[:3, :3], e))
+                        for e, one in zip(off, found, strict=True)
+                    ),
+                )
+    assert worst < chi_square(0.99999, 3)
 
 
 def test_a_flood_is_bounded() -> None:

@@ -42,6 +42,7 @@ from linkwright.windows import Frame
 Array = NDArray[np.float64]
 _SETTLE, _MEASURE = 3, 5  # periods of a sine before it counts, and that count
 _ENABLING = 2.0  # s
+_SETTLING = 0.5  # s, until an arm holds still after its brakes have opened
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,7 +150,7 @@ class VirtualBench:
                 break
         else:
             raise Error(f"{self._arm.name} is not enabled")
-        cell.advance(round(0.2 * cell.rate))
+        cell.advance(round(_SETTLING * cell.rate))
 
     def run(
         self,
@@ -206,6 +207,7 @@ class RemoteBench:
         self.unit = self._arm.units[self._place]
         self.kp, self.kd = _gains(self._arm, self._place)
         self._cell.follow(self._cell.rate)
+        self._pass(_SETTLING)
 
     def run(
         self,

@@ -20,6 +20,7 @@ from linkwright.server.clocks import SECOND
 from linkwright.server.coordinator.motions import checked_pose
 from linkwright.server.coordinator.observations import WORLD, Observation, Sighting, in_world
 from linkwright.server.coordinator.world import (
+    JUDGED,
     MOST_SENSORS,
     FusionSettings,
     Key,
@@ -27,6 +28,7 @@ from linkwright.server.coordinator.world import (
     Tracked,
     World,
     after_scan,
+    chi_square,
     confirmed,
     supporters,
 )
@@ -51,7 +53,8 @@ class FusedObject:
         covariance: of the error of value and rate: see `coordinator.motions` for its rows.
         sources: who sees it, within the patience.
         age: s since anything was fused into it.
-        disputed: whether as many sensors say otherwise.
+        disputed: whether it is not decided who is right, because as many sensors say otherwise, or
+            sensors that have only begun to speak do not fit together.
     """
 
     name: str
@@ -212,7 +215,8 @@ class Coordinator:
         liars = {name for name, sensor in world.sensors.items() if sensor.lying}
         silent = {name for name, (_, end) in self._mutes.items() if end == NEVER}
         for name in silent - liars:
-            self._mutes[name] = (self._mutes[name][0], world.sensors[name].time)
+            known = world.sensors.get(name)
+            self._mutes[name] = (self._mutes[name][0], known.time if known else self._floor)
         if not liars - silent:
             return world
         for name in liars - silent:
@@ -238,6 +242,7 @@ class Coordinator:
         self._ground = self._worlds[count - 1]
         del self._keys[:count], self._scans[:count], self._worlds[:count]
         self._floor = floor
+        self._mutes = {n: (first, end) for n, (first, end) in self._mutes.items() if end >= floor}
         alive = {one.key for one in self._ground.tracked}
         self._names = {
             key: name for key, name in self._names.items() if key in alive or key[0] >= floor
@@ -266,8 +271,16 @@ class Coordinator:
                 )
             ),
             age=(last - one.time) / SECOND,
-            disputed=bool(one.label) and max(votes.values(), default=0) >= max(mine, 1),
+            disputed=bool(one.label) and self._disputed(one, votes, mine, world),
         )
+
+    def _disputed(self, one: Tracked, others: Mapping[Key, int], mine: int, world: World) -> bool:
+        """Whether it is not decided who is right: as many against it, or too few words yet."""
+        if max(others.values(), default=0) >= max(mine, 1):
+            return True
+        seeing = [sensor for sensor in world.sensors.values() if one.label in sensor.where]
+        young = any(len(sensor.verdicts) < JUDGED for sensor in seeing)
+        return len(seeing) > 1 and young and (bool(others) or _uneasy(seeing))
 
     def _name(self, one: Tracked) -> str:
         if one.key not in self._names:
@@ -290,3 +303,10 @@ class Coordinator:
             lying=known.lying,
             inconsistent=known.inconsistent,
         )
+
+
+def _uneasy(sensors: Sequence[SensorRecord]) -> bool:
+    """Whether what several sensors say fits together worse than by chance, one time in 100."""
+    found = [pair for sensor in sensors for pair in sensor.squares]
+    freedom = sum(count for _, count in found)
+    return freedom > 0 and sum(square for square, _ in found) > chi_square(0.99, freedom)

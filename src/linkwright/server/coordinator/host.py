@@ -267,7 +267,7 @@ class CoordinatorHost:
             self._rows.append((now / SECOND, _channels(newest, sensors, now)))
             for one in newest:
                 wanted = one.name in self._frames if self._frames else one.kind == "pose"
-                wanted = wanted and one.kind != "wrench"
+                wanted = wanted and one.kind != "wrench" and not one.disputed
                 if wanted and self._sent.get(one.name) != one.time:
                     self._sent[one.name] = one.time
                     self._taker.place(one.name, one)

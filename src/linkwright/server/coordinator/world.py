@@ -33,7 +33,7 @@ from linkwright.server.coordinator.observations import Sighting
 
 Array = NDArray[np.float64]
 Key = tuple[int, str, int]  # time, source and sequence of the observation that started it
-REMEMBERED = 20  # verdicts on a sensor
+REMEMBERED, JUDGED = 20, 5  # verdicts on a sensor: the newest, and those that it takes at least
 MOST_TRACKED, MOST_SENSORS = 200, 256  # beyond, the oldest are dropped
 
 
@@ -129,7 +129,7 @@ class SensorRecord:
     @property
     def lying(self) -> bool:
         """Whether most of what it says is against what more sensors say."""
-        return len(self.verdicts) >= 5 and 2 * sum(self.verdicts) < len(self.verdicts)
+        return len(self.verdicts) >= JUDGED and 2 * sum(self.verdicts) < len(self.verdicts)
 
     @property
     def inconsistent(self) -> bool:
@@ -237,6 +237,9 @@ def _fused(
     weights = [
         {j: odds * fit.density for j, fit in enumerate(row) if fit is not None} for row in fits
     ]
+    favorite = _favorite(first.label, first.time, near, sensors, chosen, settings)
+    if favorite is not None:  # what is in its gate is its own
+        weights = [{favorite: row[favorite]} if favorite in row else row for row in weights]
     shares = joint_probabilities(weights, nothing)
     sensor = sensors[first.source]
     taken: dict[int, list[tuple[float, _Fit, Sighting]]] = {}
@@ -254,7 +257,9 @@ def _fused(
                 taken.setdefault(j, []).append((sure, fit, seen))
         told = row[best]
         assert told is not None
-        squares = (*sensor.squares, (told.square, model.freedom))[-REMEMBERED:]
+        squares = sensor.squares
+        if first.label in chosen and near[best].key == chosen[first.label]:
+            squares = (*squares, (told.square, model.freedom))[-REMEMBERED:]
         sensor = _placed(sensor, first.label, near[best].key, first.time, squares)
     for j, news in taken.items():
         tracked[near[j].key] = _updated(near[j], news, settings)
@@ -262,6 +267,24 @@ def _fused(
         return replace(sensor, used=sensor.used + len(group))
     others = {**sensors, first.source: sensor}
     return _judged(sensor, first.label, first.time, tracked, others, chosen, settings)
+
+
+def _favorite(
+    label: str,
+    time: int,
+    near: Sequence[Tracked],
+    sensors: Mapping[str, SensorRecord],
+    chosen: Mapping[str, Key],
+    settings: FusionSettings,
+) -> int | None:
+    """Return the place of the hypothesis that more sensors support than any other, if there is."""
+    key = chosen.get(label) if label else None
+    if key is None:
+        return None
+    votes = supporters(label, time, sensors.values(), settings)
+    if votes.pop(key, 0) <= max(votes.values(), default=0):
+        return None
+    return next((j for j, one in enumerate(near) if one.key == key), None)
 
 
 def _compared(
