@@ -98,6 +98,30 @@ def test_ticks_run_and_missed_are_exactly_those_that_were_due() -> None:
     assert counted.worst < 1.1 * 2e-3, "what is later than a period is missed, not late"
 
 
+def test_overruns_are_counted_and_no_instant_is_lost_or_doubled() -> None:
+    """Check 21. Ticks that take too long: every instant from the first to the last is accounted."""
+
+    def dawdle() -> dict[str, float]:
+        time.sleep(0.004)
+        return {}
+
+    loop = PacedLoop(session(), priority=False, visitor=dawdle)
+    loop.visited = True
+    begun = time.monotonic_ns()
+    loop.start()
+    wait_until(lambda: loop.latest().tick >= 0)
+    noticed = time.monotonic_ns()
+    wait_until(lambda: loop.counters.overrun >= 5)
+    loop.visited = False
+    wait_until(lambda: loop.latest().tick >= 20)
+    loop.stop()
+    counted = loop.counters
+    assert counted.missed >= 5
+    assert counted.total == loop.session.tick + 1
+    first = loop._get("next") - counted.due * 1_000_000
+    assert begun <= first <= noticed
+
+
 def test_a_loop_that_is_far_behind_does_not_try_to_catch_up() -> None:
     loop = PacedLoop(session(), patience=0.25, priority=False)
     loop._put("next", time.monotonic_ns() - 100_000_000_000)

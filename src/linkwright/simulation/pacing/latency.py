@@ -136,7 +136,7 @@ def thread_latency(rate: float, events: int) -> Latency:
             passed = min(behind // period, events - len(late) - missed - 1)
             missed += passed
             at += passed * period
-            late.append(max(0, time.monotonic_ns() - at))
+            late.append(max(0, behind - passed * period))
             at += period
 
     thread = threading.Thread(target=run)
