@@ -10,8 +10,15 @@ import pytest
 from numpy.typing import NDArray
 
 import linkwright as lw
-from linkwright.algebra import floor, sqrt, where
-from linkwright.motion.chains import CAUSES, ArmMotion, FrameProduct, ToolKinematics, ToolPose
+from linkwright.algebra import cos, floor, sin, sqrt, where
+from linkwright.motion.chains import (
+    CAUSES,
+    ArmMotion,
+    FrameProduct,
+    SampledIK,
+    ToolKinematics,
+    ToolPose,
+)
 from linkwright.robots.ik import tool_kinematics
 
 Array = NDArray[np.float64]
@@ -306,3 +313,30 @@ def test_a_frame_of_no_numbers_is_not_followed(cell: Any) -> None:
     assert CAUSES[int(found["cause"][-1])] == "age"
     assert np.abs(found["u"][-1]).max() < 1e-5
     check_smooth(found)
+
+
+def test_sampled_inverse_kinematics_come_to_a_pose_that_moves_and_stay_with_it() -> None:
+    """From 0.1 m away at bounded speed; then what is left is of third order in the period."""
+    ik = SampledIK(kinematics(), [0.1, 0.9, 3.0, 0.1, 0.7, 0.1], speed=2.0, rate=RATE)
+    b = lw.Block("path", rate=RATE)
+    x, y, z, w, i, j, k = (float(v) for v in pose(HOME))
+    c, s = cos(b.time / 2 * 0.3), sin(b.time / 2 * 0.3)  # turns about the base's x at 0.3 rad/s
+    turn = [c * w - s * i, c * i + s * w, c * j - s * k, c * k + s * j]
+    b.output_vector("pose", [x + 0.05 * sin(3 * b.time), y, z + 0 * b.time, *turn])
+    b.output_vector("twist", [0.15 * cos(3 * b.time), 0, 0, 0.3, 0, 0])
+    b.output_vector("bend", [-0.45 * sin(3 * b.time), 0, 0, 0, 0, 0])
+    system = lw.System(name="s")
+    member, path = system.add(ik), system.add(b)
+    for source, port in (("pose", "pose"), ("twist", "twist"), ("bend", "acceleration")):
+        system.connect(path[source], member[port])
+    recording = lw.simulate(system, until=1.0, every=1).recording
+    q = np.stack([recording[f"sampled_ik.q[{n}]"] for n in range(6)], axis=1)
+    u = np.stack([recording[f"sampled_ik.u[{n}]"] for n in range(6)], axis=1)
+    error = np.asarray(recording["sampled_ik.error"])
+    assert error[0] > 0.05
+    assert error[-500:].max() < 1e-8
+    assert np.asarray(recording["sampled_ik.turn_error"])[-500:].max() < 1e-8
+    assert np.abs(np.diff(q, axis=0) * RATE - u[:-1]).max() < 2.0 + 0.1
+    place = matrices(q)[:, :3, 3]
+    t = np.arange(len(q)) / RATE
+    assert np.abs(place[-500:, 0] - x - 0.05 * np.sin(3 * t[-500:])).max() < 1e-8
