@@ -106,6 +106,16 @@ def test_a_pd_servo_of_position_settles() -> None:
     assert run.final["motor.angle"] == pytest.approx(0.5, abs=1e-3)
 
 
+def test_a_limited_servo_goes_the_right_way_and_does_not_wind_up() -> None:
+    """What the limit cuts off at the first step is neither lost at once nor kept for ever."""
+    real = AxisController(["a"], kp=8.0, ki=40.0, kd=0.4, full_scale=2.0, rate=1000)
+    run = lw.simulate(closed(real, motor(0.5, 0.01, 0.02), 2.0, False), until=2.0)
+    angle = run["motor.angle"]
+    assert angle.min() > -1e-9
+    assert angle.max() < 2.3
+    assert angle[-1] == pytest.approx(2.0, abs=0.02)
+
+
 def test_a_pi_servo_of_speed_has_no_steady_error() -> None:
     """Check 10, in integers and in SI, against a load."""
     start: dict[str, Any] = {"mode": AxisMode.VEL, "enable": 1.0}

@@ -70,3 +70,7 @@ COUNTER = 65536
 
 WORD = 2147483647
 """The largest number of 32 bits."""
+
+UNWIND = 0.98
+"""Of what the limit of the current cut off, the share that D(z) of the SI form still has a sample
+later."""

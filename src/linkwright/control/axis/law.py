@@ -27,7 +27,7 @@ from linkwright.algebra import (
 )
 from linkwright.blocks import Block
 from linkwright.control.axis.arithmetic import Arithmetic, Real, Whole
-from linkwright.control.axis.codes import COUNTER, FSCALE, TEST_PERIOD, AxisError, AxisMode
+from linkwright.control.axis.codes import COUNTER, FSCALE, TEST_PERIOD, UNWIND, AxisError, AxisMode
 from linkwright.control.axis.ports import PORTS
 from linkwright.program import Loop, Program, ProgramPort, Scanned, Stacked, check, optimize
 
@@ -414,21 +414,28 @@ class AxisLaw:
         e1, e2, u1, u2 = self._shift
         used = self.keep(active & self.servoed & self.good)
         e = self.keep(where(self.good, self.error, 0))
-        u = self.u
-        if not self.whole:  # against windup: what is remembered is what could be given
-            u = self.clipped(u, self.input("ilim"))
+        new, old = (self.u, u1) if self.whole else (self._unwound(self.u), self._unwound(u1))
         shown = self.keep(where(self.due, e, e1))
         self.outputs["error"] = shown
         self.sampled(e2, where(used, e1, e))
         self.block.update(e1, shown)
-        self.sampled(u2, where(used, u1, 0))
-        self.sampled(u1, where(used, u, 0))
+        self.sampled(u2, where(used, old, 0))
+        self.sampled(u1, where(used, new, 0))
         kept = self.keep(active & self.good)
         for memory, value in self._reset:
             self.sampled(memory, where(kept, value, 0))
         speed = self.memory("vel_before")
         self.outputs["vel"] = self.keep(where(self.due, self.vel, speed))
         self.block.update(speed, self.outputs["vel"])
+
+    def _unwound(self, u: Expr) -> Expr:
+        """Return an output as it is remembered: less and less of what the limit cut off.
+
+        Its recursion then has the poles of D(z), each times `UNWIND`, while the current is limited
+        (Åström and Wittenmark, *Computer-Controlled Systems*, section 3.5), and D(z) otherwise.
+        """
+        given = self.keep(self.clipped(u, self.input("ilim")))
+        return given + UNWIND * (u - given)
 
     def clipped(self, x: Expr, most: Expr) -> Expr:
         """Return a value kept between two bounds; what is no number stays none."""
