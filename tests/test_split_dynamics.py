@@ -204,6 +204,9 @@ def test_rates_that_do_not_fit_are_refused() -> None:
         s.add(servo, rate=1000)
     with pytest.raises(lw.Error, match="works at instants"):
         s.add(servo)
+    s.add(servo, rate=900)
+    with pytest.raises(lw.Error, match="no linear model over one instant"):
+        lw.linearize(s)
 
 
 def test_torques_that_do_not_act_are_the_same_torques() -> None:

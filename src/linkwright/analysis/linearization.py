@@ -261,6 +261,12 @@ class _Slopes:
         known = {*system.mechanism.parameters, *system.mechanism.inputs}
         own = {n: v for n, v in system.values.items() if n in known}
         refuse_unreal(system.mechanism.with_values(own))
+        for member in system.members.values():
+            if member.block.uneven:
+                raise Error(
+                    f"{member.name!r} has no linear model over one instant: {member.block.uneven}",
+                    remedy="linearize a System in which all of its instants are alike",
+                )
         found = system.flattened(form=Form(guarded=False))
         for tick in found.phases.ticks:
             if tick.foreign is not None:

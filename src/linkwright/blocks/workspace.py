@@ -76,6 +76,8 @@ class BlockWorkspace(Made):
         self._names: dict[str, object] = {"t": self.time, "period": self.period}
         self._streams: set[str] = set()
         self.function: Callable[..., Any] | None = None
+        self.uneven = ""
+        """Why its instants differ from each other, so that none stands for all in linear models."""
 
     def content(self) -> tuple[object, ...]:
         """Return all that the block is made of; equal as long as nothing of it changes.

@@ -94,6 +94,7 @@ class ComputedTorque(JointController):
 
     def _due(self, background: float) -> Expr:
         """Return what is 1 at the instants of the background, 0 at others."""
+        self.uneven = "terms of its model are computed at some of its instants only"
         left = self.discrete_state("left", doc="instants until the background is due")
         hertz = self.parameter("background", background, unit="Hz", sign="positive", least=1e-9)
         every = floor(1 / (hertz * self.period) + 0.5)
