@@ -149,7 +149,7 @@ def test_a_silent_client_loses_the_arm_in_ticks(
             assert lost["tick"] - last == round(SILENCE * cell.rate) + 1
             assert lost["plane_supervisor.holder"] == 0
             held = cell.wait(
-                lambda row: row["tick"] > lost["tick"] and row["plane_motion.moving"] == 0, begin
+                lambda row: row["tick"] > lost["tick"] and row["plane_supervisor.moves"] == 0, begin
             )
             braking = [row for row in cell.log() if lost["tick"] <= row["tick"] <= held["tick"]]
             for before, after in pairwise(braking):

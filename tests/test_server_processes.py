@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 import linkwright as lw
 from linkwright.recording import Recording
@@ -36,7 +37,7 @@ def until(happens: Callable[[], bool], what: str) -> None:
         time.sleep(0.01)
 
 
-def panics(log: Path) -> np.ndarray:
+def panics(log: Path) -> NDArray[np.float64]:
     return np.asarray(recovered(log)["plane_card.panicked"])
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from linkwright.algebra import equal, total, where
+from linkwright.algebra import Expr, equal, not_equal, total, where
 from linkwright.blocks import Delay
 from linkwright.motion.chains import CAUSES, ArmMotion, ChainMotion
 from linkwright.robots import Robot
@@ -20,6 +20,7 @@ from linkwright.server.cell import Cell, CellArm
 from linkwright.server.frames import FrameBlock
 from linkwright.server.probe import ArmProbe
 from linkwright.server.supervisor import Supervisor
+from linkwright.server.tracking import Tracker, online_motion
 from linkwright.system import Member, System
 from linkwright.windows import Field, Record
 
@@ -80,9 +81,9 @@ def _state_fields(cell: Cell) -> Iterator[Shared]:
         speed = f"{unit}/s" if unit != "1" else "1"
         yield Shared(Field(f"{arm.name}.q", unit, shape=n), f"{own}.measured")
         yield Shared(Field(f"{arm.name}.u", speed, shape=n), f"{own}.measured_rate")
-        yield Shared(Field(f"{arm.name}.target", unit, shape=n), f"{arm.name}_motion.q")
+        yield Shared(Field(f"{arm.name}.target", unit, shape=n), f"{arm.name}_probe.target")
         yield Shared(Field(f"{arm.name}.current", "A", shape=n), f"{own}.drawn")
-        yield Shared(Field(f"{arm.name}.moving"), f"{arm.name}_motion.moving")
+        yield Shared(Field(f"{arm.name}.moving"), f"{own}.moves")
         yield Shared(Field(f"{arm.name}.probe", unit), f"{arm.name}_probe.value")
         for name in ("life", "taken", "done", "dropped", "cause", "error", "holder"):
             yield Shared(Field(f"{arm.name}.{name}"), f"{own}.{name}")
@@ -132,8 +133,8 @@ def control_system(cell: Cell) -> System:
     """Return the control of a cell: supervisors, motions, laws and frames, all native.
 
     >>> from linkwright.server.cell_file import read_cell
-    >>> control_system(read_cell("axes2"))
-    System(axes2: plane_supervisor, plane_motion, plane_probe, plane_control)
+    >>> sorted(control_system(read_cell("axes2")).members)[:2]
+    ['plane_control', 'plane_motion']
     """
     system = System(name=cell.name, base=cell.rate)
     for frame in cell.frames:
@@ -149,46 +150,87 @@ def control_system(cell: Cell) -> System:
 
 
 def _add_control(system: System, cell: Cell, arm: CellArm) -> None:
-    supervisor, motion, probe, control = (
+    supervisor, motion, tracker, free, probe, control = (
         system.add(block, rate=cell.rate)
         for block in (
             Supervisor(arm, cell, f"{arm.name}_supervisor"),
             _motion(cell, arm),
+            Tracker(arm, f"{arm.name}_tracker"),
+            online_motion(arm, cell.rate),
             ArmProbe(arm, cell.rate, f"{arm.name}_probe"),
             ArmControl(arm, f"{arm.name}_control"),
         )
     )
     n = len(arm.axes)
+    tracking = tracker.tracking
+    wanted = [
+        [where(tracking, x, y) for x, y in zip(free[a], motion[b], strict=True)]
+        for a, b in (("q", "q"), ("q_dot", "u"), ("q_ddot", "a"))
+    ]
+    # how both stand, by what they remember of the tick before
     idle = equal(motion.busy, 0) & equal(motion.waiting, 0)
+    arrived = (free.since >= 0) & (free.since >= free.length * cell.rate)
+    going = tracker.jogging & _any_of([not_equal(tracker[f"rate{i}"], 0) for i in range(n)])
+    rest = arrived & ~going
+    chain = where(idle, supervisor.goals, motion.last_done)
+    tracked = supervisor.goals - where(rest | tracker.jogging, 0, 1)
     for source, target in (
-        (supervisor.measured, motion.measured),
-        (1 - supervisor.on, motion.follow),
+        (
+            [where(tracking, x, y) for x, y in zip(free.q, supervisor.measured, strict=True)],
+            motion.measured,
+        ),
+        ((1 - supervisor.on) | tracking, motion.follow),
         (supervisor.hold, motion.stop),
         ([supervisor.leg], motion.kind),
         (supervisor.goal[: len(motion["values"])], motion["values"]),
         ([supervisor.speed], motion.speed),
         ([supervisor.blend], motion.blend),
         ([supervisor.frame], motion.frame),
-        ([supervisor.count], motion.sequence),
-        (motion.busy, supervisor.moving),
-        (motion.waiting < QUEUE, supervisor.ready),
-        (where(idle, motion.last_seen, motion.last_done), supervisor.finished),
+        ([tracker.leg], motion.sequence),
+        (supervisor.count, tracker.count),
+        (supervisor.kind, tracker.kind),
+        (supervisor.waits, tracker.waits),
+        (supervisor.goal[:n], tracker.goal),
+        (supervisor.speed, tracker.speed),
+        (supervisor.on, tracker.on),
+        (supervisor.hold, tracker.brake),
+        (supervisor.measured, tracker.q),
+        (tracker.target, free.target),
+        (tracker.target_rate, free.target_rate),
+        (tracker.mode, free.mode),
+        (tracker.most, free.max_speed),
+        (tracker.begins, free.reset),
+        (supervisor.hold & tracking, free.stop),
+        (motion.q, free.start),
+        (motion.u, free.start_rate),
+        (motion.a, free.start_acceleration),
+        (where(tracker.active, ~rest, motion.busy), supervisor.moving),
+        (where(tracker.active, ~rest, motion.busy & (motion.sigma > 0)), supervisor.shifts),
+        (where(tracker.active, rest, motion.waiting < QUEUE), supervisor.ready),
+        (where(tracker.active, tracked, chain), supervisor.finished),
         (motion.last_refused, supervisor.spurned),
         (supervisor.measured, control.q),
         (supervisor.measured_rate, control.u),
-        (motion.q, probe.wanted),
-        (motion.u, probe.wanted_rate),
+        (wanted[0], probe.wanted),
+        (wanted[1], probe.wanted_rate),
         (supervisor.measured, probe.q),
-        (1 - supervisor.on + supervisor.hold + motion.busy, probe.off),
+        (1 - supervisor.on + supervisor.hold + motion.busy + tracking, probe.off),
         (probe.target, control.target),
         (probe.target_rate, control.target_rate),
-        (motion.a, control.target_acceleration),
+        (wanted[2], control.target_acceleration),
         (supervisor.on, control.on),
         ([control[f"wanted{i}"] for i in range(n)], supervisor.target),
     ):
         system.connect(source, target)
     if arm.tool:
         _add_frames(system, cell, arm, motion)
+
+
+def _any_of(conditions: Sequence[Expr]) -> Expr:
+    found = conditions[0]
+    for condition in conditions[1:]:
+        found = found | condition
+    return found
 
 
 def _motion(cell: Cell, arm: CellArm) -> ChainMotion:
@@ -268,8 +310,8 @@ def whole_system(cell: Cell) -> System:
     """Return a cell with its simulated hardware as one System.
 
     >>> from linkwright.server.cell_file import read_cell
-    >>> len(whole_system(read_cell("axes2")).members)
-    11
+    >>> "plane_plant" in whole_system(read_cell("axes2")).members
+    True
     """
     system = control_system(cell)
     _add_device(system, cell)

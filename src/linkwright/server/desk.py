@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from linkwright.errors import nearest
 from linkwright.server.cell import CAUSES, Cell, CellArm
@@ -78,8 +78,8 @@ class Desk:
         """
         arm, counts = self.arm(name), self._counts[name]
         check_command(self.faces[name], command, now)
-        if command.kind in ("track", "jog", "home"):
-            raise RefusedError("kind", f"{name!r} does not {command.kind} yet")
+        if command.kind == "home":
+            command = replace(command, values=arm.start)
         if command.kind == "pose" and not arm.tool:
             raise RefusedError(
                 "kind", f"{name!r} has no tool", remedy="name one in its [[arm]] table"

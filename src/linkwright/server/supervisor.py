@@ -31,6 +31,8 @@ BRAKE_DELAY = 0.02
 
 OFF, INACTIVE, ACTIVE, FAULT = range(len(LIVES))
 TELL = 3
+TRACKED = tuple(KINDS.index(kind) for kind in ("track", "jog"))
+"""Commands that take over from whatever an arm does."""
 MOTIONS = tuple(KINDS.index(kind) for kind in ("joints", "pose", "track", "jog", "home"))
 _LARGE = 1e12
 _WORDS = ("kind", "speed", "blend", "frame", "sequence")
@@ -108,7 +110,8 @@ class Supervisor(Block):
         motion = hold(_any_of([equal(command["kind"], k) for k in MOTIONS]))
         free = hold(active & equal(braking, 0) & equal(trouble.why, 0))
         opening = opened < round(BRAKE_DELAY * cell.rate)
-        accept = hold(waiting & motion & free & ~opening & (ready > 0))
+        tracked = _any_of([equal(command["kind"], k) for k in TRACKED])
+        accept = hold(waiting & motion & free & ~opening & (tracked | (ready > 0)))
         refuse = hold(waiting & motion & ~free)
         plain = hold(waiting & ~motion)
         enable, disable, clear = (
@@ -170,6 +173,8 @@ class Supervisor(Block):
             ("on", on, "whether currents flow"),
             ("brake", ~on, "whether brakes are on"),
             ("hold", brakes > 0, "whether it brakes along the path"),
+            ("waits", waiting & motion & ~tracked, "whether a leg waits to be taken up"),
+            ("moves", self.input("shifts"), "whether its set-point moves"),
             ("count", handed, "motions handed on"),
             ("taken", took, "sequence of the last command that was taken up"),
             ("done", where(finished >= handed, took, reached), "and that was finished"),
