@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 import linkwright as lw
 from linkwright.blocks import Block
+from linkwright.cli import main
 from linkwright.control import AxisController
 from linkwright.control.axis.ports import PARTS
 from linkwright.simulation.native.machine import Machine
@@ -150,9 +151,14 @@ def test_firmware_of_axes_gives_the_bits_of_the_native_run(integers: bool, tmp_p
         table["mode"] = np.where(np.arange(400)[:, None] > 300, 5.0, table["mode"])
     s = lw.System(name="board")
     s.add(block, name="axes", rate=1000)
-    lw.codegen(s, tmp_path, target="firmware")
+    if integers:
+        (tmp_path / "board.toml").write_text(lw.write_model(s))
+        given = ["codegen", str(tmp_path / "board.toml"), "--target", "firmware"]
+        assert main([*given, "--out", str(tmp_path / "board")]) == 0
+    else:
+        lw.codegen(s, tmp_path / "board", target="firmware")
     phases = controller_phases(s)
-    firmware = Firmware(tmp_path, "board", phases)
+    firmware = Firmware(tmp_path / "board", "board", phases)
     ports = [signal.name.removeprefix("axes.") for signal in phases.w]
     start = {signal.name.removeprefix("axes."): signal.value for signal in phases.w}
     columns = {

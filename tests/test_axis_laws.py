@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.signal import freqz, lfilter
 
 import linkwright as lw
-from linkwright.blocks import Block, BlockError
+from linkwright.blocks import Block, BlockError, Delay
 from linkwright.control import (
     PID,
     AxisCoefficients,
@@ -180,6 +180,25 @@ def test_coulomb_friction_is_compensated_in_the_direction_of_motion(reverse: int
         assert found["current"][-1] == push + more, (motion, push)
         if not motion and push:  # what is added helps the push, and is that of the coming motion
             assert more * push > 0
+
+
+def test_panic_goes_from_one_controller_to_another_a_tick_later() -> None:
+    """Check 16: the lines of several controllers are one, with a delay of a tick in between."""
+    s = lw.System(name="cell")
+    arms = [
+        s.add(
+            AxisController(["x"], start={"mode": AxisMode.TORQ, "offset": 2.0}), name=n, rate=1000
+        )
+        for n in ("left", "right")
+    ]
+    late = [s.add(Delay(1, name=f"late_{a.name}"), rate=1000) for a in arms]
+    for arm, line, other in zip(arms, late, reversed(late), strict=True):
+        s.connect(arm.panic, line.u)
+        s.connect(other.y, arm.panic_line)
+    s.connect("t >= 0.01", arms[0].button)
+    run = lw.simulate(s, until=0.02, every=1)
+    for name, last in (("left", 9), ("right", 10)):
+        assert np.flatnonzero(run[f"{name}.current[0]"]).tolist() == list(range(last + 1))
 
 
 # -- parts of the SI form --------------------------------------------------------------------------
