@@ -15,7 +15,7 @@ from linkwright.server.access import ROOT
 from linkwright.server.cell_file import read_cell
 from linkwright.server.client import connect
 from linkwright.server.device import STATES, states_record
-from linkwright.server.host import CellHost
+from linkwright.server.host import CellHost, quick_switches
 from linkwright.server.live import LiveCell
 from linkwright.windows import Window
 
@@ -27,7 +27,11 @@ def serve(ended: threading.Event, folder: str) -> None:
         with query:
             query.reply(query.key_expr, query.payload)
 
-    with LiveCell("cell1", folder=Path(folder)) as cell, CellHost(cell) as host:
+    with (
+        quick_switches(),
+        LiveCell("cell1", folder=Path(folder)) as cell,
+        CellHost(cell) as host,
+    ):
         host._network.session.declare_queryable(f"{ROOT}/echo", echo)
         print("ready", flush=True)
         ended.wait()

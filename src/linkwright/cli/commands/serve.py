@@ -104,7 +104,7 @@ def _live(
     credentials: Credentials | None,
 ) -> None:
     from linkwright.server.cell_file import read_cell
-    from linkwright.server.host import CellHost
+    from linkwright.server.host import CellHost, quick_switches
     from linkwright.server.live import LiveCell
     from linkwright.server.network import Endpoint, check_listening
 
@@ -118,6 +118,7 @@ def _live(
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
     with (
+        quick_switches(),
         LiveCell(source, record=target) as live,
         CellHost(live, listen=address, clients=named, credentials=shown) as host,
     ):
