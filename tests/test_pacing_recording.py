@@ -10,6 +10,7 @@ import pytest
 from linkwright.blocks import Block
 from linkwright.errors import InputError
 from linkwright.recording import Channel, Recording, read_recording, recovered
+from linkwright.recording.journal import attached_text
 from linkwright.simulation.native.session import Session
 from linkwright.simulation.pacing import LoopRecorder, PacedLoop, replay, tape_of, with_tape
 from linkwright.simulation.recorder import Target
@@ -75,5 +76,10 @@ def test_a_recording_without_a_tape_or_with_a_damaged_one_says_so() -> None:
     with pytest.raises(InputError, match="no tape"):
         tape_of(plain)
     label = {"names": ["a"], "stride": 1, "tick": 0.1}
-    with pytest.raises(InputError, match="damaged"):
-        tape_of(plain.with_metadata({"tape": label, "attached": "?"}))
+    for text, words in (
+        ("?", "damaged"),
+        (attached_text(bytes(100))[:8], "cut off|damaged"),
+        (attached_text(bytes(100)), "tape of the recording is damaged"),
+    ):
+        with pytest.raises(InputError, match=words):
+            tape_of(plain.with_metadata({"tape": label, "attached": text}))

@@ -34,6 +34,7 @@ from linkwright.windows import HEAD, Field, Frame, Record, RecordError
 
 MAGIC = b"LINKWRIGHT JOURNAL 2\n"
 _BLOCK = 16 << 20  # bytes of a block of samples, about
+_MOST_ATTACHED = 1 << 31
 _LONGEST_HEADER = 64 << 20
 _FLUSH = 1.0  # s from one flush to the disk to the next, about
 
@@ -287,7 +288,11 @@ def attached_bytes(text: str) -> bytes:
         ...
     linkwright.errors.InputError: what was attached to the recording is damaged
     """
+    unpacker = zlib.decompressobj()
     try:
-        return zlib.decompress(base64.b64decode(text, validate=True))
+        found = unpacker.decompress(base64.b64decode(text, validate=True), _MOST_ATTACHED)
     except (ValueError, zlib.error):
         raise InputError("what was attached to the recording is damaged") from None
+    if not unpacker.eof:
+        raise InputError("what was attached to the recording is cut off, or more than fits")
+    return found

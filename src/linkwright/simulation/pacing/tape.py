@@ -142,10 +142,9 @@ def tape_of(recording: Recording) -> Tape:
     content = attached_bytes(str(recording.metadata.get("attached", attached_text(b""))))
     names, stride = tuple(map(str, label["names"])), int(label["stride"])
     waits = bool(label.get("waits", False))
-    rows = np.frombuffer(content, "<i8").astype(np.int64)
-    if len(rows) % 3:
+    if len(content) % 24:
         raise InputError("the tape of the recording is damaged")
-    rows = rows.reshape(-1, 3)
+    rows = np.frombuffer(content, "<i8").astype(np.int64).reshape(-1, 3)
     ends = rows[rows[:, 1] == _END, 0]
     if len(ends):
         end = int(ends[-1])
