@@ -81,7 +81,7 @@ def split_dynamics(tree: Tree, speeds: str = "auto") -> SplitDynamics:
     >>> from linkwright.models import load_model
     >>> split = split_dynamics(tree_of(load_model("pendulum")))
     >>> split.names, split.speeds
-    (('g[0]',), 'fresh')
+    (('M[0,0]', 'b[0]'), 'frozen')
     """
     if speeds not in SPEEDS:
         raise InputError(

@@ -400,7 +400,7 @@ def gated(program: Program, name: str) -> Program:
 
     >>> p = gated(program("root", {"x": "x"}, {"y": lambda x: x**2}), "on")
     >>> [port.name for port in p.inputs], p.outputs[0].entries, p.gate
-    (['x', 'on'], (select(on != 0, x**2, 0),), 'on')
+    (['x', 'on'], (where(0 != on, x**2, 0),), 'on')
     """
     gate = symbol(name, "input", owner=f"{program.name} gate")
     values = [where(gate, x, 0) for x in program.output_values()]
