@@ -10,19 +10,15 @@ import pytest
 from numpy.typing import NDArray
 
 import linkwright as lw
+from linkwright.analysis.gains import RULES, ProposedGains, best_gains, gains_at, proposed_gains
 from linkwright.analysis.relays import relay_experiment
 from linkwright.analysis.responses import FrequencyResponse
 from linkwright.analysis.tuning import (
-    RULES,
-    ProposedGains,
     UltimatePoint,
-    best_gains,
     fitted_sine,
-    gains_at,
     measured_margins,
     measured_response,
     opened,
-    proposed_gains,
     step_measures,
     ultimate_point,
 )

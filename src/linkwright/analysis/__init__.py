@@ -18,6 +18,7 @@ from linkwright.analysis.frequency import (
     cut_loop,
     frequency_response,
 )
+from linkwright.analysis.gains import ProposedGains, best_gains, gains_at, proposed_gains
 from linkwright.analysis.limit_cycle_maps import LimitCycleMap, limit_cycle_map
 from linkwright.analysis.limit_cycles import (
     HarmonicBalance,
@@ -46,16 +47,12 @@ from linkwright.analysis.requirements import (
 from linkwright.analysis.responses import FrequencyResponse
 from linkwright.analysis.swept_sine import swept_sine
 from linkwright.analysis.tuning import (
-    ProposedGains,
     StepMeasures,
     UltimatePoint,
-    best_gains,
     fitted_sine,
-    gains_at,
     measured_margins,
     measured_response,
     opened,
-    proposed_gains,
     step_measures,
     ultimate_point,
 )

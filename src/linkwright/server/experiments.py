@@ -19,12 +19,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.analysis.frequency import Margins
+from linkwright.analysis.gains import ProposedGains, best_gains, gains_at
 from linkwright.analysis.responses import FrequencyResponse
 from linkwright.analysis.tuning import (
-    ProposedGains,
     StepMeasures,
-    best_gains,
-    gains_at,
     measured_margins,
     measured_response,
     opened,

@@ -15,7 +15,8 @@ from linkwright.cli.terminal import echo
 from linkwright.errors import InputError, nearest
 
 if TYPE_CHECKING:
-    from linkwright.analysis.tuning import ProposedGains, StepMeasures
+    from linkwright.analysis.gains import ProposedGains
+    from linkwright.analysis.tuning import StepMeasures
     from linkwright.server.experiments import AxisBench, RelayResult, SweepResult
 
 TESTS = ("step", "sweep", "relay")
