@@ -41,6 +41,7 @@ from linkwright.motion.chains.poses import (
 )
 
 _HUGE = 1e9
+_JERK = 100.0  # 1/s: braking with the tool's whole acceleration begins within 10 ms at least
 BASE = Pose(MovingVector((ZERO, ZERO, ZERO)), Turning(UNIT))
 """The frame in which the arm stands."""
 
@@ -182,9 +183,11 @@ class MovingFrame:
         gain = let(minimum(k / 3, minimum(speed, sqrt(acceleration * far)) / far) * going)
         pulls = [let(k * (going * w + gain * e - x)) for w, e, x in zip(twist, way, v, strict=True)]
         scale = let(minimum(1, acceleration / _size(pulls)))
-        return [
+        jerk = [
             let(3 * k * (going * b + scale * p - x)) for b, p, x in zip(bend, pulls, a, strict=True)
         ]
+        calm = let(maximum(going, minimum(1, _JERK * acceleration / _size(jerk))))
+        return [let(calm * j) for j in jerk]
 
 
 def _size(v: Sequence[Expr]) -> Expr:
