@@ -144,8 +144,7 @@ def _setpoints(hand: ArmHand, folder: str) -> list[Row]:
                 hand.arm.cell.states.wait(partial(_stands, hand, stopped), 2.0)
             except (RefusedError, StoppedError):  # the machine was too busy for the device
                 faults += 1
-                hand.clear()
-                hand.enable()
+                break
             time.sleep(0.05)  # until the currents are still
         watcher.terminate()
         watcher.wait(30.0)

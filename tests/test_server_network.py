@@ -183,6 +183,21 @@ def test_halt_needs_no_lease(hand: ArmHand, toy: ToyCell) -> None:
         hand.joints([0.1, 0.1]).wait(LIMIT)
 
 
+def test_linked_arms_are_cleared_together() -> None:
+    with (
+        ToyCell("pair", arms=("left", "right")) as toy,
+        CellHost(toy),
+        lw.server.connect("pair") as cell,
+        cell.arm("left").command(silence=SILENCE) as left,
+        cell.arm("right").command(silence=SILENCE) as right,
+    ):
+        cell.halt()
+        assert cell.states.wait(lambda f: f.values["right.life"] == 3, LIMIT)
+        left.clear(right)
+        assert [(arm, c.kind) for arm, c in toy.given] == [("left", "clear"), ("right", "clear")]
+        assert (left.arm.state.life, right.arm.state.life) == ("inactive", "inactive")
+
+
 def test_a_motion_that_was_dropped_is_told(hand: ArmHand, toy: ToyCell) -> None:
     """Between the check and the tick an arm may have stopped: then it is taken up by nobody."""
     hand.enable()

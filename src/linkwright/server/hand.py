@@ -160,9 +160,14 @@ class ArmHand:
         """Switch the arm off; returns when it is inactive."""
         self._change("disable", "inactive")
 
-    def clear(self) -> None:
-        """Clear a fault; the arm is inactive then, and `enable` follows."""
-        self._change("clear", "inactive")
+    def clear(self, *others: ArmHand) -> None:
+        """Clear a fault; the arm is inactive then, and `enable` follows.
+
+        Args:
+            others: arms whose PANIC is linked to this one's; they are cleared together.
+        """
+        for hand, asked in [(hand, hand._ask("clear")) for hand in (self, *others)]:
+            hand._reach(asked, "inactive")
 
     def stop(self) -> GivenCommand:
         """Brake along the path, within the limits, and hold."""
@@ -310,7 +315,9 @@ class ArmHand:
                 step()
 
     def _change(self, kind: str, life: str) -> None:
-        asked = self._ask(kind)
+        self._reach(self._ask(kind), life)
+
+    def _reach(self, asked: GivenCommand, life: str) -> None:
         states = self.arm.cell.states
         if not states.wait(lambda f: self._reached(self.arm.state_of(f), asked, life), _CHANGES):
             raise self._told(self.arm.state)
