@@ -55,6 +55,9 @@ class HardwareKind:
         self._told: Window | None = None
         self._asked: Window | None = None
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.hardware.name!r})"
+
     @worded
     def install(self, system: System, *, rate: float, name: str = "") -> Member:
         """Add the hardware to a System, with what of the device is part of the run.
