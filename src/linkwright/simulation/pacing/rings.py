@@ -17,7 +17,7 @@ Integers = NDArray[np.int64]
 CHANGES = 4096
 """Changes of inputs that can be under way."""
 
-_TAPE = 1 << 16
+_TAPE = 1 << 19  # some ten seconds of a cell, while Python does not look
 _RING_BYTES = 1 << 23
 _RING_ROWS = 1 << 16
 
