@@ -153,6 +153,7 @@ class _Body(Lines):
         for p, (_, ids) in enumerate(code.outputs):
             for j, i in enumerate(ids):
                 self.stores.setdefault(i, []).append((len(code.inputs) + p, j))
+        self.result_ids = {(i.args[0], i.data): i.id for i in code.instructions if i.op == "result"}
 
     def refuse_huge(self) -> None:
         """Refuse a kernel whose arrays would not fit on the stack of a thread."""
@@ -287,7 +288,10 @@ class _Body(Lines):
         carried = len(data.carried)
         initial = [self.ref(a) for a in i.args[:carried]]
         arrays = self.scanned(i)
-        stacks = [self.reserve(data.count) for _ in data.stacked]
+        stacks = [
+            self.output_for(i.id, carried + k * data.count, data.count) or self.reserve(data.count)
+            for k in range(len(data.stacked))
+        ]
         finals = self.reserve(max(carried, 1))
         passed = () if self.in_place is None else self.in_place.unread
         for a in reads(replace(i, args=())):  # what the body reads is fetched before it
@@ -377,7 +381,11 @@ class _Body(Lines):
             self.module.called[code] = name
             write_function(self.module, code, name, self.width, internal=True)
         pointers = []
-        outputs = [self.reserve(max(port.size, 1)) for port, _ in code.outputs]
+        outputs, made = [], 0
+        for port, _ in code.outputs:
+            own = self.output_for(i.id, made, port.size)
+            outputs.append(own or self.reserve(max(port.size, 1)))
+            made += port.size
         first = 0
         sources: Sequence[Source | None] = [None] * len(code.inputs)
         if self.in_place is not None:
@@ -398,6 +406,17 @@ class _Body(Lines):
         self.lines.append(f"  call void @{name}({', '.join(f'ptr {p}' for p in pointers)})")
         self.results[i.id] = places
         self.stacks[i.id] = outputs
+
+    def output_for(self, made: int, first: int, count: int) -> str | None:
+        """Return where neighboring results lie side by side in an output, to be written there."""
+        ids = [self.result_ids.get((made, first + j), -1) for j in range(count)]
+        for array, start in self.stores.get(ids[0], ()) if ids else ():
+            places = [(array, start + j) for j in range(count)]
+            if all(p in self.stores.get(x, ()) for p, x in zip(places, ids, strict=True)):
+                for place, x in zip(places, ids, strict=True):
+                    self.stores[x].remove(place)
+                return self.component(f"%a{array}", start)
+        return None
 
     def whole(self, source: Source) -> str | None:
         """Return the address of an array that is passed on as it is."""
