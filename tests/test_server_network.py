@@ -183,6 +183,24 @@ def test_halt_needs_no_lease(hand: ArmHand, toy: ToyCell) -> None:
         hand.joints([0.1, 0.1]).wait(LIMIT)
 
 
+def test_a_state_that_cannot_be_read_is_left_out(
+    toy: ToyCell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A loop that was caught in the middle of a tick is looked at again."""
+    latest, calls = toy.latest, [0]
+
+    def torn() -> Frame:
+        calls[0] += 1
+        if calls[0] % 2:
+            raise Error("the loop was stopped in the middle of a tick")
+        return latest()
+
+    with lw.server.connect("toy", rate=1e9) as cell:
+        tick = cell.frame.tick
+        monkeypatch.setattr(toy, "latest", torn)
+        assert cell.states.wait(lambda f: f.tick > tick + 20, LIMIT)
+
+
 def test_linked_arms_are_cleared_together() -> None:
     with (
         ToyCell("pair", arms=("left", "right")) as toy,

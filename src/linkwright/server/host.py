@@ -318,7 +318,12 @@ class CellHost:
         wanted: list[Any] = []
         period, look, last, idle = 1.0 / self._cell.rate, 0.0, -1, 0
         while not self._ending.is_set():
-            frame = self._cell.latest()
+            try:
+                frame = self._cell.latest()
+            except Error as error:  # the loop was in the middle of a tick: it is counted
+                self._refused(error)
+                time.sleep(period)
+                continue
             if frame.tick != last:
                 last, idle = frame.tick, 0
                 if self._local is not None and self.leases.local():
