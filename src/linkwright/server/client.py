@@ -393,6 +393,7 @@ class RemoteArm:
         take: bool = False,
         expiry: float = 1.0,
         local: bool = False,
+        alive: Callable[[], bool] | None = None,
     ) -> ArmHand:
         """Take the lease of the arm: from now on it is this program that commands it.
 
@@ -401,10 +402,12 @@ class RemoteArm:
             take: from whoever holds it; that takes the right to supervise.
             expiry: s after which a command that was held up is not carried out any more.
             local: give commands through shared memory, on the cell's own machine (Linux).
+            alive: whether somebody is still there, such as a user who holds a key; asked before
+                each sign of life, which is left out where nobody is. Always, by default.
         """
         from linkwright.server.hand import ArmHand
 
-        hand = ArmHand(self, silence=silence, take=take, expiry=expiry, local=local)
+        hand = ArmHand(self, silence=silence, take=take, expiry=expiry, local=local, alive=alive)
         self.cell.in_hand(hand)
         return hand
 

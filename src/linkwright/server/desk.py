@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from linkwright.errors import nearest
 from linkwright.server.cell import CAUSES, Cell, CellArm
@@ -189,6 +190,8 @@ def face_of(cell: Cell, arm: CellArm) -> ArmFace:
         tuple(axis.name for axis in arm.axes),
         ("base", *(frame.name for frame in cell.frames)),
         parameters,
+        arm.model if arm.file is None else str(Path(arm.file).resolve()),
+        arm.values,
     )
 
 

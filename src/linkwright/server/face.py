@@ -95,6 +95,8 @@ class ArmFace:
         axes: names of its axes, such as "puma.3".
         frames: in which poses can be given.
         parameters: that can be set while it runs, with their values at the start.
+        model: that it is drawn as: a shipped one, or a file on the cell's machine.
+        values: of the model's parameters, over its own.
     """
 
     name: str
@@ -104,6 +106,8 @@ class ArmFace:
     axes: tuple[str, ...]
     frames: tuple[str, ...] = ("base",)
     parameters: Mapping[str, float] = field(default_factory=dict)
+    model: str = ""
+    values: Mapping[str, float] = field(default_factory=dict)
 
 
 def check_command(arm: ArmFace, command: Command, now: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import secrets
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Self
 
@@ -88,9 +89,17 @@ class ArmHand:
     """
 
     def __init__(
-        self, arm: RemoteArm, *, silence: float, take: bool, expiry: float, local: bool
+        self,
+        arm: RemoteArm,
+        *,
+        silence: float,
+        take: bool,
+        expiry: float,
+        local: bool,
+        alive: Callable[[], bool] | None,
     ) -> None:
         self.arm = arm
+        self._alive = alive
         self.silence = silence
         self._force = take
         self._expiry = round(expiry * 1e9)
@@ -378,6 +387,9 @@ class ArmHand:
         """Say that we live, and what we saw last."""
         cell, key, count = self.arm.cell, self._key, 0
         while not self._ending.is_set() and not cell.closed:
+            if self._alive is not None and not self._alive():
+                self._ending.wait(self.silence / _BEATS)
+                continue
             count += 1
             seen = cell.states.frame
             values = {"lease": key, "seen": 0 if seen is None else seen.clock}

@@ -265,4 +265,6 @@ def _arm(said: Mapping[str, Any]) -> ArmFace:
         tuple(said["axes"]),
         tuple(said["frames"]),
         dict(said["parameters"]),
+        str(said["model"]),
+        {str(name): float(value) for name, value in said["values"].items()},
     )

@@ -33,9 +33,11 @@ ICON = (
 class Front:
     """What is served at the studio's address."""
 
-    def __init__(self, client: Path, title: str, state: State) -> None:
+    def __init__(
+        self, client: Path, title: str, state: State, halt: Callable[[], None] | None = None
+    ) -> None:
         self.page = page_of(client.joinpath("index.html").read_text(encoding="utf-8"), title)
-        self.state = state
+        self.state, self.halt = state, halt
 
     def answer(self, place: str, query: dict[str, str]) -> tuple[bytes, str] | None:
         """Return what is at a place, with its kind; None for nothing."""
@@ -43,6 +45,9 @@ class Front:
             return self.page, HTML
         if place == "state":
             return json.dumps(self.state(query), allow_nan=False).encode(), "application/json"
+        if place == "halt" and self.halt is not None:
+            self.halt()
+            return b"{}", "application/json"
         return None
 
 

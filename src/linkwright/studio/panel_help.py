@@ -9,7 +9,7 @@ from linkwright.studio.shortcuts import add_key, sheet
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio
 
-SHEET = """
+_CAMERA = """
 Keys work everywhere but where text is typed; in the scope + − 0 zoom, and M sets a marker.
 
 | mouse | action |
@@ -17,15 +17,24 @@ Keys work everywhere but where text is typed; in the scope + − 0 zoom, and M s
 | drag | orbit |
 | right-drag | pan |
 | scroll | zoom |
-| click on a body | select it in *Live* and *Inspect* |
-| drag a handle | pull a body, or move the tool |
-| click in a graph | go to that time; with Shift: set the marker |
+"""
+_GRAPHS = """| click in a graph | go to that time; with Shift: set the marker |
 | drag over the timeline | choose what the graphs show; double-click for all |
 | Ctrl-scroll in a graph | zoom |
-
+"""
+SHEET = f"""{_CAMERA}| click on a body | select it in *Live* and *Inspect* |
+| drag a handle | pull a body, or move the tool |
+{_GRAPHS}
 **Play** shows a recording, **Live** runs the model in real time and lets you pull and push it,
 **Parameters** changes parameters, gains and inputs while it runs, **Pose** sets joints and moves
 the tool, **Scope** plots channels, **Inspect** shows bodies, equations and code.
+"""
+CELL_SHEET = f"""{_CAMERA}| hold − or + of an axis | jog it; letting go stops it |
+{_GRAPHS}
+**Stop** halts all arms at once, whoever commands them. **Cell** shows the arms, switches them and
+jogs them: an axis moves only while its button is held. **Tune** changes the parameters of an axis
+while it runs and measures its loop: steps, sweeps, relays. **Scope** plots positions, errors and
+currents, how late the loop was and how old what we see is.
 """
 
 
@@ -40,7 +49,8 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
             return
         own = event.client.gui
         with own.add_modal("Shortcuts") as made:
-            own.add_markdown(f"{sheet(studio)}\n{SHEET}")
+            words = SHEET if studio.cell is None else CELL_SHEET
+            own.add_markdown(f"{sheet(studio)}\n{words}")
             own.add_button("Close", hint="Or H, or Escape").on_click(close)
         open_now[event.client.client_id] = made
 

@@ -39,7 +39,7 @@ _LENGTHS = ("m", "mm", "cm", "in", "ft")
 def add(studio: Studio, tabs: Any, name: str) -> None:
     """Add the tab, where it applies."""
     panels = panels_of(studio)
-    if panels.scene is not None and panels.scene.poses.coordinates:
+    if panels.runs:
         with tabs.add_tab(name):
             fill(panels)
 

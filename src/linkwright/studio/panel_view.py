@@ -14,6 +14,7 @@ from linkwright.studio.traces import Trace
 
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio
+    from linkwright.studio.viser_scene import Stage
 
 _VIEWS = ("Isometric", "Front", "Side", "Top")
 _FROM = "Isometric, front, side, top view"
@@ -38,8 +39,9 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
         if studio.stage is not None:
             _views(studio)
             _looks(studio)
-            _forces(studio)
-            _follow(studio)
+            if studio.cell is None:
+                _forces(studio)
+                _follow(studio)
             gui.main_panel.set_width(_WIDE)
         else:
             studio.server.scene.add_label("/nothing", "Nothing to draw: see the tab Scope")
@@ -82,13 +84,11 @@ def _looks(studio: Studio) -> None:
     _around(studio)
     if studio.stage is not None and studio.stage.labels:
         _names(studio)
-    names = _moving(studio)
-    trace = gui.add_dropdown("Trail", (_NOTHING, *names))
-    drawn = Trace(studio)
+    if studio.cell is None:
+        _trail(studio)
     _turned(studio, "X", "Body axes", frames)
     _turned(studio, "C", "Center of mass", center)
     _turned(studio, "G", "Ground", ground)
-    _next(studio, "T", "Trail of the next body", trace)
 
     def set_frames(_: Any) -> None:
         for stage in studio.stages:
@@ -97,14 +97,13 @@ def _looks(studio: Studio) -> None:
     frames.on_update(set_frames)
 
     def set_clear(_: Any) -> None:
-        if studio.stage is not None:
-            studio.stage.set_clear(bool(clear.value))
+        for stage in _drawn(studio):
+            stage.set_clear(bool(clear.value))
 
     clear.on_update(set_clear)
 
     def set_wire(_: Any) -> None:
-        stage = studio.stage
-        if stage is not None:
+        for stage in _drawn(studio):
             stage.wire = bool(wire.value)
             redraw(stage, stage.drawn)
             panels_of(studio).listen(stage)
@@ -123,11 +122,21 @@ def _looks(studio: Studio) -> None:
 
     ground.on_update(set_ground)
 
+
+def _drawn(studio: Studio) -> list[Stage]:
+    """Return what is drawn in full: the first, or all arms of a cell."""
+    return studio.stages[:1] if studio.cell is None else studio.stages
+
+
+def _trail(studio: Studio) -> None:
+    trace = studio.server.gui.add_dropdown("Trail", (_NOTHING, *_moving(studio)))
+    drawn = Trace(studio)
+    _next(studio, "T", "Trail of the next body", trace)
+
     def set_trace(_: Any) -> None:
         drawn.show("" if trace.value == _NOTHING else str(trace.value))
 
     trace.on_update(set_trace)
-
     panels_of(studio).every(0.2, drawn.refresh)
 
 
@@ -281,7 +290,9 @@ def _fit(studio: Studio, event: Any) -> None:
     stage = studio.stage
     if event.client is None or stage is None:
         return
-    low, high = stage.box()
+    boxes = [one.box() for one in _drawn(studio)]
+    low = np.min([low for low, _ in boxes], axis=0)
+    high = np.max([high for _, high in boxes], axis=0)
     at, radius = (low + high) / 2, max(float(np.linalg.norm(high - low)) / 2, 1e-6)
     camera = event.client.camera
     away = np.subtract(camera.position, camera.look_at)

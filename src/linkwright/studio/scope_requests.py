@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import base64
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +36,6 @@ from linkwright.recording.files import FORMATS
 from linkwright.recording.sl import save_next
 from linkwright.scene.channels import nothing_matches
 from linkwright.scene.motions import SceneMotion, is_recording, recorded_story, scene_motion
-from linkwright.studio.live import Live
 from linkwright.studio.playback import Track, player_for
 from linkwright.studio.state import PLAYED, RUN, PanelState
 
@@ -43,6 +43,44 @@ Array: TypeAlias = NDArray[np.float64]
 Window: TypeAlias = tuple[float, float]
 _PHASE_POINTS = 4000
 _WIDEST = 4000  # points of a curve that a page may ask for
+
+
+class LiveMoment(Protocol):
+    """Where something that goes on stands."""
+
+    @property
+    def tick(self) -> int:
+        """Ticks since its start."""
+
+    @property
+    def time(self) -> float:
+        """s since its start."""
+
+    @property
+    def running(self) -> bool:
+        """Whether it goes on."""
+
+    @property
+    def epoch(self) -> int:
+        """How often it began anew."""
+
+
+class LiveSource(Protocol):
+    """Something that goes on while it is looked at: a live run, or a cell."""
+
+    @property
+    def latest(self) -> LiveMoment:
+        """Where it stands."""
+
+    @property
+    def channels(self) -> Sequence[Channel]:
+        """What is sampled."""
+
+    def samples(self, last: float | None = None) -> tuple[Array, Array]:
+        """Return times and rows of the channels, of the last seconds or all that are kept."""
+
+    def recording(self) -> Recording:
+        """Return all that is kept."""
 
 
 @dataclass(eq=False)
@@ -61,14 +99,22 @@ class ScopeState:
         self._held_at: tuple[int, int] = (0, 0)
 
     # -- what there is -----------------------------------------------------------------------------
+    @property
+    def run(self) -> LiveSource | None:
+        """What goes on now and moves the scene: a cell, or the live run; None for recordings."""
+        cell = self.panels.studio.cell
+        if cell is not None:
+            return cell
+        return self.panels.live if self.panels.mode == RUN else None
+
     def recordings(self) -> list[tuple[str, Recording]]:
         """Return the recordings that are shown, with their names: the live run, or the takes."""
-        live = self.panels.live
-        if live is not None and self.panels.mode == RUN:
-            return [("live", self._live_samples(live))]
+        run = self.run
+        if run is not None:
+            return [("live", self._live_samples(run))]
         return [(motion.name, motion.recording) for motion in self.panels.motions]
 
-    def _live_samples(self, live: Live) -> Recording:
+    def _live_samples(self, live: LiveSource) -> Recording:
         """Return what is shown of a live run: while it rolls by, its last seconds; else all."""
         now, layout = live.latest, self.layout
         last = layout.last if layout is not None and layout.window is None else 0.0
@@ -88,26 +134,28 @@ class ScopeState:
 
     def _layout(self) -> ScopeLayout:
         if self.layout is None:
-            self.layout = first_layout(self.recordings()[0][1])
+            cell = self.panels.studio.cell
+            first = None if cell is None else cell.first_layout()
+            self.layout = first or first_layout(self.recordings()[0][1])
         return self.layout
 
     @property
     def running(self) -> bool:
         """Whether a live run moves the scene and goes on."""
-        live = self.panels.live
-        return self.panels.mode == RUN and live is not None and live.latest.running
+        return self.run is not None and self.run.latest.running
 
     @property
     def time(self) -> float:
         """Where the cursor stands, s."""
-        held, live = self._held, self.panels.live
-        if held is not None and live is not None and self.panels.mode == RUN:
+        held, live = self._held, self.run
+        if held is not None and live is not None:
             now, layout = live.latest, self._layout()
             stands = (now.tick, now.epoch) == self._held_at
             if stands or (now.running and now.time - held < (layout.last or np.inf)):
                 return held
         self._held = None
-        return float(self.panels.time)
+        cell = self.panels.studio.cell
+        return float(self.panels.time) if cell is None else cell.latest.time
 
     # -- answers -----------------------------------------------------------------------------------
     def answer(self, asked: dict[str, Any]) -> dict[str, Any]:
@@ -129,7 +177,7 @@ class ScopeState:
     def _told(self, asked: dict[str, Any]) -> dict[str, Any]:
         layout, columns = self._layout(), self.columns()
         window, span = self._window(columns)
-        ahead = self.panels.mode == RUN  # its ticks are finer than its samples
+        ahead = self.run is not None  # its ticks are finer than its samples
         time = min(self.time, span[1]) if ahead else self.time
         names = [name for name, _ in self.recordings()]
         channels = self._channels(columns)
@@ -142,7 +190,7 @@ class ScopeState:
             "time": time,
             "playing": bool(self.panels.studio.player.playing),
             "running": self.running,
-            "live": self.panels.mode == RUN,
+            "live": ahead,
             "span": span,
             "window": window,
             "takes": names,
@@ -223,12 +271,12 @@ class ScopeState:
     # -- acts --------------------------------------------------------------------------------------
     def go_to(self, time: float) -> None:
         """Move the cursor, and the scene with it where that can be."""
-        live = self.panels.live
-        if self.panels.mode != RUN or live is None:
+        live = self.run
+        if live is None:
             self.panels.studio.player.go_to(time)
             return
         self._held, self._held_at = time, (live.latest.tick, live.latest.epoch)
-        if live.latest.running or self.panels.scene is None:
+        if live.latest.running or self.panels.scene is None or self.panels.studio.cell is not None:
             return
         t, rows = live.samples()
         names = [c.name for c in live.channels]
@@ -263,13 +311,17 @@ class ScopeState:
     def whole(self) -> Recording:
         """Return the first recording with all derived channels, to be saved."""
         with self._turn:
-            live = self.panels.live
-            if live is not None and self.panels.mode == RUN:
-                return Columns(live.recording(), self._layout().derived).whole()
+            if self.run is not None:
+                return Columns(self.run.recording(), self._layout().derived).whole()
             return self.columns()[0].whole()
 
     def open(self, path: Path) -> str:
         """Show another recording with the same layout, and return its name."""
+        if self.panels.studio.cell is not None:
+            raise InputError(
+                f"{path.name} is not what this cell does",
+                remedy="open it by itself: linkwright studio FILE",
+            )
         recording = read_recording(path)
         with self._turn:
             show_instead(self.panels, path.name, recording)

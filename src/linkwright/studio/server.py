@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from linkwright.formats.meshes.triangle_mesh import Color
     from linkwright.scene.scene import Scene
     from linkwright.scene.scene_file import SceneFileLike
+    from linkwright.studio.cell_link import CellLink
     from linkwright.studio.scene_reload import SceneWatch
     from linkwright.studio.scope_requests import ScopeState
     from linkwright.studio.side_pages import SidePages
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 
 
 PANELS: dict[str, str] = {
+    "Cell": "linkwright.studio.panel_cell:add",
+    "Tune": "linkwright.studio.panel_tune:add",
     "Play": "linkwright.studio.panel_play:add",
     "Live": "linkwright.studio.panel_live:add",
     "Parameters": "linkwright.studio.panel_values:add",
@@ -57,7 +60,10 @@ SUNWARD = (0.45, -0.55, 0.95)
 """Where the sun stands, as in pages."""
 
 _SKY, _SUN, _FILL = 2.2, 3.2, 0.7
-_UNKNOWN = {"mode": "", "kind": "", "time": "", "pace": "", "note": "", "busy": False, "again": ""}
+_UNKNOWN = {
+    **dict.fromkeys(("mode", "kind", "time", "pace", "note", "again"), ""),
+    **dict.fromkeys(("busy", "stop"), False),
+}
 
 
 @dataclass(eq=False, repr=False)
@@ -70,6 +76,7 @@ class Studio:
     names: Sequence[str] = ()
     framed: bool = False
     token: str = ""
+    cell: CellLink | None = None
     server: Any = None
     stages: list[Stage] = field(default_factory=list)
     tracks: list[Track | None] = field(default_factory=list)
@@ -104,20 +111,39 @@ class Studio:
         if self.token:  # of a studio that this one replaces, so that its page finds it
             self.gate = replace(self.gate, token=self.token)
         client = Path(viser.__file__).parent / "client" / "build"
-        front = Front(client, f"{self.motions[0].name} · Linkwright", self.state)
+        front = Front(client, f"{self.title} · Linkwright", self.state, self._halter())
         with redirect_stdout(StringIO()), guarding(self.gate, front.answer):
             self.server = _closed_server(viser)(host=self.host, port=port, verbose=False)
         self.port = int(self.server.get_port())
         self.player = player_for(self.motions)
         try:
             self.set_theme()
-            self.server.gui.set_panel_label(self.motions[0].name)
+            self.server.gui.set_panel_label(self.title)
             self.server.gui.main_panel.dock_right()
             self._build()
         except BaseException:
             self.close()
             raise
         self.player.run()
+
+    @property
+    def title(self) -> str:
+        """What is shown, in a word."""
+        return self.motions[0].name if self.cell is None else self.cell.name
+
+    def _halter(self) -> Callable[[], None] | None:
+        """Return what stops a cell at once; it is asked in a thread of its own."""
+        cell = self.cell
+        if cell is None:
+            return None
+
+        def halt() -> None:
+            try:
+                cell.halt()
+            except Exception as error:  # told in the page, which must not wait for it
+                self.panels.report(f"The cell was not stopped: {error}")
+
+        return lambda: threading.Thread(target=halt, name="linkwright halt", daemon=True).start()
 
     @property
     def address(self) -> str:
@@ -158,12 +184,14 @@ class Studio:
         for k, motion in enumerate(self.motions):
             if motion.scene is None:
                 continue
-            ghost = bool(self.stages)
+            ghost = bool(self.stages) and self.cell is None
             stage = Stage(self.server, motion.scene, f"/take {k + 1}", ghost)
             self.stages.append(stage)
-            moves = motion.q is not None and len(motion.q) > 0
+            moves = motion.q is not None and len(motion.q) > 0 and self.cell is None
             self.tracks.append(Track(motion) if moves else None)
             start = resting(motion.scene)
+            if self.cell is not None and motion.q is not None:
+                start = motion.q[0]
             stage.show(motion.scene.poses(start))
         self._ground()
         self.player.listeners.append(self._show)
@@ -197,15 +225,21 @@ class Studio:
         if not self.stages:
             return
         stage = self.stages[0]
-        floor, view = ground_and_view(self.motions[0], stage.scene, *self.motions[1:])
+        if self.cell is None:
+            floor, view = ground_and_view(self.motions[0], stage.scene, *self.motions[1:])
+        else:
+            from linkwright.studio.cell_studio import arrange
+
+            floor, view = arrange(self.stages, [m for m in self.motions if m.scene is not None])
         self.floor = floor
         self.view = view
         self.size = size = float(view["radius"])
         self.center = np.array(view["center"])
         self.marks = Marks(self.server, stage.root, stage.size)
-        column = pedestal(stage.scene, floor)
-        if column is not None:
-            stage.add_shapes(0, f"{stage.names[0]}/pedestal", [column])
+        for one in self.stages if self.cell is not None else [stage]:
+            column = pedestal(one.scene, None if floor is None else floor - float(one.shift[2]))
+            if column is not None:
+                one.add_shapes(0, f"{one.names[0]}/pedestal", [column])
         self.paint_ground(stage.scene)
         a, h = np.radians(view["azimuth"]), np.radians(view["height"])
         away = np.array([np.cos(a) * np.cos(h), np.sin(a) * np.cos(h), np.sin(h)])
@@ -297,6 +331,8 @@ class Studio:
             ends.callback(self.player.close)
             for closer in reversed(self.closers):
                 ends.callback(closer)
+            if self.cell is not None:
+                ends.callback(self.cell.close)
 
     def _stop(self) -> None:
         with redirect_stdout(StringIO()):

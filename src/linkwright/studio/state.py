@@ -62,7 +62,7 @@ class PanelState:
         self.motions: list[SceneMotion] = studio.motions
         stage = studio.stage
         self.scene: Scene | None = None if stage is None else stage.scene
-        self.name = self.motions[0].name if self.scene is None else self.scene.name
+        self.name = studio.title if self.scene is None or studio.cell else self.scene.name
         self.trouble: list[str] = []
         self._told: dict[str, float] = {}
         self.cannot = ""
@@ -95,6 +95,8 @@ class PanelState:
     @property
     def runs(self) -> bool:
         """Whether there is something that could run live."""
+        if self.studio.cell is not None:  # which runs by itself
+            return False
         return self.scene is not None and bool(self.scene.poses.coordinates)
 
     @property

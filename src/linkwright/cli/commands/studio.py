@@ -1,4 +1,4 @@
-"""``linkwright studio``: look at models, robots and recordings in the browser."""
+"""``linkwright studio``: look at models, robots, recordings and cells in the browser."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from pathlib import Path
 
 import typer
 
+from linkwright.cli.cells import Authority, Certificate, Key, open_cell
 from linkwright.cli.models import INITIAL, SET, UNTIL, folders
 from linkwright.cli.terminal import echo
+from linkwright.errors import InputError
 
 _WHAT = typer.Argument(
     ...,
-    metavar="MODEL|REC|URDF ...",
-    help="A model, a robot file, or recordings. The first is drawn in full, others as ghosts.",
+    metavar="MODEL|REC|URDF|CELL ...",
+    help="A model, a robot file, or recordings: the first is drawn in full, others as ghosts. "
+    "Or a cell that runs, by its name or address.",
 )
 _ROOT = typer.Option([], "--mesh-dir", metavar="DIR", help="A folder with meshes (repeatable).")
 _DRESS = typer.Option(
@@ -72,6 +75,9 @@ def command(
     settings: list[str] = SET,
     initial: list[str] = INITIAL,
     base: BaseOption = _BASE,
+    certificate: Certificate = None,
+    key: Key = None,
+    authority: Authority = None,
 ) -> None:
     """Open the interactive viewer in a browser.
 
@@ -82,24 +88,35 @@ def command(
       linkwright studio robot.urdf --mesh-dir meshes --no-browser
       linkwright studio stanford-arm --scene work-cell
       linkwright studio angles.csv --model robot.urdf --scene cell.toml
+      linkwright studio cell1
     """
     from linkwright.cli.models import read_asked
     from linkwright.studio.access import warning
+    from linkwright.studio.cell_studio import is_cell, open_cell_studio
     from linkwright.studio.display import open_browser
     from linkwright.studio.server import open_studio
 
-    asked = read_asked(until, settings, initial, model or what[0])
-    studio = open_studio(
-        what,
-        model=model,
-        roots=folders(root),
-        scene_file=scene_file or None,
-        asked=asked,
-        base=base.value,
-        host=host,
-        port=port,
-        allowed=allow_host,
-    )
+    if len(what) == 1 and is_cell(what[0]):
+        if model or root or scene_file or until is not None or settings or initial:
+            raise InputError(
+                f"{what[0]} is a cell that runs, and is shown as it is",
+                remedy="leave out --model, --mesh-dir, --scene, --until, --set and --initial",
+            )
+        cell = open_cell(what[0], certificate, key, authority)
+        studio = open_cell_studio(cell, host=host, port=port, allowed=allow_host)
+    else:
+        asked = read_asked(until, settings, initial, model or what[0])
+        studio = open_studio(
+            what,
+            model=model,
+            roots=folders(root),
+            scene_file=scene_file or None,
+            asked=asked,
+            base=base.value,
+            host=host,
+            port=port,
+            allowed=allow_host,
+        )
     studio.again = shlex.join(["linkwright", *sys.argv[1:]])
     if info := warning(host):
         echo(info, err=True)

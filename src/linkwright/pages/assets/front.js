@@ -25,8 +25,36 @@
     parts.lost.textContent = words;
     if (words && again) { const code = document.createElement("code"); code.textContent = again; parts.lost.append("\nStart it again with ", code, " and open the address that it prints."); }
   }
+  // A cell's studio has a button that stops it, whatever tab is open; the space bar presses it.
+  let halting = null;
+  function stopButton() {
+    halting = document.createElement("button");
+    Object.assign(halting, { id: "lw-stop", type: "button", innerHTML: "<b>STOP</b><small>space</small>", title: "Halt all arms at once (space bar)" });
+    halting.setAttribute("aria-label", "Stop all arms");
+    halting.onpointerdown = halting.onclick = halt;
+    document.body.append(halting);
+    for (const type of ["keydown", "keyup"]) addEventListener(type, (e) => {
+      if (e.key !== " " || (e.target.tagName === "INPUT" && /^(text|search)$/.test(e.target.type))) return;
+      e.preventDefault();
+      e.stopImmediatePropagation();
+      if (type === "keydown" && !e.repeat) halt();
+    }, true);
+  }
+  let halted = 0;
+  async function halt() {
+    if (Date.now() - halted < 300) return; // a press is a pointer that goes down, and a click
+    halted = Date.now();
+    halting.dataset.asked = "yes";
+    setTimeout(() => { delete halting.dataset.asked; }, 900);
+    try { if (!(await fetch(`${home}halt`, { cache: "no-store" })).ok) throw new Error(); }
+    catch { lost("STOP did not reach the studio. Use the emergency button of the cell."); }
+  }
   function show(told) {
     again = told.again;
+    if (told.stop) {
+      if (!halting) stopButton();
+      for (const frame of document.querySelectorAll("iframe")) frame.contentWindow.postMessage({ stops: true }, "*");
+    }
     lost("");
     parts.now.hidden = !told.mode;
     parts.now.dataset.mode = told.kind;

@@ -1,4 +1,12 @@
 // Keys of the studio within its frames: what a page does not use itself, the studio does.
+let stops = false; // whether the space bar stops a cell, whatever has the focus
+function stopKey(e) {
+  if (!stops || e.key !== " " || /^(TEXTAREA)$/.test(e.target.tagName) || (e.target.tagName === "INPUT" && /^(text|search)$/.test(e.target.type))) return;
+  e.preventDefault();
+  e.stopImmediatePropagation();
+  if (e.type === "keydown" && !e.repeat) fetch("key", { method: "POST", body: JSON.stringify({ key: "space" }) }).catch(() => {});
+}
+for (const type of ["keydown", "keyup"]) addEventListener(type, stopKey, true);
 function passKeys(own) {
   addEventListener("keydown", (e) => {
     const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName) && e.target.type !== "checkbox";
@@ -12,6 +20,7 @@ function passKeys(own) {
   });
 }
 // Light or dark: as the page around says, or as the user prefers in a window of its own.
+addEventListener("message", (e) => { if (e.source === parent && e.data?.stops) stops = true; });
 addEventListener("message", (e) => { if (e.source === parent && e.data?.theme) document.documentElement.dataset.theme = e.data.theme; });
 if (parent === window) document.documentElement.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 else parent.postMessage({ theme: "?" }, "*");
