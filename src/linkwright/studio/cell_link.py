@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.control.axis import AxisError
 from linkwright.errors import Error, InputError
 from linkwright.pages.scope import Graph, ScopeLayout
 from linkwright.recording import Channel, Recording
 from linkwright.server.client import ArmState, RemoteCell
 from linkwright.server.face import ArmFace, RefusedError
 from linkwright.server.hand import ArmHand
-from linkwright.server.supervisor import ERRORS
 from linkwright.simulation.sample_buffer import Kept
 from linkwright.studio.jog import Jog
 from linkwright.windows import Frame
@@ -58,10 +58,12 @@ _CAUSES = {
     "linked": "another arm of the cell stopped all",
 }
 _ERRORS = {
-    "low": "below its lower limit",
-    "high": "beyond its upper limit",
-    "current": "overcurrent",
-    "following": "following error",
+    AxisError.PLO: "below its lower limit",
+    AxisError.PHI: "beyond its upper limit",
+    AxisError.ILIM: "overcurrent",
+    AxisError.RANGE: "a number out of range",
+    AxisError.FOLLOW: "following error",
+    AxisError.HEAT: "too hot",
 }
 
 
@@ -78,12 +80,12 @@ def error_words(code: int, arm: ArmFace) -> str:
     """Return an axis controller's code in words, with its axis.
 
     >>> arm = ArmFace("slide", ("x",), ("m",), ((0.0, 1.0),), ("slide.1",))
-    >>> error_words(0x1000, arm), error_words(0, arm)
-    ('slide.1: following error (0x1000)', '')
+    >>> error_words(0x4000, arm), error_words(0, arm)
+    ('slide.1: following error (0x4000)', '')
     """
-    for name, base in ERRORS.items():
+    for base, words in _ERRORS.items():
         if 0 <= code - base < len(arm.axes):
-            return f"{arm.axes[code - base]}: {_ERRORS[name]} (0x{code:x})"
+            return f"{arm.axes[code - base]}: {words} (0x{code:x})"
     return f"code 0x{code:x}" if code else ""
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from linkwright.studio.viser_scene import Stage
 
 Array = NDArray[np.float64]
-_APART = 0.25  # of their widths, between two arms
+_APART = 0.1  # of their widths, between two arms
 
 
 def is_cell(name: str) -> bool:
@@ -103,10 +103,10 @@ def arrange(
     lows, highs = [], []
     for k, (stage, floor) in enumerate(zip(stages, floors, strict=True)):
         low, high = stage.box()
-        wide = float(max(stage.size, high[1] - low[1]))
+        wide = float(max(stage.size, high[0] - low[0]))
         if k:
             at += (0.5 + _APART) * wide
-            stage.place(np.array([0.0, at, floors[0] - floor]))
+            stage.place(np.array([at, 0.0, floors[0] - floor]))
         at += (0.5 + _APART) * wide
         low, high = stage.box()
         lows.append(low)

@@ -238,7 +238,7 @@ class Tuner:
 
     def _step(self, bench: _Watched, asked: dict[str, float]) -> dict[str, Any]:
         size = asked["amplitude"]
-        trace = bench.run("step", size, asked["seconds"])
+        trace = _excited(bench.run("step", size, asked["seconds"]))
         found = step_measures(trace.times, trace.q, start=0.0, goal=size)
         return {
             "kp": bench.kp,
@@ -298,6 +298,13 @@ def _plain(value: float) -> float | None:
 
 def _gains(gains: ProposedGains | None) -> dict[str, Any] | None:
     return None if gains is None else {"kp": gains.kp, "kd": gains.kd, "source": gains.source}
+
+
+def _excited(trace: AxisTrace) -> AxisTrace:
+    """Return a trace without states from before its step began, and from after its end."""
+    on = trace.probe != 0
+    times = trace.times[on]
+    return AxisTrace(times - times[:1], trace.probe[on], trace.q[on], trace.current[on])
 
 
 def _curve(trace: AxisTrace) -> dict[str, list[float]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -36,6 +37,7 @@ TOLD = ("missed", "overrun", "timeouts", "late", "failures", "held", "lost", "to
 """What a loop can tell its System, as inputs: counts since it was made."""
 
 _STEPS = 4000  # of the integration, after which Python looks whether it goes on at all
+_LOOKS, _LOOK = 1000, 0.001  # s between looks at a state that is being written
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -229,7 +231,11 @@ class LoopBinding:
             phases = self._machine.phases
             taken: Integers = np.empty_like(self._latest)
             source, target = self._latest.ctypes.data, taken.ctypes.data
-            if not self._unit.take_latest(source, target, len(taken)):
+            for _ in range(_LOOKS):  # its thread may be kept from a processor while it writes
+                if self._unit.take_latest(source, target, len(taken)):
+                    break
+                time.sleep(_LOOK)
+            else:
                 raise Error("the loop was stopped in the middle of a tick")
         sizes = [len(a) for a in (phases.x, phases.d, phases.w, phases.outputs)]
         cuts = np.cumsum(sizes)[:-1]
