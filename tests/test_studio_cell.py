@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import linkwright as lw
+from linkwright.cli import main
 from linkwright.errors import Error, InputError
 from linkwright.server.cell_file import read_cell
 from linkwright.server.host import CellHost
@@ -257,3 +258,8 @@ def test_the_studio_of_a_cell_shows_states_and_stops_it(studio: Studio, paced: P
     assert "is fault" in ask(studio, "cell/hold", press | {"number": 2})["error"]
     assert ask(studio, "cell/act", {"arm": "plane", "what": "dance"})["error"]
     assert studio.panels.trouble == []
+
+
+def test_a_cell_is_shown_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["studio", "tcp/127.0.0.1:1", "--until", "3", "--no-browser"]) == 2
+    assert "leave out --model" in capsys.readouterr().err

@@ -126,7 +126,10 @@ class Desk:
             counts.excited += 1
             changed |= _experiment(arm, command, counts.excited, self.cell.rate)
         if command.kind == "set":
-            changed[_parameters(arm)[command.name]] = float(command.values[0])
+            value, face = float(command.values[0]), self.faces[name]
+            changed[_parameters(arm)[command.name]] = value
+            now_set = {**face.parameters, command.name: value}  # for clients that come later
+            self.faces[name] = replace(face, parameters=now_set)
         return changed
 
     def beat(self, name: str, holder: int, silence: float) -> Inputs:

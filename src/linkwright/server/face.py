@@ -94,7 +94,7 @@ class ArmFace:
         limits: lowest and highest of each coordinate.
         axes: names of its axes, such as "puma.3".
         frames: in which poses can be given.
-        parameters: that can be set while it runs, with their values at the start.
+        parameters: that can be set while it runs, with the values that they were given last.
         model: that it is drawn as: a shipped one, or a file on the cell's machine.
         values: of the model's parameters, over its own.
     """

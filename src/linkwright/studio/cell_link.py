@@ -26,6 +26,7 @@ from linkwright.recording import Channel, Recording
 from linkwright.server.client import ArmState, RemoteCell
 from linkwright.server.face import ArmFace, RefusedError
 from linkwright.server.hand import ArmHand
+from linkwright.server.messages import described
 from linkwright.simulation.sample_buffer import Kept
 from linkwright.studio.jog import Jog
 from linkwright.windows import Frame
@@ -301,6 +302,8 @@ class CellLink:
             made = remote.command(silence=SILENCE, take=force, alive=partial(self.jog.alive, arm))
             made.take()
             self._hands[arm] = made
+            said = described(self.cell.ask("describe"))  # others may have set them before
+            self.values[arm] = dict(said.arms[arm].parameters)
             return made
 
     def _drop(self, arm: str) -> None:
@@ -336,12 +339,13 @@ class CellLink:
             values: by name.
         """
         known = self.values[self.cell.arm(arm).name]
+        hand = self.hand(arm)
         for name, value in values.items():
             if name not in known:
                 raise InputError(f"{arm} has no parameter {name!r}", remedy=", ".join(known))
             if not (math.isfinite(value) and value > 0):
                 raise InputError(f"{name} of {arm} is above zero, not {value:g}")
-        hand = self.hand(arm)
+        known = self.values[arm]
         for name, value in values.items():
             if value != known[name]:
                 hand.set(name, value)

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from linkwright.analysis.tuning import ProposedGains, step_measures
+from linkwright.analysis.gains import ProposedGains
+from linkwright.analysis.tuning import step_measures
 from linkwright.errors import Error, InputError
 from linkwright.server.experiments import (
     AxisBench,
@@ -49,7 +50,7 @@ class CancelledError(Error):
 
 
 @dataclass(slots=True)
-class Shown:
+class AxisResults:
     """What is known of an axis.
 
     Args:
@@ -108,7 +109,7 @@ class Tuner:
         self._ending = threading.Event()
         self._watched: _Watched | None = None
         self._thread: threading.Thread | None = None
-        self.shown: dict[str, Shown] = {}
+        self.shown: dict[str, AxisResults] = {}
         self.number = 0
         """Grows with each result."""
         self.error = ""
@@ -197,7 +198,7 @@ class Tuner:
             axis: its name.
         """
         arm, k = self._axis(axis)
-        shown = self.shown.get(axis, Shown())
+        shown = self.shown.get(axis, AxisResults())
         watched, busy = self._watched, self._link.busy
         progress = [watched.done, watched.runs] if watched is not None and busy else [0, 0]
         return {
@@ -221,7 +222,7 @@ class Tuner:
     def _run(self, bench: _Watched, test: str, asked: dict[str, float]) -> None:
         try:
             made = getattr(self, f"_{test}")(bench, asked)
-            shown = self.shown.setdefault(bench.axis, Shown())
+            shown = self.shown.setdefault(bench.axis, AxisResults())
             if test == "step":
                 shown.steps = [*shown.steps, made][-KEPT:]
             else:

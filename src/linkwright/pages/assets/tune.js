@@ -97,7 +97,7 @@ function results() {
   graph(stepPlot, told.steps.map((s, k) => ({ x: s.t, y: s.q.map((q) => q * scale), color: color(k), faint: k < n - 1, dash: k < n - 1 ? [6, 4] : [], wide: k < n - 1 ? 1.4 : 2 })), { levels: n ? [told.steps[n - 1].goal * scale] : [] });
   table(stepTable, ["gains", "rise", "overshoot", "settling", "error"], told.steps.map((s, k) => {
     const i = make("i"); i.style.background = color(k);
-    return [make("span", {}, i, `kp ${number(s.kp)}, kd ${number(s.kd)}`), span(s.rise), s.overshoot === null ? "–" : `${number(100 * s.overshoot, 2)} %`, span(s.settling), s.error === null ? "–" : `${number(100 * s.error, 2)} %`];
+    return [make("span", {}, i, `kp ${number(s.kp)}, kd ${number(s.kd)}`), span(s.rise), s.overshoot === null ? "–" : `${number(100 * s.overshoot, 2)} %`, span(s.settling), s.error === null ? "–" : `${(100 * s.error).toFixed(1).replace("-0.0", "0.0")} %`];
   }));
   stepPlot.title = `Position less where it was, ${unit}`;
   if (told.sweep) {
