@@ -151,7 +151,8 @@ def test_the_cell_itself_stops_what_a_hung_studio_holds(link: CellLink) -> None:
 
 def test_a_press_has_a_number_a_page_and_an_end() -> None:
     clock = [0.0]
-    jog = Jog(None, lambda: clock[0])  # type: ignore[arg-type]
+    nobody: Any = None
+    jog = Jog(nobody, lambda: clock[0])
     jog.release("page", 4)
     assert not jog.hold("page", 4, AXIS, 1, 0.1)
     assert not jog.hold("page", 3, AXIS, 1, 0.1)
