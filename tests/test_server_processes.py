@@ -41,6 +41,11 @@ def panics(log: Path) -> NDArray[np.float64]:
     return np.asarray(recovered(log)["plane_card.panicked"])
 
 
+def journaled(journal: Path) -> str:
+    """Return the life of the arm at the end of a journal that is being written."""
+    return LIVES[int(recovered(journal)["plane_supervisor.life"][-1])]
+
+
 def first_panic(told: Recording) -> int:
     """Check the first PANIC of a device's log; return its row."""
     row = int(np.argmax(told["plane_card.panicked"] == 1))
@@ -82,6 +87,7 @@ def test_a_server_that_is_stopped_or_killed_is_panic_of_its_device(
             hand.clear()
             hand.enable()
             until(lambda: arm.state.life == "active", "active again")
+            until(lambda: journaled(journal) == "active", "active in the journal")
             server.kill()
             server.wait(LIMIT)  # nobody is there to take the lease back
     assert server.returncode == -signal.SIGKILL

@@ -152,12 +152,16 @@ def test_a_stop_of_category_1_removes_power_when_the_arm_stands() -> None:
     assert not cell.latest().values["plane.current"].any()
 
 
-@pytest.fixture(scope="module")
-def puma() -> VirtualCell:
-    """Return a PUMA with a sensed frame."""
+def puma_text() -> str:
+    """Return a cell of the PUMA alone, with a sensed frame."""
     text = read_cell("cell1").text
     arm, frame = text.index('[[arm]]\nname = "ref"'), text.index('[[frame]]\nname = "conveyor"')
-    cell = VirtualCell(read_cell(text[:arm] + text[frame:]))
+    return text[:arm] + text[frame:]
+
+
+@pytest.fixture(scope="module")
+def puma() -> VirtualCell:
+    cell = VirtualCell(read_cell(puma_text()), sensing=False)
     cell.advance(5)
     cell.beat("puma", 7, 600.0)
     cell.command("puma", Command("enable", 1))

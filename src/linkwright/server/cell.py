@@ -130,12 +130,21 @@ class CellFrame:
 
 @dataclass(frozen=True, slots=True)
 class CellSensor:
-    """A sensor node: its kind, its rate in Hz and the sensed frame that it places."""
+    """A sensor node.
+
+    Args:
+        name: of the node.
+        kind: "camera", "tracker" and "force" are simulated; a "function" is somebody else's.
+        rate: Hz.
+        frame: the sensed frame that it places.
+        pose: of a camera: x, y, z in m and a unit quaternion w, x, y, z; empty above its frame.
+    """
 
     name: str
     kind: str
     rate: float
     frame: str = ""
+    pose: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

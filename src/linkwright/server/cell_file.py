@@ -94,7 +94,7 @@ class CellFrameTable(_NamedTable):
     kind: Annotated[Literal["constant", "moving", "sensed"], Field(description="what moves it")]
     pose: Annotated[list[Any], Field(description="x, y, z in m and a quaternion w, x, y, z")]
     twist: Annotated[
-        list[Any], Field(default_factory=lambda: [0] * 6, description="m/s and rad/s, if moving")
+        list[Any], Field(default_factory=lambda: [0] * 6, description="m/s and rad/s, if it moves")
     ]
     age: Annotated[Any, Field(description="oldest age of what a sensor says, s")] = "200 ms"
 
@@ -107,6 +107,9 @@ class CellSensorTable(_NamedTable):
     ]
     rate: Annotated[Any, Field(description="Hz")]
     frame: Annotated[StrictStr, Field(description="the sensed frame that it places")] = ""
+    pose: Annotated[
+        list[Any], Field(default_factory=list, description="of a camera; 1 m above its frame")
+    ]
 
 
 class CellClientTable(_NamedTable):
@@ -351,11 +354,7 @@ class _Reader:
 
     def frame(self, table: CellFrameTable, i: int) -> CellFrame:
         at: Path = ("frame", i)
-        pose = self.row(table.pose, (*at, "pose"), ["m"] * 3 + ["1"] * 4)
-        size = sum(x * x for x in pose[3:]) ** 0.5
-        if abs(size - 1) > 1e-3:
-            raise self.source.error((*at, "pose"), f"the quaternion has the length {size:.6g}")
-        pose = (*pose[:3], *(x / size for x in pose[3:]))
+        pose = self.pose(table.pose, (*at, "pose"))
         twist = self.row(table.twist, (*at, "twist"), ["m/s"] * 3 + ["rad/s"] * 3)
         return CellFrame(
             table.name, table.kind, pose, twist, self.positive(table.age, (*at, "age"), "s")
@@ -366,8 +365,15 @@ class _Reader:
         if table.frame:
             sensed = [frame.name for frame in frames if frame.kind == "sensed"]
             self.known(table.frame, sensed, (*at, "frame"), "sensed frame")
+        elif table.kind in ("camera", "tracker"):
+            raise self.source.error(
+                at, f"the {table.kind} {table.name!r} sees nothing", "give the frame that it places"
+            )
+        if table.pose and table.kind != "camera":
+            raise self.source.error((*at, "pose"), f"a sensor of kind {table.kind} has no place")
         rate = self.positive(table.rate, (*at, "rate"), "Hz")
-        return CellSensor(table.name, table.kind, rate, table.frame)
+        pose = self.pose(table.pose, (*at, "pose")) if table.pose else ()
+        return CellSensor(table.name, table.kind, rate, table.frame, pose)
 
     def credentials(self, table: CellTlsTable | None) -> Credentials | None:
         if table is None:
@@ -423,6 +429,14 @@ class _Reader:
             raise self.source.error(path, f"has {len(given)} numbers, and {len(units)} are needed")
         rows = enumerate(zip(given, units, strict=True))
         return tuple(self.number(x, (*path, k), unit) for k, (x, unit) in rows)
+
+    def pose(self, given: Sequence[Any], path: Path) -> tuple[float, ...]:
+        """Return a place in m and a quaternion, which is made a unit one."""
+        pose = self.row(given, path, ["m"] * 3 + ["1"] * 4)
+        size = sum(x * x for x in pose[3:]) ** 0.5
+        if abs(size - 1) > 1e-3:
+            raise self.source.error(path, f"the quaternion has the length {size:.6g}")
+        return (*pose[:3], *(x / size for x in pose[3:]))
 
     def each(self, given: Any, path: Path, axes: Sequence[CellAxis]) -> tuple[float, ...]:
         """Return a number for each axis; one that is alone counts for all."""

@@ -27,6 +27,7 @@ from linkwright.server.device import (
     commands_record,
     states_record,
 )
+from linkwright.server.ready import Tell
 from linkwright.server.recorded import control_session, recorder_of
 from linkwright.server.running import RunningCell
 from linkwright.simulation.native.session import Session
@@ -48,6 +49,7 @@ class LiveCell(RunningCell):
         folder: for windows and the device's log; a temporary one by default.
         record: where its recording goes, with the device's log beside it; none is made by
             default, and the log lies in the folder.
+        tell: told where its start takes long.
     """
 
     def __init__(
@@ -56,6 +58,7 @@ class LiveCell(RunningCell):
         *,
         folder: Path | None = None,
         record: Target | None = None,
+        tell: Tell | None = None,
     ) -> None:
         cell = read_cell(source)
         self.recording: Recording | None = None
@@ -71,7 +74,7 @@ class LiveCell(RunningCell):
             )
             self.device = _started(source, folder, self.log)
             stack.callback(_ended, self.device)
-            session = control_session(cell, 0 if record is None else 1)
+            session = control_session(cell, 0 if record is None else 1, tell)
             self._states = self._opened(cell)
             stack.callback(self._states.close)
             recorder = None if record is None else recorder_of(cell, session, record, "live")

@@ -26,8 +26,17 @@ FOREVER = 1e7
 _FORMAT = 1
 
 
+Tell = Callable[[str], None]
+"""What takes lines for whoever waits."""
+
+
 def session_of_cell(
-    cell: Cell, build: Callable[[Cell], System], *, every: int, record: Iterable[str] | None = None
+    cell: Cell,
+    build: Callable[[Cell], System],
+    *,
+    every: int,
+    record: Iterable[str] | None = None,
+    tell: Tell | None = None,
 ) -> Session:
     """Return a run of one of a cell's Systems that stands at its start.
 
@@ -36,6 +45,7 @@ def session_of_cell(
         build: makes the System.
         every: ticks from one sample to the next, 0 for none.
         record: names of the channels; all by default.
+        tell: told where it takes long, because the cell was never made ready.
 
     >>> from linkwright.server.cell_file import read_cell
     >>> from linkwright.server.cell_system import device_system
@@ -52,6 +62,9 @@ def session_of_cell(
             return _session(from_data(json.loads(entry)), settings)
         except (ValueError, KeyError, TypeError, Forgotten):
             pass  # an entry of another kind, or one whose code is gone: it is made again
+    if tell is not None:
+        models = ", ".join(dict.fromkeys(arm.model for arm in cell.arms))
+        tell(f"preparing the equations of {models}; the next start is quick")
     phases = build(cell).phases(names)
     if store is not None and is_storable(phases):
         store.put(key, json.dumps(to_data(phases)).encode())

@@ -24,33 +24,35 @@ from linkwright.server.cell_system import (
     state_fields,
     whole_system,
 )
-from linkwright.server.ready import session_of_cell
+from linkwright.server.ready import Tell, session_of_cell
 from linkwright.simulation.native.session import Session
 from linkwright.simulation.pacing import LoopRecorder, replay, tape_of
 from linkwright.simulation.recorder import Target
 
 
-def control_session(cell: Cell, every: int) -> Session:
+def control_session(cell: Cell, every: int, tell: Tell | None = None) -> Session:
     """Return the control of a cell at its start, with the channels that are recorded.
 
     Args:
         cell: whose control it is.
         every: ticks from one sample to the next, 0 for none.
+        tell: told where it takes long.
     """
     shared = (*state_fields(cell), *device_commands(cell))
     names = [name for x in shared for name in x.sources]
-    return session_of_cell(cell, control_system, every=every, record=names)
+    return session_of_cell(cell, control_system, every=every, record=names, tell=tell)
 
 
-def whole_session(cell: Cell, every: int) -> Session:
+def whole_session(cell: Cell, every: int, tell: Tell | None = None) -> Session:
     """Return a cell with its simulated hardware at its start, as `control_session` does.
 
     Args:
         cell: that it is.
         every: ticks from one sample to the next, 0 for none.
+        tell: told where it takes long.
     """
     names = [name for x in (*state_fields(cell), *device_commands(cell)) for name in x.sources]
-    return session_of_cell(cell, whole_system, every=every, record=names)
+    return session_of_cell(cell, whole_system, every=every, record=names, tell=tell)
 
 
 _SESSIONS = {"live": control_session, "virtual": whole_session}

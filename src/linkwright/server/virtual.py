@@ -8,8 +8,10 @@ from __future__ import annotations
 from linkwright.errors import Error
 from linkwright.recording import Recording
 from linkwright.server.cell import Cell
+from linkwright.server.ready import Tell
 from linkwright.server.recorded import recorder_of, whole_session
 from linkwright.server.running import RunningCell
+from linkwright.server.sensing import VirtualSensing
 from linkwright.simulation.pacing import PacedLoop
 from linkwright.simulation.recorder import Target
 
@@ -20,6 +22,8 @@ class VirtualCell(RunningCell):
     Args:
         cell: what it is.
         record: where its recording goes; none is made by default.
+        sensing: whether its simulated sensors see; otherwise `place_frame` says where frames are.
+        tell: told where its start takes long.
 
     >>> from linkwright.server.cell_file import read_cell
     >>> from linkwright.server.face import Command
@@ -33,9 +37,17 @@ class VirtualCell(RunningCell):
     [0.0, 0.5]
     """
 
-    def __init__(self, cell: Cell, *, record: Target | None = None) -> None:
-        session = whole_session(cell, 0 if record is None else 1)
+    def __init__(
+        self,
+        cell: Cell,
+        *,
+        record: Target | None = None,
+        sensing: bool = True,
+        tell: Tell | None = None,
+    ) -> None:
+        session = whole_session(cell, 0 if record is None else 1, tell)
         self._recorder = None if record is None else recorder_of(cell, session, record, "virtual")
+        self._sensing = VirtualSensing(cell) if sensing and cell.sensors else None
         super().__init__(cell, PacedLoop(session, clock="virtual", sink=self._recorder))
 
     @property
@@ -58,9 +70,15 @@ class VirtualCell(RunningCell):
             ticks: how many.
         """
         with self._lock:
-            self.loop.go_to(self.tick + ticks)
-            if self.loop.stopped is not None:
-                raise Error(self.loop.stopped.reason)
+            end = self.tick + ticks
+            while self.tick < end:
+                following: float = end
+                if self._sensing is not None:
+                    self._sensing.look(self, self.tick)
+                    following = min(end, self._sensing.due)
+                self.loop.go_to(int(following))
+                if self.loop.stopped is not None:
+                    raise Error(self.loop.stopped.reason)
 
     def finish(self) -> Recording | None:
         """Return the recording, which is in its place; None where none was asked for."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from linkwright.simulation.recorder import Target
 
 _UNTIL = 10.0  # s of a virtual cell
+_BEYOND = "with TLS, sensors and lw.server.coordinate are started by hand, with certificates"
 _RECORD = typer.Option(
     None, "--record", metavar="FILE", help="Record every tick, with the tape for replay."
 )
@@ -87,7 +89,7 @@ def _about(cell: Cell) -> str:
 def _virtual(cell: Cell, until: float, target: Target | None) -> None:
     from linkwright.server.virtual import VirtualCell
 
-    made = VirtualCell(cell, record=target)
+    made = VirtualCell(cell, record=target, tell=_note)
     began = time.perf_counter()
     made.advance(round(until * cell.rate))
     seconds = time.perf_counter() - began
@@ -107,11 +109,13 @@ def _live(
     from linkwright.server.host import CellHost, quick_switches
     from linkwright.server.live import LiveCell
     from linkwright.server.network import Endpoint, check_listening
+    from linkwright.server.sensing import SensingProcesses, sensors_line
 
     cell = read_cell(source)
     address = cell.address if listen is None else listen
     shown = cell.credentials if credentials is None else credentials
-    named = cell.clients if Endpoint.read(address).protocol == "tls" else ()
+    here = Endpoint.read(address).protocol != "tls"
+    named = () if here else cell.clients
     check_listening(Endpoint.read(address), named, shown)  # before anything starts
 
     ended = threading.Event()
@@ -119,21 +123,30 @@ def _live(
         signal.signal(number, lambda *_: ended.set())
     with (
         quick_switches(),
-        LiveCell(source, record=target) as live,
+        LiveCell(source, record=target, tell=_note) as live,
         CellHost(live, listen=address, clients=named, credentials=shown) as host,
+        SensingProcesses(source, cell if here else replace(cell, sensors=()), live.folder) as nodes,
     ):
         rights = live.loop.rights
         how = "real-time priority" if rights.priority else "no real-time priority"
         echo(f"{_about(live.cell)}, {host.endpoint}, {how}")
         for line in rights.refused:
-            echo(f"note: {line}", err=True)
+            _note(line)
+        if cell.sensors:
+            echo(sensors_line(cell)) if here else _note(_BEYOND)
         end = None if until is None else time.monotonic() + until
         while not ended.wait(0.1) and (end is None or time.monotonic() < end):
+            for line in nodes.look():
+                _note(line)
             if not live.loop.running:
                 break
     counted = live.loop.counters
     echo(f"{live.name}: {counted.total} ticks, {counted.missed} missed, {counted.overrun} overrun")
     _recorded(target)
+
+
+def _note(line: str) -> None:
+    echo(f"note: {line}", err=True)
 
 
 def _recorded(target: Target | None) -> None:

@@ -106,7 +106,7 @@ def _virtual(cell: str, axis: str) -> Iterator[AxisBench]:
     from linkwright.server.experiments import VirtualBench
     from linkwright.server.virtual import VirtualCell
 
-    yield VirtualBench(VirtualCell(read_cell(cell)), axis)
+    yield VirtualBench(VirtualCell(read_cell(cell), sensing=False), axis)
 
 
 @contextmanager

@@ -79,7 +79,7 @@ def _states(cell: RemoteCell) -> dict[str, ArmState]:
 
 
 def _head(cell: RemoteCell) -> str:
-    values, frame = cell.frame.values, cell.frame
+    values, frame, interval = cell.frame.values, cell.frame, cell.states.interval
     counts = ", ".join(
         f"{values[f'cell.{n}']:g} {n}"
         for n in ("total", "missed", "overrun")
@@ -87,8 +87,8 @@ def _head(cell: RemoteCell) -> str:
     )
     return (
         f"{cell.name}: {cell.rate:g} Hz, tick {frame.tick} ({counts}), "
-        f"state {cell.age * 1e3:.1f} ms old, every {cell.states.interval * 1e3:.1f} ms"
-    )
+        f"state {cell.age * 1e3:.1f} ms old"
+    ) + ("" if math.isnan(interval) else f", every {interval * 1e3:.1f} ms")
 
 
 def _rows(cell: RemoteCell) -> list[tuple[str, ...]]:

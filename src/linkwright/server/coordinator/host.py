@@ -10,7 +10,7 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Protocol, Self
 
@@ -265,12 +265,26 @@ class CoordinatorHost:
                 newest = self._coordinator.objects()
                 sensors = self._coordinator.sensors(now)
             self._rows.append((now / SECOND, _channels(newest, sensors, now)))
-            for one in newest:
-                wanted = one.name in self._frames if self._frames else one.kind == "pose"
-                wanted = wanted and one.kind != "wrench" and not one.disputed
-                if wanted and self._sent.get(one.name) != one.time:
-                    self._sent[one.name] = one.time
-                    self._taker.place(one.name, one)
+            for one in told_frames(newest, self._frames, self._sent):
+                self._taker.place(one.name, one)
+
+
+def told_frames(
+    objects: Iterable[FusedObject], frames: frozenset[str], sent: dict[str, int]
+) -> Iterator[FusedObject]:
+    """Yield the objects that a cell is to be told: frames that were seen anew, and undisputed.
+
+    Args:
+        objects: as of their newest observations.
+        frames: labels that are frames of the cell; all labels of poses where none are given.
+        sent: times of what was told before, by name; what is told now goes in.
+    """
+    for one in objects:
+        wanted = one.name in frames if frames else one.kind == "pose"
+        wanted = wanted and one.kind != "wrench" and not one.disputed
+        if wanted and sent.get(one.name) != one.time:
+            sent[one.name] = one.time
+            yield one
 
 
 def _channels(
