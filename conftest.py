@@ -22,6 +22,9 @@ for _signal in (signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT):
     if signal.getsignal(_signal) is signal.SIG_IGN:
         signal.signal(_signal, lambda *_: None)
 
+#: Objects made between two looks for garbage among young ones, and looks before older ones' turn.
+RARELY = (100_000, 20, 20)
+
 settings.register_profile("fixed", derandomize=True, database=None)
 settings.register_profile("random", derandomize=False, database=None)
 settings.load_profile("random" if "LINKWRIGHT_SEED" in os.environ else "fixed")
@@ -29,12 +32,16 @@ settings.load_profile("random" if "LINKWRIGHT_SEED" in os.environ else "fixed")
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """Collect without looking for garbage: thousands of tests and all modules stay to the end."""
+    """Collect without looking for garbage: thousands of tests and all modules stay to the end.
+
+    After that look rarely: deriving makes millions of small objects, hardly any of them in cycles.
+    """
     gc.disable()
     try:
         yield
     finally:
         gc.freeze()
+        gc.set_threshold(*RARELY)
         gc.enable()
 
 
