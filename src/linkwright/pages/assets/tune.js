@@ -97,7 +97,7 @@ function results() {
   graph(stepPlot, told.steps.map((s, k) => ({ x: s.t, y: s.q.map((q) => q * scale), color: color(k), faint: k < n - 1, dash: k < n - 1 ? [6, 4] : [], wide: k < n - 1 ? 1.4 : 2 })), { levels: n ? [told.steps[n - 1].goal * scale] : [] });
   table(stepTable, ["gains", "rise", "overshoot", "settling", "error"], told.steps.map((s, k) => {
     const i = make("i"); i.style.background = color(k);
-    return [make("span", {}, i, `kp ${number(s.kp)}, kd ${number(s.kd)}`), span(s.rise), s.overshoot === null ? "–" : `${number(100 * s.overshoot, 2)} %`, span(s.settling), s.error === null ? "–" : `${(100 * s.error).toFixed(1).replace("-0.0", "0.0")} %`];
+    return [make("span", {}, i, `kp ${number(s.kp)}, kd ${number(s.kd)}`), span(s.rise), s.overshoot === null ? "–" : `${(100 * s.overshoot).toFixed(1)} %`, span(s.settling), s.error === null ? "–" : `${(100 * s.error).toFixed(1).replace("-0.0", "0.0")} %`];
   }));
   stepPlot.title = `Position less where it was, ${unit}`;
   if (told.sweep) {
@@ -105,7 +105,7 @@ function results() {
     graph(gainPlot, [{ x: s.w, y: s.gain, color: inks[0], dots: true }, { x: s.w, y: s.closed, color: inks[1], dash: [6, 4], faint: true }], { log: true, levels: [0], marks: [s.crossover] });
     graph(phasePlot, [{ x: s.w, y: s.phase, color: inks[0], dots: true }], { log: true, levels: [-180], marks: [s.crossover] });
     const full = make("i"), dashed = make("i"); full.style.background = inks[0]; dashed.style.background = inks[1];
-    table(margins, ["loop", "crossover", "phase margin", "gain margin", "delay margin"], [[`kp ${number(s.kp)}, kd ${number(s.kd)}`, s.crossover === null ? "–" : `${number(s.crossover)} rad/s`, s.degrees === null ? "–" : `${number(s.degrees, 3)}°`, s.decibels === null ? "beyond" : `${number(s.decibels, 3)} dB`, span(s.delay)]]);
+    table(margins, ["crossover", "phase margin", "gain margin", "delay margin"], [[s.crossover === null ? "–" : `${number(s.crossover)} rad/s`, s.degrees === null ? "–" : `${number(s.degrees, 3)}°`, s.decibels === null ? "beyond" : `${number(s.decibels, 3)} dB`, span(s.delay)]]);
     gainPlot.title = "Full: open loop; dashed: closed loop; dB";
     propose(proposals.sweep, s.gains);
   }
