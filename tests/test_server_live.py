@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,8 +15,10 @@ import numpy as np
 import pytest
 
 import linkwright as lw
+from linkwright.errors import InputError
 from linkwright.recording import Recording
 from linkwright.server.cell import CAUSES
+from linkwright.server.cell_file import read_cell
 from linkwright.server.face import LIVES, Command
 from linkwright.server.live import PATIENCE, LiveCell
 from linkwright.server.recorded import replay_cell
@@ -31,6 +35,12 @@ def until(happens: Callable[[], bool], what: str) -> None:
     while not happens():
         assert time.monotonic() < end, f"it has not happened: {what}"
         time.sleep(0.005)
+
+
+def _signal(cell: LiveCell, number: int) -> None:
+    """Send a signal to the device of a cell."""
+    assert cell.device is not None
+    os.kill(cell.device.pid, number)
 
 
 class Session:
@@ -72,9 +82,9 @@ def test_a_live_session_with_every_stop_is_replayed_bit_for_bit(tmp_path: Path) 
         run.enable()
         moved = run.ask("joints", 0.0, 0.5)
         until(lambda: cell.latest().values["plane.done"] == moved, "done")
-        os.kill(cell.device.pid, signal.SIGUSR1)
+        _signal(cell, signal.SIGUSR1)
         run.is_("cause", "button")
-        os.kill(cell.device.pid, signal.SIGUSR2)
+        _signal(cell, signal.SIGUSR2)
         until(lambda: run.heard("plane_supervisor.button") == 0, "released")
         run.enable()
         cell.halt("a test")
@@ -86,7 +96,7 @@ def test_a_live_session_with_every_stop_is_replayed_bit_for_bit(tmp_path: Path) 
         assert cell.loop.counters.due - before >= 200  # and the loop goes on
         run.is_("cause", "silence")
         run.enable()
-        os.kill(cell.device.pid, signal.SIGKILL)
+        _signal(cell, signal.SIGKILL)
         run.is_("cause", "device")
         run.is_("life", "fault")
         assert cell.loop.counters.timeouts >= round(cell.cell.heartbeat * cell.rate / PATIENCE)
@@ -110,3 +120,53 @@ def test_a_recording_of_something_else_is_refused(tmp_path: Path) -> None:
     Recording([0.0, 1.0], [], np.zeros((2, 0))).save(path)
     with pytest.raises(lw.Error, match="not the recording of a cell"):
         replay_cell(path)
+
+
+def test_behind_windows_is_whoever_writes_them_and_may_come_back(tmp_path: Path) -> None:
+    """A device that somebody else starts, kills and starts again."""
+    file, folder = tmp_path / "cell.toml", tmp_path / "device"
+    model, given = 'model = "servo-arm"', 'hardware = {kind = "window", folder = "device"}'
+    file.write_text(read_cell("axes2").text.replace(model, f"{model}\n{given}"))
+    command = [sys.executable, "-m", "linkwright.server.device", str(file), str(folder)]
+    devices: list[subprocess.Popen[bytes]] = []
+    folder.mkdir()
+    try:
+        devices.append(subprocess.Popen(command))
+        with LiveCell(file) as cell:
+            assert cell.device is None
+            session = Session(cell)
+            session.enable()
+            moved = session.ask("joints", 0.0, 0.3)
+            until(lambda: cell.latest().values["plane.done"] == moved, "done")
+            devices[0].kill()
+            devices[0].wait()
+            session.is_("life", "fault")
+            session.is_("cause", "device")
+            devices.append(subprocess.Popen(command))
+
+            def again() -> bool:
+                session.ask("clear")
+                session.ask("enable")
+                time.sleep(0.3)
+                return LIVES[int(cell.latest().values["plane.life"])] == "active"
+
+            until(again, "active with a new device")
+    finally:
+        for device in devices:
+            device.kill()
+            device.wait()
+
+
+def test_arms_of_other_hardware_are_refused_with_what_to_do() -> None:
+    text = read_cell("cell1").text
+    for first, second, message in (
+        ('"replay"', '"replay"', r"arm\[0\].hardware.*linkwright replay"),
+        ('"python"', '"python"', "name its window"),
+        ('"windw"', '"windw"', "did you mean 'window'"),
+        ('"window"', '"window"', "window hardware has no folder"),
+        ('"simulated"', '{kind = "window", folder = "x"}', r"arm\[1\].hardware.*'ref' has other"),
+    ):
+        made = text.replace('model = "puma560"', f'model = "puma560"\nhardware = {first}')
+        made = made.replace('model = "ref6"', f'model = "ref6"\nhardware = {second}')
+        with pytest.raises(InputError, match=message):
+            read_cell(made)

@@ -78,6 +78,20 @@ class ArmLaw:
     kd: tuple[float, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class CellHardware:
+    """What is behind the arms of a cell.
+
+    Args:
+        kind: "simulated", in a process that the cell starts; "window", whoever writes the window of
+            states in the folder, at its clock, and reads that of commands.
+        folder: of the windows; empty where they are the cell's own.
+    """
+
+    kind: str = "simulated"
+    folder: str = ""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class CellArm:
     """An arm of a cell.
@@ -88,7 +102,7 @@ class CellArm:
         values: of the mechanism's parameters, over the model's own.
         file: that the mechanism was read from, None for a shipped model.
         mechanism: what moves.
-        hardware: its kind.
+        hardware: what is behind it.
         tool: the frame or body that poses are about; empty where joints alone are commanded.
         law: its control.
         stops: category of stops by cause, a place in `CATEGORIES`.
@@ -101,7 +115,7 @@ class CellArm:
     values: Mapping[str, float]
     file: str | None
     mechanism: Mechanism
-    hardware: str
+    hardware: CellHardware
     tool: str
     law: ArmLaw
     stops: Mapping[str, int]

@@ -33,11 +33,17 @@ from linkwright.server.cell import (
     CellArm,
     CellAxis,
     CellFrame,
+    CellHardware,
     CellSensor,
 )
 from linkwright.server.network import Credentials
 from linkwright.system import system_of
 
+_ELSEWHERE = {
+    "replay": "run a recording again with linkwright replay",
+    "python": "no code comes from files; serve it from a program of yours, and name its window",
+}
+"""Kinds of hardware that an arm cannot have, and what to do."""
 _LARGEST = 1_000_000  # characters
 _WORD = re.compile(r"[a-z]\w*\Z")
 _NAMED = TypeVar("_NAMED", bound="_NamedTable")
@@ -72,12 +78,21 @@ class CellLawTable(Record):
     kd: Annotated[Any, Field(description="1/s (computed torque), or N*m*s/rad")]
 
 
+class CellHardwareTable(Record):
+    """What is behind an arm."""
+
+    kind: Annotated[StrictStr, Field(description="simulated, or window")]
+    folder: Annotated[StrictStr, Field(description="where the windows of a device lie")] = ""
+
+
 class CellArmTable(_NamedTable):
     """An arm."""
 
     model: Annotated[StrictStr, Field(description="a shipped model, or a file beside this one")]
     values: Annotated[dict[str, Any], Field(default_factory=dict, description="of parameters")]
-    hardware: Annotated[Literal["simulated"], Field(description="its kind")] = "simulated"
+    hardware: Annotated[
+        StrictStr | CellHardwareTable, Field(description="simulated, or a window's kind and folder")
+    ] = "simulated"
     tool: Annotated[StrictStr, Field(description="the frame or body that poses are about")] = ""
     start: Annotated[dict[str, Any], Field(default_factory=dict, description="where joints begin")]
     control: Annotated[CellLawTable, Field(description="its control")]
@@ -218,6 +233,14 @@ class _Reader:
         for key in ("arm", "frame", "sensor", "client"):
             self.names(getattr(record, key), key)
         rate = self.positive(record.rate, ("rate",), "Hz")
+        arms = tuple(self.arm(x, i) for i, x in enumerate(record.arm))
+        for i, arm in enumerate(arms):
+            if arm.hardware != arms[0].hardware:
+                raise self.source.error(
+                    ("arm", i, "hardware"),
+                    f"{arm.name!r} has other hardware than {arms[0].name!r}",
+                    "one device has the clock and the PANIC line of all arms of a cell",
+                )
         frames = tuple(self.frame(x, i) for i, x in enumerate(record.frame))
         return Cell(
             name=record.name,
@@ -227,7 +250,7 @@ class _Reader:
             heartbeat=self.positive(record.heartbeat, ("heartbeat",), "s"),
             relaxed=self.positive(record.relaxed, ("relaxed",), "s"),
             linked=record.linked,
-            arms=tuple(self.arm(x, i) for i, x in enumerate(record.arm)),
+            arms=arms,
             frames=frames,
             sensors=tuple(self.sensor(x, i, frames) for i, x in enumerate(record.sensor)),
             clients=tuple(self.client(x, i) for i, x in enumerate(record.client)),
@@ -289,13 +312,28 @@ class _Reader:
             values=values,
             file=str(self.folder / table.model) if (self.folder / table.model).exists() else None,
             mechanism=model,
-            hardware=table.hardware,
+            hardware=self.hardware(table.hardware, (*at, "hardware")),
             tool=table.tool,
             law=self.law(table.control, (*at, "control"), axes),
             stops=self.stops(table.stop, (*at, "stop")),
             start=tuple(start[axis.joint] for axis in axes),
             axes=axes,
         )
+
+    def hardware(self, given: str | CellHardwareTable, at: Path) -> CellHardware:
+        named = isinstance(given, str)
+        kind, folder = (given, "") if isinstance(given, str) else (given.kind, given.folder)
+        place = at if named else (*at, "kind")
+        if kind in _ELSEWHERE:
+            raise self.source.error(place, f"an arm cannot be of kind {kind!r}", _ELSEWHERE[kind])
+        self.known(kind, ("simulated", "window"), place, "kind of hardware of an arm")
+        if (kind == "window") != bool(folder):
+            raise self.source.error(
+                at,
+                f"{kind} hardware has {'a' if folder else 'no'} folder",
+                'give {kind = "window", folder = "..."}, or "simulated"',
+            )
+        return CellHardware(kind, str(self.folder / folder) if folder else "")
 
     def model(self, table: CellArmTable, at: Path) -> Mechanism:
         beside = self.folder / table.model

@@ -46,7 +46,8 @@ class LiveCell(RunningCell):
 
     Args:
         source: a cell.toml, or the name of a cell that ships.
-        folder: for windows and the device's log; a temporary one by default.
+        folder: for windows and the device's log; a temporary one by default. Hardware of the kind
+            "window" has its own.
         record: where its recording goes, with the device's log beside it; none is made by
             default, and the log lies in the folder.
         tell: told where its start takes long.
@@ -64,7 +65,11 @@ class LiveCell(RunningCell):
         self.recording: Recording | None = None
         """What was recorded, once it is closed."""
         with contextlib.ExitStack() as stack:
-            if folder is None:
+            given = cell.arms[0].hardware.folder
+            if given:
+                folder = Path(given)
+                folder.mkdir(parents=True, exist_ok=True)
+            elif folder is None:
                 folder = Path(stack.enter_context(_shared_folder(cell.name)))
             self.folder = folder
             self._commands = Window.create(folder / COMMANDS, commands_record(cell))
@@ -72,9 +77,14 @@ class LiveCell(RunningCell):
             self.log = (
                 folder / LOG if record is None else record.path.with_suffix(".device.journal")
             )
-            self.device = _started(source, folder, self.log)
-            stack.callback(_ended, self.device)
+            self.device: subprocess.Popen[bytes] | None = None
+            """The process of simulated hardware."""
+            if not given:
+                self.device = _started(source, folder, self.log)
+                stack.callback(_ended, self.device)
             session = control_session(cell, 0 if record is None else 1, tell)
+            if given and tell is not None and not (folder / STATES).exists():
+                tell(f"waiting for a device that writes {folder / STATES}")
             self._states = self._opened(cell)
             stack.callback(self._states.close)
             recorder = None if record is None else recorder_of(cell, session, record, "live")
@@ -107,10 +117,15 @@ class LiveCell(RunningCell):
     def _opened(self, cell: Cell) -> Window:
         """Return the window of the device's states, once it is there."""
         waited = 0.0
-        while self.device.poll() is None and waited < _START:
+        while (self.device is None or self.device.poll() is None) and waited < _START:
             with contextlib.suppress(Error):
                 return Window.open(self.folder / STATES, states_record(cell), within=0.2)
             waited += 0.2
+        if self.device is None:
+            raise Error(
+                f"no device of {cell.name!r} writes {self.folder / STATES}",
+                remedy=f"start it; python -m linkwright.server.device CELL {self.folder} is one",
+            )
         told = (self.folder / "device.log").read_text("utf-8", "replace").strip()
         raise Error(
             f"the device of {cell.name!r} has not started: {told.splitlines()[-1:] or 'no word'}"
