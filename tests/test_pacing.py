@@ -15,6 +15,7 @@ from linkwright.errors import Error
 from linkwright.mechanism import Mechanism, Revolute
 from linkwright.simulation.native.session import Session
 from linkwright.simulation.pacing import PacedLoop, Tape, replay
+from linkwright.simulation.pacing.memory import SLOTS
 from linkwright.simulation.runs import session_of
 from linkwright.simulation.settings import RunSettings
 from linkwright.system import System, system_of
@@ -262,3 +263,31 @@ def test_what_cannot_be_is_refused_with_a_remedy() -> None:
         PacedLoop(session(), tells={"birds": "told.missed"})
     with pytest.raises(Error, match="backward"):
         Tape(("u",), np.array([2, 1]), np.array([0, 0]), np.zeros(2), 3)
+
+
+def test_where_a_loop_stands_is_told_at_once_and_whole() -> None:
+    """Whatever its thread is at, and whoever keeps others from changing it."""
+    loop = PacedLoop(session(), clock="virtual", priority=False)
+    loop.go_to(4)
+    _, latest = loop._stood
+    slots = latest[1:].reshape(SLOTS, -1)
+    following = slots[(latest[0] + 1) % SLOTS]
+    following[:] = -1  # in the middle of the next tick: it may stay there for any time
+    before = loop.latest()
+    assert (before.tick, before["counter.y"]) == (4, 2.0)
+    with loop._lock:
+        seen: list[int] = []
+        reader = threading.Thread(target=lambda: seen.append(loop.latest().tick))
+        reader.start()
+        reader.join(20.0)
+    assert seen == [4]
+
+    runner = threading.Thread(target=loop.go_to, args=(20_000,))
+    runner.start()
+    try:
+        while runner.is_alive():
+            stood = loop.latest()
+            assert stood["counter.y"] == stood.tick // 2
+    finally:
+        runner.join(60.0)
+    assert loop.latest().tick == 20_000

@@ -411,3 +411,40 @@ def test_a_journal_holds_the_same_frames(tmp_path: Path) -> None:
         assert block == packed_by_struct(record, {"rows": part}, number, rows, frame.clock)
         place, rows = place + record.size, rows + len(part)
     assert place == len(data)
+
+
+def test_a_writer_that_is_kept_from_a_processor_for_a_while_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    record = Record("one", Field("x"))
+    with Window.in_memory(record) as window:
+        window.write({"x": 1.5})
+        (sequence,) = struct.unpack_from("<Q", window.memory, 16)
+        struct.pack_into("<Q", window.memory, 16, sequence - 1)
+        naps: list[float] = []
+
+        def nap(seconds: float) -> None:
+            naps.append(seconds)
+            if len(naps) == 12:
+                struct.pack_into("<Q", window.memory, 16, sequence)
+
+        monkeypatch.setattr(time, "monotonic", lambda: 1.0 + sum(naps))
+        monkeypatch.setattr(time, "sleep", nap)
+        assert window.read().values["x"] == 1.5
+        assert len(naps) == 12
+
+
+def test_systems_without_file_locks_import_all_and_refuse_windows_with_a_remedy() -> None:
+    program = (
+        "import sys; sys.modules['fcntl'] = None\n"
+        "import linkwright.windows, linkwright.server, linkwright.server.host\n"
+        "import linkwright.server.live, linkwright.simulation.hardware, linkwright.files\n"
+        "from linkwright.windows import Field, Record, Window\n"
+        "try:\n"
+        "    Window.create(sys.argv[1], Record('one', Field('x')))\n"
+        "except linkwright.errors.Error as error:\n"
+        "    print(error)\n"
+    )
+    arguments = [sys.executable, "-c", program, "unmade"]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=True, timeout=120)
+    assert "no such locks" in done.stdout

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import re
@@ -229,10 +228,15 @@ def _name(temporary: Path, target: Path) -> None:
 
 
 def try_lock(handle: int) -> bool:
-    """Lock an open file for this process, which goes with it; False where another has it locked."""
+    """Lock an open file for this process, which goes with it; False where another has it locked.
+
+    On a system without such locks it is always False: a file that is there counts as in use.
+    """
     try:
+        import fcntl
+
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except (OSError, ModuleNotFoundError):
         return False
     return True
 

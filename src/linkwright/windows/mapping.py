@@ -6,12 +6,13 @@ that ends; a child of a fork has none of it.
 
 from __future__ import annotations
 
-import fcntl
 import mmap
 import os
 import stat
 import weakref
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -40,6 +41,14 @@ class Claim:
     def __init__(self, path: str | os.PathLike[str], what: str) -> None:
         self._what = what
         self._descriptor = -1
+        self._unlock: Callable[[], None] | None = None
+        try:
+            import fcntl
+        except ModuleNotFoundError:
+            raise Error(
+                f"cannot claim {what}: this system has no such locks",
+                remedy="write windows on Linux or macOS; virtual runs need none",
+            ) from None
         try:
             opened = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         except FileNotFoundError:
@@ -58,6 +67,7 @@ class Claim:
                 remedy="end or close the other one first",
             ) from None
         self._descriptor = opened
+        self._unlock = partial(fcntl.flock, opened, fcntl.LOCK_UN)
         keep_from_children(self)
 
     @property
@@ -82,7 +92,8 @@ class Claim:
     def release(self) -> None:
         """Give it back."""
         if self._descriptor >= 0:
-            fcntl.flock(self._descriptor, fcntl.LOCK_UN)  # a child may not have closed its copy yet
+            if self._unlock is not None:
+                self._unlock()  # a child may not have closed its copy yet
             self.forget()
 
     def forget(self) -> None:
@@ -119,7 +130,8 @@ def _forget_copies() -> None:
         what.forget()
 
 
-os.register_at_fork(after_in_child=_forget_copies)
+if hasattr(os, "register_at_fork"):  # others do not fork
+    os.register_at_fork(after_in_child=_forget_copies)
 
 
 class Mapped:

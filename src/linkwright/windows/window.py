@@ -6,13 +6,13 @@ while the frame is written (a seqlock), so that a reader tries again; the checks
 
 from __future__ import annotations
 
-import fcntl
 import os
 import secrets
 import struct
 import threading
 import time
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from types import TracebackType
 
@@ -24,7 +24,8 @@ from linkwright.windows.mapping import Claim, Mapped, Place
 from linkwright.windows.records import HEAD, Frame, Record, RecordError, Values
 
 _SEQUENCE, _WAKES = 16, 56  # bytes of the head
-_TRIES = 200  # of a read, before the writer must have died in the middle of a frame
+_TORN, _TRIES = 0.05, 200  # s and tries of a read, before the writer must have died in a frame
+_NAP = 1e-5  # s between tries, at first
 
 
 class Window:
@@ -102,6 +103,8 @@ class Window:
         """
         if not hasattr(os, "memfd_create"):
             raise Error("this system has no memory files", remedy="use Window.create with a path")
+        import fcntl
+
         opened = os.memfd_create(record.name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         try:
             os.write(opened, _empty(record))
@@ -145,10 +148,11 @@ class Window:
     def read(self) -> Frame:
         """Return the newest frame.
 
-        A writer that is in the middle of one is not waited for: after some tries this raises
-        `RecordError` with the reason "torn".
+        A writer may be kept from a processor in the middle of one. Where it is for very long
+        (50 ms), this raises `RecordError` with the reason "torn".
         """
-        for number in range(_TRIES):
+        end, nap = 0.0, _NAP
+        for number in count():
             data = bytearray(self._mapped.read())
             data[_WAKES:HEAD] = bytes(HEAD - _WAKES)
             odd = data[_SEQUENCE] & 1
@@ -158,8 +162,13 @@ class Window:
             except RecordError as error:
                 if error.reason != "checksum":
                     raise
+            now = time.monotonic()
+            end = end or now + _TORN
+            if now >= end and number > _TRIES:  # it may be us who got no processor
+                break
             if number > 10:
-                time.sleep(1e-5)
+                time.sleep(nap)
+                nap = min(1.1 * nap, 1e-3)
         raise RecordError(
             "torn",
             f"the writer of window '{self.record.name}' is in the middle of a frame",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -19,6 +18,7 @@ from linkwright.simulation.pacing.memory import (
     AT_TICKS,
     BY_MAIL,
     LATEST,
+    SLOTS,
     TAPED_ONLY,
     TELL,
 )
@@ -37,7 +37,6 @@ TOLD = ("missed", "overrun", "timeouts", "late", "failures", "held", "lost", "to
 """What a loop can tell its System, as inputs: counts since it was made."""
 
 _STEPS = 4000  # of the integration, after which Python looks whether it goes on at all
-_LOOKS, _LOOK = 1000, 0.001  # s between looks at a state that is being written
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -197,7 +196,7 @@ class LoopBinding:
             places = {s.name: machine.place_of(array, i) for i, s in enumerate(signals)}
             found = places | found
         sizes = [len(a) for a in (phases.x, phases.d, phases.w, phases.outputs)]
-        self._latest: Integers = np.zeros(len(LATEST) + sum(sizes), np.int64)
+        latest: Integers = np.zeros(1 + SLOTS * (len(LATEST) + sum(sizes)), np.int64)
         machine.budget(_STEPS)
         for name, value in machine.addresses().items():
             self._put(name, value)
@@ -207,17 +206,25 @@ class LoopBinding:
         self._memory.hold("places", np.array([found.get(n, -1) for n in self.names], np.int64))
         self._put("parameters", len(phases.p))
         self._put("final", machine.settings.until)
-        self._memory.hold("latest", self._latest)
+        self._memory.hold("latest", latest)
         self._memory.hold("outputs", np.zeros(max(sizes[3], 1)))
         self._put("visit", int(self._by_python))
+        self._stood = phases, latest  # taken by readers, both at once
         self._stand()
 
     def _stand(self) -> None:
         """Leave where the session stands, while nothing runs."""
-        self._latest[LATEST["tick"]] = self.session.tick if self.session.begun else -1
-        rows = [self._machine.rows_of(array)[0] for array in "xdw"]
-        whole = np.concatenate(rows)
-        self._latest[len(LATEST) : len(LATEST) + len(whole)] = whole.view(np.int64)
+        _, latest = self._stood
+        slots, number = latest[1:].reshape(SLOTS, -1), int(latest[0]) + 1
+        slot = slots[number % SLOTS]
+        slot[LATEST["sequence"]] = 2 * number - 1
+        slot[len(LATEST) :] = slots[(number - 1) % SLOTS, len(LATEST) :]
+        slot[LATEST["tick"]] = self.session.tick if self.session.begun else -1
+        slot[LATEST["clock"]] = slots[(number - 1) % SLOTS, LATEST["clock"]]
+        whole = np.concatenate([self._machine.rows_of(array)[0] for array in "xdw"])
+        slot[len(LATEST) : len(LATEST) + len(whole)] = whole.view(np.int64)
+        self._unit.publish(slot[LATEST["sequence"] :].ctypes.data, 2 * number)
+        self._unit.publish(latest.ctypes.data, number)
 
     @property
     def _by_python(self) -> bool:
@@ -226,17 +233,10 @@ class LoopBinding:
         return self._machine.calls_python or (fallback is not None and fallback.stepwise)
 
     def latest(self) -> Snapshot:
-        """Return where the loop stands, all of one tick."""
-        with self._lock:
-            phases = self._machine.phases
-            taken: Integers = np.empty_like(self._latest)
-            source, target = self._latest.ctypes.data, taken.ctypes.data
-            for _ in range(_LOOKS):  # its thread may be kept from a processor while it writes
-                if self._unit.take_latest(source, target, len(taken)):
-                    break
-                time.sleep(_LOOK)
-            else:
-                raise Error("the loop was stopped in the middle of a tick")
+        """Return where the loop stands, all of one tick; nobody is waited for."""
+        phases, latest = self._stood
+        taken: Integers = np.empty(len(latest) // SLOTS, np.int64)
+        self._unit.take_latest(latest.ctypes.data, taken.ctypes.data, len(taken))
         sizes = [len(a) for a in (phases.x, phases.d, phases.w, phases.outputs)]
         cuts = np.cumsum(sizes)[:-1]
         x, d, w, outputs = np.split(taken[len(LATEST) :].view(np.float64), cuts)

@@ -34,6 +34,7 @@ from linkwright.simulation.pacing.memory import (
     PUBLISH,
     REACHED,
     SESSION,
+    SLOTS,
     TAKE,
     TELL,
     VIRTUAL,
@@ -335,10 +336,15 @@ class PaceWriter(CallWriter):
     def latest(self) -> None:
         """Leave where the run stands, for whoever wants to know."""
         w = self.w
-        area = self.get("latest", "ptr")
+        newest = self.get("latest", "ptr")
+        size = str(len(LATEST))
+        for name in ("x_size", "d_size", "w_size", "channels"):
+            size = w.i("add", size, self.get(name))
+        number = w.i("add", w.load("i64", newest), "1")
+        area = _slot(w, newest, number, size)
         sequence = w.at(area, str(LATEST["sequence"]))
-        odd = w.i("add", w.load("i64", sequence), "1")
-        w.release(odd, sequence)
+        whole = w.i("shl", number, "1")
+        w.release(w.i("sub", whole, "1"), sequence)
         w.do("fence release")
         w.store("i64", self.whole("k").get(), w.at(area, str(LATEST["tick"])))
         w.store("i64", self.get("now"), w.at(area, str(LATEST["clock"])))
@@ -348,20 +354,33 @@ class PaceWriter(CallWriter):
             w.copy_words(self.array(name), w.at(area, at.get()), size)
             at.set(w.i("add", at.get(), size))
         w.copy_words(self.get("outputs", "ptr"), w.at(area, at.get()), self.get("channels"))
-        w.release(w.i("add", odd, "1"), sequence)
+        w.release(whole, sequence)
+        w.release(number, newest)
+
+
+def _slot(w: AtomicWriter, newest: str, number: str, size: str) -> str:
+    """Return the address of a slot."""
+    place = w.i("mul", w.i("and", number, str(SLOTS - 1)), size)
+    return w.at(newest, w.i("add", place, "1"))
 
 
 def _take_latest() -> str:
-    """Return the function that copies where a run stands, whole; it gives the sequence, or 0."""
+    """Return the function that copies where a run stands, whole; it gives the slot's number.
+
+    A slot that is told to be the newest is not touched before all others were written. Only a
+    reader that was kept from a processor meanwhile copies once more, and then a newer one.
+    """
     w = AtomicWriter(1)
-    with w.count("100000"):
-        before = w.acquire("%area")
-        with w.when(w.i("icmp eq", w.i("and", before, "1"), "0")):
-            w.copy_words("%area", "%out", "%size")
-            w.do("fence acquire")
-            with w.when(w.i("icmp eq", w.load("i64", "%area"), before)):
-                w.leave("i64", w.i("add", before, "2"))
-    return w.function(f"i64 @{TAKE}(ptr %area, ptr %out, i64 %size)", "ret i64 0")
+    with w.during(lambda: "true"):
+        number = w.acquire("%newest")
+        slot = _slot(w, "%newest", number, "%size")
+        w.copy_words(slot, "%out", "%size")
+        w.do("fence acquire")
+        sequence = w.at(slot, str(LATEST["sequence"]))
+        after = w.op(f"load atomic i64, ptr {sequence} monotonic, align 8")
+        with w.when(w.i("icmp eq", after, w.i("shl", number, "1"))):
+            w.leave("i64", number)
+    return w.function(f"i64 @{TAKE}(ptr %newest, ptr %out, i64 %size)", "ret i64 0")
 
 
 def _publish() -> str:

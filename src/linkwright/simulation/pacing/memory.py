@@ -64,3 +64,7 @@ ENTRY = fields("offset", "kind", "place")
 KINDS = ("f64", "f32", "i64", "i32", "i16", "i8", "u64", "u32", "u16", "u8")
 """Types of the fields of records, in the order of their numbers in native code."""
 LATEST = fields("sequence", "tick", "clock")
+"""The head of a slot that tells where a run stood. A word with the number of the newest comes
+before the slots; slot number n is whole while its sequence is 2 n, and odd while it is written."""
+SLOTS = 16
+"""Slots, which are written in turn: readers have the time of as many ticks for a copy."""
