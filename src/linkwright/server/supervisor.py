@@ -18,7 +18,8 @@ from linkwright.algebra import ZERO, Expr, absolute, equal, floor, not_equal, wh
 from linkwright.blocks import Block
 from linkwright.control.axis import AxisError
 from linkwright.server.cell import CAUSES, STOPPABLE, Cell, CellArm
-from linkwright.server.face import KINDS, LIVES
+from linkwright.server.face import KINDS
+from linkwright.simulation.hardware import ACTIVE, FAULT, OFF, next_life
 
 SLOTS = 16
 """Commands that may wait for the loop."""
@@ -29,7 +30,6 @@ LEGS = 8
 BRAKE_DELAY = 0.02
 """s, until a brake has opened and an arm may move."""
 
-OFF, INACTIVE, ACTIVE, FAULT = range(len(LIVES))
 TELL = 3
 TRACKED = tuple(KINDS.index(kind) for kind in ("track", "jog"))
 """Commands that take over from whatever an arm does."""
@@ -125,11 +125,16 @@ class Supervisor(Block):
         cleared = hold(trying & ~trouble.bad & ~panic)
         fresh = panic & ~trouble.bad & ~clear  # such as another halt while it is tried
         left = where(clear, heartbeat, where(clearing > 0, clearing - 1, 0))
-        settled: Expr = where(active & still & (disable | equal(braking, 1)), INACTIVE, life)
-        settled = where(enable & equal(life, INACTIVE) & ~trouble.bad, ACTIVE, settled)
-        settled = where(cleared, INACTIVE, settled)
-        settled = where(equal(life, OFF) & alive, INACTIVE, settled)
-        now = hold(where(panic & not_equal(life, OFF), FAULT, settled))
+        now = hold(
+            next_life(
+                life,
+                found=alive,
+                enable=enable & ~trouble.bad,
+                disable=still & (disable | equal(braking, 1)),
+                clear=cleared,
+                fault=panic & not_equal(life, OFF),
+            )
+        )
         on = hold(equal(now, ACTIVE))
         brakes = where(stopping, trouble.category, where(disable & ~still, 1, braking))
         brakes = hold(where(on, brakes, 0))

@@ -135,20 +135,18 @@ class Hardware(Block):
         well = equal(fault, ZERO)  # not so where it is no number
 
         was = self.discrete_state("was", initial=float(OFF))
-        off, inactive, active, broken = (as_expr(float(n)) for n in range(len(LIVES)))
-        usable = where(finite > 0.5, active, broken)
-        from_off = where(alive, where(well, inactive, broken), off)
-        enabled = where(enable, usable, inactive)
-        from_inactive = where(alive, where(well, enabled, broken), off)
-        kept = where(well, where(finite > 0.5, where(disable, inactive, active), broken), broken)
-        from_active = where(alive, kept, broken)
-        mended = where(alive, inactive, off)
-        from_fault = where(clear, where(well, mended, broken), broken)
+        inactive, active = equal(was, INACTIVE), equal(was, ACTIVE)
+        usable, mended = finite > 0.5, clear & well
         life = self.intermediate(
-            where(
-                was < 0.5,
-                from_off,
-                where(was < 1.5, from_inactive, where(was < 2.5, from_active, from_fault)),
+            next_life(
+                was,
+                found=alive,
+                enable=enable,
+                disable=disable,
+                clear=mended,
+                gone=~alive & (inactive | (equal(was, FAULT) & mended)),
+                fault=(active & (~alive | ~well | ~usable))
+                | (alive & (~well | (inactive & enable & ~usable))),
             )
         )
         self.update(was, life)
@@ -164,6 +162,41 @@ class Hardware(Block):
         self.update(count, count + 1)
         self.output("beat", count + 1, doc="changes at each tick, for the device")
         return life
+
+
+def next_life(
+    was: Expr,
+    *,
+    found: Expr,
+    enable: Expr,
+    disable: Expr,
+    clear: Expr,
+    fault: Expr,
+    gone: Expr = ZERO,
+) -> Expr:
+    """Return the life that follows at a tick: one change, and a fault before all else.
+
+    Args:
+        was: the life before, a place in `LIVES`.
+        found: whether it is there, which ends off.
+        enable: whether it is to become active; it must be inactive.
+        disable: whether it is to become inactive; it must be active.
+        clear: whether a fault ends; it is inactive then.
+        fault: whether there is a fault.
+        gone: whether it is off now.
+
+    >>> from linkwright.algebra import evaluate, symbol
+    >>> was, asked = symbol("was"), symbol("asked")
+    >>> rest = {"found": ONE, "disable": ZERO, "clear": ZERO, "fault": ZERO}
+    >>> life = next_life(was, enable=asked, **rest)
+    >>> [LIVES[int(evaluate(life, {was: float(n), asked: 1.0}))] for n in range(4)]
+    ['inactive', 'active', 'active', 'fault']
+    """
+    after = where(equal(was, OFF) & found, INACTIVE, was)
+    after = where(equal(was, INACTIVE) & enable, ACTIVE, after)
+    after = where(equal(was, ACTIVE) & disable, INACTIVE, after)
+    after = where(equal(was, FAULT) & clear, INACTIVE, after)
+    return where(fault, FAULT, where(gone, OFF, after))
 
 
 def _checked(
