@@ -49,12 +49,13 @@ from linkwright.program import (
     program,
 )
 from tests.programs import programs, sample_inputs
+from tests.seeds import examples
 
 Array = npt.NDArray[Any]
 SINGLE = 2.0**29  # unit roundoff of float32 over that of float64
 
 few = settings(
-    max_examples=12,
+    max_examples=examples(5),
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=list(HealthCheck),

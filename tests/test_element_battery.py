@@ -406,7 +406,7 @@ def test_numbers_for_joints_are_as_many_as_joints(name: str, argument: str) -> N
 @pytest.mark.parametrize("name", KINDS)
 def test_a_run_refuses_values_that_the_argument_would_refuse(name: str) -> None:
     """What is checked where a block is made is checked where a run gives another value."""
-    system, _ = continuous(name, SEEDS[0])
+    system = system_of(name, SEEDS[0])
     for p in system.members["block"].block.parameters.values():
         words = f"{p.symbol.name} of 'block'"
         known = f"block.{p.symbol.name}"

@@ -105,7 +105,7 @@ def loops(p: Program) -> int:
 @pytest.mark.parametrize("kind", KINDS)
 def test_loops_move_a_chain_as_what_is_written_out(kind: str) -> None:
     """Accelerations, and forces for given accelerations, are those without loops."""
-    m = chain(kind, 36)
+    m = chain(kind, 36 if kind == "spatial" else 18)  # which repeats only every third link
     rolled = derive(m, "articulated-looped")
     written = written_out(rolled)
     pairs = [
@@ -145,7 +145,7 @@ def test_what_loops_execute_is_near_to_what_is_written_out() -> None:
         assert rolled.call == written.call
 
 
-@pytest.mark.parametrize(("kind", "n"), [("planar", 150), ("spatial", 1000)])
+@pytest.mark.parametrize(("kind", "n"), [("planar", 150), ("spatial", 300)])
 def test_many_links_obey_newton_and_euler(kind: str, n: int) -> None:
     """No torque acts in the joints if all links accelerate as the kernel says."""
     m = chain(kind, n)

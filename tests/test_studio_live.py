@@ -340,7 +340,8 @@ def test_a_browser_that_reads_nothing_does_not_hold_a_live_run_up() -> None:
         assert live is not None
         protocol: Any = f"viser-v{viser.__version__}"
         address = studio.address.replace("http:", "ws:")
-        with connect(address, subprotocols=[protocol], max_size=None):  # and never reads
+        # It never reads, not even the answer to its leave.
+        with connect(address, subprotocols=[protocol], max_size=None, close_timeout=0.1):
             panels.take_over(RUN)
             for k in range(300):
                 live.advance(live.every)
