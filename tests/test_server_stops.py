@@ -117,7 +117,7 @@ def test_a_value_that_is_not_finite_is_panic() -> None:
     found = go(2, **{"q[1]": math.nan})
     assert found[f"{own}.life"] == LIVES.index("fault")
     assert found[f"{own}.cause"] == CAUSES.index("value")
-    assert not any(found[f"plane_control.current[{i}]"] for i in range(2))
+    assert not any(found[f"plane_drives.current[{i}]"] for i in range(2))
 
 
 def test_a_client_may_stop_its_arm_along_its_path() -> None:

@@ -57,6 +57,21 @@ def _embedded(
     return list(found[program.outputs[0].name])
 
 
+def inverse_dynamics(
+    block: Block, arm: CellArm, q: Sequence[Expr], u: Sequence[Expr], a: Sequence[Expr]
+) -> list[Expr]:
+    """Return the torques in a block that an arm needs for a motion.
+
+    Args:
+        block: that computes them.
+        arm: whose they are.
+        q: positions.
+        u: speeds.
+        a: accelerations.
+    """
+    return _embedded(block, quick_inverse(tree_of(arm.mechanism)), arm, q=q, u=u, a=a)
+
+
 class ArmControl(Block):
     """The control law of an arm: from wanted positions to currents.
 
@@ -80,14 +95,13 @@ class ArmControl(Block):
         kd = self.input_vector("kd", n, list(law.kd), doc="damping")
         rows = zip(kp, kd, target, q, rate, u, strict=True)
         wanted = [hold(k * (r - x) + d * (v - w)) for k, d, r, x, v, w in rows]
-        program = quick_inverse(tree_of(arm.mechanism))
         if law.kind == "pd":
             still = [self.expr(0)] * n
-            torque = _embedded(self, program, arm, q=q, u=still, a=still)
+            torque = inverse_dynamics(self, arm, q, still, still)
             torque = [x + y for x, y in zip(torque, wanted, strict=True)]
         else:
             motion = [hold(x + y) for x, y in zip(wanted, ahead, strict=True)]
-            torque = _embedded(self, program, arm, q=q, u=u, a=motion)
+            torque = inverse_dynamics(self, arm, q, u, motion)
         currents = []
         for x, axis in zip(torque, arm.axes, strict=True):
             asked = hold(x / axis.constant)

@@ -68,14 +68,28 @@ class ArmLaw:
     """The control of an arm.
 
     Args:
-        kind: "computed-torque" or "pd".
-        kp: for each axis, 1/s^2 of computed torque, N*m/rad or N/m of PD.
-        kd: the same for speeds, 1/s or N*m*s/rad.
+        kind: "computed-torque", "pd" or "axes", an axis controller.
+        kp: for each axis, 1/s^2 of computed torque, N*m/rad or N/m of PD, A/rad or A/m of axes.
+        kd: the same for speeds, 1/s, N*m*s/rad or A*s/rad.
+        ki: of axes, the same for the integral, A/(rad*s).
+        kv: of axes, current for wanted speed, A*s/rad.
+        ka: of axes, current for wanted acceleration, A*s^2/rad.
+        rated: of axes, current that may flow for ever, A; none for any.
+        heat: of axes, what i^2 may add up to above it, A^2*s.
+        notch: of axes, middle of the notch filter, Hz; none without one.
+        ahead: of axes, the torque that is given ahead: "none", "gravity" or "dynamics".
     """
 
     kind: str
     kp: tuple[float, ...]
     kd: tuple[float, ...]
+    ki: tuple[float, ...] = ()
+    kv: tuple[float, ...] = ()
+    ka: tuple[float, ...] = ()
+    rated: tuple[float, ...] = ()
+    heat: tuple[float, ...] = ()
+    notch: tuple[float, ...] = ()
+    ahead: str = "none"
 
 
 @dataclass(frozen=True, slots=True)

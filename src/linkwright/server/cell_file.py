@@ -17,6 +17,7 @@ from pydantic import Field, StrictBool, StrictInt, StrictStr
 
 from linkwright.algebra.units import amount
 from linkwright.border import worded
+from linkwright.control.axis.controller import MOST_AXES
 from linkwright.errors import Error, InputError, nearest
 from linkwright.files import read_text
 from linkwright.formats.text.document import TextSource, parse_record
@@ -46,6 +47,7 @@ _ELSEWHERE = {
 """Kinds of hardware that an arm cannot have, and what to do."""
 _LARGEST = 1_000_000  # characters
 _WORD = re.compile(r"[a-z]\w*\Z")
+_AXES_ALONE = ("ki", "kv", "ka", "rated", "heat", "notch")
 _NAMED = TypeVar("_NAMED", bound="_NamedTable")
 
 
@@ -73,9 +75,18 @@ class CellAxisTable(Record):
 class CellLawTable(Record):
     """The control of an arm."""
 
-    kind: Annotated[Literal["computed-torque", "pd"], Field(description="the law")]
-    kp: Annotated[Any, Field(description="1/s^2 (computed torque), or N*m/rad")]
-    kd: Annotated[Any, Field(description="1/s (computed torque), or N*m*s/rad")]
+    kind: Annotated[Literal["computed-torque", "pd", "axes"], Field(description="the law")]
+    kp: Annotated[Any, Field(description="1/s^2 (computed torque), N*m/rad (pd), A/rad (axes)")]
+    kd: Annotated[Any, Field(description="1/s (computed torque), N*m*s/rad (pd), A*s/rad (axes)")]
+    ki: Annotated[Any, Field(description="integral gain of axes, A/(rad*s)")] = None
+    kv: Annotated[Any, Field(description="current of axes for wanted speed, A*s/rad")] = None
+    ka: Annotated[Any, Field(description="the same for acceleration, A*s^2/rad")] = None
+    rated: Annotated[Any, Field(description="current of axes that may flow for ever, A")] = None
+    heat: Annotated[Any, Field(description="what i^2 may add up to above it, A^2*s")] = None
+    notch: Annotated[Any, Field(description="middle of the axes' notch filter, Hz")] = None
+    ahead: Annotated[
+        Literal["none", "gravity", "dynamics"] | None, Field(description="torque given ahead")
+    ] = None
 
 
 class CellHardwareTable(Record):
@@ -377,7 +388,37 @@ class _Reader:
 
     def law(self, table: CellLawTable, at: Path, axes: Sequence[CellAxis]) -> ArmLaw:
         kp, kd = (self.each(getattr(table, key), (*at, key), axes) for key in ("kp", "kd"))
-        return ArmLaw(table.kind, kp, kd)
+        more = [key for key in (*_AXES_ALONE, "ahead") if getattr(table, key) is not None]
+        if table.kind != "axes":
+            if more:
+                raise self.source.error(
+                    (*at, more[0]),
+                    f"{table.kind!r} has no {more[0]}",
+                    'leave it away, or give kind = "axes"',
+                )
+            return ArmLaw(table.kind, kp, kd)
+        if len(axes) > MOST_AXES:
+            raise self.source.error((*at, "kind"), f"an axis controller has {MOST_AXES} at most")
+        if (table.rated is None) != (table.heat is None):
+            raise self.source.error(at, "rated and heat go together", "give both or none")
+
+        def row(key: str, least: float | None = None) -> tuple[float, ...]:
+            given = getattr(table, key)
+            return () if given is None else self.each(given, (*at, key), axes, least)
+
+        zero = (0.0,) * len(axes)
+        return ArmLaw(
+            "axes",
+            kp,
+            kd,
+            ki=row("ki", 0.0) or zero,
+            kv=row("kv", 0.0) or zero,
+            ka=row("ka", 0.0) or zero,
+            rated=row("rated"),
+            heat=row("heat"),
+            notch=row("notch"),
+            ahead=table.ahead or "gravity",
+        )
 
     def stops(self, given: Mapping[str, Any], at: Path) -> dict[str, int]:
         found = dict(STOPPABLE)
@@ -476,12 +517,20 @@ class _Reader:
             raise self.source.error(path, f"the quaternion has the length {size:.6g}")
         return (*pose[:3], *(x / size for x in pose[3:]))
 
-    def each(self, given: Any, path: Path, axes: Sequence[CellAxis]) -> tuple[float, ...]:
-        """Return a number for each axis; one that is alone counts for all."""
+    def each(
+        self, given: Any, path: Path, axes: Sequence[CellAxis], least: float | None = None
+    ) -> tuple[float, ...]:
+        """Return a number for each axis, above zero or not below a least; one counts for all."""
         rows = given if isinstance(given, list) else [given] * len(axes)
         if len(rows) != len(axes):
             raise self.source.error(path, f"has {len(rows)} numbers for {len(axes)} axes")
         many = isinstance(given, list)
-        return tuple(
-            self.positive(x, (*path, k) if many else path, "?") for k, x in enumerate(rows)
-        )
+        found = []
+        for k, x in enumerate(rows):
+            here = (*path, k) if many else path
+            found.append(
+                self.positive(x, here, "?") if least is None else self.number(x, here, "?")
+            )
+            if least is not None and found[-1] < least:
+                raise self.source.error(here, f"{found[-1]:.6g} is below {least:.6g}")
+        return tuple(found)

@@ -16,6 +16,7 @@ from linkwright.motion.chains import CAUSES, ArmMotion, ChainMotion
 from linkwright.robots import Robot
 from linkwright.robots.ik import tool_kinematics
 from linkwright.server.arm_blocks import ArmControl, ArmPlant, Card
+from linkwright.server.axis_blocks import COEFFICIENTS, AxisDrives, AxisOrders, axis_controller
 from linkwright.server.cell import Cell, CellArm
 from linkwright.server.frames import FrameBlock
 from linkwright.server.probe import ArmProbe
@@ -115,13 +116,18 @@ def device_commands(cell: Cell) -> tuple[Shared, ...]:
         n, card, own = (len(arm.axes),), f"{arm.name}_card", f"{arm.name}_supervisor"
         current = Field(f"{arm.name}.current", "A", shape=n)
         found += [
-            Shared(current, f"{arm.name}_control.current", f"{card}.current"),
+            Shared(current, current_of(arm), f"{card}.current"),
             Shared(Field(f"{arm.name}.brake"), f"{own}.brake", f"{card}.brake"),
             Shared(Field(f"{arm.name}.panic"), f"{own}.panic", f"{card}.panic"),
             Shared(Field(f"{arm.name}.clears"), f"{own}.clears", f"{card}.clears"),
             Shared(Field(f"{arm.name}.tick"), f"{own}.tick", f"{card}.server"),
         ]
     return tuple(found)
+
+
+def current_of(arm: CellArm) -> str:
+    """Return the port that asks for an arm's currents."""
+    return f"{arm.name}_{'drives' if arm.law.kind == 'axes' else 'control'}.current"
 
 
 def record_of(name: str, shared: Sequence[Shared], *more: Field) -> Record:
@@ -134,7 +140,7 @@ def control_system(cell: Cell) -> System:
 
     >>> from linkwright.server.cell_file import read_cell
     >>> sorted(control_system(read_cell("axes2")).members)[:2]
-    ['plane_control', 'plane_motion']
+    ['plane_axes', 'plane_control']
     """
     system = System(name=cell.name, base=cell.rate)
     for frame in cell.frames:
@@ -158,7 +164,9 @@ def _add_control(system: System, cell: Cell, arm: CellArm) -> None:
             Tracker(arm, f"{arm.name}_tracker"),
             online_motion(arm, cell.rate),
             ArmProbe(arm, cell.rate, f"{arm.name}_probe"),
-            ArmControl(arm, f"{arm.name}_control"),
+            AxisOrders(arm, cell.rate, f"{arm.name}_control")
+            if arm.law.kind == "axes"
+            else ArmControl(arm, f"{arm.name}_control"),
         )
     )
     n = len(arm.axes)
@@ -218,12 +226,40 @@ def _add_control(system: System, cell: Cell, arm: CellArm) -> None:
         (probe.target, control.target),
         (probe.target_rate, control.target_rate),
         (wanted[2], control.target_acceleration),
-        (supervisor.on, control.on),
         ([control[f"wanted{i}"] for i in range(n)], supervisor.target),
     ):
         system.connect(source, target)
+    if arm.law.kind == "axes":
+        _add_axes(system, cell, arm)
+    else:
+        system.connect(supervisor.on, control.on)
     if arm.tool:
         _add_frames(system, cell, arm, motion)
+
+
+def _add_axes(system: System, cell: Cell, arm: CellArm) -> None:
+    """Put an axis controller between the orders of an arm and its currents."""
+    supervisor, orders = (system[f"{arm.name}_{word}"] for word in ("supervisor", "control"))
+    axes = system.add(axis_controller(arm, cell.rate, f"{arm.name}_axes"), rate=cell.rate)
+    drives = system.add(AxisDrives(arm, f"{arm.name}_drives"), rate=cell.rate)
+    for source, target in (
+        (orders.demand, axes.demand),
+        (orders.offset, axes.offset),
+        (orders.modes, axes.mode),
+        (orders.kvs, axes.kv),
+        (orders.kas, axes.ka),
+        *((orders[key], axes[key]) for key in COEFFICIENTS),
+        (orders.target_rate, axes.demand_rate),
+        (orders.target_acceleration, axes.demand_acceleration),
+        (supervisor.measured, axes.encoder),
+        (supervisor.on, axes.enable),
+        (supervisor.panic, axes.panic_line),
+        (1 - supervisor.panic, axes.clear),
+        (axes.current, drives.asked),
+        (axes.trips, supervisor.tripped),  # as they were a tick before
+        (axes.last, supervisor.tripped_code),
+    ):
+        system.connect(source, target)
 
 
 def _any_of(conditions: Sequence[Expr]) -> Expr:

@@ -11,7 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from linkwright.control.axis import AxisMode
 from linkwright.errors import nearest
+from linkwright.server.axis_blocks import GAINS, MODES
 from linkwright.server.cell import CAUSES, Cell, CellArm
 from linkwright.server.face import (
     KINDS,
@@ -34,7 +36,7 @@ class _Counts:
     beats: int = 0
     excited: int = 0
     enabling: bool = False  # whether an `enable` waits in the ring
-    values: dict[str, float] = field(default_factory=dict)
+    modes: dict[str, float] = field(default_factory=dict)  # of axes, other than position
 
 
 class Desk:
@@ -95,10 +97,12 @@ class Desk:
             }
         if command.kind == "excite":
             check_excitation(arm, command)
+        if counts.head <= state[f"{name}.tail"]:
+            counts.enabling = False
+        if command.kind == "mode":
+            _check_mode(arm, command, counts.enabling or LIVES[int(state[f"{name}.life"])])
         if command.kind in ("joints", "pose", "track", "jog", "home", "excite"):
             life = LIVES[int(state[f"{name}.life"])]
-            if counts.head <= state[f"{name}.tail"]:
-                counts.enabling = False
             if life != "active" and not counts.enabling:
                 why = CAUSES[int(state[f"{name}.cause"])]
                 raise RefusedError(
@@ -106,6 +110,7 @@ class Desk:
                     f"{name!r} is {life}" + (f" ({why})" if why != "none" else ""),
                     remedy="clear and enable it first" if life == "fault" else "enable it first",
                 )
+            _check_modes(name, command.kind, counts.modes)
         if counts.head - state[f"{name}.tail"] >= SLOTS:
             raise RefusedError("full", f"{SLOTS} commands of {name!r} wait already")
         slot, wide = counts.head % SLOTS, width(arm)
@@ -125,6 +130,10 @@ class Desk:
         if command.kind == "excite":
             counts.excited += 1
             changed |= _experiment(arm, command, counts.excited, self.cell.rate)
+        if command.kind == "mode":
+            place, mode = self.faces[name].axes.index(command.name), float(command.values[0])
+            changed[f"{name}_control.mode[{place}]"] = mode
+            counts.modes[command.name] = mode
         if command.kind == "set":
             value, face = float(command.values[0]), self.faces[name]
             changed[_parameters(arm)[command.name]] = value
@@ -181,9 +190,10 @@ class Desk:
 
 def face_of(cell: Cell, arm: CellArm) -> ArmFace:
     """Return what is known of an arm before it moves."""
-    gains = {"kp": arm.law.kp, "kd": arm.law.kd}
     parameters = {
-        f"{key}.{i + 1}": value for key, row in gains.items() for i, value in enumerate(row)
+        f"{key}.{i + 1}": value
+        for key in _gains(arm)
+        for i, value in enumerate(getattr(arm.law, key))
     }
     return ArmFace(
         arm.name,
@@ -196,6 +206,40 @@ def face_of(cell: Cell, arm: CellArm) -> ArmFace:
         arm.model if arm.file is None else str(Path(arm.file).resolve()),
         arm.values,
     )
+
+
+def _check_mode(arm: CellArm, command: Command, life: str | bool) -> None:
+    """Refuse a mode that an axis cannot take."""
+    if arm.law.kind != "axes":
+        raise RefusedError(
+            "kind",
+            f"{arm.name!r} has no axis controller, and its axes have no modes",
+            remedy='give its [[arm]] table control = {kind = "axes", ...}',
+        )
+    known = [mode.value for mode in MODES]
+    if command.values[0] not in known:
+        listed = ", ".join(f"{mode.value} ({mode.name})" for mode in MODES)
+        raise RefusedError(
+            "values",
+            f"an axis of a cell takes no mode {command.values[0]:g}",
+            remedy=f"there are {listed}; to switch it off, disable the arm",
+        )
+    if life in (True, "active"):
+        raise RefusedError(
+            "life", f"{arm.name!r} is active, and modes change at rest", remedy="disable it first"
+        )
+
+
+def _check_modes(name: str, kind: str, modes: Mapping[str, float]) -> None:
+    """Refuse motions of an arm whose axes do not follow positions."""
+    fine = (AxisMode.POS, AxisMode.VEL) if kind == "jog" else (AxisMode.POS,)
+    for axis, mode in modes.items():
+        if mode not in fine:
+            raise RefusedError(
+                "mode",
+                f"{axis} of {name!r} is in mode {AxisMode(int(mode)).name} and takes no {kind!r}",
+                remedy=f"disable the arm, then give it mode {AxisMode.POS.value}",
+            )
 
 
 def _experiment(arm: CellArm, command: Command, count: int, rate: float) -> Inputs:
@@ -217,6 +261,11 @@ def _parameters(arm: CellArm) -> dict[str, str]:
     """Return the input of each parameter that can be set while an arm runs."""
     return {
         f"{key}.{i + 1}": f"{arm.name}_control.{key}[{i}]"
-        for key in ("kp", "kd")
+        for key in _gains(arm)
         for i in range(len(arm.axes))
     }
+
+
+def _gains(arm: CellArm) -> tuple[str, ...]:
+    """Return the names of the numbers that each axis has."""
+    return GAINS if arm.law.kind == "axes" else ("kp", "kd")

@@ -183,7 +183,7 @@ class ArmHand:
         return self._ask("stop")
 
     def home(self, *, speed: float = 1.0) -> GivenCommand:
-        """Find the zero of the axes.
+        """Go to where the arm started; encoders of cells are absolute, and need no search.
 
         Args:
             speed: share of the limits.
@@ -240,11 +240,12 @@ class ArmHand:
         return self._ask("set", (float(value),), name=name)
 
     def mode(self, axis: str, mode: int) -> GivenCommand:
-        """Change the mode of an axis at the next tick.
+        """Change the mode of an axis of an arm that is at rest and has an axis controller.
 
         Args:
             axis: its name.
-            mode: number of the mode, with its flags.
+            mode: number of an `AxisMode`: position, speed (of the motion), current (of the weight
+                alone, where that is given ahead), or a triangle wave.
         """
         return self._ask("mode", (float(mode),), name=axis)
 

@@ -274,6 +274,8 @@ class Supervisor(Block):
                 told = where(here, place, told)
             else:
                 why, category = where(here, place, why), where(here, kind, category)
+        if self._arm.law.kind == "axes":
+            why, category, code = self._tripped(life, why, category, code)
         lasting = [happened[x] for x in ("value", "button", "device", "card", "linked")]
         hold = self.intermediate
         return _Trouble(
@@ -283,6 +285,31 @@ class Supervisor(Block):
             hold(code),
             hold(_any_of(lasting)),
             happened["stop"],
+        )
+
+    def _tripped(
+        self, life: Expr, why: Expr, category: Expr, code: Expr
+    ) -> tuple[Expr, Expr, Expr]:
+        """Return cause, category and code with what the axis controller stopped for."""
+        hold, before = self.intermediate, self.discrete_state("tripped_before")
+        trip = self.input("tripped", doc="whether the axis controller has stopped")
+        told = self.input("tripped_code", doc="its last error")
+        new = hold((trip > 0) & equal(before, 0) & not_equal(life, FAULT))
+        self.update(before, trip)
+        what = hold(256 * floor(told / 256))
+        cause: Expr = self.expr(CAUSES.index("limit"))
+        for error, word in (
+            (AxisError.FOLLOW, "following"),
+            (AxisError.ILIM, "current"),
+            (AxisError.HEAT, "current"),
+            (AxisError.RANGE, "value"),
+        ):
+            cause = where(equal(what, int(error)), CAUSES.index(word), cause)
+        worse = new & (why <= cause)
+        return (
+            hold(where(worse, cause, why)),
+            hold(where(new, 0, category)),
+            hold(where(new, told, code)),
         )
 
     def _axes(self, active: Expr) -> tuple[dict[str, Expr], Expr]:
