@@ -40,6 +40,7 @@ from linkwright.program import (
     stage_counts,
 )
 from tests.programs import programs, sample_inputs
+from tests.seeds import examples
 
 k1, k2 = symbols("k1 k2")
 x, y, z = symbols("x y z", "coordinate")
@@ -248,7 +249,7 @@ def recount(code: Code) -> Counts:
     return Counts(**totals)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(programs())
 def test_counts_agree_with_a_recount(made: Program) -> None:
     code = lower(made)

@@ -30,6 +30,7 @@ from linkwright.formats.sl.configuration import read_configuration, scene, servo
 from linkwright.formats.sl.header import without_comments
 from linkwright.formats.sl.reader import sl_from_text
 from linkwright.robots import Robot
+from tests.seeds import examples
 
 ARM = Path(__file__).parent / "robots" / "sl_arm" / "arm.dyn"
 UPPERARM, FOREARM = 0.287, 0.2781
@@ -405,7 +406,7 @@ _PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=75, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.lists(_PIECES, max_size=25).map("".join) | st.text(max_size=60))
 def test_any_text_is_read_or_refused(text: str) -> None:
     """Whatever is not a robot is an error of ours, never another exception."""
