@@ -3,6 +3,8 @@
 The cell and its clients are processes of their own. Beside a command stands the bare echo of zenoh
 in Python, of as many bytes, between the same two processes, in turns with it: a command cannot show
 before it has gone there and back, and before a tick has taken it up.
+
+`BENCH_SHORT=1` takes a tenth of all counts.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import math
 import os
 import random
+import select
 import statistics
 import subprocess
 import sys
@@ -35,11 +38,13 @@ from linkwright.server.registry import VARIABLE
 from linkwright.windows import Frame
 
 TITLE = "a cell on the network, 1 kHz, 12 axes"
-COMMANDS = 1000
+SHORT = 10 if os.environ.get("BENCH_SHORT") else 1
+COMMANDS = 1000 // SHORT
 CLIENTS = 4
 WATCHED = 5.0  # s
-FRAMES = 10_000
-SETPOINTS = int(os.environ.get("BENCH_SETPOINTS", "300"))  # 10,000 take an hour
+FRAMES = 10_000 // SHORT
+SETPOINTS = int(os.environ.get("BENCH_SETPOINTS", 300 // SHORT))  # 10,000 take an hour
+READY = 900.0  # s, in which a process must be ready; without a cache the cell is derived first
 REACHED = 0.005  # A
 SILENCE = 5.0
 
@@ -51,18 +56,29 @@ def run() -> list[Row]:
         process = stack.enter_context(_process("cell", folder))
         with connect("cell1", rate=1e9) as cell:
             with cell.arm("puma").command(silence=SILENCE) as hand:
-                hand.enable()
+                _enable(hand)
                 rows = _latency(*_commands(cell, hand), 1.0 / cell.rate)
                 rows += _damaged(cell, hand)
             cell.follow(1.0)
             with cell.arm("puma").command(silence=SILENCE, local=True) as hand:
-                if hand.arm.state.life == "fault":  # a machine so busy that the device missed beats
-                    hand.clear()
-                hand.enable()
+                _enable(hand)
                 rows += _through_windows(_commands(cell, hand)[0], 1.0 / cell.rate)
                 rows += _setpoints(hand, folder)
         rows += _states(process, folder)
     return rows
+
+
+def _enable(hand: ArmHand) -> None:
+    """Enable an arm, after a fault too: a machine may be so busy that the device misses beats."""
+    for _ in range(20):
+        try:
+            if hand.arm.state.life == "fault":
+                hand.clear()
+            hand.enable()
+            return
+        except (RefusedError, StoppedError):
+            time.sleep(0.2)
+    raise RuntimeError("this machine is too busy for the device")
 
 
 def _commands(cell: RemoteCell, hand: ArmHand) -> tuple[list[float], list[float]]:
@@ -75,7 +91,11 @@ def _commands(cell: RemoteCell, hand: ArmHand) -> tuple[list[float], list[float]
     for turn in range(COMMANDS + 50):
         time.sleep(chance.uniform(0.001, 0.003))  # at any place between two ticks
         start = time.perf_counter()
-        given = hand.set("kp.1", value)
+        try:
+            given = hand.set("kp.1", value)
+        except (RefusedError, StoppedError):
+            _enable(hand)
+            continue
         taken = cell.states.wait(lambda f: f.values["puma.taken"] >= given.sequence, 5.0)  # noqa: B023
         seconds = time.perf_counter() - start
         time.sleep(chance.uniform(0.001, 0.003))
@@ -91,6 +111,7 @@ def _commands(cell: RemoteCell, hand: ArmHand) -> tuple[list[float], list[float]
 def _latency(shown: list[float], echoes: list[float], tick: float) -> list[Row]:
     half, most = statistics.median(echoes), float(np.percentile(echoes, 99))
     note = f"{len(shown)} commands; bare echo {half * 1e3:.2f} ms and {most * 1e3:.2f} ms"
+    last = float(np.percentile(shown, 99))
     return [
         Row(
             "command to the state that shows it, median",
@@ -100,11 +121,18 @@ def _latency(shown: list[float], echoes: list[float], tick: float) -> list[Row]:
             note=f"{note}; bar: 1.5 x (echo + tick)",
         ),
         Row(
-            "the same, 99 %",
-            float(np.percentile(shown, 99)),
+            "the same, 99 %, beside 99 % of echoes",
+            last,
             "s",
             bar=2.0 * (most + tick),
-            note=f"bar: 2 x (99 % of echoes + tick); of the median: {2e3 * (half + tick):.2f} ms",
+            note="bar: 2 x (99 % of echoes + tick)",
+        ),
+        Row(
+            "the same, 99 %, beside the median of echoes",
+            last,
+            "s",
+            bar=2.0 * (half + tick),
+            note="bar: 2 x (median of echoes + tick)",
         ),
     ]
 
@@ -260,7 +288,8 @@ def _process(what: str, folder: str) -> Iterator[subprocess.Popen[str]]:
     )
     try:
         assert process.stdout is not None
-        said: Any = process.stdout.readline()
+        ready, _, _ = select.select([process.stdout], [], [], READY)
+        said: Any = process.stdout.readline() if ready else "nothing"
         if said != "ready\n":
             raise RuntimeError(f"{what} did not start: {said!r}")
         yield process

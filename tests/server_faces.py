@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Self
 
 from linkwright.server.face import LIVES, ArmFace, Command, check_command
@@ -43,6 +44,7 @@ class ToyCell:
         fields += [Field("cell.total", type="i64"), Field("cell.missed", type="i64")]
         self.state = Record("state", *fields, Field("cell.overrun", type="i64"),
                             Field("cell.lateness", "s"))  # fmt: skip
+        self.state_file: Path | None = None
         self.given: list[tuple[str, Command]] = []
         self.stops: list[tuple[int, str, str]] = []
         self.frames: dict[str, Any] = {}

@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linkwright.blocks import Block
+from linkwright.blocks import Block, Integrator
 from linkwright.errors import Error
 from linkwright.simulation.native.session import Session
 from linkwright.simulation.pacing import PacedLoop, Reads, Writes, replay
+from linkwright.simulation.pacing.memory import COUNTED
 from linkwright.simulation.runs import session_of
 from linkwright.simulation.settings import RunSettings
 from linkwright.system import System
@@ -171,3 +172,18 @@ def test_windows_that_do_not_fit_are_refused(tmp_path: Path) -> None:
             pytest.raises(Error, match="opened to be read"),
         ):
             PacedLoop(session(), writes=[Writes(seen, {})])
+
+
+def test_windows_are_told_what_the_loop_counts() -> None:
+    record = Record("counts", *(Field(name) for name in COUNTED))
+    system = System(name="s", base=1000)
+    system.add(Integrator(), name="i")
+    session = session_of(system, RunSettings(60.0, every=0))[0]
+    with Window.in_memory(record) as window:
+        told = Writes(window, {name: f"loop:{name}" for name in COUNTED})
+        loop = PacedLoop(session, clock="virtual", writes=[told])
+        loop.go_to(9)
+        frame = window.read()
+    counted = loop.counters
+    assert (frame.tick, frame.values["total"]) == (9, 10.0)
+    assert [frame.values[n] for n in COUNTED] == [getattr(counted, n) for n in COUNTED]

@@ -33,12 +33,13 @@ from linkwright.server.cell_system import (
     device_system,
     record_of,
 )
+from linkwright.server.launch import LOG
 from linkwright.server.ready import session_of_cell
 from linkwright.simulation.native.session import Samples
 from linkwright.simulation.pacing import PacedLoop, Reads, Writes
 from linkwright.windows import Record, Window
 
-STATES, COMMANDS, LOG = "states", "commands", "device.journal"
+STATES, COMMANDS = "states", "commands"
 """Files in the folder that the processes of a cell share."""
 
 LOGGED = ("tick", "missing", "panicked", "closed", "flowing")
@@ -77,7 +78,7 @@ class DeviceProcess:
         channels = [Channel(name, "1") for name in logged]
         self._log = Journal(log or folder / LOG, channels, {"cell": cell.name}, replace=True)
         self.states = Window.create(folder / STATES, states_record(cell))
-        self.commands = Window.open(folder / COMMANDS, commands_record(cell), within=10.0)
+        self.commands = Window.open(folder / COMMANDS, commands_record(cell), within=60.0)
         self.loop = PacedLoop(
             session,
             reads=[Reads(self.commands, {x.field.name: x.targets for x in commands})],

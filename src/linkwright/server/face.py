@@ -15,6 +15,8 @@ from linkwright.errors import Error, nearest
 from linkwright.simulation.hardware import LIVES
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from linkwright.windows import Frame, Record
 
 __all__ = [
@@ -202,6 +204,10 @@ class CellFace(Protocol):
     @property
     def state(self) -> Record:
         """The declaration of its state."""
+
+    @property
+    def state_file(self) -> Path | None:
+        """The window that its loop itself writes its state to, if there is one."""
 
     def now(self) -> int:
         """The cell's clock, ns."""

@@ -252,7 +252,7 @@ class CellHost:
             raise RefusedError("local", "windows are for clients that are on the cell's machine")
         arm, record = self._arms[lease.arm]
         if self._local is None:
-            self._local = LocalStates(self._cell.name, self._cell.state)
+            self._local = LocalStates(self._cell.name, self._cell.state, self._cell.state_file)
         LocalCommands(
             self._cell.name,
             lease.arm,

@@ -6,8 +6,6 @@ import contextlib
 import math
 import os
 import subprocess
-import sys
-import tempfile
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -16,24 +14,20 @@ from linkwright.errors import Error
 from linkwright.recording import Recording
 from linkwright.server.cell import Cell
 from linkwright.server.cell_file import read_cell
-from linkwright.server.cell_system import (
-    device_commands,
-    device_states,
-)
-from linkwright.server.device import (
-    COMMANDS,
-    LOG,
-    STATES,
-    commands_record,
-    states_record,
-)
+from linkwright.server.cell_system import device_commands, device_states, state_fields
+from linkwright.server.device import COMMANDS, STATES, commands_record, states_record
+from linkwright.server.launch import DEVICE_LOG, LOG, DeviceLaunch
 from linkwright.server.ready import Tell
 from linkwright.server.recorded import control_session, recorder_of
-from linkwright.server.running import RunningCell
+from linkwright.server.running import COUNTERS, RunningCell, state_record
 from linkwright.simulation.native.session import Session
 from linkwright.simulation.pacing import LoopRecorder, PacedLoop, Reads, Writes
+from linkwright.simulation.pacing.memory import COUNTED
 from linkwright.simulation.recorder import Target
 from linkwright.windows import Window
+
+STATE = "state"
+"""File of the cell's state, in the folder that its processes share."""
 
 PATIENCE = 5
 """Periods of the device's clock after which the loop goes on without it."""
@@ -51,6 +45,8 @@ class LiveCell(RunningCell):
         record: where its recording goes, with the device's log beside it; none is made by
             default, and the log lies in the folder.
         tell: told where its start takes long.
+        launch: its device, where that was started before; it is ended with the cell.
+        cell: what was read from the source, where that is known.
     """
 
     def __init__(
@@ -60,28 +56,31 @@ class LiveCell(RunningCell):
         folder: Path | None = None,
         record: Target | None = None,
         tell: Tell | None = None,
+        launch: DeviceLaunch | None = None,
+        cell: Cell | None = None,
     ) -> None:
-        cell = read_cell(source)
         self.recording: Recording | None = None
         """What was recorded, once it is closed."""
         with contextlib.ExitStack() as stack:
+            if launch is not None:
+                stack.callback(launch.close)
+            cell = read_cell(source) if cell is None else cell
             given = cell.arms[0].hardware.folder
             if given:
-                folder = Path(given)
-                folder.mkdir(parents=True, exist_ok=True)
-            elif folder is None:
-                folder = Path(stack.enter_context(_shared_folder(cell.name)))
-            self.folder = folder
+                Path(given).mkdir(parents=True, exist_ok=True)
+                if launch is not None:
+                    launch.close()
+                    launch = None
+            elif launch is None:
+                launch = DeviceLaunch(source, folder=folder, log=device_log(record))
+                stack.callback(launch.close)
+            self._launch = launch
+            self.folder = folder = Path(given) if launch is None else launch.folder
+            self.log = device_log(record) or folder / LOG
             self._commands = Window.create(folder / COMMANDS, commands_record(cell))
             stack.callback(self._commands.close)
-            self.log = (
-                folder / LOG if record is None else record.path.with_suffix(".device.journal")
-            )
-            self.device: subprocess.Popen[bytes] | None = None
-            """The process of simulated hardware."""
-            if not given:
-                self.device = _started(source, folder, self.log)
-                stack.callback(_ended, self.device)
+            self._shown = Window.create(folder / STATE, state_record(cell))
+            stack.callback(self._shown.close)
             session = control_session(cell, 0 if record is None else 1, tell)
             if given and tell is not None and not (folder / STATES).exists():
                 tell(f"waiting for a device that writes {folder / STATES}")
@@ -90,6 +89,7 @@ class LiveCell(RunningCell):
             recorder = None if record is None else recorder_of(cell, session, record, "live")
             loop = self._looped(cell, session, recorder)
             super().__init__(cell, loop)
+            self.state_file = folder / STATE
             if recorder is not None:
                 stack.callback(self._record, recorder)
             loop.start()
@@ -99,18 +99,25 @@ class LiveCell(RunningCell):
             self.put({f"{arm.name}_supervisor.heartbeat": ticks for arm in cell.arms})
             self._stack = stack.pop_all()
 
+    @property
+    def device(self) -> subprocess.Popen[bytes] | None:
+        """The process of simulated hardware."""
+        return None if self._launch is None else self._launch.process
+
     def _record(self, recorder: LoopRecorder) -> None:
         self.recording = recorder.finish(self.loop)
 
     def _looped(self, cell: Cell, session: Session, recorder: LoopRecorder | None) -> PacedLoop:
         states = {x.field.name: x.targets for x in device_states(cell)}
         commands = {x.field.name: x.sources for x in device_commands(cell)}
+        shown = {x.field.name: x.sources for x in state_fields(cell)}
+        shown |= {f.name: (f"loop:{name}",) for f, name in zip(COUNTERS, COUNTED, strict=True)}
         return PacedLoop(
             session,
             clock=self._states,
             timeout=PATIENCE / cell.rate,
             reads=[Reads(self._states, states)],
-            writes=[Writes(self._commands, commands, wake=False)],
+            writes=[Writes(self._commands, commands, wake=False), Writes(self._shown, shown)],
             sink=recorder,
         )
 
@@ -121,12 +128,12 @@ class LiveCell(RunningCell):
             with contextlib.suppress(Error):
                 return Window.open(self.folder / STATES, states_record(cell), within=0.2)
             waited += 0.2
-        if self.device is None:
+        if self._launch is None:
             raise Error(
                 f"no device of {cell.name!r} writes {self.folder / STATES}",
                 remedy=f"start it; python -m linkwright.server.device CELL {self.folder} is one",
             )
-        told = (self.folder / "device.log").read_text("utf-8", "replace").strip()
+        told = self._launch.told
         raise Error(
             f"the device of {cell.name!r} has not started: {told.splitlines()[-1:] or 'no word'}"
         )
@@ -147,34 +154,6 @@ class LiveCell(RunningCell):
         self.close()
 
 
-def _shared_folder(name: str) -> tempfile.TemporaryDirectory[str]:
-    """Return a folder in memory where there is one, for this user alone."""
-    memory = Path("/dev/shm")
-    return tempfile.TemporaryDirectory(
-        prefix=f"linkwright-{name}-",
-        dir=memory if memory.is_dir() and os.access(memory, os.W_OK) else None,
-        ignore_cleanup_errors=True,
-    )
-
-
-def _started(source: str | os.PathLike[str], folder: Path, log: Path) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "linkwright.server.device", os.fspath(source), str(folder)]
-    command += ["--log", str(log)]
-    with (folder / "device.log").open("wb") as told:
-        return subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=told,
-            stderr=told,
-            start_new_session=True,
-        )
-
-
-def _ended(device: subprocess.Popen[bytes]) -> None:
-    """End the device; it is killed where it does not end by itself."""
-    device.terminate()
-    try:
-        device.wait(5)
-    except subprocess.TimeoutExpired:
-        device.kill()
-        device.wait()
+def device_log(record: Target | None) -> Path | None:
+    """Return where the log of a device goes whose cell is recorded."""
+    return None if record is None else record.path.with_suffix(DEVICE_LOG)

@@ -92,21 +92,28 @@ class LocalStates:
     Args:
         cell: name of the cell.
         record: of its state.
+        file: the window that the cell's loop writes its state to; by default `show` does.
     """
 
-    def __init__(self, cell: str, record: Record) -> None:
-        self._window = Window.create(local_path(cell, "state"), record)
+    def __init__(self, cell: str, record: Record, file: Path | None = None) -> None:
+        self._path = local_path(cell, "state")
+        if file is not None or self._path.is_symlink():  # that of a cell that was killed
+            self._path.unlink(missing_ok=True)
+        self._window = None if file is not None else Window.create(self._path, record)
+        if file is not None:
+            self._path.symlink_to(file.absolute())
 
     def show(self, frame: Frame) -> None:
-        """Put a state into the window and wake who waits for it."""
-        self._window.write(frame.values, tick=frame.tick, clock=frame.clock)
-        self._window.wake()
+        """Put a state into the window and wake who waits for it, unless the loop does."""
+        if self._window is not None:
+            self._window.write(frame.values, tick=frame.tick, clock=frame.clock)
+            self._window.wake()
 
     def close(self) -> None:
         """Take the window away."""
-        if self._window.path is not None:
-            self._window.path.unlink(missing_ok=True)
-        self._window.close()
+        self._path.unlink(missing_ok=True)
+        if self._window is not None:
+            self._window.close()
 
 
 class LocalHand:

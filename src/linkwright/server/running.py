@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 
@@ -24,6 +25,11 @@ COUNTERS = (
 """What the loop tells of itself; its lateness is the greatest so far."""
 
 
+def state_record(cell: Cell) -> Record:
+    """Return the declaration of a cell's state."""
+    return record_of(f"{cell.name}.state", state_fields(cell), *COUNTERS)
+
+
 class RunningCell:
     """A cell with its loop: a `CellFace`, whatever the loop goes by.
 
@@ -37,8 +43,10 @@ class RunningCell:
         self._desk = Desk(cell)
         self._lock = threading.RLock()
         fields = state_fields(cell)
-        self.state: Record = record_of(f"{cell.name}.state", fields, *COUNTERS)
+        self.state: Record = state_record(cell)
         """The declaration of its state."""
+        self.state_file: Path | None = None
+        """The window that its loop writes its state to, where it does."""
         places = {s.name: i for i, s in enumerate(loop.session.phases.d)}
         self._places = np.array([places[name] for x in fields for name in x.sources])
         self._asked = {

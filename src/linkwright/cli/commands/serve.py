@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from linkwright.cli.terminal import echo
 
 if TYPE_CHECKING:
     from linkwright.server.cell import Cell
+    from linkwright.server.launch import DeviceLaunch
     from linkwright.server.network import Credentials
     from linkwright.simulation.recorder import Target
 
@@ -105,6 +107,23 @@ def _live(
     listen: str | None,
     credentials: Credentials | None,
 ) -> None:
+    from linkwright.server.launch import DEVICE_LOG, DeviceLaunch
+
+    with ExitStack() as stack:
+        log = None if target is None else target.path.with_suffix(DEVICE_LOG)
+        launch = DeviceLaunch(source, log=log)  # it imports what it needs while we do
+        stack.callback(launch.close)
+        _served(source, launch, until, target, listen, credentials)
+
+
+def _served(
+    source: str,
+    launch: DeviceLaunch,
+    until: float | None,
+    target: Target | None,
+    listen: str | None,
+    credentials: Credentials | None,
+) -> None:
     from linkwright.server.cell_file import read_cell
     from linkwright.server.host import CellHost, quick_switches
     from linkwright.server.live import LiveCell
@@ -116,14 +135,14 @@ def _live(
     shown = cell.credentials if credentials is None else credentials
     here = Endpoint.read(address).protocol != "tls"
     named = () if here else cell.clients
-    check_listening(Endpoint.read(address), named, shown)  # before anything starts
+    check_listening(Endpoint.read(address), named, shown)  # before anything is served
 
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
     with (
         quick_switches(),
-        LiveCell(source, record=target, tell=_note) as live,
+        LiveCell(source, record=target, tell=_note, launch=launch, cell=cell) as live,
         CellHost(live, listen=address, clients=named, credentials=shown) as host,
         SensingProcesses(source, cell if here else replace(cell, sensors=()), live.folder) as nodes,
     ):

@@ -17,6 +17,7 @@ from linkwright.simulation.native.session import Session, SessionPlace
 from linkwright.simulation.pacing.memory import (
     AT_TICKS,
     BY_MAIL,
+    COUNTED,
     LATEST,
     SLOTS,
     TAPED_ONLY,
@@ -157,6 +158,7 @@ class LoopBinding:
                 remedy="run it in a device's process of its own, with form='independent'",
             )
         channels = {s.name: i for i, s in enumerate(self.session.phases.outputs)}
+        channels |= {f"loop:{name}": len(channels) + i for i, name in enumerate(COUNTED)}
 
         def channel(name: str) -> int:
             if name not in channels:
@@ -207,7 +209,7 @@ class LoopBinding:
         self._put("parameters", len(phases.p))
         self._put("final", machine.settings.until)
         self._memory.hold("latest", latest)
-        self._memory.hold("outputs", np.zeros(max(sizes[3], 1)))
+        self._memory.hold("outputs", np.zeros(sizes[3] + len(COUNTED)))
         self._put("visit", int(self._by_python))
         self._stood = phases, latest  # taken by readers, both at once
         self._stand()

@@ -192,9 +192,9 @@ class PaceWriter(CallWriter):
         w.label("ran")
         self.outputs()
         self.samples()
+        self.add("total")
         self.latest()
         self.writes()
-        self.add("total")
         self.set("fresh", "0")
         with w.when(self.is_(self.get("clock"), WALL)):
             self.go_on("1")

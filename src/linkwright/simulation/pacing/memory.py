@@ -59,6 +59,8 @@ MAIL = fields(
     ["state", "asked", "arguments", "argument_count", "results", "result_count", "places"],
     ["tick", "every"],
 )
+COUNTED = ("total", "missed", "overrun", "worst")
+"""What windows can be told of the loop itself: counts, and the greatest lateness in s."""
 WRITE = fields("address", "words", "copy", "entries", "entry_count", "wake")
 ENTRY = fields("offset", "kind", "place")
 KINDS = ("f64", "f32", "i64", "i32", "i16", "i8", "u64", "u32", "u16", "u8")

@@ -44,7 +44,8 @@ class Writes:
 
     Args:
         window: made by this process.
-        fields: for each field of its record the channels that it takes.
+        fields: for each field of its record the channels that it takes; `loop:total`,
+            `loop:missed`, `loop:overrun` and `loop:worst` (s) are what the loop counts.
         wake: whether to wake those who wait for it.
     """
 
