@@ -304,7 +304,8 @@ class CellHost:
         try:
             self._send_states()
         except Exception:
-            if not self._ending.is_set():  # else the session was closed under us
+            # a session is closed under us by `close`, or where the process ends without it
+            if not self._ending.is_set() and not self._network.session.is_closed():
                 raise
 
     def _send_states(self) -> None:
