@@ -9,21 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from linkwright.algebra import Expr, equal, not_equal, total, where
-from linkwright.blocks import Delay
-from linkwright.motion.chains import CAUSES, ArmMotion, ChainMotion
-from linkwright.robots import Robot
-from linkwright.robots.ik import tool_kinematics
-from linkwright.server.arm_blocks import ArmControl, ArmPlant, Card
 from linkwright.server.axis_blocks import COEFFICIENTS, AxisDrives, AxisOrders, axis_controller
 from linkwright.server.cell import Cell, CellArm
-from linkwright.server.frames import FrameBlock
-from linkwright.server.probe import ArmProbe
-from linkwright.server.supervisor import Supervisor
-from linkwright.server.tracking import Tracker, online_motion
 from linkwright.system import Member, System
 from linkwright.windows import Field, Record
+
+if TYPE_CHECKING:
+    from linkwright.motion.chains import ChainMotion
 
 QUEUE = 4
 """Legs that may wait in an arm's motion."""
@@ -142,6 +137,8 @@ def control_system(cell: Cell) -> System:
     >>> sorted(control_system(read_cell("axes2")).members)[:2]
     ['plane_axes', 'plane_control']
     """
+    from linkwright.server.frames import FrameBlock
+
     system = System(name=cell.name, base=cell.rate)
     for frame in cell.frames:
         system.add(FrameBlock(frame, cell.rate, name=f"frame_{frame.name}"), rate=cell.rate)
@@ -156,6 +153,11 @@ def control_system(cell: Cell) -> System:
 
 
 def _add_control(system: System, cell: Cell, arm: CellArm) -> None:
+    from linkwright.server.arm_blocks import ArmControl
+    from linkwright.server.probe import ArmProbe
+    from linkwright.server.supervisor import Supervisor
+    from linkwright.server.tracking import Tracker, online_motion
+
     supervisor, motion, tracker, free, probe, control = (
         system.add(block, rate=cell.rate)
         for block in (
@@ -271,6 +273,10 @@ def _any_of(conditions: Sequence[Expr]) -> Expr:
 
 def _motion(cell: Cell, arm: CellArm) -> ChainMotion:
     """Return the motion of an arm: of its joints, and of its tool where it has one."""
+    from linkwright.motion.chains import ArmMotion, ChainMotion
+    from linkwright.robots import Robot
+    from linkwright.robots.ik import tool_kinematics
+
     speed, acceleration = ([getattr(x, w) for x in arm.axes] for w in ("speed", "acceleration"))
     lower, upper = ([getattr(x, w) for x in arm.axes] for w in ("low", "high"))
     name, start = f"{arm.name}_motion", list(arm.start)
@@ -302,6 +308,9 @@ def _motion(cell: Cell, arm: CellArm) -> ChainMotion:
 
 def _add_frames(system: System, cell: Cell, arm: CellArm, motion: Member) -> None:
     """Let the legs of an arm be in the frames of its cell; legs in one that is too old stand."""
+    from linkwright.blocks import Delay
+    from linkwright.motion.chains import CAUSES
+
     for frame in cell.frames:
         source = system[f"frame_{frame.name}"]
         for word, target in (
@@ -329,6 +338,8 @@ def device_system(cell: Cell) -> System:
 
 
 def _add_device(system: System, cell: Cell) -> None:
+    from linkwright.server.arm_blocks import ArmPlant, Card
+
     for arm in cell.arms:
         card = system.add(Card(arm, cell, f"{arm.name}_card"), rate=cell.rate)
         plant = system.add(ArmPlant(arm, f"{arm.name}_plant"))
@@ -349,6 +360,8 @@ def whole_system(cell: Cell) -> System:
     >>> "plane_plant" in whole_system(read_cell("axes2")).members
     True
     """
+    from linkwright.blocks import Delay
+
     system = control_system(cell)
     _add_device(system, cell)
     for shared in device_states(cell):
