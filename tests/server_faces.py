@@ -85,6 +85,9 @@ class ToyCell:
                 self._values[f"{arm}.cause"] = 0
                 self._values[f"{arm}.done"] = command.sequence
                 return
+            if self._values[f"{arm}.life"] == LIVES.index("fault"):
+                self._cut(arm, "halt")
+                return
             self._left[arm] = self._steps
             self._values[f"{arm}.moving"] = 1
             if command.kind == "joints":
@@ -112,10 +115,19 @@ class ToyCell:
 
     def _stop(self, arm: str, cause: str) -> None:
         self.stops.append((self.tick, arm, cause))
+        if self._left[arm]:
+            self._cut(arm, cause)
         self._left[arm] = 0
         self._values |= {
             f"{arm}.cause": CAUSES.index(cause), f"{arm}.moving": 0,
         }  # fmt: skip
+
+    def _cut(self, arm: str, cause: str) -> None:
+        values = self._values
+        values[f"{arm}.cut"], values[f"{arm}.cut_after"] = (
+            values[f"{arm}.taken"], values[f"{arm}.done"],
+        )  # fmt: skip
+        values[f"{arm}.cut_cause"] = CAUSES.index(cause)
 
     def _run(self) -> None:
         while not self._ending.wait(1.0 / self.rate):
@@ -141,4 +153,5 @@ class ToyCell:
         return self.state.unpack(data)
 
 
-_WHOLE = ("life", "moving", "taken", "done", "dropped", "cause", "error", "holder")
+_WHOLE = ("life", "moving", "taken", "done", "dropped", "cause", "error", "holder",
+          "cut", "cut_after", "cut_cause")  # fmt: skip

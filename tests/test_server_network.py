@@ -183,6 +183,50 @@ def test_halt_needs_no_lease(hand: ArmHand, toy: ToyCell) -> None:
         hand.joints([0.1, 0.1]).wait(LIMIT)
 
 
+def test_a_wait_that_takes_too_long_says_so_and_not_that_the_cell_is_lost(
+    hand: ArmHand, toy: ToyCell
+) -> None:
+    toy._steps = 10**6
+    hand.enable()
+    asked = hand.joints([0.1, 0.1])
+    with pytest.raises(lw.server.TimedOutError, match=r"not finished joints 2 in 0.05 s") as late:
+        asked.wait(0.05)
+    assert isinstance(late.value, TimeoutError)
+    hand.arm.cell.halt()  # and what was cut off is told on leaving the block, once
+    with pytest.raises(lw.server.StoppedError, match=r"fault: halt; .*clear\(\) and enable") as cut:
+        hand.wait(seconds=LIMIT)
+    assert (cut.value.cause, asked.taken, asked.done) == ("halt", True, False)
+    hand.wait(seconds=LIMIT)
+
+
+def test_a_lease_is_not_lost_to_the_end_of_the_one_before(
+    hand: ArmHand, toy: ToyCell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who takes an arm while it is given back keeps it: both are told to the loop in order."""
+    beat, taken = toy.beat, []
+
+    def take() -> None:
+        taken.append(hand.arm.command(silence=SILENCE))
+        taken[0].take()
+
+    thread = threading.Thread(target=take)
+
+    def slow(arm: str, holder: int, silence: float) -> None:
+        if holder == 0 and not taken:
+            thread.start()
+            thread.join(0.3)
+        beat(arm, holder, silence)
+
+    monkeypatch.setattr(toy, "beat", slow)
+    hand.give()
+    thread.join(LIMIT)
+    tick = hand.arm.cell.frame.tick
+    assert hand.arm.cell.states.wait(lambda f: f.tick > tick + 5, LIMIT)
+    assert hand.arm.state.holder == taken[0].number
+    taken[0].enable()
+    taken[0].give()
+
+
 def test_a_state_that_cannot_be_read_is_left_out(
     toy: ToyCell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -219,9 +263,12 @@ def test_linked_arms_are_cleared_together() -> None:
 def test_a_motion_that_was_dropped_is_told(hand: ArmHand, toy: ToyCell) -> None:
     """Between the check and the tick an arm may have stopped: then it is taken up by nobody."""
     hand.enable()
-    toy._values["puma.dropped"] = 1
-    with pytest.raises(lw.server.StoppedError, match="could not take up a motion"):
+    toy._values |= {"puma.cut": 2, "puma.cut_after": 1, "puma.cut_cause": 1}
+    with pytest.raises(
+        lw.server.StoppedError, match=r"stopped: silence.*; give it the next"
+    ) as cut:
         hand.joints([0.1, 0.1]).wait(LIMIT)
+    assert cut.value.cause == "silence"
     hand.joints([0.2, 0.2]).wait(LIMIT)
 
 
@@ -274,8 +321,14 @@ def test_unknown_names_are_refused_on_both_sides(hand: ArmHand, toy: ToyCell) ->
     cell = hand.arm.cell
     with pytest.raises(InputError, match="has no arm 'pumba'; did you mean 'puma'"):
         cell.arm("pumba")
-    with pytest.raises(InputError, match="no frame 'tabel'; did you mean 'table'"):
+    with pytest.raises(RefusedError, match="no frame 'tabel'; did you mean 'table'") as caught:
         hand.pose([0, 0, 0, 1, 0, 0, 0], frame="tabel")
+    assert caught.value.name == "frame"
+    for wrong in ("abc", None, [[1.0], [1.0, 2.0]]):
+        with pytest.raises(InputError, match="are not the numbers of|have the shape"):
+            hand.joints(cast("Any", wrong))
+        with pytest.raises(InputError, match="are not the numbers of|has the shape"):
+            hand.pose(cast("Any", wrong))
     with pytest.raises(InputError, match="2 joints, and the numbers given have the shape"):
         hand.joints([1.0])
     with pytest.raises(RefusedError, match="no arm 'nope'") as caught:

@@ -8,7 +8,11 @@ from linkwright.lazy import lazy_names
 
 if TYPE_CHECKING:
     from linkwright.server.access import Client as Client
-    from linkwright.server.client import LostError as LostError, connect as connect
+    from linkwright.server.client import (
+        LostError as LostError,
+        TimedOutError as TimedOutError,
+        connect as connect,
+    )
     from linkwright.server.coordinator.core import Coordinator as Coordinator
     from linkwright.server.coordinator.host import coordinate as coordinate
     from linkwright.server.coordinator.motions import (
@@ -33,7 +37,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "linkwright.server.access": ("Client",),
-    "linkwright.server.client": ("LostError", "connect"),
+    "linkwright.server.client": ("LostError", "TimedOutError", "connect"),
     "linkwright.server.coordinator.core": ("Coordinator",),
     "linkwright.server.coordinator.host": ("coordinate",),
     "linkwright.server.coordinator.motions": ("PointMotion", "PoseMotion", "WrenchMotion"),
@@ -66,6 +70,7 @@ __all__ = [
     "SensorNode",
     "Sight",
     "StoppedError",
+    "TimedOutError",
     "WrenchMotion",
     "camera",
     "connect",

@@ -11,7 +11,9 @@ from linkwright.server.network import Credentials
 
 CAUSES = (
     "none",
+    *("disable", "replaced"),  # motions that end with the arm switched off, or by another motion
     *("stop", "silence", "frame"),  # a client's or its absence, a sensor's
+    "reach",  # the tool cannot keep to its path, or a joint would leave its limits there
     *("limit", "current", "following"),  # of an axis
     *("value", "halt", "button", "device", "card", "linked"),  # PANIC
 )
@@ -21,7 +23,15 @@ CATEGORIES: tuple[int | str, ...] = (0, 1, 2, "tell")
 """Of stops, as IEC 60204-1 has them: 0 removes power at once; 1 brakes, then removes it; 2 brakes
 and holds. What is only told stops nothing."""
 
-STOPPABLE = {"stop": 2, "silence": 2, "frame": 3, "limit": 1, "current": 0, "following": 0}
+STOPPABLE = {
+    "stop": 2,
+    "silence": 2,
+    "frame": 3,
+    "reach": 2,
+    "limit": 1,
+    "current": 0,
+    "following": 0,
+}
 """Causes whose category a cell may choose, with what it is otherwise; all others are PANIC. Legs in
 a frame that is too old stand until it is seen again, where that is only told."""
 

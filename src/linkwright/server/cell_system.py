@@ -83,6 +83,8 @@ def _state_fields(cell: Cell) -> Iterator[Shared]:
         yield Shared(Field(f"{arm.name}.probe", unit), f"{arm.name}_probe.value")
         for name in ("life", "taken", "done", "dropped", "cause", "error", "holder"):
             yield Shared(Field(f"{arm.name}.{name}"), f"{own}.{name}")
+        for name in ("cut", "cut_after", "cut_cause"):
+            yield Shared(Field(f"{arm.name}.{name}"), f"{own}.{name}")
     for frame in cell.frames:
         yield Shared(Field(f"frame.{frame.name}.age", "s"), f"frame_{frame.name}.age")
 
@@ -178,12 +180,10 @@ def _add_control(system: System, cell: Cell, arm: CellArm) -> None:
         for a, b in (("q", "q"), ("q_dot", "u"), ("q_ddot", "a"))
     ]
     # how both stand, by what they remember of the tick before
-    idle = equal(motion.busy, 0) & equal(motion.waiting, 0)
     arrived = (free.since >= 0) & (free.since >= free.length * cell.rate)
     going = tracker.jogging & _any_of([not_equal(tracker[f"rate{i}"], 0) for i in range(n)])
     rest = arrived & ~going
-    chain = where(idle, supervisor.goals, motion.last_done)
-    tracked = supervisor.goals - where(rest | tracker.jogging, 0, 1)
+    tracked = where(rest | tracker.jogging, supervisor.goals, 0)
     for source, target in (
         (
             [where(tracking, x, y) for x, y in zip(free.q, supervisor.measured, strict=True)],
@@ -217,7 +217,7 @@ def _add_control(system: System, cell: Cell, arm: CellArm) -> None:
         (where(tracker.active, ~rest, motion.busy), supervisor.moving),
         (where(tracker.active, ~rest, motion.busy & (motion.sigma > 0)), supervisor.shifts),
         (where(tracker.active, rest, motion.waiting < QUEUE), supervisor.ready),
-        (where(tracker.active, tracked, chain), supervisor.finished),
+        (where(tracker.active, tracked, motion.last_done), supervisor.finished),
         (motion.last_refused, supervisor.spurned),
         (supervisor.measured, control.q),
         (supervisor.measured_rate, control.u),
@@ -323,6 +323,7 @@ def _add_frames(system: System, cell: Cell, arm: CellArm, motion: Member) -> Non
     late = system.add(Delay(1, name=f"{arm.name}_stale"), rate=cell.rate)
     system.connect(equal(motion.cause, CAUSES.index("age")), late.u)
     system.connect(late.y, f"{arm.name}_supervisor.stale")
+    system.connect(motion.barred, f"{arm.name}_supervisor.barred")
 
 
 def device_system(cell: Cell) -> System:

@@ -34,11 +34,24 @@ PATIENCE = 2.0
 """s that states and answers may take."""
 _ANEW = 1.0  # s
 _ATTEMPTS = (0.3, 0.6, 1.1)  # s that are waited for the answer to each
+_WHOLE = (
+    *("life", "moving", "taken", "done", "dropped", "cause", "error", "holder"),
+    *("cut", "cut_after", "cut_cause"),
+)
 _EXCHANGES, _EVERY = 8, 1.0  # with the cell's clock, at first and then s between them
 
 
 class LostError(Error):
     """The cell does not answer, or sends no states.
+
+    Args:
+        what: in a sentence.
+        remedy: what to do.
+    """
+
+
+class TimedOutError(Error, TimeoutError):
+    """What was waited for has not happened in the time that was given; it may happen yet.
 
     Args:
         what: in a sentence.
@@ -60,6 +73,9 @@ class ArmState:
         taken: sequence of the last command that was taken up.
         done: sequence of the last command that was finished.
         dropped: how many motions could not be taken up, because the arm was not active then.
+        cut: sequence of the last command that was cut off before it was finished.
+        cut_after: those after this one, up to `cut`, were cut off.
+        cut_cause: by what, in the cell's words.
         cause: why it stopped, in the cell's words; the first of its causes is no stop.
         error: the axis controller's code, 0 for none.
         holder: number of the lease that commands it, 0 for none.
@@ -77,6 +93,9 @@ class ArmState:
     taken: int
     done: int
     dropped: int
+    cut: int
+    cut_after: int
+    cut_cause: str
     cause: str
     error: int
     holder: int
@@ -364,10 +383,7 @@ class RemoteArm:
         q, u, target, current = (
             np.atleast_1d(values[f"{name}.{part}"]) for part in ("q", "u", "target", "current")
         )
-        whole = {
-            part: int(values[f"{name}.{part}"])
-            for part in ("life", "moving", "taken", "done", "dropped", "cause", "error", "holder")
-        }
+        whole = {part: int(values[f"{name}.{part}"]) for part in _WHOLE}
         return ArmState(
             q,
             u,
@@ -378,6 +394,9 @@ class RemoteArm:
             taken=whole["taken"],
             done=whole["done"],
             dropped=whole["dropped"],
+            cut=whole["cut"],
+            cut_after=whole["cut_after"],
+            cut_cause=said.causes[whole["cut_cause"]],
             cause=said.causes[whole["cause"]],
             error=whole["error"],
             holder=whole["holder"],

@@ -18,6 +18,7 @@ from linkwright.server.cell import CAUSES, Cell, CellArm
 from linkwright.server.face import (
     KINDS,
     LIVES,
+    MOTIONS,
     ArmFace,
     Command,
     RefusedError,
@@ -101,7 +102,7 @@ class Desk:
             counts.enabling = False
         if command.kind == "mode":
             _check_mode(arm, command, counts.enabling or LIVES[int(state[f"{name}.life"])])
-        if command.kind in ("joints", "pose", "track", "jog", "home", "excite"):
+        if command.kind in (*MOTIONS, "excite"):
             life = LIVES[int(state[f"{name}.life"])]
             if life != "active" and not counts.enabling:
                 why = CAUSES[int(state[f"{name}.cause"])]

@@ -23,6 +23,7 @@ __all__ = [
     "EXCITATIONS",
     "KINDS",
     "LIVES",
+    "MOTIONS",
     "ArmFace",
     "CellFace",
     "Command",
@@ -30,9 +31,12 @@ __all__ = [
     "check_command",
 ]
 
+MOTIONS = ("joints", "pose", "track", "jog", "home")
+"""Commands that move an arm: legs of a chain, an online target."""
+
 KINDS = (
     *("enable", "disable", "clear", "stop"),  # of the arm's life; `stop` brakes along the path
-    *("joints", "pose", "track", "jog", "home"),  # motions: legs of a chain, an online target
+    *MOTIONS,
     *("set", "mode"),  # a parameter, the mode of an axis
     "excite",  # an experiment on an axis: place in EXCITATIONS, amplitude, rad/s, s, hysteresis
 )
@@ -178,7 +182,8 @@ class CellFace(Protocol):
     The record of its state has the fields `<arm>.q`, `<arm>.u`, `<arm>.target` (rad or m, and
     their rates), `<arm>.current` (A), `<arm>.life` (place in `LIVES`), `<arm>.moving`,
     `<arm>.taken` and `<arm>.done` (sequence of the last command that was taken up, and finished),
-    `<arm>.dropped` (motions that could not be taken up),
+    `<arm>.dropped` (motions that could not be taken up), `<arm>.cut`, `<arm>.cut_after` and
+    `<arm>.cut_cause` (commands after `cut_after`, up to `cut`, were cut off, and why),
     `<arm>.cause` (place in the cell's causes of stops), `<arm>.error` (the axis controller's code),
     `<arm>.holder` (the lease that commands it, 0 for none), `<arm>.probe` (what an experiment adds
     to the set-point of its axis), and the loop's own `cell.total`,

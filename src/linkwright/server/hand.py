@@ -10,11 +10,11 @@ from contextlib import suppress
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from linkwright.errors import Error, InputError
-from linkwright.server.client import PATIENCE, ArmState, LostError, RemoteArm
-from linkwright.server.face import EXCITATIONS, Command, RefusedError
+from linkwright.server.client import PATIENCE, ArmState, LostError, RemoteArm, TimedOutError
+from linkwright.server.face import EXCITATIONS, MOTIONS, Command, RefusedError
 from linkwright.server.local import LocalHand
 from linkwright.server.messages import (
     ANSWER,
@@ -31,6 +31,7 @@ from linkwright.windows import Frame
 _KEY = 63  # bits
 _BEATS = 5  # in the time of silence that is allowed
 _STATES = 10  # in the same time
+_CUTS = 256  # that are remembered
 _CHANGES = 5.0  # s that enabling and its like may take
 
 
@@ -40,13 +41,14 @@ class StoppedError(Error):
     Args:
         cause: in the cell's words.
         what: the same in a sentence.
+        remedy: what to do.
 
     >>> StoppedError("silence", "puma stopped: silence").cause
     'silence'
     """
 
-    def __init__(self, cause: str, what: str) -> None:
-        super().__init__(what, remedy="look at the cause, then clear() and enable()")
+    def __init__(self, cause: str, what: str, *, remedy: str | None = None) -> None:
+        super().__init__(what, remedy=remedy)
         self.cause = cause
 
 
@@ -66,7 +68,7 @@ class GivenCommand:
     @property
     def done(self) -> bool:
         """Whether the arm has finished it."""
-        return self._hand.arm.state.done >= self.sequence
+        return self._hand.finished(self, self._hand.arm.state)
 
     def wait(self, seconds: float = math.inf) -> Self:
         """Wait until it is finished; raise `StoppedError` where the arm stops before.
@@ -107,8 +109,11 @@ class ArmHand:
         self._by_window = local
         self._window: LocalHand | None = None
         self._key = self.number = 0
-        self._dropped = 0
+        self._cuts: list[tuple[int, int, str]] = []  # after which, up to which, and why
         self._sequence = self._last = 0  # that was tried, and that was taken
+        self._kind = "none"  # of the last
+        self._heard = 0  # sequence up to which a program knows what was cut off
+        self._open: list[GivenCommand] = []  # motions that may not be over
         self._ending = threading.Event()
         self._sending = threading.Lock()
 
@@ -131,8 +136,8 @@ class ArmHand:
             self._close_window()
             raise
         self._key, self.number = key, grant["number"]
-        self._sequence = self._last = grant["sequence"]
-        self._dropped = self.arm.state.dropped
+        self._sequence = self._last = self._heard = grant["sequence"]
+        self._open = []
         self._ending.clear()
         threading.Thread(target=self._beat, name="linkwright-beat", daemon=True).start()
         if not cell.states.wait(lambda f: self.arm.state_of(f).holder == self.number, PATIENCE):
@@ -176,7 +181,8 @@ class ArmHand:
             others: arms whose PANIC is linked to this one's; they are cleared together.
         """
         for hand, asked in [(hand, hand._ask("clear")) for hand in (self, *others)]:
-            hand._reach(asked, "inactive")
+            hand._reach(asked, "inactive", "see to the cause, then clear() again")
+            hand._open = []  # whoever clears knows what it stopped
 
     def stop(self) -> GivenCommand:
         """Brake along the path, within the limits, and hold."""
@@ -282,25 +288,64 @@ class ArmHand:
             asked: the command.
             seconds: how long at most.
         """
-        sequence = self._last if asked is None else asked.sequence
-        cell, none = self.arm.cell, self.arm.cell.description.causes[0]
+        if asked is None and self._last <= self._heard:
+            return
+        given = GivenCommand(self, self._last, self._kind) if asked is None else asked
+        cell = self.arm.cell
 
         def settled(state: ArmState) -> bool:
-            return self._stopped(state, sequence, none) or state.done >= sequence
+            return self.finished(given, state) or self._stopped(given, state)
 
         end = cell.now() + seconds * 1e9
         while not cell.states.wait(
             lambda f: settled(self.arm.state_of(f)), min(PATIENCE, max(seconds, 0.0))
         ):
-            if cell.now() >= end:
-                raise LostError(
-                    f"{self.arm.name} has not finished command {sequence} in {seconds:g} s"
-                )
             if cell.age > PATIENCE:
                 raise LostError(f"no state came from {cell.name!r} for {cell.age:.2g} s")
+            if cell.now() >= end:
+                state = self.arm.state
+                raise TimedOutError(
+                    f"{self.arm.name} has not finished {given.kind} {given.sequence} in "
+                    f"{seconds:g} s (it is {state.life}, cause {state.cause})",
+                    remedy="wait longer, or stop() it",
+                )
         state = self.arm.state
-        if state.done < sequence or state.dropped > self._dropped:
-            raise self._told(state)
+        failed = [] if self.finished(given, state) else [given]
+        if asked is None:
+            failed = [x for x in self._open if self._taken_away(x, state)] or failed
+        if failed:
+            self._heard, self._open = self._last, []
+            raise self._told(state, failed[0])
+
+    def finished(self, asked: GivenCommand, state: ArmState) -> bool:
+        """Return whether a command was finished, and not cut off.
+
+        Args:
+            asked: the command.
+            state: of the arm.
+        """
+        if asked.kind == "stop":
+            return state.taken >= asked.sequence and not state.moving
+        return state.done >= asked.sequence and self._cut(asked, state) is None
+
+    def _taken_away(self, asked: GivenCommand, state: ArmState) -> bool:
+        """Return whether a command was cut off, and not by this program itself."""
+        cause = self._cut(asked, state)
+        return cause is not None and cause not in ("stop", "disable", "replaced")
+
+    def _note(self, state: ArmState) -> None:
+        """Remember what was cut off: a state has the newest cut alone."""
+        newest = (state.cut_after, state.cut, state.cut_cause)
+        if newest not in self._cuts[-1:]:
+            self._cuts = [*self._cuts[1 - _CUTS :], newest]
+
+    def _cut(self, asked: GivenCommand, state: ArmState) -> str | None:
+        """Return what has cut a command off; None for nothing."""
+        self._note(state)
+        for after, last, cause in reversed(self._cuts):
+            if after < asked.sequence <= last:
+                return cause
+        return None
 
     def __enter__(self) -> Self:
         self.take()
@@ -327,14 +372,16 @@ class ArmHand:
     def _change(self, kind: str, life: str) -> None:
         self._reach(self._ask(kind), life)
 
-    def _reach(self, asked: GivenCommand, life: str) -> None:
-        states = self.arm.cell.states
-        if not states.wait(lambda f: self._reached(self.arm.state_of(f), asked, life), _CHANGES):
-            raise self._told(self.arm.state)
+    def _reach(self, asked: GivenCommand, life: str, remedy: str | None = None) -> None:
+        def over(state: ArmState) -> bool:
+            if state.taken >= asked.sequence and state.life == life:
+                return True
+            return max(state.done, state.cut) >= asked.sequence or state.holder != self.number
 
-    @staticmethod
-    def _reached(state: ArmState, asked: GivenCommand, life: str) -> bool:
-        return state.taken >= asked.sequence and state.life == life
+        self.arm.cell.states.wait(lambda f: over(self.arm.state_of(f)), _CHANGES)
+        state = self.arm.state
+        if state.life != life:
+            raise self._told(state, asked, remedy)
 
     def _ask(self, kind: str, values: tuple[float, ...] = (), **more: Any) -> GivenCommand:
         if not self._key:
@@ -343,6 +390,7 @@ class ArmHand:
             )
         cell = self.arm.cell
         with self._sending:
+            self._note(self.arm.state)
             sequence = self._sequence = self._sequence + 1
             expires = cell.now() + self._expiry
             command = Command(kind, sequence, values, expires=expires, **more)
@@ -351,11 +399,17 @@ class ArmHand:
             )
             if self._window is None or not self._window.give(data, sequence):
                 cell.ask(f"command/{self.arm.name}", data, again=self._window is not None)
-            self._last = sequence
-        return GivenCommand(self, sequence, kind)
+            self._last, self._kind = sequence, kind
+        given = GivenCommand(self, sequence, kind)
+        if kind in MOTIONS:
+            state = self.arm.state
+            over = max(state.done, state.cut)
+            kept = [x for x in self._open if x.sequence > over or self._taken_away(x, state)]
+            self._open = [*kept, given]
+        return given
 
     def _numbers(self, values: ArrayLike) -> tuple[float, ...]:
-        given = np.asarray(values, float)
+        given = _array(values, "coordinates or speeds")
         joints = self.arm.face.joints
         if given.shape != (len(joints),):
             raise InputError(
@@ -365,24 +419,29 @@ class ArmHand:
             )
         return tuple(map(float, given))
 
-    def _stopped(self, state: ArmState, sequence: int, none: str) -> bool:
-        if state.holder != self.number or state.life == "fault" or state.dropped > self._dropped:
-            return True
-        return state.taken >= sequence and not state.moving and state.cause != none
-
-    def _told(self, state: ArmState) -> StoppedError:
-        name = self.arm.name
-        if state.life == "fault":
-            return StoppedError(state.cause, f"{name} is in fault: {state.cause}")
+    def _stopped(self, asked: GivenCommand, state: ArmState) -> bool:
+        """Return whether a command will not be finished any more, and the arm stands."""
         if state.holder != self.number:
-            by = "nobody" if state.holder == 0 else f"lease {state.holder}"
-            return StoppedError(
-                state.cause, f"{name} is commanded by {by} now ({state.cause}), not by this program"
+            return True
+        return self._cut(asked, state) is not None and not (state.moving and state.life == "active")
+
+    def _told(
+        self, state: ArmState, asked: GivenCommand, remedy: str | None = None
+    ) -> StoppedError:
+        name, cause = self.arm.name, self._cut(asked, state) or state.cause
+        what, do = f"{name} stopped: {cause} (it is {state.life})", "give it the next command"
+        if state.life == "fault":
+            what, do = (
+                f"{name} is in fault: {state.cause}",
+                "see to the cause, clear() and enable()",
             )
-        if state.dropped > self._dropped:
-            self._dropped = state.dropped
-            return StoppedError(state.cause, f"{name} could not take up a motion: {state.life}")
-        return StoppedError(state.cause, f"{name} stopped: {state.cause} (it is {state.life})")
+        elif state.holder != self.number:
+            by = "nobody" if state.holder == 0 else f"lease {state.holder}"
+            what = f"{name} is commanded by {by} now ({cause}), not by this program"
+            do = "take it again, with arm.command()"
+        elif state.life != "active":
+            do = "enable() it"
+        return StoppedError(cause, what, remedy=remedy or do)
 
     def _beat(self) -> None:
         """Say that we live, and what we saw last."""
@@ -403,9 +462,18 @@ class ArmHand:
             self._ending.wait(self.silence / _BEATS)
 
 
+def _array(values: ArrayLike, what: str) -> NDArray[np.float64]:
+    try:
+        return np.asarray(values, float)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{values!r} are not the numbers of {what}", remedy="give a list of numbers"
+        ) from None
+
+
 def _pose(pose: ArrayLike) -> tuple[float, ...]:
     """Return the seven numbers of a pose."""
-    given = np.asarray(pose, float)
+    given = _array(pose, "a pose")
     if given.shape == (4, 4):
         from linkwright.formats.robot.transforms import rotation_quaternion
 

@@ -213,23 +213,24 @@ class CellHost:
         asked = unpack(LEASE, data).values
         now = self._cell.now()
         if asked["take"] == 0:
-            lease = self.leases.check(arm, client, asked["lease"])
-            if self.leases.end(lease, f"{client} gave it back"):
-                self._cell.beat(arm, 0, lease.silence)
+            with self._giving:  # nobody takes it before the loop knows that it is given back
+                lease = self.leases.check(arm, client, asked["lease"])
+                if self.leases.end(lease, f"{client} gave it back"):
+                    self._cell.beat(arm, 0, lease.silence)
             return ANSWER.pack({"sequence": self.leases.sequence(arm)}, clock=now)
         force = asked["take"] == 2
         if asked["take"] > 2:
             raise RefusedError("unknown", f"a lease is taken by 1 or 2, not {asked['take']}")
         if force and "supervise" not in self._rights(client):
             raise RefusedError("rights", f"{client} has no right to supervise")
-        held = self.leases.holder(arm)
-        if held is not None and (held.key, held.client) == (asked["lease"], client):
-            lease, former = held, None  # asked again, because the answer got lost
-        else:
-            lease, former = self.leases.take(
-                arm, client, asked["lease"], asked["silence"], now, force=force
-            )
         with self._giving:
+            held = self.leases.holder(arm)
+            if held is not None and (held.key, held.client) == (asked["lease"], client):
+                lease, former = held, None  # asked again, because the answer got lost
+            else:
+                lease, former = self.leases.take(
+                    arm, client, asked["lease"], asked["silence"], now, force=force
+                )
             if former is not None:  # what the former holder began does not go on
                 sequence = self.leases.sequence(arm) + 1
                 self._cell.command(arm, Command("stop", sequence))
@@ -282,15 +283,16 @@ class CellHost:
     def _beat(self, client: str, arm: str, data: bytes) -> None:
         """Pass on a beat, unless it answers a state so old that the client must count as silent."""
         frame = unpack(BEAT, data)
-        lease = self.leases.check(arm, client, frame.values["lease"])
-        now = self._cell.now()
-        if frame.sequence <= lease.beats:
-            raise RefusedError("old", "a beat that came out of order")
-        lease.beats = frame.sequence
-        if now - frame.values["seen"] > lease.silence * 1e9:
-            raise RefusedError("expired", "a beat of a client that sees states too late")
-        lease.beaten = now
-        self._cell.beat(arm, lease.number, lease.silence)
+        with self._giving:  # a beat of a lease that has ended does not reach the loop
+            lease = self.leases.check(arm, client, frame.values["lease"])
+            now = self._cell.now()
+            if frame.sequence <= lease.beats:
+                raise RefusedError("old", "a beat that came out of order")
+            lease.beats = frame.sequence
+            if now - frame.values["seen"] > lease.silence * 1e9:
+                raise RefusedError("expired", "a beat of a client that sees states too late")
+            lease.beaten = now
+            self._cell.beat(arm, lease.number, lease.silence)
 
     def _frame(self, _: str, name: str, data: bytes) -> None:
         values = unpack(FRAME, data).values

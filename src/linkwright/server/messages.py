@@ -91,9 +91,9 @@ def pack_command(arm: ArmFace, record: Record, command: Command, lease: int, clo
         {
             "lease": lease,
             "expires": command.expires,
-            "kind": _place(command.kind, KINDS, "kind of command", arm),
-            "frame": _place(command.frame, arm.frames, "frame", arm),
-            "name": _place(command.name, names_of(arm), "axis or parameter", arm),
+            "kind": _place("kind", command.kind, KINDS, "kind of command", arm),
+            "frame": _place("frame", command.frame, arm.frames, "frame", arm),
+            "name": _place("name", command.name, names_of(arm), "axis or parameter", arm),
             "count": len(command.values),
             "speed": float(command.speed),
             "blend": float(command.blend),
@@ -104,14 +104,14 @@ def pack_command(arm: ArmFace, record: Record, command: Command, lease: int, clo
     )
 
 
-def _place(name: str, table: tuple[str, ...], what: str, arm: ArmFace) -> int:
+def _place(reason: str, name: str, table: tuple[str, ...], what: str, arm: ArmFace) -> int:
     if name not in table:
         from linkwright.errors import nearest
 
         near = nearest(name, table)
         known = ", ".join(filter(None, table)) or "none"
         hint = f"did you mean {near!r}?" if near else f"there are: {known}"
-        raise InputError(f"arm {arm.name!r} has no {what} {name!r}", remedy=hint)
+        raise RefusedError(reason, f"arm {arm.name!r} has no {what} {name!r}", remedy=hint)
     return table.index(name)
 
 

@@ -18,7 +18,7 @@ from linkwright.algebra import ZERO, Expr, absolute, equal, floor, not_equal, wh
 from linkwright.blocks import Block
 from linkwright.control.axis import AxisError
 from linkwright.server.cell import CAUSES, STOPPABLE, Cell, CellArm
-from linkwright.server.face import KINDS
+from linkwright.server.face import KINDS, MOTIONS
 from linkwright.simulation.hardware import ACTIVE, FAULT, OFF, next_life
 
 SLOTS = 16
@@ -33,7 +33,6 @@ BRAKE_DELAY = 0.02
 TELL = 3
 TRACKED = tuple(KINDS.index(kind) for kind in ("track", "jog"))
 """Commands that take over from whatever an arm does."""
-MOTIONS = tuple(KINDS.index(kind) for kind in ("joints", "pose", "track", "jog", "home"))
 _LARGE = 1e12
 _WORDS = ("kind", "speed", "blend", "frame", "sequence")
 
@@ -69,6 +68,35 @@ class _Asked:
     last: Expr  # sequence of the command at its end
 
 
+@dataclass(frozen=True, slots=True)
+class _Going:
+    """What happens to commands at a tick."""
+
+    handed: Expr  # motions handed on, with that of this tick
+    before: Expr  # and without
+    accept: Expr
+    sequence: Expr  # of the command that is taken up
+    took: Expr
+    replaces: Expr  # whether it takes over from the motions before
+    gone: Expr  # whether the motions cannot go on
+    busy: Expr  # whether a stop or a clear is under way
+    why: Expr  # place in CAUSES
+    thrown: tuple[tuple[Expr, Expr], ...]  # whether waiting commands are thrown away, up to which
+    stop: Expr
+    stop_sequence: Expr
+    refused: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """What has become of commands."""
+
+    done: Expr
+    cut: Expr
+    after: Expr
+    why: Expr
+
+
 class Supervisor(Block):
     """The supervisor of an arm.
 
@@ -94,7 +122,6 @@ class Supervisor(Block):
         hold, remember = self.intermediate, self.discrete_state
         life, tail = remember("was"), remember("tail")
         moving, ready = self.input("moving"), self.input("ready")
-        finished = self.input("finished", doc="motions that have ended")
         heartbeat = self.input("heartbeat", round(cell.heartbeat * cell.rate), doc="ticks")
         alive = self._device(heartbeat)
         active, still = equal(life, ACTIVE), hold(equal(moving, 0))
@@ -107,7 +134,7 @@ class Supervisor(Block):
         command = asked.fields
         braking, opened = remember("braking"), remember("opened")
         waiting = hold(head > tail)
-        motion = hold(_any_of([equal(command["kind"], k) for k in MOTIONS]))
+        motion = hold(_any_of([equal(command["kind"], KINDS.index(k)) for k in MOTIONS]))
         free = hold(active & equal(braking, 0) & equal(trouble.why, 0))
         opening = opened < round(BRAKE_DELAY * cell.rate)
         tracked = _any_of([equal(command["kind"], k) for k in TRACKED])
@@ -153,18 +180,38 @@ class Supervisor(Block):
         dropped, spurned = remember("lost"), remember("seen_spurned")
         handed, sequence = hold(count + accept), command["sequence"]
         thrown = hold((panic | stopping) & ~trouble.stop)
+        stop_sequence, flush = self.input("stop_sequence"), self.input("flush")
         took = where(accept | refuse | plain, sequence, taken)
         took = where(thrown & waiting, asked.last, took)
-        took = hold(where(trouble.stop, self.input("stop_sequence"), took))
-        following, numbers = hold(finished + 1), []
-        for i in range(LEGS):
-            number = remember(f"number{i}")
-            here = accept & equal(handed - LEGS * floor(handed / LEGS), i)
-            numbers.append(hold(where(here, sequence, number)))
-            self.update(number, numbers[-1])
-        reached = chosen(following - LEGS * floor(following / LEGS), numbers) - 1
+        took = hold(where(trouble.stop, stop_sequence, took))
         refused = self.input("spurned", doc="the last goal that the motion refused")
-        lost = hold(dropped + refuse + not_equal(refused, spurned))
+        late = hold(refuse & ~thrown & ~trouble.stop)
+        lost = hold(dropped + late + not_equal(refused, spurned))
+        brakes_on = hold(where(still & ~stopping, 0, brakes))
+        clears_on = hold(where(equal(now, FAULT) & ~fresh, left, 0))
+        why = where(disable, CAUSES.index("disable"), shown)
+        why = where(accept, CAUSES.index("replaced"), why)
+        ended = self._ended(
+            _Going(
+                handed=handed,
+                before=count,
+                accept=accept,
+                sequence=sequence,
+                took=took,
+                replaces=hold(accept & tracked),
+                gone=hold(panic | stopping | (brakes > 0) | ~on),
+                busy=hold((brakes_on > 0) | (clears_on > 0)),
+                why=hold(where(trouble.why > 0, trouble.why, why)),
+                thrown=(
+                    (late, sequence),
+                    (thrown & (head - tail > plain), asked.last),
+                    (trouble.stop & (flush > tail), stop_sequence - 1),
+                ),
+                stop=trouble.stop,
+                stop_sequence=stop_sequence,
+                refused=refused,
+            )
+        )
         alarm = hold(panic & not_equal(trouble.why, CAUSES.index("linked")))
         tick, sounded = remember("ticks"), remember("sounded")
         self._show(asked)
@@ -182,22 +229,24 @@ class Supervisor(Block):
             ("moves", self.input("shifts"), "whether its set-point moves"),
             ("count", handed, "motions handed on"),
             ("taken", took, "sequence of the last command that was taken up"),
-            ("done", where(finished >= handed, took, reached), "and that was finished"),
+            ("done", ended.done, "and that was finished"),
+            ("cut", ended.cut, "sequence of the last command that was cut off"),
+            ("cut_after", ended.after, "the last one that was finished before that"),
+            ("cut_cause", ended.why, "and why: place in CAUSES"),
             ("dropped", lost, "motions that could not be taken up"),
             ("clears", cleared_count, "how often PANIC was cleared"),
         ):
             self.output(name_of, value, doc=doc)
 
         # what it remembers of this tick
-        flush = self.input("flush")
         step = where(accept | refuse | plain, 1, 0)
         after = where(trouble.stop, where(flush > tail, flush, tail), tail + step)
         for memory, following in (
             (life, now),
             (tail, where(thrown, head, after)),
-            (braking, where(still & ~stopping, 0, brakes)),
+            (braking, brakes_on),
             (opened, where(on, opened + 1, 0)),
-            (clearing, where(equal(now, FAULT) & ~fresh, left, 0)),
+            (clearing, clears_on),
             (cause, shown),
             (error, code),
             (clears, cleared_count),
@@ -209,6 +258,64 @@ class Supervisor(Block):
             (sounded, alarm),
         ):
             self.update(memory, following)
+
+    # -- what becomes of commands ------------------------------------------------------------------
+    def _ended(self, going: _Going) -> _Ended:
+        """Return what was finished and what was cut off, up to this tick.
+
+        A motion is finished where the motion itself says so, and cut off where anything stops it
+        before. Commands after `cut_after`, up to `cut`, were cut off by `cut_cause`.
+        """
+        hold, remember = self.intermediate, self.discrete_state
+        finished = self.input("finished", doc="the last motion that came to its goal")
+        over, last = remember("over"), remember("last_done")
+        cut, after, cause = (remember(x) for x in ("last_cut", "before_cut", "why_cut"))
+        numbers = []
+        for i in range(LEGS):
+            number = remember(f"number{i}")
+            here = going.accept & equal(_place(going.handed), i)
+            numbers.append(hold(where(here, going.sequence, number)))
+            self.update(number, numbers[-1])
+
+        def number_of(motion: Expr) -> Expr:
+            return chosen(hold(_place(motion)), numbers)
+
+        comes = hold(finished > over)
+        arrived = hold(where(comes, number_of(finished), last))
+        known = hold(where(comes, finished, over))
+        replaced = hold(going.replaces & (going.before > known))
+        spurned = hold(going.refused > known)
+        ends = hold(going.gone & (going.handed > known))
+        through: Expr = where(spurned, going.refused, where(replaced, going.before, known))
+        through = hold(where(ends, going.handed, through))
+        cuts = [
+            (replaced, number_of(going.before)),
+            (spurned, number_of(going.refused)),
+            (ends, number_of(going.handed)),
+            *going.thrown,
+            (going.stop & ends, going.stop_sequence - 1),
+        ]
+        new: Expr = cut
+        for happens, sequence in cuts:
+            new = where(happens, sequence, new)
+        new, any_new = hold(new), hold(_any_of([x for x, _ in cuts]))
+        outstanding = (going.handed > through) | going.busy
+        done = where(~outstanding & (going.took > new), going.took, arrived)
+        found = _Ended(
+            hold(done),
+            new,
+            hold(where(any_new, arrived, after)),
+            hold(where(any_new, going.why, cause)),
+        )
+        for memory, following in (
+            (over, through),
+            (last, found.done),
+            (cut, found.cut),
+            (after, found.after),
+            (cause, found.why),
+        ):
+            self.update(memory, following)
+        return found
 
     # -- what comes in -----------------------------------------------------------------------------
     def _ring(self, tail: Expr) -> tuple[_Asked, Expr]:
@@ -259,6 +366,7 @@ class Supervisor(Block):
             "stop": not_equal(stops, seen_stops),
             "silence": self._holder(),
             "frame": (self.input("stale", doc="the motion's frame is too old") > 0) & (moving > 0),
+            "reach": self.input("barred", doc="the tool cannot keep to its path") > 0,
             "halt": not_equal(halts, seen_halts),
             "button": not_equal(self.input("button"), 0),
             "device": ~alive & not_equal(life, OFF),
@@ -267,12 +375,15 @@ class Supervisor(Block):
         }
         happened = {name: self.intermediate(x) for name, x in happened.items()}
         why, told, category = ZERO, ZERO, self.expr(TELL)
-        for place, name in enumerate(CAUSES[1:], 1):  # the last, worst one counts
+        for place, name in enumerate(CAUSES):  # the strictest counts, and the last of its kind
+            if name not in happened:
+                continue
             here = happened[name] & active if name in STOPPABLE else happened[name]
             kind = self._arm.stops.get(name, 0)
             if kind == TELL:
                 told = where(here, place, told)
             else:
+                here = self.intermediate(here & (kind <= category))
                 why, category = where(here, place, why), where(here, kind, category)
         if self._arm.law.kind == "axes":
             why, category, code = self._tripped(life, why, category, code)
@@ -352,6 +463,11 @@ class Supervisor(Block):
         for word in ("kind", "speed", "blend", "frame"):
             self.output(word, asked.fields[word], doc="of the command that is taken up")
         self.output_vector("goal", asked.goal, doc="of the command that is taken up")
+
+
+def _place(motion: Expr) -> Expr:
+    """Return the place of a motion among the numbers that are remembered."""
+    return motion - LEGS * floor(motion / LEGS)
 
 
 def chosen(place: Expr, values: Sequence[Expr]) -> Expr:

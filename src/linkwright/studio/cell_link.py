@@ -45,9 +45,12 @@ NEVER = 1e8  # s: the age of a frame that nobody has seen is more
 _PARTS = ("q", "target", "error", "current")
 _CAUSES = {
     "none": "",
+    "disable": "switched off on request",
+    "replaced": "another motion took over",
     "stop": "stopped on request",
     "silence": "whoever commanded it fell silent",
     "frame": "the frame it moves in is too old",
+    "reach": "its tool cannot go there within the limits of the joints",
     "limit": "an axis went beyond its limits",
     "current": "an axis drew too much current for too long",
     "following": "an axis did not follow its set-point",
