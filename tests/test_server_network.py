@@ -8,11 +8,12 @@ import os
 import subprocess
 import sys
 import textwrap
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from unittest.mock import Mock
 
 import numpy as np
@@ -325,9 +326,9 @@ def test_unknown_names_are_refused_on_both_sides(hand: ArmHand, toy: ToyCell) ->
         hand.pose([0, 0, 0, 1, 0, 0, 0], frame="tabel")
     assert caught.value.name == "frame"
     for wrong in ("abc", None, [[1.0], [1.0, 2.0]]):
-        with pytest.raises(InputError, match="are not the numbers of|have the shape"):
+        with pytest.raises(InputError, match=r"are not the numbers of|have the shape"):
             hand.joints(cast("Any", wrong))
-        with pytest.raises(InputError, match="are not the numbers of|has the shape"):
+        with pytest.raises(InputError, match=r"are not the numbers of|has the shape"):
             hand.pose(cast("Any", wrong))
     with pytest.raises(InputError, match="2 joints, and the numbers given have the shape"):
         hand.joints([1.0])

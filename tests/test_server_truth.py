@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -12,8 +13,12 @@ import pytest
 from linkwright.robots import Robot
 from linkwright.server.cell import CAUSES
 from linkwright.server.cell_file import read_cell
+from linkwright.server.client import RemoteArm, TimedOutError
 from linkwright.server.face import LIVES, Command
+from linkwright.server.hand import ArmHand, StoppedError, _pose as numbers_of
+from linkwright.server.messages import command_of, command_record, describe, described
 from linkwright.server.virtual import VirtualCell
+from linkwright.windows import Frame
 from tests.test_server_stops import puma_text
 
 AXES = read_cell("axes2").text
@@ -39,6 +44,44 @@ def is_done(cell: VirtualCell, sequence: int, arm: str = "plane") -> bool:
     """Return whether a command was finished, by the state alone."""
     done, cut, after = (_of(cell, x, arm) for x in ("done", "cut", "cut_after"))
     return sequence <= done and not after < sequence <= cut
+
+
+class NearCell:
+    """A cell in virtual time as a client sees it, without a network: who waits lets time go on."""
+
+    def __init__(self, running: VirtualCell, arm: str) -> None:
+        self.running, self.arm, self.name = running, arm, "near"
+        self.description = described(describe(running, (1,), ()))
+        self.states = self
+        self.client, self.age, self.closed = "test", 0.0, False
+        face = self.description.arms[arm]
+        self.hand = ArmHand(
+            RemoteArm(cast("Any", self), face),
+            silence=1.0, take=False, expiry=1e3, local=False, alive=None,
+        )  # fmt: skip
+        self.hand._key, self.hand.number = 1, 7
+        self.hand._sequence = self.hand._last = _of(running, "taken", arm)
+
+    @property
+    def frame(self) -> Frame:
+        return self.running.latest()
+
+    def now(self) -> int:
+        return self.running.now()
+
+    def ask(self, what: str, data: bytes, *, again: bool = False) -> bytes:
+        del what, again
+        face = self.description.arms[self.arm]
+        frame = command_record(face).unpack(data)
+        self.running.command(self.arm, command_of(face, frame, frame.sequence)[1])
+        return b""
+
+    def wait(self, ready: Callable[[Frame], bool], seconds: float) -> bool:
+        for _ in range(int(seconds * self.running.rate / 5) + 1):
+            if ready(self.frame):
+                return True
+            self.running.advance(5)
+        return ready(self.frame)
 
 
 WAYS: dict[str, Callable[[VirtualCell], object]] = {
@@ -76,6 +119,70 @@ def test_a_motion_that_is_cut_off_is_not_done_and_says_why(way: str, kind: str) 
     own = way in ("stop", "disable", "replaced")
     assert (done, is_done(cell, 4)) == ((4, True) if own else (1, False))
     assert not is_done(cell, 3) or kind == "track" or way == "disable"
+
+
+REMEDIES = {
+    **dict.fromkeys(("stop", "replaced"), "next command"),
+    **dict.fromkeys(("halt", "button", "following"), "clear() and enable()"),
+    "silence": "take it again",
+    "limit": "enable() it",
+    "disable": "enable() it",
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_who_waits_for_a_motion_that_is_cut_off_is_told_why_and_what_to_do(way: str) -> None:
+    tell = {"following": "tell", "current": "tell", "stop": 0} if way == "limit" else {}
+    cell = _cell(**tell)
+    hand = NearCell(cell, "plane").hand
+    first, second = hand.joints(FAR, speed=0.3), hand.set("kp.1", 400.0)
+    cell.advance(100)
+    assert (first.taken, first.done, second.taken) == (True, False, True)
+    WAYS[way](cell)
+    with pytest.raises(StoppedError) as cut:
+        first.wait(10.0)
+    assert (cut.value.cause, first.done) == (way, False)
+    assert REMEDIES[way] in str(cut.value)
+    assert _of(cell, "moving") == 0 or way in ("replaced", "limit", "silence")
+
+
+def test_leaving_tells_what_was_cut_off_once_and_clearing_forgets_it() -> None:
+    cell = _cell()
+    hand = NearCell(cell, "plane").hand
+    for clears in (False, True):
+        hand.joints(FAR, speed=0.3)
+        hand.set("kp.1", 400.0)
+        cell.advance(100)
+        cell.halt("a test")
+        cell.advance(5)
+        with pytest.raises(StoppedError, match=r"in fault: halt; see to the cause, clear\(\)"):
+            hand.enable()
+        assert LIVES[_of(cell, "life")] == "fault"
+        if not clears:
+            with pytest.raises(StoppedError, match="halt"):
+                hand.wait()
+        else:
+            hand.clear()
+        hand.wait()
+        if not clears:
+            hand.clear()
+        hand.enable()
+    hand.joints((0.2, 0.3)).wait(10.0)
+    np.testing.assert_allclose(cell.latest().values["plane.target"], (0.2, 0.3), atol=1e-6)
+
+
+def test_clear_says_soon_that_the_cause_lasts() -> None:
+    cell = _cell()
+    hand = NearCell(cell, "plane").hand
+    cell.put({"plane_card.button": 1.0})
+    cell.advance(10)
+    began = cell.tick
+    with pytest.raises(StoppedError, match=r"button; see to the cause, then clear\(\) again"):
+        hand.clear()
+    assert cell.tick - began < 0.5 * cell.rate
+    cell.put({"plane_card.button": 0.0})
+    hand.clear()
+    hand.enable()
 
 
 def test_a_motion_after_one_that_was_cut_off_is_done_alone() -> None:
@@ -160,9 +267,7 @@ def _pose(cell: VirtualCell, angle: float) -> tuple[float, ...]:
     here = np.asarray(robot.pose(cell.latest().values["puma.q"], "tool")).reshape(4, 4)
     c, s = math.cos(angle), math.sin(angle)
     here = np.array([[c, -s, 0, 0], [s, c, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]) @ here
-    from linkwright.server.hand import _pose as numbers
-
-    return numbers(here)
+    return numbers_of(here)
 
 
 @pytest.mark.parametrize("what", ["limits", "reach"])
@@ -187,3 +292,20 @@ def test_a_pose_that_cannot_be_reached_stops_the_arm_with_a_cause(
     assert is_done(puma, sequence + 1, "puma")
     assert CAUSES[_of(puma, "cause", "puma")] == "none"
     np.testing.assert_allclose(puma.latest().values["puma.target"], back, atol=1e-6)
+
+
+def test_who_waits_for_a_leg_in_a_frame_that_is_not_seen_waits_until_it_is(
+    puma: VirtualCell,
+) -> None:
+    """The leg stands and goes on: nobody is told that it has stopped."""
+    hand = NearCell(puma, "puma").hand
+    asked = hand.pose(_pose(puma, -0.1), frame="conveyor")
+    with pytest.raises(TimedOutError, match=r"has not finished pose \d+ in 1 s .*cause frame"):
+        asked.wait(1.0)
+    assert not asked.done
+    for _ in range(300):
+        puma.place_frame("conveyor", (0.0,) * 3 + (1.0, 0.0, 0.0, 0.0), (0.0,) * 6, puma.now())
+        puma.advance(20)
+        if asked.done:
+            break
+    assert asked.wait(0.0).done

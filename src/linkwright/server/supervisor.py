@@ -416,7 +416,7 @@ class Supervisor(Block):
             (AxisError.RANGE, "value"),
         ):
             cause = where(equal(what, int(error)), CAUSES.index(word), cause)
-        worse = new & (why <= cause)
+        worse = new & ((why <= cause) | (category > 0))
         return (
             hold(where(worse, cause, why)),
             hold(where(new, 0, category)),
