@@ -50,7 +50,7 @@ def _sag(cell: VirtualCell) -> float:
 
 
 def test_a_gain_that_is_set_live_changes_the_stiffness_of_an_axis(tmp_path: Path) -> None:
-    """Check 12: motion, control and axes in one native loop; the tape gives the same bits."""
+    """Motion, control and axes in one native loop; the tape gives the same bits."""
     path = tmp_path / "axes.parquet"
     cell = _cell(record=Target(path))
     _enable(cell)
