@@ -242,7 +242,7 @@ def _shifted() -> Array:
     return found
 
 
-@pytest.mark.parametrize(("away", "deviation"), [(0.25, 1e-6), (0.1, 1e-5), (0.055, 5e-3)])
+@pytest.mark.parametrize(("away", "deviation"), [(0.25, 2e-5), (0.1, 1e-3), (0.055, 5e-3)])
 def test_near_a_singular_pose_path_time_slows_down_and_the_path_is_kept(
     cell: Any, away: float, deviation: float
 ) -> None:
@@ -254,8 +254,7 @@ def test_near_a_singular_pose_path_time_slows_down_and_the_path_is_kept(
     assert np.all(np.abs(found["u"]) <= np.array(SPEED) * (1 + 1e-12))
     assert found["error"].max() < deviation
     assert found["turn_error"].max() < deviation
-    if away > 0.06:
-        assert np.abs(found["a"]).max() < 1.01 * max(ACCELERATION)
+    assert np.abs(found["a"]).max() < 1.01 * max(ACCELERATION)
 
 
 def test_random_chains_of_both_kinds_are_smooth_within_limits(cell: Any) -> None:

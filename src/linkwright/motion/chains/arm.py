@@ -7,11 +7,22 @@ from fractions import Fraction
 
 import numpy as np
 
-from linkwright.algebra import ONE, ZERO, Expr, absolute, equal, maximum, minimum, sqrt, where
+from linkwright.algebra import (
+    ONE,
+    ZERO,
+    Expr,
+    absolute,
+    equal,
+    maximum,
+    minimum,
+    not_equal,
+    sqrt,
+    where,
+)
 from linkwright.blocks import Rate
 from linkwright.motion.chains.chain import FAR, ChainMotion, Lanes
 from linkwright.motion.chains.frames import MovingFrame
-from linkwright.motion.chains.goals import Goal, some
+from linkwright.motion.chains.goals import Goal, every, some
 from linkwright.motion.chains.legs import (
     Leg,
     Ramps,
@@ -31,18 +42,24 @@ from linkwright.motion.chains.paths import (
     path_tangent,
     planned_path,
 )
-from linkwright.motion.chains.solver import ToolKinematics, limited, size, solved, tool_at
+from linkwright.motion.chains.solver import ToolKinematics, size, solved, tool_at
 from linkwright.motion.trajectory import MotionError
 
 CAUSES = ("none", "stop", "hold", "age", "reach", "limits")
 """Why a chain brakes or stands, by number. "age": a frame of its legs was not seen for too long;
-"reach": the tool cannot keep to its path; "limits": a joint would leave its limits on a leg of the
-tool. The last two stay until the chain is stopped."""
+"reach": the tool cannot keep to its path, or hardly goes on; "limits": a joint would leave its
+limits on a leg of the tool. The last two stay until the chain is stopped."""
 
 _CALM = 1e-6  # rad/s or m/s that count as rest
 _NEAR = 0.95  # share of the speed at which path time begins to slow down
 _STEEPEST = 0.99  # how much steeper the path may become that is seen ahead
 _TINY = 1e-30
+_RETURN = 0.1  # share of accelerations with which joints come back to the path
+_STUCK = 0.005  # share of its pace, below which the tool cannot go on
+_ARRIVED = 1e-5  # m and rad from the end of a leg, where it is done
+_PATIENCE = 0.5  # s, over which that counts
+_LONGEST = 8.0  # times what the tool's limits ask for, that joints may ask for as a leg begins
+_LEAST_KEPT = 0.2  # share of the path's joints in a turn, below which they do not make up for all
 _PEAK = 0.75
 _CURVED = 0.75  # share of joints' accelerations for which legs of the tool are planned: they bend
 
@@ -53,8 +70,10 @@ class ArmMotion(ChainMotion):
     Legs of the tool are straight, from a pose in one frame to a pose in another. At each instant
     the equation `base arm tool = frame place drive(r)` is solved for the arm by inverse
     kinematics. Where joints would be too fast, near a singular pose, path time slows down and the
-    path is kept. Turns between legs of both kinds have a continuous acceleration. See
-    `ChainMotion` for goals, stops and outputs.
+    path is kept. Set-points never exceed the joints' speeds and accelerations there: where path
+    time alone cannot see to that, the tool leaves its path within `tolerance` and comes back, or
+    stops with the cause "reach". Turns between legs of both kinds have a continuous acceleration.
+    See `ChainMotion` for goals, stops and outputs.
 
     Frames are inputs: their pose, twist, acceleration, and their age. A frame that is older than
     `age_limit` is not followed: the chain brakes and stands until it is seen again.
@@ -158,6 +177,8 @@ class ArmMotion(ChainMotion):
         self.joints = [self.discrete_state(f"solver{k}", initial=x) for k, x in enumerate(at)]
         self.barred = self.discrete_state("barred", doc="why a leg of the tool cannot go on")
         self.tolerance = p("tolerance", place, unit="m"), p("turn_tolerance", turn, unit="rad")
+        self.sent = [self.discrete_state(f"sent{k}") for k in range(self.count)]
+        self.going = self.discrete_state("going", initial=1.0, doc="share of its pace, of late")
         self.tangents = [self.discrete_state(f"tangent{k}") for k in range(self.count)]
 
     def _more(self, leg: str) -> tuple[Expr, ...]:
@@ -192,7 +213,7 @@ class ArmMotion(ChainMotion):
             let(where(self._first, inverse * x, y))
             for x, y in zip(found.slope, one.way, strict=True)
         ]
-        keep = let(where(self._back, second.left, ONE) * self._solving)
+        keep = self._keep = let(where(self._back, second.left, ONE) * self._solving)
         r, rate, bend = (let(both * x) for x in (second.r, second.rate, second.second))
         lanes = Lanes([], [], [], [], ONE)
         for k in range(self.count):
@@ -226,6 +247,7 @@ class ArmMotion(ChainMotion):
         barred = let(where(self.barred > 0, self.barred, self._bar(lanes)))
         self.update(self.barred, where(cleared, 0, barred))
         still = let(stopping | holding | old | (barred > 0))
+        self._final = let(stopping & (self.now <= 0))  # what is left of the path is given up
         for u, frame in zip(used, self.frames, strict=True):
             frame.update(u, still)
         cause = where(holding, CAUSES.index("hold"), where(old, CAUSES.index("age"), barred))
@@ -238,6 +260,7 @@ class ArmMotion(ChainMotion):
         let, error = self.intermediate, self._found.error
         self._errors = [let(where(self._solving, size(e), ZERO)) for e in (error[:3], error[3:])]
         far = some(e > t for e, t in zip(self._errors, self.tolerance, strict=True))
+        far = far | (self.going < _STUCK)
         out: list[Expr] = []
         rows = zip(lanes.q, lanes.flow, lanes.slope, self.acceleration, strict=True)
         for (q, f, s, a), low, high in zip(rows, self.lower, self.upper, strict=True):
@@ -272,7 +295,7 @@ class ArmMotion(ChainMotion):
     def _governed(self, goal: Expr, lanes: Lanes) -> Expr:
         """Return where sigma is to go: it falls where joints become too fast."""
         let, sigma = self.intermediate, self.now
-        soft = [ONE]
+        self._asked, soft = goal, [ONE]
         limits = zip(self.speed, self.acceleration, strict=True)
         moves = zip(lanes.flow, lanes.slope, lanes.second, strict=True)
         steps = zip(self._tangent, self.tangents, strict=True)
@@ -291,6 +314,83 @@ class ArmMotion(ChainMotion):
             soft.append(_NEAR * maximum(left, 0) * (1 - near) / (steep * self._cruise))
             soft.append(maximum(sigma, 0.01) * sqrt(a / (absolute(b) + _TINY)))
         return let(minimum(goal, where(self._solving, minimum(*soft), 1)))
+
+    def _at_halt(self) -> Expr:
+        speeds = zip(self.sent, self.acceleration, strict=True)
+        slow = every(absolute(x) <= a * self.period for x, a in speeds)
+        return self.intermediate(slow | (1 - self._solving))
+
+    def _bound(
+        self, rate: Expr, u: list[Expr], a: list[Expr], lanes: Lanes, cleared: Expr
+    ) -> tuple[Expr, list[Expr], list[Expr]]:
+        """Return path time for each second, and how joints move, until the next instant.
+
+        Path time is chosen such that every joint stays within its speed, and its rate within what
+        its acceleration allows since the instant before. Where no path time does that, joints are
+        held to these bounds, and leave the path; the correction brings them back.
+        """
+        let, h = self.intermediate, self.period
+        limits = list(zip(self.sent, self.speed, self.acceleration, strict=True))
+        # the correction: all of what is left in one tick, or as fast as joints can brake from
+        worst = maximum(
+            *(absolute(x) / b for x, b in zip(self._found.step, self.acceleration, strict=True)),
+            _TINY,
+        )
+        active = equal(self.barred, 0) & (1 - self._final)
+        part = let(minimum(ONE, h * sqrt(2 * _RETURN / worst)) * active)
+        back = [let(part * x / h) for x in self._found.step]
+        free = [
+            let(f + h * b / 2 + self._keep * c)
+            for f, b, c in zip(lanes.flow, lanes.second, back, strict=True)
+        ]
+        least, most = [ZERO], [ONE * 1e9]
+        bounds = []
+        for x, s, (before, v, b) in zip(free, lanes.slope, limits, strict=True):
+            low = let(maximum(-v, before - b * h))
+            high = let(minimum(v, before + b * h))
+            up = let(s >= 0)
+            size_of = let(absolute(s) + _TINY)
+            least.append(where(up, low - x, x - high) / size_of)
+            most.append(where(up, high - x, x - low) / size_of)
+            bounds.append((low, high))
+        top = let(maximum(minimum(*most), ZERO))
+        bottom = let(minimum(maximum(*least), ONE))
+        fitting = let(minimum(maximum(rate, bottom), top))
+        chosen = let(where(self._solving, fitting, rate))
+        self._held = let(not_equal(chosen, rate))
+        self._rate = chosen
+        self._excess, ways = [], []
+        for x, s, (low, high) in zip(free, lanes.slope, bounds, strict=True):
+            whole = let(x + s * chosen)
+            way = let(where(self._solving, minimum(maximum(whole, low), high), whole))
+            ways.append(way)
+            self._excess.append(let((way - whole) / maximum(self._keep, _LEAST_KEPT)))
+        self._back_rates = back
+        held = self._held | (part < 1) | some(absolute(x) > 0 for x in self._excess)
+        off = self._off = let(self._solving & active & held)
+        rates, bends = [], []
+        for way, before, x, y in zip(ways, self.sent, u, a, strict=True):
+            rates.append(let(where(off, (way + before) / 2, x)))
+            bends.append(let(where(off, (way - before) / h, y)))
+            self.update(before, where(cleared, ZERO, way))
+        return chosen, rates, bends
+
+    def _go_on(self, sigma: Expr, pull: Expr) -> None:
+        # where joints had a say in path time, it goes on from there
+        let, most = self.intermediate, 2 / self.brake
+        held = let(self._held & self.busy)
+        change = minimum(maximum((self._rate - self.now) / self.period, -most), most)
+        # a leg that hardly goes on for long does not lead to its goal
+        at_end = self.one.clock >= self.one.ramps.end
+        share_of = where(
+            at_end & (1 - self.both),
+            1 - self._off,
+            minimum(self._rate / maximum(self._asked, _TINY), 1),
+        )
+        late = self.going + self.period / _PATIENCE * (share_of - self.going)
+        waits = self._solving & (self._asked > 0)
+        self.update(self.going, where(waits, late, ONE))
+        super()._go_on(where(held, minimum(self._rate, 1), sigma), where(held, change, pull))
 
     def _least_ramp(self, lanes: Lanes) -> Expr:
         need = maximum(
@@ -323,7 +423,12 @@ class ArmMotion(ChainMotion):
         speed = [let(v * share_of) for v in (*self.tool_speed, *self.speed)]
         bends = [let(_CURVED * a) for a in self.acceleration]
         most = [*self.tool_acceleration, *bends]
-        probe = list(self._found.probe)
+        quick = [let(x / v) for x, v in zip((length, turn), self.tool_speed, strict=True)]
+        longest = let(_LONGEST * maximum(*quick))
+        probe = [
+            let(minimum(maximum(x, -longest * v), longest * v))
+            for x, v in zip(self._found.probe, self.speed, strict=True)
+        ]
         peak = remaining_peak(let, now, begins)
         tool = turn_room(let, [length, turn], before, most[:2], peak, always=True)
         own = turn_room(let, probe, self._tangent, bends, peak)
@@ -361,22 +466,25 @@ class ArmMotion(ChainMotion):
         )
 
     def _over(self, ended: Expr, both: Expr, second: Leg, lanes: Lanes) -> Expr:
-        """Return whether the first leg may be left: joints that leave a moving frame need it."""
+        """Return whether the first leg may be left, or is done: with the tool where it is to be.
+
+        Joints that leave a moving frame need it as long as they are on their way.
+        """
         let = self.intermediate
         self._leaving = let(both & self._first & equal(second.more[0], 1))
         done = second.clock >= second.ramps.end
+        there = every(e < _ARRIVED for e in self._errors) & (1 - self._off)
+        ended = let(ended & (both | there | (1 - self._first)))
         return let(where(self._leaving, where(lanes.calm, ended, done), ended))
 
     def _advance(
         self, shift: Expr, cleared: Expr, first: Leg, second: Leg, lanes: Lanes, pull: Expr
     ) -> Leg:
         let, h, found = self.intermediate, self.period, self._found
-        step = limited(self, found.step, let(minimum(*self.speed) * h))
         self._following = []
         for k, q in enumerate(self.joints):
-            u = found.flow[k] + self.now * found.slope[k]
-            a = found.second[k] + pull * found.slope[k]
-            self._following.append(let(q + h * (u + h * a / 2) + step[k]))
+            u = found.flow[k] + self._rate * found.slope[k] + h * found.second[k] / 2
+            self._following.append(let(q + h * (u + self._back_rates[k] + self._excess[k])))
         way = [
             let(where(self._leaving, x - y, z))
             for x, y, z in zip(second.aim, self._following, second.way, strict=True)

@@ -190,25 +190,36 @@ class ChainMotion(Block):
         # what is not a number is not below another: it stops
         stopping, holding = let(1 - (self.stop <= 0.5)), let(1 - (self.hold <= 0.5))
         follow = let(self.follow > 0.5)
-        cleared = let(follow | (stopping & (self.now <= 0) & lanes.calm))
+        cleared = let(follow | (stopping & (self.now <= 0) & lanes.calm & self._at_halt()))
         still = self._still(stopping, holding, cleared, lanes)
         share_asked = where(self.override >= 0, minimum(self.override, 1), ZERO)
         asked = let(where(still, ZERO, share_asked))
         goal = self._governed(asked, lanes)
         sigma, pull = self.now, self._pull(goal, lanes)
-        self.output_vector("q", lanes.q, doc="set-points")
         u = [let(f + s * sigma) for f, s in zip(lanes.flow, lanes.slope, strict=True)]
-        self.output_vector("u", u, doc="their rates")
         a = [let(b + s * pull) for b, s in zip(lanes.second, lanes.slope, strict=True)]
+        rate, u, a = self._bound(let(sigma + self.period * pull / 2), u, a, lanes, cleared)
+        self.output_vector("q", lanes.q, doc="set-points")
+        self.output_vector("u", u, doc="their rates")
         self.output_vector("a", a, doc="their accelerations")
         self._tell(first, second)
-        step = let(self.period * (sigma + self.period * pull / 2))
+        step = let(self.period * rate)
         self._pace(goal, pull)
         self._legs(step, let(stopping | follow), cleared, lanes, pull)
 
     def _still(self, stopping: Expr, holding: Expr, cleared: Expr, lanes: Lanes) -> Expr:
         """Return whether the path time is to come to rest."""
         return self.intermediate(stopping | holding)
+
+    def _at_halt(self) -> Expr:
+        """Return whether the joints rest once path time does."""
+        return ONE
+
+    def _bound(
+        self, rate: Expr, u: list[Expr], a: list[Expr], lanes: Lanes, cleared: Expr
+    ) -> tuple[Expr, list[Expr], list[Expr]]:
+        """Return path time for each second until the next instant, and how joints move."""
+        return rate, u, a
 
     def _capped(self, lanes: Lanes) -> Lanes:
         """Return how joints move at the path time for each second that they allow, `now`."""
@@ -273,8 +284,12 @@ class ChainMotion(Block):
         near = (absolute(goal - self.now) <= change * self.period) & (absolute(pull) <= 2 * change)
         there = let((1 - self.busy) | near)
         going = minimum(maximum(self.now + self.period * pull, 0), 1)
-        self.update(self.sigma, where(there, goal, going))
-        self.update(self.pull, where(there, 0, pull))
+        self._go_on(where(there, goal, going), where(there, 0, pull))
+
+    def _go_on(self, sigma: Expr, pull: Expr) -> None:
+        """Say what path time for each second, and its rate, become."""
+        self.update(self.sigma, sigma)
+        self.update(self.pull, pull)
 
     def _legs(self, step: Expr, deaf: Expr, cleared: Expr, lanes: Lanes, pull: Expr) -> None:
         """Say how legs and goals go on."""
@@ -309,7 +324,7 @@ class ChainMotion(Block):
         for leg, after in ((self.one, going), (self.two, second)):
             for x, y in zip(leg.all(), after.all(), strict=True):
                 self.update(x, y)
-        self._count(start, ended, over, cleared, deaf)
+        self._count(start, over, cleared, deaf)
 
     def _least_ramp(self, lanes: Lanes) -> Expr:
         """Return half the time of slowing down that the first leg needs, as it is seen now."""
@@ -370,10 +385,10 @@ class ChainMotion(Block):
         """Return what else describes a leg at rest, in place of another."""
         return leg.more
 
-    def _count(self, start: Expr, ended: Expr, over: Expr, cleared: Expr, deaf: Expr) -> None:
+    def _count(self, start: Expr, over: Expr, cleared: Expr, deaf: Expr) -> None:
         """Say which goals are taken, refused and done."""
         let = self.intermediate
-        ending = where(start | self.both, 1, where(ended, 0, self.busy))
+        ending = where(start | self.both, 1, where(over, 0, self.busy))
         self.update(self.busy, where(cleared, 0, ending))
         self.update(self.done, where(over & self.busy & (1 - cleared), self.one.number, self.done))
         came, goal = self.mailbox.newest(self.seen)
