@@ -151,6 +151,7 @@ def test_behind_windows_is_whoever_writes_them_and_may_come_back(tmp_path: Path)
                 return LIVES[int(cell.latest().values["plane.life"])] == "active"
 
             until(again, "active with a new device")
+        assert not list(folder.glob("*.journal"))  # nobody asked for a log
     finally:
         for device in devices:
             device.kill()

@@ -225,3 +225,19 @@ class Cell:
     def axes(self) -> int:
         """How many axes it has."""
         return sum(len(arm.axes) for arm in self.arms)
+
+
+def largest_gain(law: str, key: str, rate: float) -> float:
+    """Return the largest gain of a law: no axis goes faster than the ticks that it is held by.
+
+    Args:
+        law: "computed-torque" or "pd".
+        key: "kp" or "kd".
+        rate: ticks in a second.
+
+    >>> largest_gain("computed-torque", "kd", 1000.0)
+    1000.0
+    """
+    if law != "computed-torque":
+        return 1e9  # its unit is that of a load that is not known here
+    return rate if key == "kd" else rate**2

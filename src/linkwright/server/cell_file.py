@@ -18,7 +18,7 @@ from pydantic import Field, StrictBool, StrictInt, StrictStr
 from linkwright.algebra.units import amount
 from linkwright.border import worded
 from linkwright.control.axis.controller import MOST_AXES
-from linkwright.errors import Error, InputError, nearest
+from linkwright.errors import Error, InputError, UnitError, nearest
 from linkwright.files import read_text
 from linkwright.formats.text.document import TextSource, parse_record
 from linkwright.formats.text.positions import Path
@@ -36,6 +36,7 @@ from linkwright.server.cell import (
     CellFrame,
     CellHardware,
     CellSensor,
+    largest_gain,
 )
 from linkwright.server.network import Credentials
 from linkwright.system import system_of
@@ -45,6 +46,11 @@ _ELSEWHERE = {
     "python": "no code comes from files; serve it from a program of yours, and name its window",
 }
 """Kinds of hardware that an arm cannot have, and what to do."""
+RATES = (1.0, 20_000.0)
+"""Hz, of cells: from the slowest to the fastest."""
+SHORTEST = 2
+"""Ticks of a heartbeat at least."""
+_SLOWEST = 0.01  # Hz, of sensors
 _LARGEST = 1_000_000  # characters
 _WORD = re.compile(r"[a-z]\w*\Z")
 _AXES_ALONE = ("ki", "kv", "ka", "rated", "heat", "notch")
@@ -243,8 +249,9 @@ class _Reader:
         self.word(record.name, ("name",))
         for key in ("arm", "frame", "sensor", "client"):
             self.names(getattr(record, key), key)
-        rate = self.positive(record.rate, ("rate",), "Hz")
-        arms = tuple(self.arm(x, i) for i, x in enumerate(record.arm))
+        rate = self.rate(record.rate, ("rate",), RATES)
+        heartbeat, relaxed = self.heartbeats(record, rate)
+        arms = tuple(self.arm(x, i, rate) for i, x in enumerate(record.arm))
         for i, arm in enumerate(arms):
             if arm.hardware != arms[0].hardware:
                 raise self.source.error(
@@ -258,20 +265,46 @@ class _Reader:
             doc=record.doc,
             rate=rate,
             address=record.address,
-            heartbeat=self.positive(record.heartbeat, ("heartbeat",), "s"),
-            relaxed=self.positive(record.relaxed, ("relaxed",), "s"),
+            heartbeat=heartbeat,
+            relaxed=relaxed,
             linked=record.linked,
             arms=arms,
             frames=frames,
-            sensors=tuple(self.sensor(x, i, frames) for i, x in enumerate(record.sensor)),
+            sensors=tuple(self.sensor(x, i, frames, rate) for i, x in enumerate(record.sensor)),
             clients=tuple(self.client(x, i) for i, x in enumerate(record.client)),
             file=self.source.file,
             credentials=self.credentials(record.tls),
             text=text,
         )
 
+    def rate(self, given: object, path: Path, allowed: tuple[float, float]) -> float:
+        rate, (low, high) = self.positive(given, path, "Hz"), allowed
+        if not low <= rate <= high:
+            raise self.source.error(
+                path, f"{rate:.6g} Hz cannot be kept", f"give a rate from {low:g} to {high:g} Hz"
+            )
+        return rate
+
+    def heartbeats(self, record: CellFile, rate: float) -> tuple[float, float]:
+        heartbeat = self.positive(record.heartbeat, ("heartbeat",), "s")
+        relaxed = self.positive(record.relaxed, ("relaxed",), "s")
+        shortest = SHORTEST / rate
+        if heartbeat < shortest:
+            raise self.source.error(
+                ("heartbeat",),
+                f"{heartbeat * 1e3:.6g} ms is shorter than {SHORTEST} ticks at {rate:g} Hz",
+                f'give at least "{shortest * 1e3:.6g} ms"',
+            )
+        if relaxed < heartbeat:
+            raise self.source.error(
+                ("relaxed",),
+                f"{relaxed * 1e3:.6g} ms is shorter than the heartbeat, {heartbeat * 1e3:.6g} ms",
+                f'give at least "{heartbeat * 1e3:.6g} ms": it counts without real-time priority',
+            )
+        return heartbeat, relaxed
+
     # -- tables ------------------------------------------------------------------------------------
-    def arm(self, table: CellArmTable, i: int) -> CellArm:
+    def arm(self, table: CellArmTable, i: int, rate: float) -> CellArm:
         at: Path = ("arm", i)
         model = self.model(table, at)
         tree = [x.name for x in model.kinematics().rates if x.name in model.coordinates]
@@ -279,7 +312,9 @@ class _Reader:
         for k, joint in enumerate(joints):
             self.known(joint, tree, (*at, "axis", k, "joint"), f"joint of {table.model!r}")
             if joint in joints[:k]:
-                raise self.source.error((*at, "axis", k, "joint"), f"{joint!r} has two axes")
+                raise self.source.error(
+                    (*at, "axis", k, "joint"), f"{joint!r} has two axes", "take one of them out"
+                )
         missing = [joint for joint in tree if joint not in joints]
         if missing:
             raise self.source.error(
@@ -316,6 +351,7 @@ class _Reader:
                     (*at, "start", axis.joint),
                     f"{axis.joint} starts at {start[axis.joint]:.6g} {axis.unit}, beyond its "
                     f"limits {axis.low:.6g} and {axis.high:.6g}",
+                    "let it start within them, or give it wider ones",
                 )
         return CellArm(
             name=table.name,
@@ -325,7 +361,7 @@ class _Reader:
             mechanism=model,
             hardware=self.hardware(table.hardware, (*at, "hardware")),
             tool=table.tool,
-            law=self.law(table.control, (*at, "control"), axes),
+            law=self.law(table.control, (*at, "control"), axes, rate),
             stops=self.stops(table.stop, (*at, "stop")),
             start=tuple(start[axis.joint] for axis in axes),
             axes=axes,
@@ -363,11 +399,17 @@ class _Reader:
 
         low, high = (self.number(getattr(table, x), (*at, x), unit) for x in ("low", "high"))
         if not low < high:
-            raise self.source.error((*at, "high"), f"{high:.6g} is not above low, {low:.6g}")
+            raise self.source.error(
+                (*at, "high"),
+                f"{high:.6g} {unit} is not above low, {low:.6g} {unit}",
+                "give a high above low",
+            )
         acceleration = number("acceleration", f"{unit}/s^2")
         constant = self.number(table.constant, (*at, "constant"), f"{effort}/A")
         if constant == 0:
-            raise self.source.error((*at, "constant"), "a current without torque moves nothing")
+            raise self.source.error(
+                (*at, "constant"), "a current without torque moves nothing", "give a number but 0"
+            )
         current = number("current", "A")
         return CellAxis(
             name=f"{arm}.{k + 1}",
@@ -386,8 +428,12 @@ class _Reader:
             brake=abs(constant) * current if table.brake is None else number("brake", effort),
         )
 
-    def law(self, table: CellLawTable, at: Path, axes: Sequence[CellAxis]) -> ArmLaw:
-        kp, kd = (self.each(getattr(table, key), (*at, key), axes) for key in ("kp", "kd"))
+    def law(self, table: CellLawTable, at: Path, axes: Sequence[CellAxis], rate: float) -> ArmLaw:
+        def row(key: str, least: float | None = None) -> tuple[float, ...]:
+            given, most = getattr(table, key), largest_gain(table.kind, key, rate)
+            return () if given is None else self.each(given, (*at, key), axes, least, most)
+
+        kp, kd = row("kp"), row("kd")
         more = [key for key in (*_AXES_ALONE, "ahead") if getattr(table, key) is not None]
         if table.kind != "axes":
             if more:
@@ -401,11 +447,6 @@ class _Reader:
             raise self.source.error((*at, "kind"), f"an axis controller has {MOST_AXES} at most")
         if (table.rated is None) != (table.heat is None):
             raise self.source.error(at, "rated and heat go together", "give both or none")
-
-        def row(key: str, least: float | None = None) -> tuple[float, ...]:
-            given = getattr(table, key)
-            return () if given is None else self.each(given, (*at, key), axes, least)
-
         zero = (0.0,) * len(axes)
         return ArmLaw(
             "axes",
@@ -439,7 +480,9 @@ class _Reader:
             table.name, table.kind, pose, twist, self.positive(table.age, (*at, "age"), "s")
         )
 
-    def sensor(self, table: CellSensorTable, i: int, frames: Sequence[CellFrame]) -> CellSensor:
+    def sensor(
+        self, table: CellSensorTable, i: int, frames: Sequence[CellFrame], most: float
+    ) -> CellSensor:
         at: Path = ("sensor", i)
         if table.frame:
             sensed = [frame.name for frame in frames if frame.kind == "sensed"]
@@ -449,8 +492,10 @@ class _Reader:
                 at, f"the {table.kind} {table.name!r} sees nothing", "give the frame that it places"
             )
         if table.pose and table.kind != "camera":
-            raise self.source.error((*at, "pose"), f"a sensor of kind {table.kind} has no place")
-        rate = self.positive(table.rate, (*at, "rate"), "Hz")
+            raise self.source.error(
+                (*at, "pose"), f"a sensor of kind {table.kind} has no place", "leave it out"
+            )
+        rate = self.rate(table.rate, (*at, "rate"), (min(_SLOWEST, most), most))
         pose = self.pose(table.pose, (*at, "pose")) if table.pose else ()
         return CellSensor(table.name, table.kind, rate, table.frame, pose)
 
@@ -477,7 +522,9 @@ class _Reader:
         for i, table in enumerate(tables):
             self.word(table.name, (key, i, "name"))
             if table.name in known or (key == "frame" and table.name == "base"):
-                raise self.source.error((key, i, "name"), f"the name {table.name!r} is taken")
+                raise self.source.error(
+                    (key, i, "name"), f"the name {table.name!r} is taken", "give another"
+                )
             known.add(table.name)
 
     def known(self, name: str, known: Any, path: Path, what: str) -> None:
@@ -493,19 +540,23 @@ class _Reader:
             found = amount(value, str(path[-1]), unit)
         except InputError as error:
             raise self.source.error(path, error.what, error.remedy) from None
+        except UnitError as error:
+            as_in = "" if unit == "?" else f', as in "1.5 {unit}"'
+            raise self.source.error(path, error.what, f"give a number{as_in}") from None
         if not abs(found) < 1e300:
-            raise self.source.error(path, f"{found} is not a finite number")
+            raise self.source.error(path, f"{found} is not a finite number", "give one that is")
         return found
 
     def positive(self, value: object, path: Path, unit: str) -> float:
         found = self.number(value, path, unit)
         if found <= 0:
-            raise self.source.error(path, f"{found:.6g} is not above zero")
+            raise self.source.error(path, f"{found:.6g} is not above zero", "give a number above 0")
         return found
 
     def row(self, given: Sequence[Any], path: Path, units: Sequence[str]) -> tuple[float, ...]:
         if len(given) != len(units):
-            raise self.source.error(path, f"has {len(given)} numbers, and {len(units)} are needed")
+            needed = f"give {len(units)}: in {', '.join(dict.fromkeys(units))}"
+            raise self.source.error(path, f"has {len(given)} numbers", needed)
         rows = enumerate(zip(given, units, strict=True))
         return tuple(self.number(x, (*path, k), unit) for k, (x, unit) in rows)
 
@@ -514,23 +565,28 @@ class _Reader:
         pose = self.row(given, path, ["m"] * 3 + ["1"] * 4)
         size = sum(x * x for x in pose[3:]) ** 0.5
         if abs(size - 1) > 1e-3:
-            raise self.source.error(path, f"the quaternion has the length {size:.6g}")
+            raise self.source.error(
+                path, f"the quaternion has the length {size:.6g}", "give length 1"
+            )
         return (*pose[:3], *(x / size for x in pose[3:]))
 
     def each(
-        self, given: Any, path: Path, axes: Sequence[CellAxis], least: float | None = None
+        self, given: Any, path: Path, axes: Sequence[CellAxis], least: float | None, most: float
     ) -> tuple[float, ...]:
         """Return a number for each axis, above zero or not below a least; one counts for all."""
-        rows = given if isinstance(given, list) else [given] * len(axes)
+        many, found = isinstance(given, list), []
+        rows = given if many else [given] * len(axes)
         if len(rows) != len(axes):
-            raise self.source.error(path, f"has {len(rows)} numbers for {len(axes)} axes")
-        many = isinstance(given, list)
-        found = []
-        for k, x in enumerate(rows):
-            here = (*path, k) if many else path
-            found.append(
-                self.positive(x, here, "?") if least is None else self.number(x, here, "?")
+            raise self.source.error(
+                path, f"has {len(rows)} numbers for {len(axes)} axes", "give one, or one for each"
             )
-            if least is not None and found[-1] < least:
-                raise self.source.error(here, f"{found[-1]:.6g} is below {least:.6g}")
+        for k, given_one in enumerate(rows):
+            here = (*path, k) if many else path
+            x = self.number(given_one, here, "?")
+            if x > most or (x <= 0 if least is None else x < least):
+                low = "above 0" if least is None else f"from {least:g}"
+                raise self.source.error(
+                    here, f"{x:.6g} cannot be a gain at this rate", f"give {low} up to {most:.6g}"
+                )
+            found.append(x)
         return tuple(found)

@@ -14,7 +14,7 @@ from pathlib import Path
 from linkwright.control.axis import AxisMode
 from linkwright.errors import nearest
 from linkwright.server.axis_blocks import GAINS, MODES
-from linkwright.server.cell import CAUSES, Cell, CellArm
+from linkwright.server.cell import CAUSES, Cell, CellArm, largest_gain
 from linkwright.server.face import (
     KINDS,
     LIVES,
@@ -102,6 +102,8 @@ class Desk:
             counts.enabling = False
         if command.kind == "mode":
             _check_mode(arm, command, counts.enabling or LIVES[int(state[f"{name}.life"])])
+        if command.kind == "set":
+            _check_gain(arm, command, self.cell.rate)
         if command.kind in (*MOTIONS, "excite"):
             life = LIVES[int(state[f"{name}.life"])]
             if life != "active" and not counts.enabling:
@@ -256,6 +258,19 @@ def _experiment(arm: CellArm, command: Command, count: int, rate: float) -> Inpu
         "count": count,
     }
     return {f"{arm.name}_probe.{name}": float(value) for name, value in values.items()}
+
+
+def _check_gain(arm: CellArm, command: Command, rate: float) -> None:
+    """Refuse a gain that the cell's file could not have either."""
+    key, value = command.name.split(".")[0], command.values[0]
+    high, zero = largest_gain(arm.law.kind, key, rate), key not in ("kp", "kd")
+    if not 0 <= value <= high or (value == 0 and not zero):
+        low = "at least 0" if zero else "above 0"
+        raise RefusedError(
+            "range",
+            f"{command.name} of {arm.name!r} is {low} and at most {high:.6g}, not {value:.6g}",
+            remedy="give another gain; this one has not changed",
+        )
 
 
 def _parameters(arm: CellArm) -> dict[str, str]:

@@ -4,7 +4,7 @@
 cell's rate. In the folder lie two windows: `states`, which this process writes and whose wake-ups
 are the clock of the server's loop, and `commands`, which the server writes. Whatever becomes of the
 server, the device goes on by itself: where the heartbeat of the loop stays away, currents are zero
-and brakes close. Its own log, `device.journal`, has a row for each of its ticks.
+and brakes close. Its own log, where one is asked for, has a row for each of its ticks.
 
 Signals: USR1 presses the button of the cell, USR2 releases it, TERM ends the process.
 """
@@ -33,7 +33,6 @@ from linkwright.server.cell_system import (
     device_system,
     record_of,
 )
-from linkwright.server.launch import LOG
 from linkwright.server.ready import session_of_cell
 from linkwright.simulation.native.session import Samples
 from linkwright.simulation.pacing import PacedLoop, Reads, Writes
@@ -64,7 +63,7 @@ class DeviceProcess:
     Args:
         cell: whose hardware it is.
         folder: where its windows lie; that of the commands must be there.
-        log: where its log goes; into the folder by default.
+        log: where its log goes; none is kept by default.
     """
 
     def __init__(self, cell: Cell, folder: Path, log: Path | None = None) -> None:
@@ -76,9 +75,11 @@ class DeviceProcess:
         names = [s.name for s in session.phases.outputs]
         self._columns = [names.index(name) for name in logged]
         channels = [Channel(name, "1") for name in logged]
-        self._log = Journal(log or folder / LOG, channels, {"cell": cell.name}, replace=True)
         self.states = Window.create(folder / STATES, states_record(cell))
         self.commands = Window.open(folder / COMMANDS, commands_record(cell), within=60.0)
+        self._log: Journal | None = None
+        if log is not None:  # not before there is a server, which may refuse the cell
+            self._log = Journal(log, channels, {"cell": cell.name}, replace=True)
         self.loop = PacedLoop(
             session,
             reads=[Reads(self.commands, {x.field.name: x.targets for x in commands})],
@@ -94,7 +95,8 @@ class DeviceProcess:
             samples: a row for each tick.
         """
         del changes
-        self._log.append(samples.times, samples.values[:, self._columns])
+        if self._log is not None:
+            self._log.append(samples.times, samples.values[:, self._columns])
 
     def press(self, down: bool) -> None:
         """Press or release the button of the cell.
@@ -116,7 +118,8 @@ class DeviceProcess:
                 self.loop.set({f"{arm.name}_card.heartbeat": ticks for arm in self.cell.arms})
             while goes_on() and self.loop.running:
                 pass
-        self._log.close()
+        if self._log is not None:
+            self._log.close()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -128,7 +131,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="linkwright.server.device", description=__doc__)
     parser.add_argument("cell", help="a cell.toml, or the name of a cell that ships")
     parser.add_argument("folder", type=Path, help="where the windows lie")
-    parser.add_argument("--log", type=Path, help="the device's own log; in FOLDER by default")
+    parser.add_argument("--log", type=Path, help="the device's own log; none by default")
     given = parser.parse_args(arguments)
     parent, ended = os.getppid(), threading.Event()
     presses: list[bool] = []

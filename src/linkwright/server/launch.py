@@ -9,11 +9,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-LOG = "device.journal"
-"""The device's own log, in the folder that the processes of a cell share."""
-
 DEVICE_LOG = ".device.journal"
-"""How its name ends beside a recording."""
+"""How the name of the device's own log ends, beside a recording."""
 
 _TOLD = "device.log"
 
@@ -23,8 +20,8 @@ class DeviceLaunch:
 
     Args:
         source: a cell.toml, or the name of a cell that ships.
-        folder: for windows and the device's log; a temporary one by default.
-        log: where the device's log goes; into the folder by default.
+        folder: for windows and what the device prints; a temporary one by default.
+        log: where the device's own log goes; none is kept by default.
     """
 
     def __init__(
@@ -37,11 +34,12 @@ class DeviceLaunch:
         with contextlib.ExitStack() as stack:
             if folder is None:
                 folder = Path(stack.enter_context(_shared_folder()))
-            self.folder, self.log = folder, log or folder / LOG
+            self.folder, self.log = folder, log
+            more = [] if log is None else ["--log", str(log)]
             command = [sys.executable, "-m", "linkwright.server.device", os.fspath(source)]
             with (folder / _TOLD).open("wb") as told:
                 self.process = subprocess.Popen(
-                    [*command, str(folder), "--log", str(self.log)],
+                    [*command, str(folder), *more],
                     stdin=subprocess.DEVNULL,
                     stdout=told,
                     stderr=told,

@@ -16,7 +16,7 @@ from linkwright.server.cell import Cell
 from linkwright.server.cell_file import read_cell
 from linkwright.server.cell_system import device_commands, device_states, state_fields
 from linkwright.server.device import COMMANDS, STATES, commands_record, states_record
-from linkwright.server.launch import DEVICE_LOG, LOG, DeviceLaunch
+from linkwright.server.launch import DEVICE_LOG, DeviceLaunch
 from linkwright.server.ready import Tell
 from linkwright.server.recorded import control_session, recorder_of
 from linkwright.server.running import COUNTERS, RunningCell, state_record
@@ -40,10 +40,10 @@ class LiveCell(RunningCell):
 
     Args:
         source: a cell.toml, or the name of a cell that ships.
-        folder: for windows and the device's log; a temporary one by default. Hardware of the kind
-            "window" has its own.
-        record: where its recording goes, with the device's log beside it; none is made by
-            default, and the log lies in the folder.
+        folder: for windows and what the device prints; a temporary one by default. Hardware
+            of the kind "window" has its own.
+        record: where its recording goes, with the device's log beside it; neither is made by
+            default.
         tell: told where its start takes long.
         launch: its device, where that was started before; it is ended with the cell.
         cell: what was read from the source, where that is known.
@@ -76,7 +76,7 @@ class LiveCell(RunningCell):
                 stack.callback(launch.close)
             self._launch = launch
             self.folder = folder = Path(given) if launch is None else launch.folder
-            self.log = device_log(record) or folder / LOG
+            self.log = device_log(record)
             self._commands = Window.create(folder / COMMANDS, commands_record(cell))
             stack.callback(self._commands.close)
             self._shown = Window.create(folder / STATE, state_record(cell))

@@ -17,7 +17,7 @@ import numpy as np
 from linkwright.errors import InputError
 from linkwright.recording import Recording, read_recording
 from linkwright.server.cell import Cell
-from linkwright.server.cell_file import read_cell
+from linkwright.server.cell_file import is_cell, read_cell
 from linkwright.server.cell_system import (
     control_system,
     device_commands,
@@ -26,7 +26,7 @@ from linkwright.server.cell_system import (
 )
 from linkwright.server.ready import Tell, session_of_cell
 from linkwright.simulation.native.session import Session
-from linkwright.simulation.pacing import LoopRecorder, replay, tape_of
+from linkwright.simulation.pacing import LoopRecorder, Show, replay, tape_of
 from linkwright.simulation.recorder import Target
 
 
@@ -71,6 +71,24 @@ def recorder_of(cell: Cell, session: Session, target: Target, kind: str) -> Loop
     return LoopRecorder(session, target, about)
 
 
+def hourly_bytes(cell: Cell, session: Session) -> tuple[float, float]:
+    """Return how much an hour of a live cell takes in its journal, while it stands and moves.
+
+    Args:
+        cell: that is recorded.
+        session: of its control.
+
+    >>> cell = read_cell("axes2")
+    >>> [round(size / 1e6) for size in hourly_bytes(cell, control_session(cell, 1))]
+    [389, 648]
+    """
+    row = 8 * (1 + len(session.phases.outputs))  # time and channels
+    change = 24  # of an input, on the tape: tick, place, value
+    still = row + change * len(cell.arms)  # the ticks of the device
+    moving = still + change * 3 * cell.axes  # and positions, speeds and currents
+    return still * cell.rate * 3600, moving * cell.rate * 3600
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Replay:
     """A recording that was run again from its tape.
@@ -88,13 +106,19 @@ class Replay:
     difference: str
 
 
-def replay_cell(source: str | os.PathLike[str]) -> Replay:
+def replay_cell(source: str | os.PathLike[str], show: Show | None = None) -> Replay:
     """Run a recorded cell again in virtual time, and compare every bit.
 
     Args:
         source: the recording, or the journal that a killed process has left.
+        show: told now and then which time was reached, and which is the end, s.
     """
     path = Path(source)
+    if is_cell(os.fspath(source)):
+        raise InputError(
+            f"{path} is a cell, and not the recording of one",
+            remedy=f"linkwright serve {path} --record cell.parquet; linkwright replay cell.parquet",
+        )
     recording = read_recording(path)
     about = recording.metadata.get("cell")
     if not isinstance(about, dict) or about.get("kind") not in _SESSIONS:
@@ -109,7 +133,7 @@ def replay_cell(source: str | os.PathLike[str]) -> Replay:
             remedy="replay it with the file as it was",
         )
     session = _SESSIONS[about["kind"]](cell, 1)
-    outcome = replay(session, tape_of(recording))
+    outcome = replay(session, tape_of(recording), show)
     rows = slice(0, len(recording))
     again = Recording(outcome.samples.times[rows], recording.channels, outcome.samples.values[rows])
     return Replay(cell, recording, again, _difference(recording, again))

@@ -57,6 +57,7 @@ class _Trouble:
     code: Expr
     bad: Expr  # whether a PANIC cannot be cleared yet
     stop: Expr  # whether a client asks to stop
+    card: Expr  # whether the device is in PANIC
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,8 @@ class Supervisor(Block):
         heartbeat = self.input("heartbeat", round(cell.heartbeat * cell.rate), doc="ticks")
         alive = self._device(heartbeat)
         active, still = equal(life, ACTIVE), hold(equal(moving, 0))
-        trouble = self._trouble(active, alive, life, moving)
+        used = remember("used")  # whether it was enabled ever
+        trouble = self._trouble(active, alive, life, moving, used)
         panic = hold((trouble.why > 0) & equal(trouble.category, 0))
         stopping = hold((trouble.why > 0) & (trouble.category > 0))
 
@@ -160,6 +162,7 @@ class Supervisor(Block):
                 disable=still & (disable | equal(braking, 1)),
                 clear=cleared,
                 fault=panic & not_equal(life, OFF),
+                gone=equal(used, 0) & ~alive,
             )
         )
         on = hold(equal(now, ACTIVE))
@@ -175,7 +178,8 @@ class Supervisor(Block):
             forget = forget | equal(cause, CAUSES.index("frame"))
         shown = hold(where(news > 0, news, where(forget, 0, cause)))
         code = hold(where(trouble.code > 0, trouble.code, where(cleared, 0, error)))
-        cleared_count = hold(clears + where(clear, 1, 0))
+        woken = equal(used, 0) & trouble.card  # the device stood still before it was used
+        cleared_count = hold(clears + where(clear | woken, 1, 0))
         count, taken = remember("goals"), remember("last")
         dropped, spurned = remember("lost"), remember("seen_spurned")
         handed, sequence = hold(count + accept), command["sequence"]
@@ -243,6 +247,7 @@ class Supervisor(Block):
         after = where(trouble.stop, where(flush > tail, flush, tail), tail + step)
         for memory, following in (
             (life, now),
+            (used, where(on, 1, used)),
             (tail, where(thrown, head, after)),
             (braking, brakes_on),
             (opened, where(on, opened + 1, 0)),
@@ -352,8 +357,12 @@ class Supervisor(Block):
         self.update(released, where(lost, holder, where(equal(holder, released), released, 0)))
         return lost
 
-    def _trouble(self, active: Expr, alive: Expr, life: Expr, moving: Expr) -> _Trouble:
-        """Return what is wrong at this tick."""
+    def _trouble(self, active: Expr, alive: Expr, life: Expr, moving: Expr, used: Expr) -> _Trouble:
+        """Return what is wrong at this tick.
+
+        A device that stalls before the arm was enabled ever is waited for: nothing latches.
+        """
+        card = self.intermediate(not_equal(self.input("card", doc="PANIC of the device"), 0))
         stops, halts = self.input("stops"), self.input("halts")
         seen_stops, seen_halts = (
             self.discrete_state("seen_stops"),
@@ -369,8 +378,8 @@ class Supervisor(Block):
             "reach": self.input("barred", doc="the tool cannot keep to its path") > 0,
             "halt": not_equal(halts, seen_halts),
             "button": not_equal(self.input("button"), 0),
-            "device": ~alive & not_equal(life, OFF),
-            "card": not_equal(self.input("card", doc="PANIC of the device"), 0),
+            "device": ~alive & not_equal(life, OFF) & (used > 0),
+            "card": card & (used > 0),
             "linked": not_equal(self.input("linked", doc="PANIC of a linked arm"), 0),
         }
         happened = {name: self.intermediate(x) for name, x in happened.items()}
@@ -387,7 +396,7 @@ class Supervisor(Block):
                 why, category = where(here, place, why), where(here, kind, category)
         if self._arm.law.kind == "axes":
             why, category, code = self._tripped(life, why, category, code)
-        lasting = [happened[x] for x in ("value", "button", "device", "card", "linked")]
+        lasting = [*(happened[x] for x in ("value", "button", "linked")), ~alive, card]
         hold = self.intermediate
         return _Trouble(
             hold(why),
@@ -396,6 +405,7 @@ class Supervisor(Block):
             hold(code),
             hold(_any_of(lasting)),
             happened["stop"],
+            card,
         )
 
     def _tripped(

@@ -125,9 +125,11 @@ def _check_catalog(file: str, as_json: bool) -> None:
 def _check_cell(file: str, as_json: bool) -> None:
     from linkwright.formats.text.document import ModelError
     from linkwright.server.cell_file import read_cell
+    from linkwright.server.listening import listening_of
 
     try:
         cell = read_cell(file)
+        notes = listening_of(cell).notes
     except ModelError as error:
         _say_all_but_first(error)
         raise
@@ -137,10 +139,13 @@ def _check_cell(file: str, as_json: bool) -> None:
     facts += [("sensor", f"{sensor.name}: {sensor.kind}") for sensor in cell.sensors]
     facts += [("client", f"{client.name}: {', '.join(client.rights)}") for client in cell.clients]
     if as_json:
-        echo(json.dumps({"facts": [{"what": k, "is": v} for k, v in facts]}, indent=2))
+        told = {"facts": [{"what": k, "is": v} for k, v in facts], "notes": list(notes)}
+        echo(json.dumps(told, indent=2))
         return
     for label, text in facts:
         echo(f"{label:<12} {text}")
+    for note in notes:
+        echo(f"note: {note}", err=True)
     echo(f"{file}: sound")
 
 

@@ -23,9 +23,11 @@ def command(
     Examples:
       linkwright replay cell.parquet
     """
+    from linkwright.cli.progress import run_bar
     from linkwright.server.recorded import replay_cell
 
-    found = replay_cell(recording)
+    with run_bar("replay") as show:
+        found = replay_cell(recording, show)
     if found.difference:
         echo(f"{found.cell.name}: {found.difference}", err=True)
         raise typer.Exit(DIFFERENT)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from linkwright.cli.terminal import echo
 if TYPE_CHECKING:
     from linkwright.server.cell import Cell
     from linkwright.server.launch import DeviceLaunch
+    from linkwright.server.live import LiveCell
     from linkwright.server.network import Credentials
     from linkwright.simulation.recorder import Target
 
@@ -95,6 +97,8 @@ def _virtual(cell: Cell, until: float, target: Target | None) -> None:
     began = time.perf_counter()
     made.advance(round(until * cell.rate))
     seconds = time.perf_counter() - began
+    if target is not None:
+        echo(f"writing the recording {target.path}", err=True)
     made.finish()
     echo(f"{_about(cell)}, virtual: {made.tick} ticks in {seconds:.3g} s")
     _recorded(target)
@@ -108,7 +112,9 @@ def _live(
     credentials: Credentials | None,
 ) -> None:
     from linkwright.server.launch import DEVICE_LOG, DeviceLaunch
+    from linkwright.server.registry import runtime_folder
 
+    runtime_folder()  # refused where others may enter it
     with ExitStack() as stack:
         log = None if target is None else target.path.with_suffix(DEVICE_LOG)
         launch = DeviceLaunch(source, log=log)  # it imports what it needs while we do
@@ -126,16 +132,17 @@ def _served(
 ) -> None:
     from linkwright.server.cell_file import read_cell
     from linkwright.server.host import CellHost, quick_switches
+    from linkwright.server.listening import listening_of, require_alone
     from linkwright.server.live import LiveCell
-    from linkwright.server.network import Endpoint, check_listening
     from linkwright.server.sensing import SensingProcesses, sensors_line
 
     cell = read_cell(source)
-    address = cell.address if listen is None else listen
-    shown = cell.credentials if credentials is None else credentials
-    here = Endpoint.read(address).protocol != "tls"
-    named = () if here else cell.clients
-    check_listening(Endpoint.read(address), named, shown)  # before anything is served
+    where = listening_of(cell, listen=listen, credentials=credentials)  # before anything starts
+    require_alone(cell)
+    here = where.endpoint.protocol != "tls"
+    for note in where.notes:
+        _note(note)
+    address, named, shown = str(where.endpoint), where.clients, where.credentials
 
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -151,17 +158,53 @@ def _served(
         echo(f"{_about(live.cell)}, {host.endpoint}, {how}")
         for line in rights.refused:
             _note(line)
+        if target is not None:
+            _note(_size_line(live))
         if cell.sensors:
             echo(sensors_line(cell)) if here else _note(_BEYOND)
+        lives = _Lives(live)
         end = None if until is None else time.monotonic() + until
         while not ended.wait(0.1) and (end is None or time.monotonic() < end):
-            for line in nodes.look():
+            for line in (*nodes.look(), *lives.look()):
                 _note(line)
             if not live.loop.running:
                 break
+        if target is not None:
+            echo(f"writing the recording {target.path}", err=True)
     counted = live.loop.counters
     echo(f"{live.name}: {counted.total} ticks, {counted.missed} missed, {counted.overrun} overrun")
     _recorded(target)
+
+
+class _Lives:
+    """Tells of arms that come into PANIC, and out of it.
+
+    Args:
+        live: the cell whose arms they are.
+    """
+
+    def __init__(self, live: LiveCell) -> None:
+        self._live, self._told = live, dict.fromkeys(live.arms, "")
+
+    def look(self) -> Iterator[str]:
+        """Yield a line for each arm of which there is something new."""
+        from linkwright.server.face import LIVES
+
+        state = self._live.latest().values
+        for name, before in self._told.items():
+            life = LIVES[int(state[f"{name}.life"])]
+            cause = self._live.causes[int(state[f"{name}.cause"])]
+            now = f"PANIC ({cause})" if life == "fault" else ""
+            if now != before:
+                self._told[name] = now
+                yield f"{name}: {now}; clear and enable it" if now else f"{name}: PANIC is over"
+
+
+def _size_line(live: LiveCell) -> str:
+    from linkwright.server.recorded import hourly_bytes
+
+    still, moving = (size / 1e9 for size in hourly_bytes(live.cell, live.loop.session))
+    return f"the journal of the recording takes {still:.2g} GB an hour, {moving:.2g} while all move"
 
 
 def _note(line: str) -> None:

@@ -4,7 +4,7 @@ from linkwright.simulation.pacing.binding import Snapshot
 from linkwright.simulation.pacing.counters import Counters
 from linkwright.simulation.pacing.loop import PacedLoop
 from linkwright.simulation.pacing.recorder import LoopRecorder
-from linkwright.simulation.pacing.replay import replay
+from linkwright.simulation.pacing.replay import Show, replay
 from linkwright.simulation.pacing.rights import Rights
 from linkwright.simulation.pacing.tape import Change, Tape, tape_of, with_tape
 from linkwright.simulation.pacing.windows import Reads, Writes
@@ -16,6 +16,7 @@ __all__ = [
     "PacedLoop",
     "Reads",
     "Rights",
+    "Show",
     "Snapshot",
     "Tape",
     "Writes",

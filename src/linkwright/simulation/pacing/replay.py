@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from linkwright.simulation.native.session import Outcome, Session
 from linkwright.simulation.pacing.loop import PacedLoop
 from linkwright.simulation.pacing.tape import Tape
 
+Show = Callable[[float, float], None]
+"""What is told how far a replay is: the time that was reached, and the end, s."""
 
-def replay(session: Session, tape: Tape) -> Outcome:
+_OFTEN = 4096  # ticks from one word about it to the next
+
+
+def replay(session: Session, tape: Tape, show: Show | None = None) -> Outcome:
     """Run a session in virtual time to the end of a tape; the bits are those of the live run.
 
     Args:
         session: stands where the live one stood at its start, with the same settings.
         tape: of the live run.
+        show: told now and then how far it is.
 
     >>> import numpy as np
     >>> from linkwright.blocks import Integrator
@@ -27,8 +35,18 @@ def replay(session: Session, tape: Tape) -> Outcome:
     1.0
     """
     loop = PacedLoop(session, clock="virtual", stride=tape.stride, waits=tape.waits, taped=True)
+    seconds, shown = session.phases.tick_seconds, 0
+
+    def go_to(tick: int) -> None:
+        nonlocal shown
+        while show is not None and tick - shown >= _OFTEN:
+            shown += _OFTEN
+            loop.go_to(shown)
+            show(shown * seconds, tape.end * seconds)
+        loop.go_to(tick)
+
     for tick, values in tape.batches():
-        loop.go_to(tick - 1)
+        go_to(tick - 1)
         loop.enter(values)
-    loop.go_to(tape.end)
+    go_to(tape.end)
     return session.outcome(loop.samples())
