@@ -79,8 +79,9 @@ def hourly_bytes(cell: Cell, session: Session) -> tuple[float, float]:
         session: of its control.
 
     >>> cell = read_cell("axes2")
-    >>> [round(size / 1e6) for size in hourly_bytes(cell, control_session(cell, 1))]
-    [389, 648]
+    >>> still, moving = hourly_bytes(cell, control_session(cell, 1))
+    >>> round((moving - still) / 1e6)
+    259
     """
     row = 8 * (1 + len(session.phases.outputs))  # time and channels
     change = 24  # of an input, on the tape: tick, place, value
