@@ -108,8 +108,7 @@ def test_a_sensor_and_the_coordinator_killed_stop_legs_in_their_frame_and_come_b
                 return float(cell.frame.values["frame.conveyor.age"]) < made.frames[0].age
 
             until(seen, "a first sight", look)
-            stopped = pytest.raises(lw.server.StoppedError, match="puma stopped: stop")
-            with stopped, arm.command(silence=30.0) as hand:
+            with arm.command(silence=30.0) as hand:
                 hand.enable()
                 asked = hand.pose(goal(ahead=(0.0, 0.0, 0.2)), frame="conveyor", speed=0.004)
                 for name in ("camera", "coordinator"):
@@ -121,6 +120,8 @@ def test_a_sensor_and_the_coordinator_killed_stop_legs_in_their_frame_and_come_b
                     until(lambda: arm.state.cause == "none" and seen(), "it goes on", look)
                 until(lambda: arm.state.moving, "it moves")
                 hand.stop()
+                with pytest.raises(lw.server.StoppedError, match="puma stopped: stop"):
+                    asked.wait(30.0)
             assert {note.split()[0] for note in notes} == {"camera", "coordinator"}
     finally:
         loop.stop()
