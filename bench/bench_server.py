@@ -81,6 +81,11 @@ def _enable(hand: ArmHand) -> None:
     raise RuntimeError("this machine is too busy for the device")
 
 
+def _taken(cell: RemoteCell, sequence: int) -> bool:
+    """Wait for the state that shows a command; False where none came."""
+    return cell.states.wait(lambda f: f.values["puma.taken"] >= sequence, 5.0)
+
+
 def _commands(cell: RemoteCell, hand: ArmHand) -> tuple[list[float], list[float]]:
     """Time commands until the state that shows them, in turns with echoes of as many bytes."""
     record = command_record(hand.arm.face)
@@ -96,7 +101,7 @@ def _commands(cell: RemoteCell, hand: ArmHand) -> tuple[list[float], list[float]
         except (RefusedError, StoppedError):
             _enable(hand)
             continue
-        taken = cell.states.wait(lambda f: f.values["puma.taken"] >= given.sequence, 5.0)  # noqa: B023
+        taken = _taken(cell, given.sequence)
         seconds = time.perf_counter() - start
         time.sleep(chance.uniform(0.001, 0.003))
         start = time.perf_counter()

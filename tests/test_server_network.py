@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
-from unittest.mock import Mock
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -484,12 +484,10 @@ def test_a_window_takes_commands_as_the_network_does(toy: ToyCell, runtime: Path
     with lw.server.connect("toy", client="alice", rate=1.0) as cell:
         with cell.arm("puma").command(silence=SILENCE, local=True) as hand:
             hand.enable()
-            asked = cell.ask
-            cell.ask = refuse = Mock(side_effect=AssertionError)  # type: ignore[method-assign]
-            for goal in ([0.1, 0.1], [0.2, 0.2]):
-                hand.joints(goal).wait(LIMIT)
-            refuse.assert_not_called()
-            cell.ask = asked  # type: ignore[method-assign]
+            with patch.object(cell, "ask", side_effect=AssertionError) as refuse:
+                for goal in ([0.1, 0.1], [0.2, 0.2]):
+                    hand.joints(goal).wait(LIMIT)
+                refuse.assert_not_called()
             with pytest.raises(RefusedError) as caught:
                 hand.joints([9.0, 0.1])
             assert caught.value.name == "range"

@@ -211,13 +211,17 @@ class RemoteCell:
     @property
     def frame(self) -> Frame:
         """The newest state, as it came; the first is waited for."""
+        self.wait_for_state()
+        assert self.states.frame is not None
+        return self.states.frame
+
+    def wait_for_state(self) -> None:
+        """Wait until the first state has come."""
         if self.states.frame is None and not self.states.wait(lambda _: True, PATIENCE):
             raise LostError(
                 f"no state came from {self.name!r} in {PATIENCE:g} s",
                 remedy="does the cell run? linkwright watch shows it",
             )
-        assert self.states.frame is not None
-        return self.states.frame
 
     @property
     def age(self) -> float:

@@ -121,7 +121,7 @@ class ArmHand:
         """Take the lease and keep it alive; refused where another holds it, with its name."""
         cell = self.arm.cell
         cell.follow(max(cell.asked_rate, min(_STATES / self.silence, cell.rate)))
-        cell.frame  # noqa: B018, what the first beat answers
+        cell.wait_for_state()  # what the first beat answers
         key = secrets.randbits(_KEY) | 1
         if self._by_window:
             self._window = LocalHand(
