@@ -20,6 +20,7 @@ from linkwright.server.cell_file import read_cell
 from linkwright.server.host import CellHost
 from linkwright.server.registry import VARIABLE
 from linkwright.server.virtual import VirtualCell
+from linkwright.studio import jog as jogging
 from linkwright.studio.cell_link import SILENCE, CellLink
 from linkwright.studio.cell_studio import is_cell, open_cell_studio
 from linkwright.studio.jog import PAGE_SILENCE, Jog
@@ -92,31 +93,34 @@ def moving(link: CellLink) -> bool:
     return link.cell.arm("plane").state.moving
 
 
-def hold(link: CellLink, number: int, seconds: float, side: int = 1) -> None:
-    """Hold a button as a page does, for some of the cell's seconds."""
-    end = link.cell.frame.tick + round(seconds * link.cell.rate)
+def hold(link: CellLink, number: int, way: float, side: int = 1) -> None:
+    """Hold a button as a page does, until the axis has gone some way."""
+    start = where(link)
 
     def held() -> bool:
         assert link.jog.hold("page", number, AXIS, side, 0.2)
-        return link.cell.frame.tick >= end
+        return (where(link) - start) * side >= way
 
     until(held)
 
 
-def test_an_axis_moves_only_while_it_is_held(link: CellLink) -> None:
+def test_an_axis_moves_only_while_it_is_held(
+    link: CellLink, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Check 22: jog. Released, it brakes and stays; what was held before moves nothing."""
+    monkeypatch.setattr(jogging, "PAGE_SILENCE", LIMIT)  # a slow machine is no silent page
     with pytest.raises(Error, match="enable it first"):
         link.jog.hold("page", 1, AXIS, 1, 0.2)
     link.act("plane", "enable")
     assert life(link) == "active"
     before = where(link)
-    hold(link, 2, 0.4)
-    assert where(link) > before + 0.02
+    hold(link, 2, 0.03)
     link.jog.release("page", 2)
     until(lambda: not moving(link))
+    assert where(link) > before + 0.02
     there = where(link)
     assert not link.jog.hold("page", 2, AXIS, 1, 0.2)  # a word of the page that came too late
-    hold(link, 3, 0.3, -1)
+    hold(link, 3, 0.03, -1)
     link.jog.release("page", 3)
     until(lambda: not moving(link))
     assert where(link) < there - 0.01
@@ -127,8 +131,8 @@ def test_an_axis_moves_only_while_it_is_held(link: CellLink) -> None:
 def test_a_page_that_falls_silent_lets_go(link: CellLink) -> None:
     """Check 22: jog. The studio stops the arm; the same press does not move it again."""
     link.act("plane", "enable")
-    hold(link, 1, 0.2)
-    until(lambda: moving(link))
+    before = where(link)
+    assert link.jog.hold("page", 1, AXIS, 1, 0.2)
 
     def watched() -> bool:
         link.jog.watch()
@@ -137,6 +141,7 @@ def test_a_page_that_falls_silent_lets_go(link: CellLink) -> None:
     until(watched)
     assert "silent" in link.jog.why
     until(lambda: not moving(link))
+    assert where(link) > before
     assert not link.jog.hold("page", 1, AXIS, 1, 0.2)
     assert link.told()["arms"][0]["ours"]
 
@@ -144,7 +149,7 @@ def test_a_page_that_falls_silent_lets_go(link: CellLink) -> None:
 def test_the_cell_itself_stops_what_a_hung_studio_holds(link: CellLink) -> None:
     """Check 22: jog. Nobody watches: signs of life stop with the page's, and the loop stops it."""
     link.act("plane", "enable")
-    hold(link, 1, 0.2)
+    assert link.jog.hold("page", 1, AXIS, 1, 0.2)
     until(lambda: link.cell.arm("plane").state.cause == "silence")
     until(lambda: not moving(link))
     told = link.told()["arms"][0]
