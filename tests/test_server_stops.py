@@ -236,3 +236,22 @@ def test_a_cartesian_set_point_reaches_the_current_in_four_ticks(puma: VirtualCe
 
 def _row(values: np.ndarray) -> tuple[float, float, float]:
     return float(values[0]), float(values[1]), float(values[2])
+
+
+def test_an_arm_that_stands_after_a_stop_takes_the_next_motion() -> None:
+    """It is told to move as long as it brakes, so that whoever waits for that is not refused."""
+    cell = _cell()
+    sequence = 1
+    for ticks in (40, 41, 90, 200):
+        sequence += 3
+        goal = (0.6, -0.5) if ticks % 2 else (-0.6, 0.5)
+        cell.command("plane", Command("joints", sequence, goal))
+        cell.advance(ticks)
+        cell.command("plane", Command("stop", sequence + 1))
+        cell.advance(1)
+        while _of(cell, "moving"):
+            cell.advance(1)
+            assert cell.tick < 5000
+        cell.command("plane", Command("joints", sequence + 2, (0.0, 0.0)))
+        cell.advance(2)
+        assert (_of(cell, "dropped"), _of(cell, "taken")) == (0, sequence + 2)

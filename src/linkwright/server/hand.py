@@ -328,6 +328,14 @@ class ArmHand:
             return state.taken >= asked.sequence and not state.moving
         return state.done >= asked.sequence and self._cut(asked, state) is None
 
+    def cut(self, asked: GivenCommand) -> bool:
+        """Return whether a command was cut off, or never begun with.
+
+        Args:
+            asked: the command.
+        """
+        return self._cut(asked, self.arm.state) is not None
+
     def _taken_away(self, asked: GivenCommand, state: ArmState) -> bool:
         """Return whether a command was cut off, and not by this program itself."""
         cause = self._cut(asked, state)

@@ -230,7 +230,7 @@ class Supervisor(Block):
             ("brake", ~on, "whether brakes are on"),
             ("hold", brakes > 0, "whether it brakes along the path"),
             ("waits", waiting & motion & ~tracked, "whether a leg waits to be taken up"),
-            ("moves", self.input("shifts"), "whether its set-point moves"),
+            ("moves", hold(where(brakes_on > 0, 1, self.input("shifts"))), "or brakes still"),
             ("count", handed, "motions handed on"),
             ("taken", took, "sequence of the last command that was taken up"),
             ("done", ended.done, "and that was finished"),

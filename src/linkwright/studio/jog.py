@@ -19,7 +19,7 @@ from linkwright.errors import Error, InputError
 from linkwright.server.experiments import axis_of
 
 if TYPE_CHECKING:
-    from linkwright.server.hand import ArmHand
+    from linkwright.server.hand import ArmHand, GivenCommand
     from linkwright.studio.cell_link import CellLink
 
 PAGE_SILENCE = 0.3
@@ -41,6 +41,7 @@ class Press:
         side: 1 for up, -1 for down.
         hand: on the arm.
         heard: when the page was heard last, s.
+        command: that moves it, once it is given.
     """
 
     page: str
@@ -50,6 +51,7 @@ class Press:
     side: int
     hand: ArmHand
     heard: float
+    command: GivenCommand | None = None
 
 
 class Jog:
@@ -100,6 +102,9 @@ class Jog:
                 self._begin(page, number, axis, side, speed)
             elif (held.page, held.number) != (page, number):
                 raise InputError(f"{held.axis} is being moved", remedy="let go of it first")
+            elif held.command is not None and held.hand.cut(held.command):
+                self._stop(f"the cell ended it: {held.hand.arm.state.cut_cause}")
+                return False
             else:
                 held.heard = self._clock()
             return True
@@ -143,7 +148,7 @@ class Jog:
             goal[k] = end
             self.held = Press(page, number, arm.name, axis, side, hand, self._clock())
             self.why = ""
-            hand.joints(goal, speed=speed)
+            self.held.command = hand.joints(goal, speed=speed)
             self.held.heard = self._clock()
         except BaseException:
             self._end(page, number)
