@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from linkwright.windows.records import HEAD, MULTIPLIER, Field, Frame, Record, RecordError
     from linkwright.windows.registers import Register, RegisterWindow
     from linkwright.windows.window import Window
+    from linkwright.windows.wire import Wire, WireCounts
 
 __all__ = [
     "HEAD",
@@ -30,6 +31,8 @@ __all__ = [
     "RegisterWindow",
     "Stray",
     "Window",
+    "Wire",
+    "WireCounts",
 ]
 
 _HOMES: dict[str, tuple[str, ...]] = {
@@ -37,6 +40,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     ".records": ("HEAD", "MULTIPLIER", "Field", "Frame", "Record", "RecordError"),
     ".registers": ("Register", "RegisterWindow"),
     ".window": ("Window",),
+    ".wire": ("Wire", "WireCounts"),
 }
 
 if not TYPE_CHECKING:  # hidden from type checkers, so that they report an unknown name

@@ -19,6 +19,7 @@ from linkwright.simulation.pacing.memory import (
     BY_MAIL,
     COUNTED,
     LATEST,
+    READ,
     SLOTS,
     TAPED_ONLY,
     TELL,
@@ -28,7 +29,7 @@ from linkwright.simulation.pacing.unit import LINUX, unit
 from linkwright.simulation.pacing.windows import Reads, Writes, read_rows, write_rows
 from linkwright.simulation.pacing.workers import Workers
 from linkwright.system.phases import Phases
-from linkwright.windows import Window
+from linkwright.windows import Window, Wire
 from linkwright.windows.futex import futex_number
 
 Array = NDArray[np.float64]
@@ -145,12 +146,14 @@ class LoopBinding:
 
     def _exchange(
         self,
-        device: Window | None,
+        device: Window | Wire | None,
         reads: Sequence[Reads],
         writes: Sequence[Writes],
         timeout: float,
     ) -> None:
-        """Take hold of windows."""
+        """Take hold of windows and wires."""
+        if isinstance(device, Wire) and all(r.window is not device for r in reads):
+            reads = [*reads, Reads(device, {})]
         if self.session.fallback is not None and (reads or device):
             raise Error(
                 f"windows are not read for {self.session.phases.name!r}: the form of its equations "
@@ -172,13 +175,19 @@ class LoopBinding:
         self._kept = [*keep, *more]
         used = (device, *(r.window for r in reads), *(w.window for w in writes))
         self._windows = [window for window in used if window is not None]
-        if device is not None or writes:
+        if any(isinstance(window, Wire) for window in used) and not LINUX:
+            raise Error("wires are read by loops on Linux alone", remedy="use virtual runs here")
+        if isinstance(device, Window) or any(isinstance(w.window, Window) for w in writes):
             self._put("futex", futex_number())
         if device is not None:
-            self._put("device", device.address)
-            self._put("device_sequence", device.read().sequence)
             self._put("device_tick", -1)
             self._put("timeout", int(timeout * 1e9))
+        if isinstance(device, Window):
+            self._put("device", device.address)
+            self._put("device_sequence", device.read().sequence)
+        elif device is not None:
+            row = next(i for i, r in enumerate(reads) if r.window is device)
+            self._put("wire", self._get("reads") + 8 * len(READ) * row)
 
     def _input(self, name: str) -> int:
         """Return the place of a parameter or an input."""

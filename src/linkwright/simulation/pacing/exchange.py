@@ -8,12 +8,20 @@ checksum is right. One that is torn or damaged is counted, and what was read bef
 from __future__ import annotations
 
 from linkwright.simulation.pacing.memory import COUNTED, ENDED, ENTRY, KINDS, NOW, READ, WRITE
-from linkwright.simulation.pacing.writer import AtomicWriter, LoopWriter
+from linkwright.simulation.pacing.sockets import (
+    CHECKSUM,
+    CLOCK,
+    NAP,
+    SCHEMA,
+    SEQUENCE,
+    TICK,
+    WAKES,
+    SocketWriter,
+)
+from linkwright.simulation.pacing.writer import AtomicWriter
 from linkwright.windows import HEAD, MULTIPLIER
 
-_SCHEMA, _SEQUENCE, _TICK, _CLOCK, _CHECKSUM, _WAKES = 8, 16, 24, 32, 40, 56  # bytes of the head
 _TRIES = 64
-_NAP = 50_000_000  # ns, after which a sleeping loop looks whether it is to stop
 
 
 def _conversions() -> str:
@@ -63,12 +71,8 @@ def _conversions() -> str:
 CONVERSIONS = _conversions()
 
 
-class ExchangeWriter(LoopWriter):
-    """Writes what is done with windows."""
-
-    def inside(self, frame: str, offset: int) -> str:
-        """Return the address of some bytes of a frame."""
-        return self.w.at(frame, str(offset), "i8")
+class ExchangeWriter(SocketWriter):
+    """Writes what is done with windows, and with wires beside them."""
 
     # -- what comes in -----------------------------------------------------------------------------
     def reads(self, tick: str) -> None:
@@ -76,19 +80,29 @@ class ExchangeWriter(LoopWriter):
         w = self.w
         with w.count(self.get("read_count")) as i:
             row = w.at(self.get("reads", "ptr"), w.i("mul", i, str(len(READ))))
-            last = w.at(row, str(READ["sequence"]))
             address = w.load("ptr", w.at(row, str(READ["address"])))
-            seen = w.acquire(self.inside(address, _SEQUENCE))
+            new = w.variable("i64")
+            by_wire = w.i("icmp sge", w.load("i64", w.at(row, str(READ["descriptor"]))), "0")
+            with w.when(by_wire):
+                self.receive(row)
+                new.set(w.load("i64", w.at(row, str(READ["fresh"]))))
+            with self.unless(by_wire):
+                seen = w.acquire(self.inside(address, SEQUENCE))
+                last = w.load("i64", w.at(row, str(READ["sequence"])))
+                new.set(w.op(f"zext i1 {w.i('icmp ne', seen, last)} to i64"))
             count = w.load("i64", w.at(row, str(READ["entry_count"])))
-            with w.when(w.i("icmp ne", seen, w.load("i64", last))):
+            with w.when(w.i("icmp ne", new.get(), "0")):
                 fits = w.i("icmp sle", w.i("add", count, "2"), self.room())
                 with self.unless(fits):
                     self.add("held")
-                with w.when(fits):
+                with w.when(w.op(f"and i1 {fits}, {by_wire}")):
+                    w.store("i64", "0", w.at(row, str(READ["fresh"])))
+                    self.enter(tick, row, count)
+                with w.when(w.op(f"and i1 {fits}, {w.op(f'xor i1 {by_wire}, true')}")):
                     self.read(tick, row, address, count)
 
     def read(self, tick: str, row: str, address: str, count: str) -> None:
-        """Take a frame from a window, whole, into the inputs that it is for."""
+        """Take a frame from a window, whole."""
         w = self.w
         copy = w.load("ptr", w.at(row, str(READ["copy"])))
         words = w.load("i64", w.at(row, str(READ["words"])))
@@ -100,45 +114,49 @@ class ExchangeWriter(LoopWriter):
 
         with w.during(again):
             tries.set(w.i("add", tries.get(), "1"))
-            before = w.acquire(self.inside(address, _SEQUENCE))
+            before = w.acquire(self.inside(address, SEQUENCE))
             w.copy_words(address, copy, w.i("lshr", words, "1"))
             w.do("fence acquire")
-            after = w.load("i64", self.inside(address, _SEQUENCE))
+            after = w.load("i64", self.inside(address, SEQUENCE))
             even = self.is_(w.i("and", before, "1"), 0)
             with w.when(w.op(f"and i1 {even}, {w.i('icmp eq', before, after)}")):
                 sum_ = w.op(f"call i64 @checksum(ptr {copy}, i64 {words})")
-                right = w.i("icmp eq", sum_, w.load("i64", self.inside(copy, _CHECKSUM)))
+                right = w.i("icmp eq", sum_, w.load("i64", self.inside(copy, CHECKSUM)))
                 schema = w.load("i64", w.at(row, str(READ["schema"])))
-                known = w.i("icmp eq", schema, w.load("i64", self.inside(copy, _SCHEMA)))
+                known = w.i("icmp eq", schema, w.load("i64", self.inside(copy, SCHEMA)))
                 both = w.op(f"and i1 {right}, {known}")
                 good.set(w.op(f"zext i1 {both} to i64"))
         sound = w.i("icmp ne", good.get(), "0")
         with self.unless(sound):
             self.add("failures")
         with w.when(sound):
-            sequence = w.load("i64", self.inside(copy, _SEQUENCE))
+            sequence = w.load("i64", self.inside(copy, SEQUENCE))
             w.store("i64", sequence, w.at(row, str(READ["sequence"])))
-            entries = w.load("ptr", w.at(row, str(READ["entries"])))
-            with w.count(count) as j:
-                entry = w.at(entries, w.i("mul", j, str(len(ENTRY))))
-                offset, kind, place = (
-                    w.load("i64", w.at(entry, str(ENTRY[n]))) for n in ENTRY.fields
-                )
-                at = w.at(copy, offset, "i8")
-                value = w.op(f"call double @load_number(ptr {at}, i64 {kind})")
-                self.change(tick, place, w.op(f"bitcast double {value} to i64"))
-            for name, byte in (("sequence_place", _SEQUENCE), ("tick_place", _TICK)):
-                place = w.load("i64", w.at(row, str(READ[name])))
-                with w.when(w.i("icmp sge", place, "0")):
-                    number = w.load("i64", self.inside(copy, byte))
-                    double = w.op(f"sitofp i64 {number} to double")
-                    self.change(tick, place, w.op(f"bitcast double {double} to i64"))
+            self.enter(tick, row, count)
+
+    def enter(self, tick: str, row: str, count: str) -> None:
+        """Let the frame that was taken enter the inputs that it is for."""
+        w = self.w
+        copy = w.load("ptr", w.at(row, str(READ["copy"])))
+        entries = w.load("ptr", w.at(row, str(READ["entries"])))
+        with w.count(count) as j:
+            entry = w.at(entries, w.i("mul", j, str(len(ENTRY))))
+            offset, kind, place = (w.load("i64", w.at(entry, str(ENTRY[n]))) for n in ENTRY.fields)
+            at = w.at(copy, offset, "i8")
+            value = w.op(f"call double @load_number(ptr {at}, i64 {kind})")
+            self.change(tick, place, w.op(f"bitcast double {value} to i64"))
+        for name, byte in (("sequence_place", SEQUENCE), ("tick_place", TICK)):
+            place = w.load("i64", w.at(row, str(READ[name])))
+            with w.when(w.i("icmp sge", place, "0")):
+                number = w.load("i64", self.inside(copy, byte))
+                double = w.op(f"sitofp i64 {number} to double")
+                self.change(tick, place, w.op(f"bitcast double {double} to i64"))
 
     # -- a device's ticks --------------------------------------------------------------------------
     def device_ticked(self) -> str:
         """Return whether there is a whole frame that was not seen before."""
         w = self.w
-        sequence = w.acquire(self.inside(self.get("device", "ptr"), _SEQUENCE))
+        sequence = w.acquire(self.inside(self.get("device", "ptr"), SEQUENCE))
         new = w.i("icmp ne", sequence, self.get("device_sequence"))
         even = self.is_(w.i("and", sequence, "1"), 0)
         return w.op(f"and i1 {new}, {even}")
@@ -147,7 +165,7 @@ class ExchangeWriter(LoopWriter):
         """Sleep until the device ticks, or has not for too long; count what was not seen."""
         w = self.w
         device = self.get("device", "ptr")
-        word = self.inside(device, _WAKES)
+        word = self.inside(device, WAKES)
         begun = w.op(f"call i64 @{NOW}()")
         now = w.variable("i64", begun)
         end = w.i("add", begun, self.get("timeout"))
@@ -163,7 +181,7 @@ class ExchangeWriter(LoopWriter):
             with w.when(done):
                 going.set("0")
             with self.unless(done):
-                nap = w.minimum(left, str(_NAP))
+                nap = w.minimum(left, str(NAP))
                 w.do(f"call void @futex_wait(ptr %c, ptr {word}, i32 {seen}, i64 {nap})")
                 now.set(w.op(f"call i64 @{NOW}()"))
         self.set("now", now.get())
@@ -171,17 +189,8 @@ class ExchangeWriter(LoopWriter):
         with self.unless(came):
             self.add("timeouts")
         with w.when(came):
-            self.set("device_sequence", w.acquire(self.inside(device, _SEQUENCE)))
-            tick, last = w.load("i64", self.inside(device, _TICK)), self.get("device_tick")
-            between = w.i("sub", w.i("sub", tick, last), "1")
-            known = w.i("icmp sge", last, "0")
-            some = w.op(f"and i1 {known}, {w.i('icmp sgt', between, '0')}")
-            with w.when(some):
-                self.add("missed", between)
-            self.set("device_tick", tick)
-            late = w.i("sub", now.get(), w.load("i64", self.inside(device, _CLOCK)))
-            late = w.op(f"select i1 {w.i('icmp sgt', late, '0')}, i64 {late}, i64 0")
-            self.count_lateness(late)
+            self.set("device_sequence", w.acquire(self.inside(device, SEQUENCE)))
+            self.count_device(now.get(), device)
 
     # -- what goes out -----------------------------------------------------------------------------
     def writes(self) -> None:
@@ -207,20 +216,30 @@ class ExchangeWriter(LoopWriter):
                 value = w.load("double", w.at(self.get("outputs", "ptr"), place))
                 at = w.at(copy, offset, "i8")
                 w.do(f"call void @store_number(ptr {at}, i64 {kind}, double {value})")
-            sequence = self.inside(address, _SEQUENCE)
-            last = w.i("and", w.load("i64", sequence), "-2")
-            w.store("i64", w.i("add", last, "2"), self.inside(copy, _SEQUENCE))
-            w.store("i64", self.whole("k").get(), self.inside(copy, _TICK))
-            w.store("i64", self.get("now"), self.inside(copy, _CLOCK))
-            sum_ = w.op(f"call i64 @checksum(ptr {copy}, i64 {words})")
-            w.store("i64", sum_, self.inside(copy, _CHECKSUM))
-            w.release(w.i("add", last, "1"), sequence)
-            w.do("fence release")
-            w.copy_words(self.inside(copy, _TICK), self.inside(address, _TICK), "4")
-            payload = w.i("sub", w.i("lshr", words, "1"), str(HEAD // 8))
-            w.copy_words(self.inside(copy, HEAD), self.inside(address, HEAD), payload)
-            w.release(w.i("add", last, "2"), sequence)
-            with w.when(w.i("icmp ne", w.load("i64", w.at(row, str(WRITE["wake"]))), "0")):
-                word = self.inside(address, _WAKES)
-                w.op(f"atomicrmw add ptr {word}, i32 1 seq_cst")
-                w.do(f"call void @futex_wake(ptr %c, ptr {word})")
+            w.store("i64", self.whole("k").get(), self.inside(copy, TICK))
+            w.store("i64", self.get("now"), self.inside(copy, CLOCK))
+            descriptor = w.load("i64", w.at(row, str(WRITE["descriptor"])))
+            by_wire = w.i("icmp sge", descriptor, "0")
+            with w.when(by_wire):
+                self.send(address, descriptor, copy, words)
+            with self.unless(by_wire):
+                self.show(row, address, copy, words)
+
+    def show(self, row: str, address: str, copy: str, words: str) -> None:
+        """Put a frame into a window; head and payload are there but for sequence and checksum."""
+        w = self.w
+        sequence = self.inside(address, SEQUENCE)
+        last = w.i("and", w.load("i64", sequence), "-2")
+        w.store("i64", w.i("add", last, "2"), self.inside(copy, SEQUENCE))
+        sum_ = w.op(f"call i64 @checksum(ptr {copy}, i64 {words})")
+        w.store("i64", sum_, self.inside(copy, CHECKSUM))
+        w.release(w.i("add", last, "1"), sequence)
+        w.do("fence release")
+        w.copy_words(self.inside(copy, TICK), self.inside(address, TICK), "4")
+        payload = w.i("sub", w.i("lshr", words, "1"), str(HEAD // 8))
+        w.copy_words(self.inside(copy, HEAD), self.inside(address, HEAD), payload)
+        w.release(w.i("add", last, "2"), sequence)
+        with w.when(w.i("icmp ne", w.load("i64", w.at(row, str(WRITE["wake"]))), "0")):
+            word = self.inside(address, WAKES)
+            w.op(f"atomicrmw add ptr {word}, i32 1 seq_cst")
+            w.do(f"call void @futex_wake(ptr %c, ptr {word})")

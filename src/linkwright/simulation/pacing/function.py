@@ -40,7 +40,9 @@ from linkwright.simulation.pacing.memory import (
     VIRTUAL,
     VISIT,
     WALL,
+    WIRE,
 )
+from linkwright.simulation.pacing.sockets import LINUX_SOCKETS, OTHER_SOCKETS, SocketWriter
 from linkwright.simulation.pacing.writer import AtomicWriter
 
 _SECOND = 1_000_000_000
@@ -143,8 +145,9 @@ def pacing_ir(linux: bool) -> str:
 declare i64 @llvm.ctlz.i64(i64, i1)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 """
-    clock = _LINUX if linux else _OTHERS
-    return declared + CONVERSIONS + clock + PaceWriter().text() + _take_latest() + _publish()
+    clock = _LINUX + LINUX_SOCKETS if linux else _OTHERS + OTHER_SOCKETS
+    beside = SocketWriter().receiving() + _take_latest() + _publish()
+    return declared + CONVERSIONS + clock + PaceWriter().text() + beside
 
 
 class PaceWriter(CallWriter):
@@ -175,6 +178,8 @@ class PaceWriter(CallWriter):
             self.wait()
         with w.when(self.is_(self.get("clock"), DEVICE)):
             self.wait_for_device()
+        with w.when(self.is_(self.get("clock"), WIRE)):
+            self.wait_for_wire()
         self.inputs(w.op(f"select i1 {fresh}, i64 {k}, i64 {w.i('add', k, '1')}"))
         with w.when(w.i("icmp ne", self.get("visit"), "0")):
             w.leave("i64", str(VISIT))
@@ -202,6 +207,8 @@ class PaceWriter(CallWriter):
             with w.when(late):
                 self.add("overrun")
         with w.when(self.is_(self.get("clock"), DEVICE)), w.when(self.device_ticked()):
+            self.add("overrun")
+        with w.when(self.is_(self.get("clock"), WIRE)), w.when(self.wire_ticked()):
             self.add("overrun")
         w.jump("top")
         return w.function(f"i64 @{PACE}(ptr %c)", "ret i64 0")

@@ -34,17 +34,19 @@ from linkwright.simulation.pacing.memory import (
     VIRTUAL,
     VISIT,
     WALL,
+    WIRE,
 )
 from linkwright.simulation.pacing.rights import NO_RIGHTS, take_rights
 from linkwright.simulation.pacing.rings import CHANGES
 from linkwright.simulation.pacing.tape import Tape
 from linkwright.simulation.pacing.windows import Reads, Writes
-from linkwright.windows import Window
+from linkwright.windows import Window, Wire
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 CLOCKS = {"virtual": VIRTUAL, "wall": WALL}
+DEVICES: dict[type, int] = {Window: DEVICE, Wire: WIRE}
 _FOREVER = 1 << 62
 _DRAIN = 0.02  # s, from one emptying of the rings to the next
 
@@ -67,10 +69,10 @@ class PacedLoop(LoopBinding):
 
     Args:
         session: stands anywhere; it belongs to the loop as long as that runs.
-        clock: "wall", "virtual" for a loop that never waits, or the window of a device: each of
-            its frames is a tick, and its wake-ups wake the loop.
-        reads: windows that inputs are read from at each tick.
-        writes: windows that channels are written to after each.
+        clock: "wall", "virtual" for a loop that never waits, or the window or wire of a device:
+            each of its frames is a tick, and wakes the loop.
+        reads: windows and wires that inputs are read from at each tick.
+        writes: windows and wires that channels are written to after each.
         timeout: s, after which a tick is run although the device's has not come.
         speed: seconds of the session in a second on the wall.
         stride: base ticks from one instant to the next.
@@ -104,7 +106,7 @@ class PacedLoop(LoopBinding):
         self,
         session: Session,
         *,
-        clock: str | Window = "wall",
+        clock: str | Window | Wire = "wall",
         reads: Sequence[Reads] = (),
         writes: Sequence[Writes] = (),
         timeout: float = 0.1,
@@ -119,14 +121,14 @@ class PacedLoop(LoopBinding):
         visitor: Callable[[], Mapping[str, float]] | None = None,
         taped: bool = False,
     ) -> None:
-        device = clock if isinstance(clock, Window) else None
+        device = None if isinstance(clock, str) else clock
         if device is None and clock not in CLOCKS:
             raise Error(f"there is no clock {clock!r}", remedy=f"choose {' or '.join(CLOCKS)}")
         if not float(stride).is_integer() or stride < 1:
             raise Error(f"a stride of {stride!r} ticks leads nowhere", remedy="give 1 or more")
         super().__init__(session)
         self.speed, self.stride = speed, stride
-        self._clock = CLOCKS[clock] if isinstance(clock, str) else DEVICE
+        self._clock = CLOCKS[clock] if isinstance(clock, str) else DEVICES[type(clock)]
         self._patience = patience
         self._asked, self.rights = (priority, core), NO_RIGHTS
         self._drains = threading.RLock()

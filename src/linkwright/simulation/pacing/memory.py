@@ -18,8 +18,9 @@ of one was asked."""
 FROM_TOP, FROM_RAN, FROM_RUN = range(3)
 """Where a call goes on: at the next tick, after Python ran one, or with the run of this one."""
 
-VIRTUAL, WALL, DEVICE = range(3)
-"""What the loop waits for: nothing, the clock on the wall, or the tick of a device's window."""
+VIRTUAL, WALL, DEVICE, WIRE = range(4)
+"""What the loop waits for: nothing, the clock on the wall, the tick of a device's window, or
+the next frame of a wire."""
 
 IDLE, ASKED, ANSWERED = range(3)
 """States of the mail box of a Python block."""
@@ -46,22 +47,23 @@ CONTROL = fields(
     ["latest", "outputs"],
     ["tells", "tell_count", "reads", "read_count", "writes", "write_count"],
     ["foreign", "mails", "mail_count", "o_at"],
-    ["device", "device_sequence", "device_tick", "timeout", "futex"],
+    ["device", "device_sequence", "device_tick", "timeout", "futex", "wire"],
 )
 CHANGE = fields("place", "value", "serial")
 TAPED = fields("tick", "place", "value")
 TELL = fields("count", "place")
 READ = fields(
     ["address", "words", "copy", "schema", "entries", "entry_count", "sequence"],
-    ["sequence_place", "tick_place"],
+    ["sequence_place", "tick_place", "descriptor", "inbox", "fresh"],
 )
+"""What is read: of a wire, `address` is that of its numbers, and `descriptor` is not -1."""
 MAIL = fields(
     ["state", "asked", "arguments", "argument_count", "results", "result_count", "places"],
     ["tick", "every"],
 )
 COUNTED = ("total", "missed", "overrun", "worst")
 """What windows can be told of the loop itself: counts, and the greatest lateness in s."""
-WRITE = fields("address", "words", "copy", "entries", "entry_count", "wake")
+WRITE = fields("address", "words", "copy", "entries", "entry_count", "wake", "descriptor")
 ENTRY = fields("offset", "kind", "place")
 KINDS = ("f64", "f32", "i64", "i32", "i16", "i8", "u64", "u32", "u16", "u8")
 """Types of the fields of records, in the order of their numbers in native code."""

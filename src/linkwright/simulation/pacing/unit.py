@@ -64,7 +64,7 @@ def _clock() -> tuple[dict[str, int], object]:
     """Return the addresses of the clock's functions, and what keeps them valid."""
     if LINUX:
         library = ctypes.CDLL(None)
-        names = ("clock_gettime", "clock_nanosleep", "syscall")
+        names = ("clock_gettime", "clock_nanosleep", "syscall", "recv", "send", "ppoll")
         return {f"lw_{n}": _address(getattr(library, n)) for n in names}, library
 
     def until(instant: int) -> None:

@@ -1,4 +1,4 @@
-"""Windows that a paced loop reads at each tick and writes after it."""
+"""Windows and wires that a paced loop reads at each tick and writes after it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from linkwright.errors import Error, nearest
 from linkwright.simulation.pacing.memory import ENTRY, KINDS, READ, WRITE
-from linkwright.windows import Record, Window
+from linkwright.windows import Record, Window, Wire
 
 Integers = NDArray[np.int64]
 Names = str | Sequence[str]
@@ -18,10 +18,10 @@ Names = str | Sequence[str]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reads:
-    """A window that is read at each tick, into inputs of the System.
+    """A window or wire that is read at each tick, into inputs of the System.
 
     A frame that is torn or damaged is counted (`Counters.failures`), and what was read before it
-    holds.
+    holds. Of what came over a wire the newest sound frame is taken; `Wire.counts` has the rest.
 
     Args:
         window: open.
@@ -32,7 +32,7 @@ class Reads:
         tick: an input that is told the frame's tick.
     """
 
-    window: Window
+    window: Window | Wire
     fields: Mapping[str, Names]
     sequence: str = ""
     tick: str = ""
@@ -40,16 +40,16 @@ class Reads:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Writes:
-    """A window that is written after each tick, from channels of the System.
+    """A window or wire that is written after each tick, from channels of the System.
 
     Args:
-        window: made by this process.
+        window: made by this process; a frame that the system of a wire does not take is counted.
         fields: for each field of its record the channels that it takes; `loop:total`,
             `loop:missed`, `loop:overrun` and `loop:worst` (s) are what the loop counts.
-        wake: whether to wake those who wait for it.
+        wake: whether to wake those who wait for a window.
     """
 
-    window: Window
+    window: Window | Wire
     fields: Mapping[str, Names]
     wake: bool = True
 
@@ -69,13 +69,16 @@ def read_rows(
         record = read.window.record
         entries = _entries(record, read.fields, number)
         copy = np.zeros(record.size // 8, np.int64)
-        keep += [entries, copy]
+        inbox = np.zeros(record.size // 8 + 1, np.int64)
+        descriptor = read.window.descriptor if isinstance(read.window, Wire) else -1
+        keep += [entries, copy, inbox]
         told = [number(name) if name else -1 for name in (read.sequence, read.tick)]
         rows.append(
             [
                 *(read.window.address, record.size // 4, copy.ctypes.data),
                 int(np.uint64(record.schema).view(np.int64)),
                 *(entries.ctypes.data, len(entries), -1, *told),
+                *(descriptor, inbox.ctypes.data, 0),
             ]
         )
     return np.array(rows, np.int64).reshape(len(rows), len(READ)), keep
@@ -93,15 +96,16 @@ def write_rows(
     rows: list[list[int]] = []
     keep: list[object] = []
     for write in writes:
-        record = write.window.record
-        if not write.window.writable:
+        wire = write.window if isinstance(write.window, Wire) else None
+        record = write.window.record if wire is None else wire.out_record
+        if isinstance(write.window, Window) and not write.window.writable:
             raise Error(
                 f"the window '{record.name}' was opened to be read",
                 remedy="its one writer makes it by Window.create",
             )
         missing = [f.name for f in record.fields if f.name not in write.fields]
         if missing:
-            raise Error(f"nothing is written to '{missing[0]}' of the window '{record.name}'")
+            raise Error(f"nothing is written to '{missing[0]}' of the record '{record.name}'")
         entries = _entries(record, write.fields, number)
         zeros = {f.name: np.zeros(f.shape) for f in record.fields}
         copy = np.frombuffer(bytearray(record.pack(zeros)), np.int64)
@@ -110,6 +114,7 @@ def write_rows(
             [
                 *(write.window.address, record.size // 4, copy.ctypes.data),
                 *(entries.ctypes.data, len(entries), int(write.wake)),
+                -1 if wire is None else wire.descriptor,
             ]
         )
     return np.array(rows, np.int64).reshape(len(rows), len(WRITE)), keep
