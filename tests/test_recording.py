@@ -30,9 +30,9 @@ from linkwright.recording import (
     recovered,
 )
 from linkwright.recording.derived import filtered, rate_of_change, spectrum
+from linkwright.recording.numbering import save_next
 from linkwright.recording.plots import figure, save_figure
 from linkwright.recording.report import report_page
-from linkwright.recording.sl import save_next
 from linkwright.recording.terminal import text_plot
 
 EXACT = ("parquet", "csv", "npz", "mcap")

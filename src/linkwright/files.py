@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import os
 import re
 import secrets
 import shutil
 import stat
 import tempfile
-from collections.abc import Callable
-from contextlib import suppress
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -239,6 +241,40 @@ def try_lock(handle: int) -> bool:
     except (OSError, ModuleNotFoundError):
         return False
     return True
+
+
+@contextmanager
+def locked_folder(folder: Path, timeout: float = 30.0) -> Iterator[None]:
+    """Let nobody else who asks for it be in here with the same folder.
+
+    On a system without such locks everybody is let in.
+
+    Args:
+        folder: is there.
+        timeout: s, to wait for whoever is in.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, locked_folder(Path(folder)):
+    ...     (Path(folder) / "a").touch()
+    """
+    if importlib.util.find_spec("fcntl") is None:
+        yield
+        return
+    try:
+        handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise file_refused(folder, error) from None
+    try:
+        limit = time.monotonic() + timeout
+        while not try_lock(handle):
+            if time.monotonic() > limit:
+                raise InputError(
+                    f"another program has had the folder for {timeout:g} s", file=folder
+                )
+            time.sleep(0.002)
+        yield
+    finally:
+        os.close(handle)
 
 
 def flush_folder(folder: Path) -> None:

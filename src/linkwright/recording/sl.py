@@ -1,4 +1,4 @@
-"""SL's recordings: dNNNNN files of big-endian 32-bit floats, numbered by `last_data`.
+"""SL's recordings: dNNNNN files of big-endian 32-bit floats (`linkwright.recording.numbering`).
 
 The header is text in which blanks separate all: the number of values, columns, rows, the rate in
 Hz, then a name and a unit for each column. The values are the last 4 times rows times columns
@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 
 from linkwright.errors import InputError
-from linkwright.files import write_bytes, write_text
 from linkwright.recording.bounds import MOST_COLUMNS
 from linkwright.recording.recording import Channel, Recording, RecordingError
 
@@ -90,25 +89,3 @@ def sl_bytes(recording: Recording) -> bytes:
     rows, columns = recording.data.shape
     head = f"{rows * columns} {columns} {rows} {rate:.9g} {' '.join(labels)}  \n"
     return head.encode("utf-8") + recording.data.astype(">f4").tobytes()
-
-
-def save_next(folder: str | os.PathLike[str], recording: Recording) -> Path:
-    """Write a recording under SL's next number and return its path.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     one = Recording([0.5, 1], [Channel("a", "m")], [[1], [2]])
-    ...     [save_next(folder, one).name for _ in range(2)]
-    ['d00001', 'd00002']
-    """
-    where = Path(folder)
-    last = where / "last_data"
-    try:
-        number = int(last.read_text(encoding="ascii").split()[0]) + 1 if last.exists() else 1
-    except (OSError, ValueError, IndexError):
-        raise InputError("it does not hold a number", file=last, line=1) from None
-    while (target := where / f"d{number:05d}").exists():
-        number += 1
-    write_bytes(target, sl_bytes(recording))
-    write_text(last, f"{number}\n", replace=True)
-    return target

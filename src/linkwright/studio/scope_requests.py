@@ -33,7 +33,7 @@ from linkwright.pages.scope import (
 )
 from linkwright.recording import Channel, Recording, read_recording
 from linkwright.recording.files import FORMATS
-from linkwright.recording.sl import save_next
+from linkwright.recording.numbering import save_next
 from linkwright.scene.channels import nothing_matches
 from linkwright.scene.motions import SceneMotion, is_recording, recorded_story, scene_motion
 from linkwright.studio.playback import Track, player_for

@@ -6,6 +6,7 @@ from linkwright.simulation.pacing.loop import PacedLoop
 from linkwright.simulation.pacing.recorder import LoopRecorder
 from linkwright.simulation.pacing.replay import Show, replay
 from linkwright.simulation.pacing.rights import Rights
+from linkwright.simulation.pacing.sampling import Sampling
 from linkwright.simulation.pacing.tape import Change, Tape, tape_of, with_tape
 from linkwright.simulation.pacing.windows import Reads, Writes
 
@@ -16,6 +17,7 @@ __all__ = [
     "PacedLoop",
     "Reads",
     "Rights",
+    "Sampling",
     "Show",
     "Snapshot",
     "Tape",

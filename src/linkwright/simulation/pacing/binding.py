@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,12 +19,14 @@ from linkwright.simulation.pacing.memory import (
     BY_MAIL,
     COUNTED,
     LATEST,
+    MEASURED,
     READ,
     SLOTS,
     TAPED_ONLY,
     TELL,
 )
 from linkwright.simulation.pacing.rings import LoopMemory
+from linkwright.simulation.pacing.sampling import Getter, Sampling, Samplings
 from linkwright.simulation.pacing.unit import LINUX, unit
 from linkwright.simulation.pacing.windows import Reads, Writes, read_rows, write_rows
 from linkwright.simulation.pacing.workers import Workers
@@ -38,6 +40,7 @@ Integers = NDArray[np.int64]
 TOLD = ("missed", "overrun", "timeouts", "late", "failures", "held", "lost", "total")
 """What a loop can tell its System, as inputs: counts since it was made."""
 
+_OF_LOOP = (*COUNTED, *MEASURED)
 _STEPS = 4000  # of the integration, after which Python looks whether it goes on at all
 
 
@@ -115,6 +118,7 @@ class LoopBinding:
         self._memory = LoopMemory(len(session.phases.outputs))
         self._put, self._get = self._memory.put, self._memory.get
         self._put("fresh", int(not session.begun))
+        self._samplings = Samplings(self._memory)
         self._workers = Workers(session.phases, self._numbers.__getitem__, self._count_late)
 
     def _tell(self, tells: Mapping[str, str]) -> None:
@@ -160,14 +164,7 @@ class LoopBinding:
                 "changes on the way",
                 remedy="run it in a device's process of its own, with form='independent'",
             )
-        channels = {s.name: i for i, s in enumerate(self.session.phases.outputs)}
-        channels |= {f"loop:{name}": len(channels) + i for i, name in enumerate(COUNTED)}
-
-        def channel(name: str) -> int:
-            if name not in channels:
-                raise unknown(self.session.phases, name, channels, "channel")
-            return channels[name]
-
+        channel = self._channel()
         rows, keep = read_rows(reads, self._input)
         self._memory.hold("reads", rows, True)
         rows, more = write_rows(writes, channel)
@@ -188,6 +185,53 @@ class LoopBinding:
         elif device is not None:
             row = next(i for i, r in enumerate(reads) if r.window is device)
             self._put("wire", self._get("reads") + 8 * len(READ) * row)
+
+    def _channel(self) -> Callable[[str], int]:
+        """Return what knows the places of channels, and of what the loop counts."""
+        channels = {s.name: i for i, s in enumerate(self.session.phases.outputs)}
+        channels |= {f"loop:{name}": len(channels) + i for i, name in enumerate(_OF_LOOP)}
+
+        def channel(name: str) -> int:
+            if name not in channels:
+                raise unknown(self.session.phases, name, channels, "channel")
+            return channels[name]
+
+        return channel
+
+    def sample(
+        self,
+        channels: Sequence[str],
+        rows: int,
+        *,
+        every: int = 1,
+        first: int = 0,
+        own: Mapping[str, Getter] | None = None,
+        told: Callable[[], None] | None = None,
+    ) -> Sampling:
+        """Sample channels at ticks to come, beside what is recorded anyway; states are the same.
+
+        Args:
+            channels: by name; `loop:tardy`, `loop:length` and the like are of the loop itself.
+            rows: how many samples, after which it ends.
+            every: base ticks from one to the next.
+            first: the first tick, or the next one where that has passed.
+            own: numbers of Python's own, by name.
+            told: called now and then from a thread of the loop's, and where a virtual run stops.
+        """
+        place = self._channel()
+        sampling = Sampling(
+            channels, [place(n) for n in channels], first=first, every=every, rows=rows, own=own
+        )
+        self._samplings.add(sampling, told)
+        return sampling
+
+    def drop(self, sampling: Sampling) -> None:
+        """Sample no more.
+
+        Args:
+            sampling: what `sample` returned; its rows stay as they are.
+        """
+        self._samplings.remove(sampling)
 
     def _input(self, name: str) -> int:
         """Return the place of a parameter or an input."""
@@ -218,7 +262,7 @@ class LoopBinding:
         self._put("parameters", len(phases.p))
         self._put("final", machine.settings.until)
         self._memory.hold("latest", latest)
-        self._memory.hold("outputs", np.zeros(sizes[3] + len(COUNTED)))
+        self._memory.hold("outputs", np.zeros(sizes[3] + len(_OF_LOOP)))
         self._put("visit", int(self._by_python))
         self._stood = phases, latest  # taken by readers, both at once
         self._stand()

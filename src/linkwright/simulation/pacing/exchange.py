@@ -7,7 +7,16 @@ checksum is right. One that is torn or damaged is counted, and what was read bef
 
 from __future__ import annotations
 
-from linkwright.simulation.pacing.memory import COUNTED, ENDED, ENTRY, KINDS, NOW, READ, WRITE
+from linkwright.simulation.pacing.memory import (
+    COUNTED,
+    ENDED,
+    ENTRY,
+    KINDS,
+    MEASURED,
+    NOW,
+    READ,
+    WRITE,
+)
 from linkwright.simulation.pacing.sockets import (
     CHECKSUM,
     CLOCK,
@@ -193,15 +202,19 @@ class ExchangeWriter(SocketWriter):
             self.count_device(now.get(), device)
 
     # -- what goes out -----------------------------------------------------------------------------
+    def counted(self) -> None:
+        """Put what was counted behind the channels."""
+        w = self.w
+        counts = w.at(self.get("outputs", "ptr"), self.get("channels"))
+        for k, name in enumerate((*COUNTED, *MEASURED)):
+            number = w.op(f"sitofp i64 {self.get(name)} to double")
+            if name in ("worst", *MEASURED):
+                number = w.op(f"fdiv double {number}, 1.0e9")
+            w.store("double", number, w.at(counts, str(k)))
+
     def writes(self) -> None:
         """Put what was reached into windows, and wake whoever waits for it."""
         w = self.w
-        counts = w.at(self.get("outputs", "ptr"), self.get("channels"))
-        for k, name in enumerate(COUNTED):
-            number = w.op(f"sitofp i64 {self.get(name)} to double")
-            if name == "worst":
-                number = w.op(f"fdiv double {number}, 1.0e9")
-            w.store("double", number, w.at(counts, str(k)))
         with w.count(self.get("write_count")) as i:
             row = w.at(self.get("writes", "ptr"), w.i("mul", i, str(len(WRITE))))
             address, copy, entries = (

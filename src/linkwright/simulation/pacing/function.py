@@ -17,8 +17,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 from linkwright.simulation.native.tables import CONFIG, DONE, FOREIGN
-from linkwright.simulation.pacing.calls import CallWriter
 from linkwright.simulation.pacing.exchange import CONVERSIONS
+from linkwright.simulation.pacing.matrices import ASKING, MatrixWriter
 from linkwright.simulation.pacing.memory import (
     AT_TICKS,
     CHANGE,
@@ -27,12 +27,14 @@ from linkwright.simulation.pacing.memory import (
     ENDED,
     FROM_RAN,
     FROM_RUN,
+    FROM_SAMPLE,
     FULL,
     LATEST,
     NOW,
     PACE,
     PUBLISH,
     REACHED,
+    SAMPLE,
     SESSION,
     SLOTS,
     TAKE,
@@ -150,7 +152,7 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
     return declared + CONVERSIONS + clock + PaceWriter().text() + beside
 
 
-class PaceWriter(CallWriter):
+class PaceWriter(MatrixWriter):
     """Writes the function of the loop."""
 
     # -- the loop ----------------------------------------------------------------------------------
@@ -162,13 +164,17 @@ class PaceWriter(CallWriter):
             w.jump("ran")
         with w.when(self.is_(resume, FROM_RUN)):
             w.jump("run")
+        with w.when(self.is_(resume, FROM_SAMPLE)):
+            w.jump("sample")
         w.label("top")
         with w.when(w.i("icmp ne", w.acquire(self.place("stop")), "0")):
+            self.publish()
             w.leave("i64", str(ENDED))
         k = self.whole("k").get()
         fresh = w.i("icmp ne", self.get("fresh"), "0")
         done = w.i("sub", k, self.get("fresh"))
         with w.when(w.i("icmp sge", done, self.get("last"))):
+            self.publish()
             w.leave("i64", str(REACHED))
         with w.when(self.is_(self.get("clock"), VIRTUAL)):
             self.leave_full()
@@ -195,16 +201,26 @@ class PaceWriter(CallWriter):
         with w.when(w.i("icmp ne", self.whole("status").get(), str(DONE))):
             w.leave("i64", str(SESSION))
         w.label("ran")
-        self.outputs()
+        shown, due = self.is_shown(), self.sampling()
+        with w.when(w.op(f"or i1 {shown}, {w.i('icmp ne', due, '0')}")):
+            self.outputs()
         self.samples()
         self.add("total")
-        self.latest()
+        asked = self.is_(due, ASKING)
+        with w.when(w.op(f"or i1 {shown}, {asked}")):
+            self.latest()
+        with w.when(asked):
+            w.leave("i64", str(SAMPLE))
+        w.label("sample")
+        self.counted()
+        self.fill()
         self.writes()
         self.set("fresh", "0")
         with w.when(self.is_(self.get("clock"), WALL)):
             self.go_on("1")
-            late = w.i("icmp sgt", w.op(f"call i64 @{NOW}()"), self.get("next"))
-            with w.when(late):
+            now = w.op(f"call i64 @{NOW}()")
+            self.set("length", w.i("sub", now, self.get("now")))
+            with w.when(w.i("icmp sgt", now, self.get("next"))):
                 self.add("overrun")
         with w.when(self.is_(self.get("clock"), DEVICE)), w.when(self.device_ticked()):
             self.add("overrun")
@@ -298,6 +314,23 @@ class PaceWriter(CallWriter):
             self.change(tick, w.load("i64", w.at(row, str(TELL["place"]))), bits)
 
     # -- what goes out -----------------------------------------------------------------------------
+    def is_shown(self) -> str:
+        """Return whether others are to know of this tick: every one, or one of some."""
+        w = self.w
+        shown = self.is_(w.op(f"urem i64 {self.whole('k').get()}, {self.get('publishes')}"), 0)
+        for name in ("write_count", "visit"):
+            shown = w.op(f"or i1 {shown}, {w.i('icmp ne', self.get(name), '0')}")
+        return shown
+
+    def publish(self) -> None:
+        """Leave where the run stands where that was not done at this tick."""
+        w = self.w
+        some = w.i("icmp ne", self.get("published"), self.whole("k").get())
+        begun = self.is_(self.get("fresh"), 0)
+        with w.when(w.op(f"and i1 {some}, {begun}")):
+            self.outputs()
+            self.latest()
+
     def outputs(self) -> None:
         """Compute the channels at this tick, or take those that were recorded there."""
         w = self.w
@@ -363,6 +396,7 @@ class PaceWriter(CallWriter):
         w.copy_words(self.get("outputs", "ptr"), w.at(area, at.get()), self.get("channels"))
         w.release(whole, sequence)
         w.release(number, newest)
+        self.set("published", self.whole("k").get())
 
 
 def _slot(w: AtomicWriter, newest: str, number: str, size: str) -> str:

@@ -28,8 +28,10 @@ from linkwright.simulation.pacing.memory import (
     ENDED,
     FROM_RAN,
     FROM_RUN,
+    FROM_SAMPLE,
     FULL,
     REACHED,
+    SAMPLE,
     TAPED,
     VIRTUAL,
     VISIT,
@@ -88,6 +90,8 @@ class PacedLoop(LoopBinding):
         visitor: gives changes of inputs before each tick while `visited` is set, from where the
             loop stands: what Python has to do at each tick.
         taped: whether what Python blocks gave comes from a tape: they are not called.
+        publishes: base ticks from one that `latest` knows of to the next; it always knows where the
+            loop has stopped.
 
     >>> from linkwright.blocks import Integrator
     >>> from linkwright.simulation.runs import session_of
@@ -120,6 +124,7 @@ class PacedLoop(LoopBinding):
         waits: bool = False,
         visitor: Callable[[], Mapping[str, float]] | None = None,
         taped: bool = False,
+        publishes: int = 1,
     ) -> None:
         device = None if isinstance(clock, str) else clock
         if device is None and clock not in CLOCKS:
@@ -142,6 +147,7 @@ class PacedLoop(LoopBinding):
         self._waiting: list[tuple[int, dict[str, float]]] = []
         self._put("clock", self._clock)
         self._put("stride", stride)
+        self._put("publishes", max(publishes, 1))
         self._tell(tells or {})
         self._call(waits, taped)
         self._exchange(device, reads, writes, timeout)
@@ -414,6 +420,7 @@ class PacedLoop(LoopBinding):
         finally:
             self._put("clock", self._clock)
             self._drain()
+            self._samplings.look()
 
     def _run(self) -> None:
         """Be the thread."""
@@ -428,8 +435,10 @@ class PacedLoop(LoopBinding):
     def _keep_empty(self) -> None:
         while self.running:
             self._drain()
+            self._samplings.look(ask=self._clock != VIRTUAL)
             time.sleep(_DRAIN)
         self._drain()
+        self._samplings.look()
 
     def _require_sound(self) -> None:
         if self.session.stop is not None:
@@ -450,6 +459,10 @@ class PacedLoop(LoopBinding):
                 if why == CALL:
                     self._workers.answer_all()
                     self._put("resume", FROM_RUN)
+                    continue
+                if why == SAMPLE:
+                    self._samplings.ask()
+                    self._put("resume", FROM_SAMPLE)
                     continue
                 if not self._attend(why) or self._get("stop"):
                     return

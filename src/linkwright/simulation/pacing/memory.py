@@ -10,13 +10,14 @@ from linkwright.simulation.native.text import fields
 
 PACE, NOW, TAKE, PUBLISH = "pace", "now_ns", "take_latest", "publish"
 
-ENDED, REACHED, VISIT, SESSION, FULL, CALL = range(6)
+ENDED, REACHED, VISIT, SESSION, FULL, CALL, SAMPLE = range(7)
 """Why the native function comes back: asked to stop, at the last tick, Python has something to do
-at this tick, the session has something to say, a ring of a virtual run is full, or a Python block
-of one was asked."""
+at this tick, the session has something to say, a ring of a virtual run is full, a Python block
+of one was asked, or numbers of Python's are to be sampled with this tick."""
 
-FROM_TOP, FROM_RAN, FROM_RUN = range(3)
-"""Where a call goes on: at the next tick, after Python ran one, or with the run of this one."""
+FROM_TOP, FROM_RAN, FROM_RUN, FROM_SAMPLE = range(4)
+"""Where a call goes on: at the next tick, after Python ran one, with the run of this one, or with
+its samples."""
 
 VIRTUAL, WALL, DEVICE, WIRE = range(4)
 """What the loop waits for: nothing, the clock on the wall, the tick of a device's window, or
@@ -44,7 +45,7 @@ CONTROL = fields(
     ["changes", "changes_mask", "changes_head", "changes_tail"],
     ["tape", "tape_mask", "tape_head", "tape_tail"],
     ["ring", "ring_mask", "ring_head", "ring_tail", "sampled"],
-    ["latest", "outputs"],
+    ["latest", "outputs", "publishes", "published", "tardy", "length", "samplings"],
     ["tells", "tell_count", "reads", "read_count", "writes", "write_count"],
     ["foreign", "mails", "mail_count", "o_at"],
     ["device", "device_sequence", "device_tick", "timeout", "futex", "wire"],
@@ -63,6 +64,17 @@ MAIL = fields(
 )
 COUNTED = ("total", "missed", "overrun", "worst")
 """What windows can be told of the loop itself: counts, and the greatest lateness in s."""
+MEASURED = ("tardy", "length")
+"""And what was measured, in s: how late this tick is, and how long the one before took."""
+SAMPLING = fields(
+    ["next", "every", "left", "rows", "filled"],
+    ["columns", "column_count", "own", "own_count", "asks"],
+)
+"""A matrix that samples are put into: the tick of the next one, ticks between two, how many are
+left, where the rows lie, how many there are; which channels, then numbers of Python's own, and
+whether Python is asked for these at each sample of a virtual run."""
+SAMPLINGS = 4
+"""Matrices that can be filled at a time."""
 WRITE = fields("address", "words", "copy", "entries", "entry_count", "wake", "descriptor")
 ENTRY = fields("offset", "kind", "place")
 KINDS = ("f64", "f32", "i64", "i32", "i16", "i8", "u64", "u32", "u16", "u8")

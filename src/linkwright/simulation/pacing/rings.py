@@ -69,6 +69,10 @@ class LoopMemory:
         """Write a field after everything before, so that others see both in this order."""
         self._native.publish(self.address(name), value)
 
+    def publish_at(self, address: int, value: int) -> None:
+        """Write a word of memory that native code reads, after everything before."""
+        self._native.publish(address, value)
+
     def hold(self, name: str, array: NDArray[np.generic], count: bool = False) -> None:
         """Let a field be the address of an array, which is kept as long."""
         self._kept[name] = array
@@ -94,7 +98,9 @@ class LoopMemory:
         """Return the rows that lie in a ring, and take them away."""
         ring = self._rings[name]
         head, tail = self.get(f"{name}_head"), self.get(f"{name}_tail")
-        found: Integers = ring[np.arange(tail, head) % len(ring)]
+        first, count = tail % len(ring), head - tail
+        parts = ring[first : first + count], ring[: max(first + count - len(ring), 0)]
+        found: Integers = np.concatenate(parts) if len(parts[1]) else parts[0].copy()
         self.publish(f"{name}_tail", head)
         return found
 

@@ -94,6 +94,7 @@ class LoopWriter:
         """Put a lateness into the histogram: linear at first, then so many parts a doubling."""
         w = self.w
         self.add("lateness", late)
+        self.set("tardy", late)
         worst = w.i("icmp sgt", late, self.get("worst"))
         self.set("worst", w.op(f"select i1 {worst}, i64 {late}, i64 {self.get('worst')}"))
         bits = SUBDIVISIONS.bit_length() - 1
