@@ -25,7 +25,7 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 # Public callables that take names of the caller's choosing as keywords. All others must refuse an
 # unknown keyword, which Python does by itself where there is no ** in the signature.
-TAKES_ANY_KEYWORD: frozenset[str] = frozenset({"sweep"})  # parameters by their names
+TAKES_ANY_KEYWORD: frozenset[str] = frozenset({"sweep", "Lab.start"})  # parameters by their names
 
 
 def public_names() -> Iterator[tuple[str, object]]:

@@ -18,6 +18,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "analysis",
         "control",
         "elements",
+        "lab",
         "motion",
         "server",
         "shapes",
@@ -80,6 +81,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "linkwright.equations.energy": ("Energy", "energy"),
     "linkwright.equations.reactions": ("Reactions", "reactions"),
     "linkwright.equations.base_parameters": ("BaseParameters", "base_parameters"),
+    "linkwright.lab.lab": ("Lab",),
     "linkwright.mechanism": (
         "Ball",
         "Cylindrical",
@@ -121,6 +123,7 @@ if TYPE_CHECKING:
         analysis as analysis,
         control as control,
         elements as elements,
+        lab as lab,
         motion as motion,
         server as server,
         shapes as shapes,
@@ -204,6 +207,7 @@ if TYPE_CHECKING:
     from linkwright.formats.robot.files import read_description as read_description
     from linkwright.formats.text.files import write_model as write_model
     from linkwright.formats.text.tasks import read_task as read_task
+    from linkwright.lab.lab import Lab as Lab
     from linkwright.mechanism import (
         Ball as Ball,
         Cylindrical as Cylindrical,

@@ -59,6 +59,9 @@ class JointConfig:
         theta0: angle that is added to the joint's in the triangle of a and h.
         position_polarity: 1 or -1.
         load_polarity: 1 or -1.
+
+    >>> JointConfig("R_EB", 0.53, 2.25, default=1.57, kp=30.0, kd=2.0).theta0 > 1.57
+    True
     """
 
     name: str
@@ -96,6 +99,9 @@ class EndEffector:
         a: how it is turned there, angles about x, y, z.
         mass: of the load, kg.
         mass_center: mass times center of the load in its frame, kg*m.
+
+    >>> EndEffector("R_HAND", "HAND", mass=0.5).mass
+    0.5
     """
 
     name: str
@@ -114,6 +120,9 @@ class VisionConfig:
         blobs: their names.
         cameras: number of them, or 0 where blobs come as points in space.
         preferences: name of the file of filters (`.pp`) to start with.
+
+    >>> VisionConfig(("blob1",)).cameras
+    2
     """
 
     blobs: tuple[str, ...] = ()
@@ -150,6 +159,10 @@ class LabConfig:
             last ones it skips.
         preferences: folder of preference files.
         files: that it was read from.
+
+    >>> import linkwright as lw
+    >>> lw.Lab("puma560").config.names
+    ('q1', 'q2', 'q3', 'q4', 'q5', 'q6')
     """
 
     name: str

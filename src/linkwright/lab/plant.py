@@ -1,0 +1,198 @@
+"""The robot of a laboratory as a mechanism, and as the member `robot` of its System.
+
+Gravity and the loads of end-effectors stay parameters, so that they can be changed during a run. A
+base that floats can be held: then it weighs so much that nothing moves it, and is carried, which is
+a robot with a fixed base to the last digits (`HELD`).
+
+Accelerations are what a sensor could know: the change of the speeds since the tick before. With
+Euler's method and one step in a tick they are those of that step, exactly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from linkwright.algebra import Expr
+from linkwright.blocks import Element
+from linkwright.errors import InputError
+from linkwright.formats.robot.description import Description, Place
+from linkwright.formats.robot.to_mechanism import Assembled, assembled
+from linkwright.formats.robot.transforms import composed, plus, product, rotate, turned
+from linkwright.lab.config import EndEffector, LabConfig
+from linkwright.mechanism import Body, Mechanism, Weld
+
+HELD = 1e15
+"""kg and kg*m^2 that a base that is held is given: a force of 1 kN moves it by 0.5 nm in a
+quarter of an hour."""
+
+AXES = "xyz"
+GRAVITY = tuple(f"gravity_{c}" for c in AXES)
+"""Parameters of the world's gravity vector, m/s^2."""
+
+HOLD = "base_held"
+"""Parameter that is 0 where a base floats, `HELD` where it is held."""
+
+
+def load_names(end_effector: str) -> tuple[str, str, str, str]:
+    """Return the parameters of what an end-effector carries: mass, and its center in the link.
+
+    >>> load_names("R_HAND")
+    ('R_HAND_mass', 'R_HAND_center_x', 'R_HAND_center_y', 'R_HAND_center_z')
+    """
+    x, y, z = (f"{end_effector}_center_{c}" for c in AXES)
+    return f"{end_effector}_mass", x, y, z
+
+
+def place_of(end_effector: EndEffector) -> Place:
+    """Return where an end-effector is in its link."""
+    turn = product(turned((1, 0, 0), end_effector.a[0]), turned((0, 1, 0), end_effector.a[1]))
+    return Place(end_effector.x, product(turn, turned((0, 0, 1), end_effector.a[2])))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabMechanism:
+    """A robot with what can be changed about it.
+
+    Args:
+        assembled: its mechanism and the places of its links and frames.
+        joints: coordinates of the joints, in the laboratory's order.
+        speeds: their speeds.
+        base: coordinates of a base that floats, or nothing.
+        base_speeds: along the base's own axes: velocity, then angular velocity.
+    """
+
+    assembled: Assembled
+    joints: tuple[Expr, ...]
+    speeds: tuple[Expr, ...]
+    base: tuple[Expr, ...] = ()
+    base_speeds: tuple[Expr, ...] = ()
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """What moves."""
+        return self.assembled.mechanism
+
+    def place(self, frame: str) -> tuple[Body, Place]:
+        """Return the body of a link or frame, and where in it that is."""
+        places = self.assembled.places
+        if frame not in places:
+            raise InputError(
+                f"{self.mechanism.name!r} has no link or frame {frame!r}",
+                remedy=f"there are {', '.join(places)}",
+            )
+        return places[frame]
+
+    def load_values(self, end_effector: EndEffector) -> dict[str, float]:
+        """Return the values of the parameters of what an end-effector carries.
+
+        Args:
+            end_effector: with its load.
+        """
+        mass = end_effector.mass
+        inner = [x / mass if mass else 0.0 for x in end_effector.mass_center]
+        _, at = self.place(end_effector.link)
+        whole = composed(at, place_of(end_effector))
+        center = plus(whole.position, rotate(whole.rotation, inner))
+        return dict(zip(load_names(end_effector.name), (mass, *center), strict=True))
+
+
+def lab_mechanism(config: LabConfig, description: Description | None = None) -> LabMechanism:
+    """Return the robot of a laboratory, with gravity and loads as parameters.
+
+    Args:
+        config: of the laboratory.
+        description: another than that which is simulated, such as what controllers believe in.
+
+    >>> from linkwright.lab.lab import Lab
+    >>> found = lab_mechanism(Lab("puma560").config)
+    >>> [x.name for x in found.joints][:2], sorted(found.mechanism.parameters)[:1]
+    (['q1', 'q2'], ['gravity_x'])
+    """
+    floats = config.base == "floating"
+    given = config.description if description is None else description
+    made = assembled(given, base="free" if floats else "fixed", limits=False)
+    m = made.mechanism
+    by_name = {joint.name: joint for joint in made.joints}
+    wanted = []
+    for name in config.names:
+        joint = by_name.get(name)
+        if joint is None or len(joint.coordinates) != 1:
+            raise InputError(
+                f"the robot {given.name!r} has no joint {name!r} with one coordinate",
+                remedy=f"it has {', '.join(by_name)}",
+            )
+        wanted.append(joint.coordinates[0])
+    if floats:
+        _hold_base(m, made.joints[0].body)
+    vector = [m.parameter(n, x, unit="m/s^2") for n, x in zip(GRAVITY, config.gravity, strict=True)]
+    m.gravity(along=m.ground.frame.vector(*vector), g=1)
+    for effector in config.end_effectors:
+        mass, *center = load_names(effector.name)
+        body = made.places[effector.link][0] if effector.link in made.places else None
+        if body is None:
+            raise InputError(
+                f"the end-effector {effector.name!r} is on {effector.link!r}, which is no link",
+                remedy=f"there are {', '.join(made.places)}",
+            )
+        m.body(
+            f"{effector.name}_load",
+            parent=body,
+            joint=Weld(),
+            mass=m.parameter(mass, 0.0, unit="kg"),
+            com=[m.parameter(name, 0.0, unit="m") for name in center],
+            inertia=0,
+        )
+    if floats:
+        anchor = m.parameters[HOLD]
+        for axis, g in zip(m.ground.frame.axes, vector, strict=True):
+            name = f"carried_{len(m.forces)}"
+            m.force(name, -anchor * g, at=m.bodies["held_base"].origin, along=axis)
+    kinematics = m.kinematics()
+    speed_of = {
+        body: [s.symbol for s in kinematics.motions[body].speeds] for body in m.bodies.values()
+    }
+    joints = tuple(wanted)
+    owner = {q: body for body in m.bodies.values() for q in body.coordinates}
+    speeds = tuple(speed_of[owner[q]][owner[q].coordinates.index(q)] for q in joints)
+    base = made.joints[0] if floats else None
+    found = LabMechanism(
+        made,
+        joints,
+        speeds,
+        () if base is None else base.coordinates,
+        () if base is None else tuple(speed_of[base.body]),
+    )
+    for effector in config.end_effectors:
+        m.defaults(dict(found.load_values(effector)))
+    m.initial.update({q.name: j.default for q, j in zip(joints, config.joints, strict=True)})
+    return found
+
+
+def _hold_base(m: Mechanism, base: Body) -> None:
+    """Give a base what holds it where that is asked for."""
+    anchor = m.parameter(HOLD, 0.0, unit="kg")
+    m.body("held_base", parent=base, joint=Weld(), mass=anchor, inertia=anchor)
+
+
+class RobotDrive(Element):
+    """The simulated robot: torques in its joints, and what happens.
+
+    Inputs: `u` (torques in the joints) and `push` (more of them, from outside). Outputs: `q`, `v`
+    (positions and speeds of joints) and, for a base that floats, `base` and `base_rate`.
+
+    Args:
+        robot: that is driven.
+        name: of the element.
+    """
+
+    def __init__(self, robot: LabMechanism, name: str = "robot") -> None:
+        super().__init__(name, robot.mechanism, doc="the robot")
+        n = len(robot.joints)
+        u = self.input_vector("u", n, doc="torques in the joints")
+        push = self.input_vector("push", n, doc="torques from outside")
+        self.efforts("tau", robot.joints, [x + y for x, y in zip(u, push, strict=True)])
+        self.output_vector("q", list(robot.joints), doc="positions of the joints")
+        self.output_vector("v", list(robot.speeds), doc="speeds of the joints")
+        if robot.base:
+            self.output_vector("base", list(robot.base), doc="position and quaternion of the base")
+            self.output_vector("base_rate", list(robot.base_speeds), doc="of the base, its axes")

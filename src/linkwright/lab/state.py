@@ -1,0 +1,79 @@
+"""What a laboratory shows of itself: records of one tick, with names and units."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JointState:
+    """The joints as they were measured at a tick (SL: SL_Jstate).
+
+    Args:
+        names: of the joints.
+        tick: base tick of the record.
+        q: positions, rad.
+        u: speeds, rad/s.
+        a: accelerations, rad/s^2.
+        ufb: feedback part of the command, N*m.
+        tau: command, N*m.
+        load: measured torque, N*m.
+    """
+
+    names: tuple[str, ...]
+    tick: int
+    q: Array
+    u: Array
+    a: Array
+    ufb: Array
+    tau: Array
+    load: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DesiredState:
+    """What the joints are to do (SL: SL_DJstate).
+
+    Args:
+        names: of the joints.
+        tick: base tick of the record.
+        q: positions, rad.
+        u: speeds, rad/s.
+        a: accelerations, rad/s^2.
+        uff: feedforward command, N*m.
+        uex: external torques that inverse dynamics compensates, N*m.
+    """
+
+    names: tuple[str, ...]
+    tick: int
+    q: Array
+    u: Array
+    a: Array
+    uff: Array
+    uex: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EndEffectorState:
+    """An end-effector along the world's axes.
+
+    Args:
+        x: position, m.
+        xd: velocity, m/s.
+        xdd: acceleration, m/s^2.
+        q: quaternion (w, x, y, z).
+        w: angular velocity, rad/s.
+        wd: angular acceleration, rad/s^2.
+    """
+
+    x: Array
+    xd: Array
+    xdd: Array
+    q: Array
+    w: Array
+    wd: Array
