@@ -141,6 +141,8 @@ class Configuration:
         gains: from Gains.cf.
         filters: from SensorFilter.cf.
         links: from LinkParametersSim.cf, else LinkParameters.cf.
+        believed: from LinkParameters.cf, where LinkParametersSim.cf is there too: what controllers
+            believe the robot to be.
         calibration: from SensorCalibration.cf.
         servos: from WhichDOFs.cf: the degrees of freedom that each servo commands.
         objects: from Objects.cf.
@@ -155,6 +157,7 @@ class Configuration:
     servos: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     objects: tuple[SceneObject, ...] = ()
     files: tuple[str, ...] = ()
+    believed: Mapping[str, LinkParameters] = field(default_factory=dict)
 
 
 Word = tuple[str, int]
@@ -304,6 +307,7 @@ FILES: dict[str, tuple[str, ...]] = {
     "gains": ("Gains.cf",),
     "filters": ("SensorFilter.cf",),
     "links": ("LinkParametersSim.cf", "LinkParameters.cf"),
+    "believed": ("LinkParameters.cf",),
     "calibration": ("SensorCalibration.cf",),
     "servos": ("WhichDOFs.cf",),
     "objects": ("Objects.cf",),
@@ -325,6 +329,8 @@ def read_configuration(
         )
         if path is not None:
             texts[part] = (text_of(path), str(path))
+    if texts.get("believed") == texts.get("links"):
+        texts.pop("believed", None)
 
     def lines(part: str, count: int, *more: str) -> dict[str, tuple[float, ...]]:
         if part not in texts:
@@ -342,6 +348,7 @@ def read_configuration(
         {} if servos is None else servo_lists(servos[0], names, servos[1]),
         () if objects is None else scene(*objects),
         tuple(file for _, file in texts.values()),
+        {name: LinkParameters(*row) for name, row in lines("believed", 11, base).items()},
     )
 
 

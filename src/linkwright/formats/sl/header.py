@@ -1,8 +1,10 @@
-"""What `SL_user.h` and `SL_user_common.c` say about a robot: lengths, names, end-effectors.
+"""What `SL_user.h` and `SL_user_common.c` say about a robot: lengths, names, rates, end-effectors.
 
-Only three kinds of lines are looked at: ``#define NAME expression``, the enumerations `RobotDOFs`
-and `RobotLinks`, and the assignments to ``endeff[..]`` in `setDefaultEndeffector`. Everything else
-in these files is C for the compiler (SL manual, sections 7.3, 11.3 and 11.4).
+Only these lines are looked at: ``#define NAME expression`` and ``#define NAME "text"``, the
+enumerations `RobotDOFs` and `RobotLinks`, tables of names as ``char blob_names[][20]``, the list
+`link2endeffmap`, the choice of integration, and the assignments to ``endeff[..]`` in
+`setDefaultEndeffector`. Everything else in these files is C for the compiler (SL manual, sections
+7.3, 11.3 and 11.4).
 """
 
 from __future__ import annotations
@@ -22,6 +24,15 @@ _ENUM = re.compile(r"\benum\s+(\w+)\s*\{([^{}]*)\}")
 _ENDEFF = re.compile(
     r"\bendeff\s*\[\s*(\w+)\s*\]\s*\.\s*(mcm|m|x|a)\s*(?:\[\s*(\w+)\s*\])?\s*=\s*([^;]{1,200});"
 )
+_TEXT = re.compile(r'^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+"([^"\n]*)"', re.MULTILINE)
+_NAMES = re.compile(
+    r"\bchar\s+(\w+)\s*\[[^\]]{0,20}\]\s*\[[^\]]{0,20}\]\s*=\s*\{([^;]{0,20000})\}\s*;"
+)
+_QUOTED = re.compile(r'"([^"\n]*)"')
+_MAP = re.compile(r"\blink2endeffmap\s*\[[^\]]{0,20}\]\s*=\s*\{([^{};]{0,20000})\}")
+_SUBSTEPS = re.compile(r"\bn_integration\s*=\s*([^;]{1,40});")
+_RATIO = re.compile(r"\b([a-z]\w*_servo_ratio)\s*=\s*([^;]{1,40});")
+_METHOD = re.compile(r"\bINTEGRATE_(EULER|RK)\b")
 _WORD = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)[fFlL]?"
     r"|(?P<name>[A-Za-z_]\w*)|(?P<sign>[()+\-*/]))"
@@ -32,11 +43,28 @@ _MOST = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What the headers of a robot declare."""
+    """What the headers of a robot declare.
+
+    Args:
+        constants: numbers by name; those of end-effectors as ``eff[1].x[2]``, and a ratio that is
+            assigned to ``invdyn_servo_ratio`` as INVDYN_SERVO_RATIO.
+        joints: degrees of freedom by number.
+        vertices: by number.
+        texts: quoted texts by name.
+        names: tables of names, without SL's element 0.
+        end_words: the vertex that is each end-effector, from 1 on, as it is written.
+        substeps: of integration in a tick, where they are said.
+        method: "EULER" or "RK", where it is said.
+    """
 
     constants: dict[str, float] = field(default_factory=dict)
     joints: dict[int, str] = field(default_factory=dict)
     vertices: dict[int, str] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
+    names: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    end_words: tuple[str, ...] = ()
+    substeps: int | None = None
+    method: str = ""
 
     def joined(self, other: Header) -> Header:
         """Return both together; what `other` says counts where both say something."""
@@ -44,7 +72,23 @@ class Header:
             {**self.constants, **other.constants},
             {**self.joints, **other.joints},
             {**self.vertices, **other.vertices},
+            {**self.texts, **other.texts},
+            {**self.names, **other.names},
+            other.end_words or self.end_words,
+            self.substeps if other.substeps is None else other.substeps,
+            other.method or self.method,
         )
+
+    @property
+    def end_vertices(self) -> tuple[str, ...]:
+        """The names of the vertices that are end-effectors, in their order (`link2endeffmap`)."""
+        named = set(self.vertices.values())
+        found: list[str] = []
+        for word in self.end_words:
+            number = _number(word, self.constants)
+            at = int(number) if number is not None and abs(number) < 1e6 else 0
+            found.append(word if word in named else self.vertices.get(at, word))
+        return tuple(found)
 
 
 def without_comments(text: str) -> str:
@@ -83,8 +127,30 @@ def read_header(text: str) -> Header:
         found = _number(match.group(2), constants)
         if found is not None:
             constants[match.group(1)] = found
+    for match in islice(_RATIO.finditer(text), _MOST):
+        found = _number(match.group(2), constants)
+        if found is not None:
+            constants.setdefault(match.group(1).upper(), found)
     _end_effectors(text, constants)
-    return Header(constants, enumerations.get("RobotDOFs", {}), enumerations.get("RobotLinks", {}))
+    tables = {
+        match.group(1): tuple(_QUOTED.findall(match.group(2))[1:_MOST])
+        for match in islice(_NAMES.finditer(text), _MOST)
+    }
+    ends = _MAP.search(text)
+    words = tuple(word.strip() for word in ends.group(1).split(",")) if ends else ()
+    substeps = _SUBSTEPS.search(text)
+    steps = None if substeps is None else _number(substeps.group(1), constants)
+    method = _METHOD.search(text)
+    return Header(
+        constants,
+        enumerations.get("RobotDOFs", {}),
+        enumerations.get("RobotLinks", {}),
+        {m.group(1): m.group(2) for m in islice(_TEXT.finditer(text), _MOST)},
+        tables,
+        tuple(word for word in words[1:] if word),
+        None if steps is None else int(steps),
+        "" if method is None else method.group(1),
+    )
 
 
 def _enumeration(body: str, constants: dict[str, float]) -> dict[int, str]:

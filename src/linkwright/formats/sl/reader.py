@@ -17,7 +17,7 @@ mass times center without mass, there is no center; that is reported, and the nu
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from linkwright.errors import InputError
@@ -68,6 +68,8 @@ class SlRobot:
         vertices: in the order of SL.
         end_effectors: names of the frames that SL calls so.
         configuration: gains, ranges, filters and the rest.
+        header: what the C files say.
+        model: what controllers believe the robot to be, where LinkParameters.cf says it apart.
     """
 
     description: Description
@@ -76,6 +78,8 @@ class SlRobot:
     vertices: tuple[Vertex, ...]
     end_effectors: tuple[str, ...]
     configuration: Configuration
+    header: Header = field(default_factory=Header)
+    model: Description | None = None
 
 
 def read_dyn(path: str | Path, *, roots: Iterable[str | Path] = ()) -> Description:
@@ -161,7 +165,12 @@ def _robot(
     order = _walk(entries, parents, file)
     degrees = {n: entries[n].name for n in sorted(entries) if n and not entries[n].dummy}
     configuration = read_configuration(folders, degrees.values(), base=BASE)
-    return _built(entries, parents, order, degrees, header, configuration, left, file, name)
+    made = (entries, parents, order, degrees, header)
+    robot = _built(*made, configuration, left, file, name)
+    if not configuration.believed:
+        return robot
+    believed = replace(configuration, links=configuration.believed)
+    return replace(robot, model=_built(*made, believed, Leftovers(), file, name).description)
 
 
 def _is_list_of_lists(braces: Braces) -> bool:
@@ -292,6 +301,8 @@ def _built(
         if vertex.name not in known:
             frames.append(NamedFrame(vertex.name, vertex.link, vertex.place))
             known.add(vertex.name)
+    number = {entries[n].name: n for n in order}
+    joints.sort(key=lambda joint: number[joint.name])  # branches in the order of SL's numbers
     description = Description(
         name,
         tuple(links),
@@ -308,6 +319,7 @@ def _built(
         tuple(vertices),
         tuple(entries[n].name for n in order if entries[n].effector),
         configuration,
+        header,
     )
 
 

@@ -1,0 +1,1 @@
+"""Files of a laboratory: SL folders, preference files, `lab.toml`."""

@@ -1,0 +1,243 @@
+"""From an SL folder to a laboratory: the `.dyn` file, the C files and the configuration files.
+
+Rates, ratios, blobs, cameras and names come from `SL_user.h` and `SL_user_common.c`, joints from
+the `.cf` files, and the folder `prefs` beside them has the preference files (SL manual, sections
+2.3, 5.6, 7.3 and 11). What a file does not say keeps the default of `LabConfig`. The load of an
+end-effector is in `EndEffector` and not in the description, so that it can change.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+
+from linkwright.errors import InputError, nearest
+from linkwright.formats.robot.description import Description, Place
+from linkwright.formats.sl import SlRobot, read_sl
+from linkwright.formats.sl.configuration import Configuration
+from linkwright.formats.sl.header import Header
+from linkwright.formats.sl.writer import angles
+from linkwright.lab.config import EndEffector, JointConfig, LabConfig, VisionConfig
+
+FASTEST = 20.0
+"""Greatest wanted speed where no file says one, rad/s: SL knows none."""
+
+JUMP = 0.5
+"""Greatest change of a wanted position in a tick where no file says one, rad."""
+
+_LOAD = re.compile(r"eff\[\d+\]\.(m|mcm\[\d\])")
+
+
+def model_in(folder: Path) -> Path | None:
+    """Return the one `.dyn` file of a folder (or of its folder `math`), or None."""
+    found = sorted(folder.glob("*.dyn")) or sorted(folder.glob("math/*.dyn"))
+    if len(found) > 1:
+        names = ", ".join(path.name for path in found[:5])
+        raise InputError(
+            f"there are {len(found)} models in the folder: {names}",
+            file=folder,
+            remedy="name the .dyn file that is meant",
+        )
+    return found[0] if found else None
+
+
+def sl_lab(path: str | Path) -> LabConfig:
+    """Return the laboratory of an SL folder, or of the folder of a `.dyn` file.
+
+    Args:
+        path: of the folder or the file.
+    """
+    path = Path(path)
+    model = model_in(path) if path.is_dir() else path
+    if model is None:
+        raise InputError(
+            "the folder has no .dyn file", file=path, remedy="put the robot's model there"
+        )
+    home = model.parent.parent if model.parent.name == "math" else model.parent
+    roots = () if home == model.parent else (home,)
+    robot = read_sl(model, roots=roots)
+    loads = [name for name in robot.header.constants if _LOAD.fullmatch(name)]
+    if any(robot.header.constants[name] for name in loads):
+        robot = read_sl(model, roots=roots, constants=dict.fromkeys(loads, 0.0))
+    name = home.resolve().name if path.is_dir() or home != model.parent else model.stem
+    return _lab(robot, name, home, str(model))
+
+
+def _lab(robot: SlRobot, name: str, home: Path, file: str) -> LabConfig:
+    header = robot.header
+    described = replace(robot.description, name=name)
+    believed = robot.model
+    preferences = home / "prefs"
+    base = described.link(described.root)
+    known = LabConfig(name, described, ())
+    return LabConfig(
+        name=name,
+        description=described,
+        joints=tuple(_joint(degree, robot.configuration, file) for degree in _ordered(robot)),
+        model=None if believed is None else replace(believed, name=name),
+        rate=float(_positive(header, "SERVO_BASE_RATE", known.rate, file)),
+        ratios=_ratios(header, known.ratios, file),
+        servos=_servos(robot.configuration.servos, "_sim_servo"),
+        real_servos=_servos(robot.configuration.servos, "_servo"),
+        end_effectors=_end_effectors(robot, file),
+        vertices=MappingProxyType({vertex.name: vertex.name for vertex in robot.vertices}),
+        objects=robot.configuration.objects,
+        base="fixed" if base.mass is None else "floating",
+        method="rk4" if header.method == "RK" else "euler",
+        substeps=_whole("n_integration", header.substeps or 1, file),
+        vision=VisionConfig(
+            _names(header, "blob_names", "MAX_BLOBS", "blob"),
+            _count(header, "N_CAMERAS", VisionConfig().cameras),
+            header.texts.get("VISION_DEFAULT_PP", VisionConfig().preferences),
+        ),
+        misc_sensors=_names(header, "misc_sensor_names", "N_MISC_SENSORS", "misc"),
+        estimated=(_count(header, "N_DOFS_EST", 0), _count(header, "N_DOFS_EST_SKIP", 0)),
+        preferences=preferences if preferences.is_dir() else None,
+        files=(file, *robot.configuration.files),
+    )
+
+
+def _ordered(robot: SlRobot) -> tuple[str, ...]:
+    """Return the degrees of freedom in the order of the robot's coordinates: a walk from the root,
+    branches in the order of SL's numbers."""
+    children: dict[str, list[str]] = {}
+    moves = set(robot.degrees.values())
+    for joint in robot.description.joints:
+        children.setdefault(joint.parent, []).append(joint.child)
+    found: list[str] = []
+    stack = [robot.description.root]
+    while stack:
+        link = stack.pop()
+        found.append(link)
+        stack.extend(reversed(children.get(link, ())))
+    return tuple(link for link in found if link in moves)
+
+
+def _joint(name: str, configuration: Configuration, file: str) -> JointConfig:
+    span, gains = configuration.ranges.get(name), configuration.gains.get(name)
+    if span is None or gains is None:
+        missing = "SensorOffset.cf" if span is None else "Gains.cf"
+        raise InputError(
+            f"no {missing} was found, so {name} has no {'range' if span is None else 'gains'}",
+            file=file,
+            remedy=f"put {missing} into the folder config beside it",
+        )
+    filters, parts = configuration.filters.get(name), configuration.calibration.get(name)
+    joint = JointConfig(
+        name=name,
+        lower=span.lower,
+        upper=span.upper,
+        default=span.default,
+        rest=span.rest,
+        weight=span.weight,
+        kp=gains.position,
+        kd=gains.velocity,
+        ki=gains.integral,
+        max_effort=gains.greatest,
+        max_speed=FASTEST,
+        max_jump=JUMP,
+        offset=span.offset,
+    )
+    if filters is not None:
+        cutoffs = (filters.position, filters.velocity, filters.acceleration, filters.load)
+        joint = replace(joint, filters=cutoffs)
+    if parts is None:
+        return joint
+    return replace(
+        joint,
+        linear_sensor=bool(parts.linear_sensor),
+        linear_actuator=bool(parts.linear_actuator),
+        linear_load_cell=bool(parts.linear_load_cell),
+        moment_arm=parts.moment_arm,
+        attachment=parts.attachment,
+        position_polarity=parts.position_polarity,
+        load_polarity=parts.load_polarity,
+    )
+
+
+def _end_effectors(robot: SlRobot, file: str) -> tuple[EndEffector, ...]:
+    """Return the end-effectors: those of `link2endeffmap`, else the frames that use `eff`."""
+    vertices = {vertex.name: vertex for vertex in robot.vertices}
+    ends = robot.header.end_vertices or robot.end_effectors
+    names = robot.header.names.get("cart_names", ())
+    found: list[EndEffector] = []
+    for at, end in enumerate(ends, 1):
+        if robot.header.end_vertices and end not in vertices:
+            near = nearest(end, vertices)
+            raise InputError(
+                f"link2endeffmap ties end-effector {at} to {end!r}, which is no vertex",
+                file=file,
+                remedy=f"did you mean {near!r}?" if near else f"there are {', '.join(vertices)}",
+            )
+        link, place = _carried(robot.description, vertices[end].name if end in vertices else end)
+        mass = robot.header.constants.get(f"eff[{at}].m", 0.0)
+        moment = tuple(robot.header.constants.get(f"eff[{at}].mcm[{k}]", 0.0) for k in (1, 2, 3))
+        found.append(
+            EndEffector(
+                names[at - 1] if at <= len(names) else end,
+                link,
+                place.position,
+                angles(place.rotation),
+                mass,
+                (moment[0], moment[1], moment[2]),
+            )
+        )
+    return tuple(found)
+
+
+def _carried(description: Description, frame: str) -> tuple[str, Place]:
+    """Return the link that carries a frame, and the frame's place there."""
+    for known in description.frames:
+        if known.name == frame:
+            return known.link, known.place
+    return frame, Place()
+
+
+def _servos(lists: Mapping[str, tuple[str, ...]], ending: str) -> Mapping[str, tuple[str, ...]]:
+    """Return which joints each servo commands, of the simulation (`_sim_servo`) or the robot."""
+    chosen = {
+        name.removesuffix(ending): joints
+        for name, joints in lists.items()
+        if name.endswith(ending) and (ending == "_sim_servo" or not name.endswith("_sim_servo"))
+    }
+    return MappingProxyType(chosen)
+
+
+def _names(header: Header, table: str, count: str, word: str) -> tuple[str, ...]:
+    """Return the names in a table of C, as many as a constant says; missing ones are numbered."""
+    given = header.names.get(table, ())
+    many = _count(header, count, len(given))
+    return (*given, *(f"{word}{k}" for k in range(len(given) + 1, many + 1)))[:many]
+
+
+def _count(header: Header, name: str, default: int) -> int:
+    return max(0, int(header.constants.get(name, default)))
+
+
+def _ratios(header: Header, usual: Mapping[str, int], file: str) -> Mapping[str, int]:
+    """Return the ratios of servos to the motor servo; what is not said is the task servo's."""
+    ratios = dict(usual)
+    task = header.constants.get("TASK_SERVO_RATIO")
+    if task is not None:
+        ratios = dict.fromkeys(usual, _whole("TASK_SERVO_RATIO", task, file))
+    for name, given in header.constants.items():
+        if name.endswith("_SERVO_RATIO"):
+            ratios[name.removesuffix("_SERVO_RATIO").lower()] = _whole(name, given, file)
+    return MappingProxyType(ratios)
+
+
+def _positive(header: Header, name: str, default: float, file: str) -> float:
+    found = header.constants.get(name, default)
+    if not (math.isfinite(found) and found > 0):
+        raise InputError(f"{name} is {found:g}", file=file, remedy="a rate is greater than 0")
+    return found
+
+
+def _whole(name: str, given: float, file: str) -> int:
+    if given != int(given) or given < 1:
+        raise InputError(f"{name} is {given:g}", file=file, remedy="it is a whole number from 1 on")
+    return int(given)
