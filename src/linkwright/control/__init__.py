@@ -32,7 +32,7 @@ from linkwright.control.linear import (
     lqr,
 )
 from linkwright.control.models import inverse_dynamics
-from linkwright.control.pid import PID, JointPID, PidGains, pid_law
+from linkwright.control.pid import PID, JointPID, PidGains, PidParts, PidTerms, pid_law, pid_parts
 from linkwright.control.registry import CONTROLLERS
 from linkwright.control.servo import PD, GravityCompensation, saturated
 from linkwright.control.step_model import Measurement
@@ -59,6 +59,8 @@ __all__ = [
     "Measurement",
     "Observer",
     "PidGains",
+    "PidParts",
+    "PidTerms",
     "RoundedCoefficients",
     "StateFeedback",
     "StateModel",
@@ -83,6 +85,7 @@ __all__ = [
     "notch_coefficients",
     "pid_coefficients",
     "pid_law",
+    "pid_parts",
     "predicted",
     "saturated",
     "whiteness",

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from linkwright.algebra import ONE, ZERO, Expr
+from linkwright.algebra import ONE, ZERO, Expr, where
 from linkwright.blocks import Block, BlockError, Rate, checked
 from linkwright.control.joints import JointController, PerJoint, numbers
 from linkwright.control.servo import saturated
@@ -77,6 +77,113 @@ class PidGains:
             raise BlockError(f"a PID law has no room between {self.low} and {self.high}")
 
 
+@dataclass(frozen=True, slots=True)
+class PidTerms:
+    """The gains and bounds of one PID law as expressions of a block.
+
+    Args:
+        kp: proportional gain.
+        ki: integral gain; None for no integral.
+        kd: gain of the rate of the error; None for none.
+        low: the least output; None for no bound.
+        high: the greatest output.
+        weight: of the reference in the proportional part.
+        unwind: the time in which the integral is unwound while the output is limited; None for an
+            integral that stands still instead while the error would drive the output on.
+
+    >>> from linkwright.algebra import symbol
+    >>> PidTerms(symbol("kp")).ki is None
+    True
+    """
+
+    kp: Expr
+    ki: Expr | None = None
+    kd: Expr | None = None
+    low: Expr | None = None
+    high: Expr | None = None
+    weight: Expr = ONE
+    unwind: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PidParts:
+    """What a PID law gives, told apart.
+
+    Args:
+        feedback: the sum of its three parts.
+        given: feedback and feedforward together, between the bounds.
+
+    >>> from linkwright.algebra import symbols
+    >>> PidParts(*symbols("feedback given")).given
+    given
+    """
+
+    feedback: Expr
+    given: Expr
+
+
+def pid_parts(
+    block: Block,
+    terms: PidTerms,
+    reference: Expr,
+    measured: Expr,
+    rate: Expr | None = None,
+    *,
+    feedforward: Expr = ZERO,
+    zero: Expr | None = None,
+    suffix: str = "",
+) -> PidParts:
+    """Return feedback and output of a PID law, with its integral as a state of a block.
+
+    Args:
+        block: what it becomes part of.
+        terms: its gains and bounds.
+        reference: r.
+        measured: y.
+        rate: the rate of the error.
+        feedforward: what is added before the bounds.
+        zero: where it is not zero, the integral counts as zero and begins anew; the block must
+            then have a rate.
+        suffix: what the name of the integral ends with.
+
+    >>> from linkwright.algebra import symbols
+    >>> r, y, k, f = symbols("r y k f")
+    >>> pid_parts(Block("law"), PidTerms(k), r, y, feedforward=f).given
+    f + k*(r - y)
+    """
+    error = reference - measured
+    feedback = terms.kp * (terms.weight * reference - measured)
+    if terms.kd is not None and rate is not None:
+        feedback = feedback + terms.kd * rate
+    integral = old = None
+    if terms.ki is not None:
+        if zero is None:
+            integral = old = block.state("integral" + suffix)
+        else:
+            integral = block.discrete_state("integral" + suffix)
+            old = block.intermediate(where(zero, 0, integral))
+        feedback = feedback + old
+    if zero is not None or terms.low is not None or terms.high is not None:
+        feedback = block.intermediate(feedback)
+    wanted = given = feedback + feedforward
+    if terms.low is not None or terms.high is not None:
+        wanted = given = wanted if feedforward is ZERO else block.intermediate(wanted)
+        low = wanted if terms.low is None else terms.low
+        high = wanted if terms.high is None else terms.high
+        given = block.intermediate(saturated(wanted, low, high))
+    if integral is not None and old is not None and terms.ki is not None:
+        slope = terms.ki * error
+        if given is not wanted and terms.unwind is not None:
+            slope = slope + (given - wanted) / terms.unwind
+        elif given is not wanted:
+            slope = where((wanted - given) * error > 0, 0, slope)
+        if zero is None:
+            block.derivative(integral, slope)
+        else:
+            block.update(integral, old + block.period * slope)
+    return PidParts(feedback, given)
+
+
 def pid_law(
     block: Block,
     gains: PidGains,
@@ -105,42 +212,24 @@ def pid_law(
     def parameter(name: str, value: float, sign: str = "") -> Expr:
         return block.parameter(name + suffix, value, sign=sign)
 
-    error = reference - measured
+    def bound(name: str, value: float) -> Expr | None:
+        return parameter(name, value) if math.isfinite(value) else None
+
     weight = ONE if gains.weight == 1.0 else parameter("weight", gains.weight)
-    wanted = parameter("kp", gains.kp) * (weight * reference - measured)
-    if gains.kd:
-        kd = parameter("kd", gains.kd)
-        if rate is not None:
-            wanted = wanted + kd * rate
-        else:
-            n = parameter("filter", gains.filter, "positive")
-            x = block.state("slow" + suffix)
-            slope = n * (-measured - x)
-            block.derivative(x, slope)
-            wanted = wanted + kd * slope
-    integral: Expr | None = None
-    if gains.ki:
-        integral = block.state("integral" + suffix)
-        wanted = wanted + integral
-    given = wanted
-    if gains.limited:
-        wanted = block.intermediate(wanted)
-        given = wanted
-        if math.isfinite(gains.low) and math.isfinite(gains.high):
-            given = saturated(wanted, parameter("low", gains.low), parameter("high", gains.high))
-        elif math.isfinite(gains.low):
-            given = saturated(wanted, parameter("low", gains.low), wanted)
-        else:
-            given = saturated(wanted, wanted, parameter("high", gains.high))
-        given = block.intermediate(given)
-    if integral is not None:
-        ki = parameter("ki", gains.ki)
-        unwind: Expr = ZERO
-        if gains.limited:
-            tt = parameter("unwind", gains.unwinding_time, "positive")
-            unwind = (given - wanted) / tt
-        block.derivative(integral, ki * error + unwind)
-    return given
+    kp = parameter("kp", gains.kp)
+    kd = parameter("kd", gains.kd) if gains.kd else None
+    if kd is not None and rate is None:
+        n = parameter("filter", gains.filter, "positive")
+        x = block.state("slow" + suffix)
+        rate = n * (-measured - x)
+        block.derivative(x, rate)
+    low, high = bound("low", gains.low), bound("high", gains.high)
+    ki = parameter("ki", gains.ki) if gains.ki else None
+    unwind = None
+    if ki is not None and gains.limited:
+        unwind = parameter("unwind", gains.unwinding_time, "positive")
+    terms = PidTerms(kp, ki, kd, low, high, weight, unwind)
+    return pid_parts(block, terms, reference, measured, rate, suffix=suffix).given
 
 
 class PID(Block):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from linkwright.algebra import Expr
 from linkwright.blocks import Block, Rate, checked
 
 
@@ -37,22 +38,40 @@ class Butterworth(Block):
         checked(cutoff, f"the cutoff of {name!r}, in percent,", least=0, most=100)
         checked(initial, f"the initial value of {name!r}")
         u = self.input("u", initial)
-        if cutoff in (0, 100):
-            self.output("y", u, initial=initial)
-            return
-        b, a = coefficients(cutoff)
-        # transposed direct form II, at rest at the initial value
-        first = self.discrete_state("first", initial=(1 - b[0]) * initial)
-        second = self.discrete_state("second", initial=(b[2] - a[2]) * initial)
-        y = self.intermediate(b[0] * u + first)
-        self.update(first, b[1] * u - a[1] * y + second)
-        self.update(second, b[2] * u - a[2] * y)
-        self.output("y", y, initial=initial)
+        self.output("y", low_passed(self, u, cutoff, initial), initial=initial)
 
     @property
     def needs_rate(self) -> bool:
         """It has memory from instant to instant."""
         return True
+
+
+def low_passed(
+    block: Block, u: Expr, cutoff: float, initial: float = 0.0, *, suffix: str = ""
+) -> Expr:
+    """Return a value behind a Butterworth filter, whose memory becomes part of a block.
+
+    Args:
+        block: with a rate.
+        u: the value.
+        cutoff: percent of half the rate; 0 or 100 for none.
+        initial: value at the start, at which the filter is at rest.
+        suffix: what the names of its memory end with.
+
+    >>> b = Block("b", rate=100)
+    >>> low_passed(b, b.input("u"), 100)
+    u
+    """
+    if cutoff in (0, 100):
+        return u
+    b, a = coefficients(cutoff)
+    # transposed direct form II
+    first = block.discrete_state(f"first{suffix}", initial=(1 - b[0]) * initial)
+    second = block.discrete_state(f"second{suffix}", initial=(b[2] - a[2]) * initial)
+    y = block.intermediate(b[0] * u + first)
+    block.update(first, b[1] * u - a[1] * y + second)
+    block.update(second, b[2] * u - a[2] * y)
+    return y
 
 
 def coefficients(cutoff: float) -> tuple[tuple[float, float, float], tuple[float, float, float]]:

@@ -56,7 +56,8 @@ class JointConfig:
         linear_load_cell: whether the load is measured along that.
         moment_arm: a, m.
         attachment: h, m.
-        theta0: angle that is added to the joint's in the triangle of a and h.
+        theta0: angle that is added to the joint's in the triangle of a and h; by default pi/2, or
+            what puts the middle of the range there where a dead point would lie in it.
         position_polarity: 1 or -1.
         load_polarity: 1 or -1.
 
@@ -83,7 +84,7 @@ class JointConfig:
     linear_load_cell: bool = False
     moment_arm: float = 0.0
     attachment: float = 0.0
-    theta0: float = 1.5707963267948966
+    theta0: float | None = None
     position_polarity: float = 1.0
     load_polarity: float = 1.0
 

@@ -1,0 +1,17 @@
+"""The servos of a laboratory, as blocks of its System."""
+
+from linkwright.lab.servos.desired import Desired, listed, writers
+from linkwright.lab.servos.guard import Guard
+from linkwright.lab.servos.motor import MotorServo
+from linkwright.lab.servos.sensors import Actuators, RawSensors, Sensors
+
+__all__ = [
+    "Actuators",
+    "Desired",
+    "Guard",
+    "MotorServo",
+    "RawSensors",
+    "Sensors",
+    "listed",
+    "writers",
+]

@@ -1,0 +1,40 @@
+"""Numbers of a laboratory's joints as columns, and words that its blocks share."""
+
+from __future__ import annotations
+
+import math
+
+from linkwright.algebra import Expr, absolute
+from linkwright.lab.config import LabConfig
+
+LARGEST = 1e12
+"""What is greater is no command and no reading: a stand-in for no bound, and for infinity."""
+
+
+def column(config: LabConfig, name: str) -> list[float]:
+    """Return one number of every joint; no bound becomes `LARGEST`.
+
+    Args:
+        config: of the laboratory.
+        name: of a field of `JointConfig`.
+
+    >>> from linkwright.formats.robot.description import Description, Link
+    >>> from linkwright.lab.config import JointConfig
+    >>> joint = JointConfig("elbow", 0.0, 2.0, kp=30.0)
+    >>> lab = LabConfig("arm", Description("arm", (Link("base"),), ()), (joint,))
+    >>> column(lab, "kp"), column(lab, "max_effort")
+    ([30.0], [1000000000000.0])
+    """
+    found = [float(getattr(joint, name)) for joint in config.joints]
+    return [math.copysign(LARGEST, x) if math.isinf(x) else x for x in found]
+
+
+def is_number(x: Expr) -> Expr:
+    """Return whether a value is a finite number of a size that can be meant.
+
+    >>> from linkwright.algebra import evaluate, symbol
+    >>> x = symbol("x")
+    >>> [bool(evaluate(is_number(x), {x: v})) for v in (3.0, float("nan"), float("-inf"))]
+    [True, False, False]
+    """
+    return absolute(x) <= LARGEST

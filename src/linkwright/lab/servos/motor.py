@@ -1,0 +1,93 @@
+"""The motor servo: feedback, feedforward and saturation of every joint, at the base rate.
+
+    ufb = Kp e + Kd e' + Ki integral of e,   tau = uff + ufb kept within +-limit
+
+(SL manual, section 4). The integral stands still while the command is limited and the error would
+drive it on (Astrom and Hagglund 2006, section 3.5), and is zero where the law has none.
+"""
+
+from __future__ import annotations
+
+from linkwright.algebra import equal, not_equal, where
+from linkwright.blocks import Block
+from linkwright.control.pid import PidTerms, pid_parts
+from linkwright.lab.config import CONTROLLERS, LabConfig
+from linkwright.lab.servos.columns import column
+
+
+class MotorServo(Block):
+    """The law of all joints of a laboratory; its ports are vectors over the joints.
+
+    Args:
+        config: of the laboratory.
+        name: of the block.
+
+    Inputs are the measured `q` and `u`, the wanted `des_q` and `des_u`, the feedforward `uff`, the
+    gains `kp`, `kd`, `ki` and the bound `limit` of each joint; `controller`, a place in
+    `CONTROLLERS`; and `zero`, at each change of which the integrals begin anew. Outputs are
+    `ufb`, `ahead` (the feedforward as it counts) and `tau`, their sum within the bounds.
+
+    A task that sends the measured state as the wanted one cancels the feedback: both errors of a
+    joint are then exactly zero while the wanted state moves, and the integral of the joint is zero.
+    A joint that stands where it should keeps its integral.
+
+    >>> from linkwright.formats.robot.description import Description, Link
+    >>> from linkwright.lab.config import JointConfig
+    >>> joint = JointConfig("elbow", 0.0, 2.0, kp=30.0)
+    >>> MotorServo(
+    ...     LabConfig("arm", Description("arm", (Link("base"),), ()), (joint,))
+    ... ).outputs.keys()
+    dict_keys(['ufb', 'ahead', 'tau'])
+    """
+
+    def __init__(self, config: LabConfig, name: str = "motor") -> None:
+        super().__init__(name, doc="feedback and feedforward of the joints")
+        n, hold = len(config.joints), self.intermediate
+        start = column(config, "default")
+        q = self.input_vector("q", n, start, doc="measured positions")
+        u = self.input_vector("u", n, doc="measured speeds")
+        des_q = self.input_vector("des_q", n, start, doc="wanted positions")
+        des_u = self.input_vector("des_u", n, doc="wanted speeds")
+        uff = self.input_vector("uff", n, doc="feedforward")
+        kp, kd, ki = (
+            self.input_vector(key, n, column(config, key), doc=doc)
+            for key, doc in (("kp", "stiffness"), ("kd", "damping"), ("ki", "integral gain"))
+        )
+        limit = self.input_vector("limit", n, column(config, "max_effort"), doc="greatest command")
+        kind = self.input("controller", CONTROLLERS.index(config.controller), doc="in CONTROLLERS")
+        zero = self.input("zero", doc="each change lets the integrals begin anew")
+        zeroed = self.discrete_state("zeroed", zero)
+        integrates = hold(equal(kind, 1) | equal(kind, 3))
+        fresh = hold(not_equal(zero, zeroed) | ~integrates)
+        feeds = hold(equal(kind, 2) | equal(kind, 3))
+        feedback, ahead, given = [], [], []
+        for i in range(n):
+            before = [
+                self.discrete_state(f"{word}{i}", x, at, doc="wanted a tick before")
+                for word, x, at in (("place", des_q[i], start[i]), ("speed", des_u[i], 0.0))
+            ]
+            moved = not_equal(des_q[i], before[0]) | not_equal(des_u[i], before[1])
+            cancelled = equal(des_q[i], q[i]) & equal(des_u[i], u[i]) & moved
+            gain = hold(where(integrates, ki[i], 0))
+            fed = hold(where(feeds, uff[i], 0))
+            parts = pid_parts(
+                self,
+                PidTerms(kp[i], gain, kd[i], -limit[i], limit[i]),
+                des_q[i],
+                q[i],
+                des_u[i] - u[i],
+                feedforward=fed,
+                zero=hold(fresh | cancelled | equal(gain, 0)),
+                suffix=str(i),
+            )
+            feedback.append(parts.feedback)
+            ahead.append(fed)
+            given.append(parts.given)
+        self.output_vector("ufb", feedback, doc="feedback")
+        self.output_vector("ahead", ahead, doc="feedforward as it counts")
+        self.output_vector("tau", given, doc="command")
+
+    @property
+    def needs_rate(self) -> bool:
+        """It remembers from instant to instant."""
+        return True

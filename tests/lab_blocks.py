@@ -1,0 +1,59 @@
+"""Blocks of a laboratory run by themselves on numbers that are given tick by tick."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import linkwright as lw
+from linkwright.blocks import Block
+from linkwright.formats.robot.description import Description, Link
+from linkwright.lab.config import JointConfig, LabConfig
+
+Array = NDArray[np.float64]
+RATE = 100
+
+
+def lab(*joints: JointConfig, **options: Any) -> LabConfig:
+    """Return a laboratory without a robot."""
+    return LabConfig("arm", Description("arm", (Link("base"),), ()), joints, **options)
+
+
+class Driven:
+    """What a block gave, tick by tick."""
+
+    def __init__(self, block: Block, run: Any) -> None:
+        self._block, self._run = block, run
+
+    def __getitem__(self, port: str) -> Array:
+        """Return a row for each tick, of an output by its port or of a state."""
+        found = self._block.outputs.get(port)
+        names = [port] if found is None else [s.name for s in found.symbols]
+        rows = np.array([self._run[f"{self._block.name}.{name}"] for name in names]).T
+        return rows[:, 0] if found is None or not found.shape else rows
+
+
+def driven(block: Block, given: Mapping[str, Array], executor: str = "native") -> Driven:
+    """Run a block on rows of its inputs, one for each tick; nan is let through."""
+    system = lw.System(name="driven", base=RATE)
+    member = system.add(block, rate=RATE)
+    ticks = len(next(iter(given.values())))
+    rows = iter(range(ticks))
+
+    def source() -> dict[str, Any]:
+        k = next(rows)
+        return {key: values[k] for key, values in given.items()}
+
+    sizes = {key: x.shape[1] if x.ndim > 1 else None for key, x in given.items()}
+    feed = system.add(source, rate=RATE, outputs=sizes)
+    for key in given:
+        system.connect(feed[key], member[key])
+    states = [f"{block.name}.{s.name}" for s in block.discrete_states]
+    outputs = [f"{block.name}.{s.name}" for o in block.outputs.values() for s in o.symbols]
+    run = lw.simulate(
+        system, (ticks - 1) / RATE, every=1, record=[*outputs, *states], executor=executor
+    )
+    return Driven(block, run)
