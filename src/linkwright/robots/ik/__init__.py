@@ -5,6 +5,7 @@ from linkwright.robots.ik.follow import follow_quantity
 from linkwright.robots.ik.numeric import Solution, Solver, solve
 from linkwright.robots.ik.pseudo import JointRates, PseudoInverse, joint_rates, pseudo_inverse
 from linkwright.robots.ik.tick import tool_kinematics
+from linkwright.robots.ik.velocity import VelocityIK, checked_weights
 
 __all__ = [
     "JointRates",
@@ -13,7 +14,9 @@ __all__ = [
     "Solution",
     "Solver",
     "SphericalArm",
+    "VelocityIK",
     "branches",
+    "checked_weights",
     "follow_quantity",
     "joint_rates",
     "pseudo_inverse",

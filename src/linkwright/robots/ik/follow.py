@@ -87,7 +87,7 @@ def step_body(tree: Tree, spot: FixedFrame) -> Program:
     writer = Writer("follow")
     table = [profile[6 * k : 6 * k + 6] for k in range(POWERS)]
     since = clock[0]
-    rotation = _matrix(writer, quaternion)
+    rotation = rotation_of(writer, quaternion)
     rate, slope = _wanted(writer, table, since, own, rotation)
     along = rate_inputs("axes", 9)
     inside = writer.hold(own > ZERO)
@@ -176,7 +176,7 @@ def _polynomials(
 Rotation = tuple[Triple, Triple, Triple]
 
 
-def _matrix(writer: Writer, quaternion: Sequence[Expr]) -> Rotation:
+def rotation_of(writer: Writer, quaternion: Sequence[Expr]) -> Rotation:
     """Return the rotation matrix of a unit quaternion (w, x, y, z)."""
     w, x, y, z = quaternion
     hold = writer.hold
@@ -229,7 +229,7 @@ def _advanced(
         if k:
             now = [hold(x + part * s) for x, s in zip(quaternion, spins[-1], strict=True)]
         rate = _polynomials(writer, table, t + part)
-        linear = writer.triple(apply(_matrix(writer, now), rate[:3]))
+        linear = writer.triple(apply(rotation_of(writer, now), rate[:3]))
         speeds.append([hold(where(inside, x, y)) for x, y in zip(linear, rate[:3], strict=True)])
         spins.append(_spin(writer, now, rate[3:], inside))
     weights = (_SIXTH, constant(1 / 3), constant(1 / 3), _SIXTH)

@@ -49,6 +49,9 @@ class Orthogonal:
         live: 1 for each pivot that counts, else 0.
         ratio: of the smallest pivot to the first.
         swaps: which rows change places, in order: two places and a condition.
+        writer: takes the statements.
+        damping: of solutions.
+        stem: of the names in solutions; each matrix of a Program has its own.
     """
 
     q: list[list[Expr]]
@@ -58,6 +61,7 @@ class Orthogonal:
     swaps: list[tuple[int, int, Expr]]
     writer: Writer
     damping: Expr
+    stem: str = "jr"
 
     def permuted(self, values: Sequence[Expr]) -> list[Expr]:
         """Return values of the rows in the order of the pivots."""
@@ -87,7 +91,7 @@ class Orthogonal:
             [hold(total(self.r[k][i] * b[i] for i in range(k, m))) for k in range(p)]
             for b in permuted
         ]
-        statements, solutions = ldlt(matrix, sides, Namer(None, "jr"))
+        statements, solutions = ldlt(matrix, sides, Namer(None, self.stem))
         for statement in statements:
             self.writer.assign(statement.target, statement.value)
         if p == m:
@@ -123,9 +127,21 @@ class Orthogonal:
 
 
 def orthogonalized(
-    writer: Writer, rows: Sequence[Sequence[Expr]], damping: Expr, threshold: Expr
+    writer: Writer,
+    rows: Sequence[Sequence[Expr]],
+    damping: Expr,
+    threshold: Expr,
+    scale: Expr = ZERO,
 ) -> Orthogonal:
-    """Return the rows of a matrix made orthogonal, the longest remainder first."""
+    """Return the rows of a matrix made orthogonal, the longest remainder first.
+
+    Args:
+        writer: takes the statements.
+        rows: of the matrix.
+        damping: of solutions.
+        threshold: pivots that are smaller than this part of the first one are left out.
+        scale: least length that the first pivot counts as, where rows may be remainders.
+    """
     hold = writer.hold
     left = [[hold(x) for x in row] for row in rows]
     m, n = len(left), len(left[0])
@@ -150,7 +166,7 @@ def orthogonalized(
             )
         size = hold(sqrt(sizes[k] + _TINY))
         if k == 0:
-            first = size
+            first = size if scale is ZERO else hold(maximum(size, scale))
         ratio = hold(size / first)
         smallest = ratio
         counts = hold(where(ratio > threshold, ONE, ZERO))
