@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 
 import linkwright as lw
+from linkwright.lab.contacts import contacts
 from linkwright.lab.lab import Lab
+from linkwright.lab.plant import lab_mechanism
+from linkwright.lab.sources import lab_config
+from linkwright.lab.system import servo_rates
 
 
 class Hold:
@@ -23,7 +30,7 @@ class Hold:
 @pytest.fixture
 def lab() -> Lab:
     """A laboratory of a shipped robot."""
-    return Lab("puma560")
+    return Lab("sl-arm")
 
 
 def test_a_task_runs_once_in_each_of_its_ticks_until_it_is_frozen(lab: Lab) -> None:
@@ -53,3 +60,48 @@ def test_stop_disables_all_output(lab: Lab) -> None:
     lab.stop("a test")
     lab.run(0.1)
     assert not np.any(lab.state.tau)
+
+
+def test_ratios_of_servos_are_whole_numbers(lab: Lab) -> None:
+    """SL check 2."""
+    for ratio in (0, -1, 2.5):
+        ratios: dict[str, Any] = {"task": ratio}
+        config = replace(lab.config, ratios=ratios)
+        with pytest.raises(lw.InputError, match=f"task servo has a ratio of {ratio}.*whole number"):
+            servo_rates(config)
+
+
+def test_own_servos_run_at_their_ratio_and_vision_makes_only_the_ticks_finer() -> None:
+    """SL checks 1 and 2."""
+    config = replace(lab_config("sl-arm"), rate=1000.0, ratios={"task": 2, "eye": 5})
+    rates = servo_rates(config)
+    assert {name: int(rate) for name, rate in rates.items()} == {
+        "motor": 1000,
+        "task": 500,
+        "eye": 200,
+        "vision": 60,
+    }
+
+
+def test_objects_of_both_contact_models_are_touched() -> None:
+    """SL check 64; unequal scales make a sphere an ellipsoid."""
+    config = lab_config("sl-arm")
+    robot = lab_mechanism(config)
+    floor = config.objects[0]
+    ball = replace(
+        floor,
+        name="ball",
+        kind="sphere",
+        scale=(0.2, 0.2, 0.4),
+        contact_model=2,
+        contact_parameters=(1e4, 50.0, 1e4, 0.8, 0.6),
+    )
+    made = list(contacts(replace(config, objects=(floor, ball)), robot))
+    assert [type(contact.surface).__name__ for contact in made] == [
+        "BoxSurface",
+        "EllipsoidSurface",
+    ]
+    assert "viscous" in made[0].parameters
+    assert "static" in made[1].parameters
+    with pytest.raises(lw.InputError, match="contact model 3"):
+        list(contacts(replace(config, objects=(replace(floor, contact_model=3),)), robot))

@@ -13,6 +13,7 @@ from linkwright.elements.springs import JointSpring, Spring, Stop
 from linkwright.elements.surfaces import (
     BoxSurface,
     CapsuleSurface,
+    EllipsoidSurface,
     HeightField,
     Plane,
     SphereSurface,
@@ -28,6 +29,7 @@ __all__ = [
     "CapsuleSurface",
     "Contact",
     "Drag",
+    "EllipsoidSurface",
     "Encoder",
     "ForceTorque",
     "Friction",

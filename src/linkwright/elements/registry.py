@@ -14,6 +14,7 @@ from linkwright.elements.springs import JointSpring, Spring, Stop
 from linkwright.elements.surfaces import (
     BoxSurface,
     CapsuleSurface,
+    EllipsoidSurface,
     HeightField,
     Plane,
     SphereSurface,
@@ -39,7 +40,7 @@ ELEMENTS = (
 )
 """Every kind of element."""
 
-SURFACES = (BoxSurface, CapsuleSurface, HeightField, Plane, SphereSurface)
+SURFACES = (BoxSurface, CapsuleSurface, EllipsoidSurface, HeightField, Plane, SphereSurface)
 """Every surface that can be touched."""
 
 TIRE_LAWS = (LinearTire, MagicFormula, TableTire)

@@ -26,6 +26,7 @@ from linkwright.algebra import (
     minimum,
     sign,
     sqrt,
+    total,
     where,
 )
 from linkwright.errors import Error
@@ -156,6 +157,33 @@ class BoxSurface(Placed):
             where(on_x, ZERO, where(on_y, ZERO, _side(z))),
         )
         return least, normal
+
+
+@dataclass(frozen=True, slots=True)
+class EllipsoidSurface(Placed):
+    """An ellipsoid.
+
+    The depth is exact on the surface and for equal radii, and of first order between: with
+    f = |(x/a, y/b, z/c)| it is (1 - f) f / |(x/a^2, y/b^2, z/c^2)| (after Taubin 1991, approximate
+    distance), along the normal of the similar ellipsoid through the point.
+
+    Args:
+        radii: half of its axes, m.
+
+    >>> from linkwright.algebra import as_expr
+    >>> EllipsoidSurface((1, 2, 4)).depth(as_expr(0), as_expr(0), as_expr(3.5))
+    (0.5, (0, 0, 1))
+    """
+
+    radii: Sequence[float]
+
+    def depth(self, x: Expr, y: Expr, z: Expr) -> tuple[Expr, Triple]:
+        """Return the depth below the surface, and the normal of the similar ellipsoid."""
+        once = [v / r for v, r in zip((x, y, z), self.radii, strict=True)]
+        a, b, c = (v / r for v, r in zip(once, self.radii, strict=True))
+        f = sqrt(total([v**2 for v in once]))
+        steep = maximum(sqrt(a**2 + b**2 + c**2), 1e-12)
+        return (1 - f) * f / steep, (a / steep, b / steep, c / steep)
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,9 +161,9 @@ class LabConfig:
         preferences: folder of preference files.
         files: that it was read from.
 
-    >>> import linkwright as lw
-    >>> lw.Lab("puma560").config.names
-    ('q1', 'q2', 'q3', 'q4', 'q5', 'q6')
+    >>> from linkwright.lab.sources import lab_config
+    >>> lab_config("sl-arm").names[:3]
+    ('R_SFE', 'R_SAA', 'R_HR')
     """
 
     name: str

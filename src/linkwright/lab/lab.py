@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from linkwright.errors import Error
-from linkwright.formats.robot.description import Description
-from linkwright.lab.config import JointConfig, LabConfig
+from linkwright.lab.config import LabConfig
 from linkwright.lab.loop import LabLoop, lab_session
 from linkwright.lab.plant import GRAVITY, lab_mechanism
+from linkwright.lab.sources import lab_config
 from linkwright.lab.state import Array, DesiredState, EndEffectorState, JointState
 from linkwright.lab.system import lab_system
 from linkwright.robots import Robot
@@ -44,12 +44,12 @@ class Lab(LabLoop):
 
     def __init__(
         self,
-        source: LabConfig | Description | str | os.PathLike[str],
+        source: LabConfig | str | os.PathLike[str],
         *,
         seed: int = 0,
         folder: str | os.PathLike[str] | None = None,
     ) -> None:
-        config = source if isinstance(source, LabConfig) else _config(source)
+        config = lab_config(source)
         self.folder = Path.cwd() if folder is None else Path(folder)
         self.seed = seed
         self.tasks: dict[str, Any] = {}
@@ -197,28 +197,3 @@ class _Wanted:
     def made(self, names: tuple[str, ...]) -> DesiredState:
         """Return it as a record."""
         return DesiredState(names, 0, self.q, self.u, self.a, self.uff, self.uex)
-
-
-def _config(source: Description | str | os.PathLike[str]) -> LabConfig:
-    """Return the configuration of a robot that comes without one."""
-    from linkwright.formats.robot.from_mechanism import description_of
-
-    if isinstance(source, Description):
-        description = source
-    else:
-        robot = Robot(source)
-        description = (
-            robot.source if isinstance(robot.source, Description) else description_of(robot.source)
-        )
-    joints = tuple(
-        JointConfig(
-            joint.name,
-            -3.0 if joint.limits.lower is None else joint.limits.lower,
-            3.0 if joint.limits.upper is None else joint.limits.upper,
-            kp=40.0,
-            kd=4.0,
-        )
-        for joint in description.joints
-        if joint.kind in ("revolute", "continuous", "prismatic")
-    )
-    return LabConfig(description.name, description, joints)

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from linkwright.algebra import Expr
+from linkwright.algebra import Expr, constant
 from linkwright.blocks import Element
 from linkwright.errors import InputError
 from linkwright.formats.robot.description import Description, Place
-from linkwright.formats.robot.to_mechanism import Assembled, assembled
-from linkwright.formats.robot.transforms import composed, plus, product, rotate, turned
+from linkwright.formats.robot.to_mechanism import Assembled, Places, assembled
+from linkwright.formats.robot.transforms import composed, euler_rotation, plus, rotate
 from linkwright.lab.config import EndEffector, LabConfig
-from linkwright.mechanism import Body, Mechanism, Weld
+from linkwright.mechanism import Body, Mechanism, Point, Weld
 
 HELD = 1e15
 """kg and kg*m^2 that a base that is held is given: a force of 1 kN moves it by 0.5 nm in a
@@ -45,8 +45,7 @@ def load_names(end_effector: str) -> tuple[str, str, str, str]:
 
 def place_of(end_effector: EndEffector) -> Place:
     """Return where an end-effector is in its link."""
-    turn = product(turned((1, 0, 0), end_effector.a[0]), turned((0, 1, 0), end_effector.a[1]))
-    return Place(end_effector.x, product(turn, turned((0, 0, 1), end_effector.a[2])))
+    return Place(end_effector.x, euler_rotation(end_effector.a))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,6 +81,11 @@ class LabMechanism:
             )
         return places[frame]
 
+    def point(self, frame: str) -> Point:
+        """Return the origin of a link or frame as a point of the mechanism."""
+        body, place = self.place(frame)
+        return self.mechanism.point_of(body, tuple(map(constant, place.position)), frame)
+
     def load_values(self, end_effector: EndEffector) -> dict[str, float]:
         """Return the values of the parameters of what an end-effector carries.
 
@@ -103,15 +107,27 @@ def lab_mechanism(config: LabConfig, description: Description | None = None) -> 
         config: of the laboratory.
         description: another than that which is simulated, such as what controllers believe in.
 
-    >>> from linkwright.lab.lab import Lab
-    >>> found = lab_mechanism(Lab("puma560").config)
+    >>> from linkwright.lab.sources import lab_config
+    >>> found = lab_mechanism(lab_config("sl-arm"))
     >>> [x.name for x in found.joints][:2], sorted(found.mechanism.parameters)[:1]
-    (['q1', 'q2'], ['gravity_x'])
+    (['R_SFE', 'R_SAA'], ['R_HAND_center_x'])
     """
     floats = config.base == "floating"
     given = config.description if description is None else description
-    made = assembled(given, base="free" if floats else "fixed", limits=False)
+    free = any(joint.kind == "free" for joint in given.joints)
+    base = "fixed" if not floats else "file" if free else "free"
+
+    def extend(m: Mechanism, places: Places) -> None:
+        for effector in config.end_effectors:
+            _add_load(m, places, effector)
+        if floats:
+            anchor = m.parameter(HOLD, 0.0, unit="kg")
+            body = places[given.root if base == "free" else _child_of_root(given)][0]
+            m.body("held_base", parent=body, joint=Weld(), mass=anchor, inertia=anchor)
+
+    made = assembled(given, base=base, limits=False, extend=extend)
     m = made.mechanism
+    root = next((joint for joint in made.joints if len(joint.coordinates) == 7), None)
     by_name = {joint.name: joint for joint in made.joints}
     wanted = []
     for name in config.names:
@@ -122,31 +138,12 @@ def lab_mechanism(config: LabConfig, description: Description | None = None) -> 
                 remedy=f"it has {', '.join(by_name)}",
             )
         wanted.append(joint.coordinates[0])
-    if floats:
-        _hold_base(m, made.joints[0].body)
     vector = [m.parameter(n, x, unit="m/s^2") for n, x in zip(GRAVITY, config.gravity, strict=True)]
     m.gravity(along=m.ground.frame.vector(*vector), g=1)
-    for effector in config.end_effectors:
-        mass, *center = load_names(effector.name)
-        body = made.places[effector.link][0] if effector.link in made.places else None
-        if body is None:
-            raise InputError(
-                f"the end-effector {effector.name!r} is on {effector.link!r}, which is no link",
-                remedy=f"there are {', '.join(made.places)}",
-            )
-        m.body(
-            f"{effector.name}_load",
-            parent=body,
-            joint=Weld(),
-            mass=m.parameter(mass, 0.0, unit="kg"),
-            com=[m.parameter(name, 0.0, unit="m") for name in center],
-            inertia=0,
-        )
     if floats:
         anchor = m.parameters[HOLD]
-        for axis, g in zip(m.ground.frame.axes, vector, strict=True):
-            name = f"carried_{len(m.forces)}"
-            m.force(name, -anchor * g, at=m.bodies["held_base"].origin, along=axis)
+        for c, axis, g in zip(AXES, m.ground.frame.axes, vector, strict=True):
+            m.force(f"carried_{c}", -anchor * g, at=m.bodies["held_base"].origin, along=axis)
     kinematics = m.kinematics()
     speed_of = {
         body: [s.symbol for s in kinematics.motions[body].speeds] for body in m.bodies.values()
@@ -154,13 +151,12 @@ def lab_mechanism(config: LabConfig, description: Description | None = None) -> 
     joints = tuple(wanted)
     owner = {q: body for body in m.bodies.values() for q in body.coordinates}
     speeds = tuple(speed_of[owner[q]][owner[q].coordinates.index(q)] for q in joints)
-    base = made.joints[0] if floats else None
     found = LabMechanism(
         made,
         joints,
         speeds,
-        () if base is None else base.coordinates,
-        () if base is None else tuple(speed_of[base.body]),
+        () if root is None else root.coordinates,
+        () if root is None else tuple(speed_of[root.body]),
     )
     for effector in config.end_effectors:
         m.defaults(dict(found.load_values(effector)))
@@ -168,10 +164,26 @@ def lab_mechanism(config: LabConfig, description: Description | None = None) -> 
     return found
 
 
-def _hold_base(m: Mechanism, base: Body) -> None:
-    """Give a base what holds it where that is asked for."""
-    anchor = m.parameter(HOLD, 0.0, unit="kg")
-    m.body("held_base", parent=base, joint=Weld(), mass=anchor, inertia=anchor)
+def _add_load(m: Mechanism, places: Places, effector: EndEffector) -> None:
+    """Add what an end-effector carries: a mass in a point, whose numbers are parameters."""
+    if effector.link not in places:
+        raise InputError(
+            f"the end-effector {effector.name!r} is on {effector.link!r}, which is no link",
+            remedy=f"there are {', '.join(places)}",
+        )
+    mass, *center = load_names(effector.name)
+    m.body(
+        f"{effector.name}_load",
+        parent=places[effector.link][0],
+        joint=Weld(),
+        mass=m.parameter(mass, 0.0, unit="kg"),
+        com=[m.parameter(name, 0.0, unit="m") for name in center],
+        inertia=0,
+    )
+
+
+def _child_of_root(description: Description) -> str:
+    return next(joint.child for joint in description.joints if joint.kind == "free")
 
 
 class RobotDrive(Element):

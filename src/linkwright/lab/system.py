@@ -15,6 +15,7 @@ from linkwright.blocks import Block, Delay, Foreign
 from linkwright.errors import InputError
 from linkwright.lab.cartesian import CartesianState
 from linkwright.lab.config import LabConfig
+from linkwright.lab.contacts import contacts
 from linkwright.lab.plant import LabMechanism, RobotDrive, lab_mechanism
 from linkwright.system import System
 
@@ -27,8 +28,8 @@ def servo_rates(config: LabConfig) -> dict[str, Fraction]:
     Args:
         config: with the rate of the motor servo and the ratios of the others.
 
-    >>> from linkwright.lab.lab import Lab
-    >>> {name: int(rate) for name, rate in servo_rates(Lab("puma560").config).items()}
+    >>> from linkwright.lab.sources import lab_config
+    >>> {name: int(rate) for name, rate in servo_rates(lab_config("sl-arm")).items()}
     {'motor': 960, 'task': 480, 'invdyn': 480, 'invkin': 480, 'vision': 60}
     """
     base = Fraction(config.rate).limit_denominator(10**6)
@@ -68,6 +69,8 @@ def lab_system(config: LabConfig, slot: SlotFunction, robot: LabMechanism | None
     n, motor_rate, task_rate = len(config.joints), rates["motor"], rates["task"]
     system = System(robot.mechanism, name=config.name)
     plant = system.add(RobotDrive(robot))
+    for contact in contacts(config, robot):
+        system.add(contact)
     sensors = system.add(_Sensors(config), rate=motor_rate)
     cart = system.add(CartesianState(config, robot), rate=task_rate)
     wanted = CartesianState(config, robot, vertices=False, name="cart_desired")

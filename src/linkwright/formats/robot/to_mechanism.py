@@ -18,7 +18,7 @@ What a joint does by itself is a load of the mechanism: viscous damping -d u, dr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
@@ -68,6 +68,10 @@ FALL: Triple = (0.0, 0.0, -9.81)
 NO_LIMITS = JointLimits()
 _OTHERS = r".*_dot|(z|pc|s)\d+"  # speeds and what programs call their own
 _INERTIAS = ("Ixx", "Iyy", "Izz", "Ixy", "Iyz", "Izx")
+
+
+Places = Mapping[str, tuple[Body, Place]]
+Extend = Callable[[Mechanism, Places], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,6 +129,7 @@ def assembled(
     limits: bool = True,
     locked: Mapping[str, float] | None = None,
     symbolic: bool = False,
+    extend: Extend | None = None,
 ) -> Assembled:
     """Return the mechanism of a robot.
 
@@ -139,6 +144,8 @@ def assembled(
         locked: coordinates (rad or m) at which joints are held, by name of the joint.
         symbolic: keep masses, mass centers and inertias as parameters, with their values as
             defaults, in place of numbers.
+        extend: adds bodies of its own to the mechanism, given the bodies and places of links and
+            frames, before anything uses velocities.
 
     >>> from linkwright.formats.robot.description import Link
     >>> links = Link("base"), Link("rod", Mass(1.0, (0.5, 0.0, 0.0)))
@@ -158,6 +165,8 @@ def assembled(
     root, changed = grouped(description, held)
     made = _Assembler(description, symbolic)
     made.add_bodies(root, base)
+    if extend is not None:
+        extend(made.mechanism, made.places)
     made.mechanism.gravity(along=swept(description.gravity or FALL), g=1)
     made.add_joint_loads(friction)
     made.tie_mimics()
@@ -173,6 +182,8 @@ def assembled(
             "linkwright.robots.on_ground"
         )
     whole = Assembled(made.mechanism, tuple(made.joints), made.places, (*description.notes, *notes))
+    if extend is not None:
+        return whole
     options = {
         "base": base,
         "friction": friction,

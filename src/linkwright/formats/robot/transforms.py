@@ -51,6 +51,16 @@ def turned(axis: Sequence[float], angle: float) -> Rotation:
     )
 
 
+def euler_rotation(angles: Sequence[float]) -> Rotation:
+    """Return the turn by three angles: about x, then y, then z, each of the turned axes.
+
+    >>> euler_rotation((0, 0, 0))[0]
+    (1.0, 0.0, 0.0)
+    """
+    x, y, z = angles
+    return product(product(turned((1, 0, 0), x), turned((0, 1, 0), y)), turned((0, 0, 1), z))
+
+
 def quaternion_rotation(quaternion: Sequence[float]) -> Rotation:
     """Return the rotation of a quaternion, scalar first, of any length but zero.
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from linkwright.errors import InputError
 from linkwright.formats.robot.description import Mass, Place, Rotation, Triple
 from linkwright.formats.robot.omissions import Leftovers
-from linkwright.formats.robot.transforms import plus_six, point_inertia, product, scaled, turned
+from linkwright.formats.robot.transforms import euler_rotation, plus_six, point_inertia, scaled
 from linkwright.formats.sl.braces import Braces, BraceTerm, BraceToken, name_in_comments
 from linkwright.formats.sl.header import Header
 from linkwright.formats.sl.terms import generator, number
@@ -219,8 +219,7 @@ def _rotation(value: Braces | BraceTerm | None, names: Mapping[str, float], file
                 remedy="give the angles about x, y and z instead",
             )
         return Place().rotation
-    x, y, z = (number(item, names, file) for item in value.items)
-    return product(product(turned((1, 0, 0), x), turned((0, 1, 0), y)), turned((0, 0, 1), z))
+    return euler_rotation([number(item, names, file) for item in value.items])
 
 
 def _successors(

@@ -1,0 +1,75 @@
+"""Objects of a laboratory that its robot can touch: one contact element each.
+
+The contact models are SL's (technical report, section 5.8). Model 1, damped springs with viscous
+friction, has the parameters k_n, b_n, b_v; model 2, Coulomb friction that sticks and slips, has
+k_n, b_n, k_c, c_s, c_d. Further parameters are not used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from linkwright.elements import Contact
+from linkwright.elements.surfaces import BoxSurface, EllipsoidSurface, SphereSurface, Surface
+from linkwright.errors import InputError
+from linkwright.formats.robot.transforms import euler_rotation
+from linkwright.formats.sl.configuration import SceneObject
+from linkwright.lab.config import LabConfig
+from linkwright.lab.plant import LabMechanism
+
+MODELS = {1: ("stiffness", "damping", "viscous")} | {
+    2: ("stiffness", "damping", "tangential", "static", "dynamic")
+}
+"""Parameters of the contact models, in the order of the files."""
+
+
+def surface_of(thing: SceneObject) -> Surface:
+    """Return the surface of an object.
+
+    Args:
+        thing: cube, or sphere, which is an ellipsoid where its scales differ.
+
+    >>> floor = SceneObject("floor", "cube", (), (0, 0, -1.3), (0, 0, 0), (4, 4, 0.1), 1)
+    >>> surface_of(floor).center
+    (0, 0, -1.3)
+    """
+    if min(thing.scale) <= 0:
+        raise InputError(
+            f"the object {thing.name!r} has a scale that is not above 0: {thing.scale}",
+            remedy="give the lengths of its edges, or its diameters, in m",
+        )
+    rows = euler_rotation(thing.rotation)
+    if thing.kind == "cube":
+        return BoxSurface(thing.scale, center=thing.position, rotation=rows)
+    radii = tuple(x / 2 for x in thing.scale)
+    if len(set(radii)) == 1:
+        return SphereSurface(radii[0], center=thing.position, rotation=rows)
+    return EllipsoidSurface(radii, center=thing.position, rotation=rows)
+
+
+def contacts(config: LabConfig, robot: LabMechanism) -> Iterator[Contact]:
+    """Yield the contacts of a laboratory, named after their objects.
+
+    Args:
+        config: with objects and vertices.
+        robot: that has the vertices.
+    """
+    if not config.vertices:
+        return
+    for thing in config.objects:
+        if not thing.contact_model:
+            continue
+        if thing.contact_model not in MODELS:
+            raise InputError(
+                f"the object {thing.name!r} has the contact model {thing.contact_model}",
+                remedy="give 1 (damped spring), 2 (Coulomb friction), or 0 for none",
+            )
+        keys, given = MODELS[thing.contact_model], thing.contact_parameters
+        if len(given) < len(keys):
+            raise InputError(
+                f"the object {thing.name!r} has {len(given)} contact parameters",
+                remedy=f"contact model {thing.contact_model} has {', '.join(keys)}",
+            )
+        numbers = dict(zip(keys, given, strict=False))
+        points = [robot.point(frame) for frame in config.vertices.values()]
+        yield Contact(robot.mechanism, points, surface_of(thing), name=thing.name, **numbers)
