@@ -76,15 +76,16 @@ def _write_sl(path: Path, recording: Recording, replace: bool) -> None:
     write_bytes(path, sl_bytes(recording), replace=replace)
 
 
+_SL = FileFormat("SL data file", read_sl, _write_sl)
 FORMATS: dict[str, FileFormat] = {
     ".parquet": FileFormat("Parquet", read_parquet, write_parquet, "pyarrow.parquet"),
     ".csv": FileFormat("comma-separated text", read_csv, write_csv),
     ".npz": FileFormat("NumPy arrays", read_numpy, write_numpy),
     ".mcap": FileFormat("MCAP (Foxglove, PlotJuggler)", read_mcap, write_mcap, "mcap.writer"),
     ".erd": FileFormat("ERD header and .bin", _read_erd, _write_erd),
+    ".traj": _SL,
     ".journal": FileFormat("journal of a run", recovered, None),
 }
-_SL = FileFormat("SL data file", read_sl, _write_sl)
 
 
 def file_format(path: Path) -> FileFormat:
@@ -119,7 +120,7 @@ def read_recording(path: str | os.PathLike[str]) -> Recording:
     """Return the recording that a file holds.
 
     Args:
-        path: .parquet, .csv, .npz, .mcap, .erd, a journal, or SL's dNNNNN.
+        path: .parquet, .csv, .npz, .mcap, .erd, a journal, or SL's dNNNNN and .traj.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
