@@ -19,6 +19,7 @@ import numpy as np
 
 from linkwright.errors import Error
 from linkwright.lab.config import LabConfig
+from linkwright.lab.console.commanded import Commanded
 from linkwright.lab.loop import LabLoop, lab_session
 from linkwright.lab.plant import GRAVITY, lab_mechanism
 from linkwright.lab.sources import lab_config
@@ -27,7 +28,7 @@ from linkwright.lab.system import lab_system
 from linkwright.robots import Robot
 
 
-class Lab(LabLoop):
+class Lab(Commanded, LabLoop):
     """A robot with its servos, and the tasks that make it move.
 
     Args:

@@ -32,6 +32,8 @@ COMMANDS: dict[str, str] = {
     "plot": "linkwright.cli.commands.plot",
     "page": "linkwright.cli.commands.page",
     "studio": "linkwright.cli.commands.studio",
+    "lab": "linkwright.cli.commands.lab",
+    "attach": "linkwright.cli.commands.attach",
     "serve": "linkwright.cli.commands.serve",
     "replay": "linkwright.cli.commands.replay",
     "watch": "linkwright.cli.commands.watch",

@@ -1,0 +1,47 @@
+"""``linkwright attach``: one more console of a laboratory that runs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import typer
+
+from linkwright.cli.terminal import echo
+
+
+def command(
+    name: str | None = typer.Argument(
+        None, metavar="NAME", help="Of the laboratory; may be left out where one alone runs."
+    ),
+    commands: str | None = typer.Option(
+        None, "-c", metavar="COMMANDS", help="Give these commands, and leave."
+    ),
+    as_json: bool = typer.Option(False, "--json", help="With -c: print what came of it as JSON."),
+) -> None:
+    """Open one more console of a laboratory that runs on this machine.
+
+    \b
+    Examples:
+      linkwright attach
+      linkwright attach sl-arm
+      linkwright attach sl-arm -c "where; status"
+    """
+    from linkwright.cli.console import prompt_of
+    from linkwright.errors import InputError
+    from linkwright.lab.console.remote import RemoteLink
+
+    if as_json and commands is None:
+        raise InputError("--json is for -c", remedy='give commands: -c "where"')
+    with prompt_of(RemoteLink(name)) as prompt:
+        if commands is None:
+            echo(f"{prompt.link.name}; man lists the commands, quit leaves")
+            prompt.talk()
+            return
+        done: list[dict[str, Any]] = []
+        for text, event in prompt.script(commands):
+            done.append({"command": text, "text": event.text, "data": event.data})
+            if not as_json and event.text:
+                echo(event.text)
+        if as_json:
+            echo(json.dumps({"lab": prompt.link.name, "commands": done}))

@@ -1,0 +1,142 @@
+"""``linkwright lab``: a laboratory with its console, or a script of its commands."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from linkwright.cli.terminal import echo
+
+if TYPE_CHECKING:
+    from linkwright.lab.console.script import Done
+    from linkwright.lab.lab import Lab
+
+_FOLDER = typer.Option(
+    None, "--folder", metavar="FOLDER", help="Where recordings and sessions go; here by default."
+)
+_TASKS = typer.Option(
+    None, "--tasks", metavar="FILE", help="A file of tasks; may be given several times."
+)
+
+
+def command(
+    source: str = typer.Argument(
+        ...,
+        metavar="SOURCE",
+        help="A shipped laboratory (sl-arm), an SL folder, a lab.toml, a robot file or a model.",
+    ),
+    script: str | None = typer.Argument(
+        None, metavar="SCRIPT", help="A file of commands, or - for the standard input."
+    ),
+    commands: str | None = typer.Option(
+        None, "-c", metavar="COMMANDS", help='Commands, as in "st sine; run 5; saveData".'
+    ),
+    tasks: list[Path] | None = _TASKS,
+    driver: str | None = typer.Option(
+        None, "--driver", metavar="URL", help="A real robot, such as udp://127.0.0.1:9300."
+    ),
+    begin: str | None = typer.Option(
+        None, "--from", metavar="SESSION@T", help="Go on from second T of a recorded session."
+    ),
+    seed: int = typer.Option(0, "--seed", metavar="N", help="Of noise."),
+    folder: Path | None = _FOLDER,
+    pace: float | None = typer.Option(
+        None,
+        "--pace",
+        metavar="SPEED",
+        help="Times as fast as the clock, 0 for as fast as it goes; 1 at a prompt, 0 in a script.",
+    ),
+    as_json: bool = typer.Option(False, "--json", help="Print what came of it as JSON."),
+) -> None:
+    """Open a laboratory: a console on a robot with its servos and tasks.
+
+    \b
+    Examples:
+      linkwright lab sl-arm
+      linkwright lab sl-arm -c "st sine file=default.sine; run 5; saveData" --json
+      linkwright lab sl-arm --tasks wave.py --driver udp://127.0.0.1:9300
+      echo "go R_EB=90deg; where" | linkwright lab sl-arm
+    """
+    from linkwright.lab.lab import Lab
+
+    lines, name = _lines(script, commands)
+    with ExitStack() as stack:
+        lab = stack.enter_context(Lab(source, seed=seed, folder=folder))
+        for path in tasks or ():
+            lab.add(path)
+        if lines is None:
+            _talk(lab, 1.0 if pace is None else pace)
+        else:
+            _script(lab, lines, name, pace, as_json=as_json)
+
+
+def _lines(script: str | None, commands: str | None) -> tuple[Iterable[str] | None, str]:
+    """Return the lines of a script and its name; None where a person types."""
+    from linkwright.errors import InputError
+
+    if commands is not None and script is not None:
+        raise InputError("both -c and a script are given", remedy="give one of them")
+    if commands is not None:
+        return commands.splitlines(), ""
+    if script is None:
+        return (None, "") if sys.stdin.isatty() else (sys.stdin, "")
+    if script == "-":
+        return sys.stdin, ""
+    try:
+        return Path(script).read_text(encoding="utf-8").splitlines(), script
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise InputError(f"the script cannot be read: {why}", file=script) from None
+
+
+def _talk(lab: Lab, pace: float) -> None:
+    """Let a person give commands, here and by `linkwright attach`."""
+    from linkwright.cli.console import prompt_of
+    from linkwright.lab.console.consoles import Consoles, LocalLink
+    from linkwright.lab.console.remote import ConsoleServer
+
+    consoles = Consoles(lab)
+    with ConsoleServer(consoles, lab.config.name) as server:
+        with prompt_of(LocalLink(consoles, server.name)) as prompt:
+            lab.pace(pace or None)
+            echo(f"{server.name}: {len(lab.config.joints)} joints; man lists the commands")
+            prompt.talk()
+        consoles.leave()
+
+
+def _script(
+    lab: Lab, lines: Iterable[str], name: str, pace: float | None, *, as_json: bool
+) -> None:
+    from linkwright.lab.console.script import Script
+
+    lab.listen(lambda text: echo(f"note: {text}", err=True))
+    if pace:
+        lab.pace(pace)
+
+    def tell(done: Done) -> None:
+        if not as_json and done.answer.text:
+            echo(done.answer.text)
+
+    found = Script(lines, name).run(lab, tell)
+    if as_json:
+        echo(json.dumps(_report(lab, found)))
+
+
+def _report(lab: Lab, done: list[Done]) -> dict[str, Any]:
+    """Return what came of a script, for programs."""
+    return {
+        "lab": lab.config.name,
+        "tick": lab.tick,
+        "time": lab.time,
+        "task": lab.task,
+        "commands": [
+            {"command": each.statement.text, "text": each.answer.text, "data": each.answer.data}
+            for each in done
+        ],
+    }

@@ -1,0 +1,145 @@
+"""Questions that commands and tasks ask, and who answers them.
+
+A question goes to whoever gave the command: the person at that prompt, the one at the other end of
+a socket, or the lines of a script. SL calls them `get_int`, `get_double` and `get_string`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeVar, cast
+
+from linkwright.algebra.units.amounts import amount
+from linkwright.errors import Error, InputError
+
+Asker = Callable[[str], str]
+"""Shows a question and returns the line that was given; raises `AbortedError` where none was."""
+
+Value = TypeVar("Value", bound=str | bool | int | float)
+
+_ASKER: ContextVar[Asker | None] = ContextVar("asker", default=None)
+
+
+class AbortedError(Error):
+    """Whoever was asked did not want to answer."""
+
+
+@contextmanager
+def answered_by(asker: Asker | None) -> Iterator[None]:
+    """Let questions inside go to one that answers.
+
+    Args:
+        asker: that answers; None where defaults are to be taken.
+
+    >>> with answered_by(lambda question: "2.5"):
+    ...     ask("how fast", 1.0, unit="Hz")
+    2.5
+    """
+    before = _ASKER.set(asker)
+    try:
+        yield
+    finally:
+        _ASKER.reset(before)
+
+
+def ask(question: str, default: Value, *, unit: str = "") -> Value:
+    """Return the answer to a question, of the type of its default.
+
+    An empty answer is the default. What cannot be read is asked for again, three times.
+
+    Args:
+        question: in words.
+        default: value that an empty answer means, and whose type the answer has.
+        unit: of a number.
+
+    >>> ask("how often", 3)  # nobody there to ask
+    3
+    """
+    asker = _ASKER.get()
+    if asker is None:
+        return default
+    words = f"{question} [{shown(default, unit)}]: "
+    problem: Error | None = None
+    for _ in range(_TRIALS):
+        line = asker(words if problem is None else f"{problem}\n{words}").strip()
+        if not line:
+            return default
+        try:
+            return read(line, default, question, unit)
+        except Error as error:
+            problem = error
+    raise AbortedError(f"no answer to {question!r} could be read: {problem}")
+
+
+def read(text: str, like: Value, what: str, unit: str = "") -> Value:
+    """Return a text as a value of the type of another.
+
+    Args:
+        text: that was given.
+        like: a value of the type wanted.
+        what: the text is, for messages.
+        unit: of a number; another one in the text is converted.
+
+    >>> (
+    ...     read("90 deg", 0.0, "the angle", "rad"),
+    ...     read("off", True, "the filters"),
+    ...     read("7", 1, "n"),
+    ... )
+    (1.5707963267948966, False, 7)
+    """
+    if isinstance(like, bool):
+        return cast(Value, _switch(text, what))
+    if isinstance(like, int):
+        return cast(Value, _whole(text, what))
+    if isinstance(like, float):
+        return cast(Value, amount(_apart(text), what, unit or "?"))
+    return cast(Value, text)
+
+
+def shown(value: str | bool | float, unit: str = "") -> str:
+    """Return a value as it could be typed, with its unit.
+
+    >>> shown(0.5, "Hz"), shown(True), shown("default.sine")
+    ('0.5 Hz', 'on', 'default.sine')
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return f"{value:.6g} {unit}".rstrip()
+
+
+_TRIALS = 3
+_SWITCHES = {"on": True, "yes": True, "y": True, "true": True, "1": True} | {
+    "off": False,
+    "no": False,
+    "n": False,
+    "false": False,
+    "0": False,
+}
+
+
+def _switch(text: str, what: str) -> bool:
+    if text.lower() not in _SWITCHES:
+        raise InputError(f"{what} is {text!r}", remedy="give on or off")
+    return _SWITCHES[text.lower()]
+
+
+def _whole(text: str, what: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise InputError(f"{what} is {text!r}", remedy="give a whole number") from None
+
+
+def _apart(text: str) -> str:
+    """Return a number with its unit, with a blank between them: 90deg is 90 deg.
+
+    >>> _apart("90deg"), _apart("1e-3m"), _apart("-2.5"), _apart("90 deg")
+    ('90 deg', '1e-3 m', '-2.5', '90 deg')
+    """
+    found = re.fullmatch(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)([a-zA-Z%].*)", text)
+    return text if found is None else f"{found[1]} {found[2]}"

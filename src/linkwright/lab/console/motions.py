@@ -1,0 +1,221 @@
+"""Commands that start tasks, move the robot and let time go on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from linkwright.errors import InputError
+from linkwright.lab.console import dialogue
+from linkwright.lab.console.reports import aligned
+from linkwright.lab.console.table import Answer, Value, require
+
+if TYPE_CHECKING:
+    from typing import Any as Lab
+
+
+# -- tasks -----------------------------------------------------------------------------------------
+def set_task(lab: Lab, task: str, pairs: Mapping[str, Value]) -> Answer:
+    """Start a task."""
+    lab.start(task, **pairs)
+    return _task_now(lab, f"{task} runs")
+
+
+def redo(lab: Lab) -> Answer:
+    """Start the last task again."""
+    lab.redo()
+    return _task_now(lab, f"{lab.task} runs again")
+
+
+def change(lab: Lab, pairs: Mapping[str, Value]) -> Answer:
+    """Change parameters of the task."""
+    if not pairs:
+        values = values_now(lab, {})
+        text = "\n".join(f"{n} = {dialogue.shown(v)}" for n, v in values.items())
+        return Answer(text or "the task has no parameters", dict(values))
+    lab.change(**pairs)
+    said = ", ".join(f"{name} = {dialogue.shown(value)}" for name, value in pairs.items())
+    return Answer(said, dict(pairs))
+
+
+def tasks(lab: Lab) -> Answer:
+    """List the tasks and their parameters."""
+    found: dict[str, dict[str, Any]] = {}
+    lines = []
+    width = max((len(name) for name in lab.tasks), default=0)
+    for name in lab.tasks:
+        parameters = _parameters(lab, name)
+        found[name] = {p.name: {"default": p.default, "unit": p.unit} for p in parameters}
+        said = ", ".join(f"{p.name}={dialogue.shown(p.default, p.unit)}" for p in parameters)
+        lines.append(f"{name.ljust(width)}  {said}".rstrip())
+    return Answer("\n".join(lines), found)
+
+
+def reload(lab: Lab, file: str | None) -> Answer:
+    """Take up the task files again."""
+    taken = lab.reload(file)
+    return Answer(
+        f"taken up: {', '.join(taken)}" if taken else "there is no task file", list(taken)
+    )
+
+
+def joints(lab: Lab) -> Sequence[str]:
+    """Return the names of the joints."""
+    names: Sequence[str] = lab.config.names
+    return names
+
+
+def units_of_joints(lab: Lab, given: Mapping[str, Any]) -> Mapping[str, str]:
+    """Return the units of the joints' positions."""
+    del given
+    return dict.fromkeys(joints(lab), "rad")
+
+
+def effectors(lab: Lab) -> Sequence[str]:
+    """Return the names of the end-effectors."""
+    return [effector.name for effector in lab.config.end_effectors]
+
+
+def first_effector(lab: Lab) -> str:
+    """Return the name of the first end-effector; nothing where there is none."""
+    return next(iter(effectors(lab)), "")
+
+
+def task_names(lab: Lab) -> Sequence[str]:
+    """Return the names of the tasks."""
+    return list(lab.tasks)
+
+
+def units_of_task(lab: Lab, given: Mapping[str, Any]) -> Mapping[str, str]:
+    """Return the units of a task's parameters, by name."""
+    return {p.name: p.unit for p in _parameters(lab, given.get("task"))}
+
+
+def defaults_of_task(lab: Lab, given: Mapping[str, Any]) -> Mapping[str, Value]:
+    """Return the defaults of a task's parameters, by name."""
+    return {p.name: p.default for p in _parameters(lab, given.get("task"))}
+
+
+def units_now(lab: Lab, given: Mapping[str, Any]) -> Mapping[str, str]:
+    """Return the units of the parameters of the task that runs, or ran last."""
+    del given
+    return units_of_task(lab, {"task": lab.task})
+
+
+def values_now(lab: Lab, given: Mapping[str, Any]) -> Mapping[str, Value]:
+    """Return the parameters of the task that runs, or ran last."""
+    del given
+    return dict(lab.parameters)
+
+
+def _parameters(lab: Lab, task: str | None) -> Any:
+    if task is None:
+        return ()
+    return lab.tasks[require(task, lab.tasks, "task")].parameters
+
+
+def _task_now(lab: Lab, words: str) -> Answer:
+    return Answer(words, {"task": lab.task, "tick": lab.tick, "parameters": dict(lab.parameters)})
+
+
+# -- ends ------------------------------------------------------------------------------------------
+def freeze(lab: Lab) -> Answer:
+    """End the task and hold the posture."""
+    lab.freeze()
+    return Answer("frozen", {"tick": lab.tick})
+
+
+def stop(lab: Lab, reason: str) -> Answer:
+    """Take the power off."""
+    lab.stop(reason)
+    return Answer(f"stopped: {reason}; reset lets it go on", {"tick": lab.tick, "reason": reason})
+
+
+def reset(lab: Lab) -> Answer:
+    """Go back to the beginning."""
+    lab.reset()
+    return Answer("reset", {"tick": lab.tick})
+
+
+# -- postures --------------------------------------------------------------------------------------
+def go_default(lab: Lab) -> Answer:
+    """Go to the default posture."""
+    lab.go_default()
+    return _posture(lab)
+
+
+def go(lab: Lab, inverse_dynamics: bool, pairs: Mapping[str, Value]) -> Answer:
+    """Go to a posture; joints that are not named stay as they are desired."""
+    wanted = dict(pairs) or _asked_posture(lab)
+    if not wanted:
+        raise InputError("go needs joints", remedy=f"give some: go {lab.config.names[0]}=0.5")
+    target = np.array(lab.desired.q, dtype=float)
+    for name, value in wanted.items():
+        target[lab.config.names.index(name)] = value
+    lab.go_to(target, inverse_dynamics=inverse_dynamics)
+    return _posture(lab)
+
+
+def _asked_posture(lab: Lab) -> dict[str, float]:
+    """Ask for joints and where they shall go, until no more is named (SL's dialogue)."""
+    names = lab.config.names
+    found: dict[str, float] = {}
+    while True:
+        name = dialogue.ask("joint; nothing to go", "")
+        if not name:
+            return found
+        require(name, names, "joint")
+        now = found.get(name, float(lab.desired.q[names.index(name)]))
+        found[name] = dialogue.ask(f"target of {name}", now, unit="rad")
+
+
+def _posture(lab: Lab) -> Answer:
+    reached = [float(x) for x in lab.state.q]
+    rows = [
+        (name, f"{float(d):.4f}", f"{q:.4f}")
+        for name, d, q in zip(lab.config.names, lab.desired.q, reached, strict=True)
+    ]
+    data = {"tick": lab.tick, "q": dict(zip(lab.config.names, reached, strict=True))}
+    return Answer(aligned(("joint", "desired", "reached"), rows), data)
+
+
+def go_to_blob(lab: Lab, effector: str, duration: float) -> Answer:
+    """Bring an end-effector to the first blob."""
+    blobs = lab.state.blobs
+    if not effector or not blobs:
+        what = "end-effectors" if not effector else "blobs"
+        raise InputError(f"this laboratory has no {what}", remedy="add some to its files")
+    name, blob = next(iter(blobs.items()))
+    if not blob.status:
+        raise InputError(f"{name} is not seen", remedy="look with bwhere")
+    lab.go_cartesian({effector: np.array(blob.x)}, duration=duration)
+    x = [float(v) for v in lab.cart[effector].x]
+    return Answer(
+        f"{effector} at {', '.join(f'{v:.4f}' for v in x)}", {"effector": effector, "x": x}
+    )
+
+
+def step(lab: Lab, joint: str, size: float, duration: float) -> Answer:
+    """Give one joint a step."""
+    lab.start("step", joint=joint, size=size, duration=duration)
+    return _task_now(lab, f"step of {joint} by {size:g} rad")
+
+
+# -- time ------------------------------------------------------------------------------------------
+def run(lab: Lab, seconds: float) -> Answer:
+    """Let time go on."""
+    if not seconds >= 0.0:
+        raise InputError(f"run cannot go {seconds:g} s", remedy="give seconds, 0 or more")
+    lab.run(seconds)
+    return Answer(f"{lab.time:.3f} s", {"tick": lab.tick, "time": lab.time, "task": lab.task})
+
+
+def pace(lab: Lab, speed: float) -> Answer:
+    """Follow the clock, or not."""
+    if not 0.0 <= speed < float("inf"):
+        raise InputError(f"a pace of {speed:g} cannot be", remedy="give 0 for none, or more")
+    lab.pace(speed or None)
+    said = f"{speed:g} times the clock" if speed else "as run says, as fast as it goes"
+    return Answer(said, {"speed": speed})

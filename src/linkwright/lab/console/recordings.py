@@ -1,0 +1,75 @@
+"""Commands of the recorder: `scd` and its kin, `saveData`, `outMenu`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from linkwright.lab.console.table import Answer
+
+if TYPE_CHECKING:
+    from typing import Any as Lab
+
+
+def start(lab: Lab) -> Answer:
+    """Record."""
+    lab.recorder.start()
+    return _begun(lab, "recording")
+
+
+def start_saved(lab: Lab) -> Answer:
+    """Record, and save it at its end."""
+    lab.recorder.start(save=True)
+    return _begun(lab, "recording, to be saved")
+
+
+def start_many(lab: Lab, count: int) -> Answer:
+    """Record several times."""
+    lab.recorder.start(save=True, repeat=count)
+    return _begun(lab, f"{count} recordings, to be saved")
+
+
+def start_later(lab: Lab, delay: float) -> Answer:
+    """Record after a while."""
+    lab.recorder.start(delay=delay)
+    return _begun(lab, f"recording in {delay:g} s")
+
+
+def stop(lab: Lab) -> Answer:
+    """End the recording."""
+    lab.recorder.stop()
+    return Answer("recording ended")
+
+
+def save(lab: Lab, file: str | None) -> Answer:
+    """Save what was recorded."""
+    path = lab.recorder.save(file)
+    return Answer(f"saved {path}", {"file": str(path)})
+
+
+def configure(lab: Lab, rate: float, script: str, duration: float) -> Answer:
+    """Set rate, script and duration."""
+    lab.recorder.configure(rate=rate, script=script or None, duration=duration)
+    return Answer(
+        f"{rate:g} Hz, {duration:g} s, script {script or 'all'}",
+        {"rate": rate, "script": script, "duration": duration},
+    )
+
+
+def rate(lab: Lab) -> float:
+    """Return the recorder's rate, Hz."""
+    return float(lab.recorder.rate)
+
+
+def script(lab: Lab) -> str:
+    """Return the name of the recorder's script."""
+    return str(lab.recorder.script or "")
+
+
+def duration(lab: Lab) -> float:
+    """Return the recorder's duration, s."""
+    return float(lab.recorder.duration)
+
+
+def _begun(lab: Lab, words: str) -> Answer:
+    data = {"rate": rate(lab), "duration": duration(lab)}
+    return Answer(f"{words}: {data['rate']:g} Hz, {data['duration']:g} s", data)

@@ -1,0 +1,57 @@
+"""Commands that change how a laboratory works: gravity, controller, mode, filters, base."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from linkwright.lab.console.table import Answer
+
+if TYPE_CHECKING:
+    from typing import Any as Lab
+
+
+def gravity_x(lab: Lab) -> float:
+    """Return the gravity that acts now along the world's x, m/s^2."""
+    return float(lab.gravity[0])
+
+
+def gravity_y(lab: Lab) -> float:
+    """Return the gravity that acts now along the world's y, m/s^2."""
+    return float(lab.gravity[1])
+
+
+def gravity_z(lab: Lab) -> float:
+    """Return the gravity that acts now along the world's z, m/s^2."""
+    return float(lab.gravity[2])
+
+
+def set_gravity(lab: Lab, x: float, y: float, z: float) -> Answer:
+    """Set gravity."""
+    lab.set_gravity((x, y, z))
+    return Answer(f"gravity {x:g}, {y:g}, {z:g} m/s^2", {"gravity": [x, y, z]})
+
+
+def controller(lab: Lab, kind: str) -> Answer:
+    """Change the law of the motor servo."""
+    lab.controller(kind)
+    return Answer(f"controller {kind}", {"controller": kind})
+
+
+def mode(lab: Lab, name: str) -> Answer:
+    """Change the servo mode."""
+    lab.mode(name)
+    return Answer(f"mode {name}", {"mode": name})
+
+
+def filters(lab: Lab, on: bool | None) -> Answer:
+    """Switch the filters of the sensors."""
+    wanted = not lab.filtered if on is None else on
+    lab.filters(wanted)
+    return Answer(f"filters {'on' if wanted else 'off'}", {"filters": wanted})
+
+
+def freeze_base(lab: Lab, on: bool | None) -> Answer:
+    """Hold the base, or let it go."""
+    wanted = not lab.base_frozen if on is None else on
+    lab.freeze_base(wanted)
+    return Answer(f"the base is {'held' if wanted else 'free'}", {"frozen": wanted})
