@@ -31,7 +31,8 @@ def test_a_matrix_has_the_samples_of_its_ticks_and_ends_when_it_is_full() -> Non
     loop = PacedLoop(session(), clock="virtual")
     loop.set({"counter.u": 0.5})
     loop.go_to(10)
-    matrix = loop.sample(["follower.x", "counter.y"], 5, every=3, first=15)
+    names = ["follower.x", "counter.y", "follower.y"]  # states in the machine, and one computed
+    matrix = loop.sample(names, 5, every=3, first=15)
     loop.go_to(20)
     assert matrix.ticks.tolist() == [15, 18]
     assert not matrix.full
@@ -39,8 +40,16 @@ def test_a_matrix_has_the_samples_of_its_ticks_and_ends_when_it_is_full() -> Non
     assert matrix.ticks.tolist() == [15, 18, 21, 24, 27]
     assert matrix.full
     whole = loop.samples()
-    assert np.array_equal(matrix.values[:, 0], whole["follower.x"][matrix.ticks])
-    assert np.array_equal(matrix.values[:, 1], whole["counter.y"][matrix.ticks])
+    for k, name in enumerate(names):
+        assert np.array_equal(matrix.values[:, k], whole[name][matrix.ticks])
+
+
+def test_samples_keep_their_phase_where_their_first_tick_has_passed() -> None:
+    loop = PacedLoop(session(), clock="virtual")
+    loop.go_to(16)
+    matrix = loop.sample(["follower.x"], 3, every=5, first=5)
+    loop.go_to(60)
+    assert matrix.ticks.tolist() == [20, 25, 30]
 
 
 def test_states_have_the_same_bits_with_matrices_and_without() -> None:

@@ -22,6 +22,7 @@ from linkwright.lab.config import LabConfig
 from linkwright.lab.console.commanded import Commanded
 from linkwright.lab.loop import LabLoop, lab_session
 from linkwright.lab.plant import GRAVITY, lab_mechanism
+from linkwright.lab.recorder import LabRecorder
 from linkwright.lab.sources import lab_config
 from linkwright.lab.state import Array, DesiredState, EndEffectorState, JointState
 from linkwright.lab.system import lab_system
@@ -68,6 +69,7 @@ class Lab(Commanded, LabLoop):
         self._mechanism = lab_mechanism(config)
         self.system = lab_system(config, self._slot, self._mechanism)
         super().__init__(config, lab_session(config, self.system.phases([]), seed))
+        self.recorder = LabRecorder(self)
 
     @cached_property
     def robot(self) -> Robot:

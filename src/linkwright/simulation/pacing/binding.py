@@ -211,17 +211,21 @@ class LoopBinding:
         """Sample channels at ticks to come, beside what is recorded anyway; states are the same.
 
         Args:
-            channels: by name; `loop:tardy`, `loop:length` and the like are of the loop itself.
+            channels: by name, states and sampled outputs too, which cost least; `loop:tardy`,
+                `loop:length` and the like are of the loop itself.
             rows: how many samples, after which it ends.
             every: base ticks from one to the next.
-            first: the first tick, or the next one where that has passed.
+            first: the first tick, or one that is whole intervals later where it has passed.
             own: numbers of Python's own, by name.
             told: called now and then from a thread of the loop's, and where a virtual run stops.
         """
-        place = self._channel()
-        sampling = Sampling(
-            channels, [place(n) for n in channels], first=first, every=every, rows=rows, own=own
-        )
+        place, machine = self._channel(), self._machine
+        inside: dict[str, int] = {}
+        if self.session.fallback is None:  # else its machine may become another
+            for array, signals in (("x", machine.phases.x), ("d", machine.phases.d)):
+                inside |= {s.name: ~machine.place_of(array, i) for i, s in enumerate(signals)}
+        columns = [inside[n] if n in inside else place(n) for n in channels]
+        sampling = Sampling(channels, columns, first=first, every=every, rows=rows, own=own)
         self._samplings.add(sampling, told)
         return sampling
 

@@ -18,7 +18,7 @@ from functools import lru_cache
 
 from linkwright.simulation.native.tables import CONFIG, DONE, FOREIGN
 from linkwright.simulation.pacing.exchange import CONVERSIONS
-from linkwright.simulation.pacing.matrices import ASKING, MatrixWriter
+from linkwright.simulation.pacing.matrices import ASKING, DUE, MatrixWriter
 from linkwright.simulation.pacing.memory import (
     AT_TICKS,
     CHANGE,
@@ -202,7 +202,7 @@ class PaceWriter(MatrixWriter):
             w.leave("i64", str(SESSION))
         w.label("ran")
         shown, due = self.is_shown(), self.sampling()
-        with w.when(w.op(f"or i1 {shown}, {w.i('icmp ne', due, '0')}")):
+        with w.when(w.op(f"or i1 {shown}, {w.i('icmp sgt', due, str(DUE))}")):
             self.outputs()
         self.samples()
         self.add("total")
@@ -315,9 +315,10 @@ class PaceWriter(MatrixWriter):
 
     # -- what goes out -----------------------------------------------------------------------------
     def is_shown(self) -> str:
-        """Return whether others are to know of this tick: every one, or one of some."""
+        """Return whether others are to know of this tick; in a virtual run, one of some."""
         w = self.w
         shown = self.is_(w.op(f"urem i64 {self.whole('k').get()}, {self.get('publishes')}"), 0)
+        shown = w.op(f"or i1 {shown}, {w.i('icmp ne', self.get('clock'), str(VIRTUAL))}")
         for name in ("write_count", "visit"):
             shown = w.op(f"or i1 {shown}, {w.i('icmp ne', self.get(name), '0')}")
         return shown

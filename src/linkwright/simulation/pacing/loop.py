@@ -90,8 +90,8 @@ class PacedLoop(LoopBinding):
         visitor: gives changes of inputs before each tick while `visited` is set, from where the
             loop stands: what Python has to do at each tick.
         taped: whether what Python blocks gave comes from a tape: they are not called.
-        publishes: base ticks from one that `latest` knows of to the next; it always knows where the
-            loop has stopped.
+        publishes: base ticks from one that `latest` knows of to the next while the loop goes in
+            virtual time; it always knows where the loop has stopped.
 
     >>> from linkwright.blocks import Integrator
     >>> from linkwright.simulation.runs import session_of

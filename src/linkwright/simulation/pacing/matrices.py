@@ -9,8 +9,9 @@ from __future__ import annotations
 from linkwright.simulation.pacing.calls import CallWriter
 from linkwright.simulation.pacing.memory import SAMPLING, SAMPLINGS, VIRTUAL
 
-DUE, ASKING = 1, 2
-"""Whether a sample is due, and Python is to be asked for numbers of its own."""
+DUE, COMPUTING, ASKING = 1, 2, 3
+"""Whether a sample is due, channels are to be computed for it, and Python is to be asked for
+numbers of its own."""
 
 
 class MatrixWriter(CallWriter):
@@ -22,13 +23,17 @@ class MatrixWriter(CallWriter):
 
     def _is_due(self, matrix: str) -> str:
         w = self.w
-        k = self.whole("k").get()
-        reached = w.i("icmp sge", k, w.load("i64", w.at(matrix, str(SAMPLING["next"]))))
-        left = w.i("icmp sgt", w.load("i64", w.at(matrix, str(SAMPLING["left"]))), "0")
-        return w.op(f"and i1 {reached}, {left}")
+        following, every, left = (
+            w.load("i64", w.at(matrix, str(SAMPLING[n]))) for n in ("next", "every", "left")
+        )
+        past = w.i("sub", self.whole("k").get(), following)
+        reached = w.i("icmp sge", past, "0")
+        in_phase = w.i("icmp slt", w.op(f"srem i64 {past}, {every}"), self.get("stride"))
+        some = w.i("icmp sgt", left, "0")
+        return w.op(f"and i1 {some}, {w.op(f'and i1 {reached}, {in_phase}')}")
 
     def sampling(self) -> str:
-        """Return whether samples are due at this tick: 0, `DUE` or `ASKING`."""
+        """Return whether samples are due at this tick: 0, `DUE`, `COMPUTING` or `ASKING`."""
         w = self.w
         found = w.variable("i64", "0")
         virtual = self.is_(self.get("clock"), VIRTUAL)
@@ -37,10 +42,13 @@ class MatrixWriter(CallWriter):
             with w.when(w.i("icmp ne", described, "0")):
                 matrix = w.op(f"inttoptr i64 {described} to ptr")
                 with w.when(self._is_due(matrix)):
-                    asks = w.i("icmp ne", w.load("i64", w.at(matrix, str(SAMPLING["asks"]))), "0")
-                    state = w.op(
-                        f"select i1 {w.op(f'and i1 {asks}, {virtual}')}, i64 {ASKING}, i64 {DUE}"
+                    computes, asks = (
+                        w.i("icmp ne", w.load("i64", w.at(matrix, str(SAMPLING[n]))), "0")
+                        for n in ("computes", "asks")
                     )
+                    asks = w.op(f"and i1 {asks}, {virtual}")
+                    state = w.op(f"select i1 {computes}, i64 {COMPUTING}, i64 {DUE}")
+                    state = w.op(f"select i1 {asks}, i64 {ASKING}, i64 {state}")
                     more = w.i("icmp sgt", state, found.get())
                     found.set(w.op(f"select i1 {more}, i64 {state}, i64 {found.get()}"))
         return found.get()
@@ -66,14 +74,20 @@ class MatrixWriter(CallWriter):
         width = w.i("add", w.i("add", columns, own), "1")
         row = w.at(part("rows", "ptr"), w.i("mul", filled, width))
         w.store("i64", k, row)
-        outputs, chosen = self.get("outputs", "ptr"), part("columns", "ptr")
-        first = w.at(row, "1")
+        outputs, arena = self.get("outputs", "ptr"), self.get("arena", "ptr")
+        chosen, first = part("columns", "ptr"), w.at(row, "1")
         with w.count(columns) as j:
             place = w.load("i64", w.at(chosen, j))
-            w.store("i64", w.load("i64", w.at(outputs, place)), w.at(first, j))
+            inside = w.at(arena, w.i("xor", place, "-1"))
+            given = w.at(outputs, place)
+            known = w.i("icmp slt", place, "0")
+            source = w.op(f"select i1 {known}, ptr {inside}, ptr {given}")
+            w.store("i64", w.load("i64", source), w.at(first, j))
         w.copy_words(part("own", "ptr"), w.at(first, columns), own)
+        every, following = part("every"), part("next")
+        rest = w.op(f"srem i64 {w.i('sub', k, following)}, {every}")
         for name, value in (
-            ("next", w.i("add", k, part("every"))),
+            ("next", w.i("add", w.i("sub", k, rest), every)),
             ("left", w.i("sub", part("left"), "1")),
         ):
             w.store("i64", value, w.at(matrix, str(SAMPLING[name])))

@@ -27,8 +27,9 @@ class Sampling:
 
     Args:
         names: of the columns, channels first.
-        columns: places of the channels.
-        first: the first tick that is sampled, or the next where that has passed.
+        columns: places of the channels; below zero, inverted places in the machine.
+        first: the first tick that is sampled; where it has passed, the next that is a whole number
+            of intervals later.
         every: ticks from one sample to the next.
         rows: of the matrix.
         own: numbers of Python's, by name. A virtual run asks for them at each sample; one by a
@@ -73,6 +74,7 @@ class Sampling:
             ("rows", self._matrix.ctypes.data),
             ("columns", self._columns.ctypes.data),
             ("column_count", len(columns)),
+            ("computes", int(any(column >= 0 for column in columns))),
             ("own", self._own.ctypes.data),
             ("own_count", len(own)),
             ("asks", int(bool(own))),

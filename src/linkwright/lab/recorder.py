@@ -1,0 +1,377 @@
+"""The recorder of a laboratory: which variables, how often, how long; then a file with a number.
+
+Native code puts samples into memory while the laboratory runs, and stops when the time is over.
+States have the same bits whether it records or not. Files are written when a recording is complete.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Protocol
+
+from linkwright.errors import Error, InputError, nearest
+from linkwright.files import read_text, write_text
+from linkwright.lab.config import LabConfig
+from linkwright.lab.variables import LabVariable, default_names, lab_variables
+from linkwright.recording import Channel, Recording
+from linkwright.recording.generic import generic_name
+from linkwright.recording.numbering import save_next
+from linkwright.simulation.pacing import PacedLoop, Sampling
+
+MOST_BYTES = 2 << 30
+"""Of the samples of one recording, which lie in memory."""
+
+LISTED = 1000
+"""Recordings that `recordings` knows, the newest."""
+
+_LARGEST_SCRIPT = 1 << 20
+
+
+class RecorderHost(Protocol):
+    """A laboratory, as its recorder sees it."""
+
+    config: LabConfig
+    loop: PacedLoop
+    folder: Path
+
+
+@dataclass(frozen=True, slots=True)
+class RecorderSettings:
+    """How a recorder records.
+
+    Args:
+        rate: samples in a second, a whole part of the motor servo's.
+        duration: s.
+        names: of variables.
+        ending: of files, which says their format; "" for SL's dNNNNN.
+    """
+
+    rate: float
+    duration: float
+    names: tuple[str, ...]
+    ending: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingEntry:
+    """A recording that was made.
+
+    Args:
+        tick: base tick of its first sample.
+        samples: of each channel.
+        channels: how many.
+        seconds: from the first sample to the last.
+        path: of its file, or None where it was not saved.
+    """
+
+    tick: int
+    samples: int
+    channels: int
+    seconds: float
+    path: Path | None = None
+
+
+class LabRecorder:
+    """Records variables of a laboratory.
+
+    Args:
+        lab: whose variables they are.
+
+    >>> from linkwright.lab.lab import Lab
+    >>> lab = Lab("puma560")
+    >>> lab.recorder.configure(rate=240, duration=0.05, names=["q2_th", "q2_u"])
+    >>> lab.recorder.start()
+    >>> lab.run(0.1)
+    >>> lab.recorder.last
+    Recording(12 samples of 2 channels, 0 s to 0.0458333 s: 'q2_th', 'q2_u')
+    """
+
+    def __init__(self, lab: RecorderHost) -> None:
+        self._lab = lab
+        self._lock = threading.RLock()
+        self._own: dict[str, tuple[str, Callable[[], float]]] = {}
+        phases = lab.loop.session.phases
+        self._base = 1 / Fraction(phases.tick_seconds).limit_denominator(10**9)
+        self._known = lab_variables(lab.config, (*phases.x, *phases.d))
+        task = Fraction(lab.config.rate).limit_denominator(10**6) / lab.config.ratios.get("task", 1)
+        names = default_names(lab.config, self._known)
+        self.settings = RecorderSettings(float(task), 10.0, names)
+        """How it records; `configure` changes it."""
+        self.recordings: deque[RecordingEntry] = deque(maxlen=LISTED)
+        """The recordings that were made, the newest last."""
+        self.complaints: deque[str] = deque(maxlen=LISTED)
+        """What went wrong beside the loop, such as a full disk."""
+        self._sampling: Sampling | None = None
+        self._using = self.settings
+        self._loop = lab.loop
+        self._part = self._parts = self._rows = 0
+        self._saves = False
+        self._last: Recording | None = None
+
+    # -- what can be recorded ----------------------------------------------------------------------
+    @property
+    def variables(self) -> dict[str, LabVariable]:
+        """All that can be recorded, by name; those of Python's own have no channel."""
+        return {**self._known, **{n: LabVariable(n, u, "") for n, (u, _) in self._own.items()}}
+
+    def add(self, name: str, unit: str, getter: Callable[[], float]) -> None:
+        """Make a number of Python's own known by a name (SL: addVarToCollect).
+
+        In lockstep it is asked for at each sample, by the clock a few times a second.
+
+        Args:
+            name: without blanks.
+            unit: as in models, without blanks.
+            getter: gives it.
+        """
+        if not re.fullmatch(r"[^\s\"']+", name) or re.search(r"\s", unit):
+            raise InputError(f"{name!r} in {unit!r} cannot be recorded", remedy="use no blanks")
+        if name in self._known:
+            raise InputError(f"{name!r} is a variable of the laboratory", remedy="choose another")
+        if not callable(getter):
+            raise InputError(f"{name!r} is given by a function, not by {getter!r}")
+        self._own[name] = unit or "1", getter
+
+    def sample_script(self) -> str:
+        """Return a script with every variable; such a text is given to `configure`."""
+        return "".join(f"{name}\n" for name in self.variables)
+
+    def write_sample_script(self, path: str | os.PathLike[str] | None = None) -> Path:
+        """Write a script with every variable, and return its path.
+
+        Args:
+            path: of the file; `sample_script` among the preferences, or in the folder, by default.
+        """
+        folder = self._lab.config.preferences or self._lab.folder
+        target = folder / "sample_script" if path is None else Path(path)
+        write_text(target, self.sample_script(), replace=True)
+        return target
+
+    def _checked(self, names: Iterable[str]) -> tuple[str, ...]:
+        wanted, known = tuple(dict.fromkeys(names)), self.variables
+        unknown = [name for name in wanted if name not in known]
+        if unknown:
+            near = [(name, nearest(name, known)) for name in unknown]
+            remedy = ", ".join(f"{there!r} for {name!r}" for name, there in near if there)
+            raise InputError(
+                f"the laboratory has no variable {', '.join(map(repr, unknown))}",
+                remedy=f"did you mean {remedy}?" if remedy else "sample_script has all of them",
+            )
+        if not wanted:
+            raise InputError("a recording has at least one variable", remedy="name some")
+        return wanted
+
+    # -- how it records ----------------------------------------------------------------------------
+    def configure(
+        self,
+        *,
+        rate: float | None = None,
+        duration: float | None = None,
+        names: Iterable[str] | None = None,
+        script: str | os.PathLike[str] | None = None,
+        ending: str | None = None,
+    ) -> None:
+        """Change how it records, from the next start on (SL: outMenu).
+
+        Args:
+            rate: Hz, a whole part of the motor servo's.
+            duration: s.
+            names: of variables.
+            script: a file of names, blanks between them; in the folder, or among the preferences.
+            ending: of files, such as ".parquet"; "" for SL's dNNNNN.
+        """
+        new = self.settings
+        if rate is not None:
+            self._every(rate)
+            new = replace(new, rate=float(rate))
+        if duration is not None:
+            if not 0 < duration < math.inf:
+                raise InputError(f"a recording of {duration!r} s has no end, or none before it")
+            new = replace(new, duration=float(duration))
+        if script is not None:
+            names = read_text(self._script(script), _LARGEST_SCRIPT).split()
+        if names is not None:
+            new = replace(new, names=self._checked(names))
+        if ending is not None:
+            from linkwright.recording.files import FORMATS
+
+            writable = [name for name, kind in FORMATS.items() if kind.write is not None]
+            if ending and ending not in writable:
+                raise InputError(
+                    f"the ending {ending!r} names no format of recordings",
+                    remedy=f"use {', '.join(writable)}, or nothing for SL's",
+                )
+            new = replace(new, ending=ending)
+        self._size(new, 1)
+        self.settings = new
+
+    def _script(self, script: str | os.PathLike[str]) -> Path:
+        named = Path(script)
+        for folder in (self._lab.folder, self._lab.config.preferences):
+            if folder is not None and (folder / named).is_file():
+                return folder / named
+        return named
+
+    def _every(self, rate: float) -> int:
+        """Return the base ticks from one sample to the next."""
+        most = self._lab.config.rate
+        exact = self._base / Fraction(rate).limit_denominator(10**6) if rate > 0 else Fraction(0)
+        if exact.denominator != 1 or not exact or rate > most:
+            near = max(1, round(float(most) / rate)) if rate > 0 else 1
+            raise InputError(
+                f"{rate:g} Hz is no whole part of the {most:g} Hz of the motor servo",
+                remedy=f"take {most / near:g} Hz" if rate > 0 else "take more than 0",
+            )
+        return int(exact)
+
+    def _size(self, settings: RecorderSettings, repeat: int) -> tuple[int, int]:
+        """Return the base ticks from one sample to the next, and the samples of a recording."""
+        every = self._every(settings.rate)
+        rows = max(1, round(settings.duration * settings.rate))
+        if 8 * repeat * rows * (1 + len(settings.names)) > MOST_BYTES:
+            raise InputError(
+                f"{repeat * rows} samples of {len(settings.names)} variables are more than "
+                f"{MOST_BYTES >> 30} GiB",
+                remedy="take a lower rate, fewer variables or a shorter time; a session has no end",
+            )
+        return every, rows
+
+    # -- recording ---------------------------------------------------------------------------------
+    @property
+    def active(self) -> bool:
+        """Whether it records, or waits for its delay."""
+        self._look()
+        return self._sampling is not None
+
+    def start(self, *, save: bool = False, repeat: int = 1, delay: float = 0.0) -> None:
+        """Record from the next tick on (SL: scd, scds, mscds, dscd).
+
+        What is being recorded ends there.
+
+        Args:
+            save: whether each recording is saved when it is complete.
+            repeat: how many recordings, one after the other.
+            delay: s, before the first.
+        """
+        if isinstance(repeat, bool) or repeat != int(repeat) or repeat < 1:
+            raise InputError(f"{repeat!r} recordings cannot be made", remedy="give 1 or more")
+        if not 0 <= delay < math.inf:
+            raise InputError(f"a delay of {delay!r} s cannot be", remedy="give 0 or more")
+        every, rows = self._size(self.settings, repeat)
+        names = self._checked(self.settings.names)
+        self.stop()
+        with self._lock:
+            loop = self._lab.loop
+            now = loop.latest().tick + 1 + round(delay * self._base)
+            own = {n: self._own[n][1] for n in names if n in self._own}
+            given = [n for n in names if n not in own]
+            self._using = replace(self.settings, names=(*given, *own))
+            self._rows, self._part, self._parts, self._saves = rows, 0, repeat, save
+            self._loop = loop
+            self._sampling = loop.sample(
+                [self._known[n].channel for n in given],
+                rows * repeat,
+                every=every,
+                first=-(-now // every) * every,
+                own=own,
+                told=self._look,
+            )
+
+    def stop(self) -> None:
+        """Stop recording; what there is becomes `last` (SL: stopcd)."""
+        with self._lock:
+            self._look()
+            if self._sampling is not None:
+                self._end(len(self._sampling))
+
+    def _look(self) -> None:
+        """Take what is complete."""
+        with self._lock:
+            sampling = self._sampling
+            if sampling is None:
+                return
+            while self._part < self._parts and len(sampling) >= (self._part + 1) * self._rows:
+                self._take((self._part + 1) * self._rows)
+            if self._part == self._parts:
+                self._end(len(sampling))
+
+    def _end(self, rows: int) -> None:
+        assert self._sampling is not None
+        if rows > self._part * self._rows:
+            self._take(rows)
+        self._loop.drop(self._sampling)
+        self.complaints.extend(self._sampling.complaints.values())
+        self._sampling = None
+
+    def _take(self, end: int) -> None:
+        """Make a recording of the rows of one part, up to an end."""
+        made = self._made(self._part * self._rows, end)
+        self._part += 1
+        self._last = made
+        entry = RecordingEntry(
+            int(made.metadata["tick"]), len(made), len(made.channels), float(made.times[-1])
+        )
+        self.recordings.append(entry)
+        if self._saves:
+            try:
+                self._save(made, None)
+            except Error as error:
+                self.complaints.append(str(error))
+
+    def _made(self, start: int, end: int) -> Recording:
+        sampling, known = self._sampling, self.variables
+        assert sampling is not None
+        ticks = sampling.ticks[start:end]
+        units = [known[n].unit for n in self._using.names]
+        channels = [
+            Channel(n, u, generic=generic_name(u))
+            for n, u in zip(self._using.names, units, strict=True)
+        ]
+        first = int(ticks[0]) if len(ticks) else 0
+        about = {"model": self._lab.config.name, "tick": first, "start": float(first / self._base)}
+        return Recording(
+            (ticks - first) / float(self._base), channels, sampling.values[start:end], about
+        )
+
+    # -- recordings --------------------------------------------------------------------------------
+    @property
+    def last(self) -> Recording:
+        """The last recording; while one is made, what there is of it."""
+        with self._lock:
+            self._look()
+            if self._sampling is not None and len(self._sampling) > self._part * self._rows:
+                return self._made(self._part * self._rows, len(self._sampling))
+            if self._last is None:
+                raise Error("nothing was recorded yet", remedy="recorder.start(), then run")
+            return self._last
+
+    def save(self, path: str | os.PathLike[str] | None = None, *, replace: bool = False) -> Path:
+        """Save the last recording, and return its path (SL: saveData).
+
+        Args:
+            path: of the file, whose ending says the format; the next number in the laboratory's
+                folder by default.
+            replace: whether a file that is there may be replaced.
+        """
+        with self._lock:
+            return self._save(self.last, path, replace)
+
+    def _save(
+        self, made: Recording, path: str | os.PathLike[str] | None, instead: bool = False
+    ) -> Path:
+        if path is None:
+            target = save_next(self._lab.folder, made, self._using.ending)
+        else:
+            target = Path(path)
+            made.save(target, replace=instead)
+        if self.recordings and self.recordings[-1].tick == made.metadata["tick"]:
+            self.recordings[-1] = replace(self.recordings[-1], path=target)
+        return target
