@@ -30,6 +30,8 @@ from linkwright.formats.robot.conversion import write_description
 from linkwright.formats.robot.files import read_description
 from linkwright.formats.robot.from_mechanism import description_of
 from linkwright.formats.text.files import read_model, write_model
+from linkwright.lab.files.sine_files import read_sines
+from linkwright.lab.files.vision_files import read_vision
 from linkwright.models import load_model
 from linkwright.recording import Channel, Recording, read_recording
 from linkwright.recording.journal import Journal
@@ -170,7 +172,12 @@ def _unit(path: Path) -> object:
     return parse_unit(path.read_bytes().decode("utf-8", "replace"))
 
 
+def _sines(path: Path) -> object:
+    return read_sines(path, ("R_SFE", "R_EB"))
+
+
 PACKAGE = ROOT / "src" / "linkwright"
+PREFERENCES = PACKAGE / "lab" / "robots" / "sl-arm" / "prefs"
 READERS: dict[str, Reader | Decoder] = {
     "urdf": Reader("r.urdf", _robot, read_description),
     "mjcf": Reader("r.xml", _robot, read_description),
@@ -189,6 +196,9 @@ READERS: dict[str, Reader | Decoder] = {
     "mcap": Reader("a.mcap", _recording, read_recording),
     "erd": Reader("a.erd", _recording, read_recording),
     "data": Reader("d00001", _recording, read_recording),
+    "traj": Reader("a.traj", _recording, read_recording),
+    "sines": Reader("a.sine", _shipped(PREFERENCES / "default.sine"), _sines),
+    "vision": Reader("a.pp", _shipped(PREFERENCES / "vision_default.pp"), read_vision),
     "journal": Reader("a.journal", _journal, read_recording),
     "study": Reader("s.toml", lambda p: p.write_text(STUDY), read_plan),
     "expression": Reader("e", lambda p: p.write_text(EXPRESSION), _expression),
