@@ -2,6 +2,7 @@
 
 from linkwright.lab.servos.desired import Desired, listed, writers
 from linkwright.lab.servos.guard import Guard
+from linkwright.lab.servos.invkin import add_invkin, inverse_kinematics_servo
 from linkwright.lab.servos.motor import MotorServo
 from linkwright.lab.servos.sensors import Actuators, RawSensors, Sensors
 
@@ -12,6 +13,8 @@ __all__ = [
     "MotorServo",
     "RawSensors",
     "Sensors",
+    "add_invkin",
+    "inverse_kinematics_servo",
     "listed",
     "writers",
 ]
