@@ -2,52 +2,20 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from linkwright.errors import Error, InputError
-from linkwright.formats.robot.description import Description, Link
-from linkwright.lab.config import JointConfig, LabConfig
-from linkwright.lab.console.commanded import Commanded
 from linkwright.lab.console.completion import completions
 from linkwright.lab.console.dialogue import AbortedError, answered_by
 from linkwright.lab.console.script import Script
+from tests.lab_stand_in import StandIn
 
 TABLE = """man reset setTask st redo changeTaskParm ctp go0 go goVisTarget where where_des cwhere
 lwhere linfo bwhere rbwhere rbwhere2D where_base where_misc where_off where_raw setG scd stopcd scds
 mscds saveData outMenu status freeze stop step ck toggle_filter freezeBase dscd"""
 """SL's commands (digest 2.3), and `dscd`."""
-
-
-class StandIn(Commanded):
-    """A laboratory that only keeps what it was told."""
-
-    def __init__(self) -> None:
-        joints = tuple(JointConfig(name, -1.0, 2.0) for name in ("R_SFE", "R_EB"))
-        self.config = LabConfig("arm", Description("arm", (Link("base"),), ()), joints)
-        self.told: list[tuple[str, Any]] = []
-        speed = SimpleNamespace(name="frequency", default=1.0, unit="Hz")
-        self.tasks = {
-            "wave": SimpleNamespace(parameters=[speed]),
-            "none": SimpleNamespace(parameters=[]),
-        }
-        self.task: str | None = None
-        self.parameters: dict[str, Any] = {}
-        self.tick, self.time = 0, 0.0
-        self.state = self.desired = SimpleNamespace(q=[0.0, 0.5])
-        self.gravity = (0.0, 0.0, -9.81)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return lambda *args, **kwargs: self.told.append((name, (*args, kwargs)))
-
-    def start(self, name: str, **parameters: Any) -> None:
-        """Keep what was started."""
-        self.task, self.parameters = name, parameters
-        self.told.append(("start", (name, parameters)))
 
 
 @pytest.fixture

@@ -139,6 +139,7 @@ class RemoteLink:
             with _Short(socket_path(self.name)) as path:
                 self._socket.connect(path)
         except OSError as error:
+            self._socket.close()
             raise Error(
                 f"the laboratory {self.name!r} takes no console: {error.strerror}",
                 remedy="linkwright attach lists those that run",
@@ -202,6 +203,7 @@ class RemoteLink:
                     self._answers.put(message)
         except (OSError, ValueError, TypeError):
             pass
+        _shut(self._socket)
         self.events.put(ConsoleEvent("left"))
 
 
@@ -226,7 +228,7 @@ def _running(name: str | None) -> str:
     if not labs:
         raise InputError("no laboratory runs on this machine", remedy="linkwright lab sl-arm")
     raise InputError(
-        f"{len(labs)} laboratories run: {', '.join(labs)}", remedy="linkwright attach NAME"
+        f"{len(labs)} laboratories run: {', '.join(sorted(labs))}", remedy="linkwright attach NAME"
     )
 
 

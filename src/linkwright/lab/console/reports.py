@@ -65,7 +65,7 @@ def by_name(head: str, data: Mapping[str, Mapping[str, Any]]) -> Answer:
     columns = [head]
     for key, value in first.items():
         size = len(value) if isinstance(value, list) else 1
-        columns += [key] if size == 1 else [f"{key}{axis}" for axis in _axes(key, size)]
+        columns += [key] if size == 1 else _axes(key, size)
     rows = []
     for name, fields in data.items():
         cells = [name]
@@ -76,8 +76,11 @@ def by_name(head: str, data: Mapping[str, Mapping[str, Any]]) -> Answer:
     return Answer(aligned(columns, rows), dict(data))
 
 
-def _axes(key: str, size: int) -> Sequence[str]:
-    return ("_x", "_y", "_z") if size == 3 else [str(k) for k in range(size)]
+def _axes(key: str, size: int) -> list[str]:
+    """Return the heads of a vector's columns: x y z of x, xd yd zd of xd, axis_x ... of axis."""
+    if size == 3 and key.rstrip("d") == "x":
+        return [key.replace("x", axis) for axis in "xyz"]
+    return [f"{key}_{axis}" for axis in "xyz"] if size == 3 else [f"{key}{k}" for k in range(size)]
 
 
 # -- joints ----------------------------------------------------------------------------------------

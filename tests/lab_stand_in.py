@@ -1,0 +1,52 @@
+"""A laboratory that only keeps what it was told, for tests of what commands it."""
+
+from __future__ import annotations
+
+import threading
+from types import SimpleNamespace
+from typing import Any
+
+from linkwright.formats.robot.description import Description, Link
+from linkwright.lab.config import JointConfig, LabConfig
+from linkwright.lab.console.commanded import Commanded
+
+
+class StandIn(Commanded):
+    """A laboratory that only keeps what it was told."""
+
+    def __init__(self) -> None:
+        joints = tuple(JointConfig(name, -1.0, 2.0) for name in ("R_SFE", "R_EB"))
+        self.config = LabConfig("arm", Description("arm", (Link("base"),), ()), joints)
+        self.told: list[tuple[str, Any]] = []
+        speed = SimpleNamespace(name="frequency", default=1.0, unit="Hz")
+        self.tasks = {
+            "wave": SimpleNamespace(parameters=[speed]),
+            "none": SimpleNamespace(parameters=[]),
+        }
+        self.task: str | None = None
+        self.parameters: dict[str, Any] = {}
+        self.tick, self.time = 0, 0.0
+        self.released = threading.Event()
+        self.state = self.desired = SimpleNamespace(q=[0.0, 0.5])
+        self.gravity = (0.0, 0.0, -9.81)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return lambda *args, **kwargs: self.told.append((name, (*args, kwargs)))
+
+    def start(self, name: str, **parameters: Any) -> None:
+        """Keep what was started."""
+        self.task, self.parameters = name, parameters
+        self.told.append(("start", (name, parameters)))
+
+    def run(self, seconds: float) -> None:
+        """Run until released, where that is asked for by a long time."""
+        self.told.append(("run", seconds))
+        if seconds > 100:
+            self.released.wait(20)
+
+    def freeze(self) -> None:
+        """End the run."""
+        self.told.append(("freeze", ()))
+        self.released.set()
