@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from linkwright.algebra import ZERO, Expr, as_expr, where
-from linkwright.blocks import BlockError, Element
+from linkwright.blocks import Block, BlockError, Element
 from linkwright.equations.background import split_dynamics
 from linkwright.equations.kernels import quick_inverse
 from linkwright.equations.tree import Tree, tree_of
@@ -42,11 +42,58 @@ def inverse_dynamics(
     """
     tree = tree_of(element.mechanism)
     place = _places(element, tree, q, values)
+    found = efforts_of(
+        element,
+        tree,
+        {x: q.get(x, x) for x in tree.coordinates},
+        {x: (u or {}).get(place[x], ZERO) for x in tree.speeds},
+        {x: (a or {}).get(place[x], ZERO) for x in tree.speeds},
+        values=values,
+    )
+    return {place[s]: tau for s, tau in found.items()}
+
+
+def efforts_of(
+    block: Block,
+    tree: Tree,
+    q: Mapping[Expr, Expr],
+    u: Mapping[Expr, Expr],
+    a: Mapping[Expr, Expr],
+    *,
+    values: Mapping[str, Expr | float] | None = None,
+) -> dict[Expr, Expr]:
+    """Return the efforts that a motion takes, by speed, as partial results of any block.
+
+    Args:
+        block: that computes them.
+        tree: the model: its mechanism need not be that of the block.
+        q: all coordinates.
+        u: all independent speeds.
+        a: their rates.
+        values: of parameters by name, numbers or expressions of the block; others are the model's
+            own symbols.
+
+    >>> import linkwright as lw
+    >>> from linkwright.equations.tree import tree_of
+    >>> tree, block = tree_of(lw.load("pendulum")), Block("servo")
+    >>> q, u = tree.coordinates, tree.speeds
+    >>> still = {u[0]: block.expr(0)}
+    >>> [x.name for x in efforts_of(block, tree, {q[0]: block.input("q")}, still, still)]
+    ['phi_dot']
+    """
     program = quick_inverse(tree)
-    arguments = _measured(program, place, q, u, values)
-    arguments["a"] = [(a or {}).get(place[x], ZERO) for x in tree.speeds]
-    found = element.embed(program, arguments)["tau"]
-    return {place[s]: tau for s, tau in zip(tree.speeds, found, strict=True)}
+    arguments: dict[str, list[Expr]] = {}
+    for port in program.inputs:
+        if port.name == "p":
+            arguments["p"] = [as_expr((values or {}).get(x.name, x)) for x in port.entries]
+    arguments |= {
+        "q": [q[x] for x in tree.coordinates],
+        "u": [u[x] for x in tree.speeds],
+        "a": [a[x] for x in tree.speeds],
+    }
+    known = {port.name for port in program.inputs}
+    found = block.embed(program, {key: x for key, x in arguments.items() if key in known})["tau"]
+    return dict(zip(tree.speeds, found, strict=True))
 
 
 def split_law(
