@@ -13,6 +13,7 @@ import socket
 import time
 from dataclasses import dataclass
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,7 +99,7 @@ class Wire:
         self.inward, self.outward = inward, outward
         self._link = link
         self._memory = bytearray(8 * len(NUMBERS))
-        self.renew()
+        self._renew()
 
     @property
     def record(self) -> Record:
@@ -141,8 +142,27 @@ class Wire:
         """What went over it so far."""
         return WireCounts(*(int(n) for n in self._numbers[2:]))
 
-    def renew(self) -> None:
-        """Expect a peer that numbers its frames from the start again."""
+    @worded
+    def connect(self, peer: Any) -> None:
+        """Exchange frames with another peer from now on, which numbers its own from the start.
+
+        A loop that uses the wire may go on meanwhile.
+
+        Args:
+            peer: its address, as `socket.connect` takes it.
+        """
+        try:
+            self._link.connect(peer)
+        except OSError as error:
+            raise Error(f"the wire cannot be connected to {peer!r}: {error.strerror}") from error
+        self._renew()
+
+    @property
+    def own(self) -> Any:
+        """The address of this end, as `socket.getsockname` gives it."""
+        return self._link.getsockname()
+
+    def _renew(self) -> None:
         self._numbers[NUMBERS.index("came")] = -1
 
     @worded

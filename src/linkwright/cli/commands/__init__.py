@@ -40,6 +40,7 @@ COMMANDS: dict[str, str] = {
     "tune": "linkwright.cli.commands.tune",
     "halt": "linkwright.cli.commands.halt",
     "recover": "linkwright.cli.commands.recover",
+    "fake-robot": "linkwright.cli.commands.fake_robot",
     "latency": "linkwright.cli.commands.latency",
     "explain": "linkwright.cli.commands.explain",
     "info": "linkwright.cli.commands.info",

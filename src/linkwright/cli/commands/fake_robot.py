@@ -1,0 +1,54 @@
+"""``linkwright fake-robot``: a simulated robot in a process of its own."""
+
+from __future__ import annotations
+
+import typer
+
+from linkwright.cli.terminal import echo
+
+_SOURCE = typer.Argument(..., metavar="SOURCE", help="A laboratory or a robot, as for lab.")
+_AT = typer.Option(
+    "udp://127.0.0.1:0", "--at", metavar="URL", help="Where it is: udp://, unix:// or shm://."
+)
+_TIME = typer.Option("lab", "--time", metavar="WHO", help="Who keeps time: lab or robot.")
+_LOSS = typer.Option(0.0, "--loss", metavar="SHARE", help="Share of datagrams that get lost.")
+_DELAY = typer.Option(0.0, "--delay", metavar="MS", help="Delay of each datagram, ms.")
+_SEED = typer.Option(0, "--seed", metavar="N", help="Of the choice of those that get lost.")
+
+
+def command(
+    source: str = _SOURCE,
+    at: str = _AT,
+    time: str = _TIME,
+    loss: float = _LOSS,
+    delay: float = _DELAY,
+    seed: int = _SEED,
+) -> None:
+    """Run a simulated robot by the clock, for a laboratory in another process to drive.
+
+    It damps its joints after five periods without a command. Port 0 picks one; the first line that
+    is printed says where the robot is. Ctrl-C ends it.
+
+    \b
+    Examples:
+      linkwright fake-robot sl-arm --at udp://127.0.0.1:9300
+      linkwright fake-robot sl-arm --at unix:///tmp/arm --loss 0.05 --seed 3
+    """
+    from linkwright.lab.drivers.relay import Troubles
+    from linkwright.lab.fake_robot import FakeRobot
+    from linkwright.lab.sources import lab_config
+
+    troubles = Troubles(loss, delay / 1000, seed) if loss or delay else None
+    with FakeRobot(lab_config(source), at, keeps_time=time, troubles=troubles) as robot:
+        echo(robot.url)
+        driver = ""
+
+        def goes_on() -> bool:
+            nonlocal driver
+            now = str(robot.end.driver or "")
+            if now != driver:
+                driver = now
+                echo(f"driven by {driver}" if driver else "driven by nobody")
+            return True
+
+        robot.serve(goes_on)

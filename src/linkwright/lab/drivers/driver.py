@@ -1,0 +1,189 @@
+"""Drivers: what stands between a laboratory and a robot.
+
+A driver says its joints, its rate and who keeps time, and has `open`, `read`, `write`, `enable`,
+`disable` and `close`. Somebody who writes one in Python derives it from `RobotDriver`; it runs in a
+process of its own. Those for sockets and shared memory are `LinkDriver`s: a native loop reads and
+writes them without Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from linkwright.errors import Error
+from linkwright.lab.drivers.greeting import Greeting, greeting, refusal
+from linkwright.lab.drivers.layout import DriverLayout
+from linkwright.lab.drivers.places import DriverPlace
+from linkwright.simulation.hardware import ACTIVE, INACTIVE
+from linkwright.windows import Window, Wire
+from linkwright.windows.records import Frame
+
+Port = Window | Wire
+"""What frames go through."""
+
+
+class RobotDriver:
+    """What drives a robot; derive from it for one of your own.
+
+    `joints`, `rate` (Hz) and `keeps_time` are attributes of the class, or set by its `__init__`.
+    Where the robot keeps time, `read` blocks until its next tick.
+
+    >>> class Still(RobotDriver):
+    ...     joints, rate = ("elbow",), 500.0
+    ...
+    ...     def read(self):
+    ...         return {"q": [0.0], "u": [0.0], "load": [0.0]}
+    ...
+    ...     def write(self, commands):
+    ...         self.last = commands["tau"]
+    >>> with Still() as robot:
+    ...     robot.write({"tau": [1.5]})
+    ...     print(robot.read()["q"], robot.last, robot.keeps_time)
+    [0.0] [1.5] lab
+    """
+
+    joints: tuple[str, ...] = ()
+    sensors: tuple[str, ...] = ()
+    rate: float = 0.0
+    keeps_time: str = "lab"
+
+    def open(self) -> None:
+        """Take hold of the robot."""
+
+    def read(self) -> Mapping[str, Any]:
+        """Return `q`, `u` and `load` of the joints, and `fault` where there is one."""
+        raise Error(f"{type(self).__name__} has no `read`", remedy="return q, u and load by name")
+
+    def write(self, commands: Mapping[str, Any]) -> None:
+        """Take commands: `tau`, the torques of the joints.
+
+        Args:
+            commands: by name.
+        """
+        raise Error(f"{type(self).__name__} has no `write`", remedy="take the torques `tau`")
+
+    def enable(self) -> None:
+        """Let the robot follow commands."""
+
+    def disable(self) -> None:
+        """Let the robot follow no commands."""
+
+    def close(self) -> None:
+        """Let go of the robot."""
+
+    def __enter__(self) -> Self:
+        self.open()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class LinkDriver(RobotDriver):
+    """A driver whose frames a native loop can exchange by itself.
+
+    Args:
+        place: where the robot is.
+        layout: what the laboratory expects of it.
+        within: s, to wait for an answer.
+    """
+
+    def __init__(self, place: DriverPlace, layout: DriverLayout, *, within: float = 2.0) -> None:
+        self.place, self.layout, self.within = place, layout, within
+        self.joints, self.rate, self.sensors = layout.joints, layout.rate, layout.sensors
+        self._life, self._beat = INACTIVE, 0
+        self._ports: tuple[Port, Port] | None = None
+        self._last: Frame | None = None
+        self.welcome: Greeting | None = None
+        """What the robot said of itself."""
+
+    @property
+    def source(self) -> Port:
+        """Where states come from."""
+        return self._opened[0]
+
+    @property
+    def target(self) -> Port:
+        """Where commands go to."""
+        return self._opened[1]
+
+    @property
+    def _opened(self) -> tuple[Port, Port]:
+        if self._ports is None:
+            raise Error(f"the driver of {self.place} is not open", remedy="`open` it first")
+        return self._ports
+
+    def read(self, seconds: float = 0.1) -> Mapping[str, Any]:
+        """Return what the robot told last; where it keeps time, wait for its next tick.
+
+        Args:
+            seconds: the longest time to wait.
+        """
+        frame = self._next(seconds if self.keeps_time == "robot" else 0.0)
+        if frame is None:
+            raise Error(f"nothing has come from the robot at {self.place} for {seconds:g} s")
+        return frame.values
+
+    def _next(self, seconds: float) -> Frame | None:
+        source = self.source
+        if isinstance(source, Wire):
+            self._last = source.receive(seconds) or self._last
+            return self._last
+        if seconds and not source.wait(seconds):
+            return None
+        return source.read()
+
+    def write(self, commands: Mapping[str, Any]) -> None:
+        """Send torques, with the life that the robot is to have.
+
+        Args:
+            commands: `tau`.
+        """
+        self._beat += 1
+        whole = {**commands, "life": float(self._life), "beat": float(self._beat)}
+        target = self.target
+        if isinstance(target, Wire):
+            target.send(whole, tick=self._beat)
+        else:
+            target.write(whole, tick=self._beat)
+            target.wake()
+
+    def enable(self) -> None:
+        """Let the robot follow commands."""
+        self._life = ACTIVE
+
+    def disable(self) -> None:
+        """Let the robot follow no commands, and tell it at once."""
+        self._life = INACTIVE
+        self.write({"tau": np.zeros(len(self.joints))})
+
+    def greet(self, robot: Greeting) -> None:
+        """Take what a robot said of itself, or refuse it in words.
+
+        Args:
+            robot: its welcome or refusal.
+        """
+        mine = greeting("knock", self.layout)
+        why = robot.reason if robot.word == "refused" else refusal(mine, robot)
+        if why:
+            raise Error(f"the robot at {self.place} cannot be driven: {why}")
+        self.welcome, self.keeps_time = robot, robot.keeps_time
+
+    def renew(self) -> None:
+        """Begin again with a robot that was started again, while a loop goes on."""
+
+    def close(self) -> None:
+        """Let go of the robot; a second time does nothing."""
+        if self._ports is not None:
+            for port in dict.fromkeys(self._ports):
+                port.close()
+            self._ports = None

@@ -1,0 +1,167 @@
+"""How a laboratory and a robot begin: both say what they are, and one may refuse the other.
+
+A greeting is one datagram of JSON (RFC 8259), in UTF-8. The laboratory knocks with its protocol
+version, layout digest, both records, joints, rate and process; the robot answers `welcome`, with
+where it exchanges frames and who keeps time, or `refused`, with the reason in words. `bye` ends it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linkwright.errors import Error
+from linkwright.lab.drivers.layout import KEEPERS, DriverLayout
+
+PROTOCOL, VERSION = "linkwright-driver", 1
+WORDS = ("knock", "welcome", "refused", "bye")
+LARGEST = 60_000
+"""Bytes of a greeting."""
+
+
+@dataclass(frozen=True, slots=True)
+class Greeting:
+    """One side of a conversation.
+
+    Args:
+        word: one of `WORDS`.
+        layout: digest of the layout.
+        joints: their names.
+        sensors: names of further sensors.
+        rate: Hz.
+        states: text of the record that the robot tells.
+        commands: text of the record that it is told.
+        process: number of the sender's process.
+        host: its machine.
+        token: of the conversation, chosen by the laboratory.
+        keeps_time: "lab" or "robot".
+        data: where its frames come from and go to: a port, or a Unix socket's name in hexadecimal.
+        reason: why a robot refuses.
+
+    >>> lab, robot = (DriverLayout((name,), 960.0) for name in ("elbow", "knee"))
+    >>> refusal(greeting("knock", lab), greeting("welcome", robot))
+    "the robot's joint 1 is 'knee', and the laboratory's is 'elbow'"
+    """
+
+    word: str
+    layout: str
+    joints: tuple[str, ...]
+    sensors: tuple[str, ...]
+    rate: float
+    states: str
+    commands: str
+    process: int
+    host: str
+    token: str
+    keeps_time: str = "lab"
+    data: str = ""
+    reason: str = ""
+
+    def packed(self) -> bytes:
+        """Return the bytes to send."""
+        fields = {name: getattr(self, name) for name in self.__slots__}
+        text = json.dumps({"protocol": PROTOCOL, "version": VERSION, **fields})
+        return text.encode()
+
+    def __str__(self) -> str:
+        return f"process {self.process} on {self.host}"
+
+
+def greeting(word: str, layout: DriverLayout, token: str = "", **more: Any) -> Greeting:
+    """Return what this process says.
+
+    Args:
+        word: one of `WORDS`.
+        layout: what it believes in.
+        token: of the conversation; a new one by default.
+        more: `keeps_time`, `data` or `reason`.
+    """
+    return Greeting(
+        word,
+        layout.digest,
+        layout.joints,
+        layout.sensors,
+        layout.rate,
+        layout.states.text,
+        layout.commands.text,
+        os.getpid(),
+        socket.gethostname(),
+        token or secrets.token_hex(8),
+        **more,
+    )
+
+
+def read_greeting(data: bytes | str) -> Greeting:
+    """Return what somebody said; anything else is an error with the reason.
+
+    Args:
+        data: the bytes of a datagram.
+    """
+    try:
+        found = json.loads(data[:LARGEST])
+    except ValueError:
+        raise Error("this is no greeting of a driver") from None
+    if not isinstance(found, dict) or found.pop("protocol", None) != PROTOCOL:
+        raise Error("this is no greeting of a driver")
+    version = found.pop("version", None)
+    if version != VERSION:
+        raise Error(
+            f"the other side speaks version {version!r} of the driver protocol, this one {VERSION}",
+            remedy="use the same version of Linkwright on both sides",
+        )
+    return _built(found)
+
+
+def _built(found: Mapping[str, Any]) -> Greeting:
+    kinds: dict[str, type | tuple[type, ...]] = {"rate": (int, float), "process": int}
+    kinds |= {"joints": list, "sensors": list}
+    values: dict[str, Any] = {}
+    for name in Greeting.__slots__:
+        value = found.get(name)
+        if not isinstance(value, kinds.get(name, str)) or isinstance(value, bool):
+            raise Error(f"a greeting without {name!r} is none")
+        values[name] = tuple(map(str, value)) if isinstance(value, list) else value
+    if values["word"] not in WORDS or values["keeps_time"] not in KEEPERS:
+        raise Error(f"a greeting says one of {', '.join(WORDS)}, not {values['word']!r}")
+    return Greeting(**values)
+
+
+def refusal(lab: Greeting, robot: Greeting) -> str:
+    """Return why a robot and a laboratory do not fit, or nothing.
+
+    Args:
+        lab: what the laboratory says.
+        robot: what the robot says.
+    """
+    names = _difference("joint", robot.joints, lab.joints)
+    names = names or _difference("sensor", robot.sensors, lab.sensors)
+    if names:
+        return names
+    if lab.rate != robot.rate:
+        return (
+            f"the robot goes at {robot.rate:g} Hz, and the laboratory's motor servo at "
+            f"{lab.rate:g} Hz"
+        )
+    for what, mine, theirs in (
+        ("tells", robot.states, lab.states),
+        ("takes", robot.commands, lab.commands),
+    ):
+        if mine != theirs:
+            return f"what the robot {what} is laid out as {mine!r}, in the laboratory as {theirs!r}"
+    if lab.layout != robot.layout:
+        return f"the robot's layout is {robot.layout}, and the laboratory's is {lab.layout}"
+    return ""
+
+
+def _difference(what: str, robot: Sequence[str], lab: Sequence[str]) -> str:
+    for i, (mine, theirs) in enumerate(zip(robot, lab, strict=False)):
+        if mine != theirs:
+            return f"the robot's {what} {i + 1} is {mine!r}, and the laboratory's is {theirs!r}"
+    if len(robot) != len(lab):
+        return f"the robot has {len(robot)} {what}s, and the laboratory {len(lab)}"
+    return ""

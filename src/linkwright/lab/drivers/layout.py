@@ -1,0 +1,72 @@
+"""What a laboratory and a robot tell each other: two records, joints and a rate."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from linkwright.errors import InputError
+from linkwright.simulation.hardware import Hardware
+from linkwright.windows import Field, Record
+
+KEEPERS = ("lab", "robot")
+"""Who keeps time: the laboratory ticks by its own clock, or each frame of the robot is a tick."""
+
+
+@dataclass(frozen=True, slots=True)
+class DriverLayout:
+    """What a robot tells and is told at each tick, and how often.
+
+    A robot tells positions, speeds and loads of its joints, further sensors, a fault (0 for none)
+    and a beat, which changes at each of its ticks. It is told torques, its life (a place in
+    `simulation.hardware.LIVES`) and the beat of the laboratory. Only a robot that is told to be
+    active follows the torques.
+
+    Args:
+        joints: their names, in order.
+        rate: Hz, of the motor servo.
+        sensors: names of further sensors.
+
+    >>> layout = DriverLayout(("shoulder", "elbow"), 960.0)
+    >>> layout.states.names, layout.commands.names
+    (('q', 'u', 'load', 'fault', 'beat'), ('tau', 'life', 'beat'))
+    """
+
+    joints: tuple[str, ...]
+    rate: float
+    sensors: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.joints:
+            raise InputError("a robot without joints has nothing to drive")
+
+    def hardware(self, patience: int = 50) -> Hardware:
+        """Return the block that stands for the robot in a System.
+
+        Args:
+            patience: ticks without a new beat after which the robot has fallen silent.
+        """
+        n = len(self.joints)
+        states = [Field("q", "rad", shape=(n,)), Field("u", "rad/s", shape=(n,))]
+        states.append(Field("load", "N*m", shape=(n,)))
+        if self.sensors:
+            states.append(Field("misc", shape=(len(self.sensors),)))
+        tau = Field("tau", "N*m", shape=(n,))
+        return Hardware("hardware", states, [tau], patience=patience)
+
+    @property
+    def states(self) -> Record:
+        """What the robot tells."""
+        return self.hardware().state_record
+
+    @property
+    def commands(self) -> Record:
+        """What the robot is told."""
+        return self.hardware().command_record
+
+    @property
+    def digest(self) -> str:
+        """Sixteen digits that two layouts share only where both records and all names are equal."""
+        names = "\t".join(self.joints) + "\n" + "\t".join(self.sensors)
+        text = f"{self.states.text}{self.commands.text}{names}"
+        return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()

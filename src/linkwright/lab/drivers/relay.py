@@ -1,0 +1,137 @@
+"""What goes wrong on the way between two sockets, with a seed: losses and delays, for tests."""
+
+from __future__ import annotations
+
+import heapq
+import select
+import socket
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from random import Random
+from types import TracebackType
+from typing import Any, Self
+
+from linkwright.errors import InputError
+from linkwright.lab.drivers.places import DriverPlace
+from linkwright.lab.drivers.socket_driver import data_socket
+
+
+@dataclass(frozen=True, slots=True)
+class Troubles:
+    """What goes wrong on the way.
+
+    Args:
+        loss: the share of datagrams that get lost, in both directions.
+        delay: s, that each takes longer.
+        seed: of the choice of those that are lost.
+
+    >>> Troubles(loss=0.05).seed
+    0
+    """
+
+    loss: float = 0.0
+    delay: float = 0.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.loss < 1:
+            raise InputError(f"a share of {self.loss:g} cannot get lost", remedy="from 0 up to 1")
+        if not 0 <= self.delay < 10:
+            raise InputError(f"a delay of {self.delay:g} s is none", remedy="from 0 up to 10 s")
+
+
+class Relay:
+    """Carries datagrams between a laboratory and a robot, with troubles; a thread of Python's.
+
+    Args:
+        place: of the robot.
+        troubles: what goes wrong.
+    """
+
+    def __init__(self, place: DriverPlace, troubles: Troubles) -> None:
+        self._troubles, self._random = troubles, Random(troubles.seed)
+        self._place = place
+        self._ends: list[socket.socket] = []
+        self._quit = threading.Event()
+        self._lock = threading.Lock()
+        self.carried, self.dropped = 0, 0
+        self._thread = threading.Thread(target=self._carry, name="relay", daemon=True)
+        self._thread.start()
+
+    def between(self, lab: Any, robot: Any) -> tuple[Any, str]:
+        """Carry between two sockets; return the address for the robot, and that to tell the lab.
+
+        Args:
+            lab: address of the laboratory's socket.
+            robot: address of the robot's socket.
+        """
+        outer, told = data_socket(self._place)
+        inner, _ = data_socket(self._place)
+        outer.connect(lab)
+        inner.connect(robot)
+        for link in (outer, inner):
+            link.setblocking(False)
+        with self._lock:
+            self._close_ends()
+            self._ends = [outer, inner]
+        return inner.getsockname(), told
+
+    def _carry(self) -> None:
+        """Be the thread."""
+        waiting: list[tuple[float, int, int, bytes]] = []
+        number = 0
+        while not self._quit.is_set():
+            with self._lock:
+                ends = list(self._ends)
+            if not ends:
+                time.sleep(0.005)
+                continue
+            pause = 0.02 if not waiting else max(0.0, waiting[0][0] - time.monotonic())
+            with suppress(OSError, ValueError):  # they may just have been closed
+                select.select(ends, [], [], min(pause, 0.02))
+            now = time.monotonic()
+            for i, link in enumerate(ends):
+                for data in _all(link):
+                    number += 1
+                    if self._random.random() < self._troubles.loss:
+                        self.dropped += 1
+                    else:
+                        heapq.heappush(waiting, (now + self._troubles.delay, number, 1 - i, data))
+            while waiting and waiting[0][0] <= now:
+                _, _, to, data = heapq.heappop(waiting)
+                self.carried += 1
+                with suppress(OSError):
+                    ends[to].send(data)
+
+    def _close_ends(self) -> None:
+        for link in self._ends:
+            link.close()
+        self._ends = []
+
+    def close(self) -> None:
+        """End the thread."""
+        self._quit.set()
+        self._thread.join(5.0)
+        self._close_ends()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _all(link: socket.socket) -> list[bytes]:
+    """Return the datagrams that have come."""
+    found: list[bytes] = []
+    with suppress(OSError):
+        while len(found) < 64:
+            found.append(link.recv(1 << 16))
+    return found

@@ -1,0 +1,202 @@
+"""A simulated robot in a process of its own, behind a driver's place, by the clock on the wall.
+
+It tells what a real one would: raw readings of its sensors. It takes what actuators are told, and
+follows it while it is told to be active. After `PATIENCE` of its periods without a command, and
+whenever it is not active, it damps its joints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
+
+from linkwright.algebra import Expr, equal, where
+from linkwright.blocks import Block
+from linkwright.errors import InputError
+from linkwright.lab.config import LabConfig
+from linkwright.lab.drivers.layout import KEEPERS, DriverLayout
+from linkwright.lab.drivers.places import driver_place
+from linkwright.lab.drivers.relay import Troubles
+from linkwright.lab.drivers.robot_end import robot_end
+from linkwright.lab.loop import lab_session
+from linkwright.lab.plant import RobotDrive, lab_mechanism
+from linkwright.lab.servos.columns import is_number
+from linkwright.lab.servos.sensors import Actuators, RawSensors
+from linkwright.simulation.hardware import ACTIVE
+from linkwright.simulation.pacing import PacedLoop, Reads, Writes
+from linkwright.simulation.pacing.windows import Names
+from linkwright.system import System
+
+PATIENCE = 5
+"""Periods without a command after which a robot damps its joints."""
+
+
+class RobotCard(Block):
+    """The electronics of a robot: it follows commands while they come, and damps its joints else.
+
+    Args:
+        config: of the laboratory whose robot it is.
+        patience: periods without a new command that it bears.
+
+    Inputs are the torques `wanted`, the `life` and `heard` (the beat) of the laboratory, and the
+    speeds `u`. Outputs are the torques `tau`, whether it is `damped`, for how many periods nothing
+    new was `heard` (`silence`), how often it had to damp, its `fault` and its own `beat`.
+    """
+
+    def __init__(self, config: LabConfig, patience: int = PATIENCE) -> None:
+        super().__init__("card", doc="the electronics of a robot")
+        n, hold = len(config.joints), self.intermediate
+        wanted, u = self.input_vector("wanted", n), self.input_vector("u", n)
+        life, heard = self.input("life"), self.input("heard")
+        last = self.discrete_state("last", heard)
+        silent = self.discrete_state("silent", initial=float(patience))
+        ticks = hold(where(equal(heard, last), silent + 1, 0))
+        self.update(silent, where(ticks > 1e9, 1e9, ticks))
+        usable: Expr = self.expr(1) > 0
+        for x in wanted:
+            usable = usable & is_number(x)
+        follows = hold((ticks < patience) & equal(life, ACTIVE) & usable)
+        self.output_vector(
+            "tau",
+            [
+                where(follows, x, -(joint.kd or 1.0) * speed)
+                for x, speed, joint in zip(wanted, u, config.joints, strict=True)
+            ],
+        )
+        self.output("damped", where(follows, 0, 1))
+        was = self.discrete_state("was", where(follows, 0, 1), initial=1.0)
+        times = self.discrete_state("times")
+        self.update(times, times + where(follows, 0, 1 - was))
+        self.output("damps", times)
+        self.output("silence", ticks)
+        self.output("fault", where(usable, 0, 1))
+        beat = self.discrete_state("count", "count + 1")
+        self.output("beat", beat + 1)
+
+    @property
+    def needs_rate(self) -> bool:
+        """It remembers from instant to instant."""
+        return True
+
+
+def robot_system(config: LabConfig) -> System:
+    """Return the System of a robot alone, with its card.
+
+    Args:
+        config: of the laboratory whose robot it is.
+    """
+    robot = lab_mechanism(config)
+    system = System(robot.mechanism, name=f"{config.name}_robot")
+    plant = system.add(RobotDrive(robot))
+    card = system.add(RobotCard(config), rate=config.rate)
+    drive = system.add(Actuators(config, back=True), rate=config.rate)
+    raw = system.add(RawSensors(config), rate=config.rate)
+    for source, target in (
+        (plant.v, card.u),
+        (card.tau, drive.tau),
+        (plant.q, drive.q),
+        (drive.drive, plant.u),
+        (plant.q, raw.q),
+        (plant.v, raw.u),
+        (drive.drive, raw.load),
+    ):
+        system.connect(source, target)
+    return system
+
+
+class FakeRobot:
+    """A simulated robot behind a driver's place.
+
+    Args:
+        config: of the laboratory whose robot it is.
+        at: where it is; port 0 of UDP picks one, which `url` tells.
+        keeps_time: "lab", or "robot" where each of its frames is a tick of the laboratory.
+        troubles: what goes wrong on the way, for tests.
+    """
+
+    def __init__(
+        self,
+        config: LabConfig,
+        at: str,
+        *,
+        keeps_time: str = "lab",
+        troubles: Troubles | None = None,
+    ) -> None:
+        if keeps_time not in KEEPERS:
+            raise InputError(f"{keeps_time!r} keeps no time", remedy=f"{' or '.join(KEEPERS)} does")
+        self.config = config
+        layout = driver_layout(config)
+        system = robot_system(config)
+        self.end = robot_end(driver_place(at), layout, keeps_time=keeps_time, troubles=troubles)
+        try:
+            n = range(len(config.joints))
+            takes: dict[str, Names] = {"tau": [f"card.wanted[{i}]" for i in n], "life": "card.life"}
+            gives: dict[str, Names] = {
+                **{key: [f"raw_sensors.raw_{key}[{i}]" for i in n] for key in ("q", "u", "load")},
+                "fault": "card.fault",
+                "beat": "card.beat",
+            }
+            if config.misc_sensors:
+                gives["misc"] = ["card.silence"] * len(config.misc_sensors)
+            more = ["card.damped", "card.damps", "card.silence"]
+            names = [name for given in gives.values() for name in _listed(given)]
+            phases = system.phases([*names, *more])
+            self.loop = PacedLoop(
+                lab_session(config, phases),
+                reads=[Reads(self.end.source, {**takes, "beat": "card.heard"})],
+                writes=[Writes(self.end.target, gives)],
+            )
+        except BaseException:
+            self.end.close()
+            raise
+
+    @property
+    def url(self) -> str:
+        """Where it is."""
+        return str(self.end.place)
+
+    @property
+    def silence(self) -> float:
+        """Seconds since the last command."""
+        return self.loop.latest()["card.silence"] / self.config.rate
+
+    def serve(self, goes_on: Callable[[], bool]) -> None:
+        """Answer laboratories until it is to end.
+
+        Args:
+            goes_on: asked some times a second.
+        """
+        self.loop.start()
+        while goes_on() and self.loop.running:
+            self.end.attend(self.silence)
+        self.loop.stop()
+
+    def close(self) -> None:
+        """End it; a second time does nothing."""
+        self.loop.stop()
+        self.end.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def driver_layout(config: LabConfig) -> DriverLayout:
+    """Return what the robot of a laboratory tells and is told.
+
+    Args:
+        config: of the laboratory.
+    """
+    return DriverLayout(config.names, float(config.rate), config.misc_sensors)
+
+
+def _listed(given: Names) -> list[str]:
+    return [given] if isinstance(given, str) else list(given)
