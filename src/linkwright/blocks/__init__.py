@@ -25,6 +25,7 @@ from linkwright.blocks.rates import (
     sampled,
 )
 from linkwright.blocks.registry import BLOCKS
+from linkwright.blocks.slot import FunctionSlot, SlotPort
 from linkwright.blocks.workspace import Value, indices, with_targets
 from linkwright.mechanism import mechanism_of
 
@@ -41,6 +42,7 @@ __all__ = [
     "Delay",
     "Element",
     "Foreign",
+    "FunctionSlot",
     "Hold",
     "Integrator",
     "JointCoordinate",
@@ -51,6 +53,7 @@ __all__ = [
     "Port",
     "Rate",
     "Sampled",
+    "SlotPort",
     "Ticks",
     "Value",
     "WhiteNoise",

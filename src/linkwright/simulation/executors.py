@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.errors import Error
+from linkwright.simulation.native.called import CalledFunctions
 from linkwright.simulation.native.machine import Array, Integers, Settings
 from linkwright.system.phases import Phases
 
@@ -30,6 +31,7 @@ class Executor(Protocol):
     samples: Array
     log: Integers
     whole: Integers
+    called: CalledFunctions
 
     @property
     def calls_python(self) -> bool:
@@ -74,6 +76,10 @@ class Executor(Protocol):
 
     def foreign(self, block: int) -> None:
         """Call the Python function that a block waits for."""
+        ...
+
+    def pass_over(self, block: int) -> int | None:
+        """Let a slot hold where its function has failed at a tick; return which tick it is."""
         ...
 
     def field(self, name: str) -> Integers:

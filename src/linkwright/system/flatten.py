@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from linkwright.algebra import ZERO, Expr, substitute_all, symbol, total
-from linkwright.blocks import BlockError, Element, Foreign, with_targets
+from linkwright.blocks import BlockError, Element, Foreign, FunctionSlot, with_targets
 from linkwright.equations import Equations, derive
 from linkwright.equations.description import meanings
 from linkwright.equations.energy import energy_outputs
@@ -511,7 +511,7 @@ def _ticks(flat: FlatSystem, segment: Segment) -> Iterable[Tick]:
 
 
 def _foreign(flat: FlatSystem, member: Member, place: Mapping[Expr | None, int]) -> Tick:
-    """Return the tick of a Python function."""
+    """Return the tick of a Python function, or of a slot for functions."""
     block = member.block
     assert isinstance(block, Foreign)
     schedule = flat.clock.schedules[member.name]
@@ -524,6 +524,8 @@ def _foreign(flat: FlatSystem, member: Member, place: Mapping[Expr | None, int])
         tick=symbol("k", "discrete", owner=flat.system.owner),
     )
     size = len(arguments)
+    if isinstance(block, FunctionSlot):
+        return Tick(member.name, made, slots, schedule.every, schedule.offset, exchanged=True)
 
     def call(t: float, values: Sequence[float]) -> Sequence[float]:
         return block(t, values[:size], values[size:])

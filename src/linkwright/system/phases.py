@@ -88,6 +88,8 @@ class Tick:
         offset: the base tick of the first time.
         streams: the noise streams whose numbers `n` holds, two for each.
         foreign: a Python function, called with the time in s and the arguments.
+        exchanged: whether its function is exchanged during a run: the program gives the number of
+            the function, its other arguments, and what the slots hold.
     """
 
     name: str
@@ -97,6 +99,12 @@ class Tick:
     offset: int = 0
     streams: tuple[int, ...] = ()
     foreign: Foreign | None = None
+    exchanged: bool = False
+
+    @property
+    def called(self) -> bool:
+        """Whether a function is called that is no Program of the System."""
+        return self.exchanged or self.foreign is not None
 
     def __post_init__(self) -> None:
         if self.every < 1 or self.offset < 0:

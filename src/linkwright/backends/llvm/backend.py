@@ -24,6 +24,7 @@ from linkwright.forking import cached_property
 from linkwright.program import Program, lower
 
 SCALAR = "kernel"
+SLOT = "slot"
 
 
 def has_fma() -> bool:
@@ -77,6 +78,28 @@ def scalar_call(program: Program, dtype: Dtype = "f64", slow: Any = None) -> Any
         keep=(code, bound.keep),
     )
     return guarded(call) if bound.python else call
+
+
+def slot_code(program: Program) -> tuple[NativeCode, int]:
+    """Return a Program of t, arguments and held as the function of a slot, and its address.
+
+    The function takes a context, the address of t, and that of arguments, held and results in one
+    array; it returns 0.
+    """
+    arguments, held = (port.size for port in program.inputs[1:])
+    wrapper = f"""
+define i64 @{SLOT}(ptr %context, ptr %t, ptr %o) nounwind {{
+entry:
+  %held = getelementptr double, ptr %o, i64 {arguments}
+  %results = getelementptr double, ptr %o, i64 {arguments + held}
+  call void @{SCALAR}(ptr %t, ptr %o, ptr %held, ptr %results)
+  ret i64 0
+}}
+"""
+    bound = bindings(program)
+    key = _key(program, "slot", "f64", _packed_lanes())
+    code = cached_native(key, lambda: scalar_ir(program) + wrapper, [SLOT], bind=bound.addresses)
+    return code, code.address(SLOT)
 
 
 def batch_call(program: Program, dtype: Dtype = "f64", lanes: int | None = None) -> BatchCall:

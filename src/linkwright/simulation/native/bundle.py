@@ -20,7 +20,7 @@ from linkwright.fingerprint import GENERATORS, fingerprint
 from linkwright.forking import held_over_forks
 from linkwright.program import Program
 from linkwright.simulation.native.methods import Method
-from linkwright.simulation.native.tables import PREPARE, RUN, Variant
+from linkwright.simulation.native.tables import HOLD, PREPARE, RUN, STAGED, Variant
 from linkwright.system.phases import Phases
 
 SIZES = "sizes"
@@ -128,7 +128,7 @@ def _compiled(phases: Phases, programs: dict[str, Program], method: Method, lane
     loop = cached_native(
         f"driver {fingerprint(*GENERATORS)} {variant}".encode(),
         lambda: _driver_ir(variant),
-        [RUN, PREPARE],
+        [RUN, PREPARE, HOLD, STAGED],
     )
     constants = dict(zip(programs, sizes, strict=False))
     return Bundle(lanes, code, loop, constants, sizes[-1], keep, python)

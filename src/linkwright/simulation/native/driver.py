@@ -24,6 +24,7 @@ a batch events count where the step ends, and gaps end at samples.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 
 from linkwright.simulation.native.adaptive import AdaptiveWriter
@@ -33,13 +34,38 @@ from linkwright.simulation.native.tables import (
     CONSTANTS,
     DONE,
     FOREIGN,
+    FUNCTION,
+    HOLD,
     MORE,
     PREPARE,
     RUN,
+    STAGE,
+    STAGED,
     TICK,
     Variant,
 )
 from linkwright.simulation.native.text import IrWriter, Variable
+
+Entry = Callable[..., str]
+_HOLD = f"""
+define i64 @{HOLD}(ptr %context, ptr %t, ptr %o) nounwind {{
+entry:
+  ret i64 0
+}}
+"""
+
+
+def _staged() -> str:
+    """Return the function that takes results which were put beside a run."""
+    w = IrWriter(1)
+    source, target, count = (
+        w.load(kind, w.at("%context", str(STAGE[name])))
+        for name, kind in (("source", "ptr"), ("target", "i64"), ("count", "i64"))
+    )
+    with w.count(count) as i:
+        value = w.load("double", w.at(source, i, "double"))
+        w.store("double", value, w.at("%o", w.i("add", target, i), "double"))
+    return w.function(f"i64 @{STAGED}(ptr %context, ptr %t, ptr %o)", "ret i64 0")
 
 
 @lru_cache(maxsize=8)
@@ -49,7 +75,8 @@ def driver_ir(variant: Variant) -> str:
     >>> "define void @run_blocks" in driver_ir(Variant(1, False))
     True
     """
-    return DriverWriter(variant).text() + _blocks(variant.width) + _prepare(variant.width)
+    text = DriverWriter(variant).text() + _blocks(variant.width) + _prepare(variant.width)
+    return text + _HOLD + _staged()
 
 
 def _prepare(width: int) -> str:
@@ -152,7 +179,10 @@ class DriverWriter(AdaptiveWriter):
         arrays = (*self.states(), parameters, *(c[n] for n in ("w_at", "t_at", "k_at", "n_at")))
         self.kernel(entry("fn", "ptr"), *arrays, c["o_at"])
         with w.when(w.i("icmp ne", entry("foreign"), "0")):
-            self.leave(FOREIGN, cursor)
+            if self.single:
+                self.call_function(entry, cursor)
+            else:
+                self.leave(FOREIGN, cursor)
         runs, alive = entry("run_list", "ptr"), self.alive()
         with w.count(entry("runs")) as i:
             run = w.at(runs, w.i("mul", i, "3"))
@@ -163,6 +193,41 @@ class DriverWriter(AdaptiveWriter):
         due.set(w.i("add", due.get(), entry("every")))
         now["slope_known"].set("0")
         now["events_known"].set("0")
+
+    def call_function(self, entry: Entry, cursor: str) -> None:
+        """Call the function of a tick, with what it gives in place of what is held.
+
+        Where there is none, where it fails, and where what a slot's function gives is not finite,
+        the tick is left to Python.
+        """
+        w, o = self.w, self.config["o_at"]
+        choice, arguments, results = (entry(n) for n in ("choice", "arguments", "results"))
+        number = w.variable("i64", "0")
+        slot = w.i("icmp sge", choice, "0")
+        with w.when(slot):
+            wanted = w.load("double", w.at(o, choice, "double"))
+            number.set(w.op(f"call i64 @llvm.fptosi.sat.i64.f64(double {wanted})"))
+        with w.when(w.i("icmp uge", number.get(), entry("function_count"))):
+            self.leave(FOREIGN, cursor)
+        chosen = w.at(entry("functions", "ptr"), w.i("mul", number.get(), str(len(FUNCTION))))
+        function = w.load("ptr", w.at(chosen, str(FUNCTION["fn"])))
+        with w.when(w.op(f"icmp eq ptr {function}, null")):
+            self.leave(FOREIGN, cursor)
+        context = w.load("ptr", w.at(chosen, str(FUNCTION["context"])))
+        given = w.at(o, arguments, "double")
+        with w.when(slot):
+            self.copy(w.at(o, w.i("sub", arguments, results), "double"), given, results)
+        called = f"call i64 {function}(ptr {context}, ptr {self.config['t_at']}, ptr {o})"
+        with w.when(w.i("icmp ne", w.op(called), "0")):
+            self.leave(FOREIGN, cursor)
+        with w.when(slot):
+            total = w.variable("double", "0.0")
+            with w.count(results) as i:
+                value = w.load("double", w.at(given, i, "double"))
+                none = w.op(f"fsub double {value}, {value}")
+                total.set(w.op(f"fadd double {total.get()}, {none}"))
+            with w.when(w.op(f"fcmp une double {total.get()}, 0.0")):
+                self.leave(FOREIGN, cursor)
 
     def noise(self, streams: str, numbers: str, k: str) -> None:
         """Fill the array of uniform numbers."""

@@ -21,18 +21,22 @@ from linkwright.backends.llvm.blocks import empty_aligned, from_blocked, to_bloc
 from linkwright.errors import Error, ShapeError
 from linkwright.program import Program
 from linkwright.simulation.native.bundle import Bundle, bundle
+from linkwright.simulation.native.called import CalledFunctions
 from linkwright.simulation.native.methods import Method
 from linkwright.simulation.native.tables import (
     CONFIG,
     CONSTANTS,
     EVENT,
+    FOREIGN,
+    HOLD,
     LOG,
     PREPARE,
     RUN,
+    STAGED,
     TICK,
     WHOLE,
 )
-from linkwright.system.phases import Phases, Signal, Tick
+from linkwright.system.phases import Phases, Signal
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -97,7 +101,7 @@ def require_sizes(phases: Phases) -> None:
         *((f"action of {e.name!r}", e.action, [x, d]) for e in phases.event_list),
     ]
     for tick in phases.ticks:
-        if tick.foreign is None:
+        if not tick.called:
             wanted.append((f"tick of {tick.name!r}", tick.program, [len(tick.slots)]))
     for what, made, sizes in wanted:
         if made is not None and [port.size for port in made.outputs] != sizes:
@@ -138,12 +142,17 @@ class Machine:
         self.samples = empty_aligned(shape, np.dtype(np.float64))
         self.log: Integers = np.zeros((_LOG_ROWS + len(phases.event_list), len(LOG)), np.int64)
         self._keep: list[object] = []
-        self._config = self._configured()
         loop = self.bundle.loop
+        self.called = CalledFunctions(phases, loop.address(HOLD), loop.address(STAGED))
+        self._config = self._configured()
         self._run, self._prepare = (
             self._entry(loop.address(RUN)),
             self._entry(loop.address(PREPARE)),
         )
+        if self.width == 1:
+            ticks = [i for i, tick in enumerate(phases.ticks) if tick.exchanged]
+            staged = {i: self.array(f"staged{i}")[0, :, 0] for i in ticks}
+            self.called.bind(self.array("t")[0, 0, :], self.array("o")[0, :, 0], staged)
         self._begin()
 
     def __reduce__(self) -> str:
@@ -155,7 +164,7 @@ class Machine:
 
     def _entry(self, address: int) -> Callable[[int, int, int], None]:
         made = _ENTRY(address)
-        return guarded(made) if self.calls_python else made
+        return guarded(made) if self.calls_python or self.called.any else made
 
     @property
     def calls_python(self) -> bool:
@@ -313,14 +322,33 @@ class Machine:
         index = int(row[WHOLE["detail"]])
         tick = self.phases.ticks[index]
         t = int(row[WHOLE["k"]]) * self.phases.tick_seconds
+        given = self.called.given(index)
+        if given is not None:  # native code has called it, and is not content
+            self.called.require_finite(index, given[0].name, t, given[1])
+            raise Error(f"what {given[0].name!r} gave could not be kept on the tape")
         arguments = self.array("o")[block, : tick.program.outputs[0].size]
         discrete = self.array("d")[block]
         going = np.isinf(self.array("stop")[block, 0])
         for lane in range(min(self.width, self.count - block * self.width)):
             if not going[lane]:
                 continue  # this run has ended
-            discrete[list(tick.slots), lane] = foreign_values(tick, t, arguments[:, lane].tolist())
-        row[len(WHOLE) + index] += tick.every
+            found = self.called.values(index, t, np.ascontiguousarray(arguments[:, lane]))
+            discrete[list(tick.slots), lane] = found
+        self._ticked(row, index)
+
+    def pass_over(self, block: int) -> int | None:
+        """Let a slot hold where its function has failed at a tick; return which tick it is."""
+        row = self.whole[block]
+        index = int(row[WHOLE["detail"]])
+        if row[WHOLE["status"]] != FOREIGN or not self.phases.ticks[index].exchanged:
+            return None
+        self._ticked(row, index)
+        row[WHOLE["status"]] = 0
+        return index
+
+    def _ticked(self, row: Integers, index: int) -> None:
+        """Go on behind a tick that Python has done."""
+        row[len(WHOLE) + index] += self.phases.ticks[index].every
         row[WHOLE["cursor"]] += 1
         row[WHOLE["slope_known"]] = row[WHOLE["events_known"]] = 0
 
@@ -410,12 +438,13 @@ class Machine:
             [
                 self.bundle.address(f"tick{i}"),
                 tick.every,
-                len(runs := _runs(tick.slots)),
+                len(runs := _runs(tick.slots, tick.program.outputs[0].size * tick.called)),
                 self._table(runs, 3),
                 len(tick.streams),
                 self._numbers(tick.streams),
-                int(tick.foreign is not None),
+                int(tick.called),
                 self._places[f"p_tick{i}"][0],
+                *self.called.row(i),
             ]
             for i, tick in enumerate(self.phases.ticks)
         ]
@@ -439,27 +468,12 @@ class Machine:
         ]
 
 
-def foreign_values(tick: Tick, t: float, arguments: Sequence[float]) -> Array:
-    """Return what the foreign function of a tick gives, checked."""
-    assert tick.foreign is not None
-    try:
-        found = tick.foreign(t, list(arguments))
-    except Exception as error:
-        raise Error(
-            f"the function of {tick.name!r} failed at t = {t:.6g} s: "
-            f"{type(error).__name__}: {error}"
-        ) from error
-    values = np.atleast_1d(np.asarray(found, dtype=float))
-    if values.shape != (len(tick.slots),):
-        raise ShapeError(
-            f"the function of {tick.name!r} gave {values.size} values at t = {t:.6g} s",
-            remedy=f"it has to give {len(tick.slots)}",
-        )
-    return values
-
-
-def _runs(slots: Sequence[int]) -> list[list[int]]:
+def _runs(slots: Sequence[int], start: int = 0) -> list[list[int]]:
     """Return runs of neighboring places of results: where each begins, its place, its length.
+
+    Args:
+        slots: the place of each result.
+        start: where the first one lies.
 
     >>> _runs([4, 5, 6, 2])
     [[0, 4, 3], [3, 2, 1]]
@@ -469,7 +483,7 @@ def _runs(slots: Sequence[int]) -> list[list[int]]:
         if runs and slot == runs[-1][1] + runs[-1][2]:
             runs[-1][2] += 1
         else:
-            runs.append([k, slot, 1])
+            runs.append([start + k, slot, 1])
     return runs
 
 
@@ -480,7 +494,7 @@ def _values(signals: Sequence[Signal]) -> list[float]:
 def _layout(phases: Phases, made: Bundle) -> tuple[dict[str, tuple[int, int]], int]:
     """Return where the arrays of a block lie, with their sizes, and the size of the whole."""
     n, nd, ne = len(phases.x), len(phases.d), len(phases.event_list)
-    results = [tick.program.outputs[0].size for tick in phases.ticks]
+    results = [t.program.outputs[0].size + t.called * len(t.slots) for t in phases.ticks]
     sizes = {
         "x": n,
         "d": nd,
@@ -496,6 +510,7 @@ def _layout(phases: Phases, made: Bundle) -> tuple[dict[str, tuple[int, int]], i
         "r": made.rest,
         **dict.fromkeys(("g", "g_new", "count", "first"), ne),
         **{f"p_{name}": size for name, size in made.constants.items()},
+        **{f"staged{i}": len(t.slots) for i, t in enumerate(phases.ticks) if t.exchanged},
     }
     places: dict[str, tuple[int, int]] = {}
     at = 0

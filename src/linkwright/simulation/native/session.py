@@ -22,6 +22,7 @@ from linkwright.errors import Error
 from linkwright.program import Program
 from linkwright.simulation.executors import Executor, allocate
 from linkwright.simulation.native import tables
+from linkwright.simulation.native.called import SlotFunction
 from linkwright.simulation.native.machine import Array
 from linkwright.simulation.native.named import names_of, put_named, unknown
 from linkwright.simulation.native.pace import Pace
@@ -236,9 +237,23 @@ class Session:
         """What a tape holds changes of: parameters, inputs, outputs of Python blocks, states."""
         own = (*names_of(self.phases.p), *names_of(self.phases.w))
         known = {} if self.fallback is None else self.fallback.values
-        foreign = [i for tick in self.phases.ticks if tick.foreign is not None for i in tick.slots]
+        foreign = [i for tick in self.phases.ticks if tick.called for i in tick.slots]
         made = [self.phases.d[i].name for i in foreign]
         return tuple(dict.fromkeys((*own, *known, *made, *names_of(self.phases.x))))
+
+    def install(self, slot: str, number: int, function: SlotFunction) -> None:
+        """Let a number stand for a function of a slot, from any thread.
+
+        It is called where the slot's input `number` is that; the exchange is the change of that
+        input, which enters at one tick.
+
+        Args:
+            slot: the name of the member.
+            number: from 1 on; one that is called at present must not be given again.
+            function: what `native_function` or `python_function` made.
+        """
+        for _, machine in self._machines:
+            machine.called.install(machine.called.slot(slot), number, function)
 
     def note_samples(self, count: int) -> None:
         """Go on counting samples where whoever drove the machine took them away.
@@ -302,7 +317,17 @@ class Session:
         self.machine.field("events_known")[:] = 0
 
     def advance(self, steps: int = _CALL) -> Samples:
-        """Go on until the room for samples is used up, some steps were done, or it has ended."""
+        """Go on until the room for samples is used up, some steps were done, or it has ended.
+
+        Where the function of a slot fails, its outputs hold at that tick, and the error is raised.
+        """
+        try:
+            return self._advance(steps)
+        except Exception:
+            self.machine.pass_over(0)
+            raise
+
+    def _advance(self, steps: int) -> Samples:
         limit = self.steps + steps
         while not self.done:
             machine, stepwise = self.machine, self.fallback is not None and self.fallback.stepwise
@@ -445,6 +470,10 @@ class Session:
                 return machine
         old = self.machine
         machine = allocate(self._executor, phases, old.settings, rows=old.rows)
+        for i, functions in old.called.functions.items():
+            for number, function in functions.items():
+                machine.called.install(i, number, function)
+        machine.called.use(old.called.mode)
         self._machines.append((phases.derivative, machine))
         return machine
 

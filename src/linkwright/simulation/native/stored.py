@@ -71,7 +71,7 @@ def to_data(phases: Phases) -> dict[str, Any]:
         "tick_seconds": phases.tick_seconds,
         "programs": {name: _program(getattr(phases, name)) for name in _PROGRAMS},
         "ticks": [
-            [t.name, _program(t.program), t.slots, t.every, t.offset, t.streams]
+            [t.name, _program(t.program), t.slots, t.every, t.offset, t.streams, t.exchanged]
             for t in phases.ticks
         ],
         "event_list": [
@@ -90,8 +90,16 @@ def from_data(data: Mapping[str, Any]) -> Phases:
     for a, b, c, d in data["quaternions"]:
         quaternions.append((int(a), int(b), int(c), int(d)))
     ticks = [
-        Tick(str(name), _needed(made), tuple(slots), int(every), int(offset), tuple(streams))
-        for name, made, slots, every, offset, streams in data["ticks"]
+        Tick(
+            str(name),
+            _needed(made),
+            tuple(slots),
+            int(every),
+            int(offset),
+            tuple(streams),
+            exchanged=bool(exchanged),
+        )
+        for name, made, slots, every, offset, streams, exchanged in data["ticks"]
     ]
     events = [
         Event(str(name), int(direction), bool(terminal), _stored(action), bool(guard))

@@ -22,6 +22,8 @@ from linkwright.simulation.plain.driver import (
 
 RUN = "run_blocks"
 PREPARE = "prepare_blocks"
+HOLD = "hold_results"
+STAGED = "take_staged"
 CONSTANTS = fields("fn", "at")
 CONFIG = fields(
     ["states", "discretes", "channels", "events", "ticks", "until", "every", "rows", "log_rows"],
@@ -40,7 +42,12 @@ WHOLE = fields(
     ["k", "start", "target", "in_gap", "j", "grid", "cut", "s", "cursor", "sample", "row"],
     ["status", "detail", "steps", "rejected", "slope_known", "events_known", "logged"],
 )
-TICK = fields("fn", "every", "runs", "run_list", "streams", "stream_list", "foreign", "p_at")
+TICK = fields(
+    ["fn", "every", "runs", "run_list", "streams", "stream_list", "foreign", "p_at"],
+    ["choice", "functions", "function_count", "arguments", "results"],
+)
+FUNCTION = fields("fn", "context")
+STAGE = fields("source", "target", "count")
 EVENT = fields("direction", "terminal", "action_fn", "p_at", "guard")
 LOG = fields("event", "start", "s")
 

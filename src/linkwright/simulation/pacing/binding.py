@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.errors import Error
+from linkwright.simulation.native.called import HELD, INLINE, LEFT, TAPED, Wrap
 from linkwright.simulation.native.machine import Machine
 from linkwright.simulation.native.named import names_of, unknown
 from linkwright.simulation.native.session import Session, SessionPlace
@@ -22,6 +24,8 @@ from linkwright.simulation.pacing.memory import (
     MEASURED,
     READ,
     SLOTS,
+    TAPE,
+    TAPED as TAPED_ROW,
     TAPED_ONLY,
     TELL,
 )
@@ -119,7 +123,8 @@ class LoopBinding:
         self._put, self._get = self._memory.put, self._memory.get
         self._put("fresh", int(not session.begun))
         self._samplings = Samplings(self._memory)
-        self._workers = Workers(session.phases, self._numbers.__getitem__, self._count_late)
+        self._workers = Workers(session.phases, self._numbers.get, self._values, self._count_late)
+        self._slots = [i for i, tick in enumerate(session.phases.ticks) if tick.exchanged]
 
     def _tell(self, tells: Mapping[str, str]) -> None:
         """Let the System know what is counted."""
@@ -136,9 +141,56 @@ class LoopBinding:
         fallback = self.session.fallback
         self.waits = waits or fallback is not None or self.session.machine.calls_python
         self._put("foreign", AT_TICKS if self.waits else TAPED_ONLY if taped else BY_MAIL)
+        here = TAPED if taped and self._slots else INLINE
+        self._mode = here if self.waits else HELD if taped else LEFT
         self._memory.hold("mails", self._workers.rows, True)
         if len(self._workers.rows) and LINUX:
             self._put("futex", futex_number())
+
+    def _values(self, i: int, t: float, arguments: Array) -> Array:
+        return self.session.machine.called.values(i, t, arguments)
+
+    @contextmanager
+    def _calling(self) -> Iterator[None]:
+        """Let functions be called as this loop calls them, as long as it drives the session."""
+        called = self.session.machine.called
+        wrap = self._taping() if self._mode == INLINE and self._slots else None
+        called.use(self._mode, wrap)
+        try:
+            yield
+        finally:
+            self.session.machine.called.use(INLINE)
+
+    def _taping(self) -> Wrap:
+        """Return what puts the results of a slot's Python function onto the tape."""
+        phases, machine = self._machine.phases, self._machine
+        function, made = self._unit.code.address(TAPE), self._tapings
+
+        def wrap(i: int, address: int) -> tuple[int, int]:
+            tick = phases.ticks[i]
+            if (i, address) not in made:
+                names = [phases.d[s].name for s in tick.slots]
+                places: Integers = np.array([self._numbers[n] for n in names], np.int64)
+                staged = machine.array(f"staged{i}").ctypes.data
+                size = tick.program.outputs[0].size
+                fields = [self._memory.control.ctypes.data, address, size, len(names)]
+                row: Integers = np.array([*fields, places.ctypes.data, staged], np.int64)
+                made[i, address] = row, places
+            return function, made[i, address][0].ctypes.data
+
+        return wrap
+
+    def _held(self, index: int) -> Integers:
+        """Return the changes on the tape that let a slot hold at a tick, in a replay too."""
+        machine, phases = self._machine, self._machine.phases
+        slots = list(phases.ticks[index].slots)
+        held = machine.array("d")[0, slots, 0].view(np.int64)
+        staged = machine.array(f"staged{index}")[0, :, 0].view(np.int64)
+        new = np.flatnonzero(held != staged)
+        staged[new] = held[new]
+        tick = int(machine.field("k")[0])
+        rows = [(tick, self._numbers[phases.d[slots[j]].name], held[j]) for j in new]
+        return np.array(rows, np.int64).reshape(len(rows), len(TAPED_ROW))
 
     def _count_late(self) -> None:
         self._put("late", self._get("late") + 1)
@@ -254,6 +306,11 @@ class LoopBinding:
         for array, signals in (("d", phases.d), ("x", phases.x)):
             places = {s.name: machine.place_of(array, i) for i, s in enumerate(signals)}
             found = places | found
+        if self.waits:  # results that are taped lie beside the run until they are taken
+            for i in self._slots:
+                names = [phases.d[s].name for s in phases.ticks[i].slots]
+                found |= {n: machine.place_of(f"staged{i}", j) for j, n in enumerate(names)}
+        self._tapings: dict[tuple[int, int], tuple[Integers, Integers]] = {}
         sizes = [len(a) for a in (phases.x, phases.d, phases.w, phases.outputs)]
         latest: Integers = np.zeros(1 + SLOTS * (len(LATEST) + sum(sizes)), np.int64)
         machine.budget(_STEPS)

@@ -9,7 +9,19 @@ from __future__ import annotations
 
 from linkwright.simulation.native.tables import WHOLE
 from linkwright.simulation.pacing.exchange import ExchangeWriter
-from linkwright.simulation.pacing.memory import ANSWERED, ASKED, BY_MAIL, CALL, IDLE, MAIL, VIRTUAL
+from linkwright.simulation.pacing.memory import (
+    ANSWERED,
+    ASKED,
+    BY_MAIL,
+    CALL,
+    IDLE,
+    MAIL,
+    SESSION,
+    TAPE,
+    TAPED_ONLY,
+    TAPING,
+    VIRTUAL,
+)
 
 
 class CallWriter(ExchangeWriter):
@@ -28,6 +40,10 @@ class CallWriter(ExchangeWriter):
             row = self.mail(i)
             with w.when(w.i("icmp eq", w.load("i64", w.at(row, str(MAIL["tick"]))), detail)):
                 state = w.at(row, str(MAIL["state"]))
+                slot = w.i("icmp sge", w.load("i64", w.at(row, str(MAIL["choice"]))), "0")
+                taped = self.is_(self.get("foreign"), TAPED_ONLY)
+                with w.when(w.op(f"and i1 {slot}, {taped}")):  # nobody knows its function
+                    w.leave("i64", str(SESSION))
                 with w.when(self.is_(self.get("foreign"), BY_MAIL)):
                     free = self.is_(w.acquire(state), IDLE)
                     with self.unless(free):
@@ -60,6 +76,9 @@ class CallWriter(ExchangeWriter):
             state = w.at(row, str(MAIL["state"]))
             count = w.load("i64", w.at(row, str(MAIL["result_count"])))
             come = self.is_(w.acquire(state), ANSWERED)
+            with w.when(come):
+                self.drop_stale(row, state)
+            come = self.is_(w.acquire(state), ANSWERED)
             with w.when(w.op(f"and i1 {come}, {w.i('icmp sle', count, self.room())}")):
                 results, places = (
                     w.load("ptr", w.at(row, str(MAIL[n]))) for n in ("results", "places")
@@ -68,3 +87,42 @@ class CallWriter(ExchangeWriter):
                     value = w.load("i64", w.at(results, j))
                     self.change(tick, w.load("i64", w.at(places, j)), value)
                 w.release(str(IDLE), state)
+
+    def drop_stale(self, row: str, state: str) -> None:
+        """Drop the answer of a slot's function in whose place there is another one by now."""
+        w = self.w
+        choice = w.load("i64", w.at(row, str(MAIL["choice"])))
+        with w.when(w.i("icmp sge", choice, "0")):
+            inside = w.load("i64", w.at(self.get("places", "ptr"), choice))
+            chosen = w.load("i64", w.at(self.get("arena", "ptr"), inside))
+            asked = w.load("i64", w.load("ptr", w.at(row, str(MAIL["arguments"]))))
+            with w.when(w.i("icmp ne", chosen, asked)):
+                w.release(str(IDLE), state)
+
+
+class TapingWriter(CallWriter):
+    """Writes the function that puts what a slot's function gives onto the tape."""
+
+    def text(self) -> str:
+        """Return the function: it calls another one, and tapes which results are new."""
+        w = self.w
+
+        def field(name: str, kind: str = "i64") -> str:
+            return w.load(kind, w.at("%context", str(TAPING[name])))
+
+        w.lines.append(f"  %c = load ptr, ptr {w.at('%context', str(TAPING['control']))}, align 8")
+        function = field("fn", "ptr")
+        failed = w.op(f"call i64 {function}(ptr %context, ptr %t, ptr %o)")
+        with w.when(w.i("icmp ne", failed, "0")):
+            w.leave("i64", "1")
+        count = field("count")
+        with w.when(w.i("icmp slt", self.room(), count)):
+            w.leave("i64", "1")
+        results, staged = w.at("%o", field("results")), field("staged", "ptr")
+        tick, places = self.whole("k").get(), field("places", "ptr")
+        with w.count(count) as i:
+            bits, last = w.load("i64", w.at(results, i)), w.at(staged, i)
+            with w.when(w.i("icmp ne", bits, w.load("i64", last))):
+                w.store("i64", bits, last)
+                self.write_tape(tick, w.load("i64", w.at(places, i)), bits)
+        return w.function(f"i64 @{TAPE}(ptr %context, ptr %t, ptr %o)", "ret i64 0")

@@ -15,6 +15,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.backends.callbacks import guarded
 from linkwright.errors import Error
 from linkwright.simulation.native.named import names_of, unknown
 from linkwright.simulation.native.session import Samples, Session, StopReason
@@ -132,6 +133,8 @@ class PacedLoop(LoopBinding):
         if not float(stride).is_integer() or stride < 1:
             raise Error(f"a stride of {stride!r} ticks leads nowhere", remedy="give 1 or more")
         super().__init__(session)
+        if self._slots and stride > 1:
+            raise Error("a loop with a slot goes tick by tick", remedy="leave stride at 1")
         self.speed, self.stride = speed, stride
         self._clock = CLOCKS[clock] if isinstance(clock, str) else DEVICES[type(clock)]
         self._patience = patience
@@ -446,11 +449,16 @@ class PacedLoop(LoopBinding):
 
     def _go(self) -> None:
         """Drive the session until it is to stop, or cannot go on."""
+        with self._calling():
+            self._drive()
+
+    def _drive(self) -> None:
         self._put("sampled", self.session.sampled)
+        pace = guarded(self._unit.pace) if self.session.machine.called.any else self._unit.pace
         held = [window.memory for window in self._windows]  # so that nobody closes them meanwhile
         try:
             while True:
-                why = self._unit.pace(self._memory.control.ctypes.data)
+                why = pace(self._memory.control.ctypes.data)
                 if why in (ENDED, REACHED):
                     return
                 if why == FULL:
@@ -466,9 +474,22 @@ class PacedLoop(LoopBinding):
                     continue
                 if not self._attend(why) or self._get("stop"):
                     return
+        except BaseException as error:
+            self._put("resume", FROM_RUN)  # the tick is not done
+            if isinstance(error, Exception):
+                self._pass_over()
+            raise
         finally:
             del held
             self.session.note_samples(self._get("sampled"))
+
+    def _pass_over(self) -> None:
+        """Let a slot hold whose function has failed; the run may go on from there."""
+        index = self._machine.pass_over(0)
+        if index is not None and self.waits:
+            rows = self._held(index)
+            if len(rows):
+                self._drain(changes=rows)
 
     def _attend(self, why: int) -> bool:
         """Do what native code leaves to Python at a tick; return whether the run goes on."""

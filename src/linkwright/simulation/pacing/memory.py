@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from linkwright.simulation.native.text import fields
 
-PACE, NOW, TAKE, PUBLISH = "pace", "now_ns", "take_latest", "publish"
+PACE, NOW, TAKE, PUBLISH, TAPE = "pace", "now_ns", "take_latest", "publish", "call_taped"
 
 ENDED, REACHED, VISIT, SESSION, FULL, CALL, SAMPLE = range(7)
 """Why the native function comes back: asked to stop, at the last tick, Python has something to do
@@ -60,8 +60,11 @@ READ = fields(
 """What is read: of a wire, `address` is that of its numbers, and `descriptor` is not -1."""
 MAIL = fields(
     ["state", "asked", "arguments", "argument_count", "results", "result_count", "places"],
-    ["tick", "every"],
+    ["tick", "every", "choice"],
 )
+TAPING = fields("control", "fn", "results", "count", "places", "staged")
+"""What is known of a slot whose results go on the tape: the loop, the function that is called,
+where its results begin, how many there are, their places on the tape, and what was taped last."""
 COUNTED = ("total", "missed", "overrun", "worst")
 """What windows can be told of the loop itself: counts, and the greatest lateness in s."""
 MEASURED = ("tardy", "length")

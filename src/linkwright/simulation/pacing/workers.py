@@ -10,13 +10,14 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.blocks.slot import NUMBER
 from linkwright.errors import Error
-from linkwright.simulation.native.machine import foreign_values
 from linkwright.simulation.pacing.memory import ANSWERED, ASKED, IDLE, MAIL
 from linkwright.simulation.pacing.unit import LINUX, unit
-from linkwright.system.phases import Phases, Tick
+from linkwright.system.phases import Phases
 from linkwright.windows import futex
 
+Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 _LOOK = 0.05  # s, from one look whether to end to the next
 
@@ -26,28 +27,34 @@ class Workers:
 
     Args:
         phases: of the System.
-        number: the place of a name on the tape.
+        number: the place of a name on the tape, or None.
+        values: what the function of a tick gives for a time in s and its arguments.
         count_late: is called where an answer did not come.
     """
 
     def __init__(
-        self, phases: Phases, number: Callable[[str], int], count_late: Callable[[], None]
+        self,
+        phases: Phases,
+        number: Callable[[str], int | None],
+        values: Callable[[int, float, Array], Array],
+        count_late: Callable[[], None],
     ) -> None:
-        self._seconds, self._count_late = phases.tick_seconds, count_late
+        self._seconds, self._values, self._count_late = phases.tick_seconds, values, count_late
         self.complaints: list[str] = []
-        foreign = [(i, t) for i, t in enumerate(phases.ticks) if t.foreign is not None]
+        foreign = [(i, t) for i, t in enumerate(phases.ticks) if t.called]
         self._ticks = [tick for _, tick in foreign]
         self.rows: Integers = np.zeros((len(foreign), len(MAIL)), np.int64)
         self._arguments = [np.zeros(t.program.outputs[0].size) for t in self._ticks]
         self._results = [np.zeros(len(t.slots)) for t in self._ticks]
         self._places = [
-            np.array([number(phases.d[s].name) for s in t.slots], np.int64) for t in self._ticks
+            np.array([_place(number(phases.d[s].name)) for s in t.slots], np.int64)
+            for t in self._ticks
         ]
         for k, (i, tick) in enumerate(foreign):
             self.rows[k] = [
                 *(IDLE, 0, self._arguments[k].ctypes.data, len(self._arguments[k])),
                 *(self._results[k].ctypes.data, len(tick.slots), self._places[k].ctypes.data),
-                *(i, tick.every),
+                *(i, tick.every, _place(number(f"{tick.name}.{NUMBER}")) if tick.exchanged else -1),
             ]
         self._threads: list[threading.Thread] = []
         self._quit = threading.Event()
@@ -57,10 +64,11 @@ class Workers:
 
     def answer(self, k: int) -> None:
         """Call the function of a box that was asked, and put what it gives there."""
-        tick: Tick = self._ticks[k]
         t = int(self.rows[k, MAIL["asked"]]) * self._seconds
         try:
-            self._results[k][:] = foreign_values(tick, t, self._arguments[k].tolist())
+            self._results[k][:] = self._values(
+                int(self.rows[k, MAIL["tick"]]), t, self._arguments[k]
+            )
             state = ANSWERED
         except Error as error:
             if str(error) not in self.complaints:
@@ -105,3 +113,7 @@ class Workers:
                 futex.wait(self._address(k), seen, _LOOK)
             else:
                 time.sleep(0.001)
+
+
+def _place(found: int | None) -> int:
+    return -1 if found is None else found

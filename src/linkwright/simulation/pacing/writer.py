@@ -80,15 +80,20 @@ class LoopWriter:
         place = w.at(self.get("arena", "ptr"), inside)
         with w.when(w.i("icmp ne", w.load("i64", place), bits)):
             w.store("i64", bits, place)
-            head = self.get("tape_head")
-            at = w.i("and", head, self.get("tape_mask"))
-            row = w.at(self.get("tape", "ptr"), w.i("mul", at, str(len(TAPED))))
-            for name, value in (("tick", tick), ("place", where), ("value", bits)):
-                w.store("i64", value, w.at(row, str(TAPED[name])))
-            w.release(w.i("add", head, "1"), self.place("tape_head"))
+            self.write_tape(tick, where, bits)
             self.set("dirty", "1")
             with w.when(w.i("icmp slt", where, self.get("parameters"))):
                 self.set("prepares", "1")
+
+    def write_tape(self, tick: str, where: str, bits: str) -> None:
+        """Leave a change on the tape, which must have room."""
+        w = self.w
+        head = self.get("tape_head")
+        at = w.i("and", head, self.get("tape_mask"))
+        row = w.at(self.get("tape", "ptr"), w.i("mul", at, str(len(TAPED))))
+        for name, value in (("tick", tick), ("place", where), ("value", bits)):
+            w.store("i64", value, w.at(row, str(TAPED[name])))
+        w.release(w.i("add", head, "1"), self.place("tape_head"))
 
     def count_lateness(self, late: str) -> None:
         """Put a lateness into the histogram: linear at first, then so many parts a doubling."""

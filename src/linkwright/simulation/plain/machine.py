@@ -16,17 +16,17 @@ from numpy.typing import ArrayLike, NDArray
 from linkwright.backends.kernel import compile as compiled
 from linkwright.errors import Error, ShapeError
 from linkwright.program import Program
+from linkwright.simulation.native.called import CalledFunctions
 from linkwright.simulation.native.machine import (
     Array,
     Integers,
     Settings,
-    foreign_values,
     require_sizes,
 )
 from linkwright.simulation.native.schedule import make_schedule
-from linkwright.simulation.native.tables import LOG, WHOLE
+from linkwright.simulation.native.tables import FOREIGN, LOG, WHOLE
 from linkwright.simulation.plain.driver import DetectedCrossing, Driver, DueTick
-from linkwright.system.phases import Phases, Tick
+from linkwright.system.phases import Phases
 
 _KEPT = ("k", "start", "target", "in_gap", "j", "grid", "cut", "cursor", "sample", "steps")
 _ALSO = ("rejected", "slope_known", "events_known", "detail")
@@ -58,6 +58,7 @@ class PlainMachine:
         self.whole: Integers = np.zeros((1, len(WHOLE) + len(phases.ticks)), np.int64)
         self.whole[0, len(WHOLE) :] = self.driver.due
         self.initialized = phases.initialize is None
+        self.called = CalledFunctions(phases)
 
     # -- memory ------------------------------------------------------------------------------------
     def field(self, name: str) -> Integers:
@@ -142,10 +143,23 @@ class PlainMachine:
         del block
         self._read()
         driver = self.driver
-        tick: Tick = self.phases.ticks[driver.cursor]
         t = driver.k * driver.tick_seconds
-        driver.finish_tick(foreign_values(tick, t, driver.o).tolist())
+        found = self.called.values(driver.cursor, t, np.array(driver.o, dtype=float))
+        driver.finish_tick(found.tolist())
         self._write()
+
+    def pass_over(self, block: int) -> int | None:
+        """Let a slot hold where its function has failed at a tick; return which tick it is."""
+        del block
+        self._read()
+        driver = self.driver
+        ticks = self.phases.ticks
+        if self.whole[0, WHOLE["status"]] != FOREIGN or not ticks[driver.cursor].exchanged:
+            return None
+        index = driver.cursor
+        driver.finish_tick(driver.o[-len(ticks[index].slots) :])
+        self._write()
+        return index
 
     def _read(self) -> None:
         """Take the fields from the memory that others see."""
@@ -215,10 +229,7 @@ def _driver(phases: Phases, settings: Settings, backend: str) -> Driver:
     programs |= schedule.steps
     driver = Driver(
         {name: _function(made, backend) for name, made in programs.items()},
-        [
-            DueTick(t.every, t.offset, t.slots, t.streams, t.foreign is not None)
-            for t in phases.ticks
-        ],
+        [DueTick(t.every, t.offset, t.slots, t.streams, t.called) for t in phases.ticks],
         [
             DetectedCrossing(e.direction, e.terminal, e.action is not None, e.guard)
             for e in phases.event_list

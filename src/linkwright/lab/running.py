@@ -1,0 +1,229 @@
+"""Tasks as functions of the task slot: called in Python, or traced with symbols and compiled.
+
+Both do the same around `run`. A new `serial` starts the task: its time is 0, its states are what
+`init` left. Another `number` with the same serial is a task that was exchanged for a newer text:
+its time and its states go on, and only states that it has not had before begin. Time is counted in
+ticks of the task servo, so that a task has the exact period.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.algebra import Expr, as_expr, equal, symbol, where
+from linkwright.blocks.slot import NUMBER
+from linkwright.errors import Error, InputError
+from linkwright.lab.slot import SERIAL, SlotLayout
+from linkwright.lab.tasks import Task
+from linkwright.lab.views import DesiredView, StateView
+from linkwright.program import Program, program
+from linkwright.simulation.native.called import SlotFunction, native_function
+
+Array = NDArray[np.float64]
+
+
+def task_function(
+    task: Task, layout: SlotLayout, new: Collection[str] | None = None
+) -> SlotFunction:
+    """Return a task as a function for the task slot.
+
+    Args:
+        task: whose `init` was called; what it is now is what it starts with.
+        layout: of the slot.
+        new: states that begin although the task goes on, where it takes the place of an older
+            text of it; all by default.
+    """
+    begins = set(task.places["state"]) if new is None else set(new)
+    if task.native:
+        return native_function(task.name, task_program(task, layout, begins))
+    runner = _Runner(task, layout, begins)
+    return SlotFunction(task.name, runner.call, bind=runner.bind)
+
+
+def task_failure(task: Task, error: BaseException, where_: str = "run") -> Error:
+    """Return what is told of a task that failed, with its file and line.
+
+    Args:
+        task: that failed.
+        error: by which.
+        where_: the method that was called.
+    """
+    file = source_file(type(task))
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [f for f in frames if file is not None and Path(f.filename) == file]
+    frame = own[-1] if own else frames[-1] if frames else None
+    said = str(error.what) if isinstance(error, Error) else f"{type(error).__name__}: {error}"
+    return InputError(
+        f"{where_} of the task {task.name!r} failed: {said}",
+        file=None if frame is None else frame.filename,
+        line=None if frame is None else frame.lineno,
+        remedy=error.remedy if isinstance(error, Error) else None,
+    )
+
+
+def source_file(cls: type) -> Path | None:
+    """Return the file that a class was written in, where there is one."""
+    run = vars(cls).get("run") or getattr(cls, "run", None)
+    code = getattr(run, "__code__", None)
+    return None if code is None else Path(code.co_filename)
+
+
+class _Runner:
+    """Calls the `run` of a task with views of the slot's arrays."""
+
+    def __init__(self, task: Task, layout: SlotLayout, begins: Collection[str]) -> None:
+        self.task, self.layout = task, layout
+        self.initial = task.numbers["state"].copy()
+        fresh = np.zeros(len(self.initial), bool)
+        for name in begins:
+            fresh[task.places["state"][name]] = True
+        self.fresh = np.flatnonzero(fresh)
+        self._own: tuple[Array, Array, Callable[[], None]] | None = None
+
+    def bind(self, _t: Array, arguments: Array, results: Array) -> Callable[[], None]:
+        """Return a function that runs the task on these arrays."""
+        layout, task, period = self.layout, self.task, self.layout.period
+        number, serial = layout.argument[NUMBER].start, layout.argument[SERIAL].start
+        begun, chosen, ticks, done = (
+            layout.result[name].start for name in ("begun", "chosen", "ticks", "done")
+        )
+        memory = results[layout.result["memory"]]
+        state, desired = StateView(layout, arguments), DesiredView(layout, results)
+        seen = arguments[layout.argument["parameter"]].view()
+        seen.flags.writeable = False
+        numbers = {
+            "parameter": seen,
+            "state": memory,
+            "channel": results[layout.result["channel"]],
+        }
+        run = task.stand_in("python", numbers).run
+        argument, result, initial, fresh = arguments.item, results.item, self.initial, self.fresh
+
+        def call() -> None:
+            now = argument(serial)
+            if result(begun) != now:
+                count = 0.0
+                memory[:] = initial
+                results[begun], results[chosen], results[done] = now, argument(number), 0.0
+            else:
+                count = result(ticks) + 1.0
+                if result(chosen) != argument(number):
+                    memory[fresh] = initial[fresh]
+                    results[chosen] = argument(number)
+            results[ticks] = count
+            try:
+                run(count * period, state, desired)
+            except Exception as error:
+                raise task_failure(task, error) from error
+
+        return call
+
+    def call(self, _t: float, arguments: Array, results: Array) -> None:
+        """Run the task on any arrays."""
+        if self._own is None:
+            mine = np.zeros(len(arguments)), np.zeros(len(results))
+            self._own = (*mine, self.bind(np.zeros(1), *mine))
+        given, found, call = self._own
+        given[:], found[:] = arguments, results
+        call()
+        results[:] = found
+
+
+# -- native ----------------------------------------------------------------------------------------
+def task_program(task: Task, layout: SlotLayout, begins: Collection[str]) -> Program:
+    """Return the Program of a task, by calling its `run` once with symbols.
+
+    Args:
+        task: whose `init` was called; numbers of it are constants.
+        layout: of the slot.
+        begins: states that begin although the task goes on.
+    """
+    t = symbol("t", "time")
+    arguments = _symbols("argument", layout.argument_count)
+    held = _symbols("held", layout.result_count)
+    results = held.copy()
+
+    def one(array: Any, place: slice) -> Expr:
+        found: Expr = array[place.start]
+        return found
+
+    serial, number = (one(arguments, layout.argument[n]) for n in (SERIAL, NUMBER))
+    begun, chosen, ticks = (one(held, layout.result[n]) for n in ("begun", "chosen", "ticks"))
+    goes_on = equal(begun, serial)
+    same = equal(chosen, number)
+    count = where(goes_on, ticks + 1, 0)
+    at = layout.result
+    results[at["begun"].start], results[at["chosen"].start] = serial, number
+    results[at["ticks"].start] = count
+    results[at["done"].start] = where(goes_on, one(held, at["done"]), 0)
+    memory = results[at["memory"]]
+    for name, place in task.places["state"].items():
+        for i in range(place.start, place.stop):
+            kept = memory[i]
+            if name in begins:
+                kept = where(same, kept, float(task.numbers["state"][i]))
+            memory[i] = where(goes_on, kept, float(task.numbers["state"][i]))
+    numbers = {
+        "parameter": arguments[layout.argument["parameter"]],
+        "state": memory,
+        "channel": results[at["channel"]],
+    }
+    before = _shallow(task)
+    try:
+        stand_in = task.stand_in("native", numbers)
+        stand_in.run(
+            count * layout.period, StateView(layout, arguments), DesiredView(layout, results)
+        )
+        values = [_value(task, layout, i, v) for i, v in enumerate(results)]
+    except Exception as error:
+        raise task_failure(task, error) from error
+    changed = [name for name, value in _shallow(task).items() if not _same(before.get(name), value)]
+    if changed:
+        raise InputError(
+            f"run of the native task {task.name!r} changes self.{changed[0]}, "
+            "which is no declared state",
+            file=str(source_file(type(task))),
+            line=type(task).run.__code__.co_firstlineno,
+            remedy=f"write {changed[0]} = state(...) in the class, or leave out native = True",
+        )
+    return program(
+        f"task_{task.name}",
+        {"t": [t], "arguments": list(arguments), "held": list(held)},
+        {"results": values},
+    )
+
+
+def _symbols(stem: str, count: int) -> Any:
+    found = np.empty(count, dtype=object)
+    found[:] = [symbol(f"{stem}[{i}]", "input") for i in range(count)]
+    return found
+
+
+def _value(task: Task, layout: SlotLayout, i: int, value: Any) -> Expr:
+    try:
+        return as_expr(value)
+    except Exception:
+        port = next(name for name, place in layout.result.items() if place.start <= i < place.stop)
+        raise Error(f"{task.name!r} sets {port} to {value!r}, which is no number") from None
+
+
+def _shallow(task: Task) -> dict[str, Any]:
+    """Return what a task remembers undeclared, with copies of what could change in place."""
+    return {
+        name: value.copy() if isinstance(value, np.ndarray | list | dict | set) else value
+        for name, value in task.__dict__.items()
+    }
+
+
+def _same(first: Any, second: Any) -> bool:
+    if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
+        return first.dtype == second.dtype and np.array_equal(first, second)
+    if isinstance(first, list | dict | set):
+        return type(first) is type(second) and repr(first) == repr(second)
+    return first is second

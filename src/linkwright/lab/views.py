@@ -1,0 +1,201 @@
+"""What a task is handed: the robot as it is, and what is wanted, as views of the slot's arrays.
+
+The arrays hold numbers, or symbols where a task is compiled; the views are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from linkwright.errors import Error, nearest
+from linkwright.lab.slot import BLOB, CARTESIAN, FRAME, JOINT_STATE, JOINT_TARGET, SlotLayout
+
+
+class _Part:
+    """An array, or a number, among the parts of a view."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, view: View | None, owner: type) -> Any:
+        if view is None:
+            return self
+        found = view.parts[self.name]
+        return found if found.ndim else found.item()
+
+    def __set__(self, view: View, value: Any) -> None:
+        if not view.writable:
+            raise Error(f"{view.path}.{self.name} is what it is", remedy="set it in desired")
+        part = view.parts[self.name]
+        try:
+            part[...] = value
+        except ValueError:
+            raise Error(
+                f"{view.path}.{self.name} has {part.size} numbers, not {np.size(value)}",
+                remedy="give one for all, or one for each",
+            ) from None
+        except TypeError:
+            raise Error(f"{view.path}.{self.name} is set to {value!r}, no number") from None
+
+
+class View:
+    """Named parts of an array.
+
+    Args:
+        path: how it is called, for messages.
+        parts: views of the array by name.
+        writable: whether they may be set.
+    """
+
+    __slots__ = ("parts", "path", "writable")
+
+    def __init__(self, path: str, parts: Mapping[str, Any], writable: bool) -> None:
+        self.path, self.parts, self.writable = path, dict(parts), writable
+
+    def __getattr__(self, name: str) -> Any:
+        raise self._unknown(name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not hasattr(type(self), name):
+            raise self._unknown(name)
+        object.__setattr__(self, name, value)
+
+    def _unknown(self, name: str) -> Error:
+        near = nearest(name, list(self.parts))
+        there = ", ".join(self.parts)
+        return _Missing(
+            f"there is no {self.path}.{name}",
+            remedy=f"did you mean {near!r}?" if near else f"there are {there}",
+        )
+
+
+class _Missing(Error, AttributeError):
+    """A part that a view does not have."""
+
+
+class FrameView(View):
+    """A frame in space: position, velocity, acceleration, quaternion, angular motion."""
+
+    __slots__ = ()
+    x = _Part()
+    xd = _Part()
+    xdd = _Part()
+    q = _Part()
+    w = _Part()
+    wd = _Part()
+
+
+class TargetView(FrameView):
+    """A wanted frame; `status` is 1 for each of six components that is wanted."""
+
+    __slots__ = ()
+    status = _Part()
+
+
+class BlobView(View):
+    """A blob as it is seen; `status` is 0 where it is not."""
+
+    __slots__ = ()
+    x = _Part()
+    xd = _Part()
+    xdd = _Part()
+    status = _Part()
+
+
+class WantedView(View):
+    """What is wanted of the joints."""
+
+    __slots__ = ()
+    q = _Part()
+    u = _Part()
+    a = _Part()
+    uff = _Part()
+    uex = _Part()
+
+
+class Named(dict[str, Any]):
+    """Views by name; one that is not there is refused in words."""
+
+    def __init__(self, what: str, views: Mapping[str, View]) -> None:
+        super().__init__(views)
+        self.what = what
+
+    def __missing__(self, name: str) -> Any:
+        near = nearest(str(name), list(self))
+        there = ", ".join(self) or "none"
+        raise Error(
+            f"no {self.what} is called {name!r}",
+            remedy=f"did you mean {near!r}?" if near else f"there are: {there}",
+        )
+
+
+class StateView(View):
+    """The robot as it is: joints, end-effectors, base, blobs, and what is wanted at present.
+
+    Args:
+        layout: of the slot.
+        arguments: of the slot.
+    """
+
+    __slots__ = ("base", "blobs", "cart", "desired")
+    q = _Part()
+    u = _Part()
+    a = _Part()
+    ufb = _Part()
+    tau = _Part()
+    load = _Part()
+
+    def __init__(self, layout: SlotLayout, arguments: Any) -> None:
+        seen = arguments.view()
+        seen.flags.writeable = False
+        at = layout.argument
+        super().__init__("state", {name: seen[at[name]] for name in JOINT_STATE}, False)
+        wanted = {name: seen[at[f"now_{name}"]] for name in JOINT_TARGET}
+        self.desired = WantedView("state.desired", wanted, False)
+        self.base = FrameView("state.base", _cut(seen[at["base"]], CARTESIAN), False)
+        carts, blobs = {}, {}
+        for i, name in enumerate(layout.end_effectors):
+            row = seen[at["cart"]].reshape(-1, FRAME)[i]
+            carts[name] = FrameView(f"state.cart[{name!r}]", _cut(row, CARTESIAN), False)
+        for i, name in enumerate(layout.blobs):
+            row = seen[at["blobs"]].reshape(-1, sum(BLOB.values()))[i]
+            blobs[name] = BlobView(f"state.blobs[{name!r}]", _cut(row, BLOB), False)
+        self.cart, self.blobs = Named("end-effector", carts), Named("blob", blobs)
+
+
+class DesiredView(WantedView):
+    """What a task wants; what it does not set stays. `done` ends the task.
+
+    Args:
+        layout: of the slot.
+        results: of the slot.
+    """
+
+    __slots__ = ("cart",)
+    done = _Part()
+
+    def __init__(self, layout: SlotLayout, results: Any) -> None:
+        at = layout.result
+        parts = {name: results[at[f"des_{name}"]] for name in JOINT_TARGET}
+        parts["done"] = results[at["done"]].reshape(())
+        super().__init__("desired", parts, True)
+        carts = {}
+        for i, name in enumerate(layout.end_effectors):
+            row = results[at["target"]].reshape(-1, FRAME)[i]
+            frame = _cut(row, CARTESIAN)
+            frame["status"] = results[at["target_status"]].reshape(-1, 6)[i]
+            carts[name] = TargetView(f"desired.cart[{name!r}]", frame, True)
+        self.cart = Named("end-effector", carts)
+
+
+def _cut(row: Any, sizes: Mapping[str, int]) -> dict[str, Any]:
+    """Return the parts of a row by name; a single number has no axis."""
+    parts, at = {}, 0
+    for name, size in sizes.items():
+        part = row[at : at + size]
+        parts[name] = part.reshape(()) if size == 1 else part
+        at += size
+    return parts
