@@ -183,8 +183,8 @@ RECORDER: tuple[ConsoleCommand, ...] = (
         recordings.configure,
         (
             CommandArgument("rate", "rate", recordings.rate, "Hz"),
-            CommandArgument("script", "script", recordings.script),
             CommandArgument("duration", "duration", recordings.duration, "s"),
+            CommandArgument("script", "file of variables; nothing for those of now", ""),
         ),
         dialogue=True,
         beside=True,

@@ -37,7 +37,13 @@ def start_later(lab: Lab, delay: float) -> Answer:
 def stop(lab: Lab) -> Answer:
     """End the recording."""
     lab.recorder.stop()
-    return Answer("recording ended")
+    if not lab.recorder.recordings:
+        return Answer("nothing was recorded")
+    entry = lab.recorder.recordings[-1]
+    return Answer(
+        f"{entry.samples} samples of {entry.channels} variables, {entry.seconds:.3f} s",
+        {"tick": entry.tick, "samples": entry.samples, "channels": entry.channels},
+    )
 
 
 def save(lab: Lab, file: str | None) -> Answer:
@@ -46,28 +52,24 @@ def save(lab: Lab, file: str | None) -> Answer:
     return Answer(f"saved {path}", {"file": str(path)})
 
 
-def configure(lab: Lab, rate: float, script: str, duration: float) -> Answer:
-    """Set rate, script and duration."""
-    lab.recorder.configure(rate=rate, script=script or None, duration=duration)
+def configure(lab: Lab, rate: float, duration: float, script: str) -> Answer:
+    """Set rate, duration and script."""
+    lab.recorder.configure(rate=rate, duration=duration, script=script or None)
+    names = list(lab.recorder.settings.names)
     return Answer(
-        f"{rate:g} Hz, {duration:g} s, script {script or 'all'}",
-        {"rate": rate, "script": script, "duration": duration},
+        f"{rate:g} Hz, {duration:g} s, {len(names)} variables",
+        {"rate": rate, "duration": duration, "names": names},
     )
 
 
 def rate(lab: Lab) -> float:
     """Return the recorder's rate, Hz."""
-    return float(lab.recorder.rate)
-
-
-def script(lab: Lab) -> str:
-    """Return the name of the recorder's script."""
-    return str(lab.recorder.script or "")
+    return float(lab.recorder.settings.rate)
 
 
 def duration(lab: Lab) -> float:
     """Return the recorder's duration, s."""
-    return float(lab.recorder.duration)
+    return float(lab.recorder.settings.duration)
 
 
 def _begun(lab: Lab, words: str) -> Answer:

@@ -1,0 +1,124 @@
+"""What a laboratory tells of itself agrees with kinematics that are computed another way."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from linkwright.cli import main
+from linkwright.formats.robot.description import Place
+from linkwright.lab.lab import Lab
+
+Array = NDArray[np.float64]
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """An arm in the middle of a fall, so that everything moves."""
+    with Lab("sl-arm", folder=tmp_path_factory.mktemp("lab")) as made:
+        made.do("run 0.2")
+        yield made
+
+
+def placed(place: Place) -> Array:
+    """Return a place as a homogeneous matrix."""
+    made = np.eye(4)
+    made[:3, :3], made[:3, 3] = place.rotation, place.position
+    return made
+
+
+def turned(axis: Any, angle: float) -> Array:
+    """Return a rotation by the formula of Rodrigues."""
+    x, y, z = axis
+    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    made = np.eye(4)
+    made[:3, :3] += np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross
+    return made
+
+
+def chain(lab: Lab, q: dict[str, float]) -> dict[str, Array]:
+    """Return where each link is, joint by joint from the description."""
+    description = lab.config.description
+    poses = {description.root: np.eye(4)}
+    left = list(description.joints)
+    while left:
+        for joint in [j for j in left if j.parent in poses]:
+            turn = turned(joint.axis, q[joint.name]) if joint.kind != "weld" else np.eye(4)
+            poses[joint.child] = poses[joint.parent] @ placed(joint.place) @ turn
+            left.remove(joint)
+    return poses
+
+
+def test_joints_end_effectors_vertices_and_links_agree(lab: Lab) -> None:
+    """SL check 76."""
+    joints = lab.do("where").data
+    q = {name: joint["th"] for name, joint in joints.items()}
+    assert list(q.values()) == list(lab.state.q)
+    poses = chain(lab, q)
+    links = lab.do("linfo").data
+    for joint in lab.config.description.joints:
+        pose, told = poses[joint.child], links[joint.child]
+        mass = next(k.mass for k in lab.config.description.links if k.name == joint.child)
+        assert told["origin"] == pytest.approx(pose[:3, 3], abs=1e-12)
+        assert told["axis"] == pytest.approx(pose[:3, :3] @ joint.axis, abs=1e-12)
+        assert mass is not None
+        assert told["mass"] == mass.mass
+        assert told["cog"] == pytest.approx(pose[:3, :3] @ mass.center + pose[:3, 3], abs=1e-12)
+    frames = {frame.name: frame for frame in lab.config.description.frames}
+    vertices = lab.do("lwhere").data
+    assert len(vertices) == 11
+    for name, told in vertices.items():
+        frame = frames[lab.config.vertices[name]]
+        at = (poses[frame.link] @ placed(frame.place))[:3, 3]
+        assert told["x"] == pytest.approx(at, abs=1e-12)
+    (hand,) = lab.config.end_effectors
+    told = lab.do("cwhere").data["R_HAND"]
+    assert told["x"] == pytest.approx(vertices["HAND"]["x"], abs=1e-9)
+
+    def at(step: float) -> Array:
+        moved = {n: j["th"] + step * j["thd"] + step**2 * j["thdd"] / 2 for n, j in joints.items()}
+        return (chain(lab, moved)[hand.link] @ [*hand.x, 1.0])[:3]
+
+    h = 1e-4
+    assert np.linalg.norm(told["xd"]) > 0.01
+    assert told["xd"] == pytest.approx((at(h) - at(-h)) / (2 * h), abs=1e-6)
+    assert told["xdd"] == pytest.approx((at(h) - 2 * at(0) + at(-h)) / h**2, abs=1e-5)
+    assert np.linalg.norm(told["q"]) == pytest.approx(1.0)
+
+
+def test_what_is_shown_is_what_the_data_say(lab: Lab) -> None:
+    """SL check 76."""
+    for name in ("where", "where_des", "cwhere", "lwhere", "linfo"):
+        told = lab.do(name)
+        head, *lines = told.text.splitlines()
+        assert len(lines) == len(told.data)
+        for line, (key, fields) in zip(lines, told.data.items(), strict=True):
+            first, *shown = line.split()
+            numbers = np.hstack([np.ravel(value) for value in fields.values()])
+            assert first == key
+            assert [float(x) for x in shown] == pytest.approx(numbers, abs=6e-5)
+            assert len(head.split()) == len(line.split())
+
+
+def test_a_script_tells_what_came_of_it_as_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = "outMenu duration=0.1; scds; run 0.25; where; quit; run 9"
+    assert main(["lab", "sl-arm", "-c", words, "--folder", str(tmp_path), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["lab"], told["tick"], told["time"]) == ("sl-arm", 240, 0.25)
+    assert [each["command"].split()[0] for each in told["commands"]] == [
+        "outMenu",
+        "scds",
+        "run",
+        "where",
+        "quit",
+    ]
+    assert len(told["commands"][3]["data"]) == 10
+    assert (tmp_path / "d00001").is_file()
