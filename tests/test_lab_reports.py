@@ -75,15 +75,16 @@ def test_joints_end_effectors_vertices_and_links_agree(lab: Lab) -> None:
     assert len(vertices) == 11
     for name, told in vertices.items():
         frame = frames[lab.config.vertices[name]]
-        at = (poses[frame.link] @ placed(frame.place))[:3, 3]
-        assert told["x"] == pytest.approx(at, abs=1e-12)
+        place = (poses[frame.link] @ placed(frame.place))[:3, 3]
+        assert told["x"] == pytest.approx(place, abs=1e-12)
     (hand,) = lab.config.end_effectors
     told = lab.do("cwhere").data["R_HAND"]
     assert told["x"] == pytest.approx(vertices["HAND"]["x"], abs=1e-9)
 
     def at(step: float) -> Array:
         moved = {n: j["th"] + step * j["thd"] + step**2 * j["thdd"] / 2 for n, j in joints.items()}
-        return (chain(lab, moved)[hand.link] @ [*hand.x, 1.0])[:3]
+        pose = chain(lab, moved)[hand.link]
+        return pose[:3, :3] @ np.array(hand.x) + pose[:3, 3]
 
     h = 1e-4
     assert np.linalg.norm(told["xd"]) > 0.01
