@@ -10,7 +10,7 @@ import pytest
 from linkwright.blocks import Block, Integrator
 from linkwright.errors import Error
 from linkwright.simulation.native.session import Session
-from linkwright.simulation.pacing import PacedLoop
+from linkwright.simulation.pacing import PacedLoop, replay
 from linkwright.simulation.runs import session_of
 from linkwright.simulation.settings import RunSettings
 from linkwright.system import System
@@ -111,3 +111,17 @@ def test_what_cannot_be_sampled_is_refused() -> None:
         loop.sample(["follower.x"], 5)
     with pytest.raises(Error, match="at a time"):
         loop.sample(["follower.x"], 5)
+
+
+def test_all_states_are_sampled_and_replayed_with_the_same_bits() -> None:
+    loop = PacedLoop(session(every=0), clock="virtual", states=5)
+    loop.go_to(7)
+    loop.set({"counter.u": 0.25})
+    loop.go_to(42)
+    made = loop.samples()
+    assert {"follower.x", "counter.n"} <= set(made.names)
+    assert np.allclose(made.times, 0.005 * np.arange(9))
+    again = replay(session(every=0), loop.tape(), states=5)
+    assert np.array_equal(again.samples.values, made.values)
+    with pytest.raises(Error, match="in place of channels"):
+        PacedLoop(session(every=1), clock="virtual", states=5)

@@ -3,11 +3,11 @@
 It begins with a line that names the format and one of JSON with the channels. Blocks follow: frames
 of records, as they are in windows and on a wire (`linkwright.windows.records`). Those of samples
 are rows of 64-bit floats (time first), and their tick counts rows; those of other bytes may be
-among them (`Journal.attach`), and their tick counts bytes. The sequence counts blocks, and the
-clock is that of the day, in ns. A block that is cut off or damaged ends what can be read; all
-before it is good. A block is with the system when it has been appended, so that it outlasts the
-process; it is flushed to the disk once a second, so that it outlasts a power failure. The file is
-locked while the run lives.
+among them (`Journal.attach`, `Journal.note`), and their tick counts bytes. The sequence counts
+blocks, and the clock is that of the day, in ns. A block that is cut off or damaged ends what can be
+read; all before it is good. A block is with the system when it has been appended, so that it
+outlasts the process; it is flushed to the disk once a second, so that it outlasts a power failure.
+The file is locked while the run lives.
 """
 
 from __future__ import annotations
@@ -105,6 +105,16 @@ class Journal:
             data = np.frombuffer(content, np.uint8)
             self._block(attached_record(len(content)), {"bytes": data}, len(content))
 
+    def note(self, text: str) -> None:
+        """Add a line of text, such as what was asked for at a moment.
+
+        Args:
+            text: without an end of line.
+        """
+        content = text.encode()
+        data = np.frombuffer(content, np.uint8)
+        self._block(noted_record(len(content)), {"text": data}, len(content))
+
     def _block(self, record: Record, values: Mapping[str, Any], tick: int) -> None:
         clock = time.time_ns()
         self._put(record.pack(values, sequence=self._blocks, tick=tick, clock=clock))
@@ -169,6 +179,16 @@ def attached_record(count: int) -> Record:
     return Record("attached", Field("bytes", type="u8", shape=(count,)))
 
 
+@lru_cache(maxsize=64)
+def noted_record(count: int) -> Record:
+    """Return the record of a block of text.
+
+    >>> noted_record(20).size
+    88
+    """
+    return Record("noted", Field("text", type="u8", shape=(count,)))
+
+
 def _frames(content: bytes, place: int, width: int) -> Iterator[Frame]:
     """Yield the blocks from a place on, up to the first that is not whole."""
     count = 0
@@ -183,6 +203,8 @@ def _frames(content: bytes, place: int, width: int) -> Iterator[Frame]:
         record = None if rest else sample_record(rows, width)
         if (record is None or record.schema != schema) and 0 < tick <= payload:
             record = attached_record(tick)
+            if record.schema != schema:
+                record = noted_record(tick)
         try:
             if record is None:
                 return
@@ -238,7 +260,8 @@ def _left(path: Path) -> InputError:
 def recovered(path: str | os.PathLike[str]) -> Recording:
     """Return what a journal holds, up to the last block that is whole.
 
-    What was attached is in `metadata["attached"]`; see `attached_text`.
+    What was attached is in `metadata["attached"]` (see `attached_text`), the lines that were noted
+    in `metadata["noted"]`.
     """
     path = Path(path)
     try:
@@ -255,10 +278,14 @@ def recovered(path: str | os.PathLike[str]) -> Recording:
             "the journal was cut off before its first sample", file=path, line=2
         ) from None
     width = 1 + len(channels)
-    place, blocks, attached = end + 1, [np.empty((0, width))], []
+    place, blocks = end + 1, [np.empty((0, width))]
+    attached: list[bytes] = []
+    noted: list[str] = []
     for frame in _frames(content, place, width):
         if frame.record.name == "samples":
             blocks.append(frame.values["rows"])
+        elif frame.record.name == "noted":
+            noted.append(frame.values["text"].tobytes().decode(errors="replace"))
         else:
             attached.append(frame.values["bytes"].tobytes())
         place += len(frame.data)
@@ -266,6 +293,8 @@ def recovered(path: str | os.PathLike[str]) -> Recording:
     about = {**about, "recovered": True}
     if attached:
         about["attached"] = attached_text(b"".join(attached))
+    if noted:
+        about["noted"] = noted
     if place < len(content):
         about["cut_off"] = True
     return Recording(whole[:, 0], channels, whole[:, 1:], about)

@@ -6,13 +6,14 @@ Nothing that derives equations is imported here.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from linkwright.recording.generic import generic_name
 from linkwright.recording.recording import Channel
 from linkwright.simulation.settings import RunSettings
-from linkwright.system.phases import Phases
+from linkwright.system.phases import Phases, Signal
 from linkwright.version import __version__
 
 if TYPE_CHECKING:
@@ -48,9 +49,12 @@ def own_times(mechanism: Mechanism) -> tuple[float, float] | None:
 
 def phase_channels(phases: Phases) -> list[Channel]:
     """Return the channels that phases record."""
-    return [
-        Channel(s.name, s.unit, s.long_name, generic_name(s.unit), s.body) for s in phases.outputs
-    ]
+    return signal_channels(phases.outputs)
+
+
+def signal_channels(signals: Iterable[Signal]) -> list[Channel]:
+    """Return channels for numbers of a run."""
+    return [Channel(s.name, s.unit, s.long_name, generic_name(s.unit), s.body) for s in signals]
 
 
 def phase_numbers(phases: Phases) -> dict[str, Any]:

@@ -233,6 +233,11 @@ class Session:
         return self._sampled
 
     @property
+    def state_signals(self) -> tuple[Signal, ...]:
+        """What a run remembers: continuous states, discrete ones and held outputs."""
+        return (*self.phases.x, *self.phases.d)
+
+    @property
     def tape_names(self) -> tuple[str, ...]:
         """What a tape holds changes of: parameters, inputs, outputs of Python blocks, states."""
         own = (*names_of(self.phases.p), *names_of(self.phases.w))

@@ -3,7 +3,7 @@
 from linkwright.simulation.pacing.binding import Snapshot
 from linkwright.simulation.pacing.counters import Counters
 from linkwright.simulation.pacing.loop import PacedLoop
-from linkwright.simulation.pacing.recorder import LoopRecorder
+from linkwright.simulation.pacing.recorder import LoopJournal, LoopRecorder
 from linkwright.simulation.pacing.replay import Show, replay
 from linkwright.simulation.pacing.rights import Rights
 from linkwright.simulation.pacing.sampling import Sampling
@@ -13,6 +13,7 @@ from linkwright.simulation.pacing.windows import Reads, Writes
 __all__ = [
     "Change",
     "Counters",
+    "LoopJournal",
     "LoopRecorder",
     "PacedLoop",
     "Reads",

@@ -104,9 +104,10 @@ class LoopBinding:
 
     Args:
         session: that is driven.
+        states: base ticks from one sample of all states to the next; 0 for samples of channels.
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, states: int = 0) -> None:
         if not isinstance(session.machine, Machine):
             raise Error("a paced loop needs native code", remedy="take the executor 'native'")
         if session.machine.settings.end != math.inf:
@@ -119,8 +120,15 @@ class LoopBinding:
         own = (*names_of(session.phases.p), *names_of(session.phases.w), *known)
         self._own = dict.fromkeys(own)
         self._numbers = {name: i for i, name in enumerate(self.names)}
-        self._memory = LoopMemory(len(session.phases.outputs))
+        if states and (session.fallback is not None or session.machine.settings.every):
+            raise Error(
+                "states are sampled in place of channels, where the equations stay the same"
+            )
+        signals = session.state_signals if states else session.phases.outputs
+        self.sampled = names_of(signals)
+        self._memory = LoopMemory(len(signals))
         self._put, self._get = self._memory.put, self._memory.get
+        self._put("states", states)
         self._put("fresh", int(not session.begun))
         self._samplings = Samplings(self._memory)
         self._workers = Workers(session.phases, self._numbers.get, self._values, self._count_late)

@@ -215,6 +215,7 @@ class PaceWriter(MatrixWriter):
         w.label("sample")
         self.counted()
         self.fill()
+        self.states()
         self.writes()
         self.set("fresh", "0")
         with w.when(self.is_(self.get("clock"), WALL)):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from linkwright.backends.callbacks import guarded
 from linkwright.errors import Error
-from linkwright.simulation.native.named import names_of, unknown
+from linkwright.simulation.native.named import unknown
 from linkwright.simulation.native.session import Samples, Session, StopReason
 from linkwright.simulation.pacing.binding import LoopBinding
 from linkwright.simulation.pacing.counters import Counters
@@ -93,6 +93,8 @@ class PacedLoop(LoopBinding):
         taped: whether what Python blocks gave comes from a tape: they are not called.
         publishes: base ticks from one that `latest` knows of to the next while the loop goes in
             virtual time; it always knows where the loop has stopped.
+        states: base ticks from one sample of all states to the next, where the session samples no
+            channels.
 
     >>> from linkwright.blocks import Integrator
     >>> from linkwright.simulation.runs import session_of
@@ -126,13 +128,14 @@ class PacedLoop(LoopBinding):
         visitor: Callable[[], Mapping[str, float]] | None = None,
         taped: bool = False,
         publishes: int = 1,
+        states: int = 0,
     ) -> None:
         device = None if isinstance(clock, str) else clock
         if device is None and clock not in CLOCKS:
             raise Error(f"there is no clock {clock!r}", remedy=f"choose {' or '.join(CLOCKS)}")
         if not float(stride).is_integer() or stride < 1:
             raise Error(f"a stride of {stride!r} ticks leads nowhere", remedy="give 1 or more")
-        super().__init__(session)
+        super().__init__(session, states)
         if self._slots and stride > 1:
             raise Error("a loop with a slot goes tick by tick", remedy="leave stride at 1")
         self.speed, self.stride = speed, stride
@@ -272,11 +275,10 @@ class PacedLoop(LoopBinding):
         with self._drains:
             self._drain()
             found, self._samples = self._samples, []
-        names = names_of(self.session.phases.outputs)
         if not found:
-            return Samples(names, np.zeros(0), np.zeros((0, len(names))))
+            return Samples(self.sampled, np.zeros(0), np.zeros((0, len(self.sampled))))
         times, values = ([getattr(s, n) for s in found] for n in ("times", "values"))
-        return Samples(names, np.concatenate(times), np.concatenate(values))
+        return Samples(self.sampled, np.concatenate(times), np.concatenate(values))
 
     def tape(self) -> Tape:
         """Return every change so far, with its tick, where no sink takes them."""
@@ -307,13 +309,15 @@ class PacedLoop(LoopBinding):
             if changes is not None:
                 taped = np.concatenate([taped, changes])
             times = settings.times(rows[:, 0], phases.tick_seconds)
+            if self._get("states"):
+                times = np.multiply(rows[:, 0], phases.tick_seconds, dtype=float)
             values = np.ascontiguousarray(rows[:, 1:]).view(np.float64)
             if more is not None:
                 times = np.concatenate([times, more.times])
                 values = np.concatenate([values, more.values])
             if not len(taped) and not len(times):
                 return
-            samples = Samples(names_of(phases.outputs), times, values)
+            samples = Samples(self.sampled, times, values)
             if self._sink is not None:
                 self._sink.take(taped, samples)
             else:

@@ -63,6 +63,29 @@ class MatrixWriter(CallWriter):
                 with w.when(self._is_due(matrix)):
                     self._fill(matrix)
 
+    def states(self) -> None:
+        """Put all states into the ring of samples, where they are recorded and due."""
+        w = self.w
+        every, k = self.get("states"), self.whole("k").get()
+        with w.when(w.i("icmp ne", every, "0")):
+            rest = w.op(f"srem i64 {k}, {every}")
+            with w.when(self.is_(rest, 0)):
+                head = self.get("ring_head")
+                used = w.i("sub", head, w.acquire(self.place("ring_tail")))
+                fits = w.i("icmp sle", used, self.get("ring_mask"))
+                with w.when(fits):
+                    at = w.i("and", head, self.get("ring_mask"))
+                    x, d = self.get("x_size"), self.get("d_size")
+                    width = w.i("add", w.i("add", x, d), "1")
+                    row = w.at(self.get("ring", "ptr"), w.i("mul", at, width))
+                    w.store("i64", k, row)
+                    first = w.at(row, "1")
+                    w.copy_words(self.array("x"), first, x)
+                    w.copy_words(self.array("d"), w.at(first, x), d)
+                    w.release(w.i("add", head, "1"), self.place("ring_head"))
+                with self.unless(fits):
+                    self.add("lost")
+
     def _fill(self, matrix: str) -> None:
         w = self.w
 

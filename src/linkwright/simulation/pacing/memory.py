@@ -46,6 +46,7 @@ CONTROL = fields(
     ["tape", "tape_mask", "tape_head", "tape_tail"],
     ["ring", "ring_mask", "ring_head", "ring_tail", "sampled"],
     ["latest", "outputs", "publishes", "published", "tardy", "length", "samplings"],
+    ["states"],
     ["tells", "tell_count", "reads", "read_count", "writes", "write_count"],
     ["foreign", "mails", "mail_count", "o_at"],
     ["device", "device_sequence", "device_tick", "timeout", "futex", "wire"],

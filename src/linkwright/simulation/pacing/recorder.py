@@ -1,4 +1,4 @@
-"""A paced run on its way to a file: samples and tape in a journal, then in one recording.
+"""A paced run on its way to a file: samples and tape in a journal, or then in one recording.
 
 Nothing is kept in memory: the journal grows while the run goes on, and is what a killed process
 leaves. A change is in it before the first sample that it acts on, so that what is recovered can be
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,15 +18,100 @@ from numpy.typing import NDArray
 from linkwright.recording import Recording
 from linkwright.recording.journal import Journal, recovered
 from linkwright.recording.origins import with_relative_paths
-from linkwright.simulation.described import phase_channels
+from linkwright.simulation.described import signal_channels
 from linkwright.simulation.native.session import Samples, Session
 from linkwright.simulation.pacing.loop import PacedLoop
 from linkwright.simulation.pacing.tape import end_row, tape_label
 from linkwright.simulation.recorder import Target
 
 
-class LoopRecorder:
-    """Takes what a loop leaves to a file.
+class LoopJournal:
+    """Takes what a loop leaves to a journal, which stays.
+
+    Args:
+        session: that the loop drives.
+        path: of the journal.
+        about: metadata.
+        stride: of the loop.
+        waits: whether the loop waits for Python blocks.
+        states: of the loop.
+        replace: whether the journal of a dead run may be replaced.
+
+    >>> import tempfile
+    >>> from linkwright.blocks import Integrator
+    >>> from linkwright.simulation.pacing import PacedLoop, tape_of
+    >>> from linkwright.simulation.runs import session_of
+    >>> from linkwright.simulation.settings import RunSettings
+    >>> from linkwright.system import System
+    >>> s = System(name="s", base=100)
+    >>> _ = s.add(Integrator(), name="i")
+    >>> session = session_of(s, RunSettings(60.0, every=0))[0]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     journal = LoopJournal(session, Path(folder) / "run.journal", states=10)
+    ...     loop = PacedLoop(session, clock="virtual", sink=journal, states=10)
+    ...     loop.go_to(25)
+    ...     journal.note("enough")
+    ...     journal.close(loop)
+    ...     made = recovered(journal.path)
+    >>> made.times.tolist(), made.names, made.metadata["noted"], tape_of(made).end
+    ([0.0, 0.1, 0.2], ('i.x',), ['enough'], 25)
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        path: Path,
+        about: Mapping[str, Any] | None = None,
+        *,
+        stride: int = 1,
+        waits: bool = False,
+        states: int = 0,
+        replace: bool = False,
+    ) -> None:
+        label = tape_label(session.tape_names, stride, session.phases.tick_seconds, waits)
+        if states:
+            label["states"] = states
+        told = with_relative_paths({**(about or {}), "tape": label}, path.parent)
+        signals = session.state_signals if states else session.phases.outputs
+        self.path = path
+        self._lock = threading.Lock()
+        self._journal = Journal(path, signal_channels(signals), told, replace=replace)
+
+    def take(self, changes: NDArray[np.int64], samples: Samples) -> None:
+        """Take a part of the tape and the samples that follow from it.
+
+        Args:
+            changes: rows of tick, place and value.
+            samples: up to now.
+        """
+        with self._lock:
+            self._journal.attach(changes.astype("<i8").tobytes())
+            self._journal.append(samples.times, samples.values)
+
+    def note(self, text: str) -> None:
+        """Add a line of text.
+
+        Args:
+            text: without an end of line.
+        """
+        with self._lock:
+            self._journal.note(text)
+
+    def close(self, loop: PacedLoop) -> None:
+        """End the journal, which stays.
+
+        Args:
+            loop: has been stopped.
+        """
+        end = loop.tape_end()
+        with self._lock:
+            self._journal.attach(end_row(end))
+            self._journal.flush()
+            self._journal.close()
+
+
+class LoopRecorder(LoopJournal):
+    """Takes what a loop leaves to a file; the journal goes when that is there.
 
     Args:
         session: that the loop drives.
@@ -65,22 +151,14 @@ class LoopRecorder:
     ) -> None:
         target.check()
         self.target = target
-        label = tape_label(session.tape_names, stride, session.phases.tick_seconds, waits)
-        told = with_relative_paths({**(about or {}), "tape": label}, target.path.parent)
-        channels = phase_channels(session.phases)
-        self._lock = threading.Lock()
-        self._journal = Journal(target.journal, channels, told, replace=target.replace_journal)
-
-    def take(self, changes: NDArray[np.int64], samples: Samples) -> None:
-        """Take a part of the tape and the samples that follow from it.
-
-        Args:
-            changes: rows of tick, place and value.
-            samples: up to now.
-        """
-        with self._lock:
-            self._journal.attach(changes.astype("<i8").tobytes())
-            self._journal.append(samples.times, samples.values)
+        super().__init__(
+            session,
+            target.journal,
+            about,
+            stride=stride,
+            waits=waits,
+            replace=target.replace_journal,
+        )
 
     def finish(self, loop: PacedLoop) -> Recording:
         """Return the recording, which is in its place; the journal goes.
@@ -92,7 +170,7 @@ class LoopRecorder:
         with self._lock:
             self._journal.attach(end_row(end))
             self._journal.flush()
-        made = recovered(self._journal.path)
+        made = recovered(self.path)
         about = {k: v for k, v in made.metadata.items() if k != "recovered"}
         made = made.with_metadata(about)
         made.save(self.target.path, replace=self.target.replace)

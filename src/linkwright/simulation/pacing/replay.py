@@ -14,13 +14,14 @@ Show = Callable[[float, float], None]
 _OFTEN = 4096  # ticks from one word about it to the next
 
 
-def replay(session: Session, tape: Tape, show: Show | None = None) -> Outcome:
+def replay(session: Session, tape: Tape, show: Show | None = None, *, states: int = 0) -> Outcome:
     """Run a session in virtual time to the end of a tape; the bits are those of the live run.
 
     Args:
         session: stands where the live one stood at its start, with the same settings.
         tape: of the live run.
         show: told now and then how far it is.
+        states: base ticks from one sample of all states to the next; 0 for samples of channels.
 
     >>> import numpy as np
     >>> from linkwright.blocks import Integrator
@@ -34,7 +35,14 @@ def replay(session: Session, tape: Tape, show: Show | None = None) -> Outcome:
     >>> round(replay(session, tape).x["i.x"], 12)
     1.0
     """
-    loop = PacedLoop(session, clock="virtual", stride=tape.stride, waits=tape.waits, taped=True)
+    loop = PacedLoop(
+        session,
+        clock="virtual",
+        stride=tape.stride,
+        waits=tape.waits,
+        taped=True,
+        states=states,
+    )
     seconds, shown = session.phases.tick_seconds, 0
 
     def go_to(tick: int) -> None:
