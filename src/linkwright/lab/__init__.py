@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         Task as Task,
         channel as channel,
         parameter as parameter,
+        setting as setting,
         state as state,
     )
 
@@ -70,7 +71,7 @@ _HOMES = {
         "tanh",
         "where",
     ),
-    "linkwright.lab.tasks": ("Task", "channel", "parameter", "state"),
+    "linkwright.lab.tasks": ("Task", "channel", "parameter", "setting", "state"),
 }
 
 __all__ = [
@@ -96,6 +97,7 @@ __all__ = [
     "minimum",
     "parameter",
     "pi",
+    "setting",
     "sign",
     "sin",
     "sinh",

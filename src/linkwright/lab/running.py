@@ -21,7 +21,7 @@ from linkwright.blocks.slot import NUMBER
 from linkwright.errors import Error, InputError
 from linkwright.lab.slot import SERIAL, SlotLayout
 from linkwright.lab.tasks import Task
-from linkwright.lab.views import DesiredView, StateView
+from linkwright.lab.views import DesiredView, StateView, View
 from linkwright.program import Program, program
 from linkwright.simulation.native.called import SlotFunction, native_function
 
@@ -58,6 +58,8 @@ def task_failure(task: Task, error: BaseException, where_: str = "run") -> Error
     frames = traceback.extract_tb(error.__traceback__)
     own = [f for f in frames if file is not None and Path(f.filename) == file]
     frame = own[-1] if own else frames[-1] if frames else None
+    if isinstance(error, AttributeError) and isinstance(error.obj, View):
+        error = error.obj.unknown(str(error.name))
     said = str(error.what) if isinstance(error, Error) else f"{type(error).__name__}: {error}"
     return InputError(
         f"{where_} of the task {task.name!r} failed: {said}",

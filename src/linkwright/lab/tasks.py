@@ -206,6 +206,49 @@ def state(initial: Any = 0.0) -> Any:
     return _State(initial)
 
 
+@dataclass(frozen=True, slots=True)
+class TaskSetting:
+    """Something that a task is started with, and that stays while it runs: a word, a file, a row.
+
+    Args:
+        name: of it.
+        default: what it is unless it is given.
+        doc: what it is.
+    """
+
+    name: str
+    default: Any
+    doc: str = ""
+
+
+class _Setting:
+    """A declared setting; the value lies in the task itself."""
+
+    def __init__(self, default: Any, doc: str) -> None:
+        self.default, self.doc = default, doc
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.about = TaskSetting(name, self.default, self.doc)
+
+    def __get__(self, task: Task | None, owner: type) -> Any:
+        return self if task is None else self.default
+
+
+def setting(default: Any, *, doc: str = "") -> Any:
+    """Declare something that a task is started with, and that stays while it runs.
+
+    Args:
+        default: what it is unless it is given.
+        doc: what it is.
+
+    >>> class Play(Task):
+    ...     file = setting("default.traj", doc="what is played")
+    >>> Play().file
+    'default.traj'
+    """
+    return _Setting(default, doc)
+
+
 def channel(unit: str = "1", *, doc: str = "") -> Any:
     """Declare a number that `run` sets, and that is recorded.
 
@@ -326,6 +369,16 @@ class Task:
         return {n.name: n.about for n in _declared(cls) if isinstance(n, _Parameter)}
 
     @classmethod
+    def settings(cls) -> dict[str, TaskSetting]:
+        """Return its settings by name.
+
+        >>> Task.settings()
+        {}
+        """
+        found = {k: v for base in reversed(cls.__mro__) for k, v in vars(base).items()}
+        return {k: v.about for k, v in found.items() if isinstance(v, _Setting)}
+
+    @classmethod
     def channels(cls) -> dict[str, str]:
         """Return the units of its channels by name.
 
@@ -347,23 +400,36 @@ class Task:
         """
         known = self.parameters()
         for name in values:
-            if name not in known:
-                near = nearest(name, list(known))
-                there = ", ".join(known) or "it has none"
+            if name in self.settings():
                 raise Error(
-                    f"{self.name!r} has no parameter {name!r}",
-                    remedy=f"did you mean {near!r}?" if near else f"its parameters: {there}",
+                    f"{name} of {self.name!r} stays while the task runs",
+                    remedy="give it where the task is started",
                 )
+            if name not in known:
+                raise self._unknown(name, list(known))
         return {name: known[name].checked(value, self.name) for name, value in values.items()}
 
     def set(self, values: Mapping[str, Any]) -> None:
-        """Give parameters other values, all or none.
+        """Give parameters and settings other values, all or none, before it is started.
 
         Args:
             values: by name.
         """
-        for name, value in self.checked(values).items():
+        settings, parameters = self.settings(), self.parameters()
+        for name in values:
+            if name not in settings and name not in parameters:
+                raise self._unknown(name, [*parameters, *settings])
+        given = self.checked({n: v for n, v in values.items() if n not in settings})
+        for name, value in {**{n: values[n] for n in values if n in settings}, **given}.items():
             setattr(self, name, value)
+
+    def _unknown(self, name: str, known: list[str]) -> Error:
+        near = nearest(name, known)
+        there = ", ".join(known) or "it has none"
+        return Error(
+            f"{self.name!r} has no parameter {name!r}",
+            remedy=f"did you mean {near!r}?" if near else f"its parameters: {there}",
+        )
 
 
 def _declared(cls: type[Task]) -> Iterator[_Number]:

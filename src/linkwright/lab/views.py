@@ -56,14 +56,10 @@ class View:
         self.path, self.parts, self.writable = path, dict(parts), writable
 
     def __getattr__(self, name: str) -> Any:
-        raise self._unknown(name)
+        raise self.unknown(name)
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not hasattr(type(self), name):
-            raise self._unknown(name)
-        object.__setattr__(self, name, value)
-
-    def _unknown(self, name: str) -> Error:
+    def unknown(self, name: str) -> Error:
+        """Return what is told of a part that it does not have."""
         near = nearest(name, list(self.parts))
         there = ", ".join(self.parts)
         return _Missing(

@@ -40,7 +40,7 @@ class CallWriter(ExchangeWriter):
             row = self.mail(i)
             with w.when(w.i("icmp eq", w.load("i64", w.at(row, str(MAIL["tick"]))), detail)):
                 state = w.at(row, str(MAIL["state"]))
-                slot = w.i("icmp sge", w.load("i64", w.at(row, str(MAIL["choice"]))), "0")
+                slot = w.i("icmp ne", w.load("i64", w.at(row, str(MAIL["choice"]))), "-1")
                 taped = self.is_(self.get("foreign"), TAPED_ONLY)
                 with w.when(w.op(f"and i1 {slot}, {taped}")):  # nobody knows its function
                     w.leave("i64", str(SESSION))

@@ -14,7 +14,7 @@ from linkwright.blocks.slot import NUMBER
 from linkwright.errors import Error
 from linkwright.simulation.pacing.memory import ANSWERED, ASKED, IDLE, MAIL
 from linkwright.simulation.pacing.unit import LINUX, unit
-from linkwright.system.phases import Phases
+from linkwright.system.phases import Phases, Tick
 from linkwright.windows import futex
 
 Array = NDArray[np.float64]
@@ -54,7 +54,7 @@ class Workers:
             self.rows[k] = [
                 *(IDLE, 0, self._arguments[k].ctypes.data, len(self._arguments[k])),
                 *(self._results[k].ctypes.data, len(tick.slots), self._places[k].ctypes.data),
-                *(i, tick.every, _place(number(f"{tick.name}.{NUMBER}")) if tick.exchanged else -1),
+                *(i, tick.every, _choice(tick, number)),
             ]
         self._threads: list[threading.Thread] = []
         self._quit = threading.Event()
@@ -117,3 +117,12 @@ class Workers:
 
 def _place(found: int | None) -> int:
     return -1 if found is None else found
+
+
+def _choice(tick: Tick, number: Callable[[str], int | None]) -> int:
+    """Return the place on the tape of a slot's number: -1 for what is no slot, -2 where the System
+    itself says which function is called."""
+    if not tick.exchanged:
+        return -1
+    found = number(f"{tick.name}.{NUMBER}")
+    return -2 if found is None else found
