@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linkwright.blocks import Block, Integrator
+from linkwright.blocks import Block, FunctionSlot, Integrator, SlotPort
 from linkwright.errors import Error
 from linkwright.simulation.native.session import Session
 from linkwright.simulation.pacing import PacedLoop, Reads, Writes, replay
@@ -187,3 +187,45 @@ def test_windows_are_told_what_the_loop_counts() -> None:
     counted = loop.counters
     assert (frame.tick, frame.values["total"]) == (9, 10.0)
     assert [frame.values[n] for n in COUNTED] == [getattr(counted, n) for n in COUNTED]
+
+
+def test_slots_hold_what_windows_say_and_windows_show_states_at_their_rate() -> None:
+    """What another process computes for a slot enters its outputs, and is on the tape."""
+    wanted = Record("wanted", Field("y", shape=(2,)))
+    shown = Record("shown", Field("y", shape=(2,)), Field("count"), Field("gain"))
+
+    def made() -> Session:
+        system = System(name="controller", base=1000)
+        slot = FunctionSlot({"u": SlotPort()}, {"y": SlotPort((2,))}, rate=500, name="task")
+        system.add(slot)
+        law = Block("law", rate=1000)
+        y = law.input_vector("y", 2)
+        law.output("sum", law.input("gain", 2.0) * (y[0] + y[1]))
+        count = law.discrete_state("n", "n + 1")
+        law.output("count", count)
+        member = system.add(law)
+        system.connect(system["task"].y, member.y)
+        settings = RunSettings(1000.0, method="rk4", every=1)
+        return session_of(system, settings, ["law.sum"])[0]
+
+    with Window.in_memory(wanted) as task, Window.in_memory(shown) as seen:
+        names = [f"task.y[{i}]" for i in range(2)]
+        told = {"y": names, "count": "law.count", "gain": "law.gain"}
+        loop = PacedLoop(
+            made(),
+            clock="virtual",
+            reads=[Reads(task, {"y": names})],
+            writes=[Writes(seen, told, every=4)],
+        )
+        loop.go_to(5)
+        task.write({"y": [1.5, 2.0]})
+        loop.go_to(7)
+        assert (seen.read().tick, seen.read().values["y"].tolist()) == (4, [0.0, 0.0])
+        loop.go_to(11)
+        frame = seen.read()
+        assert (frame.tick, frame.values["y"].tolist()) == (8, [1.5, 2.0])
+        assert (frame.values["count"], frame.values["gain"]) == (8.0, 2.0)
+        tape, samples = loop.tape(), loop.samples()
+    assert samples.values[5:8, 0].tolist() == [0.0, 7.0, 7.0]
+    assert [change.tick for change in tape] == [6, 6]
+    assert np.array_equal(replay(made(), tape).samples.values, samples.values)

@@ -3,6 +3,7 @@
 from linkwright.simulation.pacing.binding import Snapshot
 from linkwright.simulation.pacing.counters import Counters
 from linkwright.simulation.pacing.loop import PacedLoop
+from linkwright.simulation.pacing.mirror import Mirror
 from linkwright.simulation.pacing.recorder import LoopJournal, LoopRecorder
 from linkwright.simulation.pacing.replay import Show, replay
 from linkwright.simulation.pacing.rights import Rights
@@ -15,6 +16,7 @@ __all__ = [
     "Counters",
     "LoopJournal",
     "LoopRecorder",
+    "Mirror",
     "PacedLoop",
     "Reads",
     "Rights",

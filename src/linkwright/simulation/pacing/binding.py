@@ -224,10 +224,9 @@ class LoopBinding:
                 "changes on the way",
                 remedy="run it in a device's process of its own, with form='independent'",
             )
-        channel = self._channel()
-        rows, keep = read_rows(reads, self._input)
+        rows, keep = read_rows(reads, self._enterable())
         self._memory.hold("reads", rows, True)
-        rows, more = write_rows(writes, channel)
+        rows, more = write_rows(writes, self._shown())
         self._memory.hold("writes", rows, True)
         self._kept = [*keep, *more]
         used = (device, *(r.window for r in reads), *(w.window for w in writes))
@@ -258,6 +257,23 @@ class LoopBinding:
 
         return channel
 
+    def _shown(self, arrays: str = "xdw") -> Callable[[str], int]:
+        """Return what knows the places of channels, and, negated, of numbers of the machine."""
+        channel, machine = self._channel(), self.session.machine
+        inside: dict[str, int] = {}
+        if self.session.fallback is None:  # else its machine may become another
+            assert isinstance(machine, Machine)
+            for array in arrays:
+                signals = getattr(machine.phases, array)
+                inside |= {s.name: ~machine.place_of(array, i) for i, s in enumerate(signals)}
+        return lambda name: inside[name] if name in inside else channel(name)
+
+    def _enterable(self) -> Callable[[str], int]:
+        """Return what knows the places of inputs, and of outputs that hold."""
+        phases = self.session.phases
+        held = {phases.d[i].name for t in phases.ticks if t.called for i in t.slots}
+        return lambda name: self._numbers[name] if name in held else self._input(name)
+
     def sample(
         self,
         channels: Sequence[str],
@@ -279,12 +295,8 @@ class LoopBinding:
             own: numbers of Python's own, by name.
             told: called now and then from a thread of the loop's, and where a virtual run stops.
         """
-        place, machine = self._channel(), self._machine
-        inside: dict[str, int] = {}
-        if self.session.fallback is None:  # else its machine may become another
-            for array, signals in (("x", machine.phases.x), ("d", machine.phases.d)):
-                inside |= {s.name: ~machine.place_of(array, i) for i, s in enumerate(signals)}
-        columns = [inside[n] if n in inside else place(n) for n in channels]
+        place = self._shown("xd")
+        columns = [place(name) for name in channels]
         sampling = Sampling(channels, columns, first=first, every=every, rows=rows, own=own)
         self._samplings.add(sampling, told)
         return sampling

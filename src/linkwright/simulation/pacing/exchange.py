@@ -7,6 +7,7 @@ checksum is right. One that is torn or damaged is counted, and what was read bef
 
 from __future__ import annotations
 
+from linkwright.simulation.native.text import Variable
 from linkwright.simulation.pacing.memory import (
     COUNTED,
     ENDED,
@@ -18,19 +19,15 @@ from linkwright.simulation.pacing.memory import (
     WRITE,
 )
 from linkwright.simulation.pacing.sockets import (
-    CHECKSUM,
     CLOCK,
     NAP,
-    SCHEMA,
     SEQUENCE,
     TICK,
     WAKES,
     SocketWriter,
 )
 from linkwright.simulation.pacing.writer import AtomicWriter
-from linkwright.windows import HEAD, MULTIPLIER
-
-_TRIES = 64
+from linkwright.windows import MULTIPLIER
 
 
 def _conversions() -> str:
@@ -64,17 +61,43 @@ def _conversions() -> str:
     texts.append(
         store.function("internal void @store_number(ptr %at, i64 %kind, double %value)", "ret void")
     )
+    return "".join(texts) + _checksum()
+
+
+def _checksum() -> str:
+    """Return the function of the checksum: Horner's rule, in four lanes of every fourth word.
+
+    The lanes are independent of each other, so that a processor multiplies for all at once.
+    """
     w = AtomicWriter(1)
     total = w.variable("i64", "0")
-    for first, last in (("0", "10"), ("12", "14"), ("16", "%words")):
+
+    def add(to: Variable, place: str, power: int = 1) -> None:
+        word = w.op(f"load i32, ptr {w.at('%frame', place, 'i32')}, align 4")
+        scaled = w.i("mul", to.get(), str(_signed(MULTIPLIER**power)))
+        to.set(w.i("add", scaled, w.op(f"zext i32 {word} to i64")))
+
+    for first, last in (("0", "10"), ("12", "14")):
         with w.count(last, first) as i:
-            word = w.op(f"load i32, ptr {w.at('%frame', i, 'i32')}, align 4")
-            scaled = w.i("mul", total.get(), str(MULTIPLIER - 2**64))
-            total.set(w.i("add", scaled, w.op(f"zext i32 {word} to i64")))
-    texts.append(
-        w.function("internal i64 @checksum(ptr %frame, i64 %words)", f"ret i64 {total.get()}")
-    )
-    return "".join(texts)
+            add(total, i)
+    lanes = [w.variable("i64", "0") for _ in range(3)] + [w.variable("i64", total.get())]
+    groups = w.i("lshr", w.i("sub", "%words", "16"), "2")
+    with w.count(groups) as i:
+        start = w.i("add", w.i("shl", i, "2"), "16")
+        for j, lane in enumerate(lanes):
+            add(lane, w.i("add", start, str(j)), 4)
+    total.set(lanes[3].get())
+    for j in range(3):
+        scaled = w.i("mul", lanes[j].get(), str(_signed(MULTIPLIER ** (3 - j))))
+        total.set(w.i("add", total.get(), scaled))
+    with w.count("%words", w.i("add", w.i("shl", groups, "2"), "16")) as i:
+        add(total, i)
+    return w.function("internal i64 @checksum(ptr %frame, i64 %words)", f"ret i64 {total.get()}")
+
+
+def _signed(number: int) -> int:
+    """Return a number modulo 2^64 as LLVM writes it."""
+    return (number + 2**63) % 2**64 - 2**63
 
 
 CONVERSIONS = _conversions()
@@ -115,27 +138,9 @@ class ExchangeWriter(SocketWriter):
         w = self.w
         copy = w.load("ptr", w.at(row, str(READ["copy"])))
         words = w.load("i64", w.at(row, str(READ["words"])))
-        good, tries = w.variable("i64", "0"), w.variable("i64", "0")
-
-        def again() -> str:
-            more = w.i("icmp slt", tries.get(), str(_TRIES))
-            return w.op(f"and i1 {more}, {self.is_(good.get(), 0)}")
-
-        with w.during(again):
-            tries.set(w.i("add", tries.get(), "1"))
-            before = w.acquire(self.inside(address, SEQUENCE))
-            w.copy_words(address, copy, w.i("lshr", words, "1"))
-            w.do("fence acquire")
-            after = w.load("i64", self.inside(address, SEQUENCE))
-            even = self.is_(w.i("and", before, "1"), 0)
-            with w.when(w.op(f"and i1 {even}, {w.i('icmp eq', before, after)}")):
-                sum_ = w.op(f"call i64 @checksum(ptr {copy}, i64 {words})")
-                right = w.i("icmp eq", sum_, w.load("i64", self.inside(copy, CHECKSUM)))
-                schema = w.load("i64", w.at(row, str(READ["schema"])))
-                known = w.i("icmp eq", schema, w.load("i64", self.inside(copy, SCHEMA)))
-                both = w.op(f"and i1 {right}, {known}")
-                good.set(w.op(f"zext i1 {both} to i64"))
-        sound = w.i("icmp ne", good.get(), "0")
+        schema = w.load("i64", w.at(row, str(READ["schema"])))
+        good = w.op(f"call i64 @take_frame(ptr {address}, ptr {copy}, i64 {words}, i64 {schema})")
+        sound = w.i("icmp ne", good, "0")
         with self.unless(sound):
             self.add("failures")
         with w.when(sound):
@@ -217,41 +222,37 @@ class ExchangeWriter(SocketWriter):
         w = self.w
         with w.count(self.get("write_count")) as i:
             row = w.at(self.get("writes", "ptr"), w.i("mul", i, str(len(WRITE))))
-            address, copy, entries = (
-                w.load("ptr", w.at(row, str(WRITE[n]))) for n in ("address", "copy", "entries")
-            )
-            words = w.load("i64", w.at(row, str(WRITE["words"])))
-            with w.count(w.load("i64", w.at(row, str(WRITE["entry_count"])))) as j:
-                entry = w.at(entries, w.i("mul", j, str(len(ENTRY))))
-                offset, kind, place = (
-                    w.load("i64", w.at(entry, str(ENTRY[n]))) for n in ENTRY.fields
+            every = w.load("i64", w.at(row, str(WRITE["every"])))
+            rest = w.op(f"srem i64 {self.whole('k').get()}, {every}")
+            with w.when(self.is_(rest, 0)):
+                address, copy, entries = (
+                    w.load("ptr", w.at(row, str(WRITE[n]))) for n in ("address", "copy", "entries")
                 )
-                value = w.load("double", w.at(self.get("outputs", "ptr"), place))
-                at = w.at(copy, offset, "i8")
-                w.do(f"call void @store_number(ptr {at}, i64 {kind}, double {value})")
-            w.store("i64", self.whole("k").get(), self.inside(copy, TICK))
-            w.store("i64", self.get("now"), self.inside(copy, CLOCK))
-            descriptor = w.load("i64", w.at(row, str(WRITE["descriptor"])))
-            by_wire = w.i("icmp sge", descriptor, "0")
-            with w.when(by_wire):
-                self.send(address, descriptor, copy, words)
-            with self.unless(by_wire):
-                self.show(row, address, copy, words)
+                words = w.load("i64", w.at(row, str(WRITE["words"])))
+                with w.count(w.load("i64", w.at(row, str(WRITE["entry_count"])))) as j:
+                    entry = w.at(entries, w.i("mul", j, str(len(ENTRY))))
+                    offset, kind, place = (
+                        w.load("i64", w.at(entry, str(ENTRY[n]))) for n in ENTRY.fields
+                    )
+                    inside = w.at(self.get("arena", "ptr"), w.i("xor", place, "-1"))
+                    given = w.at(self.get("outputs", "ptr"), place)
+                    held = w.i("icmp slt", place, "0")
+                    value = w.load("double", w.op(f"select i1 {held}, ptr {inside}, ptr {given}"))
+                    at = w.at(copy, offset, "i8")
+                    w.do(f"call void @store_number(ptr {at}, i64 {kind}, double {value})")
+                w.store("i64", self.whole("k").get(), self.inside(copy, TICK))
+                w.store("i64", self.get("now"), self.inside(copy, CLOCK))
+                descriptor = w.load("i64", w.at(row, str(WRITE["descriptor"])))
+                by_wire = w.i("icmp sge", descriptor, "0")
+                with w.when(by_wire):
+                    self.send(address, descriptor, copy, words)
+                with self.unless(by_wire):
+                    self.show(row, address, copy, words)
 
     def show(self, row: str, address: str, copy: str, words: str) -> None:
         """Put a frame into a window; head and payload are there but for sequence and checksum."""
         w = self.w
-        sequence = self.inside(address, SEQUENCE)
-        last = w.i("and", w.load("i64", sequence), "-2")
-        w.store("i64", w.i("add", last, "2"), self.inside(copy, SEQUENCE))
-        sum_ = w.op(f"call i64 @checksum(ptr {copy}, i64 {words})")
-        w.store("i64", sum_, self.inside(copy, CHECKSUM))
-        w.release(w.i("add", last, "1"), sequence)
-        w.do("fence release")
-        w.copy_words(self.inside(copy, TICK), self.inside(address, TICK), "4")
-        payload = w.i("sub", w.i("lshr", words, "1"), str(HEAD // 8))
-        w.copy_words(self.inside(copy, HEAD), self.inside(address, HEAD), payload)
-        w.release(w.i("add", last, "2"), sequence)
+        w.do(f"call void @put_frame(ptr {address}, ptr {copy}, i64 {words})")
         with w.when(w.i("icmp ne", w.load("i64", w.at(row, str(WRITE["wake"]))), "0")):
             word = self.inside(address, WAKES)
             w.op(f"atomicrmw add ptr {word}, i32 1 seq_cst")

@@ -19,6 +19,7 @@ from functools import lru_cache
 from linkwright.simulation.native.tables import CONFIG, DONE, FOREIGN
 from linkwright.simulation.pacing.calls import TapingWriter
 from linkwright.simulation.pacing.exchange import CONVERSIONS
+from linkwright.simulation.pacing.frames import frames_ir
 from linkwright.simulation.pacing.matrices import ASKING, DUE, MatrixWriter
 from linkwright.simulation.pacing.memory import (
     AT_TICKS,
@@ -149,7 +150,7 @@ declare i64 @llvm.ctlz.i64(i64, i1)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 """
     clock = _LINUX + LINUX_SOCKETS if linux else _OTHERS + OTHER_SOCKETS
-    beside = SocketWriter().receiving() + _take_latest() + _publish()
+    beside = SocketWriter().receiving() + frames_ir() + _take_latest() + _publish()
     return declared + CONVERSIONS + clock + PaceWriter().text() + TapingWriter().text() + beside
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from linkwright.simulation.native.text import fields
 
 PACE, NOW, TAKE, PUBLISH, TAPE = "pace", "now_ns", "take_latest", "publish", "call_taped"
+PULL, PUSH = "pull_frame", "push_frame"
 
 ENDED, REACHED, VISIT, SESSION, FULL, CALL, SAMPLE = range(7)
 """Why the native function comes back: asked to stop, at the last tick, Python has something to do
@@ -80,7 +81,7 @@ in the machine, inverted) and whether any is to be computed; numbers of Python's
 Python is asked for these at each sample of a virtual run."""
 SAMPLINGS = 4
 """Matrices that can be filled at a time."""
-WRITE = fields("address", "words", "copy", "entries", "entry_count", "wake", "descriptor")
+WRITE = fields("address", "words", "copy", "entries", "entry_count", "wake", "descriptor", "every")
 ENTRY = fields("offset", "kind", "place")
 KINDS = ("f64", "f32", "i64", "i32", "i16", "i8", "u64", "u32", "u16", "u8")
 """Types of the fields of records, in the order of their numbers in native code."""

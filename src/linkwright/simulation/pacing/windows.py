@@ -25,8 +25,8 @@ class Reads:
 
     Args:
         window: open.
-        fields: for fields of its record the inputs that take them: as many names as a field has
-            numbers.
+        fields: for fields of its record the inputs that take them, as many names as a field has
+            numbers; also outputs of Python blocks and slots, which hold what was read.
         sequence: an input that is told the sequence of the frame, by which a block knows that
             nothing new has come.
         tick: an input that is told the frame's tick.
@@ -44,14 +44,17 @@ class Writes:
 
     Args:
         window: made by this process; a frame that the system of a wire does not take is counted.
-        fields: for each field of its record the channels that it takes; `loop:total`,
+        fields: for each field of its record the channels, states, sampled outputs or inputs that
+            it takes; `loop:total`,
             `loop:missed`, `loop:overrun` and `loop:worst` (s) are what the loop counts.
         wake: whether to wake those who wait for a window.
+        every: base ticks from one frame to the next, at multiples of so many.
     """
 
     window: Window | Wire
     fields: Mapping[str, Names]
     wake: bool = True
+    every: int = 1
 
 
 def read_rows(
@@ -114,7 +117,7 @@ def write_rows(
             [
                 *(write.window.address, record.size // 4, copy.ctypes.data),
                 *(entries.ctypes.data, len(entries), int(write.wake)),
-                -1 if wire is None else wire.descriptor,
+                *(-1 if wire is None else wire.descriptor, max(1, write.every)),
             ]
         )
     return np.array(rows, np.int64).reshape(len(rows), len(WRITE)), keep
