@@ -36,24 +36,36 @@ class Driven:
         return rows[:, 0] if found is None or not found.shape else rows
 
 
-def driven(block: Block, given: Mapping[str, Array], executor: str = "native") -> Driven:
+def driven(block: Block, given: Mapping[str, Array], executor: str = "python") -> Driven:
     """Run a block on rows of its inputs, one for each tick; nan is let through."""
-    system = lw.System(name="driven", base=RATE)
-    member = system.add(block, rate=RATE)
-    ticks = len(next(iter(given.values())))
-    rows = iter(range(ticks))
-
-    def source() -> dict[str, Any]:
-        k = next(rows)
-        return {key: values[k] for key, values in given.items()}
-
     sizes = {key: x.shape[1] if x.ndim > 1 else None for key, x in given.items()}
-    feed = system.add(source, rate=RATE, outputs=sizes)
-    for key in given:
-        system.connect(feed[key], member[key])
+    key = repr((block.made_with, sizes))
+    if key not in _SYSTEMS:
+        _SYSTEMS[key] = _fed(block, sizes)
+    system, rows = _SYSTEMS[key]
+    ticks = len(next(iter(given.values())))
+    rows[:] = [{name: values[k] for name, values in given.items()} for k in reversed(range(ticks))]
     states = [f"{block.name}.{s.name}" for s in block.discrete_states]
     outputs = [f"{block.name}.{s.name}" for o in block.outputs.values() for s in o.symbols]
     run = lw.simulate(
         system, (ticks - 1) / RATE, every=1, record=[*outputs, *states], executor=executor
     )
     return Driven(block, run)
+
+
+_SYSTEMS: dict[str, tuple[lw.System, list[dict[str, Any]]]] = {}
+"""Made once, of blocks that were made alike, each with the rows that are still to come."""
+
+
+def _fed(block: Block, sizes: Mapping[str, int | None]) -> tuple[lw.System, list[dict[str, Any]]]:
+    """Return a System of the block and a source, with the rows that it takes from their end."""
+    system, rows = lw.System(name="driven", base=RATE), list[dict[str, Any]]()
+    member = system.add(block, rate=RATE)
+
+    def source() -> dict[str, Any]:
+        return rows.pop()
+
+    feed = system.add(source, rate=RATE, outputs=dict(sizes))
+    for key in sizes:
+        system.connect(feed[key], member[key])
+    return system, rows

@@ -61,8 +61,8 @@ class JointConfig:
         position_polarity: 1 or -1.
         load_polarity: 1 or -1.
 
-    >>> JointConfig("R_EB", 0.53, 2.25, default=1.57, kp=30.0, kd=2.0).theta0 > 1.57
-    True
+    >>> JointConfig("R_EB", 0.53, 2.25, default=1.57, kp=30.0, kd=2.0).max_effort
+    inf
     """
 
     name: str
@@ -114,6 +114,28 @@ class EndEffector:
 
 
 @dataclass(frozen=True, slots=True)
+class Camera:
+    """A calibrated camera, which looks along its z axis; x and y are those of its picture.
+
+    Args:
+        position: of its center in the frame of vision, m.
+        a: how it is turned there, angles about x, y, z.
+        focal: length in pixels, along x and y.
+        center: where its axis meets the picture, pixels.
+        size: width and height of the picture, pixels.
+
+    >>> Camera((0.2, 2.0, 0.0)).size
+    (640.0, 480.0)
+    """
+
+    position: tuple[float, float, float]
+    a: tuple[float, float, float] = (1.5707963267948966, 0.0, 0.0)
+    focal: tuple[float, float] = (600.0, 600.0)
+    center: tuple[float, float] = (320.0, 240.0)
+    size: tuple[float, float] = (640.0, 480.0)
+
+
+@dataclass(frozen=True, slots=True)
 class VisionConfig:
     """Eyes of the laboratory.
 
@@ -121,6 +143,12 @@ class VisionConfig:
         blobs: their names.
         cameras: number of them, or 0 where blobs come as points in space.
         preferences: name of the file of filters (`.pp`) to start with.
+        eyes: the cameras, calibrated; where none are given they stand side by side 2 m before
+            the robot along y, and look at it.
+        position: of the frame of vision in the robot's, m.
+        a: how it is turned there, angles about x, y, z.
+        noise: deviation of simulated pictures, pixels.
+        delay: from a picture of simulated cameras to its arrival, s.
 
     >>> VisionConfig(("blob1",)).cameras
     2
@@ -129,6 +157,11 @@ class VisionConfig:
     blobs: tuple[str, ...] = ()
     cameras: int = 2
     preferences: str = "vision_default.pp"
+    eyes: tuple[Camera, ...] = ()
+    position: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    a: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    noise: float = 0.0
+    delay: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
