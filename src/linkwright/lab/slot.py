@@ -100,6 +100,7 @@ class SlotLayout:
         }
         if e:
             found["cart"] = SlotPort((e, FRAME), doc="end-effectors as they are")
+            found["now_cart"] = SlotPort((e, FRAME), doc="end-effectors as joints are wanted")
         found["base"] = SlotPort((FRAME,), doc="the base as it is")
         if b:
             found["blobs"] = SlotPort((b, sum(BLOB.values())), doc="blobs as they are seen")

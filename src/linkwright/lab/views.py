@@ -128,6 +128,20 @@ class Named(dict[str, Any]):
         )
 
 
+class NowView(WantedView):
+    """What is wanted of the joints at present, and where that puts the end-effectors.
+
+    Args:
+        wanted: of the joints.
+    """
+
+    __slots__ = ("cart",)
+
+    def __init__(self, wanted: Mapping[str, Any]) -> None:
+        super().__init__("state.desired", wanted, False)
+        self.cart = Named("end-effector", {})
+
+
 class StateView(View):
     """The robot as it is: joints, end-effectors, base, blobs, and what is wanted at present.
 
@@ -150,16 +164,20 @@ class StateView(View):
         at = layout.argument
         super().__init__("state", {name: seen[at[name]] for name in JOINT_STATE}, False)
         wanted = {name: seen[at[f"now_{name}"]] for name in JOINT_TARGET}
-        self.desired = WantedView("state.desired", wanted, False)
+        self.desired = NowView(wanted)
         self.base = FrameView("state.base", _cut(seen[at["base"]], CARTESIAN), False)
-        carts, blobs = {}, {}
+        carts: dict[str, View] = {}
+        nows: dict[str, View] = {}
+        blobs: dict[str, View] = {}
         for i, name in enumerate(layout.end_effectors):
-            row = seen[at["cart"]].reshape(-1, FRAME)[i]
-            carts[name] = FrameView(f"state.cart[{name!r}]", _cut(row, CARTESIAN), False)
+            for found, port, path in ((carts, "cart", "cart"), (nows, "now_cart", "desired.cart")):
+                row = seen[at[port]].reshape(-1, FRAME)[i]
+                found[name] = FrameView(f"state.{path}[{name!r}]", _cut(row, CARTESIAN), False)
         for i, name in enumerate(layout.blobs):
             row = seen[at["blobs"]].reshape(-1, sum(BLOB.values()))[i]
             blobs[name] = BlobView(f"state.blobs[{name!r}]", _cut(row, BLOB), False)
         self.cart, self.blobs = Named("end-effector", carts), Named("blob", blobs)
+        self.desired.cart.update(nows)
 
 
 class DesiredView(WantedView):

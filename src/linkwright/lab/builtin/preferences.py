@@ -1,0 +1,29 @@
+"""Where the preference files of tasks are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from linkwright.errors import InputError, nearest
+
+
+def preference_file(lab: Any, name: str) -> Path:
+    """Return the file that a task asks for: a path, or a name among the preferences.
+
+    Args:
+        lab: the laboratory.
+        name: such as "default.sine".
+    """
+    given = Path(str(name)).expanduser()
+    folder: Path | None = lab.config.preferences
+    folders: list[Path | None] = [Path(), lab.folder, folder]
+    for place in folders:
+        if place is not None and (place / given).is_file():
+            return place / given
+    there = sorted(p.name for p in folder.iterdir() if p.is_file()) if folder else []
+    near = nearest(given.name, there)
+    raise InputError(
+        f"there is no file {str(name)!r}",
+        remedy=f"did you mean {near!r}?" if near else f"the preferences have {', '.join(there)}",
+    )
