@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from linkwright.lab.builtin.frames import Track, goto_cart_task
-from linkwright.lab.builtin.joints import NoTask, Step, goto_task
+from linkwright.lab.builtin.frames import BlobTracking, goto_cart_task
+from linkwright.lab.builtin.joints import JointStep, NoTask, goto_task
 from linkwright.lab.builtin.trajectories import RecordedMotion
 from linkwright.lab.builtin.waves import Excite, Sine
 from linkwright.lab.config import LabConfig
@@ -26,8 +26,8 @@ def builtin_tasks(config: LabConfig) -> dict[str, type[Task]]:
         Sine,
         RecordedMotion,
         goto_cart_task(config),
-        Track,
-        Step,
+        BlobTracking,
+        JointStep,
         Excite,
     ]
     return {task.name: task for task in tasks}

@@ -161,7 +161,7 @@ def goto_cart_task(config: LabConfig) -> type[GoToCart]:
     return type("GoToCart", (GoToCart,), parts)
 
 
-class Track(Task):
+class BlobTracking(Task):
     """Follows a blob with an end-effector, through inverse kinematics (SL: TRACKING_TASK).
 
     At first it comes to the blob in `approach` seconds; then it goes toward where the blob is

@@ -145,7 +145,7 @@ def goto_task(config: LabConfig) -> type[GoTo]:
     return type("GoTo", (GoTo,), parts)
 
 
-class Step(Task):
+class JointStep(Task):
     """Gives one joint a step of its wanted position; the others hold."""
 
     name = "step"
