@@ -205,3 +205,29 @@ def test_wrong_slots_and_numbers_are_refused() -> None:
         run.install("task", 0, summing())
     with pytest.raises(Error, match="tick by tick"):
         PacedLoop(run, clock="virtual", stride=2)
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_what_a_slot_holds_can_be_changed_before_its_function_goes_on_from_there(
+    native: bool,
+) -> None:
+    """Changes of results enter what is held; on the tape they are apart from what was given."""
+    kept = summing() if native else python_function("keeping", lambda *_: None)
+    run = session()
+    loop = PacedLoop(run, clock="virtual", waits=True)
+    run.install("task", 1, kept)
+    held = [s.name for s in run.phases.d if s.name.startswith("task.")]
+    loop.go_to(4)
+    loop.enter({name: 3.0 + i for i, name in enumerate(held)})
+    loop.go_to(6)
+    assert [run.place().d[name] for name in held] == [3.0 + i for i in range(len(held))]
+    loop.enter({"task.number": 1.0})
+    loop.go_to(20)
+    loop.enter({"task.number": 0.0, held[0]: -1.0})
+    loop.go_to(30)
+    assert run.place().d[held[0]] == -1.0
+    again = session()
+    again.install("task", 1, kept if native else taped_function("keeping"))
+    found = replay(again, loop.tape())
+    assert np.array_equal(found.samples.values, loop.samples().values)
+    assert again.place().d == run.place().d

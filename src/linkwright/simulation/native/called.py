@@ -49,6 +49,8 @@ class SlotFunction:
         keep: what keeps the native code valid.
         bind: makes a function of nothing from views of time, arguments and results, for memory
             that stays where it is.
+        program: that native code was made from.
+        taped: whether the results of native code go on the tape, as those of Python do.
     """
 
     name: str
@@ -56,6 +58,8 @@ class SlotFunction:
     address: int = 0
     keep: object = None
     bind: Callable[[Array, Array, Array], Callable[[], None]] | None = None
+    program: Program | None = None
+    taped: bool = False
 
 
 def python_function(name: str, call: Call) -> SlotFunction:
@@ -117,7 +121,7 @@ def native_function(name: str, program: Program) -> SlotFunction:
     def call(t: float, arguments: Array, results: Array) -> None:
         kernel(np.array([t]), np.ascontiguousarray(arguments), results.copy(), results)
 
-    return SlotFunction(name, call, address, code)
+    return SlotFunction(name, call, address, code, program=program)
 
 
 class CalledFunctions:
@@ -221,7 +225,9 @@ class CalledFunctions:
 
     def _put(self, i: int, number: int, function: SlotFunction) -> None:
         address, context = function.address, 0
-        if not address and i in self._views:
+        if address and function.taped and self._wrap is not None:
+            address, context = self._wrap(i, address)
+        elif not address and i in self._views:
             if self._mode == INLINE:
                 address, context = self._inline(i, number, function)
             elif self._mode == TAPED:

@@ -35,6 +35,15 @@ _ROWS = 4096
 Progress = Callable[[float], None]
 
 
+def given(name: str) -> str:
+    """Return what a tape calls a result of a slot's function, apart from the number that it is.
+
+    >>> given("task.des_q[0]")
+    'task.des_q[0]:given'
+    """
+    return f"{name}:given"
+
+
 @dataclass(frozen=True, slots=True)
 class StopReason:
     """Why a run ended before its time."""
@@ -239,12 +248,16 @@ class Session:
 
     @property
     def tape_names(self) -> tuple[str, ...]:
-        """What a tape holds changes of: parameters, inputs, outputs of Python blocks, states."""
+        """What a tape holds changes of: parameters, inputs, outputs of Python blocks, states; and
+        what functions in slots gave (`given`), which enters when they are called."""
         own = (*names_of(self.phases.p), *names_of(self.phases.w))
         known = {} if self.fallback is None else self.fallback.values
         foreign = [i for tick in self.phases.ticks if tick.called for i in tick.slots]
         made = [self.phases.d[i].name for i in foreign]
-        return tuple(dict.fromkeys((*own, *known, *made, *names_of(self.phases.x))))
+        slots = [i for tick in self.phases.ticks if tick.exchanged for i in tick.slots]
+        results = [given(self.phases.d[i].name) for i in slots]
+        states = (*names_of(self.phases.x), *names_of(self.phases.d))
+        return tuple(dict.fromkeys((*own, *known, *made, *states, *results)))
 
     def install(self, slot: str, number: int, function: SlotFunction) -> None:
         """Let a number stand for a function of a slot, from any thread.

@@ -5,7 +5,7 @@ from linkwright.simulation.pacing.counters import Counters
 from linkwright.simulation.pacing.loop import PacedLoop
 from linkwright.simulation.pacing.mirror import Mirror
 from linkwright.simulation.pacing.recorder import LoopJournal, LoopRecorder
-from linkwright.simulation.pacing.replay import Show, replay
+from linkwright.simulation.pacing.replay import Show, follow, replay
 from linkwright.simulation.pacing.rights import Rights
 from linkwright.simulation.pacing.sampling import Sampling
 from linkwright.simulation.pacing.tape import Change, Tape, tape_of, with_tape
@@ -25,6 +25,7 @@ __all__ = [
     "Snapshot",
     "Tape",
     "Writes",
+    "follow",
     "replay",
     "tape_of",
     "with_tape",

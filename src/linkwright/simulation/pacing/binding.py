@@ -15,7 +15,7 @@ from linkwright.errors import Error
 from linkwright.simulation.native.called import HELD, INLINE, LEFT, TAPED, Wrap
 from linkwright.simulation.native.machine import Machine
 from linkwright.simulation.native.named import names_of, unknown
-from linkwright.simulation.native.session import Session, SessionPlace
+from linkwright.simulation.native.session import Session, SessionPlace, given
 from linkwright.simulation.pacing.memory import (
     AT_TICKS,
     BY_MAIL,
@@ -155,6 +155,17 @@ class LoopBinding:
         if len(self._workers.rows) and LINUX:
             self._put("futex", futex_number())
 
+    @contextmanager
+    def from_tape(self) -> Iterator[None]:
+        """Let what Python functions in slots give come from a tape for a while."""
+        before = self._mode
+        if before == INLINE and self._slots:
+            self._mode = TAPED
+        try:
+            yield
+        finally:
+            self._mode = before
+
     def _values(self, i: int, t: float, arguments: Array) -> Array:
         return self.session.machine.called.values(i, t, arguments)
 
@@ -177,7 +188,7 @@ class LoopBinding:
         def wrap(i: int, address: int) -> tuple[int, int]:
             tick = phases.ticks[i]
             if (i, address) not in made:
-                names = [phases.d[s].name for s in tick.slots]
+                names = [given(phases.d[s].name) for s in tick.slots]
                 places: Integers = np.array([self._numbers[n] for n in names], np.int64)
                 staged = machine.array(f"staged{i}").ctypes.data
                 size = tick.program.outputs[0].size
@@ -197,7 +208,7 @@ class LoopBinding:
         new = np.flatnonzero(held != staged)
         staged[new] = held[new]
         tick = int(machine.field("k")[0])
-        rows = [(tick, self._numbers[phases.d[slots[j]].name], held[j]) for j in new]
+        rows = [(tick, self._numbers[given(phases.d[slots[j]].name)], held[j]) for j in new]
         return np.array(rows, np.int64).reshape(len(rows), len(TAPED_ROW))
 
     def _count_late(self) -> None:
@@ -326,10 +337,9 @@ class LoopBinding:
         for array, signals in (("d", phases.d), ("x", phases.x)):
             places = {s.name: machine.place_of(array, i) for i, s in enumerate(signals)}
             found = places | found
-        if self.waits:  # results that are taped lie beside the run until they are taken
-            for i in self._slots:
-                names = [phases.d[s].name for s in phases.ticks[i].slots]
-                found |= {n: machine.place_of(f"staged{i}", j) for j, n in enumerate(names)}
+        for i in self._slots:  # results that are taped lie beside the run until they are taken
+            names = [given(phases.d[s].name) for s in phases.ticks[i].slots]
+            found |= {n: machine.place_of(f"staged{i}", j) for j, n in enumerate(names)}
         self._tapings: dict[tuple[int, int], tuple[Integers, Integers]] = {}
         sizes = [len(a) for a in (phases.x, phases.d, phases.w, phases.outputs)]
         latest: Integers = np.zeros(1 + SLOTS * (len(LATEST) + sum(sizes)), np.int64)

@@ -43,18 +43,46 @@ def replay(session: Session, tape: Tape, show: Show | None = None, *, states: in
         taped=True,
         states=states,
     )
-    seconds, shown = session.phases.tick_seconds, 0
+    follow(loop, tape, show=show)
+    return session.outcome(loop.samples())
+
+
+def follow(
+    loop: PacedLoop,
+    tape: Tape,
+    until: int | None = None,
+    *,
+    show: Show | None = None,
+    before: Callable[[int], None] | None = None,
+) -> None:
+    """Let a loop that stands still go along a tape in virtual time; its own tape gets it too.
+
+    What Python functions in slots gave comes from the tape: they are not called.
+
+    Args:
+        loop: stands where the tape begins.
+        tape: of another run.
+        until: the last tick; that of the tape by default.
+        show: told now and then how far it is.
+        before: called before changes enter, with the tick that they enter at.
+    """
+    end = tape.end if until is None else min(until, tape.end)
+    seconds, shown = loop.session.phases.tick_seconds, 0
 
     def go_to(tick: int) -> None:
         nonlocal shown
         while show is not None and tick - shown >= _OFTEN:
             shown += _OFTEN
             loop.go_to(shown)
-            show(shown * seconds, tape.end * seconds)
+            show(shown * seconds, end * seconds)
         loop.go_to(tick)
 
-    for tick, values in tape.batches():
-        go_to(tick - 1)
-        loop.enter(values)
-    go_to(tape.end)
-    return session.outcome(loop.samples())
+    with loop.from_tape():
+        for tick, values in tape.batches():
+            if tick > end:
+                break
+            go_to(tick - 1)
+            if before is not None:
+                before(tick)
+            loop.enter(values)
+        go_to(end)

@@ -1,0 +1,92 @@
+"""Functions of task slots as plain data: what a session holds of them.
+
+A compiled task is a Program, and a Program is data: it is written as text and read again without
+running anything of the task's file. A Program that has no text, and a Python function, are told by
+their names alone: what they give is on the tape.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from linkwright.algebra import symbol
+from linkwright.errors import Error
+from linkwright.files import digest_of
+from linkwright.program import Program, program
+from linkwright.program.text import read, written
+from linkwright.simulation.native.called import SlotFunction, native_function, taped_function
+
+
+def program_data(made: Program) -> dict[str, Any] | None:
+    """Return the Program of a slot's function as plain data, or None where it has no such form.
+
+    Args:
+        made: of t, arguments and held.
+
+    >>> frame = _frame("task_wave", 2, 1)
+    >>> held = frame.inputs[2].entries[0]
+    >>> wave = program("task_wave", _inputs(2, 1), {"results": [held + 2]})
+    >>> program_data(wave)["outputs"]["results"]
+    ['2 + held[0]']
+    """
+    arguments, held = (port.size for port in made.inputs[1:])
+    frame = _frame(made.name, arguments, held)
+    try:
+        told = written(made, frame)
+        if read(told, frame).fingerprint() != made.fingerprint():
+            return None
+    except (Error, KeyError, ValueError):
+        return None
+    return {"name": made.name, "arguments": arguments, "held": held, **told}
+
+
+def program_of(data: Mapping[str, Any]) -> Program:
+    """Return the Program that data tells.
+
+    Args:
+        data: as `program_data` gave it.
+    """
+    frame = _frame(str(data["name"]), int(data["arguments"]), int(data["held"]))
+    return read(data, frame)
+
+
+def program_digest(data: Mapping[str, Any]) -> str:
+    """Return what stands for the data of a Program."""
+    return digest_of(json.dumps(data, sort_keys=True).encode())
+
+
+def for_session(function: SlotFunction) -> tuple[SlotFunction, dict[str, Any] | None]:
+    """Return a function as it is to be called, and its data where it has some.
+
+    Args:
+        function: of a slot.
+    """
+    data = None if function.program is None else program_data(function.program)
+    return (replace(function, taped=True) if data is None else function), data
+
+
+def from_session(name: str, data: Mapping[str, Any] | None) -> SlotFunction:
+    """Return the function that a session tells, or what stands for one whose results it tells.
+
+    Args:
+        name: of the function.
+        data: of its Program, if any.
+    """
+    return taped_function(name) if data is None else native_function(name, program_of(data))
+
+
+def _inputs(arguments: int, held: int) -> dict[str, list[Any]]:
+    return {
+        "t": [symbol("t", "time")],
+        "arguments": [symbol(f"argument[{i}]", "input") for i in range(arguments)],
+        "held": [symbol(f"held[{i}]", "input") for i in range(held)],
+    }
+
+
+def _frame(name: str, arguments: int, held: int) -> Program:
+    """Return a Program with the inputs that every function of a slot has."""
+    inputs = _inputs(arguments, held)
+    return program(name, inputs, {"results": inputs["held"]})
