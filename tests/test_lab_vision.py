@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from scipy.spatial.transform import Rotation
 import linkwright as lw
 from linkwright.errors import InputError
 from linkwright.lab.config import Camera, LabConfig, VisionConfig
-from linkwright.lab.files.vision_files import parse_vision
+from linkwright.lab.files.vision_files import BlobPreferences, VisionPreferences, parse_vision
 from linkwright.lab.vision import SimulatedCameras, VisionServo, cameras_of, preference_values
 from tests.lab_blocks import RATE, Array, driven, lab
 
@@ -141,15 +142,16 @@ def test_prediction_is_exact_for_a_constant_acceleration(executor: str) -> None:
     late = 0.03 + 0.004 * np.random.default_rng(2).uniform(-1, 1, TICKS)
     stamp = stamps() - late
     given = {"b_raw": thrown(stamp), "b_visible": np.ones(TICKS), "stamp": stamp}
-    given["predict"] = np.full(TICKS, 0.05)
-    found = driven(VisionServo(points_config()), given, executor)
+    ahead = VisionPreferences(0.05)
+    found = driven(VisionServo(points_config(), ahead), given, executor)
     now = stamps() + 0.05
     np.testing.assert_allclose(found["b_x"][2:], thrown(now)[2:], atol=1e-9)
     np.testing.assert_allclose(found["b_xd"][2:], (SPEED + np.outer(now, PULL))[2:], atol=1e-8)
     np.testing.assert_allclose(found["b_xdd"][2:], np.tile(PULL, (TICKS - 2, 1)), atol=1e-6)
     # a prescribed acceleration needs two pictures, and counts whatever was seen
-    given |= {"b_prescribed": np.ones(TICKS), "b_acceleration": np.tile(PULL, (TICKS, 1))}
-    found = driven(VisionServo(points_config()), given, executor)
+    pulled = BlobPreferences(acceleration=(PULL[0], PULL[1], PULL[2]))
+    servo = VisionServo(points_config(), replace(ahead, blobs={1: pulled}))
+    found = driven(servo, given, executor)
     np.testing.assert_allclose(found["b_x"][1:], thrown(now)[1:], atol=1e-10)
     np.testing.assert_array_equal(found["b_xdd"], np.tile(PULL, (TICKS, 1)))
 
@@ -160,10 +162,9 @@ def test_a_prescribed_acceleration_overrides_the_one_that_is_seen() -> None:
         "b_raw": thrown(stamps()),
         "b_visible": np.ones(TICKS),
         "stamp": stamps(),
-        "b_prescribed": np.ones(TICKS),
-        "b_acceleration": np.ones((TICKS, 3)),
     }
-    assert (driven(VisionServo(points_config()), given)["b_xdd"] == 1).all()
+    pulled = parse_vision("BLOB1_ACCELERATION 1 1 1")
+    assert (driven(VisionServo(points_config(), pulled), given)["b_xdd"] == 1).all()
 
 
 def butterworth(rows: Array, cutoffs: Array, start: int) -> Array:
@@ -182,8 +183,8 @@ def test_blobs_are_filtered_by_butterworths_rule(executor: str) -> None:
     cutoffs = np.array([20.0, 5, 0, 100, 30, 20, 10, 100, 40])
     raw = walk()
     given = {"b_raw": raw, "b_visible": np.ones(TICKS), "stamp": stamps()}
-    given["b_butter"] = np.tile(cutoffs, (TICKS, 1))
-    found = driven(VisionServo(points_config()), given, executor)
+    text = "BLOB1_BUTTER " + " ".join(map(str, cutoffs))
+    found = driven(VisionServo(points_config(), parse_vision(text)), given, executor)
     x = butterworth(raw, cutoffs[:3], 0)
     slope, a, v = np.zeros_like(x), np.zeros_like(x), np.zeros_like(x)
     slope[1:] = np.diff(x, axis=0) * RATE
@@ -199,8 +200,8 @@ def test_nine_coefficients_are_gains_of_position_velocity_and_acceleration(execu
     gains = np.array([[0.5, 0.6, 0.7], [8.0, 9.0, 10.0], [40.0, 50.0, 60.0]])
     raw = walk()
     given = {"b_raw": raw, "b_visible": np.ones(TICKS), "stamp": stamps()}
-    given |= {"b_gains": np.ones(TICKS), "b_kalman": np.tile(gains.ravel(), (TICKS, 1))}
-    found = driven(VisionServo(points_config()), given, executor)
+    text = "BLOB1_KALMAN " + " ".join(map(str, gains.ravel()))
+    found = driven(VisionServo(points_config(), parse_vision(text)), given, executor)
     x, v, a, h = raw[0], np.zeros(3), np.zeros(3), 1 / RATE
     for k in range(1, TICKS):
         guess = x + v * h + a * h * h / 2
@@ -280,12 +281,12 @@ def test_preferences_become_inputs_and_replace_those_of_before() -> None:
     """SL check 60: a task chooses its own file during a run."""
     made = points_config()
     servo = VisionServo(made, parse_vision("PREDICT .1 BLOB1_KALMAN 1 2 3 4 5 6 7 8 9", 1))
-    inputs = {f"vision.{s.name}" for port in servo.inputs.values() for s in port.symbols}
+    known = {f"vision.{name}" for name in servo.parameters}
     values = preference_values(made, parse_vision("BLOB1_ACCELERATION 0 0 -9.81", 1))
-    assert set(values) <= inputs
+    assert set(values) == known
     assert values["vision.predict"] == 0
     assert values["vision.b_gains"] == 0
-    assert [values[f"vision.b_acceleration[{i}]"] for i in range(3)] == [0, 0, -9.81]
+    assert [values[f"vision.b_acceleration{i}"] for i in (1, 2, 3)] == [0, 0, -9.81]
     started = preference_values(made, parse_vision("PREDICT .1 BLOB1_KALMAN 1 2 3 4 5 6 7 8 9", 1))
     assert set(started) == set(values)  # nothing of the other file is left
 

@@ -36,7 +36,7 @@ LONGEST = 0.5
 def preference_values(
     config: LabConfig, preferences: VisionPreferences, name: str = "vision"
 ) -> dict[str, float]:
-    """Return the inputs of the vision servo that a `.pp` file stands for.
+    """Return the parameters of the vision servo that a `.pp` file stands for.
 
     Args:
         config: of the laboratory.
@@ -60,7 +60,7 @@ def preference_values(
             "acceleration": given.acceleration or (0.0,) * 3,
         }
         for key, values in rows.items():
-            found |= {f"{name}.{blob}_{key}[{i}]": float(x) for i, x in enumerate(values)}
+            found |= {f"{name}.{blob}_{key}{i}": float(x) for i, x in enumerate(values, 1)}
         found[f"{name}.{blob}_gains"] = float(given.kalman is not None)
         found[f"{name}.{blob}_prescribed"] = float(given.acceleration is not None)
     return found
@@ -78,10 +78,13 @@ class VisionServo(Block):
     (whether it sees it); without, `NAME_raw` and `NAME_visible` of each blob, a point in the frame
     of vision. `stamp` is the time at which the picture was taken. A blob for which `NAME_simulated`
     is not zero comes from `NAME_given` instead, a point in the robot's frame of this instant, seen
-    where `NAME_there` is not zero. Filters are inputs too: `NAME_butter` nine cutoffs in percent of
-    the Nyquist frequency, 0 or 100 for none; `NAME_gains`, not zero to use the nine `NAME_kalman`
-    instead (1, 1/s, 1/s^2); `NAME_prescribed`, not zero for the acceleration `NAME_acceleration` in
-    place of the differentiated one; and `predict`, the time to look ahead.
+    where `NAME_there` is not zero.
+
+    Filters are parameters, which may change during a run: `NAME_butter1` to `NAME_butter9` are
+    cutoffs in percent of the Nyquist frequency, 0 or 100 for none; `NAME_gains`, not zero, lets
+    `NAME_kalman1` to `NAME_kalman9` filter instead (1, 1/s, 1/s^2); `NAME_prescribed`, not zero,
+    lets `NAME_acceleration1` to `3` replace what is differentiated; `predict` is the time to
+    look ahead.
 
     Outputs are `NAME_x`, `NAME_xd`, `NAME_xdd`, `NAME_status`, and `NAME_unfiltered`. A blob
     that is not seen has the status 0 and stays where it was last, at rest; one that comes
@@ -113,7 +116,7 @@ class VisionServo(Block):
             pixels = self.input_vector("pixels", n * c * 2, doc="by blob, camera and axis")
             visible = self.input_vector("visible", n * c, doc="by blob and camera")
         taken = self.input("stamp", self.time, unit="s", doc="when the picture was taken")
-        self._predict = self.input("predict", start[".predict"], unit="s", doc="to look ahead")
+        self._predict = self.parameter("predict", start[".predict"], unit="s", doc="to look ahead")
         for i, blob in enumerate(vision.blobs):
             if eyes:
                 pairs = [(pixels[2 * (i * c + k)], pixels[2 * (i * c + k) + 1]) for k in range(c)]
@@ -141,13 +144,18 @@ class VisionServo(Block):
         given = self.input_vector(f"{blob}_given", 3, unit="m", doc="where it is then")
         status = self.input(f"{blob}_there", 1.0, doc="whether it is seen then")
         rows = {
-            key: self.input_vector(
-                f"{blob}_{key}", count, [start[f".{blob}_{key}[{k}]"] for k in range(count)]
+            key: tuple(
+                self.parameter(f"{blob}_{key}{k}", start[f".{blob}_{key}{k}"], doc=doc)
+                for k in range(1, count + 1)
             )
-            for key, count in (("butter", 9), ("kalman", 9), ("acceleration", 3))
+            for key, count, doc in (
+                ("butter", 9, "cutoff, percent"),
+                ("kalman", 9, "gain"),
+                ("acceleration", 3, "m/s^2"),
+            )
         }
         gains, prescribed = (
-            self.input(f"{blob}_{key}", start[f".{blob}_{key}"], doc=doc)
+            self.parameter(f"{blob}_{key}", start[f".{blob}_{key}"], doc=doc)
             for key, doc in (
                 ("gains", "whether constant gains filter it"),
                 ("prescribed", "whether its acceleration is given"),
