@@ -11,10 +11,11 @@ import pytest
 
 from linkwright.errors import Error, InputError
 from linkwright.lab.lab import Lab
+from linkwright.lab.tasks import Task
 from linkwright.recording import read_recording
 
 
-class Swing:
+class Swing(Task):
     """Swings a joint; Python code at the task's rate."""
 
     def run(self, t: float, state: Any, desired: Any) -> None:
@@ -60,7 +61,7 @@ def test_states_have_the_same_bits_with_the_recorder_on_off_and_changed(tmp_path
     found = []
     for how in ("off", "on", "changed"):
         with Lab("puma560", folder=tmp_path) as lab:
-            lab.add(Swing, "swing")
+            lab.add(Swing)
             lab.start("swing")
             if how != "off":
                 lab.recorder.start(save=True)

@@ -17,10 +17,16 @@ from linkwright.program import Program
 from linkwright.robots.fixed_frames import FixedFrame, spot_in
 from linkwright.robots.kinematics import acceleration, quaternion, spot_stance, velocity
 
-POSE = {"x": (3, "m"), "xd": (3, "m/s"), "xdd": (3, "m/s^2")}
-TURN = {"q": (4, "1"), "w": (3, "rad/s"), "wd": (3, "rad/s^2")}
-"""What is known of an end-effector, with sizes and units: position, its rates, quaternion (w, x, y,
-z), angular velocity and acceleration."""
+STATE = {
+    "x": (3, "m"),
+    "xd": (3, "m/s"),
+    "xdd": (3, "m/s^2"),
+    "q": (4, "1"),
+    "w": (3, "rad/s"),
+    "wd": (3, "rad/s^2"),
+}
+"""What is known of a frame, with sizes and units: position, its rates, quaternion (w, x, y, z),
+angular velocity and acceleration."""
 
 
 def place_names(end_effector: str) -> tuple[str, ...]:
@@ -99,7 +105,7 @@ class CartesianState(Block):
         }
         found = self.embed(program, given)
         for effector in config.end_effectors:
-            for key, (_, unit) in (POSE | TURN).items():
+            for key, (_, unit) in STATE.items():
                 label = f"{effector.name}_{key}"
                 doc = f"{key} of {effector.name}"
                 self.output_vector(label, list(found[label]), unit=unit, doc=doc)

@@ -19,8 +19,8 @@ from linkwright.lab.drivers.layout import KEEPERS, DriverLayout
 from linkwright.lab.drivers.places import driver_place
 from linkwright.lab.drivers.relay import Troubles
 from linkwright.lab.drivers.robot_end import robot_end
-from linkwright.lab.loop import lab_session
 from linkwright.lab.plant import RobotDrive, lab_mechanism
+from linkwright.lab.ready import lab_session
 from linkwright.lab.servos.columns import is_number
 from linkwright.lab.servos.sensors import Actuators, RawSensors
 from linkwright.simulation.hardware import ACTIVE

@@ -11,25 +11,34 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from linkwright.errors import Error
-from linkwright.lab.config import LabConfig
+from linkwright.errors import Error, InputError
+from linkwright.lab.cartesian import STATE, place_values
+from linkwright.lab.config import EndEffector, LabConfig
 from linkwright.lab.console.commanded import Commanded
-from linkwright.lab.loop import LabLoop, lab_session
-from linkwright.lab.plant import GRAVITY, lab_mechanism
+from linkwright.lab.lifecycle import LifeCycle
+from linkwright.lab.plant import GRAVITY, HELD, HOLD, LabMechanism, lab_mechanism
+from linkwright.lab.ready import ready_session
 from linkwright.lab.recorder import LabRecorder
 from linkwright.lab.sources import lab_config
-from linkwright.lab.state import Array, DesiredState, EndEffectorState, JointState
-from linkwright.lab.system import lab_system
+from linkwright.lab.state import DesiredState, FrameState, JointState
+from linkwright.lab.system import STILL, lab_system
+from linkwright.lab.task_files import tasks_in
+from linkwright.lab.tasks import Task
 from linkwright.robots import Robot
+from linkwright.system import System
+
+Array = NDArray[np.float64]
 
 
-class Lab(Commanded, LabLoop):
+class Lab(Commanded, LifeCycle):
     """A robot with its servos, and the tasks that make it move.
 
     Args:
@@ -38,7 +47,7 @@ class Lab(Commanded, LabLoop):
         seed: of noise.
         folder: where recordings and sessions go; the working folder by default.
 
-    >>> lab = Lab("puma560")
+    >>> lab = Lab("sl-arm")
     >>> lab.run(0.1)
     >>> lab.time, lab.tick, lab.task
     (0.1, 96, None)
@@ -52,24 +61,24 @@ class Lab(Commanded, LabLoop):
         folder: str | os.PathLike[str] | None = None,
     ) -> None:
         config = lab_config(source)
+        self.config = config
         self.folder = Path.cwd() if folder is None else Path(folder)
         self.seed = seed
-        self.tasks: dict[str, Any] = {}
-        self.task: str | None = None
-        """Name of the task that runs, or None (SL: NO_TASK)."""
-        self._last: tuple[str, dict[str, float]] | None = None
-        self._running: Any = None
-        self._started = 0.0
-        self._held = DesiredState(
-            config.names,
-            0,
-            np.array([joint.default for joint in config.joints]),
-            *(np.zeros(len(config.joints)) for _ in range(4)),
-        )
-        self._mechanism = lab_mechanism(config)
-        self.system = lab_system(config, self._slot, self._mechanism)
-        super().__init__(config, lab_session(config, self.system.phases([]), seed))
+        self.base_frozen = False
+        """Whether a base that could float is held."""
+        self._effectors = {effector.name: effector for effector in config.end_effectors}
+        super().__init__(config, ready_session(config, lambda: self.system, seed=seed))
         self.recorder = LabRecorder(self)
+
+    @cached_property
+    def mechanism(self) -> LabMechanism:
+        """The robot as it is simulated."""
+        return lab_mechanism(self.config)
+
+    @cached_property
+    def system(self) -> System:
+        """The System that runs; it is put together when it is asked for."""
+        return lab_system(self.config, self.mechanism)
 
     @cached_property
     def robot(self) -> Robot:
@@ -82,85 +91,80 @@ class Lab(Commanded, LabLoop):
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def add(self, task: type[Task] | Task | str | os.PathLike[str]) -> tuple[str, ...]:
+        """Add tasks; one of the same name is replaced.
+
+        Args:
+            task: its class, one of it, or the file in which tasks are written.
+
+        Returns:
+            their names.
+        """
+        given = tasks_in(task) if isinstance(task, str | os.PathLike) else (task,)
+        made = [x() if isinstance(x, type) else x for x in given]
+        for one in made:
+            if not isinstance(one, Task):
+                raise InputError(f"{one!r} is no task", remedy="derive it from linkwright.lab.Task")
+            if one.name in {running.name for running in self._running.values()}:
+                raise Error(f"the task {one.name!r} runs", remedy="freeze it first")
+        self.tasks.update((one.name, one) for one in made)
+        return tuple(one.name for one in made)
+
     # -- what is seen ------------------------------------------------------------------------------
     @property
     def state(self) -> JointState:
         """The joints as they were measured."""
-        ports = ("sensors.q", "sensors.u", "sensors.a", "motor.ufb", "motor.tau", "motor.tau")
-        return JointState(self.config.names, self.tick, *self.values(*ports))
+        ports = ("sensors.q", "sensors.u", "sensors.a", "motor.ufb", "guard.safe_tau")
+        return JointState(self.config.names, self.tick, *self.values(*ports, "sensors.load"))
 
     @property
     def desired(self) -> DesiredState:
         """What the joints are to do."""
-        ports = ("q_des", "u_des", "a_des", "uff", "uex")
-        row = self.values(*(f"task.{port}" for port in ports))
-        return DesiredState(self.config.names, self.tick, *row)
+        ports = ("desired.des_q", "desired.des_u", "desired.des_a", "feed.uff", "desired.uex")
+        return DesiredState(self.config.names, self.tick, *self.values(*ports))
 
     @property
-    def cart(self) -> Mapping[str, EndEffectorState]:
+    def cart(self) -> Mapping[str, FrameState]:
         """End-effectors by name."""
-        keys = ("x", "xd", "xdd", "q", "w", "wd")
-        names = [effector.name for effector in self.config.end_effectors]
-        rows = self.values(*(f"cart.{name}_{key}" for name in names for key in keys))
-        return {name: EndEffectorState(*rows[6 * i : 6 * i + 6]) for i, name in enumerate(names)}
+        return self._frames("cart")
 
-    # -- tasks -------------------------------------------------------------------------------------
-    def add(self, task: Any, name: str = "") -> None:
-        """Add a task.
+    @property
+    def cart_desired(self) -> Mapping[str, FrameState]:
+        """End-effectors as wanted joints would have them, by name."""
+        return self._frames("cart_desired")
 
-        Args:
-            task: its class, or an object of it.
-            name: that it is started by.
-        """
-        made = task() if isinstance(task, type) else task
-        self.tasks[name or type(made).__name__.lower()] = made
+    def _frames(self, member: str) -> Mapping[str, FrameState]:
+        rows = self.values(*(f"{member}.{name}_{key}" for name in self._effectors for key in STATE))
+        size = len(STATE)
+        return {
+            name: FrameState(*rows[size * i : size * (i + 1)])
+            for i, name in enumerate(self._effectors)
+        }
 
-    def start(self, name: str, **parameters: float) -> bool:
-        """Start a task; return whether its init let it.
+    @property
+    def base(self) -> FrameState:
+        """The base; at the origin where it is fixed."""
+        if self.config.base != "floating":
+            rows, at = [], 0
+            for size, _ in STATE.values():
+                rows.append(np.array(STILL[at : at + size]))
+                at += size
+            return FrameState(*rows)
+        return FrameState(*self.values(*(f"base.{key}" for key in STATE)))
 
-        Args:
-            name: of the task.
-            parameters: of the task.
-        """
-        if self.task is not None:
-            raise Error(
-                f"the task {self.task!r} runs", remedy="freeze it before another one is started"
-            )
-        if name not in self.tasks:
-            raise Error(f"there is no task {name!r}", remedy=f"there are {', '.join(self.tasks)}")
-        task = self.tasks[name]
-        for key, value in parameters.items():
-            setattr(task, key, value)
-        self._last = (name, dict(parameters))
-        if hasattr(task, "init") and task.init(self) is False:
-            return False
-        with self._lock:
-            self._running, self._started, self.task = task, self.loop.latest().time, name
-        return True
+    @property
+    def vertices(self) -> Mapping[str, Array]:
+        """Positions of the vertices by name, m."""
+        if not self.config.vertices:
+            return {}
+        rows = self.values("cart.vertices")[0].reshape(-1, 3)
+        return dict(zip(self.config.vertices, rows, strict=True))
 
-    def redo(self) -> bool:
-        """Start the last task again."""
-        if self._last is None:
-            raise Error("no task was started yet", remedy="start one")
-        return self.start(self._last[0], **self._last[1])
-
-    def freeze(self) -> None:
-        """Hold the posture: wanted speeds and accelerations are zero, feedforward is kept."""
-        with self._lock:
-            self._running, self.task = None, None
-
-    def stop(self, reason: str) -> None:
-        """Disable all output.
-
-        Args:
-            reason: that is told.
-        """
-        self.freeze()
-        self.put({"motor.on": 0.0})
-        self.stopped = reason
-
-    stopped: str | None = None
-    """Why all output is disabled, or None."""
+    # -- the simulated world -----------------------------------------------------------------------
+    @property
+    def gravity(self) -> Array:
+        """Gravity of the simulated world along its axes, m/s^2."""
+        return np.array([self.given(name) for name in GRAVITY])
 
     def set_gravity(self, vector: Sequence[float]) -> None:
         """Set the gravity of the simulated world.
@@ -170,33 +174,59 @@ class Lab(Commanded, LabLoop):
         """
         self.put(dict(zip(GRAVITY, map(float, vector), strict=True)))
 
-    # -- the slot ----------------------------------------------------------------------------------
-    def _slot(self, t: float, q: Array, u: Array, a: Array, ufb: Array, tau: Array) -> Any:
-        task, held = self._running, self._held
-        made = DesiredState(
-            held.names, 0, held.q.copy(), 0 * held.u, 0 * held.a, held.uff.copy(), held.uex
-        )
-        if task is not None:
-            state = JointState(held.names, 0, q, u, a, ufb, tau, tau)
-            wanted = _Wanted(made)
-            task.run(t - self._started, state, wanted)
-            made = wanted.made(held.names)
-        self._held = made
-        return made.q, made.u, made.a, made.uff, made.uex
+    @property
+    def end_effectors(self) -> Mapping[str, EndEffector]:
+        """End-effectors as they are now, by name."""
+        return dict(self._effectors)
 
+    def set_end_effector(
+        self,
+        name: str,
+        *,
+        x: Sequence[float] | None = None,
+        a: Sequence[float] | None = None,
+        mass: float | None = None,
+        mass_center: Sequence[float] | None = None,
+    ) -> None:
+        """Move an end-effector in its link, or change what it carries; the rest stays.
 
-class _Wanted:
-    """What a task writes."""
+        Args:
+            name: of it.
+            x: where it is in its link, m.
+            a: how it is turned there, angles about x, y, z.
+            mass: of the load, kg.
+            mass_center: mass times center of the load in its frame, kg*m.
+        """
+        if name not in self._effectors:
+            there = ", ".join(self._effectors) or "none"
+            raise InputError(f"there is no end-effector {name!r}", remedy=f"there are: {there}")
+        given = {"x": x, "a": a, "mass": mass, "mass_center": mass_center}
+        changes: dict[str, Any] = {k: v for k, v in given.items() if v is not None}
+        found = replace(self._effectors[name], **changes)
+        if not found.mass >= 0:
+            raise InputError(f"the load of {name!r} has a mass of {found.mass!r} kg")
+        robot = self.mechanism
+        values = robot.load_values(found)
+        for member in ("cart", "cart_desired"):
+            values |= {f"{member}.{k}": v for k, v in place_values(robot, found).items()}
+        if self.config.end_effectors:
+            at = list(self._effectors).index(name)
+            tool = (*found.x, *found.a)
+            values |= {f"invkin.tool[{6 * at + i}]": float(v) for i, v in enumerate(tool)}
+        self.put(values)
+        self._effectors[name] = found
 
-    def __init__(self, start: DesiredState) -> None:
-        self.q, self.u, self.a, self.uff, self.uex = (
-            start.q,
-            start.u,
-            start.a,
-            start.uff,
-            start.uex,
-        )
+    def freeze_base(self, on: bool = True) -> None:
+        """Hold a base that floats where it started, or let it go.
 
-    def made(self, names: tuple[str, ...]) -> DesiredState:
-        """Return it as a record."""
-        return DesiredState(names, 0, self.q, self.u, self.a, self.uff, self.uex)
+        Args:
+            on: whether it is held.
+        """
+        if self.config.base != "floating":
+            raise Error(f"the base of {self.config.name!r} is fixed")
+        values = {HOLD: HELD if on else 0.0}
+        if on:
+            own = (*self.mechanism.base, *self.mechanism.base_speeds)
+            values |= {x.name: self._initial[x.name] for x in own}
+        self._enter(values)
+        self.base_frozen = bool(on)

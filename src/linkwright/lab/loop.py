@@ -1,7 +1,8 @@
 """The loop of a laboratory: its System in lockstep, or by the clock on the wall.
 
 In lockstep a run goes as fast as it can, in the thread that asks for it, and the same commands at
-the same ticks give the same bits. By the clock the same loop goes on in a thread beside.
+the same ticks give the same bits. By the clock the same loop goes on in a thread beside. Commands
+come from any thread: they are changes of inputs, which enter together at one tick.
 """
 
 from __future__ import annotations
@@ -16,35 +17,15 @@ from numpy.typing import NDArray
 
 from linkwright.errors import Error
 from linkwright.lab.config import LabConfig
+from linkwright.lab.life import PATIENCE
+from linkwright.lab.state import ServoCounters
 from linkwright.simulation.native.session import Session
 from linkwright.simulation.pacing import PacedLoop
-from linkwright.simulation.settings import RunSettings
-from linkwright.system import Phases
-
-FOREVER = 1e7
-"""s, how long a laboratory may run."""
-
-METHODS = {"euler": "semi-implicit", "rk4": "rk4"}
-"""Methods of integration by the names that configurations have for them."""
 
 Array = NDArray[np.float64]
 
-
-def lab_session(config: LabConfig, phases: Phases, seed: int = 0) -> Session:
-    """Return a run of a laboratory's System that stands at its start.
-
-    Args:
-        config: that says how it is integrated.
-        phases: of its System.
-        seed: of noise.
-    """
-    if config.method not in METHODS:
-        raise Error(
-            f"there is no method {config.method!r}", remedy=f"choose {' or '.join(METHODS)}"
-        )
-    step = 1 / (config.rate * config.substeps)
-    settings = RunSettings(FOREVER, step, METHODS[config.method], every=0, seed=seed)
-    return Session(phases, settings.timed(None, phases.tick_seconds))
+CHUNK = 4096
+"""Base ticks after which a run in lockstep looks whether it is interrupted."""
 
 
 class LabLoop:
@@ -57,14 +38,21 @@ class LabLoop:
 
     def __init__(self, config: LabConfig, session: Session) -> None:
         self.config = config
-        self.loop = PacedLoop(session, clock="wall", waits=True, priority=False)
-        self._lock = threading.RLock()
+        self.loop = PacedLoop(
+            session,
+            clock="wall",
+            waits=True,
+            priority=False,
+            tells={"overrun": "life.overruns"},
+        )
+        self._going = threading.RLock()
         self._speed: float | None = None
         self._origin = 0
+        self._given: dict[str, float] = {}
+        self._port_rows: dict[str, NDArray[np.intp]] = {}
         phases = session.phases
-        self._places = {
-            array: {s.name: i for i, s in enumerate(getattr(phases, array))} for array in "xdw"
-        }
+        self._d_places = {s.name: i for i, s in enumerate(phases.d)}
+        self._initial = {s.name: float(s.value) for s in (*phases.x, *phases.d)}
         self.loop.go_to(0)
 
     # -- time --------------------------------------------------------------------------------------
@@ -76,7 +64,7 @@ class LabLoop:
     @property
     def tick(self) -> int:
         """Base ticks since the start, or since the last reset."""
-        return max(self.loop.latest().tick, 0) - self._origin
+        return max(self.loop.latest().tick - self._origin, 0)
 
     @property
     def time(self) -> float:
@@ -101,19 +89,36 @@ class LabLoop:
         Args:
             ticks: how many.
         """
+        end = max(self.loop.latest().tick, 0) + ticks
         if self._speed is not None:
-            end = self.loop.latest().tick + ticks
-            limit = time.monotonic() + 2 * ticks * float(self.period) / self._speed + 5
-            while self.loop.latest().tick < end and time.monotonic() < limit:
+            limit = time.monotonic() + 4 * ticks * float(self.period) / self._speed + 5
+            while self.loop.latest().tick < end and self._speed is not None:
                 self._require_sound()
+                if time.monotonic() > limit:
+                    raise Error("the laboratory does not keep pace", remedy="choose a lower speed")
                 time.sleep(0.002)
+            self._attend()
             return
-        with self._lock:
-            self.loop.go_to(self.loop.session.tick + ticks)
-            self._require_sound()
+        with self._going:
+            while self.loop.session.tick < end:
+                try:
+                    self.loop.go_to(min(end, self.loop.session.tick + CHUNK))
+                except Exception as error:
+                    self._failed(error)
+                    raise
+                self._attend()
+                self._require_sound()
+
+    def _attend(self) -> None:
+        """Take notice of what happened in the loop."""
+
+    def _failed(self, error: BaseException) -> None:
+        """Take notice of a task that failed at a tick."""
 
     def _require_sound(self) -> None:
         if self.loop.failure is not None:
+            self._failed(self.loop.failure)
+            self._speed = None
             self.loop.stop()  # raises it
         if self.loop.stopped is not None:
             raise Error(f"the laboratory cannot go on: {self.loop.stopped.reason}")
@@ -124,33 +129,91 @@ class LabLoop:
         Args:
             speed: seconds of the laboratory in a second on the wall; None for lockstep.
         """
-        with self._lock:
-            if self.loop.running:
+        with self._going:
+            if self.loop.running or self.loop.failure is not None:
+                self._speed = None
                 self.loop.stop()
-            self._speed = speed
             if speed is not None:
                 self.loop.set_speed(speed)
                 self.loop.start()
+            self._speed = speed
 
     @property
     def paced(self) -> float | None:
         """The speed of the laboratory by the clock on the wall, or None in lockstep."""
         return self._speed
 
+    def patience(self, overruns: int = PATIENCE) -> None:
+        """Say how many ticks in a row may take too long before the laboratory freezes.
+
+        Args:
+            overruns: how many; 0 for any number.
+        """
+        self.put({"life.patience": float(overruns)})
+
     def close(self) -> None:
         """End what runs beside."""
         self.pace(None)
+
+    @property
+    def counters(self) -> dict[str, ServoCounters]:
+        """What was counted since the start or the last reset, by servo."""
+        counted, tick = self.loop.counters, self.tick
+        found = {}
+        for servo, rate in self.rates.items():
+            every = round(1 / (rate * self.period))
+            task = servo == "task"
+            found[servo] = ServoCounters(
+                float(rate),
+                tick // every,
+                counted.missed // every,
+                counted.overrun + (counted.late if task else 0),
+                counted.worst,
+                counted.mean,
+            )
+        return found
+
+    @property
+    def rates(self) -> Mapping[str, Fraction]:
+        """The rate of each servo, Hz."""
+        from linkwright.lab.system import servo_rates
+
+        return servo_rates(self.config)
 
     # -- what goes in and out ----------------------------------------------------------------------
     def put(self, values: Mapping[str, float]) -> None:
         """Change inputs and parameters of the System, all at the next tick, on the tape.
 
+        Where the laboratory follows the clock, it waits until they have entered.
+
         Args:
-            values: by name, as `motor.on`.
+            values: by name, as `motor.controller`.
         """
-        number = self.loop.set(values)
-        if self._speed is not None:
+        self._entered(self.loop.set(values))
+        self._given.update(values)
+
+    def _enter(self, values: Mapping[str, float]) -> None:
+        """Change inputs and memory of the System, all at the next tick, on the tape."""
+        self._entered(self.loop.enter(values))
+        self._given.update(values)
+
+    def _entered(self, number: int) -> None:
+        if self._speed is not None and self.loop.running:
             self.loop.wait_for(number)
+
+    def given(self, name: str) -> float:
+        """Return what an input or parameter was given last, or what it is at the start.
+
+        Args:
+            name: of it.
+        """
+        if name in self._given:
+            return self._given[name]
+        phases = self.loop.session.phases
+        for signal in (*phases.w, *phases.p):
+            if signal.name == name:
+                return float(signal.value)
+        raise Error(f"the laboratory has no input or parameter {name!r}")
 
     def values(self, *ports: str) -> list[Array]:
         """Return arrays of sampled outputs, all of one tick.
@@ -161,19 +224,22 @@ class LabLoop:
         row = self.loop.latest().d
         return [row[self._rows(port)] for port in ports]
 
+    def has(self, port: str) -> bool:
+        """Return whether there is such a sampled output.
+
+        Args:
+            port: such as `sensors.q`.
+        """
+        return port in self._d_places or f"{port}[0]" in self._d_places
+
     def _rows(self, port: str) -> NDArray[np.intp]:
-        known = self._found.get(port)
+        known = self._port_rows.get(port)
         if known is None:
-            places = self._places["d"]
+            places = self._d_places
             names = [port] if port in places else []
             while f"{port}[{len(names)}]" in places:
                 names.append(f"{port}[{len(names)}]")
             if not names:
                 raise Error(f"the laboratory has no port {port!r}")
-            known = self._found[port] = np.array([places[name] for name in names])
+            known = self._port_rows[port] = np.array([places[name] for name in names])
         return known
-
-    @property
-    def _found(self) -> dict[str, NDArray[np.intp]]:
-        found: dict[str, NDArray[np.intp]] = self.__dict__.setdefault("_port_rows", {})
-        return found

@@ -51,6 +51,7 @@ class SlotLayout:
 
     Args:
         config: of the laboratory.
+        servo: that the slot belongs to.
 
     >>> from linkwright.formats.robot.description import Description
     >>> from linkwright.lab.config import JointConfig
@@ -63,6 +64,7 @@ class SlotLayout:
     """
 
     config: LabConfig
+    servo: str = MEMBER
     joints: tuple[str, ...] = field(init=False)
     end_effectors: tuple[str, ...] = field(init=False)
     blobs: tuple[str, ...] = field(init=False)
@@ -79,7 +81,7 @@ class SlotLayout:
         put(self, "joints", config.names)
         put(self, "end_effectors", tuple(e.name for e in config.end_effectors))
         put(self, "blobs", tuple(config.vision.blobs))
-        put(self, "period", config.ratios["task"] / config.rate)
+        put(self, "period", config.ratios.get(self.servo, 2) / config.rate)
         inputs, outputs = self._inputs(), self._outputs()
         argument, arguments = _places({NUMBER: SlotPort(), **inputs})
         result, results = _places(outputs)
@@ -127,7 +129,7 @@ class SlotLayout:
 
     def block(self) -> FunctionSlot:
         """Return the slot as a block; it is added at the rate of the task servo."""
-        return FunctionSlot(self.inputs, self.outputs, name=MEMBER, doc="the task")
+        return FunctionSlot(self.inputs, self.outputs, name=self.servo, doc="the task")
 
     def result_names(self, port: str) -> list[str]:
         """Return the names that the results of a port have in the System.
@@ -135,7 +137,7 @@ class SlotLayout:
         Args:
             port: such as "des_q".
         """
-        return [f"{MEMBER}.{name}" for name in _names(port, self.outputs[port])]
+        return [f"{self.servo}.{name}" for name in _names(port, self.outputs[port])]
 
     def argument_names(self, port: str) -> list[str]:
         """Return the names that the arguments of a port have in the System.
@@ -143,7 +145,7 @@ class SlotLayout:
         Args:
             port: such as "parameter".
         """
-        return [f"{MEMBER}.{name}" for name in _names(port, self.inputs[port])]
+        return [f"{self.servo}.{name}" for name in _names(port, self.inputs[port])]
 
 
 def _places(ports: Ports) -> tuple[dict[str, slice], int]:

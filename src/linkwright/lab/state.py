@@ -59,8 +59,8 @@ class DesiredState:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EndEffectorState:
-    """An end-effector along the world's axes.
+class FrameState:
+    """A frame, such as an end-effector or the base, along the world's axes.
 
     Args:
         x: position, m.
@@ -77,3 +77,24 @@ class EndEffectorState:
     q: Array
     w: Array
     wd: Array
+
+
+@dataclass(frozen=True, slots=True)
+class ServoCounters:
+    """What was counted of a servo.
+
+    Args:
+        rate: Hz.
+        ticks: that were run.
+        missed: ticks that passed without being run.
+        overruns: ticks that ended after the next one was due, or results that came too late.
+        worst: the greatest lateness, s.
+        mean: the mean lateness, s.
+    """
+
+    rate: float
+    ticks: int
+    missed: int
+    overruns: int
+    worst: float
+    mean: float

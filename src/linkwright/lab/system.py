@@ -1,25 +1,46 @@
 """The System of a laboratory: its robot and its servos, one member each, at exact ticks.
 
-Members: `robot` (simulated), `sensors`, `cart` and `cart_desired` (end-effectors), `task` (the task
-slot), `desired`, `invdyn`, `motor`, `guard`. What changes during a run is an input or a parameter.
+At a tick, members that are due run in the order in which they need each other:
+
+    robot, sensors, base, cart, life, task, desired, invdyn, feed, motor, guard
+
+with `invkin` between the task and `desired` in the mode `cart`, and `shown` for what servos tell
+those that come before them: what was wanted and commanded at the tick before. Whatever changes
+during a run is an input or a parameter of one of them.
+
+While no task runs, the input `life.number` is 0; then, and when a task is done, `desired` is
+frozen. Servos of one's own have slots and lives of their own, by their names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
-from linkwright.algebra import maximum, minimum, where
-from linkwright.blocks import Block, Delay, Foreign
+from linkwright.algebra import Expr, equal, where
+from linkwright.blocks import Block, Delay
 from linkwright.errors import InputError
-from linkwright.lab.cartesian import CartesianState
-from linkwright.lab.config import LabConfig
+from linkwright.lab.base import BaseState
+from linkwright.lab.cartesian import STATE, CartesianState
+from linkwright.lab.config import MODES, SERVOS, LabConfig
 from linkwright.lab.contacts import contacts
-from linkwright.lab.plant import LabMechanism, RobotDrive, lab_mechanism
-from linkwright.system import System
+from linkwright.lab.life import SlotLife
+from linkwright.lab.plant import GRAVITY, LabMechanism, RobotDrive, lab_mechanism, load_names
+from linkwright.lab.servos import (
+    Desired,
+    Guard,
+    InverseDynamicsServo,
+    MotorServo,
+    Sensors,
+    add_invkin,
+)
+from linkwright.lab.servos.desired import WANTED
+from linkwright.lab.slot import MEMBER, SlotLayout
+from linkwright.system import Member, System
 
-SlotFunction = Callable[..., Any]
+CART = MODES.index("cart")
+STILL = (*[0.0] * 9, 1.0, *[0.0] * 9)
+"""The numbers of a frame that stands at the origin."""
 
 
 def servo_rates(config: LabConfig) -> dict[str, Fraction]:
@@ -39,7 +60,7 @@ def servo_rates(config: LabConfig) -> dict[str, Fraction]:
             remedy="give a rate above 0, such as 960",
         )
     rates = {"motor": base}
-    for servo, ratio in config.ratios.items():
+    for servo, ratio in {"task": 2, "invdyn": 2, "invkin": 2, **config.ratios}.items():
         if isinstance(ratio, bool) or not float(ratio).is_integer() or ratio < 1:
             raise InputError(
                 f"the {servo} servo has a ratio of {ratio!r}: it runs at every so many ticks of "
@@ -56,93 +77,233 @@ def servo_rates(config: LabConfig) -> dict[str, Fraction]:
     return rates | {"vision": vision}
 
 
-def lab_system(config: LabConfig, slot: SlotFunction, robot: LabMechanism | None = None) -> System:
-    """Return the System of a simulated laboratory.
+def own_servos(config: LabConfig) -> tuple[str, ...]:
+    """Return the servos of a laboratory beyond those that every one has."""
+    return tuple(name for name in config.ratios if name not in SERVOS)
+
+
+def lab_system(
+    config: LabConfig, robot: LabMechanism | None = None, *, real: bool = False
+) -> System:
+    """Return the System of a laboratory.
 
     Args:
         config: that it is built from.
-        slot: called at each tick of the task servo.
         robot: its mechanism, where it is made already.
+        real: whether the robot is a real one: then there is no member `robot`, readings come in by
+            `sensors.raw_q` and so on, and commands go out by `guard.safe_tau`.
+
+    >>> from linkwright.lab.sources import lab_config
+    >>> sorted(lab_system(lab_config("sl-arm"), real=True).members)[:3]
+    ['cart', 'cart_desired', 'desired']
     """
     robot = lab_mechanism(config) if robot is None else robot
-    rates = servo_rates(config)
-    n, motor_rate, task_rate = len(config.joints), rates["motor"], rates["task"]
-    system = System(robot.mechanism, name=config.name)
-    plant = system.add(RobotDrive(robot))
-    for contact in contacts(config, robot):
-        system.add(contact)
-    sensors = system.add(_Sensors(config), rate=motor_rate)
-    cart = system.add(CartesianState(config, robot), rate=task_rate)
-    wanted = CartesianState(config, robot, vertices=False, name="cart_desired")
-    task = system.add(
-        Foreign(
-            slot,
-            inputs={"q": n, "u": n, "a": n, "ufb": n, "tau": n},
-            outputs={"q_des": n, "u_des": n, "a_des": n, "uff": n, "uex": n},
-            name="task",
-        ),
-        rate=task_rate,
-    )
-    motor = system.add(_Motor(config), rate=motor_rate)
-    before = system.add(Delay(1, count=2 * n, name="before"), rate=motor_rate)
-    desired = system.add(wanted, rate=task_rate)
-    for source, target in (
-        (plant.q, sensors.q_raw),
-        (plant.v, sensors.u_raw),
-        (sensors.q, cart.q),
-        (sensors.u, cart.u),
-        (sensors.a, cart.a),
-        (sensors.q, task.q),
-        (sensors.u, task.u),
-        (sensors.a, task.a),
-        ([*motor.ufb, *motor.tau], before.u),
-        (before.y[:n], task.ufb),
-        (before.y[n:], task.tau),
-        (task.q_des, desired.q),
-        (task.u_des, desired.u),
-        (task.a_des, desired.a),
-        (sensors.q, motor.q),
-        (sensors.u, motor.u),
-        (task.q_des, motor.q_des),
-        (task.u_des, motor.u_des),
-        (task.uff, motor.uff),
-        (motor.tau, plant.u),
-    ):
-        system.connect(source, target)
-    return system
+    return _Builder(config, robot, real).built()
 
 
-class _Sensors(Block):
-    """What the sensors of the joints tell: positions, speeds, and accelerations by differences."""
+def life_of(servo: str) -> str:
+    """Return the member that says when the task of a servo is called.
 
-    def __init__(self, config: LabConfig) -> None:
-        super().__init__("sensors")
-        n = len(config.joints)
-        q, u = self.input_vector("q_raw", n), self.input_vector("u_raw", n)
-        self.output_vector("q", list(q), unit="rad")
-        self.output_vector("u", list(u), unit="rad/s")
-        before = [self.discrete_state(f"before{i}", x) for i, x in enumerate(u)]
-        change = [(x - y) / self.period for x, y in zip(u, before, strict=True)]
-        self.output_vector("a", change, unit="rad/s^2")
+    >>> life_of("task"), life_of("eye")
+    ('life', 'eye_life')
+    """
+    return "life" if servo == MEMBER else f"{servo}_life"
 
 
-class _Motor(Block):
-    """PD control with feedforward, limited."""
+class FeedForward(Block):
+    """The feedforward command: what a task gives and inverse dynamics adds.
 
-    def __init__(self, config: LabConfig) -> None:
-        super().__init__("motor")
-        n = len(config.joints)
-        q, u = self.input_vector("q", n), self.input_vector("u", n)
-        start = [joint.default for joint in config.joints]
-        q_des = self.input_vector("q_des", n, start)
-        u_des, uff = self.input_vector("u_des", n), self.input_vector("uff", n)
-        on = self.input("on", 1.0, doc="0 where all output is disabled")
-        ufb, tau = [], []
-        for i, joint in enumerate(config.joints):
-            feedback = joint.kp * (q_des[i] - q[i]) + joint.kd * (u_des[i] - u[i])
-            ufb.append(self.intermediate(feedback))
-            most = min(joint.max_effort, 1e12)
-            limited = maximum(-most, minimum(most, ufb[-1] + uff[i]))
-            tau.append(where(on > 0, limited, 0))
-        self.output_vector("ufb", ufb, unit="N*m")
-        self.output_vector("tau", tau, unit="N*m")
+    While joints are frozen and no servo computes torques, the command that was there is kept.
+
+    Args:
+        count: joints.
+        name: of the block.
+    """
+
+    def __init__(self, count: int, name: str = "feed") -> None:
+        super().__init__(name, doc="feedforward command of the joints")
+        given = self.input_vector("given", count, doc="of tasks")
+        added = self.input_vector("added", count, doc="of inverse dynamics")
+        frozen = self.input("frozen", doc="not zero while joints are frozen")
+        mode = self.input("mode", doc="place in MODES")
+        keeps = self.intermediate((frozen > 0) & equal(mode, 0))
+        found = []
+        for i, (x, y) in enumerate(zip(given, added, strict=True)):
+            kept = self.discrete_state(f"kept{i}")
+            now = self.intermediate(where(keeps, kept, x + y))
+            self.update(kept, now)
+            found.append(now)
+        self.output_vector("uff", found, doc="feedforward command")
+
+    @property
+    def needs_rate(self) -> bool:
+        """It remembers from instant to instant."""
+        return True
+
+
+class _Builder:
+    """A System that grows by its members."""
+
+    def __init__(self, config: LabConfig, robot: LabMechanism, real: bool) -> None:
+        self.config, self.robot, self.real = config, robot, real
+        self.rates = servo_rates(config)
+        self.system = System(None if real else robot.mechanism, name=config.name)
+        self.count = len(config.joints)
+
+    def built(self) -> System:
+        """Return it with all members and wires."""
+        config, n = self.config, self.count
+        motor, task = self.rates["motor"], self.rates["task"]
+        self.sensors = self.add(Sensors(config, real=self.real, derived=("a",)), motor)
+        self.motor = self.add(MotorServo(config), motor)
+        self.guard = self.add(Guard(config), motor)
+        block = Desired(config, real=self.real)
+        self.writers = {MEMBER, *block.writers.values()}
+        self.desired = self.add(block, motor)
+        self.feed = self.add(FeedForward(n), motor)
+        self.shown = self.add(Delay(1, count=7 * n, name="shown"), motor)
+        if not self.real:
+            self._add_robot()
+        self.cart = self.add(CartesianState(config, self.robot), task)
+        wanted = CartesianState(config, self.robot, vertices=False, name="cart_desired")
+        self.cart_desired = self.add(wanted, task)
+        self.base = self.add(BaseState(), motor) if self.robot.base else None
+        self._add_invdyn()
+        slots = {
+            servo: self.add(SlotLayout(config, servo).block(), self.rates[servo])
+            for servo in (MEMBER, *own_servos(config))
+        }
+        self.lives = {servo: self._life(servo, slot) for servo, slot in slots.items()}
+        self._wire_joints(slots)
+        self._wire_frames(slots)
+        if config.end_effectors:
+            self._add_invkin(slots[MEMBER])
+        return self.system
+
+    def add(self, block: Block, rate: Fraction) -> Member:
+        """Add a member."""
+        return self.system.add(block, rate=rate)
+
+    def wire(self, *pairs: tuple[object, object]) -> None:
+        """Connect sources with targets."""
+        for source, target in pairs:
+            self.system.connect(source, target)
+
+    def _add_robot(self) -> None:
+        plant = self.system.add(RobotDrive(self.robot))
+        for contact in contacts(self.config, self.robot):
+            self.system.add(contact)
+        self.wire(
+            (plant.q, self.sensors.raw_q),
+            (plant.v, self.sensors.raw_u),
+            (self.guard.safe_tau, plant.u),
+            (self.shown.y[self.count : 2 * self.count], self.sensors.raw_load),
+        )
+
+    def _life(self, servo: str, slot: Member) -> Member:
+        """Add what says when the task of a slot is called."""
+        life = self.add(SlotLife(life_of(servo)), self.rates["motor"])
+        self.wire(
+            (slot.done, life.done),
+            (slot.begun, life.begun),
+            (life.calls, slot.number),
+            (life.serial, slot.serial),
+        )
+        return life
+
+    def _wire_joints(self, slots: dict[str, Member]) -> None:
+        n, desired, motor, guard = self.count, self.desired, self.motor, self.guard
+        sensors, shown, feed, invdyn = self.sensors, self.shown, self.feed, self.invdyn
+        frozen = self.lives[MEMBER].frozen
+        wanted = [getattr(desired, name) for name in ("des_q", "des_u", "des_a")]
+        told = [motor.ufb, guard.safe_tau, *wanted, feed.uff, desired.uex]
+        self.wire(
+            ([x for port in told for x in port], shown.u),
+            (guard.latched, desired.follow),
+            (sensors.q, desired.q),
+            (desired.uff, feed.given),
+            (invdyn.tau, feed.added),
+            (frozen, feed.frozen),
+            (desired.mode, feed.mode),
+            (desired.mode, invdyn.mode),
+            *((desired[f"des_{key}"], invdyn[f"des_{key}"]) for key in "qua"),
+            (desired.uex, invdyn.uex),
+            (sensors.q, invdyn.q),
+            (sensors.u, invdyn.u),
+            (sensors.q, motor.q),
+            (sensors.u, motor.u),
+            (desired.des_q, motor.des_q),
+            (desired.des_u, motor.des_u),
+            (feed.uff, motor.uff),
+            (motor.tau, guard.tau),
+            (desired.des_q, guard.q),
+            (desired.des_u, guard.u),
+        )
+        rows = [shown.y[i * n : (i + 1) * n] for i in range(7)]
+        for servo, slot in slots.items():
+            for key, row in zip(("ufb", "tau"), rows, strict=False):
+                self.wire((row, slot[key]))
+            for key, row in zip(WANTED, rows[2:], strict=True):
+                self.wire((row, slot[f"now_{key}"]))
+            for key in ("q", "u", "a", "load"):
+                self.wire((sensors[key], slot[key]))
+            if servo in self.writers:
+                stop = "freeze" if servo == MEMBER else f"{servo}_freeze"
+                self.wire((self.lives[servo].frozen, desired[stop]))
+                for key in WANTED:
+                    self.wire((slot[f"des_{key}"], desired[f"{servo}_{key}"]))
+
+    def _wire_frames(self, slots: dict[str, Member]) -> None:
+        """Connect end-effectors and the base with joints, and slots with these."""
+        cart, desired, sensors = self.cart, self.cart_desired, self.sensors
+        self.wire(
+            *((sensors[key], cart[key]) for key in "qua"),
+            *((self.desired[f"des_{key}"], desired[key]) for key in "qua"),
+        )
+        base: Sequence[Expr | float] = STILL
+        if self.base is not None:
+            for port in ("base", "base_rate", "base_acceleration"):
+                source = self.base[port]
+                self.wire(*((source, m[port]) for m in (cart, desired, self.invdyn)))
+            if not self.real:
+                plant = self.system["robot"]
+                self.wire((plant.base, self.base.raw), (plant.base_rate, self.base.raw_rate))
+            base = [x for key in STATE for x in self.base[key]]
+        names = [effector.name for effector in self.config.end_effectors]
+        frames = [x for name in names for key in STATE for x in cart[f"{name}_{key}"]]
+        for slot in slots.values():
+            self.wire((base, slot.base))
+            if frames:
+                self.wire((frames, slot.cart))
+
+    def _add_invdyn(self) -> None:
+        """Add inverse dynamics; in a simulation it knows of changed gravity and loads."""
+        config = self.config
+        self.invdyn = self.add(InverseDynamicsServo(config, real=self.real), self.rates["invdyn"])
+        if self.real:
+            return
+        known = self.robot.mechanism.parameters
+        self.wire(([known[name] for name in GRAVITY], self.invdyn.gravity))
+        for effector in config.end_effectors:
+            load = [known[name] for name in load_names(effector.name)]
+            self.wire((load, self.invdyn[f"{effector.name}_load"]))
+
+    def _add_invkin(self, task: Member) -> None:
+        """Add inverse kinematics for the mode `cart`, which begins where joints are wanted."""
+        running = equal(self.desired.mode, CART) & equal(self.lives[MEMBER].frozen, 0)
+        base = self.base
+        found = add_invkin(
+            self.system,
+            self.config,
+            rate=self.rates["invkin"],
+            on=where(running, 1, 0),
+            start=[self.system[f"desired.last_q{i}"] for i in range(self.count)],
+            target=task.target,
+            status=task.target_status,
+            base=() if base is None else base.base,
+            base_rate=() if base is None else [*base.xd, *base.w],
+            real=self.real,
+        )
+        self.wire(
+            *((part, self.desired[f"invkin_{k}"]) for k, part in zip("qua", found, strict=True))
+        )

@@ -23,13 +23,13 @@ _JOINT = {
     "thd": ("rad/s", ("sensors.u",)),
     "thdd": ("rad/s^2", ("sensors.a",)),
     "ufb": ("N*m", ("motor.ufb",)),
-    "u": ("N*m", ("guard.u", "motor.u", "motor.tau")),
-    "load": ("N*m", ("sensors.load", "guard.u", "motor.u", "motor.tau")),
-    "des_th": ("rad", ("desired.q", "task.q_des")),
-    "des_thd": ("rad/s", ("desired.u", "task.u_des")),
-    "des_thdd": ("rad/s^2", ("desired.a", "task.a_des")),
-    "uff": ("N*m", ("desired.uff", "task.uff")),
-    "uex": ("N*m", ("desired.uex", "task.uex")),
+    "u": ("N*m", ("guard.safe_tau",)),
+    "load": ("N*m", ("sensors.load",)),
+    "des_th": ("rad", ("desired.des_q",)),
+    "des_thd": ("rad/s", ("desired.des_u",)),
+    "des_thdd": ("rad/s^2", ("desired.des_a",)),
+    "uff": ("N*m", ("feed.uff",)),
+    "uex": ("N*m", ("desired.uex",)),
 }
 _POSITIONS = {"x": "m", "xd": "m/s", "xdd": "m/s^2"}
 _TURNS = {"w": "rad/s", "wd": "rad/s^2"}
@@ -118,8 +118,8 @@ def _named(config: LabConfig, known: Mapping[str, Signal]) -> Iterator[LabVariab
             for i, c in enumerate("xyz"):
                 yield LabVariable(f"{blob}_{c}{key[1:]}", unit, f"vision.{blob}_{key}[{i}]")
         yield LabVariable(f"{blob}_status", "1", f"vision.{blob}_status")
-    base = [f"sensors.base[{i}]" for i in range(7)]
-    base += [f"sensors.base_rate[{i}]" for i in range(6)]
+    sizes = {"x": 3, "q": 4, "xd": 3, "w": 3}
+    base = [f"base.{key}[{i}]" for key, size in sizes.items() for i in range(size)]
     for (name, unit), port in zip(_BASE, base, strict=True):
         yield LabVariable(name, unit, port)
 

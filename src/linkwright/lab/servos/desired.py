@@ -71,6 +71,10 @@ def writers(config: LabConfig, *, real: bool = False) -> dict[str, str]:
     return found
 
 
+def _freeze(servo: str) -> str:
+    return "freeze" if servo == "task" else f"{servo}_freeze"
+
+
 class Desired(Block):
     """The wanted state of all joints; its ports are vectors over the joints.
 
@@ -83,8 +87,9 @@ class Desired(Block):
     `SERVO_uex`; those of joints that it does not list change nothing, and joints that nobody lists
     hold. In the mode `cart` the task's joints that the invkin servo lists come from `invkin_q`,
     `invkin_u`, `invkin_a`. Further inputs are `mode`, a place in `MODES`; `freeze`, not zero to
-    keep position and feedforward and stand still; `follow`, not zero to go with the measured `q`
-    (while commands are stopped); and the bounds `lower`, `upper`, `speed`, `jump` of each joint.
+    keep position and feedforward and stand still (`SERVO_freeze` for the joints of another servo);
+    `follow`, not zero to go with the measured `q` (while commands are stopped); and the bounds
+    `lower`, `upper`, `speed`, `jump` of each joint.
 
     Outputs are `des_q`, `des_u`, `des_a`, `uff`, `uex` within their bounds. A wanted speed that
     leads out of the range is zero at its end. Where a number is none, the joint holds. How often
@@ -115,7 +120,10 @@ class Desired(Block):
         }
         by_kinematics = set(listed(config, "invkin", real=real))
         mode = self.input("mode", doc="place in MODES")
-        self._frozen = self.intermediate(where(self.input("freeze", doc="stand still"), 1, 0))
+        self._frozen = {
+            servo: self.intermediate(where(self.input(_freeze(servo), doc="stand still"), 1, 0))
+            for servo in sources
+        }
         self._follows = self.intermediate(where(self.input("follow", doc="go with q"), 1, 0))
         self._measured = self.input_vector("q", n, start, doc="measured positions")
         self._bounds = {
@@ -140,7 +148,7 @@ class Desired(Block):
                 if writer == "task" and joint in by_kinematics:
                     for key in WANTED[:3]:
                         wanted[key] = self.intermediate(where(cart, moved[key][i], wanted[key]))
-            for key, value in self._bounded(i, wanted).items():
+            for key, value in self._bounded(i, wanted, writer).items():
                 given[key].append(value)
         for key in WANTED[:3]:
             self.output_vector(f"des_{key}", given[key], doc="wanted")
@@ -149,7 +157,9 @@ class Desired(Block):
         for key in ("ranges", "speeds", "jumps", "bad"):
             self.output_vector(key, given[key], doc="how often it was limited")
 
-    def _bounded(self, i: int, wanted: dict[str, Expr] | None) -> dict[str, Expr]:
+    def _bounded(
+        self, i: int, wanted: dict[str, Expr] | None, writer: str | None
+    ) -> dict[str, Expr]:
         """Return what one joint should do, from what its writer wants."""
         hold, nothing = self.intermediate, self.expr(0)
         lower, upper, speed, jump = (
@@ -165,7 +175,8 @@ class Desired(Block):
         for key in WANTED[1:]:
             good = good & is_number(wanted[key])
         good = hold(good)
-        moves = hold(good & equal(self._frozen, 0) & equal(self._follows, 0))
+        frozen = self._frozen["task" if writer is None else writer]
+        moves = hold(good & equal(frozen, 0) & equal(self._follows, 0))
         asked = hold(where(moves, wanted["q"], last["q"]))
         ranged = hold(maximum(lower, minimum(upper, asked)))
         stepped = hold(maximum(last["q"] - jump, minimum(last["q"] + jump, ranged)))

@@ -1,0 +1,77 @@
+"""The base of a robot that floats: how it stands and moves, along the world's axes."""
+
+from __future__ import annotations
+
+from linkwright.algebra import Expr
+from linkwright.blocks import Block
+from linkwright.lab.cartesian import STATE
+
+Triple = tuple[Expr, Expr, Expr]
+
+
+class BaseState(Block):
+    """Pose, velocities and accelerations of a base.
+
+    Inputs are `raw`, position and quaternion (w, x, y, z), and `raw_rate`, its velocity and angular
+    velocity along its own axes, as the simulation or an inertial unit gives them. Outputs are
+    these as `base` and `base_rate`, their changes since the tick before as `base_acceleration`, and
+    along the world's axes `x`, `xd`, `xdd`, `q`, `w`, `wd`.
+
+    Args:
+        name: of the block.
+
+    >>> BaseState()
+    BaseState(base: raw, raw_rate -> base, base_rate, base_acceleration, x, xd, xdd, q, w, wd)
+    """
+
+    def __init__(self, name: str = "base") -> None:
+        super().__init__(name, doc="state of the base")
+        pose = self.input_vector("raw", 7, [0, 0, 0, 1, 0, 0, 0], doc="position and quaternion")
+        rate = self.input_vector("raw_rate", 6, doc="velocities along its own axes")
+        started = self.discrete_state("started", 1.0)
+        change = []
+        for i, x in enumerate(rate):
+            before = self.discrete_state(f"before{i}", x)
+            change.append(self.intermediate(started * (x - before) / self.period))
+        self.output_vector("base", list(pose), doc="position and quaternion")
+        self.output_vector("base_rate", list(rate), doc="velocities along its own axes")
+        self.output_vector("base_acceleration", change, doc="their rates")
+        q0, q1, q2, q3 = pose[3:]
+        hold = self.intermediate
+        rows = [
+            [
+                hold(2 * (q0**2 + q1**2) - 1),
+                hold(2 * (q1 * q2 - q0 * q3)),
+                hold(2 * (q1 * q3 + q0 * q2)),
+            ],
+            [
+                hold(2 * (q1 * q2 + q0 * q3)),
+                hold(2 * (q0**2 + q2**2) - 1),
+                hold(2 * (q2 * q3 - q0 * q1)),
+            ],
+            [
+                hold(2 * (q1 * q3 - q0 * q2)),
+                hold(2 * (q2 * q3 + q0 * q1)),
+                hold(2 * (q0**2 + q3**2) - 1),
+            ],
+        ]
+
+        def turned(v: list[Expr]) -> list[Expr]:
+            return [row[0] * v[0] + row[1] * v[1] + row[2] * v[2] for row in rows]
+
+        v, w = list(rate[:3]), list(rate[3:])
+        carried = [
+            w[1] * v[2] - w[2] * v[1],
+            w[2] * v[0] - w[0] * v[2],
+            w[0] * v[1] - w[1] * v[0],
+        ]
+        parts = {
+            "x": list(pose[:3]),
+            "xd": turned(v),
+            "xdd": turned([hold(x + y) for x, y in zip(change[:3], carried, strict=True)]),
+            "q": list(pose[3:]),
+            "w": turned(w),
+            "wd": turned(change[3:]),
+        }
+        for key, (_, unit) in STATE.items():
+            self.output_vector(key, parts[key], unit=unit, doc=f"{key} of the base")

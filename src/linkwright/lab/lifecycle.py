@@ -1,0 +1,307 @@
+"""The life of tasks: how they are started, changed, frozen and stopped.
+
+`init` and `change` are called beside the loop, in the thread that asks; `run` is called by the
+loop. A start, a change and an end are changes of inputs that enter at one tick.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+from linkwright.errors import Error, InputError, nearest
+from linkwright.lab.config import CONTROLLERS, MODES, LabConfig
+from linkwright.lab.loop import LabLoop
+from linkwright.lab.running import task_failure, task_function
+from linkwright.lab.servos.desired import WANTED
+from linkwright.lab.slot import MEMBER, PARAMETERS, SlotLayout
+from linkwright.lab.system import life_of
+from linkwright.lab.tasks import Task
+from linkwright.simulation.native.called import FUNCTIONS
+from linkwright.simulation.native.session import Session
+
+
+class LifeCycle(LabLoop):
+    """A laboratory's loop with tasks in its slots.
+
+    Args:
+        config: of the laboratory.
+        session: of its System, at its start.
+    """
+
+    def __init__(self, config: LabConfig, session: Session) -> None:
+        self.tasks: dict[str, Task] = {}
+        """The tasks that can be started, by name."""
+        self.stopped: str | None = None
+        """Why all output is disabled, or None."""
+        self._layouts: dict[str, SlotLayout] = {}
+        self._running: dict[str, Task] = {}
+        self._last: dict[str, str] = {}
+        self._numbers: dict[str, int] = {}
+        self._serials: dict[str, int] = {}
+        self._life = threading.RLock()
+        self._starting: dict[str, threading.Thread] = {}
+        super().__init__(config, session)
+
+    def tell(self, text: str) -> None:
+        """Tell whoever listens.
+
+        Args:
+            text: one line.
+        """
+
+    # -- what runs ---------------------------------------------------------------------------------
+    @property
+    def task(self) -> str | None:
+        """Name of the task that runs, or None (SL: NO_TASK)."""
+        return self.running(MEMBER)
+
+    def running(self, servo: str) -> str | None:
+        """Return the name of the task that runs in a servo, or None.
+
+        Args:
+            servo: "task", or a servo of one's own.
+        """
+        self._attend()
+        found = self._running.get(servo)
+        return None if found is None else found.name
+
+    @property
+    def parameters(self) -> Mapping[str, float]:
+        """The parameters of the task that runs, or of the last one."""
+        name = self.task or self._last.get(MEMBER)
+        return {} if name is None or name not in self.tasks else self.tasks[name].values
+
+    def _attend(self) -> None:
+        """Take notice of tasks that have ended by themselves."""
+        with self._life:
+            for servo, task in tuple(self._running.items()):
+                life = life_of(servo)
+                serial = self._serials[servo]
+                done, begun, lost = (
+                    float(x[0])
+                    for x in self.values(f"{servo}.done", f"{servo}.begun", f"{life}.expired")
+                )
+                if done > 0 and begun == serial:
+                    self._end(servo, f"{task.name} is done")
+                elif lost > 0 and begun == serial:
+                    self._end(servo, f"{task.name} took too long too often: frozen")
+
+    def _failed(self, error: BaseException) -> None:
+        """End the tasks whose function failed; the laboratory goes on without them."""
+        for servo, task in tuple(self._running.items()):
+            if not task.native:
+                self._end(servo, f"{task.name} failed: {error}")
+
+    def _end(self, servo: str, words: str) -> None:
+        """Take a task out of its slot."""
+        with self._life:
+            self._running.pop(servo, None)
+            self.put({f"{life_of(servo)}.number": 0.0, **self._quiet(servo)})
+        self.tell(words)
+
+    def _quiet(self, servo: str) -> dict[str, float]:
+        return {"invdyn.always": 0.0} if servo == MEMBER else {}
+
+    # -- starts ------------------------------------------------------------------------------------
+    def start(self, name: str, *, servo: str = MEMBER, **parameters: float) -> bool:
+        """Start a task; return whether its `init` let it.
+
+        Args:
+            name: of the task.
+            servo: whose slot it runs in.
+            parameters: of the task.
+        """
+        task = self._task(name)
+        with self._life:
+            self._require_idle(servo)
+            self._starting[servo] = threading.current_thread()
+        try:
+            task.set(task.checked(parameters))
+            self._last[servo] = name
+            try:
+                if task.init(self) is False:
+                    self.tell(f"{name} was not started: its init said no")
+                    return False
+            except Exception as error:
+                raise task_failure(task, error, "init") from error
+            self._install(servo, task)
+            return True
+        finally:
+            self._starting.pop(servo, None)
+
+    def _task(self, name: str) -> Task:
+        if name not in self.tasks:
+            near = nearest(name, list(self.tasks))
+            there = ", ".join(self.tasks) or "none yet"
+            raise InputError(
+                f"there is no task {name!r}",
+                remedy=f"did you mean {near!r}?" if near else f"there are: {there}",
+            )
+        return self.tasks[name]
+
+    def _require_idle(self, servo: str) -> None:
+        """Refuse whatever needs that no task runs."""
+        if servo != MEMBER and servo not in self.rates:
+            raise InputError(f"there is no servo {servo!r}", remedy="name it in the ratios")
+        if self.stopped is not None:
+            raise Error(f"the laboratory is stopped: {self.stopped}", remedy="reset it first")
+        runs = self.running(servo)
+        if runs is not None:
+            raise Error(f"the task {runs!r} runs", remedy="freeze it first")
+        starter = self._starting.get(servo)
+        if starter is not None and starter is not threading.current_thread():
+            raise Error("another task is being started", remedy="wait until its init is over")
+
+    def _layout(self, servo: str) -> SlotLayout:
+        if servo not in self._layouts:
+            self._layouts[servo] = SlotLayout(self.config, servo)
+        return self._layouts[servo]
+
+    def _install(self, servo: str, task: Task) -> None:
+        """Put a task into its slot: it begins with what is wanted now."""
+        layout, life = self._layout(servo), life_of(servo)
+        function = task_function(task, layout)
+        with self._life:
+            self._require_idle(servo)
+            number = self._numbers[servo] = self._numbers.get(servo, 0) % (FUNCTIONS - 1) + 1
+            serial = self._serials[servo] = self._serials.get(servo, 0) + 1
+            self.loop.session.install(servo, number, function)
+            values = self._parameter_values(servo, task)
+            ports = ("desired.des_q", "desired.des_u", "desired.des_a", "feed.uff", "desired.uex")
+            for key, now in zip(WANTED, self.values(*ports), strict=True):
+                row = 0 * now if key in ("u", "a") else now
+                values |= dict(zip(layout.result_names(f"des_{key}"), row.tolist(), strict=True))
+            values |= {f"{life}.number": float(number), f"{life}.serial": float(serial)}
+            if servo == MEMBER:
+                values["invdyn.always"] = float(bool(getattr(task, "inverse_dynamics", False)))
+            self._running[servo] = task
+            self._enter(values)
+
+    def _parameter_values(self, servo: str, task: Task) -> dict[str, float]:
+        names = self._layout(servo).argument_names("parameter")
+        numbers = task.numbers["parameter"].tolist()
+        return dict(zip(names[:PARAMETERS], numbers, strict=True))
+
+    def redo(self, *, servo: str = MEMBER) -> bool:
+        """Start the last task again, with its parameters as they are.
+
+        Args:
+            servo: whose task it is.
+        """
+        if servo not in self._last:
+            raise Error("no task was started yet", remedy="start one")
+        return self.start(self._last[servo], servo=servo)
+
+    def change(self, *, servo: str = MEMBER, **parameters: float) -> None:
+        """Change parameters of the task that runs, or of the last one, all at one tick.
+
+        Without parameters, the task's own `change` is called, beside the loop.
+
+        Args:
+            servo: whose task it is.
+            parameters: by name; all are checked before one is changed.
+        """
+        name = self.running(servo) or self._last.get(servo)
+        if name is None:
+            raise Error("no task was started yet", remedy="start one")
+        task = self._task(name)
+        if parameters:
+            task.set(task.checked(parameters))
+        else:
+            try:
+                task.change(self)
+            except Exception as error:
+                raise task_failure(task, error, "change") from error
+        with self._life:
+            if self._running.get(servo) is task:
+                self.put(self._parameter_values(servo, task))
+
+    # -- ends --------------------------------------------------------------------------------------
+    def freeze(self) -> None:
+        """End all tasks and hold the posture.
+
+        Wanted speeds and accelerations are zero; wanted positions and feedforward are kept.
+        """
+        with self._life:
+            ended = [task.name for task in self._running.values()]
+            servos = {MEMBER, *self._running}
+            self._running.clear()
+            self.put({f"{life_of(servo)}.number": 0.0 for servo in servos} | self._quiet(MEMBER))
+        if ended:
+            self.tell(f"{', '.join(ended)} frozen")
+
+    def stop(self, reason: str = "asked") -> None:
+        """Disable all output, until `reset`.
+
+        Args:
+            reason: that is told.
+        """
+        with self._life:
+            self.stopped = reason
+            self._running.clear()
+            numbers = {f"{life_of(servo)}.number": 0.0 for servo in {MEMBER, *self._serials}}
+            self.put({"guard.stop": 1.0, **numbers, **self._quiet(MEMBER)})
+        self.tell(f"stopped: {reason}")
+
+    def reset(self) -> None:
+        """Begin anew: default posture, times, counters and integrators zero, output enabled.
+
+        Gains, mode, gravity and other settings stay what they are.
+        """
+        with self._life:
+            self._running.clear()
+            numbers = {f"{life_of(servo)}.number": 0.0 for servo in {MEMBER, *self._serials}}
+            again = {"guard.stop": 0.0, **numbers, **self._quiet(MEMBER)}
+            self._origin = max(self.loop.latest().tick, 0) + 1
+            self._enter({**self._initial, **again})
+            self.stopped = None
+        if self._speed is None and self._going.acquire(blocking=False):
+            try:
+                self.loop.go_to(self._origin)
+            finally:
+                self._going.release()
+        self.tell("reset")
+
+    # -- settings ----------------------------------------------------------------------------------
+    def mode(self, name: str) -> None:
+        """Choose what makes commands of what tasks want, while no task runs.
+
+        Args:
+            name: one of `linkwright.lab.config.MODES`.
+        """
+        with self._life:
+            self._require_idle(MEMBER)
+            self.put({"desired.mode": float(_place(name, MODES, "mode"))})
+
+    def controller(self, kind: str) -> None:
+        """Choose the law of the motor servo.
+
+        Args:
+            kind: one of `linkwright.lab.config.CONTROLLERS`.
+        """
+        self.put({"motor.controller": float(_place(kind, CONTROLLERS, "controller"))})
+
+    def filters(self, on: bool) -> None:
+        """Switch the filters of the sensors.
+
+        Args:
+            on: whether they count.
+        """
+        self.put({"sensors.filters": float(bool(on))})
+
+    @property
+    def filtered(self) -> bool:
+        """Whether the filters of the sensors count."""
+        return self.given("sensors.filters") > 0
+
+
+def _place(name: Any, known: tuple[str, ...], what: str) -> int:
+    if name not in known:
+        near = nearest(str(name), known)
+        raise InputError(
+            f"there is no {what} {name!r}",
+            remedy=f"did you mean {near!r}?" if near else f"choose one of {', '.join(known)}",
+        )
+    return known.index(name)

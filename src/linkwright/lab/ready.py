@@ -1,0 +1,84 @@
+"""Laboratories made ready for native runs, and remembered on disk.
+
+The phases of a laboratory's System are kept as plain data in the cache of native code, under a
+digest of its configuration and of this package's code: one that has run once starts without being
+derived again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import asdict, replace
+
+from linkwright.cache import entry_key, open_cache
+from linkwright.errors import Error
+from linkwright.fingerprint import fingerprint
+from linkwright.lab.config import LabConfig
+from linkwright.simulation.native.session import Session
+from linkwright.simulation.native.stored import Forgotten, from_data, is_storable, to_data
+from linkwright.simulation.settings import RunSettings
+from linkwright.system import Phases, System
+
+FOREVER = 1e7
+"""s, how long a laboratory may run."""
+
+METHODS = {"euler": "semi-implicit", "rk4": "rk4"}
+"""Methods of integration by the names that configurations have for them."""
+
+Tell = Callable[[str], None]
+_FORMAT = 1
+
+
+def lab_session(config: LabConfig, phases: Phases, seed: int = 0) -> Session:
+    """Return a run of a System of a laboratory that stands at its start.
+
+    Args:
+        config: that says how it is integrated.
+        phases: of the System.
+        seed: of noise.
+    """
+    if config.method not in METHODS:
+        raise Error(
+            f"there is no method {config.method!r}", remedy=f"choose {' or '.join(METHODS)}"
+        )
+    step = 1 / (config.rate * config.substeps)
+    settings = RunSettings(FOREVER, step, METHODS[config.method], every=0, seed=seed)
+    return Session(phases, settings.timed(None, phases.tick_seconds))
+
+
+def ready_session(
+    config: LabConfig, build: Callable[[], System], *, seed: int = 0, tell: Tell | None = None
+) -> Session:
+    """Return a run of a laboratory's System, from the cache where that remembers it.
+
+    Args:
+        config: that the System is built from.
+        build: makes the System, where it is not remembered.
+        seed: of noise.
+        tell: told where it takes long, because the laboratory was never made ready.
+    """
+    key, store = entry_key(config_digest(config), "phases"), open_cache()
+    entry = None if store is None else store.fetch(key)
+    if entry is not None:
+        try:
+            return lab_session(config, from_data(json.loads(entry)), seed)
+        except (ValueError, KeyError, TypeError, Forgotten):
+            pass  # an entry of another kind, or one whose code is gone: it is made again
+    if tell is not None:
+        tell(f"preparing the equations of {config.name}; the next start is quick")
+    phases = build().phases(())
+    made = lab_session(config, phases, seed)
+    if store is not None and is_storable(phases):
+        store.put(key, json.dumps(to_data(phases)).encode())
+    return made
+
+
+def config_digest(config: LabConfig) -> bytes:
+    """Return what stands for a configuration, and for the code that makes a System of it."""
+    plain = replace(config, servos=dict(config.servos), real_servos=dict(config.real_servos))
+    plain = replace(plain, ratios=dict(config.ratios), vertices=dict(config.vertices))
+    text = json.dumps(asdict(plain), sort_keys=True, default=str)
+    told = f"lab {_FORMAT} {fingerprint()} {text}"
+    return hashlib.blake2b(told.encode(), digest_size=32).digest()
