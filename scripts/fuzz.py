@@ -30,6 +30,7 @@ from linkwright.formats.robot.conversion import write_description
 from linkwright.formats.robot.files import read_description
 from linkwright.formats.robot.from_mechanism import description_of
 from linkwright.formats.text.files import read_model, write_model
+from linkwright.lab.files.lab_reader import read_lab
 from linkwright.lab.files.sine_files import read_sines
 from linkwright.lab.files.vision_files import read_vision
 from linkwright.models import load_model
@@ -199,6 +200,7 @@ READERS: dict[str, Reader | Decoder] = {
     "traj": Reader("a.traj", _recording, read_recording),
     "sines": Reader("a.sine", _shipped(PREFERENCES / "default.sine"), _sines),
     "vision": Reader("a.pp", _shipped(PREFERENCES / "vision_default.pp"), read_vision),
+    "lab": Reader("lab.toml", _shipped(PACKAGE / "lab" / "files" / "starter.toml"), read_lab),
     "journal": Reader("a.journal", _journal, read_recording),
     "study": Reader("s.toml", lambda p: p.write_text(STUDY), read_plan),
     "expression": Reader("e", lambda p: p.write_text(EXPRESSION), _expression),

@@ -193,6 +193,7 @@ class LabConfig:
             last ones it skips.
         preferences: folder of preference files.
         files: that it was read from.
+        notes: what somebody may want to know about them, such as objects that nothing touches.
 
     >>> from linkwright.lab.sources import lab_config
     >>> lab_config("sl-arm").names[:3]
@@ -221,6 +222,7 @@ class LabConfig:
     estimated: tuple[int, int] = (0, 0)
     preferences: Path | None = None
     files: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -1,49 +1,24 @@
-"""Where laboratories come from: shipped ones, SL folders, `lab.toml`, and any robot file.
-
-A robot file says little of what a laboratory needs. What it does not say follows these rules:
-
-- Posture: zero where the range of a joint holds it, else the middle of the range. A joint without
-  limits may go from -pi to pi rad, or from -1 to 1 m.
-- Gains: of the inertia that a joint feels in that posture while the others are held, so that alone
-  it would be a spring and damper of `FREQUENCY` with `DAMPING`; no integral part.
-- Greatest command: that of the file, else `RESERVE` times what holds the arm in that posture
-  together with the spring at a quarter of a radian (or meter).
-- Greatest speed: that of the file, else 20 rad/s or m/s.
-- Filters: none. End-effectors and vertices: the links at which branches end. Objects: none.
-"""
+"""Where laboratories come from: shipped ones, SL folders, `lab.toml`, and any robot file."""
 
 from __future__ import annotations
 
-import math
 import os
-from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
-from types import MappingProxyType
-
-import numpy as np
 
 from linkwright.errors import InputError, nearest
-from linkwright.formats.robot.description import Description
-from linkwright.formats.robot.from_mechanism import description_of
-from linkwright.lab.config import EndEffector, JointConfig, LabConfig, VisionConfig
-from linkwright.lab.files.sl_folder import FASTEST, JUMP, model_in, sl_lab
-from linkwright.mechanism import Mechanism
+from linkwright.files import path_of
+from linkwright.lab.config import LabConfig
+from linkwright.lab.files.lab_reader import is_lab_file, read_lab
+from linkwright.lab.files.sl_folder import model_in, sl_lab
+from linkwright.lab.rules import robot_lab
 from linkwright.robots import Robot
 
 SHIPPED = ("sl-arm",)
 """The names of laboratories that ship."""
 
-FREQUENCY = 3.0
-"""Of the spring that gains are chosen for, Hz."""
-
-DAMPING = 1.0
-"""Of that spring: 1 is critical."""
-
-RESERVE = 4.0
-"""How much greater the greatest command is than what is needed."""
-
-_STRETCH = 0.25
+LAB_FILE = "lab.toml"
+"""What the file of a laboratory is called in its folder."""
 
 
 def shipped_folder(name: str) -> Path:
@@ -55,12 +30,27 @@ def shipped_folder(name: str) -> Path:
     return Path(str(files("linkwright.lab"))) / "robots" / name
 
 
+def is_lab(source: str | os.PathLike[str]) -> bool:
+    """Whether a name is that of a laboratory: a shipped one, its folder or file.
+
+    Args:
+        source: as it is typed.
+
+    >>> is_lab("sl-arm"), is_lab("puma560")
+    (True, False)
+    """
+    path = Path(source)
+    if path.is_dir():
+        return (path / LAB_FILE).is_file() or model_in(path) is not None
+    return str(source) in SHIPPED or is_lab_file(path)
+
+
 def lab_config(source: str | os.PathLike[str] | LabConfig) -> LabConfig:
     """Return what a laboratory is set up with.
 
     Args:
-        source: the name of a shipped laboratory, an SL folder or its `.dyn` file, a robot file
-            (URDF, MJCF, text model), or the name of a shipped model.
+        source: the name of a shipped laboratory, a `lab.toml` or its folder, an SL folder or its
+            `.dyn` file, a robot file (URDF, MJCF, text model), or the name of a shipped model.
 
     >>> arm = lab_config("sl-arm")
     >>> arm.names[:4], arm.rate, arm.end_effectors[0].link
@@ -68,128 +58,25 @@ def lab_config(source: str | os.PathLike[str] | LabConfig) -> LabConfig:
     """
     if isinstance(source, LabConfig):
         return source
-    if str(source) in SHIPPED:
-        return sl_lab(shipped_folder(str(source)))
-    path = Path(source)
+    path = path_of(source, "a laboratory")
+    if str(path) in SHIPPED:
+        return sl_lab(shipped_folder(str(path)))
     if path.is_dir():
+        if (path / LAB_FILE).is_file():
+            return read_lab(path / LAB_FILE)
         if model_in(path) is None:
             raise InputError(
-                "the folder has no .dyn file",
+                f"the folder has no {LAB_FILE} and no .dyn file",
                 file=path,
-                remedy="name an SL folder, or the file of a robot",
+                remedy="name the folder of a laboratory, or the file of a robot",
             )
         return sl_lab(path)
     if path.suffix.lower() == ".dyn":
         return sl_lab(path)
+    if is_lab_file(path):
+        return read_lab(path)
     if not path.exists() and not path.suffix:
-        near = nearest(str(source), SHIPPED)
+        near = nearest(str(path), SHIPPED)
         if near:
-            raise InputError(f"there is no laboratory {source}", remedy=f"did you mean {near!r}?")
-    return robot_lab(Robot(source))
-
-
-def robot_lab(robot: Robot) -> LabConfig:
-    """Return a laboratory for a robot, by the rules of this module.
-
-    Args:
-        robot: with joints of one degree of freedom each, and perhaps a free base.
-
-    >>> puma = robot_lab(Robot("puma560"))
-    >>> len(puma.joints), puma.base, puma.joints[1].kp > puma.joints[5].kp
-    (6, 'fixed', True)
-    """
-    description = robot.source
-    if isinstance(description, Mechanism):
-        description = description_of(description)
-    free = [joint.name for joint in description.joints if joint.kind == "free"]
-    names = _single(description, robot)
-    where = [robot.coordinates.index(name) for name in names]
-    posture = robot.neutral.copy()
-    spans = [
-        _span(description, name, *robot.limits[k]) for name, k in zip(names, where, strict=True)
-    ]
-    for k, (lower, upper) in zip(where, spans, strict=True):
-        posture[k] = 0.0 if lower <= 0.0 <= upper else (lower + upper) / 2
-    moves = len(robot.coordinates) - len(robot.speeds)
-    still = np.zeros(len(robot.speeds))
-    inertia = np.diag(np.asarray(robot.mass_matrix(posture)))
-    weight = np.asarray(robot.inverse_dynamics(posture, still, still))
-    omega = 2 * math.pi * FREQUENCY
-    joints: list[JointConfig] = []
-    for name, k, (lower, upper) in zip(names, where, spans, strict=True):
-        at = k - moves if free else k
-        kp = float(inertia[at]) * omega**2
-        effort, speed = float(robot.effort_limits[at]), float(robot.speed_limits[at])
-        if not math.isfinite(effort) or effort <= 0:
-            effort = RESERVE * (abs(float(weight[at])) + _STRETCH * kp)
-        joints.append(
-            JointConfig(
-                name,
-                lower,
-                upper,
-                float(posture[k]),
-                float(posture[k]),
-                kp=kp,
-                kd=2 * DAMPING * float(inertia[at]) * omega,
-                max_effort=effort,
-                max_speed=speed if math.isfinite(speed) and speed > 0 else FASTEST,
-                max_jump=JUMP,
-            )
-        )
-    ends = _ends(description)
-    return LabConfig(
-        name=description.name or "robot",
-        description=replace(description, name=description.name or "robot"),
-        joints=tuple(joints),
-        end_effectors=tuple(EndEffector(link, link) for link in ends),
-        vertices=MappingProxyType({link: link for link in ends}),
-        gravity=description.gravity or (0.0, 0.0, -9.81),
-        base="floating" if free else "fixed",
-        vision=VisionConfig(),
-        files=(description.source,) if description.source else (),
-    )
-
-
-def _single(description: Description, robot: Robot) -> tuple[str, ...]:
-    """Return the joints that a laboratory commands; joints of other kinds are refused."""
-    known = set(robot.coordinates)
-    for joint in description.joints:
-        if joint.kind in ("weld", "free") or joint.mimic is not None or joint.name in known:
-            continue
-        raise InputError(
-            f"the joint {joint.name!r} is {joint.kind}, and a laboratory commands joints of one"
-            " degree of freedom",
-            file=description.source or None,
-            line=joint.line or None,
-            remedy="write it as several joints, or weld it",
-        )
-    if description.closures:
-        raise InputError(
-            f"the robot has a loop ({description.closures[0].name!r})",
-            file=description.source or None,
-            line=description.closures[0].line or None,
-            remedy="a laboratory has a tree of joints",
-        )
-    single = {joint.name for joint in description.joints if joint.kind not in ("weld", "free")}
-    return tuple(name for name in robot.coordinates if name in single)
-
-
-def _span(description: Description, name: str, lower: float, upper: float) -> tuple[float, float]:
-    kind = next(joint.kind for joint in description.joints if joint.name == name)
-    reach = 1.0 if kind == "prismatic" else math.pi
-    if not math.isfinite(lower) and not math.isfinite(upper):
-        return -reach, reach
-    if not math.isfinite(lower):
-        return float(upper) - 2 * reach, float(upper)
-    if not math.isfinite(upper):
-        return float(lower), float(lower) + 2 * reach
-    return float(lower), float(upper)
-
-
-def _ends(description: Description) -> tuple[str, ...]:
-    """Return the links at which branches end."""
-    parents = {joint.parent for joint in description.joints}
-    root = description.root
-    return tuple(
-        link.name for link in description.links if link.name not in parents and link.name != root
-    )
+            raise InputError(f"there is no laboratory {path}", remedy=f"did you mean {near!r}?")
+    return robot_lab(Robot(path if path.exists() else str(path)))

@@ -15,13 +15,13 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field, StrictBool, StrictInt, StrictStr
 
-from linkwright.algebra.units import amount
 from linkwright.border import worded
 from linkwright.control.axis.controller import MOST_AXES
-from linkwright.errors import Error, InputError, UnitError, nearest
+from linkwright.errors import Error, InputError, nearest
 from linkwright.files import read_text
 from linkwright.formats.text.document import TextSource, parse_record
 from linkwright.formats.text.positions import Path
+from linkwright.formats.text.table_reader import TableReader
 from linkwright.formats.text.tables import Record
 from linkwright.mechanism import Mechanism
 from linkwright.robots import Robot
@@ -239,11 +239,12 @@ def read_cell(source: str | os.PathLike[str]) -> Cell:
     return _Reader(placed, FilePath(file).parent if file else FilePath()).cell(record, text)
 
 
-class _Reader:
+class _Reader(TableReader):
     """Makes a cell of a file's tables; what goes wrong gets its place in the text."""
 
     def __init__(self, source: TextSource, folder: FilePath) -> None:
-        self.source, self.folder = source, folder
+        super().__init__(source)
+        self.folder = folder
 
     def cell(self, record: CellFile, text: str) -> Cell:
         self.word(record.name, ("name",))
@@ -526,39 +527,6 @@ class _Reader:
                     (key, i, "name"), f"the name {table.name!r} is taken", "give another"
                 )
             known.add(table.name)
-
-    def known(self, name: str, known: Any, path: Path, what: str) -> None:
-        if name not in known:
-            near = nearest(name, list(known))
-            listed = ", ".join(known) or "none"
-            remedy = f"did you mean {near!r}?" if near else f"there are {listed}"
-            key = isinstance(path[-1], str) and path[-1] == name
-            raise self.source.error(path, f"no {what} is called {name!r}", remedy, key=key)
-
-    def number(self, value: object, path: Path, unit: str) -> float:
-        try:
-            found = amount(value, str(path[-1]), unit)
-        except InputError as error:
-            raise self.source.error(path, error.what, error.remedy) from None
-        except UnitError as error:
-            as_in = "" if unit == "?" else f', as in "1.5 {unit}"'
-            raise self.source.error(path, error.what, f"give a number{as_in}") from None
-        if not abs(found) < 1e300:
-            raise self.source.error(path, f"{found} is not a finite number", "give one that is")
-        return found
-
-    def positive(self, value: object, path: Path, unit: str) -> float:
-        found = self.number(value, path, unit)
-        if found <= 0:
-            raise self.source.error(path, f"{found:.6g} is not above zero", "give a number above 0")
-        return found
-
-    def row(self, given: Sequence[Any], path: Path, units: Sequence[str]) -> tuple[float, ...]:
-        if len(given) != len(units):
-            needed = f"give {len(units)}: in {', '.join(dict.fromkeys(units))}"
-            raise self.source.error(path, f"has {len(given)} numbers", needed)
-        rows = enumerate(zip(given, units, strict=True))
-        return tuple(self.number(x, (*path, k), unit) for k, (x, unit) in rows)
 
     def pose(self, given: Sequence[Any], path: Path) -> tuple[float, ...]:
         """Return a place in m and a quaternion, which is made a unit one."""

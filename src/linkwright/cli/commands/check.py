@@ -1,4 +1,4 @@
-"""``linkwright check``: is a model, robot file, catalog or cell right, and what is it."""
+"""``linkwright check``: is a model, robot, catalog, cell or laboratory right, and what is it."""
 
 from __future__ import annotations
 
@@ -41,15 +41,17 @@ def command(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite OUT if it exists.")] = False,
 ) -> None:
-    """Check a model, robot file, catalog or cell: syntax, equations, physical plausibility.
+    """Check a model, robot file, catalog, cell or laboratory: syntax, equations, plausibility.
 
     \b
     Examples:
       linkwright check swing.toml
       linkwright check robot.urdf --repair better.urdf
+      linkwright check sl-arm
     """
     from linkwright.formats.catalog.reader import is_catalog
     from linkwright.formats.robot.files import robot_format
+    from linkwright.lab.sources import is_lab
     from linkwright.server.cell_file import is_cell
 
     if is_cell(file):
@@ -57,6 +59,9 @@ def command(
         return
     if is_catalog(file):
         _check_catalog(file, as_json)
+        return
+    if is_lab(file) and repair is None:
+        _check_lab(file, as_json)
         return
     key = robot_format(file) if Path(file).is_file() else None
     if key in (None, "text") and repair is None:
@@ -147,6 +152,50 @@ def _check_cell(file: str, as_json: bool) -> None:
     for note in notes:
         echo(f"note: {note}", err=True)
     echo(f"{file}: sound")
+
+
+def _check_lab(file: str, as_json: bool) -> None:
+    from linkwright.formats.robot.plausibility import description_findings
+    from linkwright.formats.text.document import ModelError
+    from linkwright.lab.contacts import contacts
+    from linkwright.lab.files.summary import lab_facts, preference_faults
+    from linkwright.lab.plant import lab_mechanism
+    from linkwright.lab.sources import lab_config
+
+    try:
+        config = lab_config(file)
+    except ModelError as error:
+        _say_all_but_first(error)
+        raise
+    for _ in contacts(config, lab_mechanism(config)):
+        pass
+    faults = preference_faults(config)
+    if faults:
+        for fault in faults[1:]:
+            echo(f"also: {fault}", err=True)
+        raise faults[0]
+    findings = description_findings(config.description)
+    facts, notes = lab_facts(config), (*config.description.notes, *config.notes)
+    if as_json:
+        report = {
+            "facts": [{"what": label, "is": text} for label, text in facts],
+            "findings": [asdict(found) for found in findings],
+            "not read": [asdict(entry) for entry in config.description.ignored],
+            "notes": list(notes),
+        }
+        echo(json.dumps(report, indent=2))
+    else:
+        for label, text in facts:
+            echo(f"{label:<12} {text}")
+        for entry in config.description.ignored:
+            echo(f"not read: {entry.words}", err=True)
+        for note in notes:
+            echo(f"note: {note}", err=True)
+        for found in findings:
+            echo(_line(found), err=True)
+        echo(f"{file}: {_state(findings)}")
+    if any(found.severity == "error" for found in findings):
+        raise typer.Exit(BAD)
 
 
 def _say_all_but_first(error: ModelError) -> None:

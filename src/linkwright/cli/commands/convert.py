@@ -15,7 +15,11 @@ from linkwright.cli.terminal import echo
 def command(
     source: Annotated[str, typer.Argument(metavar="ROBOT", help=ROBOT)],
     target: Annotated[
-        Path, typer.Argument(help="The file to write: .urdf, .xml, .dh.toml, .toml or .dyn.")
+        Path,
+        typer.Argument(
+            help="The file to write: .urdf, .xml, .dh.toml, .toml or .dyn; or a folder, for a"
+            " laboratory of SL."
+        ),
     ],
     root: Annotated[
         list[Path] | None,
@@ -26,24 +30,31 @@ def command(
         typer.Option(
             "--to",
             metavar="FORMAT",
-            help="Format: urdf, mjcf, dh, sl or text. Default: from the file name.",
+            help="Format: urdf, mjcf, dh, sl, text or lab. Default: from the file name.",
         ),
     ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
-    """Convert a robot between URDF, MJCF, Denavit-Hartenberg tables, SL and text models.
+    """Convert a robot between URDF, MJCF, Denavit-Hartenberg tables, SL and text models, or a
+    laboratory between an SL folder and a TOML file with its robot.
 
     \b
     Examples:
       linkwright convert robot.urdf robot.xml
       linkwright convert puma560 puma560.urdf
+      linkwright convert sl-arm arm/lab.toml
+      linkwright convert arm/lab.toml slfolder
     """
     from dataclasses import asdict
 
     from linkwright.formats.robot.conversion import convert, convert_mechanism
+    from linkwright.lab.files.conversion import convert_lab
+    from linkwright.lab.sources import is_lab
 
-    if is_shipped(source):
+    if is_lab(source):
+        done = convert_lab(source, target, to=to, replace=force)
+    elif is_shipped(source):
         from linkwright.models import load_model
 
         done = convert_mechanism(load_model(source), target, to=to, replace=force)

@@ -23,25 +23,31 @@ def command(
             "-t",
             metavar="WHAT",
             help="What to start from: pendulum, cart (wheels that roll), arm (any number of "
-            "links), crank (a closed loop), motor (ready for a controller), or any shipped model.",
+            "links), crank (a closed loop), motor (ready for a controller), lab (a laboratory), "
+            "or any shipped model.",
         ),
     ] = "pendulum",
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
-    """Write a commented text model to start from.
+    """Write a commented text model, or a laboratory, to start from.
 
     \b
     Examples:
       linkwright new swing
       linkwright new press --template crank
       linkwright new my-car --template car
+      linkwright new my-lab --template lab
     """
     from linkwright.files import write_text
     from linkwright.formats.text.starters import STARTERS, starter
     from linkwright.models.library import model_text
 
     file = Path(name if name.endswith(".toml") else f"{name}.toml")
-    if template in STARTERS:
+    if template == "lab":
+        from linkwright.lab.files.lab_writer import starter_text
+
+        text = starter_text(file.stem)
+    elif template in STARTERS:
         text = starter(file.stem, template)
     else:
         text = model_text(template, file.stem)

@@ -1,4 +1,4 @@
-"""``linkwright schema``: the JSON schemas of text models, scene files and catalogs."""
+"""``linkwright schema``: the JSON schemas of text models, scene files, catalogs, laboratories."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ def command(
         False, "--scene", help="Print the schema of scene files instead."
     ),
     catalog: bool = typer.Option(False, "--catalog", help="Print the schema of catalogs instead."),
+    lab: bool = typer.Option(False, "--lab", help="Print the schema of lab.toml instead."),
 ) -> None:
     """Print the JSON schema of text models, for completion and checks in an editor.
 
@@ -30,6 +31,11 @@ def command(
         from linkwright.formats.catalog.schema import Catalog
 
         echo(json.dumps(Catalog.model_json_schema(), indent=2))
+        return
+    if lab:
+        from linkwright.lab.files.lab_tables import LabFile
+
+        echo(json.dumps(LabFile.model_json_schema(), indent=2))
         return
     from linkwright.formats.text.schema import ModelFile
 

@@ -143,6 +143,7 @@ class Configuration:
         links: from LinkParametersSim.cf, else LinkParameters.cf.
         believed: from LinkParameters.cf, where LinkParametersSim.cf is there too: what controllers
             believe the robot to be.
+        notes: what is missing in files and was made up for.
         calibration: from SensorCalibration.cf.
         servos: from WhichDOFs.cf: the degrees of freedom that each servo commands.
         objects: from Objects.cf.
@@ -158,6 +159,7 @@ class Configuration:
     objects: tuple[SceneObject, ...] = ()
     files: tuple[str, ...] = ()
     believed: Mapping[str, LinkParameters] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 Word = tuple[str, int]
@@ -252,18 +254,31 @@ def servo_lists(text: str, names: Iterable[str], file: str = "") -> dict[str, tu
     return {servo: tuple(members) for servo, members in found.items()}
 
 
-def scene(text: str, file: str = "", parameters: int = 5) -> tuple[SceneObject, ...]:
+def scene(
+    text: str, file: str = "", parameters: int = 5, notes: list[str] | None = None
+) -> tuple[SceneObject, ...]:
     """Return the objects in a text of Objects.cf.
+
+    An object whose values end before its contact model, as the manual's does, has none: it is
+    scenery. That is told in `notes`.
 
     >>> floor = "floor 1 .4 .6 .9  0 0 -1.3  0 0 0  4 4 .1  0  0 0 0 0 0  0 0 0 0 0"
     >>> scene(floor)[0].kind
     'cube'
+    >>> told = []
+    >>> (
+    ...     scene("floor 1 .4 .6 .9  0 0 -1.3  0 0 0  4 4 .1", "O.cf", notes=told)[
+    ...         0
+    ...     ].contact_model,
+    ...     told,
+    ... )
+    (0, ["O.cf:1: 'floor' has no contact model, so nothing touches it"])
     """
     words = words_of(text)
     kinds = {1: "cube", 2: "sphere"}
     found: list[SceneObject] = []
     at = 0
-    count = 14 + 2 * parameters
+    whole, bare = 14 + 2 * parameters, 13
     while at < len(words):
         name, line = words[at]
         if finite(name) is not None:
@@ -271,13 +286,22 @@ def scene(text: str, file: str = "", parameters: int = 5) -> tuple[SceneObject, 
                 f"a name of an object is needed, not {name[:40]!r}",
                 file=file or None,
                 line=line,
-                remedy=f"an object has a name and {count} values",
+                remedy=f"an object has a name and {whole} values",
             )
         if len(name) > 20:
             raise InputError(
                 f"the name {name[:40]!r} is longer than 20 characters", file=file or None, line=line
             )
+        count = whole
+        given = _numbers_after(words, at)
+        if given in (bare, bare + 2 * parameters):
+            count = given
+            if notes is not None:
+                place = f"{file}:{line}: " if file else f"line {line}: "
+                notes.append(f"{place}{name!r} has no contact model, so nothing touches it")
         values = _values(words, at, count, file)
+        if count != whole:
+            values = (*values[:bare], 0.0, *values[bare:])
         if values[0] not in kinds:
             raise InputError(
                 f"{values[0]:g} is not a type of object",
@@ -300,6 +324,14 @@ def scene(text: str, file: str = "", parameters: int = 5) -> tuple[SceneObject, 
         )
         at += 1 + count
     return tuple(found)
+
+
+def _numbers_after(words: list[Word], at: int) -> int:
+    """Return how many numbers follow a word."""
+    count = 0
+    while at + 1 + count < len(words) and finite(words[at + 1 + count][0]) is not None:
+        count += 1
+    return count
 
 
 FILES: dict[str, tuple[str, ...]] = {
@@ -339,6 +371,7 @@ def read_configuration(
         return table(text, [*names, *more], count, file, optional=more)
 
     servos, objects = texts.get("servos"), texts.get("objects")
+    notes: list[str] = []
     return Configuration(
         {name: SensorOffset(*row) for name, row in lines("ranges", 6).items()},
         {name: Gains(*row) for name, row in lines("gains", 4).items()},
@@ -346,9 +379,10 @@ def read_configuration(
         {name: LinkParameters(*row) for name, row in lines("links", 11, base).items()},
         {name: Calibration(*row) for name, row in lines("calibration", 7, *names).items()},
         {} if servos is None else servo_lists(servos[0], names, servos[1]),
-        () if objects is None else scene(*objects),
+        () if objects is None else scene(*objects, notes=notes),
         tuple(file for _, file in texts.values()),
         {name: LinkParameters(*row) for name, row in lines("believed", 11, base).items()},
+        tuple(notes),
     )
 
 

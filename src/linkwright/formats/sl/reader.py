@@ -303,6 +303,7 @@ def _built(
             known.add(vertex.name)
     number = {entries[n].name: n for n in order}
     joints.sort(key=lambda joint: number[joint.name])  # branches in the order of SL's numbers
+    links.sort(key=lambda link: number.get(link.name, 0))
     description = Description(
         name,
         tuple(links),

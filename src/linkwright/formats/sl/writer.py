@@ -50,11 +50,19 @@ class _Item:
     place: Place
     mass: Mass | None
     joint: LinkJoint | None = None
+    effector: int = 0
     successors: list[int] = field(default_factory=list)
 
 
-def dyn_text(description: Description) -> WrittenDescription:
+def dyn_text(
+    description: Description, *, effectors: Mapping[str, int] | None = None
+) -> WrittenDescription:
     """Return a description as a `.dyn` file, with header and configuration files beside it.
+
+    Args:
+        description: of the robot.
+        effectors: the numbers of end-effectors by their frames, whose places and loads are then
+            those of ``eff``, which C code can change.
 
     >>> from linkwright.formats.robot.description import Link
     >>> two = Link("a"), Link("b", Mass(2.0))
@@ -63,7 +71,7 @@ def dyn_text(description: Description) -> WrittenDescription:
     ['include/SL_user.h', 'config/LinkParametersSim.cf']
     """
     left = Leftovers()
-    items = _items(description, left)
+    items = _items(description, left, effectors or {})
     _note_dropped(description, left)
     text = f"(* {_plain(description.name)}, written by Linkwright *)\n"
     text += "".join(_entry(item) for item in items)
@@ -151,7 +159,7 @@ def _object_text(thing: SceneObject) -> str:
     return f"{thing.name} {kind}\n{numbers}\n"
 
 
-def _items(description: Description, left: Leftovers) -> list[_Item]:
+def _items(description: Description, left: Leftovers, effectors: Mapping[str, int]) -> list[_Item]:
     """Return the entries in the order of a walk from the root, with their numbers."""
     children: dict[str, list[LinkJoint]] = {}
     for joint in description.joints:
@@ -184,7 +192,8 @@ def _items(description: Description, left: Leftovers) -> list[_Item]:
         where[joint.child] = previous
         stack.extend(reversed(children.get(joint.child, [])))
     for frame in description.frames:
-        item = _Item(next(dummies), names[frame.name], None, frame.place, None)
+        which = effectors.get(frame.name, 0)
+        item = _Item(next(dummies), names[frame.name], None, frame.place, None, effector=which)
         where[frame.link].successors.append(item.number)
         items.append(item)
     return items
@@ -284,11 +293,12 @@ def _header(degrees: Sequence[_Item]) -> str:
 def _entry(item: _Item) -> str:
     axis = "{0,0,0}" if item.axis is None else _list(item.axis)
     successors = ",".join(str(number) for number in item.successors)
+    turn = "{" + ",".join(_angle(x) for x in angles(item.place.rotation)) + "}"
     rows = [
         ("jointID", f"{{ID={item.number}}}"),
         ("jointAxis", axis),
-        ("translation", _list(item.place.position)),
-        ("rotationMatrix", "{" + ",".join(_angle(x) for x in angles(item.place.rotation)) + "}"),
+        ("translation", _eff(item, "x") or _list(item.place.position)),
+        ("rotationMatrix", _eff(item, "a") or turn),
         ("successors", f"{{{successors}}}"),
         *_dynamics(item),
     ]
@@ -312,11 +322,17 @@ def _dynamics(item: _Item) -> list[tuple[str, str]]:
     matrix = ((row.i11, row.i12, row.i13), (row.i12, row.i22, row.i23), (row.i13, row.i23, row.i33))
     return [
         ("inertia", "{" + ",".join(_list(line) for line in matrix) + "}"),
-        ("massCenterMass", _list((row.x, row.y, row.z))),
-        ("mass", _list((row.mass,))),
+        ("massCenterMass", _eff(item, "mcm") or _list((row.x, row.y, row.z))),
+        ("mass", f"{{eff${item.effector}$$m}}" if item.effector else _list((row.mass,))),
         ("jointVariables", "{0,0,0,0,0}"),
         ("extForce", "{0,0,0,0,0,0}"),
     ]
+
+
+def _eff(item: _Item, part: str) -> str:
+    """Return three numbers of an end-effector in words of C code; nothing where it is none."""
+    names = (f"eff${item.effector}$${part}[[{k}]]" for k in (1, 2, 3))
+    return "{" + ",".join(names) + "}" if item.effector else ""
 
 
 def angles(rotation: Rotation) -> tuple[float, float, float]:

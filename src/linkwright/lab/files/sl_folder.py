@@ -20,14 +20,10 @@ from linkwright.formats.robot.description import Description, Place
 from linkwright.formats.sl import SlRobot, read_sl
 from linkwright.formats.sl.configuration import Configuration
 from linkwright.formats.sl.header import Header
+from linkwright.formats.sl.reader import UNLIMITED
 from linkwright.formats.sl.writer import angles
 from linkwright.lab.config import EndEffector, JointConfig, LabConfig, VisionConfig
-
-FASTEST = 20.0
-"""Greatest wanted speed where no file says one, rad/s: SL knows none."""
-
-JUMP = 0.5
-"""Greatest change of a wanted position in a tick where no file says one, rad."""
+from linkwright.lab.rules import FASTEST, JUMP
 
 _LOAD = re.compile(r"eff\[\d+\]\.(m|mcm\[\d\])")
 
@@ -98,6 +94,7 @@ def _lab(robot: SlRobot, name: str, home: Path, file: str) -> LabConfig:
         estimated=(_count(header, "N_DOFS_EST", 0), _count(header, "N_DOFS_EST_SKIP", 0)),
         preferences=preferences if preferences.is_dir() else None,
         files=(file, *robot.configuration.files),
+        notes=robot.configuration.notes,
     )
 
 
@@ -137,7 +134,7 @@ def _joint(name: str, configuration: Configuration, file: str) -> JointConfig:
         kp=gains.position,
         kd=gains.velocity,
         ki=gains.integral,
-        max_effort=gains.greatest,
+        max_effort=math.inf if gains.greatest >= UNLIMITED else gains.greatest,
         max_speed=FASTEST,
         max_jump=JUMP,
         offset=span.offset,

@@ -1,0 +1,171 @@
+"""The laboratory of a robot whose file says little of what a laboratory needs.
+
+What it does not say follows these rules:
+
+- Posture: zero where the range of a joint holds it, else the middle of the range. A joint without
+  limits may go from -pi to pi rad, or from -1 to 1 m.
+- Gains: of the inertia that a joint feels in that posture while the others are held, so that alone
+  it would be a spring and damper of `FREQUENCY` with `DAMPING`; no integral part.
+- Greatest command: that of the file, else `RESERVE` times what holds the arm in that posture
+  together with the spring at a quarter of a radian (or meter).
+- Greatest speed: that of the file, else 20 rad/s or m/s.
+- Filters: none. End-effectors and vertices: the links at which branches end. Objects: none.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from types import MappingProxyType
+
+import numpy as np
+
+from linkwright.errors import InputError
+from linkwright.formats.robot.description import Description
+from linkwright.formats.robot.from_mechanism import description_of
+from linkwright.lab.config import EndEffector, JointConfig, LabConfig, VisionConfig
+from linkwright.robots import Robot
+
+FASTEST = 20.0
+"""Greatest wanted speed where no file says one, rad/s or m/s."""
+
+JUMP = 0.5
+"""Greatest change of a wanted position in a tick where no file says one, rad or m."""
+
+FREQUENCY = 3.0
+"""Of the spring that gains are chosen for, Hz."""
+
+DAMPING = 1.0
+"""Of that spring: 1 is critical."""
+
+RESERVE = 4.0
+"""How much greater the greatest command is than what is needed."""
+
+_STRETCH = 0.25
+
+
+def described(robot: Robot) -> Description:
+    """Return the description of a robot, also of one that is a mechanism.
+
+    >>> described(Robot("puma560")).joints[0].name
+    'q1'
+    """
+    source = robot.source
+    return source if isinstance(source, Description) else description_of(source)
+
+
+def posture_in(lower: float, upper: float) -> float:
+    """Return where a joint of some range starts: at zero, else in the middle.
+
+    >>> posture_in(-1.0, 2.0), posture_in(1.0, 2.0)
+    (0.0, 1.5)
+    """
+    return 0.0 if lower <= 0.0 <= upper else (lower + upper) / 2
+
+
+def robot_lab(robot: Robot, *, gains: bool = True) -> LabConfig:
+    """Return a laboratory for a robot, by the rules of this module.
+
+    Args:
+        robot: with joints of one degree of freedom each, and perhaps a free base.
+        gains: whether gains and greatest commands are worked out, which derives equations; without
+            them they are zero.
+
+    >>> puma = robot_lab(Robot("puma560"))
+    >>> len(puma.joints), puma.base, puma.joints[1].kp > puma.joints[5].kp
+    (6, 'fixed', True)
+    """
+    description = described(robot)
+    free = [joint.name for joint in description.joints if joint.kind == "free"]
+    names = _single(description, robot)
+    where = [robot.coordinates.index(name) for name in names]
+    posture = robot.neutral.copy()
+    spans = [
+        _span(description, name, *robot.limits[k]) for name, k in zip(names, where, strict=True)
+    ]
+    for k, (lower, upper) in zip(where, spans, strict=True):
+        posture[k] = posture_in(lower, upper)
+    moves = len(robot.coordinates) - len(robot.speeds)
+    inertia = weight = still = np.zeros(len(robot.speeds))
+    if gains:
+        inertia = np.diag(np.asarray(robot.mass_matrix(posture)))
+        weight = np.asarray(robot.inverse_dynamics(posture, still, still))
+    omega = 2 * math.pi * FREQUENCY
+    joints: list[JointConfig] = []
+    for name, k, (lower, upper) in zip(names, where, spans, strict=True):
+        at = k - moves if free else k
+        kp = float(inertia[at]) * omega**2
+        effort, speed = float(robot.effort_limits[at]), float(robot.speed_limits[at])
+        if not math.isfinite(effort) or effort <= 0:
+            effort = RESERVE * (abs(float(weight[at])) + _STRETCH * kp)
+        joints.append(
+            JointConfig(
+                name,
+                lower,
+                upper,
+                float(posture[k]),
+                float(posture[k]),
+                kp=kp,
+                kd=2 * DAMPING * float(inertia[at]) * omega,
+                max_effort=effort,
+                max_speed=speed if math.isfinite(speed) and speed > 0 else FASTEST,
+                max_jump=JUMP,
+            )
+        )
+    ends = _ends(description)
+    return LabConfig(
+        name=description.name or "robot",
+        description=replace(description, name=description.name or "robot"),
+        joints=tuple(joints),
+        end_effectors=tuple(EndEffector(link, link) for link in ends),
+        vertices=MappingProxyType({link: link for link in ends}),
+        gravity=description.gravity or (0.0, 0.0, -9.81),
+        base="floating" if free else "fixed",
+        vision=VisionConfig(),
+        files=(description.source,) if description.source else (),
+    )
+
+
+def _single(description: Description, robot: Robot) -> tuple[str, ...]:
+    """Return the joints that a laboratory commands; joints of other kinds are refused."""
+    known = set(robot.coordinates)
+    for joint in description.joints:
+        if joint.kind in ("weld", "free") or joint.mimic is not None or joint.name in known:
+            continue
+        raise InputError(
+            f"the joint {joint.name!r} is {joint.kind}, and a laboratory commands joints of one"
+            " degree of freedom",
+            file=description.source or None,
+            line=joint.line or None,
+            remedy="write it as several joints, or weld it",
+        )
+    if description.closures:
+        raise InputError(
+            f"the robot has a loop ({description.closures[0].name!r})",
+            file=description.source or None,
+            line=description.closures[0].line or None,
+            remedy="a laboratory has a tree of joints",
+        )
+    single = {joint.name for joint in description.joints if joint.kind not in ("weld", "free")}
+    return tuple(name for name in robot.coordinates if name in single)
+
+
+def _span(description: Description, name: str, lower: float, upper: float) -> tuple[float, float]:
+    kind = next(joint.kind for joint in description.joints if joint.name == name)
+    reach = 1.0 if kind == "prismatic" else math.pi
+    if not math.isfinite(lower) and not math.isfinite(upper):
+        return -reach, reach
+    if not math.isfinite(lower):
+        return float(upper) - 2 * reach, float(upper)
+    if not math.isfinite(upper):
+        return float(lower), float(lower) + 2 * reach
+    return float(lower), float(upper)
+
+
+def _ends(description: Description) -> tuple[str, ...]:
+    """Return the links at which branches end."""
+    parents = {joint.parent for joint in description.joints}
+    root = description.root
+    return tuple(
+        link.name for link in description.links if link.name not in parents and link.name != root
+    )
