@@ -236,7 +236,7 @@ def test_a_reading_that_is_no_number_is_counted_and_leaves_no_trace() -> None:
     raw_q[[7, 8, 20], 0] = [np.nan, np.inf, -np.inf]
     held = raw_q.copy()
     held[[7, 8, 20]] = raw_q[[6, 6, 19]]
-    found = driven(Sensors(lab(joint)), {"raw_q": raw_q})
+    found = driven(Sensors(lab(joint), real=True), {"raw_q": raw_q})
     np.testing.assert_allclose(found["q"][:, 0], filtered(held[:, 0], 5.0), atol=1e-12)
     assert found["bad"][-1, 0] == 3
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from linkwright.algebra import Expr, absolute
+from linkwright.algebra import Expr, absolute, total
 from linkwright.lab.config import LabConfig
 
 LARGEST = 1e12
@@ -29,12 +29,12 @@ def column(config: LabConfig, name: str) -> list[float]:
     return [math.copysign(LARGEST, x) if math.isinf(x) else x for x in found]
 
 
-def is_number(x: Expr) -> Expr:
-    """Return whether a value is a finite number of a size that can be meant.
+def is_number(*values: Expr) -> Expr:
+    """Return whether values are finite numbers of a size that can be meant.
 
-    >>> from linkwright.algebra import evaluate, symbol
-    >>> x = symbol("x")
-    >>> [bool(evaluate(is_number(x), {x: v})) for v in (3.0, float("nan"), float("-inf"))]
+    >>> from linkwright.algebra import evaluate, symbols
+    >>> x, y = symbols("x y")
+    >>> [bool(evaluate(is_number(x, y), {x: v, y: 1.0})) for v in (3.0, math.nan, -math.inf)]
     [True, False, False]
     """
-    return absolute(x) <= LARGEST
+    return absolute(total(values)) <= LARGEST  # a sum is finite where all its terms are

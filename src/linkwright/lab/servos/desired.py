@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from linkwright.algebra import Expr, absolute, equal, maximum, minimum, where
+from linkwright.algebra import Expr, equal, maximum, minimum, not_equal, where
 from linkwright.blocks import Block
 from linkwright.errors import InputError, nearest
 from linkwright.lab.config import MODES, SERVOS, LabConfig
@@ -182,18 +182,20 @@ class Desired(Block):
         stepped = hold(maximum(last["q"] - jump, minimum(last["q"] + jump, ranged)))
         q = hold(where(self._follows, self._measured[i], where(moves, stepped, last["q"])))
         slow = hold(maximum(-speed, minimum(speed, wanted["u"])))
-        outward = ((asked > upper) & (slow > 0)) | ((asked < lower) & (slow < 0))
-        u = hold(where(moves & ~outward, slow, 0))
-        a = hold(where(moves & ~outward, wanted["a"], 0))
-        found = {"q": q, "u": u, "a": a}
+        outward = hold((asked - ranged) * slow > 0)
+        found = {
+            "q": q,
+            "u": where(outward, 0, where(moves, slow, 0)),
+            "a": where(outward, 0, where(moves, wanted["a"], 0)),
+        }
         for key in ("uff", "uex"):
             found[key] = hold(where(moves, wanted[key], where(self._follows, 0, last[key])))
         for key, memory in last.items():
             self.update(memory, found[key])
         for key, happens in (
-            ("ranges", moves & ((asked > upper) | (asked < lower))),
-            ("speeds", moves & (absolute(wanted["u"]) > speed)),
-            ("jumps", moves & (absolute(ranged - last["q"]) > jump)),
+            ("ranges", moves & not_equal(ranged, asked)),
+            ("speeds", moves & not_equal(slow, wanted["u"])),
+            ("jumps", moves & not_equal(stepped, ranged)),
             ("bad", ~good),
         ):
             count = self.discrete_state(f"{key}{i}")

@@ -48,14 +48,8 @@ class Guard(Block):
         latched, seen = self.discrete_state("latched"), self.discrete_state("seen", reset)
         why, row = self.discrete_state("why"), self.discrete_state("row")
 
-        good = [
-            hold(is_number(x) & is_number(y) & is_number(z))
-            for x, y, z in zip(tau, q, u, strict=True)
-        ]
-        whole = good[0]
-        for one in good[1:]:
-            whole = whole & one
-        misses = hold(where(whole, 0, row + 1))
+        good = [hold(is_number(x, y, z)) for x, y, z in zip(tau, q, u, strict=True)]
+        misses = hold(where(is_number(*tau, *q, *u), 0, row + 1))
         self.update(row, misses)
         asked, lost = hold(not_equal(stop, 0)), hold(misses > grace)
         still = hold(not_equal(latched, 0) & ~not_equal(reset, seen))

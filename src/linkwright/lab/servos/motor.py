@@ -8,7 +8,7 @@ drive it on (Astrom and Hagglund 2006, section 3.5), and is zero where the law h
 
 from __future__ import annotations
 
-from linkwright.algebra import equal, not_equal, where
+from linkwright.algebra import absolute, equal, not_equal, where
 from linkwright.blocks import Block
 from linkwright.control.pid import PidTerms, pid_parts
 from linkwright.lab.config import CONTROLLERS, LabConfig
@@ -28,8 +28,8 @@ class MotorServo(Block):
     `ufb`, `ahead` (the feedforward as it counts) and `tau`, their sum within the bounds.
 
     A task that sends the measured state as the wanted one cancels the feedback: both errors of a
-    joint are then exactly zero while the wanted state moves, and the integral of the joint is zero.
-    A joint that stands where it should keeps its integral.
+    joint are then exactly zero while the wanted position moves, and the integral of the joint is
+    zero. A joint that stands where it should keeps its integral.
 
     >>> from linkwright.formats.robot.description import Description, Link
     >>> from linkwright.lab.config import JointConfig
@@ -62,12 +62,9 @@ class MotorServo(Block):
         feeds = hold(equal(kind, 2) | equal(kind, 3))
         feedback, ahead, given = [], [], []
         for i in range(n):
-            before = [
-                self.discrete_state(f"{word}{i}", x, at, doc="wanted a tick before")
-                for word, x, at in (("place", des_q[i], start[i]), ("speed", des_u[i], 0.0))
-            ]
-            moved = not_equal(des_q[i], before[0]) | not_equal(des_u[i], before[1])
-            cancelled = equal(des_q[i], q[i]) & equal(des_u[i], u[i]) & moved
+            e, ed = hold(des_q[i] - q[i]), hold(des_u[i] - u[i])
+            before = self.discrete_state(f"place{i}", des_q[i], start[i], doc="wanted before")
+            cancelled = equal(absolute(e) + absolute(ed), 0) & not_equal(des_q[i], before)
             gain = hold(where(integrates, ki[i], 0))
             fed = hold(where(feeds, uff[i], 0))
             parts = pid_parts(
@@ -75,9 +72,9 @@ class MotorServo(Block):
                 PidTerms(kp[i], gain, kd[i], -limit[i], limit[i]),
                 des_q[i],
                 q[i],
-                des_u[i] - u[i],
+                ed,
                 feedforward=fed,
-                zero=hold(fresh | cancelled | equal(gain, 0)),
+                zero=hold(fresh | equal(where(cancelled, 0, gain), 0)),
                 suffix=str(i),
             )
             feedback.append(parts.feedback)

@@ -33,8 +33,8 @@ class Sensors(Block):
     Inputs are `raw_q`, `raw_u`, `raw_a`, `raw_load` and `filters`, not zero for filters that
     count. A filter works on while it does not count: switched on, the outputs are at once
     those of a filter that was never off. Outputs are `q`, `u`, `a`, `load`, and `without_offset`,
-    positions from which no offset was taken. A reading that is no number counts in `bad`, and the
-    one before it holds.
+    positions from which no offset was taken. A reading of a robot that is no number counts in
+    `bad`, and the one before it holds.
 
     >>> from linkwright.formats.robot.description import Description, Link
     >>> joint = JointConfig("elbow", 0.0, 2.0, filters=(5.0, 5.0, 5.0, 5.0))
@@ -65,14 +65,19 @@ class Sensors(Block):
             for key in CHANNELS:
                 if key in derived:
                     continue
+                if not real:  # a simulation with no numbers stops by itself
+                    given[key] = raw[key][i]
+                    continue
                 held = self.discrete_state(f"held_{key}{i}", initial=rest[key][i])
                 good = hold(is_number(raw[key][i]))
                 given[key] = hold(where(good, raw[key][i], held))
                 self.update(held, given[key])
                 bad = bad + where(good, 0, 1)
-            count = self.discrete_state(f"bads{i}")
-            self.update(count, count + bad)
-            found["bad"].append(count + bad)
+            if real:
+                count = self.discrete_state(f"bads{i}")
+                bad = hold(count + bad)
+                self.update(count, bad)
+            found["bad"].append(bad)
             values = self._calibrated(joint, given, real)
             for key, before in (("u", "q"), ("a", "u")):
                 if key in derived:
