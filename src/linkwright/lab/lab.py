@@ -27,10 +27,10 @@ from linkwright.lab.lifecycle import LifeCycle
 from linkwright.lab.plant import GRAVITY, HELD, HOLD, LabMechanism, lab_mechanism
 from linkwright.lab.ready import ready_session
 from linkwright.lab.recorder import LabRecorder
+from linkwright.lab.records import DesiredState, FrameState, JointState
 from linkwright.lab.sources import lab_config
-from linkwright.lab.state import DesiredState, FrameState, JointState
 from linkwright.lab.system import STILL, lab_system
-from linkwright.lab.task_files import tasks_in
+from linkwright.lab.task_files import load_tasks
 from linkwright.lab.tasks import Task
 from linkwright.robots import Robot
 from linkwright.system import System
@@ -100,7 +100,9 @@ class Lab(Commanded, LifeCycle):
         Returns:
             their names.
         """
-        given = tasks_in(task) if isinstance(task, str | os.PathLike) else (task,)
+        given: tuple[Any, ...] = (task,)
+        if isinstance(task, str | os.PathLike):
+            given = tuple(load_tasks(task).tasks.values())
         made = [x() if isinstance(x, type) else x for x in given]
         for one in made:
             if not isinstance(one, Task):

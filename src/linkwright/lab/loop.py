@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from linkwright.errors import Error
 from linkwright.lab.config import LabConfig
 from linkwright.lab.life import PATIENCE
-from linkwright.lab.state import ServoCounters
+from linkwright.lab.records import ServoCounters
 from linkwright.simulation.native.session import Session
 from linkwright.simulation.pacing import PacedLoop
 

@@ -9,7 +9,7 @@ ticks of the task servo, so that a task has the exact period.
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,73 +19,93 @@ from numpy.typing import NDArray
 from linkwright.algebra import Expr, as_expr, equal, symbol, where
 from linkwright.blocks.slot import NUMBER
 from linkwright.errors import Error, InputError
-from linkwright.lab.slot import SERIAL, SlotLayout
+from linkwright.lab.agreement import refuse_equality, require_agreement, source_file
+from linkwright.lab.slot import MEMORIES, SERIAL, SlotLayout
 from linkwright.lab.tasks import Task
-from linkwright.lab.views import DesiredView, StateView, View
+from linkwright.lab.views import DesiredView, StateView, missing_part
 from linkwright.program import Program, program
 from linkwright.simulation.native.called import SlotFunction, native_function
 
 Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 
-def task_function(
-    task: Task, layout: SlotLayout, new: Collection[str] | None = None
-) -> SlotFunction:
+def task_function(task: Task, layout: SlotLayout) -> SlotFunction:
     """Return a task as a function for the task slot.
 
     Args:
         task: whose `init` was called; what it is now is what it starts with.
         layout: of the slot.
-        new: states that begin although the task goes on, where it takes the place of an older
-            text of it; all by default.
     """
-    begins = set(task.places["state"]) if new is None else set(new)
-    if task.native:
-        return native_function(task.name, task_program(task, layout, begins))
-    runner = _Runner(task, layout, begins)
+    if not task.native:
+        return python_task(task, layout)
+    made = native_program(task, layout)
+    function = native_function(task.name, made)
+    require_agreement(task, layout, function)
+    return function
+
+
+def python_task(task: Task, layout: SlotLayout, carried: Integers | None = None) -> SlotFunction:
+    """Return a task as a Python function for the task slot.
+
+    Args:
+        task: whose `init` was called.
+        layout: of the slot.
+        carried: for each memory where its value was in an older text of the task, -1 where it
+            begins; see `carried_states`.
+    """
+    runner = _Runner(task, layout, carried)
     return SlotFunction(task.name, runner.call, bind=runner.bind)
 
 
-def task_failure(task: Task, error: BaseException, where_: str = "run") -> Error:
+def carried_states(task: Task, older: Task) -> Integers:
+    """Return for each memory of a task where its value was in an older text of it, or -1.
+
+    Args:
+        task: of the newer text.
+        older: that it takes the place of.
+    """
+    found = np.arange(MEMORIES)
+    for name, place in task.places["state"].items():
+        before = older.places["state"].get(name)
+        same = before is not None and before.stop - before.start == place.stop - place.start
+        found[place] = np.arange(before.start, before.stop) if before is not None and same else -1
+    return found
+
+
+def task_failure(task: Task | type[Task], error: BaseException, method: str = "run") -> InputError:
     """Return what is told of a task that failed, with its file and line.
 
     Args:
         task: that failed.
         error: by which.
-        where_: the method that was called.
+        method: that was called.
     """
-    file = source_file(type(task))
+    if isinstance(error, InputError) and error.line is not None:
+        return error
+    file = source_file(task if isinstance(task, type) else type(task))
     frames = traceback.extract_tb(error.__traceback__)
     own = [f for f in frames if file is not None and Path(f.filename) == file]
     frame = own[-1] if own else frames[-1] if frames else None
-    if isinstance(error, AttributeError) and isinstance(error.obj, View):
-        error = error.obj.unknown(str(error.name))
+    if isinstance(error, AttributeError):
+        error = missing_part(error) or error
     said = str(error.what) if isinstance(error, Error) else f"{type(error).__name__}: {error}"
     return InputError(
-        f"{where_} of the task {task.name!r} failed: {said}",
+        f"{method} of the task {task.name!r} failed: {said}",
         file=None if frame is None else frame.filename,
         line=None if frame is None else frame.lineno,
         remedy=error.remedy if isinstance(error, Error) else None,
     )
 
 
-def source_file(cls: type) -> Path | None:
-    """Return the file that a class was written in, where there is one."""
-    run = vars(cls).get("run") or getattr(cls, "run", None)
-    code = getattr(run, "__code__", None)
-    return None if code is None else Path(code.co_filename)
-
-
 class _Runner:
     """Calls the `run` of a task with views of the slot's arrays."""
 
-    def __init__(self, task: Task, layout: SlotLayout, begins: Collection[str]) -> None:
+    def __init__(self, task: Task, layout: SlotLayout, carried: Integers | None) -> None:
         self.task, self.layout = task, layout
         self.initial = task.numbers["state"].copy()
-        fresh = np.zeros(len(self.initial), bool)
-        for name in begins:
-            fresh[task.places["state"][name]] = True
-        self.fresh = np.flatnonzero(fresh)
+        moved = np.arange(MEMORIES) if carried is None else carried
+        self.carried = None if np.array_equal(moved, np.arange(MEMORIES)) else moved
         self._own: tuple[Array, Array, Callable[[], None]] | None = None
 
     def bind(self, _t: Array, arguments: Array, results: Array) -> Callable[[], None]:
@@ -105,7 +125,8 @@ class _Runner:
             "channel": results[layout.result["channel"]],
         }
         run = task.stand_in("python", numbers).run
-        argument, result, initial, fresh = arguments.item, results.item, self.initial, self.fresh
+        argument, result, initial = arguments.item, results.item, self.initial
+        carried = self.carried
 
         def call() -> None:
             now = argument(serial)
@@ -116,7 +137,8 @@ class _Runner:
             else:
                 count = result(ticks) + 1.0
                 if result(chosen) != argument(number):
-                    memory[fresh] = initial[fresh]
+                    if carried is not None:
+                        memory[:] = np.where(carried < 0, initial, memory[carried])
                     results[chosen] = argument(number)
             results[ticks] = count
             try:
@@ -138,14 +160,16 @@ class _Runner:
 
 
 # -- native ----------------------------------------------------------------------------------------
-def task_program(task: Task, layout: SlotLayout, begins: Collection[str]) -> Program:
+def native_program(task: Task, layout: SlotLayout, carried: Integers | None = None) -> Program:
     """Return the Program of a task, by calling its `run` once with symbols.
 
     Args:
         task: whose `init` was called; numbers of it are constants.
         layout: of the slot.
-        begins: states that begin although the task goes on.
+        carried: as of `python_task`.
     """
+    refuse_equality(task)
+    moved = np.arange(MEMORIES) if carried is None else carried
     t = symbol("t", "time")
     arguments = _symbols("argument", layout.argument_count)
     held = _symbols("held", layout.result_count)
@@ -165,12 +189,14 @@ def task_program(task: Task, layout: SlotLayout, begins: Collection[str]) -> Pro
     results[at["ticks"].start] = count
     results[at["done"].start] = where(goes_on, one(held, at["done"]), 0)
     memory = results[at["memory"]]
-    for name, place in task.places["state"].items():
-        for i in range(place.start, place.stop):
-            kept = memory[i]
-            if name in begins:
-                kept = where(same, kept, float(task.numbers["state"][i]))
-            memory[i] = where(goes_on, kept, float(task.numbers["state"][i]))
+    last = held[at["memory"]]
+    for i, (start, source) in enumerate(
+        zip(task.numbers["state"].tolist(), moved.tolist(), strict=True)
+    ):
+        kept = last[i]
+        if source != i:
+            kept = where(same, last[i], start if source < 0 else last[source])
+        memory[i] = where(goes_on, kept, start)
     numbers = {
         "parameter": arguments[layout.argument["parameter"]],
         "state": memory,
@@ -178,10 +204,8 @@ def task_program(task: Task, layout: SlotLayout, begins: Collection[str]) -> Pro
     }
     before = _shallow(task)
     try:
-        stand_in = task.stand_in("native", numbers)
-        stand_in.run(
-            count * layout.period, StateView(layout, arguments), DesiredView(layout, results)
-        )
+        views = StateView(layout, arguments), DesiredView(layout, results)
+        task.stand_in("native", numbers).run(count * layout.period, *views)
         values = [_value(task, layout, i, v) for i, v in enumerate(results)]
     except Exception as error:
         raise task_failure(task, error) from error

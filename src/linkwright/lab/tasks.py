@@ -144,7 +144,6 @@ class _Parameter(_Number):
         self.about = TaskParameter(
             name, float(self.initial[0]), self.unit, self.low, self.high, self.doc
         )
-        self.about.checked(self.about.default, owner.__name__)
 
     def set(self, task: Task, value: Any) -> None:
         if task.running:
@@ -447,6 +446,8 @@ def _placed(cls: type[Task]) -> dict[str, dict[str, slice]]:
     """Return where the declared numbers of a class stand, by kind and name."""
     places: dict[str, dict[str, slice]] = {kind: {} for kind in _PLACES}
     for number in _declared(cls):
+        if isinstance(number, _Parameter):
+            number.about.checked(number.about.default, cls.name)
         taken = sum(p.stop - p.start for p in places[number.kind].values())
         places[number.kind][number.name] = slice(taken, taken + len(number.initial))
         if taken + len(number.initial) > _PLACES[number.kind]:

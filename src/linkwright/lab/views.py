@@ -5,6 +5,7 @@ The arrays hold numbers, or symbols where a task is compiled; the views are the 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -32,13 +33,14 @@ class _Part:
         part = view.parts[self.name]
         try:
             part[...] = value
-        except ValueError:
+        except (TypeError, ValueError):
+            name = f"{view.path}.{self.name}"
+            if np.asarray(value).dtype.kind not in "biufO" or np.size(value) in (1, part.size):
+                raise Error(f"{name} is set to {value!r}, which is no number") from None
             raise Error(
-                f"{view.path}.{self.name} has {part.size} numbers, not {np.size(value)}",
+                f"{name} has {part.size} numbers, not {np.size(value)}",
                 remedy="give one for all, or one for each",
             ) from None
-        except TypeError:
-            raise Error(f"{view.path}.{self.name} is set to {value!r}, no number") from None
 
 
 class View:
@@ -54,22 +56,6 @@ class View:
 
     def __init__(self, path: str, parts: Mapping[str, Any], writable: bool) -> None:
         self.path, self.parts, self.writable = path, dict(parts), writable
-
-    def __getattr__(self, name: str) -> Any:
-        raise self.unknown(name)
-
-    def unknown(self, name: str) -> Error:
-        """Return what is told of a part that it does not have."""
-        near = nearest(name, list(self.parts))
-        there = ", ".join(self.parts)
-        return _Missing(
-            f"there is no {self.path}.{name}",
-            remedy=f"did you mean {near!r}?" if near else f"there are {there}",
-        )
-
-
-class _Missing(Error, AttributeError):
-    """A part that a view does not have."""
 
 
 class FrameView(View):
@@ -213,3 +199,33 @@ def _cut(row: Any, sizes: Mapping[str, int]) -> dict[str, Any]:
         parts[name] = part.reshape(()) if size == 1 else part
         at += size
     return parts
+
+
+def missing_part(error: AttributeError) -> Error | None:
+    """Return what is told of a part that a view does not have, where that was asked for.
+
+    Args:
+        error: that Python raised.
+    """
+    found = re.match(r"'(\w+)' object has no attribute '(\w+)'", str(error))
+    views = {v.__name__: (path, v) for path, v in _PATHS.items()}
+    if found is None or found[1] not in views:
+        return None
+    path, view = views[found[1]]
+    parts = [n for n in dir(view) if isinstance(getattr(view, n), _Part)]
+    parts += [n for n in ("cart", "base", "blobs", "desired") if hasattr(view, n)]
+    near = nearest(found[2], parts)
+    return Error(
+        f"there is no {path}.{found[2]}",
+        remedy=f"did you mean {near!r}?" if near else f"there are {', '.join(parts)}",
+    )
+
+
+_PATHS: dict[str, type[View]] = {
+    "state": StateView,
+    "desired": DesiredView,
+    "state.desired": WantedView,
+    "state.cart[...]": FrameView,
+    "desired.cart[...]": TargetView,
+    "state.blobs[...]": BlobView,
+}

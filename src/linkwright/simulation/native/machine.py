@@ -336,6 +336,28 @@ class Machine:
             discrete[list(tick.slots), lane] = found
         self._ticked(row, index)
 
+    def arguments(self, index: int, k: int, x: Array, d: Array, w: Array) -> Array:
+        """Return what the Program of a tick of a single run would give elsewhere.
+
+        It may be called beside the run, with a copy of what that reached.
+
+        Args:
+            index: of the tick.
+            k: base tick.
+            x: continuous states.
+            d: discrete states and held outputs.
+            w: inputs.
+        """
+        found: Array = np.zeros(max(self.phases.ticks[index].program.outputs[0].size, 1))
+        t, tick = np.array([k * self.phases.tick_seconds]), np.array([float(k)])
+        noise = np.zeros(max(self._places["n"][1], 1))
+        given = [np.ascontiguousarray(a, dtype=float) for a in (x, d, w)]
+        constants = self.arena[0].ctypes.data + 8 * self._places[f"p_tick{index}"][0]
+        places = [a.ctypes.data for a in (*given[:2], given[2], t, tick, noise, found)]
+        kernel = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 8)(self.bundle.address(f"tick{index}"))
+        kernel(*places[:2], constants, *places[2:])
+        return found
+
     def pass_over(self, block: int) -> int | None:
         """Let a slot hold where its function has failed at a tick; return which tick it is."""
         row = self.whole[block]
