@@ -81,11 +81,32 @@ def test_the_sample_arm_of_sl_is_found_and_repaired() -> None:
     names = {(f.part, f.name) for f in description_findings(robot)}
     assert {("L_HR", "positive definiteness"), ("L_TL", "massless chain")} <= names
     better, left = repaired(robot)
-    assert not [f for f in left if f.severity != "note"]
+    assert [(f.part, f.name) for f in left if f.severity != "note"] == [("L_HR", "mass center")]
     for link, other in zip(robot.links, better.links, strict=True):
         if link.mass is not None and link.mass.mass:
             assert other.mass is not None
             assert (other.mass.mass, other.mass.center) == (link.mass.mass, link.mass.center)
+
+
+def test_the_printed_numbers_of_sl_are_flagged_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    """SL check 63: WR has i33 < 0, SFE mass times center without mass; HR's center is 38 m off."""
+    assert main(["check", str(ROBOTS / "sl_arm" / "arm.dyn")]) == 1
+    told = capsys.readouterr().err
+    assert "not read: mass times center of L_SFE (line 5): its mass is zero" in told
+    assert "warning: L_SFE: it has moments of inertia but no mass" in told
+    assert "error: L_WR: its smallest moment of inertia, " in told
+    assert "warning: L_HR: its mass center is 38.4 m from its origin" in told
+
+
+def test_a_mass_center_is_held_against_the_size_of_the_robot() -> None:
+    arm = LinkJoint("j", "revolute", "base", "arm", Place((0.3, 0.0, 0.4)))
+    for away, flagged in ((2.0, False), (3.0, True)):
+        robot = Description(
+            "r", (Link("base"), Link("arm", replace(SOUND, center=(0, away, 0)))), (arm,)
+        )
+        assert any(f.name == "mass center" for f in description_findings(robot)) == flagged
+    at_origin = _one_joint(HINGE, replace(SOUND, center=(0.0, 40.0, 0.0)))  # of a size unknown
+    assert not any(f.name == "mass center" for f in description_findings(at_origin))
 
 
 def _one_joint(joint: LinkJoint, mass: Mass | None = SOUND) -> Description:

@@ -1,12 +1,14 @@
 """What in a robot file no real robot has, and the repair that is offered.
 
-Masses and inertias are held against what a rigid body can have (`linkwright.mechanism.rigidity`); a
-joint must have something to move, and its limits must leave it a range. A repair changes as little
-as it can: the nearest inertia, the smallest mass that still counts, limits put in order.
+Masses and inertias are held against what a rigid body can have (`linkwright.mechanism.rigidity`),
+and mass centers against the size of the robot; a joint must have something to move, and its limits
+must leave it a range. A repair changes as little as it can: the nearest inertia, the smallest mass
+that still counts, limits put in order. Where a mass center should be, nobody can tell.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -34,6 +36,7 @@ from linkwright.mechanism.rigidity import Finding, mass_findings, nearest_inerti
 
 _SMALL = 1e-6  # of the robot's mass; a part with that little changes no figure that matters
 _RADIUS = 0.01  # m, of the ball that a part without mass gets
+_FAR = 5.0  # times the size of the robot: no link has its mass center there
 _POSES = (0.0, 0.7)  # rad or m: what is singular in both is so everywhere
 
 
@@ -51,6 +54,7 @@ def description_findings(description: Description) -> tuple[Finding, ...]:
     for link in description.links:
         if link.mass is not None:
             found += mass_findings(link.name, link.mass.mass, link.mass.inertia)
+    found += _far_centers(description)
     found += _nothing_moved(description)
     for joint in description.joints:
         found += _joint_findings(joint)
@@ -150,6 +154,44 @@ def _without_effort(description: Description) -> list[Finding]:
     shown = ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
     words = f"no greatest effort is given for {len(names)} joint(s): {shown}"
     return [Finding("effort", "note", description.name, words)]
+
+
+def _far_centers(description: Description) -> list[Finding]:
+    """Return the links whose mass center is far beyond the robot: wrong units, or mass times center
+    with next to no mass. Nothing is said of a robot whose size cannot be told."""
+    size = _size(description)
+    found: list[Finding] = []
+    for link in description.links:
+        if link.mass is None or link.mass.mass <= 0 or size <= 0:
+            continue
+        away = math.hypot(*link.mass.center)
+        if away > _FAR * size:
+            words = (
+                f"its mass center is {away:.3g} m from its origin, and the robot is"
+                f" {size:.3g} m long"
+            )
+            found.append(Finding("mass center", "warning", link.name, words))
+    return found
+
+
+def _size(description: Description) -> float:
+    """Return a length that no part of a robot with its joints at zero is beyond, m; 0 where it is
+    not known, since a link has a mesh."""
+    steps = [math.hypot(*joint.place.position) for joint in description.joints]
+    for joint in description.joints:
+        if JOINTS[joint.kind].slides:
+            ends = (joint.limits.lower, joint.limits.upper)
+            steps.append(max((abs(x) for x in ends if x is not None), default=0.0))
+    frames = [math.hypot(*frame.place.position) for frame in description.frames]
+    shapes = [shape for link in description.links for shape in link.shapes]
+    if any(shape.kind == "mesh" for shape in shapes) and not any(steps):
+        return 0.0
+    extents = [
+        math.hypot(*shape.place.position) + sum(map(abs, shape.size))
+        for shape in shapes
+        if shape.kind not in ("mesh", "plane")
+    ]
+    return sum(steps) + max(frames, default=0.0) + max(extents, default=0.0)
 
 
 def _nothing_moved(description: Description) -> list[Finding]:
