@@ -14,7 +14,7 @@ from linkwright.cli import main
 from linkwright.errors import Error, InputError
 from linkwright.formats.robot.description import Description, Link, LinkJoint, Mass, Place
 from linkwright.formats.sl.configuration import SceneObject
-from linkwright.lab.config import EndEffector, JointConfig, LabConfig, VisionConfig
+from linkwright.lab.config import Camera, EndEffector, JointConfig, LabConfig, VisionConfig
 from linkwright.lab.files.conversion import convert_lab
 from linkwright.lab.files.lab_reader import is_lab_file, parse_lab
 from linkwright.lab.files.lab_tables import LabFile
@@ -73,7 +73,16 @@ def _small() -> LabConfig:
         gravity=(0.0, 0.5, -1.6),
         method="rk4",
         substeps=3,
-        vision=VisionConfig(("red", "green"), 1, "mine.pp"),
+        vision=VisionConfig(
+            ("red", "green"),
+            1,
+            "mine.pp",
+            (Camera((0.1, 0.2, 0.3), (0.4, 0.5, 0.6), (7.0, 8.0), (9.0, 10.0), (11.0, 12.0)),),
+            (0.1, 0.2, 0.3),
+            (0.4, 0.5, 0.6),
+            0.7,
+            0.08,
+        ),
         misc_sensors=("force",),
         estimated=(4, 1),
     )
@@ -144,6 +153,10 @@ def test_the_small_laboratory_leaves_no_field_at_its_default() -> None:
     assert kept == {"description", "base", "preferences", "files", "notes"}
     joint = JointConfig("", 0.0, 0.0)
     assert all(getattr(small.joints[0], f.name) != getattr(joint, f.name) for f in fields(joint))
+    eyes, camera = VisionConfig(), Camera((0.0, 0.0, 0.0))
+    assert all(getattr(small.vision, f.name) != getattr(eyes, f.name) for f in fields(eyes))
+    eye = small.vision.eyes[0]
+    assert all(getattr(eye, f.name) != getattr(camera, f.name) for f in fields(camera))
     end = EndEffector("", "")
     assert all(getattr(small.end_effectors[0], f.name) != getattr(end, f.name) for f in fields(end))
     known = set(LabFile.model_fields) | {"joints", "end_effectors", "objects", "description"}
@@ -155,7 +168,7 @@ def test_a_laboratory_survives_the_way_through_sl(name: str, tmp_path: Path) -> 
     before = _laboratories()[name]
     _, dropped = write_sl_lab(before, tmp_path / name)
     after = lab_config(tmp_path / name)
-    lost = {"small": {"vision_rate", "controller", "gravity", "joints", "vertices"}}.get(
+    lost = {"small": {"vision_rate", "controller", "gravity", "joints", "vertices", "vision"}}.get(
         name, set()
     )
     for field in fields(LabConfig):
@@ -171,6 +184,8 @@ def test_a_laboratory_survives_the_way_through_sl(name: str, tmp_path: Path) -> 
         what = {entry.what for entry in dropped}
         assert {"rate of the vision servo", "law of the motor servo", "gravity"} <= what
         assert {"theta0 of a joint", "greatest speed and jump of a joint"} <= what
+        assert "places, noise and delay of cameras" in what
+        assert after.vision == VisionConfig(("red", "green"), 1, "mine.pp")
         for joint, twin in zip(before.joints, after.joints, strict=True):
             kept = replace(joint, theta0=None, max_speed=20.0, max_jump=0.5)
             assert twin == kept

@@ -19,14 +19,16 @@ from linkwright.formats.text.document import TextSource, parse_record
 from linkwright.formats.text.positions import Path
 from linkwright.formats.text.table_reader import TableReader
 from linkwright.joint_kinds import JOINTS
-from linkwright.lab.config import EndEffector, JointConfig, LabConfig, VisionConfig
+from linkwright.lab.config import Camera, EndEffector, JointConfig, LabConfig, VisionConfig
 from linkwright.lab.contacts import MODELS
 from linkwright.lab.files.lab_tables import (
     CONTACT_MODELS,
+    LabCameraTable,
     LabEndTable,
     LabFile,
     LabJointTable,
     LabObjectTable,
+    LabVisionTable,
 )
 from linkwright.lab.rules import described, posture_in, robot_lab
 from linkwright.robots import Robot
@@ -167,11 +169,7 @@ class _Reader(TableReader):
             )
             made = replace(made, end_effectors=ends)
         if record.vision is not None:
-            eyes = record.vision
-            made = replace(
-                made,
-                vision=VisionConfig(tuple(eyes.blobs or ()), eyes.cameras, eyes.preferences),
-            )
+            made = replace(made, vision=self.vision(record.vision))
         return made
 
     def files(self, record: LabFile) -> tuple[str, ...]:
@@ -266,6 +264,47 @@ class _Reader(TableReader):
             self.three(table.a, (*at, "a"), "rad"),
             self.number(table.mass, (*at, "mass"), "kg"),
             self.three(table.mass_center, (*at, "mass_center"), "kg*m"),
+        )
+
+    def vision(self, table: LabVisionTable) -> VisionConfig:
+        """Return the eyes."""
+        cameras = tuple(
+            self.camera(x, ("vision", "camera", k)) for k, x in enumerate(table.camera or ())
+        )
+        if cameras and len(cameras) != table.cameras:
+            raise self.source.error(
+                ("vision", "camera"),
+                f"there are {table.cameras} cameras, and {len(cameras)} are placed",
+                remedy="place each of them, or none",
+            )
+        return VisionConfig(
+            tuple(table.blobs or ()),
+            table.cameras,
+            table.preferences,
+            cameras,
+            self.three(table.position, ("vision", "position"), "m"),
+            self.three(table.a, ("vision", "a"), "rad"),
+            self.number(table.noise, ("vision", "noise"), "1"),
+            self.number(table.delay, ("vision", "delay"), "s"),
+        )
+
+    def camera(self, table: LabCameraTable, at: Path) -> Camera:
+        usual = Camera((0.0, 0.0, 0.0))
+
+        def two(key: str) -> tuple[float, float]:
+            given = getattr(table, key)
+            if given is None:
+                found: tuple[float, float] = getattr(usual, key)
+                return found
+            x, y = self.row(given, (*at, key), ["1", "1"])
+            return x, y
+
+        return Camera(
+            self.three(table.position, (*at, "position"), "m"),
+            usual.a if table.a is None else self.three(table.a, (*at, "a"), "rad"),
+            two("focal"),
+            two("center"),
+            two("size"),
         )
 
     def thing(self, table: LabObjectTable, at: Path) -> SceneObject:

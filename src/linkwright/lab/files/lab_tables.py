@@ -80,6 +80,18 @@ class LabObjectTable(Record):
     object_parameters: Annotated[list[Any] | None, Field(description="one's own numbers")] = None
 
 
+class LabCameraTable(Record):
+    """A calibrated camera, which looks along its z axis."""
+
+    position: Annotated[list[Any], Field(description="of its center in the frame of vision, m")]
+    a: Annotated[list[Any] | None, Field(description="angles about x, y, z there, rad")] = None
+    focal: Annotated[list[Any] | None, Field(description="lengths along x and y, pixels")] = None
+    center: Annotated[
+        list[Any] | None, Field(description="where its axis meets the picture, pixels")
+    ] = None
+    size: Annotated[list[Any] | None, Field(description="of the picture, pixels")] = None
+
+
 class LabVisionTable(Record):
     """Eyes."""
 
@@ -87,6 +99,15 @@ class LabVisionTable(Record):
     cameras: Annotated[StrictInt, Field(description="0 where blobs come as points", ge=0)] = 2
     preferences: Annotated[StrictStr, Field(description=".pp file to start with")] = (
         "vision_default.pp"
+    )
+    position: Annotated[
+        list[Any] | None, Field(description="of the frame of vision in the robot's, m")
+    ] = None
+    a: Annotated[list[Any] | None, Field(description="angles about x, y, z there, rad")] = None
+    noise: Annotated[Any, Field(description="of simulated pictures, pixels")] = 0.0
+    delay: Annotated[Any, Field(description="of simulated pictures, s")] = 0.0
+    camera: Annotated[list[LabCameraTable] | None, Field(description="each camera, calibrated")] = (
+        None
     )
 
 

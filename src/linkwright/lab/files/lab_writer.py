@@ -13,9 +13,10 @@ from linkwright.formats.robot.description import Ignored
 from linkwright.formats.robot.files import written_description
 from linkwright.formats.sl.configuration import MOST_BYTES, SceneObject
 from linkwright.formats.text.writer import record_text
-from linkwright.lab.config import EndEffector, JointConfig, LabConfig
+from linkwright.lab.config import EndEffector, JointConfig, LabConfig, VisionConfig
 from linkwright.lab.files.lab_tables import (
     CONTACT_MODELS,
+    LabCameraTable,
     LabEndTable,
     LabFile,
     LabJointTable,
@@ -74,11 +75,7 @@ def lab_text(config: LabConfig, robot: str, model: str = "", preferences: str = 
         "servos": _lists(config.servos),
         "real_servos": _lists(config.real_servos),
         "vertices": dict(config.vertices),
-        "vision": LabVisionTable(
-            blobs=list(config.vision.blobs),
-            cameras=config.vision.cameras,
-            preferences=config.vision.preferences,
-        ),
+        "vision": _vision(config.vision),
         "joint": [_joint(joint) for joint in config.joints],
         "end_effector": [_end(end) for end in config.end_effectors],
         "object": [_object(thing) for thing in config.objects] or None,
@@ -177,6 +174,29 @@ def _end(end: EndEffector) -> LabEndTable:
         a=_floats(end.a) if any(end.a) else None,
         mass=float(end.mass),
         mass_center=_floats(end.mass_center) if any(end.mass_center) else None,
+    )
+
+
+def _vision(vision: VisionConfig) -> LabVisionTable:
+    return LabVisionTable(
+        blobs=list(vision.blobs),
+        cameras=vision.cameras,
+        preferences=vision.preferences,
+        position=_floats(vision.position) if any(vision.position) else None,
+        a=_floats(vision.a) if any(vision.a) else None,
+        noise=float(vision.noise),
+        delay=float(vision.delay),
+        camera=[
+            LabCameraTable(
+                position=_floats(eye.position),
+                a=_floats(eye.a),
+                focal=_floats(eye.focal),
+                center=_floats(eye.center),
+                size=_floats(eye.size),
+            )
+            for eye in vision.eyes
+        ]
+        or None,
     )
 
 

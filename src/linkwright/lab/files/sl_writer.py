@@ -34,7 +34,7 @@ from linkwright.formats.sl.configuration import (
 )
 from linkwright.formats.sl.reader import sl_from_text
 from linkwright.formats.sl.writer import configuration_texts, dyn_text
-from linkwright.lab.config import EndEffector, JointConfig, LabConfig
+from linkwright.lab.config import EndEffector, JointConfig, LabConfig, VisionConfig
 from linkwright.lab.files.lab_writer import preference_files, put_in_place
 from linkwright.lab.rules import FASTEST, JUMP
 
@@ -220,6 +220,9 @@ def _rounded(position: Triple) -> Triple:
 
 def _note(config: LabConfig, left: Leftovers) -> None:
     usual = LabConfig(config.name, config.description, ())
+    eyes = config.vision
+    if changed(eyes, blobs=(), cameras=2, preferences="") != VisionConfig(preferences=""):
+        left.add("places, noise and delay of cameras", 0, "SL has no place for them")
     for what, given, known in (
         ("rate of the vision servo", config.vision_rate, usual.vision_rate),
         ("law of the motor servo", config.controller, usual.controller),
