@@ -44,8 +44,8 @@ class Sighted(LabLoop):
         found = {}
         for name in self.config.vision.blobs:
             ports = [f"vision.{name}_{key}" for key in (*NINE, "status")]
-            *parts, status = self.values(*ports)
-            found[name] = BlobState(*parts, bool(status[0]))
+            x, xd, xdd, status = self.values(*ports)
+            found[name] = BlobState(x, xd, xdd, bool(status[0]))
         return found
 
     def set_blob(
