@@ -30,7 +30,6 @@ from linkwright.lab.recorder import LabRecorder
 from linkwright.lab.records import DesiredState, FrameState, JointState
 from linkwright.lab.sources import lab_config
 from linkwright.lab.system import STILL, lab_system
-from linkwright.lab.task_files import load_tasks
 from linkwright.lab.tasks import Task
 from linkwright.robots import Robot
 from linkwright.system import System
@@ -90,6 +89,7 @@ class Lab(Commanded, LifeCycle):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+        self.shelf.close()
 
     def add(self, task: type[Task] | Task | str | os.PathLike[str]) -> tuple[str, ...]:
         """Add tasks; one of the same name is replaced.
@@ -100,17 +100,18 @@ class Lab(Commanded, LifeCycle):
         Returns:
             their names.
         """
-        given: tuple[Any, ...] = (task,)
         if isinstance(task, str | os.PathLike):
-            given = tuple(load_tasks(task).tasks.values())
-        made = [x() if isinstance(x, type) else x for x in given]
-        for one in made:
+            made = self.shelf.add(task)
+        else:
+            one = task() if isinstance(task, type) else task
             if not isinstance(one, Task):
                 raise InputError(f"{one!r} is no task", remedy="derive it from linkwright.lab.Task")
-            if one.name in {running.name for running in self._running.values()}:
-                raise Error(f"the task {one.name!r} runs", remedy="freeze it first")
-        self.tasks.update((one.name, one) for one in made)
-        return tuple(one.name for one in made)
+            made = {one.name: one}
+        for name in made:
+            if name in {running.name for running in self._running.values()}:
+                raise Error(f"the task {name!r} runs", remedy="freeze it first")
+        self.tasks.update(made)
+        return tuple(made)
 
     # -- what is seen ------------------------------------------------------------------------------
     @property

@@ -13,12 +13,14 @@ from typing import Any
 from linkwright.errors import Error, InputError, nearest
 from linkwright.lab.config import CONTROLLERS, MODES, LabConfig
 from linkwright.lab.loop import LabLoop
+from linkwright.lab.newer_tasks import newer_function, slot_standing
 from linkwright.lab.running import task_failure, task_function
 from linkwright.lab.servos.desired import WANTED
 from linkwright.lab.slot import MEMBER, PARAMETERS, SlotLayout
 from linkwright.lab.system import life_of
+from linkwright.lab.task_shelf import TaskShelf
 from linkwright.lab.tasks import Task
-from linkwright.simulation.native.called import FUNCTIONS
+from linkwright.simulation.native.called import FUNCTIONS, SlotFunction
 from linkwright.simulation.native.session import Session
 
 
@@ -33,6 +35,8 @@ class LifeCycle(LabLoop):
     def __init__(self, config: LabConfig, session: Session) -> None:
         self.tasks: dict[str, Task] = {}
         """The tasks that can be started, by name."""
+        self.shelf = TaskShelf(self)
+        """The files that tasks come from, taken up again when they are saved."""
         self.stopped: str | None = None
         """Why all output is disabled, or None."""
         self._layouts: dict[str, SlotLayout] = {}
@@ -165,9 +169,8 @@ class LifeCycle(LabLoop):
         function = task_function(task, layout)
         with self._life:
             self._require_idle(servo)
-            number = self._numbers[servo] = self._numbers.get(servo, 0) % (FUNCTIONS - 1) + 1
+            number = self._number(servo, function)
             serial = self._serials[servo] = self._serials.get(servo, 0) + 1
-            self.loop.session.install(servo, number, function)
             values = self._parameter_values(servo, task)
             ports = ("desired.des_q", "desired.des_u", "desired.des_a", "feed.uff", "desired.uex")
             for key, now in zip(WANTED, self.values(*ports), strict=True):
@@ -178,6 +181,45 @@ class LifeCycle(LabLoop):
                 values["invdyn.always"] = float(bool(getattr(task, "inverse_dynamics", False)))
             self._running[servo] = task
             self._enter(values)
+
+    def _number(self, servo: str, function: SlotFunction) -> int:
+        """Give a function the next number in a slot."""
+        number = self._numbers[servo] = self._numbers.get(servo, 0) % (FUNCTIONS - 1) + 1
+        self.loop.session.install(servo, number, function)
+        return number
+
+    # -- tasks of a newer text ---------------------------------------------------------------------
+    @property
+    def running_tasks(self) -> Mapping[str, Task]:
+        """The tasks that run, by servo."""
+        self._attend()
+        return dict(self._running)
+
+    @property
+    def exchanges_live(self) -> bool:
+        """Whether a task that runs may be exchanged for one of a newer text."""
+        return True
+
+    def exchange(self, servo: str, older: Task, newer: Task) -> None:
+        """Let a task that runs be one of a newer text, between two ticks.
+
+        It is tried on a copy of the state first; its time and its states go on.
+
+        Args:
+            servo: whose slot it runs in.
+            older: that runs.
+            newer: that takes its place.
+        """
+        layout, loop = self._layout(servo), self.loop
+        function = newer_function(
+            newer, older, layout, lambda: slot_standing(loop.session, layout, loop.latest())
+        )
+        with self._life:
+            if self._running.get(servo) is older:
+                number = self._number(servo, function)
+                self._running[servo] = newer
+                life = life_of(servo)
+                self.put({f"{life}.number": float(number), **self._parameter_values(servo, newer)})
 
     def _parameter_values(self, servo: str, task: Task) -> dict[str, float]:
         names = self._layout(servo).argument_names("parameter")

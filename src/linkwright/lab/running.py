@@ -30,19 +30,33 @@ Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-def task_function(task: Task, layout: SlotLayout) -> SlotFunction:
+def task_function(task: Task, layout: SlotLayout, carried: Integers | None = None) -> SlotFunction:
     """Return a task as a function for the task slot.
+
+    What was compiled lately is not compiled again.
 
     Args:
         task: whose `init` was called; what it is now is what it starts with.
         layout: of the slot.
+        carried: for each memory where its value was in an older text of the task, -1 where it
+            begins; see `carried_states`.
     """
     if not task.native:
-        return python_task(task, layout)
-    made = native_program(task, layout)
-    function = native_function(task.name, made)
-    require_agreement(task, layout, function)
+        return python_task(task, layout, carried)
+    made = native_program(task, layout, carried)
+    key = made.fingerprint()
+    function = _compiled.pop(key, None)
+    if function is None:
+        function = native_function(task.name, made)
+        require_agreement(task, layout, function)
+    _compiled[key] = function
+    while len(_compiled) > _MOST:
+        del _compiled[next(iter(_compiled))]
     return function
+
+
+_MOST = 64
+_compiled: dict[str, SlotFunction] = {}
 
 
 def python_task(task: Task, layout: SlotLayout, carried: Integers | None = None) -> SlotFunction:
@@ -51,8 +65,7 @@ def python_task(task: Task, layout: SlotLayout, carried: Integers | None = None)
     Args:
         task: whose `init` was called.
         layout: of the slot.
-        carried: for each memory where its value was in an older text of the task, -1 where it
-            begins; see `carried_states`.
+        carried: as of `task_function`.
     """
     runner = _Runner(task, layout, carried)
     return SlotFunction(task.name, runner.call, bind=runner.bind)

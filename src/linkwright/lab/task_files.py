@@ -231,11 +231,14 @@ class TaskWatch:
     """Looks at files of tasks beside the loop, and tells which were saved.
 
     Args:
-        saved: is called with a file whose text has changed, in a thread of its own.
+        saved: a reference to what is called with a file whose text has changed, in a thread of its
+            own; where it refers to nothing any more, the thread ends.
         interval: s, from one look to the next.
     """
 
-    def __init__(self, saved: Callable[[TaskSource], None], interval: float = _LOOK) -> None:
+    def __init__(
+        self, saved: Callable[[], Callable[[TaskSource], None] | None], interval: float = _LOOK
+    ) -> None:
         self.files: list[TaskSource] = []
         self._saved, self._interval = saved, interval
         self._end = threading.Event()
@@ -253,7 +256,9 @@ class TaskWatch:
         """Look once, and tell what was saved; return how many files were."""
         saved = [file for file in list(self.files) if file.changed()]
         for file in saved:
-            self._saved(file)
+            call = self._saved()
+            if call is not None:
+                call(file)
         return len(saved)
 
     def start(self) -> None:
@@ -275,7 +280,7 @@ class TaskWatch:
         self._thread = None
 
     def _run(self) -> None:
-        while not self._end.wait(self._interval):
+        while not self._end.wait(self._interval) and self._saved() is not None:
             self.look()
 
 
@@ -286,7 +291,7 @@ def watch(saved: Callable[[TaskSource], None], *files: TaskSource) -> TaskWatch:
         saved: is called with a file whose text has changed, in a thread of its own.
         files: to look at.
     """
-    made = TaskWatch(saved)
+    made = TaskWatch(lambda: saved)
     for file in files:
         made.add(file)
     made.start()
