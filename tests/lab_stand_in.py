@@ -9,6 +9,18 @@ from typing import Any
 from linkwright.formats.robot.description import Description, Link
 from linkwright.lab.config import JointConfig, LabConfig
 from linkwright.lab.console.commanded import Commanded
+from linkwright.lab.tasks import Task, parameter, setting
+
+
+class Wave(Task):
+    """Something with a parameter and a setting."""
+
+    frequency = parameter(1.0, unit="Hz", low=0, high=5)
+    file = setting("default.sine")
+
+
+class Hold(Task):
+    """Nothing."""
 
 
 class StandIn(Commanded):
@@ -18,12 +30,9 @@ class StandIn(Commanded):
         joints = tuple(JointConfig(name, -1.0, 2.0) for name in ("R_SFE", "R_EB"))
         self.config = LabConfig("arm", Description("arm", (Link("base"),), ()), joints)
         self.told: list[tuple[str, Any]] = []
-        speed = SimpleNamespace(name="frequency", default=1.0, unit="Hz")
-        self.tasks = {
-            "wave": SimpleNamespace(parameters=[speed]),
-            "none": SimpleNamespace(parameters=[]),
-        }
+        self.tasks = {"wave": Wave(), "hold": Hold()}
         self.task: str | None = None
+        self.last: str | None = None
         self.parameters: dict[str, Any] = {}
         self.tick, self.time = 0, 0.0
         self.released = threading.Event()
@@ -37,7 +46,8 @@ class StandIn(Commanded):
 
     def start(self, name: str, **parameters: Any) -> None:
         """Keep what was started."""
-        self.task, self.parameters = name, parameters
+        self.task = self.last = name
+        self.parameters = parameters
         self.told.append(("start", (name, parameters)))
 
     def run(self, seconds: float) -> None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from linkwright.errors import Error, InputError
+from linkwright.lab.console.commands import standard_commands
 from linkwright.lab.console.completion import completions
 from linkwright.lab.console.dialogue import AbortedError, answered_by
+from linkwright.lab.console.documentation import PYTHON, command_tables
 from linkwright.lab.console.script import Script
+from linkwright.lab.lab import Lab
+from linkwright.lab.recorder import LabRecorder
 from tests.lab_stand_in import StandIn
 
 TABLE = """man reset setTask st redo changeTaskParm ctp go0 go goVisTarget where where_des cwhere
@@ -92,7 +97,7 @@ def test_arguments_come_in_one_line_with_units(lab: Any) -> None:
 
 def test_arguments_are_asked_for_as_sl_does(lab: Any) -> None:
     asked: list[str] = []
-    answers = iter(["wave", "quick", "2 Hz", "R_EB", "1.5", ""])
+    answers = iter(["wave", "quick", "2 Hz", "", "R_EB", "1.5", ""])
 
     def asker(question: str) -> str:
         asked.append(question)
@@ -105,7 +110,8 @@ def test_arguments_are_asked_for_as_sl_does(lab: Any) -> None:
     assert lab.told[1][1][0] == pytest.approx([0.0, 1.5])
     assert "frequency [1 Hz]" in asked[1]
     assert "quick" in asked[2]  # asked again, with what was wrong
-    assert asked[4] == "target of R_EB [0.5 rad]: "
+    assert asked[3] == "file [default.sine]: "
+    assert asked[5] == "target of R_EB [0.5 rad]: "
 
 
 def test_whoever_is_asked_may_abort(lab: Any) -> None:
@@ -169,3 +175,15 @@ def test_files_are_completed(lab: Any, tmp_path: Any) -> None:
     last, found = completions(lab, f"reload file={tmp_path}/wa")
     assert [each.word for each in found] == [f"file={tmp_path}/wave.py"]
     assert last == f"file={tmp_path}/wa"
+
+
+def test_the_page_has_the_commands_of_the_table() -> None:
+    """`python -m linkwright.lab.console.documentation` writes them."""
+    page = (Path(__file__).parent.parent / "docs" / "laboratory.md").read_text(encoding="utf-8")
+    assert command_tables() in page
+    for name, words in PYTHON.items():
+        assert name in standard_commands()
+        _, attribute, *more = words.split("(")[0].split(".")
+        assert attribute in ("tasks", "recorder") or hasattr(Lab, attribute), words
+        if attribute == "recorder":
+            assert hasattr(LabRecorder, more[0]), words

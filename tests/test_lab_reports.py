@@ -84,7 +84,8 @@ def test_joints_end_effectors_vertices_and_links_agree(lab: Lab) -> None:
     def at(step: float) -> Array:
         moved = {n: j["th"] + step * j["thd"] + step**2 * j["thdd"] / 2 for n, j in joints.items()}
         pose = chain(lab, moved)[hand.link]
-        return np.asarray(pose[:3, :3] @ np.array(hand.x) + pose[:3, 3])
+        place: Array = pose[:3, :3] @ np.array(hand.x) + pose[:3, 3]
+        return place
 
     h = 1e-4
     assert np.linalg.norm(told["xd"]) > 0.01

@@ -234,8 +234,8 @@ def test_the_studio_of_a_cell_shows_states_and_stops_it(studio: Studio, paced: P
     assert not is_cell("pendulum")
     assert studio.title == "axes2"
     assert [m.name for m in studio.motions] == ["plane"]
-    link = studio.cell
-    assert link is not None
+    link = studio.link
+    assert isinstance(link, CellLink)
     assert (
         ask(studio, "cell/act", {"arm": "plane", "what": "enable"})["arms"][0]["life"] == "active"
     )

@@ -72,9 +72,14 @@ class LifeCycle(LabLoop):
         return None if found is None else found.name
 
     @property
+    def last(self) -> str | None:
+        """Name of the task that runs, or of the one that was started last; None before any."""
+        return self.task or self._last.get(MEMBER)
+
+    @property
     def parameters(self) -> Mapping[str, float]:
         """The parameters of the task that runs, or of the last one."""
-        name = self.task or self._last.get(MEMBER)
+        name = self.last
         return {} if name is None or name not in self.tasks else self.tasks[name].values
 
     def _attend(self) -> None:

@@ -135,6 +135,9 @@ class CellLink:
         self._thread = threading.Thread(target=self._watch, name="linkwright cell", daemon=True)
         self._thread.start()
 
+    side_by_side = True
+    freeze = None
+
     @property
     def name(self) -> str:
         """The cell's name."""
@@ -224,6 +227,19 @@ class CellLink:
         for name in ages_of(self.cell):
             age = float(values[name])
             yield age if age < NEVER else math.nan
+
+    def bar(self) -> dict[str, Any]:
+        """Return what the bar over the scene shows."""
+        missed = int(self.cell.frame.values["cell.missed"])
+        return {
+            "stop": True,
+            "mode": "CELL",
+            "kind": "live",
+            "time": f"t = {self.latest.time:.1f} s",
+            "pace": f"{self.cell.rate:g} Hz, {missed} missed",
+            "note": self.lost,
+            "busy": False,
+        }
 
     # -- what is told ------------------------------------------------------------------------------
     def told(self) -> dict[str, Any]:

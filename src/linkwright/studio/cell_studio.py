@@ -67,7 +67,7 @@ def open_cell_studio(
     link = CellLink(cell)
     try:
         motions = [arm_motion(link, face) for face in cell.arms.values()]
-        made = Studio(motions, host, port, allowed, cell=link)
+        made = Studio(motions, host, port, allowed, link=link)
     except BaseException:
         link.close()
         raise

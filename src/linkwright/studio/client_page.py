@@ -11,7 +11,7 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -34,10 +34,14 @@ class Front:
     """What is served at the studio's address."""
 
     def __init__(
-        self, client: Path, title: str, state: State, halt: Callable[[], None] | None = None
+        self,
+        client: Path,
+        title: str,
+        state: State,
+        acts: Mapping[str, Callable[[], None]] | None = None,
     ) -> None:
         self.page = page_of(client.joinpath("index.html").read_text(encoding="utf-8"), title)
-        self.state, self.halt = state, halt
+        self.state, self.acts = state, dict(acts or {})
 
     def answer(self, place: str, query: dict[str, str]) -> tuple[bytes, str] | None:
         """Return what is at a place, with its kind; None for nothing."""
@@ -45,8 +49,8 @@ class Front:
             return self.page, HTML
         if place == "state":
             return json.dumps(self.state(query), allow_nan=False).encode(), "application/json"
-        if place == "halt" and self.halt is not None:
-            self.halt()
+        if place in self.acts:
+            self.acts[place]()
             return b"{}", "application/json"
         return None
 

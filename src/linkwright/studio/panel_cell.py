@@ -21,8 +21,8 @@ STOP_KEY = "space"
 
 def add(studio: Studio, tabs: Any, name: str) -> None:
     """Add the tab, where the studio is that of a cell."""
-    link = studio.cell
-    if link is None:
+    link = studio.link
+    if not isinstance(link, CellLink):
         return
     pages, panels = side_pages_of(studio), panels_of(studio)
     pages.routes |= {

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from linkwright.studio.cell_link import CellLink
+from linkwright.studio.lab_link import LabLink
 from linkwright.studio.shortcuts import add_key, sheet
 
 if TYPE_CHECKING:
@@ -37,6 +39,13 @@ while it runs and measures its loop: steps, sweeps, relays. **Scope** plots posi
 currents, how late the loop was and how old what we see is.
 """
 
+LAB_SHEET = f"""{_CAMERA}{_GRAPHS}
+**Freeze** ends the task and holds the posture, **Stop** takes the power off until *Reset*. **Lab**
+has the tasks with their parameters, the recorder, the servos and the console: its commands are
+those of the prompt, and `man` lists them. The gray robot is what is wanted. **Scope** plots joints.
+"""
+_SHEETS: dict[type, str] = {CellLink: CELL_SHEET, LabLink: LAB_SHEET}
+
 
 def add(studio: Studio, tabs: Any, name: str) -> None:
     """Add the key H, which the button in the bar over the scene presses."""
@@ -49,7 +58,7 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
             return
         own = event.client.gui
         with own.add_modal("Shortcuts") as made:
-            words = SHEET if studio.cell is None else CELL_SHEET
+            words = _SHEETS.get(type(studio.link), SHEET)
             own.add_markdown(f"{sheet(studio)}\n{words}")
             own.add_button("Close", hint="Or H, or Escape").on_click(close)
         open_now[event.client.client_id] = made

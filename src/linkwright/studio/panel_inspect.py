@@ -24,7 +24,7 @@ _LINES = 400  # of code that is shown
 def add(studio: Studio, tabs: Any, name: str) -> None:
     """Add the tab, where there is one model."""
     panels = panels_of(studio)
-    if panels.scene is None or studio.cell is not None:
+    if panels.scene is None or studio.link is not None:
         return
     pages, seen = side_pages_of(studio), Inspector(panels, Inspection(panels.scene.robot))
     pages.routes |= {

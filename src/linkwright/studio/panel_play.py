@@ -21,7 +21,7 @@ _EVERY = 0.1  # s between updates of the slider while playing
 
 def add(studio: Studio, tabs: Any, name: str) -> None:
     """Add the tab, but for cells."""
-    if studio.cell is not None:
+    if studio.link is not None:
         return
     player, gui = studio.player, studio.server.gui
     with tabs.add_tab(name):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from linkwright.errors import InputError
+from linkwright.studio.cell_link import CellLink
 from linkwright.studio.side_pages import Reply, as_json, assembled, side_pages_of
 from linkwright.studio.tuner import Tuner
 
@@ -16,8 +17,8 @@ _SCRIPTS = ("signals.js", "plots.js", "tune.js")
 
 def add(studio: Studio, tabs: Any, name: str) -> None:
     """Add the tab, where the studio is that of a cell."""
-    link = studio.cell
-    if link is None:
+    link = studio.link
+    if not isinstance(link, CellLink):
         return
     pages, tuner = side_pages_of(studio), Tuner(link)
     axes = [axis for arm in link.cell.arms.values() for axis in arm.axes]

@@ -39,7 +39,7 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
         if studio.stage is not None:
             _views(studio)
             _looks(studio)
-            if studio.cell is None:
+            if studio.link is None:
                 _forces(studio)
                 _follow(studio)
             gui.main_panel.set_width(_WIDE)
@@ -84,7 +84,7 @@ def _looks(studio: Studio) -> None:
     _around(studio)
     if studio.stage is not None and studio.stage.labels:
         _names(studio)
-    if studio.cell is None:
+    if studio.link is None:
         _trail(studio)
     _turned(studio, "X", "Body axes", frames)
     _turned(studio, "C", "Center of mass", center)
@@ -125,7 +125,7 @@ def _looks(studio: Studio) -> None:
 
 def _drawn(studio: Studio) -> list[Stage]:
     """Return what is drawn in full: the first, or all arms of a cell."""
-    return studio.stages[:1] if studio.cell is None else studio.stages
+    return studio.stages[:1] if studio.link is None else studio.stages
 
 
 def _trail(studio: Studio) -> None:

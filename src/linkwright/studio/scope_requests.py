@@ -102,9 +102,9 @@ class ScopeState:
     @property
     def run(self) -> LiveSource | None:
         """What goes on now and moves the scene: a cell, or the live run; None for recordings."""
-        cell = self.panels.studio.cell
-        if cell is not None:
-            return cell
+        link = self.panels.studio.link
+        if link is not None:
+            return link
         return self.panels.live if self.panels.mode == RUN else None
 
     def recordings(self) -> list[tuple[str, Recording]]:
@@ -134,8 +134,8 @@ class ScopeState:
 
     def _layout(self) -> ScopeLayout:
         if self.layout is None:
-            cell = self.panels.studio.cell
-            first = None if cell is None else cell.first_layout()
+            link = self.panels.studio.link
+            first = None if link is None else link.first_layout()
             self.layout = first or first_layout(self.recordings()[0][1])
         return self.layout
 
@@ -154,8 +154,8 @@ class ScopeState:
             if stands or (now.running and now.time - held < (layout.last or np.inf)):
                 return held
         self._held = None
-        cell = self.panels.studio.cell
-        return float(self.panels.time) if cell is None else cell.latest.time
+        link = self.panels.studio.link
+        return float(self.panels.time) if link is None else link.latest.time
 
     # -- answers -----------------------------------------------------------------------------------
     def answer(self, asked: dict[str, Any]) -> dict[str, Any]:
@@ -276,7 +276,7 @@ class ScopeState:
             self.panels.studio.player.go_to(time)
             return
         self._held, self._held_at = time, (live.latest.tick, live.latest.epoch)
-        if live.latest.running or self.panels.scene is None or self.panels.studio.cell is not None:
+        if live.latest.running or self.panels.scene is None or self.panels.studio.link is not None:
             return
         t, rows = live.samples()
         names = [c.name for c in live.channels]
@@ -317,9 +317,9 @@ class ScopeState:
 
     def open(self, path: Path) -> str:
         """Show another recording with the same layout, and return its name."""
-        if self.panels.studio.cell is not None:
+        if self.panels.studio.link is not None:
             raise InputError(
-                f"{path.name} is not what this cell does",
+                f"{path.name} is not what runs here",
                 remedy="open it by itself: linkwright studio FILE",
             )
         recording = read_recording(path)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from linkwright.formats.meshes.triangle_mesh import Color
     from linkwright.scene.scene import Scene
     from linkwright.scene.scene_file import SceneFileLike
-    from linkwright.studio.cell_link import CellLink
+    from linkwright.studio.link import StudioLink
     from linkwright.studio.scene_reload import SceneWatch
     from linkwright.studio.scope_requests import ScopeState
     from linkwright.studio.side_pages import SidePages
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 PANELS: dict[str, str] = {
     "Cell": "linkwright.studio.panel_cell:add",
+    "Lab": "linkwright.studio.panel_lab:add",
     "Tune": "linkwright.studio.panel_tune:add",
     "Play": "linkwright.studio.panel_play:add",
     "Live": "linkwright.studio.panel_live:add",
@@ -76,7 +77,7 @@ class Studio:
     names: Sequence[str] = ()
     framed: bool = False
     token: str = ""
-    cell: CellLink | None = None
+    link: StudioLink | None = None
     server: Any = None
     stages: list[Stage] = field(default_factory=list)
     tracks: list[Track | None] = field(default_factory=list)
@@ -111,7 +112,7 @@ class Studio:
         if self.token:  # of a studio that this one replaces, so that its page finds it
             self.gate = replace(self.gate, token=self.token)
         client = Path(viser.__file__).parent / "client" / "build"
-        front = Front(client, f"{self.title} · Linkwright", self.state, self._halter())
+        front = Front(client, f"{self.title} · Linkwright", self.state, self._acts())
         with redirect_stdout(StringIO()), guarding(self.gate, front.answer):
             self.server = _closed_server(viser)(host=self.host, port=port, verbose=False)
         self.port = int(self.server.get_port())
@@ -129,21 +130,33 @@ class Studio:
     @property
     def title(self) -> str:
         """What is shown, in a word."""
-        return self.motions[0].name if self.cell is None else self.cell.name
+        return self.motions[0].name if self.link is None else self.link.name
 
-    def _halter(self) -> Callable[[], None] | None:
-        """Return what stops a cell at once; it is asked in a thread of its own."""
-        cell = self.cell
-        if cell is None:
-            return None
+    @property
+    def _side_by_side(self) -> bool:
+        return self.link is not None and self.link.side_by_side
 
-        def halt() -> None:
-            try:
-                cell.halt()
-            except Exception as error:  # told in the page, which must not wait for it
-                self.panels.report(f"The cell was not stopped: {error}")
+    def _acts(self) -> dict[str, Callable[[], None]]:
+        """Return what buttons in every tab do to what runs, each in a thread of its own."""
+        link = self.link
+        if link is None:
+            return {}
 
-        return lambda: threading.Thread(target=halt, name="linkwright halt", daemon=True).start()
+        def beside(words: str, act: Callable[[], None]) -> Callable[[], None]:
+            def run() -> None:
+                try:
+                    act()
+                except Exception as error:  # told in the page, which must not wait for it
+                    self.panels.report(f"{link.name} was not {words}: {error}")
+
+            return lambda: threading.Thread(
+                target=run, name=f"linkwright {words}", daemon=True
+            ).start()
+
+        found = {"halt": beside("stopped", link.halt)}
+        if link.freeze is not None:
+            found["freeze"] = beside("frozen", link.freeze)
+        return found
 
     @property
     def address(self) -> str:
@@ -184,13 +197,13 @@ class Studio:
         for k, motion in enumerate(self.motions):
             if motion.scene is None:
                 continue
-            ghost = bool(self.stages) and self.cell is None
+            ghost = bool(self.stages) and not self._side_by_side
             stage = Stage(self.server, motion.scene, f"/take {k + 1}", ghost)
             self.stages.append(stage)
-            moves = motion.q is not None and len(motion.q) > 0 and self.cell is None
+            moves = motion.q is not None and len(motion.q) > 0 and self.link is None
             self.tracks.append(Track(motion) if moves else None)
             start = resting(motion.scene)
-            if self.cell is not None and motion.q is not None:
+            if self.link is not None and motion.q is not None:
                 start = motion.q[0]
             stage.show(motion.scene.poses(start))
         self._ground()
@@ -225,7 +238,7 @@ class Studio:
         if not self.stages:
             return
         stage = self.stages[0]
-        if self.cell is None:
+        if not self._side_by_side:
             floor, view = ground_and_view(self.motions[0], stage.scene, *self.motions[1:])
         else:
             from linkwright.studio.cell_studio import arrange
@@ -236,7 +249,7 @@ class Studio:
         self.size = size = float(view["radius"])
         self.center = np.array(view["center"])
         self.marks = Marks(self.server, stage.root, stage.size)
-        for one in self.stages if self.cell is not None else [stage]:
+        for one in self.stages if self._side_by_side else [stage]:
             column = pedestal(one.scene, None if floor is None else floor - float(one.shift[2]))
             if column is not None:
                 one.add_shapes(0, f"{one.names[0]}/pedestal", [column])
@@ -331,8 +344,8 @@ class Studio:
             ends.callback(self.player.close)
             for closer in reversed(self.closers):
                 ends.callback(closer)
-            if self.cell is not None:
-                ends.callback(self.cell.close)
+            if self.link is not None:
+                ends.callback(self.link.close)
 
     def _stop(self) -> None:
         with redirect_stdout(StringIO()):

@@ -62,7 +62,7 @@ class PanelState:
         self.motions: list[SceneMotion] = studio.motions
         stage = studio.stage
         self.scene: Scene | None = None if stage is None else stage.scene
-        self.name = studio.title if self.scene is None or studio.cell else self.scene.name
+        self.name = studio.title if self.scene is None or studio.link else self.scene.name
         self.trouble: list[str] = []
         self._told: dict[str, float] = {}
         self.cannot = ""
@@ -95,7 +95,7 @@ class PanelState:
     @property
     def runs(self) -> bool:
         """Whether there is something that could run live."""
-        if self.studio.cell is not None:  # which runs by itself
+        if self.studio.link is not None:  # which runs by itself
             return False
         return self.scene is not None and bool(self.scene.poses.coordinates)
 

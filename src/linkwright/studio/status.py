@@ -13,7 +13,6 @@ from linkwright.studio.state import PLAYED, RUN, PanelState, panels_of
 
 if TYPE_CHECKING:
     from linkwright.simulation.paced import Reached
-    from linkwright.studio.cell_link import CellLink
     from linkwright.studio.live import Live
     from linkwright.studio.server import Studio
 
@@ -34,8 +33,8 @@ class Status:
             if query.get("motion") == "moving":
                 self._begin()
         panels = self.panels
-        if panels.studio.cell is not None:
-            return self._cell(panels.studio.cell)
+        if panels.studio.link is not None:
+            return {**panels.studio.link.bar(), "again": panels.studio.again}
         kind, mode, time, pace = self._live() if panels.mode == RUN else self._shown()
         busy = panels.busy
         return {
@@ -47,19 +46,6 @@ class Status:
             "note": DERIVING if busy else panels.trouble_now,
             "busy": busy,
             "again": panels.studio.again,
-        }
-
-    def _cell(self, cell: CellLink) -> dict[str, Any]:
-        now, missed = cell.latest, int(cell.cell.frame.values["cell.missed"])
-        return {
-            "stop": True,
-            "mode": "CELL",
-            "kind": "live",
-            "time": f"t = {now.time:.1f} s",
-            "pace": f"{cell.cell.rate:g} Hz, {missed} missed",
-            "note": cell.lost,
-            "busy": False,
-            "again": self.panels.studio.again,
         }
 
     def _begin(self) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from linkwright.cli.terminal import echo
+from linkwright.errors import InputError
 
 if TYPE_CHECKING:
     from linkwright.lab.console.script import Done
@@ -41,6 +42,7 @@ def command(
     driver: str | None = typer.Option(
         None, "--driver", metavar="URL", help="A real robot, such as udp://127.0.0.1:9300."
     ),
+    studio: bool = typer.Option(False, "--studio", help="Open its page in the browser beside."),
     begin: str | None = typer.Option(
         None, "--from", metavar="SESSION@T", help="Go on from second T of a recorded session."
     ),
@@ -58,28 +60,28 @@ def command(
 
     \b
     Examples:
-      linkwright lab sl-arm
+      linkwright lab sl-arm --studio
       linkwright lab sl-arm -c "st sine file=default.sine; run 5; saveData" --json
       linkwright lab sl-arm --tasks wave.py --driver udp://127.0.0.1:9300
       echo "go R_EB=90deg; where" | linkwright lab sl-arm
     """
     from linkwright.lab.lab import Lab
 
+    if driver is not None or begin is not None:
+        raise InputError("laboratories here are simulated, from their start")
     lines, name = _lines(script, commands)
     with ExitStack() as stack:
         lab = stack.enter_context(Lab(source, seed=seed, folder=folder))
         for path in tasks or ():
             lab.add(path)
         if lines is None:
-            _talk(lab, 1.0 if pace is None else pace)
+            _talk(lab, 1.0 if pace is None else pace, studio=studio)
         else:
             _script(lab, lines, name, pace, as_json=as_json)
 
 
 def _lines(script: str | None, commands: str | None) -> tuple[Iterable[str] | None, str]:
     """Return the lines of a script and its name; None where a person types."""
-    from linkwright.errors import InputError
-
     if commands is not None and script is not None:
         raise InputError("both -c and a script are given", remedy="give one of them")
     if commands is not None:
@@ -95,19 +97,27 @@ def _lines(script: str | None, commands: str | None) -> tuple[Iterable[str] | No
         raise InputError(f"the script cannot be read: {why}", file=script) from None
 
 
-def _talk(lab: Lab, pace: float) -> None:
+def _talk(lab: Lab, pace: float, *, studio: bool) -> None:
     """Let a person give commands, here and by `linkwright attach`."""
     from linkwright.cli.console import prompt_of
     from linkwright.lab.console.consoles import Consoles, LocalLink
     from linkwright.lab.console.remote import ConsoleServer
 
     consoles = Consoles(lab)
-    with ConsoleServer(consoles, lab.config.name) as server:
+    with ExitStack() as stack:
+        server = stack.enter_context(ConsoleServer(consoles, lab.config.name))
+        stack.callback(consoles.leave)
+        if studio:
+            from linkwright.studio.display import open_browser
+            from linkwright.studio.lab_studio import open_lab_studio
+
+            page = stack.enter_context(open_lab_studio(consoles))
+            echo(f"studio: {page.address}")
+            open_browser(page.address)
         with prompt_of(LocalLink(consoles, server.name)) as prompt:
             lab.pace(pace or None)
             echo(f"{server.name}: {len(lab.config.joints)} joints; man lists the commands")
             prompt.talk()
-        consoles.leave()
 
 
 def _script(

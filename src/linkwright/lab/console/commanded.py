@@ -10,7 +10,7 @@ from linkwright.lab.console import dialogue
 from linkwright.lab.console.commands import standard_commands
 from linkwright.lab.console.table import Answer, CommandTable
 
-Value = TypeVar("Value", bound=str | bool | int | float)
+Value = TypeVar("Value")
 Function = TypeVar("Function", bound=Callable[..., Answer | str | None])
 
 

@@ -7,10 +7,10 @@ a socket, or the lines of a script. SL calls them `get_int`, `get_double` and `g
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from linkwright.algebra.units.amounts import amount
 from linkwright.errors import Error, InputError
@@ -18,7 +18,7 @@ from linkwright.errors import Error, InputError
 Asker = Callable[[str], str]
 """Shows a question and returns the line that was given; raises `AbortedError` where none was."""
 
-Value = TypeVar("Value", bound=str | bool | int | float)
+Value = TypeVar("Value")
 
 _ASKER: ContextVar[Asker | None] = ContextVar("asker", default=None)
 
@@ -96,19 +96,29 @@ def read(text: str, like: Value, what: str, unit: str = "") -> Value:
         return cast(Value, _whole(text, what))
     if isinstance(like, float):
         return cast(Value, amount(_apart(text), what, unit or "?"))
-    return cast(Value, text)
+    if like is None:
+        return cast(Value, _guessed(text))
+    if isinstance(like, str):
+        return cast(Value, text)
+    if isinstance(like, Mapping):
+        return cast(Value, dict(_pair(part, what, unit) for part in text.split(",")))
+    return cast(Value, tuple(amount(_apart(part), what, unit or "?") for part in text.split(",")))
 
 
-def shown(value: str | bool | float, unit: str = "") -> str:
+def shown(value: Any, unit: str = "") -> str:
     """Return a value as it could be typed, with its unit.
 
-    >>> shown(0.5, "Hz"), shown(True), shown("default.sine")
-    ('0.5 Hz', 'on', 'default.sine')
+    >>> shown(0.5, "Hz"), shown(True), shown("default.sine"), shown((0.1, 2))
+    ('0.5 Hz', 'on', 'default.sine', '0.1,2')
     """
-    if isinstance(value, str):
-        return value
+    if value is None or isinstance(value, str):
+        return value or ""
     if isinstance(value, bool):
         return "on" if value else "off"
+    if isinstance(value, Mapping):
+        return ",".join(f"{name}:{shown(each)}" for name, each in value.items())
+    if isinstance(value, Iterable):
+        return ",".join(shown(each) for each in value)
     return f"{value:.6g} {unit}".rstrip()
 
 
@@ -120,6 +130,28 @@ _SWITCHES = {"on": True, "yes": True, "y": True, "true": True, "1": True} | {
     "false": False,
     "0": False,
 }
+
+
+def _guessed(text: str) -> Any:
+    """Return a number, a row of numbers, numbers by name, or the text: whatever it can be.
+
+    >>> _guessed("0.4"), _guessed("1,2"), _guessed("R_EB:1.2"), _guessed("a.traj")
+    (0.4, (1.0, 2.0), {'R_EB': 1.2}, 'a.traj')
+    """
+    kinds: tuple[Any, ...] = (0.0, {}, ())
+    for like in kinds:
+        try:
+            return read(text, like, "a setting")
+        except Error:
+            continue
+    return text
+
+
+def _pair(text: str, what: str, unit: str) -> tuple[str, float]:
+    name, colon, value = text.partition(":")
+    if not colon:
+        raise InputError(f"{what} has {text!r}", remedy="give name:number, with commas between")
+    return name.strip(), amount(_apart(value), what, unit or "?")
 
 
 def _switch(text: str, what: str) -> bool:

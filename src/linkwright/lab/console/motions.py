@@ -9,7 +9,7 @@ import numpy as np
 
 from linkwright.errors import InputError
 from linkwright.lab.console import dialogue
-from linkwright.lab.console.reports import aligned
+from linkwright.lab.console.reports import aligned, blobs
 from linkwright.lab.console.table import Answer, Value, require
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ def redo(lab: Lab) -> Answer:
 def change(lab: Lab, pairs: Mapping[str, Value]) -> Answer:
     """Change parameters of the task."""
     if not pairs:
+        lab.change()
         values = values_now(lab, {})
         text = "\n".join(f"{n} = {dialogue.shown(v)}" for n, v in values.items())
         return Answer(text or "the task has no parameters", dict(values))
@@ -46,16 +47,24 @@ def tasks(lab: Lab) -> Answer:
     lines = []
     width = max((len(name) for name in lab.tasks), default=0)
     for name in lab.tasks:
-        parameters = _parameters(lab, name)
-        found[name] = {p.name: {"default": p.default, "unit": p.unit} for p in parameters}
-        said = ", ".join(f"{p.name}={dialogue.shown(p.default, p.unit)}" for p in parameters)
+        units = units_of_task(lab, {"task": name})
+        values = defaults_of_task(lab, {"task": name})
+        found[name] = {n: {"value": plain(v), "unit": units[n]} for n, v in values.items()}
+        said = ", ".join(f"{n}={dialogue.shown(v, units[n])}" for n, v in values.items())
         lines.append(f"{name.ljust(width)}  {said}".rstrip())
     return Answer("\n".join(lines), found)
 
 
+def plain(value: Any) -> Any:
+    """Return a setting as data."""
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    return np.asarray(value).tolist() if not isinstance(value, Mapping) else str(dict(value))
+
+
 def reload(lab: Lab, file: str | None) -> Answer:
     """Take up the task files again."""
-    taken = lab.reload(file)
+    taken = lab.add(file) if file else lab.reload()
     return Answer(
         f"taken up: {', '.join(taken)}" if taken else "there is no task file", list(taken)
     )
@@ -89,31 +98,35 @@ def task_names(lab: Lab) -> Sequence[str]:
 
 
 def units_of_task(lab: Lab, given: Mapping[str, Any]) -> Mapping[str, str]:
-    """Return the units of a task's parameters, by name."""
-    return {p.name: p.unit for p in _parameters(lab, given.get("task"))}
+    """Return the units of a task's parameters, and nothing for those of its settings, by name."""
+    task = _task(lab, given.get("task"))
+    if task is None:
+        return {}
+    found = {p.name: "" if p.unit == "1" else p.unit for p in task.parameters().values()}
+    return found | dict.fromkeys(task.settings(), "")
 
 
-def defaults_of_task(lab: Lab, given: Mapping[str, Any]) -> Mapping[str, Value]:
-    """Return the defaults of a task's parameters, by name."""
-    return {p.name: p.default for p in _parameters(lab, given.get("task"))}
+def defaults_of_task(lab: Lab, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what parameters and settings of a task are now, by name."""
+    task = _task(lab, given.get("task"))
+    return {} if task is None else {**task.values, **{n: getattr(task, n) for n in task.settings()}}
 
 
 def units_now(lab: Lab, given: Mapping[str, Any]) -> Mapping[str, str]:
     """Return the units of the parameters of the task that runs, or ran last."""
     del given
-    return units_of_task(lab, {"task": lab.task})
+    units = {} if lab.last is None else units_of_task(lab, {"task": lab.last})
+    return {name: units[name] for name in lab.parameters}
 
 
-def values_now(lab: Lab, given: Mapping[str, Any]) -> Mapping[str, Value]:
+def values_now(lab: Lab, given: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the parameters of the task that runs, or ran last."""
     del given
     return dict(lab.parameters)
 
 
-def _parameters(lab: Lab, task: str | None) -> Any:
-    if task is None:
-        return ()
-    return lab.tasks[require(task, lab.tasks, "task")].parameters
+def _task(lab: Lab, name: str | None) -> Any:
+    return None if name is None else lab.tasks[require(name, lab.tasks, "task")]
 
 
 def _task_now(lab: Lab, words: str) -> Answer:
@@ -183,18 +196,17 @@ def _posture(lab: Lab) -> Answer:
 
 def go_to_blob(lab: Lab, effector: str, duration: float) -> Answer:
     """Bring an end-effector to the first blob."""
-    blobs = lab.state.blobs
-    if not effector or not blobs:
+    seen = blobs(lab)
+    if not effector or not seen:
         what = "end-effectors" if not effector else "blobs"
         raise InputError(f"this laboratory has no {what}", remedy="add some to its files")
-    name, blob = next(iter(blobs.items()))
-    if not blob.status:
+    name, blob = next(iter(seen.items()))
+    if not blob["status"]:
         raise InputError(f"{name} is not seen", remedy="look with bwhere")
-    lab.go_cartesian({effector: np.array(blob.x)}, duration=duration)
+    lab.go_cartesian({effector: np.array(blob["x"])}, duration=duration)
     x = [float(v) for v in lab.cart[effector].x]
-    return Answer(
-        f"{effector} at {', '.join(f'{v:.4f}' for v in x)}", {"effector": effector, "x": x}
-    )
+    said = ", ".join(f"{v:.4f}" for v in x)
+    return Answer(f"{effector} at {said}", {"effector": effector, "blob": name, "x": x})
 
 
 def step(lab: Lab, joint: str, size: float, duration: float) -> Answer:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from linkwright.lab.config import CONTROLLERS, MODES
 from linkwright.lab.console.table import Answer
 
 if TYPE_CHECKING:
@@ -147,26 +148,50 @@ def linfo(lab: Lab) -> Answer:
 
 
 # -- eyes, base, sensors ---------------------------------------------------------------------------
+def blobs(lab: Lab) -> dict[str, dict[str, Any]]:
+    """Return the blobs after filters and prediction, by name; none where there are no eyes."""
+    return _seen(lab, ("x", "xd", "xdd"))
+
+
+def _seen(lab: Lab, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
+    found = {}
+    for name in lab.config.vision.blobs:
+        if lab.has(f"vision.{name}_status"):
+            ports = [f"vision.{name}_{key}" for key in ("status", *keys)]
+            status, *rows = lab.values(*ports)
+            fields = dict(zip(keys, map(numbers, rows), strict=True))
+            found[name] = {"status": bool(status[0]), **fields}
+    return found
+
+
 def bwhere(lab: Lab) -> Answer:
     """Report the blobs after filters and prediction."""
-    return by_name("blob", _blobs(lab.blobs, ("x", "xd", "xdd")))
+    return by_name("blob", blobs(lab))
 
 
 def rbwhere(lab: Lab) -> Answer:
     """Report the blobs as they were measured in space."""
-    return by_name("blob", _blobs(lab.raw_blobs, ("x",)))
+    found = _seen(lab, ("unfiltered",))
+    return by_name(
+        "blob", {n: {"status": b["status"], "x": b["unfiltered"]} for n, b in found.items()}
+    )
 
 
 def rbwhere_2d(lab: Lab) -> Answer:
     """Report the blobs as each camera sees them."""
-    return by_name("blob", _blobs(lab.raw_blobs_2d, ("x",)))
-
-
-def _blobs(blobs: Mapping[str, Any], fields: Sequence[str]) -> dict[str, dict[str, Any]]:
-    return {
-        name: {"status": bool(blob.status)} | {key: numbers(getattr(blob, key)) for key in fields}
-        for name, blob in blobs.items()
-    }
+    found: dict[str, dict[str, Any]] = {}
+    if lab.has("cameras.pixels"):
+        pixels, visible = (numbers(row) for row in lab.values("cameras.pixels", "cameras.visible"))
+        count = lab.config.vision.cameras
+        for i, blob in enumerate(lab.config.vision.blobs):
+            for k in range(count):
+                at = i * count + k
+                found[f"{blob}/camera{k + 1}"] = {
+                    "status": bool(visible[at]),
+                    "x": pixels[2 * at],
+                    "y": pixels[2 * at + 1],
+                }
+    return by_name("blob", found)
 
 
 def where_base(lab: Lab) -> Answer:
@@ -180,7 +205,11 @@ _BASE = ("x", "xd", "xdd", "q", "w", "wd")
 
 def where_misc(lab: Lab) -> Answer:
     """Report other sensors."""
-    return by_name("sensor", {name: {"value": float(v)} for name, v in lab.misc.items()})
+    found = {}
+    for name in lab.config.misc_sensors:
+        if lab.has(f"misc.{name}"):
+            found[name] = {"value": float(lab.values(f"misc.{name}")[0][0])}
+    return by_name("other sensor", found)
 
 
 def where_off(lab: Lab) -> Answer:
@@ -190,12 +219,14 @@ def where_off(lab: Lab) -> Answer:
 
 
 def where_raw(lab: Lab) -> Answer:
-    """Report the sensors of the joints as they are read."""
-    keys = ("q", "u", "a", "load")
-    values = lab.values(*(f"sensors.raw_{key}" for key in keys))
-    return by_name(
-        "joint", _column(lab, **dict(zip(("th", "thd", "thdd", "load"), values, strict=True)))
-    )
+    """Report the sensors of the joints as they are read: before offsets, polarity and filters."""
+    keys = {"th": "q", "thd": "u", "thdd": "a", "load": "load"}
+    columns = {}
+    for name, key in keys.items():
+        if lab.has(f"sensors.held_{key}0"):
+            ports = [f"sensors.held_{key}{k}" for k in range(len(lab.config.names))]
+            columns[name] = [float(value[0]) for value in lab.values(*ports)]
+    return by_name("joint", _column(lab, **columns))
 
 
 def _column(lab: Lab, **columns: Any) -> dict[str, dict[str, Any]]:
@@ -208,10 +239,49 @@ def _column(lab: Lab, **columns: Any) -> dict[str, dict[str, Any]]:
 # -- servos ----------------------------------------------------------------------------------------
 def status(lab: Lab) -> Answer:
     """Report what runs."""
-    servos = {name: asdict(counter) for name, counter in lab.counters.items()}
-    return by_name("servo", servos)
+    settings = {
+        "time": lab.time,
+        "task": lab.task,
+        "stopped": lab.stopped,
+        "pace": lab.paced,
+        "mode": MODES[round(lab.given("desired.mode"))],
+        "controller": CONTROLLERS[round(lab.given("motor.controller"))],
+        "filters": lab.filtered,
+        "gravity": numbers(lab.gravity),
+        "recording": lab.recorder.active,
+        "recordings": len(lab.recorder.recordings),
+    }
+    servos = servo_counts(lab)
+    rows = [
+        (name, f"{c['rate']:g}", f"{c['ticks']}", f"{c['missed']}", f"{c['overruns']}")
+        for name, c in servos.items()
+    ]
+    width = max(len(name) for name in settings)
+    lines = [f"{name.ljust(width)}  {_said(value)}" for name, value in settings.items()]
+    table = aligned(("servo", "Hz", "ticks", "missed", "overruns"), rows)
+    return Answer("\n".join((*lines, table)), {**settings, "servos": servos})
+
+
+def servo_counts(lab: Lab) -> dict[str, dict[str, Any]]:
+    """Return what was counted of each servo, as data."""
+    return {name: asdict(counted) for name, counted in lab.counters.items()}
 
 
 def jitter(lab: Lab) -> Answer:
     """Report how late each servo ran."""
-    return status(lab)
+    servos = servo_counts(lab)
+    rows = [
+        (name, f"{1e6 * c['mean']:.1f}", f"{1e6 * c['worst']:.1f}", f"{c['overruns']}")
+        for name, c in servos.items()
+    ]
+    return Answer(aligned(("servo", "mean us", "worst us", "overruns"), rows), servos)
+
+
+def _said(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, list):
+        return ", ".join(f"{x:g}" for x in value)
+    return f"{value:g}" if isinstance(value, float) else str(value)

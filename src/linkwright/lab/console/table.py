@@ -110,7 +110,7 @@ class NamedArguments:
 
     name: str
     units: Callable[[Lab, Mapping[str, Any]], Mapping[str, str]]
-    types: Callable[[Lab, Mapping[str, Any]], Mapping[str, Value]] = lambda lab, given: {}
+    types: Callable[[Lab, Mapping[str, Any]], Mapping[str, Any]] = lambda lab, given: {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,7 +368,7 @@ def _pairs(
         for name, unit in units.items():
             if name in types:
                 value = dialogue.ask(name, types[name], unit=unit)
-                if value != types[name]:
+                if value is not types[name]:
                     found[name] = value
     return found
 

@@ -40,6 +40,22 @@
       if (type === "keydown" && !e.repeat) halt();
     }, true);
   }
+  // A laboratory's studio also has one that freezes the robot; the Escape key presses it.
+  let freezing = null;
+  function freezeButton() {
+    freezing = document.createElement("button");
+    Object.assign(freezing, { id: "lw-freeze", type: "button", innerHTML: "<b>FREEZE</b><small>Esc</small>", title: "End the task and hold the posture (Escape)", onclick: freeze });
+    halting.title = "Take the power off (space bar)";
+    halting.setAttribute("aria-label", "Stop");
+    document.body.append(freezing);
+    addEventListener("keydown", (e) => { if (e.key === "Escape" && !e.repeat) freeze(); }, true);
+  }
+  async function freeze() {
+    freezing.dataset.asked = "yes";
+    setTimeout(() => { delete freezing.dataset.asked; }, 900);
+    try { if (!(await fetch(`${home}freeze`, { cache: "no-store" })).ok) throw new Error(); }
+    catch { lost("FREEZE did not reach the studio. Use the emergency button of the robot."); }
+  }
   let halted = 0;
   async function halt() {
     if (Date.now() - halted < 300) return; // a press is a pointer that goes down, and a click
@@ -47,12 +63,13 @@
     halting.dataset.asked = "yes";
     setTimeout(() => { delete halting.dataset.asked; }, 900);
     try { if (!(await fetch(`${home}halt`, { cache: "no-store" })).ok) throw new Error(); }
-    catch { lost("STOP did not reach the studio. Use the emergency button of the cell."); }
+    catch { lost("STOP did not reach the studio. Use the emergency button."); }
   }
   function show(told) {
     again = told.again;
     if (told.stop) {
       if (!halting) stopButton();
+      if (told.freeze && !freezing) freezeButton();
       for (const frame of document.querySelectorAll("iframe")) frame.contentWindow.postMessage({ stops: true }, "*");
     }
     lost("");

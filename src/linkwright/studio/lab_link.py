@@ -1,0 +1,270 @@
+"""A laboratory as the panels of a studio see it: its states, its console, its tasks.
+
+A thread keeps some samples a second for the scope and takes what the console says; whoever draws
+takes the newest state. The laboratory's loop knows nothing of all this.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import deque
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.lab.console.completion import completions
+from linkwright.lab.console.consoles import ConsoleEvent, Consoles
+from linkwright.pages.scope import Graph, ScopeLayout
+from linkwright.recording import Channel, Recording
+from linkwright.simulation.sample_buffer import Kept
+
+if TYPE_CHECKING:
+    from linkwright.lab.lab import Lab
+
+Array = NDArray[np.float64]
+RATE = 60.0
+"""Samples a second that are kept."""
+
+_LINES = 400  # of the console that are kept
+_TIMED = 240  # moments of the timeline that are kept
+_PARTS = {"th": "position", "des_th": "wanted position", "u": "command"}
+
+
+@dataclass(frozen=True, slots=True)
+class LabMoment:
+    """Where a laboratory stands.
+
+    Args:
+        tick: of its base clock.
+        time: s.
+        running: whether time goes on.
+        epoch: how often it was reset.
+    """
+
+    tick: int
+    time: float
+    running: bool
+    epoch: int = 0
+
+
+class LabLink:
+    """A laboratory in a studio, until it is closed.
+
+    Args:
+        consoles: of the laboratory.
+    """
+
+    side_by_side = False
+
+    def __init__(self, consoles: Consoles) -> None:
+        self.lab: Lab = consoles.lab
+        self.consoles = consoles
+        names = self.lab.config.names
+        self.channels = [
+            Channel(f"{name}_{part}", "N*m" if part == "u" else "rad", f"{name}, {words}")
+            for name in names
+            for part, words in _PARTS.items()
+        ]
+        self.question = ""
+        """What the page was asked, or nothing."""
+        self._events: SimpleQueue[ConsoleEvent] = SimpleQueue()
+        self._console = consoles.console(self._events.put, owner=False)
+        self._lines: deque[tuple[int, str, str]] = deque(maxlen=_LINES)
+        self._count, self._epoch, self._last = 0, 0, -1
+        self._timed: deque[tuple[float, dict[str, tuple[int, int, float]]]] = deque(maxlen=_TIMED)
+        self._kept = Kept(len(self.channels))
+        self._keeping = threading.Lock()
+        self._ending = threading.Event()
+        self._keep()
+        self._thread = threading.Thread(target=self._watch, name="linkwright lab", daemon=True)
+        self._thread.start()
+
+    @property
+    def name(self) -> str:
+        """The laboratory's name."""
+        return self.lab.config.name
+
+    # -- states ------------------------------------------------------------------------------------
+    @property
+    def latest(self) -> LabMoment:
+        """Where the laboratory stands."""
+        tick, time = self.lab.tick, self.lab.time
+        return LabMoment(tick, time, self.lab.paced is not None, self._epoch)
+
+    def samples(self, last: float | None = None) -> tuple[Array, Array]:
+        """Return times and rows of the channels that were kept, copies.
+
+        Args:
+            last: only so many seconds; all that is kept by default.
+        """
+        with self._keeping:
+            return self._kept.of_late(last)
+
+    def recording(self) -> Recording:
+        """Return what was kept of late, and of which laboratory."""
+        t, rows = self.samples()
+        return Recording(t, self.channels, rows, {"lab": self.name})
+
+    def first_layout(self) -> ScopeLayout:
+        """Return what the scope shows at first: a joint and where it should be, and its command."""
+        names = self.lab.config.names
+        joint = names[min(3, len(names) - 1)]
+        return ScopeLayout((Graph((f"{joint}_th", f"{joint}_des_th")), Graph((f"{joint}_u",))))
+
+    def _watch(self) -> None:
+        while not self._ending.wait(1 / RATE):
+            self._keep()
+            self._read()
+
+    def _keep(self) -> None:
+        tick, time = self.lab.tick, self.lab.time
+        if tick == self._last:
+            return
+        with self._keeping:
+            if tick < self._last:  # reset
+                self._epoch += 1
+                self._kept = Kept(len(self.channels))
+            self._last = tick
+            state, desired = self.lab.state, self.lab.desired
+            row = np.stack([state.q, desired.q, state.tau], axis=1).ravel()
+            self._kept.add(np.array([time]), row[None])
+        counted = {n: (c.ticks, c.overruns, c.worst) for n, c in self.lab.counters.items()}
+        self._timed.append((time, counted))
+
+    # -- console -----------------------------------------------------------------------------------
+    def _read(self) -> None:
+        """Take what the console says."""
+        while True:
+            try:
+                event = self._events.get_nowait()
+            except Empty:
+                return
+            if event.kind == "asked":
+                self.question = event.text
+            elif event.kind == "left":
+                self._add("said", "the laboratory ends")
+            elif event.text:
+                kind = {"answered": "answer", "failed": "error"}.get(event.kind, "said")
+                self._add(kind, event.text)
+
+    def _add(self, kind: str, text: str) -> None:
+        self._count += 1
+        self._lines.append((self._count, kind, text))
+
+    def give(self, line: str) -> None:
+        """Give a command, as at the prompt.
+
+        Args:
+            line: as it was typed.
+        """
+        self._add("line", line)
+        self._console.give(line)
+
+    def reply(self, text: str | None) -> None:
+        """Answer what was asked.
+
+        Args:
+            text: the answer; None ends the command.
+        """
+        self._add("line", "aborted" if text is None else text)
+        self.question = ""
+        self._console.reply(text)
+
+    def complete(self, line: str) -> dict[str, Any]:
+        """Return what a line can go on with.
+
+        Args:
+            line: up to where one types.
+        """
+        last, found = completions(self.lab, line)
+        return {"last": last, "words": [[f.word, f.about] for f in found[:60]]}
+
+    # -- what is told ------------------------------------------------------------------------------
+    def bar(self) -> dict[str, Any]:
+        """Return what the bar over the scene shows."""
+        speed, stopped = self.lab.paced, self.lab.stopped
+        return {
+            "stop": True,
+            "freeze": True,
+            "mode": "LAB",
+            "kind": "live",
+            "time": f"t = {self.lab.time:.1f} s",
+            "pace": f"{self.lab.task or 'no task'}" + (f", {speed:g}×" if speed else ", waits"),
+            "note": f"Stopped: {stopped}. Reset lets it go on." if stopped else "",
+            "busy": False,
+        }
+
+    def told(self, since: int) -> dict[str, Any]:
+        """Return how the laboratory is, as plain data for a page.
+
+        Args:
+            since: number of the last line of the console that the page has.
+        """
+        lab = self.lab
+        recorder = lab.recorder
+        return {
+            "name": self.name,
+            "time": lab.time,
+            "tick": lab.tick,
+            "task": lab.task,
+            "paced": lab.paced,
+            "stopped": lab.stopped,
+            "question": self.question,
+            "lines": [line for line in self._lines if line[0] > since],
+            "tasks": {name: self._task(name) for name in lab.tasks},
+            "parameters": dict(lab.parameters),
+            "recorder": {
+                "active": recorder.active,
+                "rate": recorder.settings.rate,
+                "duration": recorder.settings.duration,
+                "variables": len(recorder.settings.names),
+                "made": [
+                    {"seconds": r.seconds, "samples": r.samples, "file": str(r.path or "")}
+                    for r in list(recorder.recordings)[-5:]
+                ],
+            },
+            "servos": {
+                name: {
+                    "rate": c.rate,
+                    "ticks": c.ticks,
+                    "missed": c.missed,
+                    "overruns": c.overruns,
+                    "worst": c.worst,
+                    "mean": c.mean,
+                }
+                for name, c in lab.counters.items()
+            },
+            "timeline": [[time, counted] for time, counted in list(self._timed)],
+        }
+
+    def _task(self, name: str) -> list[dict[str, Any]]:
+        return [
+            {
+                "name": p.name,
+                "default": p.default,
+                "unit": "" if p.unit == "1" else p.unit,
+                "low": p.low if math.isfinite(p.low) else None,
+                "high": p.high if math.isfinite(p.high) else None,
+                "doc": p.doc,
+            }
+            for p in self.lab.tasks[name].parameters().values()
+        ]
+
+    # -- ends --------------------------------------------------------------------------------------
+    def freeze(self) -> None:
+        """End the task and hold the posture."""
+        self.lab.freeze()
+
+    def halt(self) -> None:
+        """Take the power off."""
+        self.lab.stop("the page")
+
+    def close(self) -> None:
+        """Leave the laboratory, which goes on."""
+        self._ending.set()
+        self._thread.join(timeout=5)
+        self._console.close()

@@ -1,0 +1,158 @@
+"""The studio of a laboratory: what the page is told, and what it does."""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from linkwright.lab.console.consoles import Consoles
+from linkwright.lab.lab import Lab
+from linkwright.lab.tasks import Task, parameter
+from linkwright.studio import lab_studio
+from linkwright.studio.lab_link import LabLink
+from linkwright.studio.lab_studio import open_lab_studio
+from linkwright.studio.server import Studio
+from linkwright.studio.side_pages import side_pages_of
+
+LIMIT = 60.0  # s
+
+
+class Nod(Task):
+    """Lets one joint go up and down, and draws."""
+
+    frequency = parameter(1.0, unit="Hz", low=0, high=5, doc="of the elbow")
+
+    def init(self, lab: Any) -> None:
+        """Begin here."""
+        self.middle = lab.desired.q.copy()
+
+    def run(self, t: Any, state: Any, desired: Any) -> None:
+        """Go on."""
+        desired.q = self.middle + 0.1 * np.sin(6.28 * self.frequency * t)
+
+    def draw(self, scene: Any, state: Any) -> None:
+        """Draw a sphere, or make a mistake."""
+        if self.frequency > 4:
+            raise ValueError("too quick to be drawn")
+        scene.sphere((0.4, -0.5, 0.1 * self.frequency))
+        scene.text((0, 0, 1), "nods")
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    with Lab("sl-arm") as made:
+        made.add(Nod)
+        yield made
+
+
+@pytest.fixture
+def studio(lab: Lab) -> Iterator[Studio]:
+    lab.pace(None)
+    lab.reset()
+    with open_lab_studio(Consoles(lab)) as made:
+        yield made
+
+
+def ask(studio: Studio, place: str, body: dict[str, Any] | None = None) -> Any:
+    """Ask as the page does."""
+    address = f"{side_pages_of(studio).address}lab/{place}"
+    sent = json.dumps(body or {}).encode()
+    with urllib.request.urlopen(urllib.request.Request(address, sent), timeout=LIMIT) as answer:
+        return json.load(answer)
+
+
+def until(holds: Callable[[], Any]) -> Any:
+    """Wait until something holds, and return it."""
+    end = time.monotonic() + LIMIT
+    while not (found := holds()):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    return found
+
+
+def lines(studio: Studio, kind: str) -> list[str]:
+    """Return what the console has of a kind."""
+    return [text for _, k, text in ask(studio, "state")["lines"] if k == kind]
+
+
+def test_the_page_gives_commands_and_changes_parameters(studio: Studio, lab: Lab) -> None:
+    told = ask(studio, "state")
+    assert told["name"] == "sl-arm"
+    assert told["tasks"]["nod"] == [
+        {"name": "frequency", "default": 1.0, "unit": "Hz", "low": 0, "high": 5}
+        | {"doc": "of the elbow"}
+    ]
+    assert set(told["servos"]) == {"motor", "task", "invdyn", "invkin", "vision"}
+    ask(studio, "give", {"line": "st nod frequency=2"})
+    until(lambda: "nod runs" in lines(studio, "answer"))
+    ask(studio, "give", {"line": "ctp frequency=3"})
+    until(lambda: ask(studio, "state")["parameters"] == {"frequency": 3.0})
+    ask(studio, "give", {"line": "st nodd"})
+    assert "did you mean 'nod'" in until(lambda: lines(studio, "error"))[0]
+    assert ask(studio, "complete", {"line": "st n"})["words"][0][0] == "nod"
+    assert "error" in ask(studio, "give", {"line": 3})
+    assert "error" in ask(studio, "state", {"since": "x"})
+    lab.command("greet", "greet")(lambda lab: lab.ask("who", "you"))
+    ask(studio, "give", {"line": "greet"})
+    until(lambda: ask(studio, "state")["question"] == "who [you]: ")
+    ask(studio, "reply", {"text": "me"})
+    until(lambda: "me" in lines(studio, "answer"))
+
+
+def test_the_robot_its_ghost_and_drawings_are_shown_beside_the_loop(
+    studio: Studio, lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SL check 79. What a task draws is asked for by the page, never by the loop."""
+    drawn: list[str] = []
+    draw = lab_studio._draw
+
+    def kept(api: Any, name: str, thing: Any) -> Any:
+        drawn.append(name)
+        return draw(api, name, thing)
+
+    monkeypatch.setattr(lab_studio, "_draw", kept)
+    robot, ghost = studio.stages
+    assert ghost.ghost
+    lab.do("st nod frequency=1")
+    assert not drawn
+    lab.do("run 0.3")
+    until(lambda: {"/task/0", "/task/1"} <= set(drawn))
+    until(lambda: not np.array_equal(np.asarray(robot.poses), np.asarray(ghost.poses)))
+    lab.do("ctp frequency=5")
+    lab.do("run 0.1")
+    words = "draw of the task 'nod' failed: ValueError: too quick to be drawn"
+    until(lambda: ask(studio, "state")["mistake"] == words)
+    assert lab.task == "nod"
+
+
+def test_freeze_and_stop_are_in_every_tab(studio: Studio, lab: Lab) -> None:
+    lab.do("st nod")
+    assert studio.state({})["stop"]
+    assert studio.state({})["freeze"]
+    urllib.request.urlopen(f"{studio.address}freeze", timeout=LIMIT).close()
+    until(lambda: lab.task is None)
+    assert lab.stopped is None
+    lab.do("redo")
+    urllib.request.urlopen(f"{studio.address}halt", timeout=LIMIT).close()
+    until(lambda: lab.stopped == "the page")
+    assert "Reset" in studio.state({})["note"]
+    assert [key for key in ("escape", "space") if key in studio.keys] == ["escape", "space"]
+
+
+def test_the_scope_has_what_was_kept(studio: Studio, lab: Lab) -> None:
+    link = studio.link
+    assert isinstance(link, LabLink)
+    for _ in range(5):
+        lab.do("run 0.05")
+        until(lambda: link.samples()[0][-1] >= lab.time)
+    t, rows = link.samples()
+    names = [channel.name for channel in link.channels]
+    assert np.all(np.diff(t) > 0)
+    assert rows[-1][names.index("R_EB_th")] == lab.state.q[lab.config.names.index("R_EB")]
+    assert all(trace in names for graph in link.first_layout().graphs for trace in graph.traces)
