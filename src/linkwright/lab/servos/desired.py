@@ -120,11 +120,13 @@ class Desired(Block):
         }
         by_kinematics = set(listed(config, "invkin", real=real))
         mode = self.input("mode", doc="place in MODES")
-        self._frozen = {
-            servo: self.intermediate(where(self.input(_freeze(servo), doc="stand still"), 1, 0))
+        self._follows = self.input("follow", doc="go with q")
+        self._ready = {
+            servo: self.intermediate(
+                equal(self.input(_freeze(servo), doc="stand still"), 0) & equal(self._follows, 0)
+            )
             for servo in sources
         }
-        self._follows = self.intermediate(where(self.input("follow", doc="go with q"), 1, 0))
         self._measured = self.input_vector("q", n, start, doc="measured positions")
         self._bounds = {
             key: self.input_vector(key, n, column(config, field), doc=doc)
@@ -171,12 +173,9 @@ class Desired(Block):
         }
         if wanted is None:
             wanted = {**last, "u": nothing, "a": nothing}
-        good = is_number(wanted["q"])
-        for key in WANTED[1:]:
-            good = good & is_number(wanted[key])
-        good = hold(good)
-        frozen = self._frozen["task" if writer is None else writer]
-        moves = hold(good & equal(frozen, 0) & equal(self._follows, 0))
+        good = hold(is_number(*(wanted[key] for key in WANTED)))
+        ready = self._ready["task" if writer is None else writer]
+        moves = hold(good & ready)
         asked = hold(where(moves, wanted["q"], last["q"]))
         ranged = hold(maximum(lower, minimum(upper, asked)))
         stepped = hold(maximum(last["q"] - jump, minimum(last["q"] + jump, ranged)))
@@ -196,7 +195,7 @@ class Desired(Block):
             ("ranges", moves & not_equal(ranged, asked)),
             ("speeds", moves & not_equal(slow, wanted["u"])),
             ("jumps", moves & not_equal(stepped, ranged)),
-            ("bad", ~good),
+            ("bad", ready & ~good),
         ):
             count = self.discrete_state(f"{key}{i}")
             found[key] = hold(count + where(happens, 1, 0))
