@@ -248,6 +248,54 @@ def test_modes_are_switched_while_no_task_runs(lab: Lab) -> None:
         lab.mode("kart")
 
 
+def test_go_reaches_postures_and_blocks_until_it_is_there(lab: Lab) -> None:
+    """SL checks 18, 20, 21."""
+
+    class Begin(Task):
+        def init(self, lab: Lab) -> None:
+            lab.go_to({"R_EB": 1.0}, inverse_dynamics=True)
+            self.at = lab.desired.q.copy()
+
+    errors = {}
+    for inverse in (False, True):
+        lab.go_to({"R_EB": 1.0, "R_SFE": 0.4}, inverse_dynamics=inverse)
+        assert (lab.task, lab.servo_mode) == (None, "motor")
+        assert lab.desired.q[[0, 3]] == pytest.approx([0.4, 1.0])
+        errors[inverse] = np.abs(lab.state.q - lab.desired.q).max()
+        lab.go_default(inverse_dynamics=inverse)
+        assert lab.desired.q == pytest.approx([joint.default for joint in lab.config.joints])
+    assert errors[True] < 0.1 * errors[False]
+    task = Begin()
+    lab.add(task)
+    assert lab.start("begin")
+    assert (task.at[3], lab.task) == (1.0, "begin")
+    lab.freeze()
+    with pytest.raises(lw.InputError, match="no joint 'R_EV'; did you mean"):
+        lab.go_to({"R_EV": 1.0})
+
+
+def test_an_end_effector_goes_where_it_is_told_and_the_state_says_so(lab: Lab) -> None:
+    """SL check 27, its end; and the mode is what it was."""
+    lab.go_default(inverse_dynamics=True)
+    goal = lab.cart["R_HAND"].x + np.array([0.0, 0.05, 0.05])
+    lab.go_cartesian({"R_HAND": goal}, duration=0.5)
+    assert lab.servo_mode == "motor"
+    assert lab.cart_desired["R_HAND"].x == pytest.approx(goal, abs=1e-4)
+    lab.run(1.0)
+    assert lab.cart["R_HAND"].x == pytest.approx(goal, abs=2e-3)
+    assert lab.vertices["HAND"] == pytest.approx(lab.cart["R_HAND"].x, abs=1e-9)
+
+
+def test_blobs_are_seen_where_they_are_put(lab: Lab) -> None:
+    lab.place_blob("blob1", [0.5, -0.3, -0.2])
+    lab.run(2.0)
+    blob = lab.blobs["blob1"]
+    assert blob.status
+    assert blob.x == pytest.approx([0.5, -0.3, -0.2], abs=0.01)
+    with pytest.raises(lw.InputError, match="no blob 'ball'"):
+        lab.place_blob("ball", [0, 0, 0])
+
+
 def test_the_same_commands_at_the_same_ticks_give_the_same_bits() -> None:
     found = []
     for parts in ((1.0, 1.0), (0.25, 1.75)):

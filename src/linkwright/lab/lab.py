@@ -20,14 +20,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.errors import Error, InputError
+from linkwright.lab.builtin import builtin_tasks
 from linkwright.lab.cartesian import STATE, place_values
 from linkwright.lab.config import EndEffector, LabConfig
 from linkwright.lab.console.commanded import Commanded
-from linkwright.lab.lifecycle import LifeCycle
+from linkwright.lab.motions import Motions
 from linkwright.lab.plant import GRAVITY, HELD, HOLD, LabMechanism, lab_mechanism
 from linkwright.lab.ready import ready_session
 from linkwright.lab.recorder import LabRecorder
-from linkwright.lab.records import DesiredState, FrameState, JointState
+from linkwright.lab.records import BlobState, DesiredState, FrameState, JointState
 from linkwright.lab.sources import lab_config
 from linkwright.lab.system import STILL, lab_system
 from linkwright.lab.tasks import Task
@@ -37,7 +38,7 @@ from linkwright.system import System
 Array = NDArray[np.float64]
 
 
-class Lab(Commanded, LifeCycle):
+class Lab(Commanded, Motions):
     """A robot with its servos, and the tasks that make it move.
 
     Args:
@@ -67,6 +68,8 @@ class Lab(Commanded, LifeCycle):
         """Whether a base that could float is held."""
         self._effectors = {effector.name: effector for effector in config.end_effectors}
         super().__init__(config, ready_session(config, lambda: self.system, seed=seed))
+        for task in builtin_tasks(config).values():
+            self.add(task)
         self.recorder = LabRecorder(self)
 
     @cached_property
@@ -163,6 +166,47 @@ class Lab(Commanded, LifeCycle):
         rows = self.values("cart.vertices")[0].reshape(-1, 3)
         return dict(zip(self.config.vertices, rows, strict=True))
 
+    @property
+    def blobs(self) -> Mapping[str, BlobState]:
+        """Blobs after filters and prediction, by name."""
+        found = {}
+        for name in self.config.vision.blobs:
+            ports = (f"vision.{name}_{key}" for key in ("x", "xd", "xdd", "status"))
+            x, xd, xdd, status = self.values(*ports)
+            found[name] = BlobState(x, xd, xdd, bool(status[0] > 0))
+        return found
+
+    @property
+    def raw_blobs(self) -> Mapping[str, BlobState]:
+        """Blobs as they were measured in space, by name."""
+        return {
+            name: BlobState(
+                self.values(f"vision.{name}_unfiltered")[0], np.zeros(3), np.zeros(3), blob.status
+            )
+            for name, blob in self.blobs.items()
+        }
+
+    @property
+    def raw_blobs_2d(self) -> Mapping[str, BlobState]:
+        """Blobs as each camera sees them, pixels, by name."""
+        if not self.has("cameras.pixels"):
+            return {}
+        pixels, visible = self.values("cameras.pixels", "cameras.visible")
+        names = self.config.vision.blobs
+        rows = zip(
+            names, pixels.reshape(len(names), -1), visible.reshape(len(names), -1), strict=True
+        )
+        return {name: BlobState(x, 0 * x, 0 * x, bool(seen.all())) for name, x, seen in rows}
+
+    @property
+    def misc(self) -> Mapping[str, float]:
+        """Other sensors by name; a simulation has none."""
+        if not self.has("misc.value"):
+            return {}
+        return dict(
+            zip(self.config.misc_sensors, self.values("misc.value")[0].tolist(), strict=True)
+        )
+
     # -- the simulated world -----------------------------------------------------------------------
     @property
     def gravity(self) -> Array:
@@ -176,6 +220,21 @@ class Lab(Commanded, LifeCycle):
             vector: along the world's axes, m/s^2.
         """
         self.put(dict(zip(GRAVITY, map(float, vector), strict=True)))
+
+    def place_blob(self, name: str, x: Sequence[float]) -> None:
+        """Put a blob of the simulated world somewhere.
+
+        Args:
+            name: of it.
+            x: where, in the robot's frame, m.
+        """
+        if name not in self.config.vision.blobs:
+            there = ", ".join(self.config.vision.blobs) or "none"
+            raise InputError(f"there is no blob {name!r}", remedy=f"there are: {there}")
+        values = [float(v) for v in x]
+        if len(values) != 3:
+            raise InputError(f"a blob is at three numbers, not {len(values)}")
+        self.put({f"cameras.{name}_x[{i}]": v for i, v in enumerate(values)})
 
     @property
     def end_effectors(self) -> Mapping[str, EndEffector]:

@@ -45,6 +45,7 @@ class LifeCycle(LabLoop):
         self._numbers: dict[str, int] = {}
         self._serials: dict[str, int] = {}
         self._life = threading.RLock()
+        self._ended = 0
         self._starting: dict[str, threading.Thread] = {}
         super().__init__(config, session)
 
@@ -93,6 +94,7 @@ class LifeCycle(LabLoop):
                     for x in self.values(f"{servo}.done", f"{servo}.begun", f"{life}.expired")
                 )
                 if done > 0 and begun == serial:
+                    self._ended = serial if servo == MEMBER else self._ended
                     self._end(servo, f"{task.name} is done")
                 elif lost > 0 and begun == serial:
                     self._end(servo, f"{task.name} took too long too often: frozen")
@@ -114,7 +116,7 @@ class LifeCycle(LabLoop):
         return {"invdyn.always": 0.0} if servo == MEMBER else {}
 
     # -- starts ------------------------------------------------------------------------------------
-    def start(self, name: str, *, servo: str = MEMBER, **parameters: float) -> bool:
+    def start(self, name: str, *, servo: str = MEMBER, **parameters: Any) -> bool:
         """Start a task; return whether its `init` let it.
 
         Args:
@@ -127,7 +129,7 @@ class LifeCycle(LabLoop):
             self._require_idle(servo)
             self._starting[servo] = threading.current_thread()
         try:
-            task.set(task.checked(parameters))
+            task.set(parameters)
             self._last[servo] = name
             try:
                 if task.init(self) is False:
@@ -172,6 +174,8 @@ class LifeCycle(LabLoop):
         """Put a task into its slot: it begins with what is wanted now."""
         layout, life = self._layout(servo), life_of(servo)
         function = task_function(task, layout)
+        wants = bool(getattr(task, "inverse_dynamics", False))
+        by_model = wants or self.servo_mode != "motor"
         with self._life:
             self._require_idle(servo)
             number = self._number(servo, function)
@@ -179,11 +183,11 @@ class LifeCycle(LabLoop):
             values = self._parameter_values(servo, task)
             ports = ("desired.des_q", "desired.des_u", "desired.des_a", "feed.uff", "desired.uex")
             for key, now in zip(WANTED, self.values(*ports), strict=True):
-                row = 0 * now if key in ("u", "a") else now
+                row = 0 * now if key in ("u", "a") or (key == "uff" and by_model) else now
                 values |= dict(zip(layout.result_names(f"des_{key}"), row.tolist(), strict=True))
             values |= {f"{life}.number": float(number), f"{life}.serial": float(serial)}
             if servo == MEMBER:
-                values["invdyn.always"] = float(bool(getattr(task, "inverse_dynamics", False)))
+                values["invdyn.always"] = float(wants)
             self._running[servo] = task
             self._enter(values)
 
@@ -241,7 +245,7 @@ class LifeCycle(LabLoop):
             raise Error("no task was started yet", remedy="start one")
         return self.start(self._last[servo], servo=servo)
 
-    def change(self, *, servo: str = MEMBER, **parameters: float) -> None:
+    def change(self, *, servo: str = MEMBER, **parameters: Any) -> None:
         """Change parameters of the task that runs, or of the last one, all at one tick.
 
         Without parameters, the task's own `change` is called, beside the loop.
@@ -321,6 +325,11 @@ class LifeCycle(LabLoop):
         with self._life:
             self._require_idle(MEMBER)
             self.put({"desired.mode": float(_place(name, MODES, "mode"))})
+
+    @property
+    def servo_mode(self) -> str:
+        """What makes commands of what tasks want: one of `linkwright.lab.config.MODES`."""
+        return MODES[int(self.given("desired.mode"))]
 
     def controller(self, kind: str) -> None:
         """Choose the law of the motor servo.

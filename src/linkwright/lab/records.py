@@ -79,6 +79,23 @@ class FrameState:
     wd: Array
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class BlobState:
+    """A blob in the robot's frame, or in pictures.
+
+    Args:
+        x: position, m; of a raw blob in two dimensions, pixels of each camera in turn.
+        xd: velocity, m/s.
+        xdd: acceleration, m/s^2.
+        status: whether it is seen.
+    """
+
+    x: Array
+    xd: Array
+    xdd: Array
+    status: bool
+
+
 @dataclass(frozen=True, slots=True)
 class ServoCounters:
     """What was counted of a servo.

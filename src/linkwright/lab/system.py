@@ -36,6 +36,7 @@ from linkwright.lab.servos import (
 )
 from linkwright.lab.servos.desired import WANTED
 from linkwright.lab.slot import MEMBER, SlotLayout
+from linkwright.lab.vision.assembly import add_vision
 from linkwright.system import Member, System
 
 CART = MODES.index("cart")
@@ -176,6 +177,9 @@ class _Builder:
         self.lives = {servo: self._life(servo, slot) for servo, slot in slots.items()}
         self._wire_joints(slots)
         self._wire_frames(slots)
+        if config.vision.blobs:
+            seen = add_vision(self.system, config, rate=self.rates["vision"], real=self.real)
+            self.wire(*((seen, slot.blobs) for slot in slots.values()))
         if config.end_effectors:
             self._add_invkin(slots[MEMBER])
         return self.system
@@ -270,11 +274,19 @@ class _Builder:
                 self.wire((plant.base, self.base.raw), (plant.base_rate, self.base.raw_rate))
             base = [x for key in STATE for x in self.base[key]]
         names = [effector.name for effector in self.config.end_effectors]
-        frames = [x for name in names for key in STATE for x in cart[f"{name}_{key}"]]
+        frames, wanted = (
+            [x for name in names for key in STATE for x in member[f"{name}_{key}"]]
+            for member in (cart, desired)
+        )
         for slot in slots.values():
             self.wire((base, slot.base))
-            if frames:
-                self.wire((frames, slot.cart))
+        if not frames:
+            return
+        late = Delay(1, count=len(wanted), name="shown_cart")
+        shown = self.add(late, self.rates["task"])
+        self.wire((wanted, shown.u))
+        for slot in slots.values():
+            self.wire((frames, slot.cart), (shown.y, slot.now_cart))
 
     def _add_invdyn(self) -> None:
         """Add inverse dynamics; in a simulation it knows of changed gravity and loads."""

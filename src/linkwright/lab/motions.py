@@ -1,0 +1,95 @@
+"""Motions that a program waits for: to a posture, to the default one, of an end-effector.
+
+They are tasks (`goto`, `goto-cart`) that are started and waited for: in lockstep the laboratory is
+run until they are done; by the clock they are waited for. They work in `init` of another task too.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from linkwright.errors import Error
+from linkwright.lab.lifecycle import LifeCycle
+from linkwright.lab.slot import MEMBER
+
+LONGEST = 600.0
+"""s of the laboratory, after which a motion that does not end is given up."""
+
+
+class Motions(LifeCycle):
+    """A laboratory that can be told to move, and waited for."""
+
+    def go_to(
+        self,
+        posture: ArrayLike | Mapping[str, float],
+        *,
+        inverse_dynamics: bool = False,
+        speed: float | None = None,
+        uff: ArrayLike | Mapping[str, float] | None = None,
+    ) -> None:
+        """Move all joints to a posture, and wait until they should be there.
+
+        Args:
+            posture: positions in order, or some by joint; others go to their default.
+            inverse_dynamics: whether inverse dynamics adds torques on the way.
+            speed: of the joint that goes farthest, rad/s; the task's own by default.
+            uff: feedforward command there, N*m.
+        """
+        given: dict[str, Any] = {"target": posture, "uff": uff}
+        given["inverse_dynamics"] = bool(inverse_dynamics)
+        if speed is not None:
+            given["speed"] = speed
+        self._wait_for("goto", given)
+
+    def go_default(self, *, inverse_dynamics: bool = False, speed: float | None = None) -> None:
+        """Move all joints to the default posture, and wait (SL: go0).
+
+        Args:
+            inverse_dynamics: whether inverse dynamics adds torques on the way.
+            speed: of the joint that goes farthest, rad/s; the task's own by default.
+        """
+        self.go_to({}, inverse_dynamics=inverse_dynamics, speed=speed)
+
+    def go_cartesian(
+        self, targets: Mapping[str, ArrayLike], *, duration: float | None = None
+    ) -> None:
+        """Move end-effectors to places in straight lines, and wait.
+
+        Args:
+            targets: positions, m, by end-effector.
+            duration: s; the task's own by default.
+        """
+        given: dict[str, Any] = {"targets": dict(targets)}
+        if duration is not None:
+            given["duration"] = duration
+        self._wait_for("goto-cart", given)
+
+    def _wait_for(self, name: str, given: Mapping[str, Any]) -> None:
+        """Start a task, and wait until it is done; the mode and the last task stay."""
+        last, mode = self._last.get(MEMBER), self.servo_mode
+        if not self.start(name, **given):
+            raise Error(f"{name} was not started")
+        serial = self._serials[MEMBER]
+        step = max(1, round(0.02 / self.period))
+        limit = self.tick + LONGEST / float(self.period)
+        while self.task == name and self._serials[MEMBER] == serial:
+            if self.tick > limit:
+                self.freeze()
+                raise Error(f"{name} has not ended within {LONGEST:g} s")
+            if self._speed is None:
+                self.go_on(step)
+            else:
+                self._require_sound()
+                time.sleep(0.002)
+        if self.stopped is not None:
+            raise Error(f"the laboratory is stopped: {self.stopped}", remedy="reset it first")
+        if self._ended != serial:
+            raise Error(f"{name} was ended before it was done")
+        if self.servo_mode != mode:
+            self.mode(mode)
+        if last is not None:
+            self._last[MEMBER] = last
