@@ -47,7 +47,6 @@ class StandIn:
         self.moved: list[tuple[Array, bool]] = []
         self.result("des_q")[:] = DEFAULT
         self.argument("cart").reshape(-1, FRAME)[0, [0, 1, 2, 9]] = [*HAND, 1.0]
-        self.argument("now_cart")[:] = self.argument("cart")
 
     def argument(self, port: str) -> Array:
         return self.arguments[self.layout.argument[port]]
@@ -65,7 +64,7 @@ class StandIn:
     @property
     def cart_desired(self) -> dict[str, Any]:
         class Frame:
-            x = self.argument("now_cart")[:3]
+            x = self.argument("cart")[:3]
 
         return {"R_HAND": Frame}
 
@@ -83,6 +82,7 @@ class StandIn:
             self.function = task_function(task, self.layout)
             assert self.function.address
         self.argument(SERIAL)[:] += 1
+        self.result("target")[:] = self.argument("cart")
         self.argument("parameter")[:] = task.numbers["parameter"]
         return task
 

@@ -16,7 +16,7 @@ from linkwright.lab.loop import LabLoop
 from linkwright.lab.newer_tasks import newer_function, slot_standing
 from linkwright.lab.running import task_failure, task_function
 from linkwright.lab.servos.desired import WANTED
-from linkwright.lab.slot import MEMBER, PARAMETERS, SlotLayout
+from linkwright.lab.slot import CARTESIAN, MEMBER, PARAMETERS, SlotLayout
 from linkwright.lab.system import life_of
 from linkwright.lab.task_shelf import TaskShelf
 from linkwright.lab.tasks import Task
@@ -122,14 +122,21 @@ class LifeCycle(LabLoop):
         Args:
             name: of the task.
             servo: whose slot it runs in.
-            parameters: of the task.
+            parameters: of the task, and its settings; parameters that are not given stay as they
+                were, settings have their defaults.
         """
         task = self._task(name)
+        told = {key: about.default for key, about in task.settings().items()}
+        return self._start(task, servo, told | parameters)
+
+    def _start(self, task: Task, servo: str, values: Mapping[str, Any]) -> bool:
+        """Start a task with values of parameters and settings."""
+        name = task.name
         with self._life:
             self._require_idle(servo)
             self._starting[servo] = threading.current_thread()
         try:
-            task.set(parameters)
+            task.set(values)
             self._last[servo] = name
             try:
                 if task.init(self) is False:
@@ -175,16 +182,12 @@ class LifeCycle(LabLoop):
         layout, life = self._layout(servo), life_of(servo)
         function = task_function(task, layout)
         wants = bool(getattr(task, "inverse_dynamics", False))
-        by_model = wants or self.servo_mode != "motor"
         with self._life:
             self._require_idle(servo)
             number = self._number(servo, function)
             serial = self._serials[servo] = self._serials.get(servo, 0) + 1
             values = self._parameter_values(servo, task)
-            ports = ("desired.des_q", "desired.des_u", "desired.des_a", "feed.uff", "desired.uex")
-            for key, now in zip(WANTED, self.values(*ports), strict=True):
-                row = 0 * now if key in ("u", "a") or (key == "uff" and by_model) else now
-                values |= dict(zip(layout.result_names(f"des_{key}"), row.tolist(), strict=True))
+            values |= self._wanted(layout, wants)
             values |= {f"{life}.number": float(number), f"{life}.serial": float(serial)}
             if servo == MEMBER:
                 values["invdyn.always"] = float(wants)
@@ -230,20 +233,45 @@ class LifeCycle(LabLoop):
                 life = life_of(servo)
                 self.put({f"{life}.number": float(number), **self._parameter_values(servo, newer)})
 
+    def _wanted(self, layout: SlotLayout, by_model: bool) -> dict[str, float]:
+        """Return what a task begins with: what is wanted now, at rest, and no Cartesian target.
+
+        Feedforward that inverse dynamics gives is not the task's.
+        """
+        found: dict[str, float] = {}
+        mode = self.given("desired.mode")
+        feed = "desired.uff" if mode else "feed.uff"
+        ports = ("desired.des_q", "desired.des_u", "desired.des_a", feed, "desired.uex")
+        for key, now in zip(WANTED, self.values(*ports), strict=True):
+            still = key in ("u", "a") or (key == "uff" and by_model and not mode)
+            row = 0 * now if still else now
+            found |= dict(zip(layout.result_names(f"des_{key}"), row.tolist(), strict=True))
+        if layout.end_effectors:
+            keys = [(name, key) for name in layout.end_effectors for key in CARTESIAN]
+            parts = self.values(*(f"cart_desired.{name}_{key}" for name, key in keys))
+            target = [
+                float(x) if key in ("x", "q") else 0.0
+                for (_, key), part in zip(keys, parts, strict=True)
+                for x in part
+            ]
+            found |= dict(zip(layout.result_names("target"), target, strict=True))
+            found |= dict.fromkeys(layout.result_names("target_status"), 0.0)
+        return found
+
     def _parameter_values(self, servo: str, task: Task) -> dict[str, float]:
         names = self._layout(servo).argument_names("parameter")
         numbers = task.numbers["parameter"].tolist()
         return dict(zip(names[:PARAMETERS], numbers, strict=True))
 
     def redo(self, *, servo: str = MEMBER) -> bool:
-        """Start the last task again, with its parameters as they are.
+        """Start the last task again, with its parameters and settings as they are.
 
         Args:
             servo: whose task it is.
         """
         if servo not in self._last:
             raise Error("no task was started yet", remedy="start one")
-        return self.start(self._last[servo], servo=servo)
+        return self._start(self._task(self._last[servo]), servo, {})
 
     def change(self, *, servo: str = MEMBER, **parameters: Any) -> None:
         """Change parameters of the task that runs, or of the last one, all at one tick.

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from linkwright.algebra import Expr, equal, where
+from linkwright.algebra import Expr, equal, total, where
 from linkwright.blocks import Block, Delay
 from linkwright.errors import InputError
 from linkwright.lab.base import BaseState
@@ -317,5 +317,6 @@ class _Builder:
             real=self.real,
         )
         self.wire(
-            *((part, self.desired[f"invkin_{k}"]) for k, part in zip("qua", found, strict=True))
+            *((part, self.desired[f"invkin_{k}"]) for k, part in zip("qua", found, strict=True)),
+            (total(self.system.expr(x) for x in task.target_status), self.desired.aims),
         )

@@ -73,21 +73,19 @@ class GoToCart(Task):
         going = left > 1.5 * h
         time = maximum(left, h)
         for name in self.moves:
-            was, frame = state.desired.cart[name], desired.cart[name]
+            frame = desired.cart[name]
             goal = np.array([getattr(self, f"{name}_{end}") for end in GOAL])
-            x, v, a = (where(first, getattr(was, k), getattr(frame, k)) for k in ("x", "xd", "xdd"))
+            x, v, a = frame.x.copy(), frame.xd.copy(), frame.xdd.copy()
             step, speed, rate = gone_on(goal[:3] - x, v, a, 0, 0, time, h)
             frame.x = where(first, x, where(going, x + step, goal[:3]))
             frame.xd = where(first, v, where(going, speed, 0))
             frame.xdd = where(first, a, where(going, rate, 0))
-            q, w, wd = (where(first, getattr(was, k), getattr(frame, k)) for k in ("q", "w", "wd"))
             if name in self.turns:
+                q, w, wd = frame.q.copy(), frame.w.copy(), frame.wd.copy()
                 step, speed, rate = gone_on(way_to(q, goal[3:]), w, wd, 0, 0, time, h)
                 frame.q = where(first, q, where(going, turned(q, step), goal[3:]))
                 frame.w = where(first, w, where(going, speed, 0))
                 frame.wd = where(first, wd, where(going, rate, 0))
-            else:
-                frame.q, frame.w, frame.wd = q, 0, 0
             frame.status = [1, 1, 1, *[1 if name in self.turns else 0] * 3]
         desired.done = where(t >= self.duration, 1, 0)
 
@@ -192,9 +190,8 @@ class BlobTracking(Task):
     def run(self, t: Any, state: Any, desired: Any) -> None:
         """Go on by a tick."""
         first, h = equal(t, 0), self.period
-        blob, was, frame = state.blobs[self.target], state.desired.cart[self.hand], desired.cart
-        hand = frame[self.hand]
-        x, v, a = (where(first, getattr(was, k), getattr(hand, k)) for k in ("x", "xd", "xdd"))
+        blob, hand = state.blobs[self.target], desired.cart[self.hand]
+        x, v, a = hand.x.copy(), hand.xd.copy(), hand.xdd.copy()
         seen = blob.status > 0
         left = maximum(self.approach - t, self.horizon)
         bx, bv, ba = blob.x, blob.xd, blob.xdd
@@ -204,7 +201,6 @@ class BlobTracking(Task):
         hand.x, hand.xd, hand.xdd = (
             where(first, old, new) for old, new in ((x, x + step), (v, speed), (a, rate))
         )
-        hand.q, hand.w, hand.wd = where(first, was.q, hand.q), 0, 0
         hand.status = [1, 1, 1, 0, 0, 0]
 
     def draw(self, scene: Any, state: Any) -> None:

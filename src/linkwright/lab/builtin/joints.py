@@ -58,8 +58,8 @@ class GoTo(Task):
     """Moves all joints to a posture at constant speed, straight in the space of the joints.
 
     Each joint has a parameter of its name. The joint that goes farthest has the speed, and the
-    others arrive with it. The feedforward command goes to that of `uff` in the same way. While
-    inverse dynamics gives it, that alone counts.
+    others arrive with it. The feedforward command goes to that of `uff` in the same way; what
+    inverse dynamics adds is not counted in it.
     """
 
     name = "goto"
@@ -76,7 +76,6 @@ class GoTo(Task):
         """Take up the posture."""
         config: LabConfig = lab.config
         self.period = task_period(config)
-        self.by_model = bool(self.inverse_dynamics) or lab.servo_mode != "motor"
         posture = posture_of(config, self.target)
         feed = np.zeros(len(posture))
         if self.uff is not None:
@@ -91,14 +90,12 @@ class GoTo(Task):
         self.feed = feed
         for name, value in zip(self.feeds, feed, strict=False):
             setattr(self, name, value)
-        if self.inverse_dynamics:
-            lab.mode("invdyn")
 
     def run(self, t: Any, state: Any, desired: Any) -> None:
         """Go on by a tick."""
         first = equal(t, 0)
         goal = _row(self, self.goals) if self.goals else self.posture
-        before = where(first, state.desired.q, desired.q)
+        before = desired.q.copy()
         far = _largest(absolute(goal - before))
         whole = where(first, maximum(far / self.speed, self.period), self.duration)
         self.duration = whole
@@ -110,7 +107,7 @@ class GoTo(Task):
         desired.u = where(going, (goal - moved) / maximum(left, 1e-6 * self.period), 0)
         desired.a = 0
         feed = _row(self, self.feeds) if self.feeds else self.feed
-        fed = desired.uff if self.by_model else where(first, state.desired.uff, desired.uff)
+        fed = desired.uff.copy()
         desired.uff = where(going, fed + share * (feed - fed), feed)
         desired.done = where(going, 0, 1)
 
@@ -170,7 +167,7 @@ class JointStep(Task):
     def run(self, t: Any, state: Any, desired: Any) -> None:
         """Want the joint where it was, and the step."""
         first = equal(t, 0)
-        self.origin = where(first, state.desired.q[self.place], self.origin)
+        self.origin = where(first, desired.q[self.place], self.origin)
         desired.q[self.place] = self.origin + self.size
         desired.u = 0
         desired.a = 0

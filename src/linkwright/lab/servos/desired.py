@@ -85,11 +85,11 @@ class Desired(Block):
 
     Every servo that commands joints has inputs `SERVO_q`, `SERVO_u`, `SERVO_a`, `SERVO_uff`,
     `SERVO_uex`; those of joints that it does not list change nothing, and joints that nobody lists
-    hold. In the mode `cart` the task's joints that the invkin servo lists come from `invkin_q`,
-    `invkin_u`, `invkin_a`. Further inputs are `mode`, a place in `MODES`; `freeze`, not zero to
-    keep position and feedforward and stand still (`SERVO_freeze` for the joints of another servo);
-    `follow`, not zero to go with the measured `q` (while commands are stopped); and the bounds
-    `lower`, `upper`, `speed`, `jump` of each joint.
+    hold. In the mode `cart`, while `aims` is not zero, the task's joints that the invkin servo
+    lists come from `invkin_q`, `invkin_u`, `invkin_a`. Further inputs are `mode`, a place in
+    `MODES`; `freeze`, not zero to keep position and feedforward and stand still (`SERVO_freeze`
+    for the joints of another servo); `follow`, not zero to go with the measured `q` (while
+    commands are stopped); and the bounds `lower`, `upper`, `speed`, `jump` of each joint.
 
     Outputs are `des_q`, `des_u`, `des_a`, `uff`, `uex` within their bounds. A wanted speed that
     leads out of the range is zero at its end. Where a number is none, the joint holds. How often
@@ -120,6 +120,7 @@ class Desired(Block):
         }
         by_kinematics = set(listed(config, "invkin", real=real))
         mode = self.input("mode", doc="place in MODES")
+        aims = self.input("aims", 1.0, doc="whether there is a Cartesian target")
         self._follows = self.input("follow", doc="go with q")
         self._ready = {
             servo: self.intermediate(
@@ -138,7 +139,7 @@ class Desired(Block):
             )
         }
         self._start = start
-        cart = self.intermediate(equal(mode, MODES.index("cart")))
+        cart = self.intermediate(equal(mode, MODES.index("cart")) & (aims > 0))
         given: dict[str, list[Expr]] = {
             key: [] for key in (*WANTED, "ranges", "speeds", "jumps", "bad")
         }
