@@ -17,9 +17,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Protocol
 
-from linkwright.errors import Error, InputError, nearest
-from linkwright.files import read_text, write_text
+from linkwright.errors import Error, InputError
+from linkwright.files import write_text
 from linkwright.lab.config import LabConfig
+from linkwright.lab.files.scripts import read_script, script_text, unknown_variables
 from linkwright.lab.variables import LabVariable, default_names, lab_variables
 from linkwright.recording import Channel, Recording
 from linkwright.recording.generic import generic_name
@@ -31,8 +32,6 @@ MOST_BYTES = 2 << 30
 
 LISTED = 1000
 """Recordings that `recordings` knows, the newest."""
-
-_LARGEST_SCRIPT = 1 << 20
 
 
 class RecorderHost(Protocol):
@@ -142,16 +141,15 @@ class LabRecorder:
 
     def sample_script(self) -> str:
         """Return a script with every variable; such a text is given to `configure`."""
-        return "".join(f"{name}\n" for name in self.variables)
+        return script_text(self.variables)
 
     def write_sample_script(self, path: str | os.PathLike[str] | None = None) -> Path:
         """Write a script with every variable, and return its path.
 
         Args:
-            path: of the file; `sample_script` among the preferences, or in the folder, by default.
+            path: of the file; `sample_script` in the laboratory's folder by default.
         """
-        folder = self._lab.config.preferences or self._lab.folder
-        target = folder / "sample_script" if path is None else Path(path)
+        target = self._lab.folder / "sample_script" if path is None else Path(path)
         write_text(target, self.sample_script(), replace=True)
         return target
 
@@ -159,12 +157,7 @@ class LabRecorder:
         wanted, known = tuple(dict.fromkeys(names)), self.variables
         unknown = [name for name in wanted if name not in known]
         if unknown:
-            near = [(name, nearest(name, known)) for name in unknown]
-            remedy = ", ".join(f"{there!r} for {name!r}" for name, there in near if there)
-            raise InputError(
-                f"the laboratory has no variable {', '.join(map(repr, unknown))}",
-                remedy=f"did you mean {remedy}?" if remedy else "sample_script has all of them",
-            )
+            raise unknown_variables(unknown, known)
         if not wanted:
             raise InputError("a recording has at least one variable", remedy="name some")
         return wanted
@@ -197,7 +190,7 @@ class LabRecorder:
                 raise InputError(f"a recording of {duration!r} s has no end, or none before it")
             new = replace(new, duration=float(duration))
         if script is not None:
-            names = read_text(self._script(script), _LARGEST_SCRIPT).split()
+            names = read_script(self._script(script), self.variables)
         if names is not None:
             new = replace(new, names=self._checked(names))
         if ending is not None:

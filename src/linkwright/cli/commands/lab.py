@@ -72,6 +72,8 @@ def command(
     lines, name = _lines(script, commands)
     with ExitStack() as stack:
         lab = stack.enter_context(Lab(source, seed=seed, folder=folder))
+        for note in lab.config.notes:
+            echo(f"note: {note}", err=True)
         for path in tasks or ():
             lab.add(path)
         if lines is None:

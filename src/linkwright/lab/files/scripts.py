@@ -6,7 +6,7 @@ A `.script` chooses among them; `sample_script` lists all (SL manual, section 5.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from linkwright.errors import InputError, nearest
@@ -14,6 +14,8 @@ from linkwright.formats.sl.configuration import text_of, words_of
 
 WIDTH = 96
 """Characters in a line that is written."""
+
+_TOLD = 6  # names in a message
 
 
 def read_script(
@@ -43,30 +45,44 @@ def parse_script(
     ('A_th', 'B_th')
     >>> parse_script("A_ht", ["A_th"], file="my.script")
     Traceback (most recent call last):
-    linkwright.errors.InputError: my.script:1: no variable is called 'A_ht'; did you mean 'A_th'?
+    linkwright.errors.InputError: my.script:1: the laboratory has no variable 'A_ht'; did you mean \
+'A_th' for 'A_ht'?
     """
     words = words_of(text)
     if known is not None:
-        names = tuple(known)
-        there = set(names)
-        unknown = [(word, line) for word, line in words if word not in there]
+        there = tuple(known)
+        names = set(there)
+        unknown = [(word, line) for word, line in words if word not in names]
         if unknown:
-            raise _unknown(unknown, names, file)
+            strange = tuple(dict.fromkeys(word for word, _ in unknown))
+            raise unknown_variables(strange, there, file=file, line=unknown[0][1])
     return tuple(dict.fromkeys(word for word, _ in words))
 
 
-def _unknown(unknown: list[tuple[str, int]], names: tuple[str, ...], file: str) -> InputError:
-    word, line = unknown[0]
-    near = nearest(word, names)
-    others = list(dict.fromkeys(other[:40] for other, _ in unknown if other != word))
-    more = f", nor {', '.join(map(repr, others[:5]))}" if others else ""
-    if len(others) > 5:
-        more += f" and {len(others) - 5} more"
+def unknown_variables(
+    names: Sequence[str], known: Iterable[str], *, file: str = "", line: int | None = None
+) -> InputError:
+    """Return the error that says which variables are not there, with the nearest that are.
+
+    Args:
+        names: that are not there.
+        known: names of variables.
+        file: that names them, if one does.
+        line: in it.
+
+    >>> unknown_variables(["A_ht"], ["A_th"]).remedy
+    "did you mean 'A_th' for 'A_ht'?"
+    """
+    there = tuple(known)
+    told = list(names[:_TOLD])
+    near = [(name, nearest(name, there)) for name in told]
+    meant = ", ".join(f"{found!r} for {name[:40]!r}" for name, found in near if found)
+    more = f" and {len(names) - _TOLD} more" if len(names) > _TOLD else ""
     return InputError(
-        f"no variable is called {word[:40]!r}{more}",
+        f"the laboratory has no variable {', '.join(repr(name[:40]) for name in told)}{more}",
         file=file or None,
         line=line,
-        remedy=f"did you mean {near!r}?" if near else "sample_script lists those that there are",
+        remedy=f"did you mean {meant}?" if meant else "sample_script has all of them",
     )
 
 
