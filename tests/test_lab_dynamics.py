@@ -54,8 +54,8 @@ HAND = EndEffector("HAND", "l2", (0.02, 0.01, -0.2), (0.3, -0.4, 0.5))
 
 
 def config(*, description: Description | None = None, **changed: Any) -> LabConfig:
-    joints = tuple(JointConfig(name, -2, 2) for name in ("SFE", "SAA", "EB"))
     given = described() if description is None else description
+    joints = tuple(JointConfig(joint.name, -2, 2) for joint in given.joints)
     return LabConfig("arm", given, joints, **{"end_effectors": (HAND,), **changed})
 
 
@@ -180,18 +180,20 @@ def pushed_loop(base: str) -> tuple[PacedLoop, LabMechanism]:
         SceneObject(f"floor{k}", "cube", (), (0, 0, -0.48), (0, 0, 0), (9, 9, 0.2), k, (), given)
         for k, given in CONTACTS.items()
     )
-    frames = (NamedFrame("tip", "l2", Place((0, 0, -0.25))),)
-    arm = replace(described(root=ROOT), frames=frames)
-    given = config(description=arm, base=base, vertices={"TIP": "tip"}, objects=floors)
+    arm, frames = described(root=ROOT), (NamedFrame("tip", "l1", Place((0, 0.05, -0.55))),)
+    arm = replace(arm, links=arm.links[:3], joints=arm.joints[:2], frames=frames)
+    given = config(
+        description=arm, base=base, end_effectors=(), vertices={"TIP": "tip"}, objects=floors
+    )
     robot = lab_mechanism(given)
     system = lw.System(robot.mechanism, name="pushed", base=1000)
-    system.set_initial({"SFE": 0.7, "EB": 0.5})
+    system.set_initial({"SFE": 0.7, "SAA": 0.3})
     if robot.base:
         system.set_initial({robot.base[2].name: 0.3})
     drive = system.add(RobotDrive(robot))
     for contact in contacts(given, robot):
         system.add(contact)
-    for i in range(N):
+    for i in range(2):
         system.connect(f"{4 + i}*sin({3 + i}*t)", drive.u[i])
     push = lw.Element("push", robot.mechanism)
     push.force_vector("user", [push.expr("20*sin(40*t)"), 5, -8], at=robot.point("tip"))
