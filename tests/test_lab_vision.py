@@ -15,6 +15,7 @@ import linkwright as lw
 from linkwright.errors import InputError
 from linkwright.lab.config import Camera, LabConfig, VisionConfig
 from linkwright.lab.files.vision_files import BlobPreferences, VisionPreferences, parse_vision
+from linkwright.lab.lab import Lab
 from linkwright.lab.vision import SimulatedCameras, VisionServo, cameras_of, preference_values
 from tests.lab_blocks import RATE, Array, driven, lab
 
@@ -297,3 +298,29 @@ def test_cameras_that_cannot_be_are_refused() -> None:
     with pytest.raises(InputError, match="3 cameras, and 2 are placed"):
         VisionServo(config(cameras=3))
     assert math.isclose(cameras_of(lab(vision=VisionConfig(cameras=3)))[1].position[0], 0)
+
+
+def test_a_laboratory_sees_blobs_and_takes_up_the_file_of_a_task() -> None:
+    """SL checks 59 and 60: in its System, during a run."""
+    with Lab("sl-arm") as running:
+        running.set_vision(VisionPreferences())  # none
+        running.place_blob("blob1", [0.2, 0.1, -0.3])
+        running.run(0.1)
+        blob = running.blobs["blob1"]
+        np.testing.assert_allclose(blob.x, [0.2, 0.1, -0.3], atol=1e-9)
+        assert blob.status
+        running.set_vision("vision_default.pp")
+        running.set_vision(parse_vision("BLOB1_BUTTER 5 5 5 5 5 5 5 5 5"))
+        running.place_blob("blob1", [0.3, 0.1, -0.3])
+        running.run(1 / 60)
+        assert 0.2 < running.blobs["blob1"].x[0] < 0.21  # filtered now
+        running.place_blob("blob1", [0.3, 0.1, -0.3], seen=False)
+        running.run(0.05)
+        assert not running.blobs["blob1"].status
+        running.place_blob("blob1", [9.0, 9.0, 9.0], by_cameras=False)  # where no camera sees it
+        running.run(2.0)
+        np.testing.assert_allclose(running.blobs["blob1"].x, 9.0, atol=1e-4)
+        with pytest.raises(InputError, match="did you mean 'blob"):
+            running.place_blob("blob", [0, 0, 0])
+        with pytest.raises(InputError, match=r"missing.pp"):
+            running.set_vision("missing.pp")

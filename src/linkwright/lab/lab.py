@@ -28,17 +28,18 @@ from linkwright.lab.motions import Motions
 from linkwright.lab.plant import GRAVITY, HELD, HOLD, LabMechanism, lab_mechanism
 from linkwright.lab.ready import ready_session
 from linkwright.lab.recorder import LabRecorder
-from linkwright.lab.records import BlobState, DesiredState, FrameState, JointState
+from linkwright.lab.records import DesiredState, FrameState, JointState
 from linkwright.lab.sources import lab_config
 from linkwright.lab.system import STILL, lab_system
 from linkwright.lab.tasks import Task
+from linkwright.lab.vision.sight import Sighted
 from linkwright.robots import Robot
 from linkwright.system import System
 
 Array = NDArray[np.float64]
 
 
-class Lab(Commanded, Motions):
+class Lab(Commanded, Sighted, Motions):
     """A robot with its servos, and the tasks that make it move.
 
     Args:
@@ -167,38 +168,6 @@ class Lab(Commanded, Motions):
         return dict(zip(self.config.vertices, rows, strict=True))
 
     @property
-    def blobs(self) -> Mapping[str, BlobState]:
-        """Blobs after filters and prediction, by name."""
-        found = {}
-        for name in self.config.vision.blobs:
-            ports = (f"vision.{name}_{key}" for key in ("x", "xd", "xdd", "status"))
-            x, xd, xdd, status = self.values(*ports)
-            found[name] = BlobState(x, xd, xdd, bool(status[0] > 0))
-        return found
-
-    @property
-    def raw_blobs(self) -> Mapping[str, BlobState]:
-        """Blobs as they were measured in space, by name."""
-        return {
-            name: BlobState(
-                self.values(f"vision.{name}_unfiltered")[0], np.zeros(3), np.zeros(3), blob.status
-            )
-            for name, blob in self.blobs.items()
-        }
-
-    @property
-    def raw_blobs_2d(self) -> Mapping[str, BlobState]:
-        """Blobs as each camera sees them, pixels, by name."""
-        if not self.has("cameras.pixels"):
-            return {}
-        pixels, visible = self.values("cameras.pixels", "cameras.visible")
-        names = self.config.vision.blobs
-        rows = zip(
-            names, pixels.reshape(len(names), -1), visible.reshape(len(names), -1), strict=True
-        )
-        return {name: BlobState(x, 0 * x, 0 * x, bool(seen.all())) for name, x, seen in rows}
-
-    @property
     def misc(self) -> Mapping[str, float]:
         """Other sensors by name; a simulation has none."""
         if not self.has("misc.value"):
@@ -220,21 +189,6 @@ class Lab(Commanded, Motions):
             vector: along the world's axes, m/s^2.
         """
         self.put(dict(zip(GRAVITY, map(float, vector), strict=True)))
-
-    def place_blob(self, name: str, x: Sequence[float]) -> None:
-        """Put a blob of the simulated world somewhere.
-
-        Args:
-            name: of it.
-            x: where, in the robot's frame, m.
-        """
-        if name not in self.config.vision.blobs:
-            there = ", ".join(self.config.vision.blobs) or "none"
-            raise InputError(f"there is no blob {name!r}", remedy=f"there are: {there}")
-        values = [float(v) for v in x]
-        if len(values) != 3:
-            raise InputError(f"a blob is at three numbers, not {len(values)}")
-        self.put({f"cameras.{name}_x[{i}]": v for i, v in enumerate(values)})
 
     @property
     def end_effectors(self) -> Mapping[str, EndEffector]:

@@ -224,13 +224,14 @@ class VisionServo(Block):
         d = hold(1 + sqrt(self.expr(2)) * k + k * k)
         b0 = hold(k * k / d)
         a1, a2 = hold(2 * (k * k - 1) / d), hold((1 - sqrt(self.expr(2)) * k + k * k) / d)
-        first, second = (self.discrete_state(f"{name}_{w}") for w in ("first", "second"))
-        y = hold(where(starts, u, b0 * u + first))
-        self.update(
-            first, where(new, where(starts, (1 - b0) * u, 2 * b0 * u - a1 * y + second), first)
-        )
-        self.update(second, where(new, where(starts, (b0 - a2) * u, b0 * u - a2 * y), second))
-        return hold(where(passes, u, y))
+        # direct form I: its memory means the same whatever the cutoff
+        u1, u2, y1, y2 = (self.discrete_state(f"{name}_{w}") for w in ("u1", "u2", "y1", "y2"))
+        y = hold(b0 * (u + 2 * u1 + u2) - a1 * y1 - a2 * y2)
+        y = hold(where(passes | starts, u, y))
+        for memory, following in ((u2, u1), (u1, u), (y2, y1), (y1, y)):
+            fresh = u if following in (u1, u) else y
+            self.update(memory, where(new, where(starts, fresh, following), memory))
+        return y
 
     def _predicted(
         self,

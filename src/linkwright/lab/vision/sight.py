@@ -3,36 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linkwright.blocks import checked_all
 from linkwright.errors import Error, InputError, nearest
 from linkwright.lab.files.vision_files import VisionPreferences
 from linkwright.lab.loop import LabLoop
+from linkwright.lab.records import BlobState
 from linkwright.lab.vision.assembly import preferences_of
 from linkwright.lab.vision.servo import NINE, preference_values
-
-Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class BlobState:
-    """A blob as the vision servo tells it (SL: SL_VisionBlob).
-
-    Args:
-        x: position in the robot's frame, m.
-        xd: velocity, m/s.
-        xdd: acceleration, m/s^2.
-        status: whether it is seen.
-    """
-
-    x: Array
-    xd: Array
-    xdd: Array
-    status: bool
 
 
 class Sighted(LabLoop):
@@ -40,7 +20,7 @@ class Sighted(LabLoop):
 
     @property
     def blobs(self) -> Mapping[str, BlobState]:
-        """Blobs by name, filtered and predicted."""
+        """Blobs after filters and prediction, by name."""
         found = {}
         for name in self.config.vision.blobs:
             ports = [f"vision.{name}_{key}" for key in (*NINE, "status")]
@@ -48,23 +28,41 @@ class Sighted(LabLoop):
             found[name] = BlobState(x, xd, xdd, bool(status[0]))
         return found
 
-    def set_blob(
-        self,
-        name: str,
-        x: Sequence[float] | None,
-        *,
-        seen: bool = True,
-        by_cameras: bool = False,
+    @property
+    def raw_blobs(self) -> Mapping[str, BlobState]:
+        """Blobs as they were measured in space, by name."""
+        return {
+            name: BlobState(
+                self.values(f"vision.{name}_unfiltered")[0], np.zeros(3), np.zeros(3), blob.status
+            )
+            for name, blob in self.blobs.items()
+        }
+
+    @property
+    def raw_blobs_2d(self) -> Mapping[str, BlobState]:
+        """Blobs as each camera sees them, pixels, by name."""
+        if not self.has("cameras.pixels"):
+            return {}
+        pixels, visible = self.values("cameras.pixels", "cameras.visible")
+        names = self.config.vision.blobs
+        rows = zip(
+            names, pixels.reshape(len(names), -1), visible.reshape(len(names), -1), strict=True
+        )
+        return {name: BlobState(x, 0 * x, 0 * x, bool(seen.all())) for name, x, seen in rows}
+
+    def place_blob(
+        self, name: str, x: Sequence[float], *, seen: bool = True, by_cameras: bool = True
     ) -> None:
-        """Put a simulated blob somewhere; it replaces what cameras see of it.
+        """Put a blob of the simulated world somewhere.
 
         Args:
-            name: of the blob.
-            x: where it is, in the robot's frame, m; None to let the cameras tell again.
-            seen: whether it is seen there.
-            by_cameras: put it before the simulated cameras instead, which see it as they can.
+            name: of it.
+            x: where, in the robot's frame, m.
+            seen: False where something hides it.
+            by_cameras: whether the simulated cameras see it, as they can; otherwise it replaces
+                what they see, until it is placed before them again.
         """
-        blobs = self.config.vision.blobs
+        blobs, eyes = self.config.vision.blobs, self.config.vision.cameras
         if name not in blobs:
             near = nearest(name, blobs)
             raise InputError(
@@ -73,24 +71,18 @@ class Sighted(LabLoop):
                 if near
                 else f"there are: {', '.join(blobs) or 'none'}",
             )
-        if x is None:
-            self.put({f"vision.{name}_simulated": 0.0})
-            return
         place = checked_all(x, f"the place of {name!r}", count=3)
-        if not by_cameras:
-            values = {f"vision.{name}_given[{i}]": v for i, v in enumerate(place)}
-            there = {f"vision.{name}_simulated": 1.0, f"vision.{name}_there": float(seen)}
-            self.put(values | there)
-            return
-        if not self.has("cameras.stamp"):
-            raise Error(
-                f"{self.config.name!r} has no simulated cameras",
-                remedy="leave by_cameras out",
-            )
-        values = {f"cameras.{name}_x[{i}]": v for i, v in enumerate(place)}
-        eyes, at = self.config.vision.cameras, blobs.index(name)
-        hidden = {f"cameras.occluded[{at * eyes + k}]": float(not seen) for k in range(eyes)}
-        self.put(values | hidden | {f"vision.{name}_simulated": 0.0})
+        if by_cameras and not self.has("cameras.stamp"):
+            raise Error(f"{self.config.name!r} has no simulated cameras", remedy="by_cameras=False")
+        values = {f"vision.{name}_simulated": float(not by_cameras)}
+        if by_cameras:
+            values |= {f"cameras.{name}_x[{i}]": v for i, v in enumerate(place)}
+            at = blobs.index(name) * eyes
+            values |= {f"cameras.occluded[{at + k}]": float(not seen) for k in range(eyes)}
+        else:
+            values |= {f"vision.{name}_given[{i}]": v for i, v in enumerate(place)}
+            values[f"vision.{name}_there"] = float(seen)
+        self.put(values)
 
     def set_vision(self, preferences: str | VisionPreferences) -> None:
         """Filter and predict blobs otherwise, from the next tick of the vision servo on.
