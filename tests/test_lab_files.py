@@ -12,7 +12,7 @@ import pytest
 
 from linkwright.cli import main
 from linkwright.errors import Error, InputError
-from linkwright.formats.robot.description import Description, Link, LinkJoint, Mass, Place
+from linkwright.formats.robot.description import Description, Link, LinkJoint, Mass, Mimic, Place
 from linkwright.formats.sl.configuration import SceneObject
 from linkwright.lab.config import Camera, EndEffector, JointConfig, LabConfig, VisionConfig
 from linkwright.lab.files.conversion import convert_lab
@@ -193,6 +193,38 @@ def test_a_laboratory_survives_the_way_through_sl(name: str, tmp_path: Path) -> 
         assert dropped == ()
         _robots_agree(before.description, after.description)
         _robots_agree(before.model, after.model)
+
+
+def test_a_base_that_floats_stays_one(tmp_path: Path) -> None:
+    small = _small()
+    links = (replace(small.description.links[0], mass=ROD), *small.description.links[1:])
+    robot = replace(small.description, links=links)
+    before = replace(small, description=robot, model=None, base="floating")
+    write_lab(before, tmp_path / "lab.toml")
+    write_sl_lab(before, tmp_path / "sl")
+    for place in (tmp_path, tmp_path / "sl"):
+        after = lab_config(place)
+        assert (after.base, after.names) == ("floating", ("A", "B"))
+        mass = after.description.link("BASE").mass
+        assert mass is not None
+        np.testing.assert_allclose(mass.center, ROD.center, atol=1e-15)
+    standing = sl_folder(replace(before, base="fixed"))  # SL lets a base with mass float
+    assert "mass of a base that stands still" in {entry.what for entry in standing.dropped}
+
+
+def test_what_sl_has_no_word_for_is_refused() -> None:
+    small = _small()
+    first, second = small.description.joints
+
+    def with_joint(joint: LinkJoint) -> LabConfig:
+        return replace(small, description=replace(small.description, joints=(first, joint)))
+
+    with pytest.raises(InputError, match="'B' follows 'A', which SL has no word for"):
+        sl_folder(with_joint(replace(second, mimic=Mimic("A"))))
+    with pytest.raises(InputError, match="'B' is prismatic, which SL has no word for"):
+        sl_folder(with_joint(replace(second, kind="prismatic")))
+    with pytest.raises(InputError, match="SL cannot hold the name 'B-2'"):
+        sl_folder(with_joint(replace(second, name="B-2")))
 
 
 def test_a_vertex_of_an_end_effector_is_the_one_that_the_map_names() -> None:

@@ -76,6 +76,8 @@ def robot_lab(robot: Robot, *, gains: bool = True) -> LabConfig:
     (6, 'fixed', True)
     """
     description = described(robot)
+    if robot.source is not description:
+        robot = Robot(description)
     free = [joint.name for joint in description.joints if joint.kind == "free"]
     names = _single(description, robot)
     where = [robot.coordinates.index(name) for name in names]

@@ -147,11 +147,6 @@ class _Reader(TableReader):
             real_servos=self.servos(record.real_servos or {}, names, "real_servos"),
             objects=tuple(self.thing(x, ("object", k)) for k, x in enumerate(record.object or ())),
             files=self.files(record),
-            notes=tuple(
-                f"the object {x.name!r} has no contact model, so nothing touches it"
-                for x in record.object or ()
-                if x.contact_model == "none"
-            ),
         )
         if record.gravity is not None:
             made = replace(made, gravity=self.three(record.gravity, ("gravity",), "m/s^2"))

@@ -23,7 +23,7 @@ from linkwright.formats.robot.description import (
     Triple,
 )
 from linkwright.formats.robot.omissions import Leftovers
-from linkwright.formats.robot.transforms import euler_rotation
+from linkwright.formats.robot.transforms import composed, euler_rotation
 from linkwright.formats.sl.configuration import (
     Calibration,
     Configuration,
@@ -92,8 +92,7 @@ def sl_folder(config: LabConfig) -> SlFolder:
     common = _end_values([end for end, _ in ends])
     empty = _end_values([changed(end, mass=0.0, mass_center=(0.0,) * 3) for end, _ in ends])
     vertices = _vertices(config, description, written.text, header + empty, left)
-    called = {joint.child: joint.name for joint in description.joints}
-    ties = [vertices[called.get(end.link, end.link), _rounded(end.x)] for end, _ in ends]
+    ties = [vertices[_where(description, end.link, end.x)] for end, _ in ends]
     names = dict(enumerate(vertices.values(), 1))
     _note(config, left)
     texts = {
@@ -119,6 +118,12 @@ def _plain(config: LabConfig, description: Description, left: Leftovers) -> Desc
             raise InputError(
                 f"SL cannot hold the name {name!r}",
                 remedy="use letters, digits and underscores in the names of joints and frames",
+            )
+    for joint in description.joints:
+        if joint.mimic is not None:
+            raise InputError(
+                f"the joint {joint.name!r} follows {joint.mimic.joint!r}, which SL has no word for",
+                remedy="let it move by itself, or weld it",
             )
     links = list(description.links)
     root = description.root
@@ -196,11 +201,10 @@ def _vertices(
     config: LabConfig, description: Description, text: str, header: str, left: Leftovers
 ) -> dict[tuple[str, Triple], str]:
     """Return the names of SL's vertices, in their order, by link and place there."""
-    called = {joint.child: joint.name for joint in description.joints}
     wanted: dict[tuple[str, Triple], str] = {}
     for name, frame in config.vertices.items():
         link, place = _link_of(config.description, frame)
-        wanted[called.get(link, link), _rounded(place.position)] = name
+        wanted[_where(description, link, place.position)] = name
     found: dict[tuple[str, Triple], str] = {}
     for vertex in sl_from_text(text, header=header).vertices:
         where = vertex.link, _rounded(vertex.place.position)
@@ -211,6 +215,21 @@ def _vertices(
     for name in wanted.values():
         left.add(f"vertex {name}", 0, "SL has vertices only where a translation is not zero")
     return found
+
+
+def _where(description: Description, link: str, position: Triple) -> tuple[str, Triple]:
+    """Return what SL calls a link, and a point's place in it. A link without mass on a fixed joint,
+    on which nothing hangs, is a frame of its parent."""
+    joint = next((j for j in description.joints if j.child == link), None)
+    if joint is None:
+        return link, _rounded(position)
+    carries = any(j.parent == link for j in description.joints) or any(
+        frame.link == link for frame in description.frames
+    )
+    if joint.kind == "weld" and not carries and description.link(link).mass is None:
+        inner = composed(joint.place, Place(position)).position
+        return _where(description, joint.parent, inner)
+    return joint.name, _rounded(position)
 
 
 def _rounded(position: Triple) -> Triple:
