@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -29,6 +30,9 @@ class _Keep:
 
 KEEP = _Keep()
 """What a function returns to keep its outputs, or one of them, as they are."""
+
+_QUICK = (float, np.ndarray)
+"""What most functions with one output return."""
 
 Shape = int | tuple[int, ...] | None
 Ports = str | Sequence[str] | Mapping[str, Shape]
@@ -113,6 +117,61 @@ class Foreign(Block):
             flat += held[len(flat) :][:size] if value is KEEP else self._numbers(value, port, t)
         return flat
 
+    def in_place(self, arguments: Any, held: Any, results: Any) -> Callable[[float], None]:
+        """Return the function of time that calls it on arrays which stay where they are.
+
+        What the function is given are copies, which it may keep.
+
+        Args:
+            arguments: the flat values of its inputs.
+            held: those of its outputs as they are.
+            results: those of its outputs as they become.
+        """
+        outputs = list(self.outputs.values())
+        numbers, arrays = [], []
+        start = 0
+        for key, port in self.inputs.items():
+            stop = start + len(port.symbols)
+            if port.shape:
+                arrays.append((key, arguments[start:stop].reshape(port.shape)))
+            else:
+                numbers.append((key, start))
+            start = stop
+        cuts = np.cumsum([0, *(len(port.symbols) for port in outputs)])
+        targets = [
+            (port, results[a:b], held[a:b])
+            for port, a, b in zip(outputs, cuts[:-1], cuts[1:], strict=True)
+        ]
+        item, wants_time = arguments.item, self._wants_time
+
+        def call(t: float) -> None:
+            given: dict[str, Any] = {"t": t} if wants_time else {}
+            for key, place in numbers:
+                given[key] = item(place)
+            for key, array in arrays:
+                given[key] = array.copy()
+            assert self.function is not None
+            found = self.function(**given)
+            if found is KEEP or not targets:
+                results[:] = held
+                return
+            values = [found] if type(found) in _QUICK and len(targets) == 1 else None
+            for (port, target, before), value in zip(
+                targets, self._results(found, t) if values is None else values, strict=True
+            ):
+                if value is KEEP:
+                    target[:] = before
+                elif type(value) is float and len(target) == 1:
+                    target[0] = value
+                elif (
+                    type(value) is np.ndarray and value.dtype == float and value.size == len(target)
+                ):
+                    target[:] = value.ravel()
+                else:
+                    target[:] = self._numbers(value, port, t)
+
+        return call
+
     def _results(self, found: Any, t: float) -> list[Any]:
         """Return what the function returned for each of its outputs."""
         names = list(self.outputs)
@@ -153,6 +212,31 @@ class Foreign(Block):
                 f"{len(port.symbols)} at t = {t:.6g} s"
             )
         return [float(x) for x in array.ravel()]
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignCall:
+    """The function of a block at its ticks.
+
+    Args:
+        block: whose function it is.
+        size: how many of the values it is called with are its inputs; the others are held.
+    """
+
+    block: Foreign
+    size: int
+
+    def __call__(self, t: float, values: Sequence[float]) -> Sequence[float]:
+        return self.block(t, values[: self.size], values[self.size :])
+
+    def in_place(self, values: Any, results: Any) -> Callable[[float], None]:
+        """Return the function of time that calls it on arrays which stay where they are.
+
+        Args:
+            values: inputs, and what is held.
+            results: what the outputs become.
+        """
+        return self.block.in_place(values[: self.size], values[self.size :], results)
 
 
 def _arguments(function: Callable[..., Any], label: str) -> dict[str, Any]:

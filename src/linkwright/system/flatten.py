@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from linkwright.algebra import ZERO, Expr, substitute_all, symbol, total
 from linkwright.blocks import BlockError, Element, Foreign, FunctionSlot, with_targets
+from linkwright.blocks.foreign import ForeignCall
 from linkwright.equations import Equations, derive
 from linkwright.equations.description import meanings
 from linkwright.equations.energy import energy_outputs
@@ -526,10 +527,7 @@ def _foreign(flat: FlatSystem, member: Member, place: Mapping[Expr | None, int])
     size = len(arguments)
     if isinstance(block, FunctionSlot):
         return Tick(member.name, made, slots, schedule.every, schedule.offset, exchanged=True)
-
-    def call(t: float, values: Sequence[float]) -> Sequence[float]:
-        return block(t, values[:size], values[size:])
-
+    call = ForeignCall(block, size)
     return Tick(member.name, made, slots, schedule.every, schedule.offset, foreign=call)
 
 

@@ -301,10 +301,7 @@ def foreign_values(tick: Tick, t: float, arguments: list[float]) -> Array:
     try:
         found = tick.foreign(t, arguments)
     except Exception as error:
-        raise Error(
-            f"the function of {tick.name!r} failed at t = {t:.6g} s: "
-            f"{type(error).__name__}: {error}"
-        ) from error
+        raise _foreign_failure(tick, t, error) from error
     values = np.atleast_1d(np.asarray(found, dtype=float))
     if values.shape != (len(tick.slots),):
         raise ShapeError(
@@ -315,10 +312,29 @@ def foreign_values(tick: Tick, t: float, arguments: list[float]) -> Array:
 
 
 def _caller(tick: Tick, t: Array, numbers: Array, results: Array) -> Callable[[], None]:
+    bind = getattr(tick.foreign, "in_place", None)
+    if bind is not None:
+        direct = bind(numbers, results)
+
+        def quick() -> None:
+            now = t.item()
+            try:
+                direct(now)
+            except Exception as error:
+                raise _foreign_failure(tick, now, error) from error
+
+        return quick
+
     def call() -> None:
         results[:] = foreign_values(tick, t.item(), numbers.tolist())
 
     return call
+
+
+def _foreign_failure(tick: Tick, t: float, error: Exception) -> Error:
+    return Error(
+        f"the function of {tick.name!r} failed at t = {t:.6g} s: {type(error).__name__}: {error}"
+    )
 
 
 def _slot_caller(
