@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
@@ -44,17 +45,21 @@ class StandIn(Commanded):
             raise AttributeError(name)
         return lambda *args, **kwargs: self.told.append((name, (*args, kwargs)))
 
-    def start(self, name: str, **parameters: Any) -> None:
+    def start(self, name: str, **parameters: Any) -> bool:
         """Keep what was started."""
         self.task = self.last = name
         self.parameters = parameters
         self.told.append(("start", (name, parameters)))
+        return True
 
-    def run(self, seconds: float) -> None:
-        """Run until released, where that is asked for by a long time."""
-        self.told.append(("run", seconds))
-        if seconds > 100:
+    period = Fraction(1, 960)
+
+    def go_on(self, ticks: int) -> None:
+        """Run; a long run waits before its second part, until it is released."""
+        self.told.append(("go_on", ticks))
+        if self.tick >= 5 * 960:
             self.released.wait(20)
+        self.tick += ticks
 
     def freeze(self) -> None:
         """End the run."""

@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from linkwright.cli import main
+from linkwright.errors import Error
 from linkwright.formats.robot.description import Place
 from linkwright.lab.lab import Lab
 
@@ -124,3 +125,60 @@ def test_a_script_tells_what_came_of_it_as_json(
     ]
     assert len(told["commands"][3]["data"]) == 10
     assert (tmp_path / "d00001").is_file()
+
+
+def test_every_command_runs_on_a_laboratory(lab: Lab) -> None:
+    """SL check 75. Each command of the table does what it says, one after the other."""
+    tip = "R_EB"
+    lines = {
+        "man": "setTask",
+        "reset": "reset",
+        "st sine": "sine runs",
+        "run 0.1": " s",
+        "changeTaskParm": "no parameters",
+        "freeze": "frozen",
+        "redo": "runs again",
+        "stop a test": "stopped: a test",
+        "reset ": "reset",
+        f"go {tip}=80deg": "1.3963",
+        "go0": "1.5700",
+        f"step {tip} 0.1 0.1": "step of R_EB",
+        "freeze ": "frozen",
+        "blob blob1 0.35 -0.5 -0.3": "blob1 at",
+        "run 0.3": " s",
+        "goVisTarget": "R_HAND at 0.35",
+        "tasks": "goto-cart",
+        "where_off": tip,
+        "where_raw": tip,
+        "where_base": "sl-arm",
+        "where_misc": "no other sensor",
+        "bwhere": "blob6",
+        "rbwhere": "True",
+        "rbwhere2D": "y2",
+        "setG z=-1.62": "-1.62",
+        "ck pd": "controller pd",
+        "mode invdyn": "mode invdyn",
+        "toggle_filter": "filters off",
+        "toggle_filter on": "filters on",
+        "outMenu duration=0.05": "0.05 s",
+        "scd": "recording",
+        "stopcd": "nothing",
+        "scds": "to be saved",
+        "mscds 2": "2 recordings",
+        "dscd 0.1": "in 0.1 s",
+        "run 0.2": " s",
+        "saveData": "d0000",
+        "status": "invdyn",
+        "jitter": "worst",
+        "reload": "0 files",
+        "pace 0": "as run says",
+        "quit": "bye",
+    }
+    given = {lab.commands[line.split()[0]].name for line in lines}
+    for line, words in lines.items():
+        assert words in lab.do(line).text, line
+    with pytest.raises(Error, match="fixed"):
+        lab.do("freezeBase on")
+    reported = {"where", "where_des", "cwhere", "lwhere", "linfo", "freezeBase"}
+    assert given | reported == {command.name for command in lab.commands}
+    assert "-1.62" in lab.do("status").text

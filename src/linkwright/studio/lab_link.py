@@ -217,6 +217,7 @@ class LabLink:
             "lines": [line for line in self._lines if line[0] > since],
             "tasks": {name: self._task(name) for name in lab.tasks},
             "parameters": dict(lab.parameters),
+            "mistakes": list(lab.shelf.mistakes),
             "recorder": {
                 "active": recorder.active,
                 "rate": recorder.settings.rate,

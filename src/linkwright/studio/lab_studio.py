@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.errors import Error
-from linkwright.lab.console.reports import blobs
 from linkwright.lab.drawing import (
     Drawing,
     DrawnArrow,
@@ -94,9 +93,9 @@ class LabShow:
 
     def _blobs(self, lab: Lab) -> dict[str, DrawnThing]:
         found: dict[str, DrawnThing] = {}
-        for name, blob in blobs(lab).items():
-            if blob["status"]:
-                x, y, z = blob["x"]
+        for name, blob in lab.blobs.items():
+            if blob.status:
+                x, y, z = (float(v) for v in blob.x)
                 found[f"/blobs/{name}"] = DrawnSphere((x, y, z), _BLOB, (0.9, 0.3, 0.1))
         return found
 

@@ -142,11 +142,19 @@ def _script(
 
 def _report(lab: Lab, done: list[Done]) -> dict[str, Any]:
     """Return what came of a script, for programs."""
+    from linkwright.lab.console.reports import servo_counts
+
     return {
         "lab": lab.config.name,
         "tick": lab.tick,
         "time": lab.time,
         "task": lab.task,
+        "servos": servo_counts(lab),
+        "recordings": [
+            {"tick": r.tick, "samples": r.samples, "seconds": r.seconds}
+            | {"file": None if r.path is None else str(r.path)}
+            for r in lab.recorder.recordings
+        ],
         "commands": [
             {"command": each.statement.text, "text": each.answer.text, "data": each.answer.data}
             for each in done

@@ -53,7 +53,7 @@ TASKS: tuple[ConsoleCommand, ...] = (
         "stop",
         "take the power off, until reset",
         motions.stop,
-        (CommandArgument("reason", "reason", "console"),),
+        (CommandArgument("reason", "reason", "console", rest=True),),
         beside=True,
     ),
     ConsoleCommand("reset", "back to the default posture, times and counters to 0", motions.reset),
@@ -83,6 +83,18 @@ MOTIONS: tuple[ConsoleCommand, ...] = (
             CommandArgument("size", "step", 0.1, "rad"),
             CommandArgument("duration", "seconds", 2.0, "s"),
         ),
+    ),
+    ConsoleCommand(
+        "blob",
+        "put a simulated blob somewhere",
+        motions.place_blob,
+        (
+            CommandArgument("name", "blob", str, choices=motions.blob_names),
+            CommandArgument("x", "x", float, "m"),
+            CommandArgument("y", "y", float, "m"),
+            CommandArgument("z", "z", float, "m"),
+        ),
+        beside=True,
     ),
     ConsoleCommand("run", "let time go on", motions.run, (_SECONDS,)),
     ConsoleCommand(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from linkwright.errors import Error, InputError
 from linkwright.lab.console.completion import Completed, completions
-from linkwright.lab.console.dialogue import AbortedError, answered_by
+from linkwright.lab.console.dialogue import AbortedError, answered_by, ended_by
 
 if TYPE_CHECKING:
     from linkwright.lab.lab import Lab
@@ -53,6 +53,7 @@ class Consoles:
         self._guard = threading.Lock()
         self._running = threading.Lock()
         self._line = ""
+        self._ending = threading.Event()
         lab.listen(self.tell)
 
     def console(self, send: Callable[[ConsoleEvent], None], *, owner: bool = True) -> Console:
@@ -99,11 +100,16 @@ class Consoles:
             raise InputError(
                 f"{self._line!r} runs", remedy="wait until it has ended, or end it: freeze"
             )
-        self._line = line
+        self._line, self._ending = line, threading.Event()
         try:
-            yield
+            with ended_by(self._ending):
+                yield
         finally:
             self._running.release()
+
+    def interrupt(self) -> None:
+        """Let the command end that runs the laboratory."""
+        self._ending.set()
 
 
 class Console:
@@ -168,6 +174,8 @@ class Console:
     def _answered(self, line: str, number: int) -> tuple[ConsoleEvent, bool]:
         lab = self.consoles.lab
         call = lab.commands.read(lab, line)
+        if call.command.name in ("freeze", "stop"):
+            self.consoles.interrupt()
         if call.command.beside:
             answer = lab.commands.carry_out(lab, call)
         else:

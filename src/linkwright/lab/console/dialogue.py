@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from threading import Event
 from typing import Any, TypeVar, cast
 
 from linkwright.algebra.units.amounts import amount
@@ -43,6 +44,33 @@ def answered_by(asker: Asker | None) -> Iterator[None]:
         yield
     finally:
         _ASKER.reset(before)
+
+
+_ENDING: ContextVar[Event | None] = ContextVar("ending", default=None)
+
+
+@contextmanager
+def ended_by(event: Event) -> Iterator[None]:
+    """Let a command inside end where an event is set.
+
+    Args:
+        event: that somebody may set.
+    """
+    before = _ENDING.set(event)
+    try:
+        yield
+    finally:
+        _ENDING.reset(before)
+
+
+def interrupted() -> bool:
+    """Return whether somebody wants the command that runs here to end.
+
+    >>> interrupted()
+    False
+    """
+    event = _ENDING.get()
+    return event is not None and event.is_set()
 
 
 def ask(question: str, default: Value, *, unit: str = "") -> Value:

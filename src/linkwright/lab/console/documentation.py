@@ -16,6 +16,16 @@ PYTHON = {
     "freeze": "lab.freeze()",
     "stop": 'lab.stop("reason")',
     "reset": "lab.reset()",
+    "go0": "lab.go_default()",
+    "go": "lab.go_to(q)",
+    "goVisTarget": 'lab.go_cartesian({"R_HAND": x})',
+    "blob": 'lab.place_blob("blob1", x)',
+    "where_base": "lab.base",
+    "where_misc": "lab.misc",
+    "bwhere": "lab.blobs",
+    "rbwhere": "lab.raw_blobs",
+    "rbwhere2D": "lab.raw_blobs_2d",
+    "reload": "lab.shelf.reload()",
     "step": 'lab.start("step", ...)',
     "run": "lab.run(5.0)",
     "pace": "lab.pace(1)",
@@ -42,7 +52,7 @@ PYTHON = {
 }
 """What Python has for a command; others are `lab.do("...")`."""
 
-OURS = frozenset({"tasks", "reload", "run", "pace", "jitter", "mode", "quit"})
+OURS = frozenset({"tasks", "reload", "run", "pace", "jitter", "mode", "quit", "blob"})
 """Commands that SL does not have."""
 
 

@@ -3,33 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from linkwright.errors import InputError
 from linkwright.lab.console import dialogue
-from linkwright.lab.console.reports import aligned, blobs
+from linkwright.lab.console.reports import aligned
 from linkwright.lab.console.table import Answer, Value, require
 
 if TYPE_CHECKING:
-    from typing import Any as Lab
+    from linkwright.lab.lab import Lab
 
 
 # -- tasks -----------------------------------------------------------------------------------------
-def set_task(lab: Lab, task: str, pairs: Mapping[str, Value]) -> Answer:
+def set_task(lab: Lab, task: str, pairs: Mapping[str, Any]) -> Answer:
     """Start a task."""
-    lab.start(task, **pairs)
-    return _task_now(lab, f"{task} runs")
+    begun = lab.start(task, **pairs)
+    return _task_now(lab, f"{task} runs" if begun else f"{task} was not started", begun)
 
 
 def redo(lab: Lab) -> Answer:
     """Start the last task again."""
-    lab.redo()
-    return _task_now(lab, f"{lab.task} runs again")
+    begun = lab.redo()
+    return _task_now(
+        lab, f"{lab.last} runs again" if begun else f"{lab.last} was not started", begun
+    )
 
 
-def change(lab: Lab, pairs: Mapping[str, Value]) -> Answer:
+def change(lab: Lab, pairs: Mapping[str, Any]) -> Answer:
     """Change parameters of the task."""
     if not pairs:
         lab.change()
@@ -64,10 +67,14 @@ def plain(value: Any) -> Any:
 
 def reload(lab: Lab, file: str | None) -> Answer:
     """Take up the task files again."""
-    taken = lab.add(file) if file else lab.reload()
-    return Answer(
-        f"taken up: {', '.join(taken)}" if taken else "there is no task file", list(taken)
-    )
+    if file:
+        names = lab.add(file)
+        return Answer(f"tasks: {', '.join(names)}", {"tasks": list(names)})
+    count = lab.shelf.reload()
+    mistakes = list(lab.shelf.mistakes)
+    if mistakes:
+        raise InputError("; ".join(mistakes), remedy="mend it; the older text goes on")
+    return Answer(f"{count} files taken up again", {"files": count})
 
 
 def joints(lab: Lab) -> Sequence[str]:
@@ -129,8 +136,9 @@ def _task(lab: Lab, name: str | None) -> Any:
     return None if name is None else lab.tasks[require(name, lab.tasks, "task")]
 
 
-def _task_now(lab: Lab, words: str) -> Answer:
-    return Answer(words, {"task": lab.task, "tick": lab.tick, "parameters": dict(lab.parameters)})
+def _task_now(lab: Lab, words: str, begun: bool) -> Answer:
+    now = {"started": begun, "task": lab.task, "tick": lab.tick}
+    return Answer(words, {**now, "parameters": dict(lab.parameters)})
 
 
 # -- ends ------------------------------------------------------------------------------------------
@@ -196,14 +204,14 @@ def _posture(lab: Lab) -> Answer:
 
 def go_to_blob(lab: Lab, effector: str, duration: float) -> Answer:
     """Bring an end-effector to the first blob."""
-    seen = blobs(lab)
+    seen = lab.blobs
     if not effector or not seen:
         what = "end-effectors" if not effector else "blobs"
         raise InputError(f"this laboratory has no {what}", remedy="add some to its files")
     name, blob = next(iter(seen.items()))
-    if not blob["status"]:
+    if not blob.status:
         raise InputError(f"{name} is not seen", remedy="look with bwhere")
-    lab.go_cartesian({effector: np.array(blob["x"])}, duration=duration)
+    lab.go_cartesian({effector: np.array(blob.x)}, duration=duration)
     x = [float(v) for v in lab.cart[effector].x]
     said = ", ".join(f"{v:.4f}" for v in x)
     return Answer(f"{effector} at {said}", {"effector": effector, "blob": name, "x": x})
@@ -211,8 +219,23 @@ def go_to_blob(lab: Lab, effector: str, duration: float) -> Answer:
 
 def step(lab: Lab, joint: str, size: float, duration: float) -> Answer:
     """Give one joint a step."""
-    lab.start("step", joint=joint, size=size, duration=duration)
-    return _task_now(lab, f"step of {joint} by {size:g} rad")
+    given: dict[str, Any] = {"joint": joint, "size": size, "duration": duration}
+    begun = lab.start("step", **given)
+    return _task_now(lab, f"step of {joint} by {size:g} rad", begun)
+
+
+_SLICE = 960  # base ticks after which a run looks whether it is to end
+
+
+def place_blob(lab: Lab, name: str, x: float, y: float, z: float) -> Answer:
+    """Put a blob of the simulated world somewhere."""
+    lab.place_blob(name, (x, y, z))
+    return Answer(f"{name} at {x:g}, {y:g}, {z:g} m", {"blob": name, "x": [x, y, z]})
+
+
+def blob_names(lab: Lab) -> Sequence[str]:
+    """Return the names of the blobs."""
+    return lab.config.vision.blobs
 
 
 # -- time ------------------------------------------------------------------------------------------
@@ -220,7 +243,10 @@ def run(lab: Lab, seconds: float) -> Answer:
     """Let time go on."""
     if not seconds >= 0.0:
         raise InputError(f"run cannot go {seconds:g} s", remedy="give seconds, 0 or more")
-    lab.run(seconds)
+    ticks = round(Fraction(seconds).limit_denominator(10**9) / lab.period)
+    end = lab.tick + ticks
+    while (left := end - lab.tick) > 0 and not dialogue.interrupted():
+        lab.go_on(min(left, _SLICE))
     return Answer(f"{lab.time:.3f} s", {"tick": lab.tick, "time": lab.time, "task": lab.task})
 
 

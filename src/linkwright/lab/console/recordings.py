@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from linkwright.lab.console.table import Answer
 
 if TYPE_CHECKING:
-    from typing import Any as Lab
+    from linkwright.lab.lab import Lab
 
 
 def start(lab: Lab) -> Answer:

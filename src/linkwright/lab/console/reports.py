@@ -15,7 +15,8 @@ from linkwright.lab.config import CONTROLLERS, MODES
 from linkwright.lab.console.table import Answer
 
 if TYPE_CHECKING:
-    from typing import Any as Lab
+    from linkwright.lab.lab import Lab
+    from linkwright.lab.records import BlobState
 
 STATE = {"th": "q", "thd": "u", "thdd": "a", "ufb": "ufb", "u": "tau", "load": "load"}
 """SL's names of a joint's measured numbers (digest 5.1), and ours."""
@@ -148,50 +149,35 @@ def linfo(lab: Lab) -> Answer:
 
 
 # -- eyes, base, sensors ---------------------------------------------------------------------------
-def blobs(lab: Lab) -> dict[str, dict[str, Any]]:
-    """Return the blobs after filters and prediction, by name; none where there are no eyes."""
-    return _seen(lab, ("x", "xd", "xdd"))
-
-
-def _seen(lab: Lab, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
-    found = {}
-    for name in lab.config.vision.blobs:
-        if lab.has(f"vision.{name}_status"):
-            ports = [f"vision.{name}_{key}" for key in ("status", *keys)]
-            status, *rows = lab.values(*ports)
-            fields = dict(zip(keys, map(numbers, rows), strict=True))
-            found[name] = {"status": bool(status[0]), **fields}
-    return found
-
-
 def bwhere(lab: Lab) -> Answer:
     """Report the blobs after filters and prediction."""
-    return by_name("blob", blobs(lab))
+    return by_name("blob", _blobs(lab.blobs, ("x", "xd", "xdd")))
 
 
 def rbwhere(lab: Lab) -> Answer:
     """Report the blobs as they were measured in space."""
-    found = _seen(lab, ("unfiltered",))
-    return by_name(
-        "blob", {n: {"status": b["status"], "x": b["unfiltered"]} for n, b in found.items()}
-    )
+    return by_name("blob", _blobs(lab.raw_blobs, ("x",)))
 
 
 def rbwhere_2d(lab: Lab) -> Answer:
     """Report the blobs as each camera sees them."""
     found: dict[str, dict[str, Any]] = {}
-    if lab.has("cameras.pixels"):
-        pixels, visible = (numbers(row) for row in lab.values("cameras.pixels", "cameras.visible"))
-        count = lab.config.vision.cameras
-        for i, blob in enumerate(lab.config.vision.blobs):
-            for k in range(count):
-                at = i * count + k
-                found[f"{blob}/camera{k + 1}"] = {
-                    "status": bool(visible[at]),
-                    "x": pixels[2 * at],
-                    "y": pixels[2 * at + 1],
-                }
+    for name, blob in lab.raw_blobs_2d.items():
+        pixels = numbers(blob.x)
+        fields = {f"{axis}{k // 2 + 1}": x for k, (axis, x) in enumerate(_axed(pixels))}
+        found[name] = {"status": bool(blob.status), **fields}
     return by_name("blob", found)
+
+
+def _axed(pixels: Sequence[float]) -> list[tuple[str, float]]:
+    return [("xy"[k % 2], x) for k, x in enumerate(pixels)]
+
+
+def _blobs(blobs: Mapping[str, BlobState], fields: Sequence[str]) -> dict[str, dict[str, Any]]:
+    return {
+        name: {"status": bool(blob.status)} | {key: numbers(getattr(blob, key)) for key in fields}
+        for name, blob in blobs.items()
+    }
 
 
 def where_base(lab: Lab) -> Answer:
@@ -205,11 +191,7 @@ _BASE = ("x", "xd", "xdd", "q", "w", "wd")
 
 def where_misc(lab: Lab) -> Answer:
     """Report other sensors."""
-    found = {}
-    for name in lab.config.misc_sensors:
-        if lab.has(f"misc.{name}"):
-            found[name] = {"value": float(lab.values(f"misc.{name}")[0][0])}
-    return by_name("other sensor", found)
+    return by_name("other sensor", {name: {"value": v} for name, v in lab.misc.items()})
 
 
 def where_off(lab: Lab) -> Answer:
@@ -219,13 +201,18 @@ def where_off(lab: Lab) -> Answer:
 
 
 def where_raw(lab: Lab) -> Answer:
-    """Report the sensors of the joints as they are read: before offsets, polarity and filters."""
+    """Report the sensors of the joints as they are read: before offsets, polarity and filters.
+
+    Those of a simulation are angles as they are.
+    """
     keys = {"th": "q", "thd": "u", "thdd": "a", "load": "load"}
     columns = {}
     for name, key in keys.items():
         if lab.has(f"sensors.held_{key}0"):
             ports = [f"sensors.held_{key}{k}" for k in range(len(lab.config.names))]
             columns[name] = [float(value[0]) for value in lab.values(*ports)]
+    if not columns:
+        columns["th"] = numbers(*lab.values("sensors.without_offset"))
     return by_name("joint", _column(lab, **columns))
 
 

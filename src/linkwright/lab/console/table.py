@@ -46,6 +46,7 @@ class CommandArgument:
         unit: of a number.
         choices: words that it may be, of a laboratory.
         optional: whether it stays None where it is not given.
+        rest: whether it is all words that are left.
     """
 
     name: str
@@ -54,6 +55,7 @@ class CommandArgument:
     unit: str = ""
     choices: Callable[[Lab], Iterable[str]] | None = None
     optional: bool = False
+    rest: bool = False
 
     def usual(self, lab: Lab | None) -> Value | None:
         """Return the default in a laboratory; None where there is none."""
@@ -321,6 +323,9 @@ def _given(lab: Lab, command: ConsoleCommand, words: list[str]) -> dict[str, Any
             )
         else:
             plain.append(word)
+    if command.arguments and command.arguments[-1].rest:
+        first = len(command.arguments) - 1
+        plain[first:] = [" ".join(plain[first:])] if plain[first:] else []
     if len(plain) > len(command.arguments):
         raise InputError(
             f"{command.name} takes no {plain[len(command.arguments)]!r}",
