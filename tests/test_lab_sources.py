@@ -11,7 +11,16 @@ import numpy as np
 import pytest
 
 from linkwright.errors import InputError
+from linkwright.formats.robot.description import (
+    Description,
+    JointLimits,
+    Link,
+    LinkJoint,
+    Mass,
+    Place,
+)
 from linkwright.lab.config import LabConfig
+from linkwright.lab.rules import robot_lab
 from linkwright.lab.sources import lab_config, shipped_folder
 from linkwright.robots import Robot
 
@@ -196,16 +205,33 @@ def test_an_end_effector_at_no_vertex_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_robot_file_gets_gains_of_its_inertia() -> None:
-    lab = lab_config("puma560")
-    robot = Robot("puma560")
-    inertia = np.diag(np.asarray(robot.mass_matrix(np.zeros(6))))
+    """A slide that carries a rod: what each feels is known, and so is what the rules make of it."""
+    rod = Mass(2.0, (0.0, 0.0, 0.5), (0.1, 0.1, 0.01, 0.0, 0.0, 0.0))
+    robot = Description(
+        "crane",
+        (Link("base"), Link("cart", Mass(3.0)), Link("rod", rod), Link("hook")),
+        (
+            LinkJoint("slide", "prismatic", "base", "cart", axis=(1.0, 0.0, 0.0)),
+            LinkJoint(
+                *("swing", "revolute", "cart", "rod", Place(), (0.0, 1.0, 0.0)),
+                limits=JointLimits(0.5, 1.5, 3.0, 40.0),
+            ),
+            LinkJoint("tip", "weld", "rod", "hook", Place((0.0, 0.0, 1.0))),
+        ),
+    )
+    lab = robot_lab(Robot(robot))
+    slide, swing = lab.joints
     omega = 6 * math.pi
-    np.testing.assert_allclose([joint.kp for joint in lab.joints], inertia * omega**2)
-    np.testing.assert_allclose([joint.kd for joint in lab.joints], 2 * inertia * omega)
-    assert lab.names == robot.coordinates
-    assert all(j.lower <= j.default <= j.upper for j in lab.joints)
-    assert all(0 < j.max_effort < math.inf for j in lab.joints)
-    assert lab.end_effectors[0].link == "link6"
+    felt = {"slide": 5.0, "swing": 0.1 + 2.0 * 0.25}
+    for joint in (slide, swing):
+        assert joint.kp == pytest.approx(felt[joint.name] * omega**2)
+        assert joint.kd == pytest.approx(2 * felt[joint.name] * omega)
+    assert (slide.lower, slide.upper, slide.default) == (-1.0, 1.0, 0.0)
+    assert (swing.lower, swing.upper, swing.default, swing.rest) == (0.5, 1.5, 1.0, 1.0)
+    assert (swing.max_effort, swing.max_speed, slide.max_speed) == (40.0, 3.0, 20.0)
+    assert slide.max_effort == pytest.approx(4 * 0.25 * slide.kp)  # nothing weighs on it
+    assert [end.link for end in lab.end_effectors] == ["hook"]
+    assert lab.names == ("slide", "swing")
 
 
 def test_sources_that_cannot_be_are_named(tmp_path: Path) -> None:
