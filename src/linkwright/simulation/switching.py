@@ -22,7 +22,7 @@ from linkwright.algebra import free_symbols
 from linkwright.equations.closure import Relations
 from linkwright.equations.evaluation import Array
 from linkwright.equations.singular import Singular
-from linkwright.simulation.native.session import SessionPlace
+from linkwright.simulation.native.fallbacks import SessionPlace
 from linkwright.simulation.stopwatch import Stopwatch
 from linkwright.simulation.watch import Watch
 from linkwright.system import Phases, System

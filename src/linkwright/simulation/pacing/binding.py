@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from linkwright.errors import Error
 from linkwright.simulation.native.called import HELD, INLINE, LEFT, TAPED, Wrap
+from linkwright.simulation.native.fallbacks import SessionPlace
 from linkwright.simulation.native.machine import Machine
 from linkwright.simulation.native.named import names_of, unknown
-from linkwright.simulation.native.session import Session, SessionPlace, given
+from linkwright.simulation.native.session import Session, given
 from linkwright.simulation.pacing.memory import (
     AT_TICKS,
     BY_MAIL,
