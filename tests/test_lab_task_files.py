@@ -176,8 +176,10 @@ def test_parameters_that_do_not_fit_and_tasks_that_vanish_are_told(file: Path) -
     write(file, text.replace("Wave", "Other"), 3)
     lab.shelf.watch.look()
     assert "the task 'wave' runs, but is not in it any more" in lab.shelf.mistakes[0]
+    with pytest.raises(InputError, match="is not in it any more"):
+        lab.shelf.reload()
     lab.freeze()
-    assert lab.shelf.reload() == 1
+    assert lab.shelf.reload() == ("other",)
     assert list(lab.tasks) == ["other"]
 
 
@@ -191,7 +193,7 @@ def test_on_hardware_a_saved_file_waits_until_no_task_runs(file: Path) -> None:
     assert "saved while a task of it runs on the robot" in lab.shelf.mistakes[0]
     assert lab.exchanges == 0
     lab.freeze()
-    lab.shelf.settle()
+    lab.shelf.watch.look()
     assert lab.shelf.mistakes == ()
     assert (lab.exchanges, lab.shelf.reloads) == (0, 1)
 

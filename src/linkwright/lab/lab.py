@@ -117,6 +117,14 @@ class Lab(Commanded, Sighted, Motions):
         self.tasks.update(made)
         return tuple(made)
 
+    def reload(self) -> tuple[str, ...]:
+        """Take up every file of tasks again; return the names of its tasks.
+
+        A task that runs goes on by its new text, with its parameters kept. Files that are saved
+        are taken up without being asked for; `shelf.mistakes` tells what is wrong in them.
+        """
+        return self.shelf.reload()
+
     # -- what is seen ------------------------------------------------------------------------------
     @property
     def state(self) -> JointState:

@@ -234,13 +234,17 @@ class TaskWatch:
         saved: a reference to what is called with a file whose text has changed, in a thread of its
             own; where it refers to nothing any more, the thread ends.
         interval: s, from one look to the next.
+        looked: a reference to what is called after each look.
     """
 
     def __init__(
-        self, saved: Callable[[], Callable[[TaskSource], None] | None], interval: float = _LOOK
+        self,
+        saved: Callable[[], Callable[[TaskSource], None] | None],
+        interval: float = _LOOK,
+        looked: Callable[[], Callable[[], None] | None] = lambda: None,
     ) -> None:
         self.files: list[TaskSource] = []
-        self._saved, self._interval = saved, interval
+        self._saved, self._interval, self._looked = saved, interval, looked
         self._end = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -259,6 +263,9 @@ class TaskWatch:
             call = self._saved()
             if call is not None:
                 call(file)
+        after = self._looked()
+        if after is not None:
+            after()
         return len(saved)
 
     def start(self) -> None:

@@ -48,7 +48,8 @@ class TaskShelf:
 
     def __init__(self, holder: TaskHolder) -> None:
         self._holder = weakref.ref(holder)
-        self.watch = TaskWatch(weakref.WeakMethod(self.saved))
+        saved, settle = weakref.WeakMethod(self.saved), weakref.WeakMethod(self.settle)
+        self.watch = TaskWatch(saved, looked=settle)
         self.reloads = 0
         """How many times a file was taken up again."""
         self._waiting: dict[TaskSource, LoadedTasks] = {}
@@ -94,13 +95,18 @@ class TaskShelf:
             for file, loaded in list(self._waiting.items()):
                 self._take_up(file, loaded)
 
-    def reload(self) -> int:
-        """Read every file again, saved or not; return how many were taken up."""
+    def reload(self) -> tuple[str, ...]:
+        """Read every file again, saved or not; return the names of their tasks.
+
+        A mistake in one raises an error; the others are taken up.
+        """
         with self._lock:
-            before = self.reloads
             for file in self.watch.files:
                 self.saved(file)
-            return self.reloads - before
+            wrong = [file.error for file in self.watch.files if file.error is not None]
+            if wrong:
+                raise wrong[0]
+            return tuple(name for file in self.watch.files for name in file.tasks)
 
     def close(self) -> None:
         """Look no more."""
