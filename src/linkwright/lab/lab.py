@@ -29,6 +29,7 @@ from linkwright.lab.plant import GRAVITY, HELD, HOLD, LabMechanism, lab_mechanis
 from linkwright.lab.ready import ready_session
 from linkwright.lab.recorder import LabRecorder
 from linkwright.lab.records import DesiredState, FrameState, JointState
+from linkwright.lab.session import RATE, SessionJournal, read_session
 from linkwright.lab.sources import lab_config
 from linkwright.lab.system import STILL, lab_system
 from linkwright.lab.tasks import Task
@@ -46,7 +47,9 @@ class Lab(Commanded, Sighted, Motions):
         source: the name of a shipped laboratory, an SL folder, a `lab.toml`, a robot file, a text
             model, or a configuration.
         seed: of noise.
-        folder: where recordings and sessions go; the working folder by default.
+        folder: where the session and recordings go. Without one, recordings go to the working
+            folder, and no session is kept.
+        session_rate: samples of all states in a second that the session holds.
 
     >>> lab = Lab("sl-arm")
     >>> lab.run(0.1)
@@ -60,6 +63,7 @@ class Lab(Commanded, Sighted, Motions):
         *,
         seed: int = 0,
         folder: str | os.PathLike[str] | None = None,
+        session_rate: float = RATE,
     ) -> None:
         config = lab_config(source)
         self.config = config
@@ -68,10 +72,57 @@ class Lab(Commanded, Sighted, Motions):
         self.base_frozen = False
         """Whether a base that could float is held."""
         self._effectors = {effector.name: effector for effector in config.end_effectors}
-        super().__init__(config, ready_session(config, lambda: self.system, seed=seed))
+        session = ready_session(config, lambda: self.system, seed=seed)
+        journal = None
+        if folder is not None:
+            journal = SessionJournal(config, session, self.folder, seed=seed, rate=session_rate)
+        super().__init__(config, session, journal)
         for task in builtin_tasks(config).values():
             self.add(task)
         self.recorder = LabRecorder(self)
+
+    @classmethod
+    def from_session(
+        cls,
+        path: str | os.PathLike[str],
+        at: float | None = None,
+        *,
+        folder: str | os.PathLike[str] | None = None,
+        tasks: Sequence[type[Task] | Task | str | os.PathLike[str]] = (),
+    ) -> Lab:
+        """Return a laboratory that goes on live from a moment of a session.
+
+        Compiled tasks go on; a Python task is frozen there, because its code is not executed.
+
+        Args:
+            path: of the session.
+            at: s since its start; its end by default.
+            folder: as for `Lab`; the new session has the whole of the old one up to there.
+            tasks: to add.
+        """
+        from linkwright.lab.reruns import go_on_from
+
+        found = read_session(path)
+        if found.real:
+            raise InputError(
+                "the session is of a real robot, which is not where it was then",
+                file=os.fspath(path),
+                remedy="linkwright rerun repeats it",
+            )
+        lab = cls(found.config, seed=found.seed, folder=folder, session_rate=found.rate)
+        for task in tasks:
+            lab.add(task)
+        go_on_from(lab, found, at)
+        return lab
+
+    def note_command(self, line: str) -> None:
+        """Note a command of the console in the session.
+
+        Args:
+            line: the command.
+        """
+        if self.session is not None:
+            self.session.say(self.loop.latest().tick, command=line)
 
     @cached_property
     def mechanism(self) -> LabMechanism:

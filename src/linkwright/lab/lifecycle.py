@@ -7,7 +7,7 @@ loop. A start, a change and an end are changes of inputs that enter at one tick.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from linkwright.errors import Error, InputError, nearest
@@ -16,6 +16,7 @@ from linkwright.lab.loop import LabLoop
 from linkwright.lab.newer_tasks import newer_function, slot_standing
 from linkwright.lab.running import task_failure, task_function
 from linkwright.lab.servos.desired import WANTED
+from linkwright.lab.session import SessionJournal, StoredFunction
 from linkwright.lab.slot import CARTESIAN, MEMBER, PARAMETERS, SlotLayout
 from linkwright.lab.system import life_of
 from linkwright.lab.task_shelf import TaskShelf
@@ -30,9 +31,12 @@ class LifeCycle(LabLoop):
     Args:
         config: of the laboratory.
         session: of its System, at its start.
+        journal: that the laboratory's session goes to, if any.
     """
 
-    def __init__(self, config: LabConfig, session: Session) -> None:
+    def __init__(
+        self, config: LabConfig, session: Session, journal: SessionJournal | None = None
+    ) -> None:
         self.tasks: dict[str, Task] = {}
         """The tasks that can be started, by name."""
         self.shelf = TaskShelf(self)
@@ -47,7 +51,7 @@ class LifeCycle(LabLoop):
         self._life = threading.RLock()
         self._ended = 0
         self._starting: dict[str, threading.Thread] = {}
-        super().__init__(config, session)
+        super().__init__(config, session, journal)
 
     def tell(self, text: str) -> None:
         """Tell whoever listens.
@@ -184,7 +188,7 @@ class LifeCycle(LabLoop):
         wants = bool(getattr(task, "inverse_dynamics", False))
         with self._life:
             self._require_idle(servo)
-            number = self._number(servo, function)
+            number = self._number(servo, task, function)
             serial = self._serials[servo] = self._serials.get(servo, 0) + 1
             values = self._parameter_values(servo, task)
             values |= self._wanted(layout, wants)
@@ -194,9 +198,12 @@ class LifeCycle(LabLoop):
             self._running[servo] = task
             self._enter(values)
 
-    def _number(self, servo: str, function: SlotFunction) -> int:
+    def _number(self, servo: str, task: Task, function: SlotFunction) -> int:
         """Give a function the next number in a slot."""
         number = self._numbers[servo] = self._numbers.get(servo, 0) % (FUNCTIONS - 1) + 1
+        if self.session is not None:
+            tick = self.loop.latest().tick
+            function = self.session.installed(tick, servo, number, task, function)
         self.loop.session.install(servo, number, function)
         return number
 
@@ -228,7 +235,7 @@ class LifeCycle(LabLoop):
         )
         with self._life:
             if self._running.get(servo) is older:
-                number = self._number(servo, function)
+                number = self._number(servo, newer, function)
                 self._running[servo] = newer
                 life = life_of(servo)
                 self.put({f"{life}.number": float(number), **self._parameter_values(servo, newer)})
@@ -334,6 +341,8 @@ class LifeCycle(LabLoop):
             numbers = {f"{life_of(servo)}.number": 0.0 for servo in {MEMBER, *self._serials}}
             again = {"guard.stop": 0.0, **numbers, **self._quiet(MEMBER)}
             self._origin = max(self.loop.latest().tick, 0) + 1
+            if self.session is not None:
+                self.session.say(self._origin, origin=self._origin)
             self._enter({**self._initial, **again})
             self.stopped = None
         if self._speed is None and self._going.acquire(blocking=False):
@@ -342,6 +351,36 @@ class LifeCycle(LabLoop):
             finally:
                 self._going.release()
         self.tell("reset")
+
+    def take_over(
+        self, functions: Iterable[StoredFunction], given: Mapping[str, float], origin: int
+    ) -> None:
+        """Know what a session has done that the loop has gone along with.
+
+        Args:
+            functions: that it has put into slots.
+            given: what inputs and parameters became.
+            origin: the tick from which time counts.
+        """
+        with self._life:
+            self._given.update(given)
+            self._origin = origin
+            known = {(f.servo, f.number): f for f in functions}
+            self._numbers.update((f.servo, f.number) for f in known.values())
+            for servo in self._numbers:
+                life = life_of(servo)
+                self._serials[servo] = int(given.get(f"{life}.serial", 0))
+                runs = known.get((servo, int(given.get(f"{life}.number", 0))))
+                if runs is None:
+                    continue
+                if runs.data is None:
+                    self._end(servo, f"{runs.name} is frozen: its code is not executed")
+                    continue
+                self._last[servo] = runs.name
+                stand_in = type(runs.name, (Task,), {"name": runs.name, "native": True})
+                self._running[servo] = self.tasks.setdefault(runs.name, stand_in())
+            if given.get("guard.stop"):
+                self.stopped = "it was, in the session"
 
     # -- settings ----------------------------------------------------------------------------------
     def mode(self, name: str) -> None:

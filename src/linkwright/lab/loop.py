@@ -19,10 +19,14 @@ from linkwright.errors import Error
 from linkwright.lab.config import LabConfig
 from linkwright.lab.life import PATIENCE
 from linkwright.lab.records import ServoCounters
+from linkwright.lab.session import NoJournal, SessionJournal
 from linkwright.simulation.native.session import Session
 from linkwright.simulation.pacing import PacedLoop
 
 Array = NDArray[np.float64]
+
+PUBLISHES = 1024
+"""Base ticks from one that others see of a run in lockstep to the next."""
 
 CHUNK = 4096
 """Base ticks after which a run in lockstep looks whether it is interrupted."""
@@ -34,16 +38,24 @@ class LabLoop:
     Args:
         config: of the laboratory.
         session: of its System, at its start.
+        journal: that the laboratory's session goes to, if any.
     """
 
-    def __init__(self, config: LabConfig, session: Session) -> None:
+    def __init__(
+        self, config: LabConfig, session: Session, journal: SessionJournal | None = None
+    ) -> None:
         self.config = config
+        self.session = journal
+        """The session in the making; None where there is no folder for it."""
         self.loop = PacedLoop(
             session,
             clock="wall",
             waits=True,
             priority=False,
             tells={"overrun": "life.overruns"},
+            sink=NoJournal() if journal is None else journal,
+            states=0 if journal is None else journal.every,
+            publishes=PUBLISHES,
         )
         self._going = threading.RLock()
         self._speed: float | None = None
@@ -152,8 +164,10 @@ class LabLoop:
         self.put({"life.patience": float(overruns)})
 
     def close(self) -> None:
-        """End what runs beside."""
+        """End what runs beside, and the session."""
         self.pace(None)
+        if self.session is not None:
+            self.session.close(self.loop)
 
     @property
     def counters(self) -> dict[str, ServoCounters]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +30,13 @@ from linkwright.system import System
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The first value that differs."""
+    """The first value that differs; `tick` is the base tick, where the recording knows it."""
 
     time: float
     channel: str
     recorded: float
     again: float
+    tick: int | None = None
 
 
 @one_line
@@ -49,17 +51,30 @@ class Rerun:
     notes: tuple[str, ...]
 
 
-def rerun(recording: Recording, *, trust: bool = False, progress: Progress | None = None) -> Rerun:
+def rerun(
+    recording: Recording,
+    *,
+    trust: bool = False,
+    tasks: bool = False,
+    progress: Progress | None = None,
+) -> Rerun:
     """Run again what a recording holds, and compare.
 
     Args:
         trust: whether C and Python code in the model that it holds may be run.
+        tasks: whether the Python tasks of a laboratory's session are executed again; else what they
+            gave is taken from the session.
 
     >>> made = run_model(Request("pendulum", RunSettings(0.5))).recording
     >>> rerun(made).difference is None
     True
     """
     about = recording.metadata
+    if "lab" in about:  # which stands above this package
+        again: Rerun = import_module("linkwright.lab.reruns").rerun_session(
+            recording, tasks=tasks, progress=progress
+        )
+        return again
     if about.get("live"):
         raise InputError(
             "the recording was made live, with a hand in it, so it cannot be run again",
@@ -80,7 +95,7 @@ def rerun(recording: Recording, *, trust: bool = False, progress: Progress | Non
     except (KeyError, TypeError, ValueError, OverflowError):
         raise InputError("what the recording says of its run is damaged") from None
     if isinstance(recording.source, System):
-        return _compared(recording, _of_system(recording, settings, values, start))
+        return compared(recording, _of_system(recording, settings, values, start))
     text = about.get("model_text")
     if (about.get("members") and not text) or "run" in about:
         what = f"members {', '.join(about['members'])}" if about.get("members") else "many runs"
@@ -88,7 +103,7 @@ def rerun(recording: Recording, *, trust: bool = False, progress: Progress | Non
             f"the recording is of a System with {what}, which is not at hand",
             remedy="call rerun(run.recording) in the program that built it",
         )
-    return _compared(recording, _of_model(about, settings, values, start, trust, progress))
+    return compared(recording, _of_model(about, settings, values, start, trust, progress))
 
 
 def _of_system(
@@ -172,7 +187,19 @@ def _of_model(
         return again(f"{path}{options}")
 
 
-def _compared(old: Recording, new: Recording) -> Rerun:
+def compared(old: Recording, new: Recording) -> Rerun:
+    """Return two recordings of the same run beside each other.
+
+    Args:
+        old: what was recorded.
+        new: what the run that was made again recorded.
+
+    >>> from linkwright.recording import Channel
+    >>> made = Recording([0, 1], [Channel("x")], [[1.0], [2.0]])
+    >>> other = Recording([0, 1], [Channel("x")], [[1.0], [2.5]])
+    >>> compared(made, other).difference
+    Difference(time=1.0, channel='x', recorded=2.0, again=2.5, tick=None)
+    """
     rows = min(len(old), len(new))
     ended = any(key in old.metadata for key in ("interrupted", "recovered", "given_up"))
     notes = [

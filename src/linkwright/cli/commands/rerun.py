@@ -13,7 +13,7 @@ from linkwright.cli.models import TRUST
 from linkwright.cli.terminal import echo
 
 if TYPE_CHECKING:
-    from linkwright.models.rerun import Rerun
+    from linkwright.models.rerun import Difference, Rerun
 
 _REC = typer.Argument(..., metavar="REC", help="A recording of a run.")
 
@@ -21,23 +21,28 @@ _REC = typer.Argument(..., metavar="REC", help="A recording of a run.")
 def command(
     recording: Path = _REC,
     trust: bool = TRUST,
+    tasks: bool = typer.Option(
+        False, "--tasks", help="Execute the Python tasks of a session again."
+    ),
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="Print nothing if both are identical."),
 ) -> None:
     """Run the model of a recording again, and compare all channels.
 
+    The session of a laboratory is repeated in lockstep from its tape.
     The exit code is 0 if both are identical bit for bit, and 1 if they differ.
 
     \b
     Examples:
       linkwright rerun run.parquet
+      linkwright rerun session00001.journal
     """
     from linkwright.cli.progress import run_bar
     from linkwright.models.rerun import rerun
     from linkwright.recording import read_recording
 
     with run_bar(f"running {recording} again", quiet=quiet or as_json) as show:
-        found = rerun(read_recording(recording), trust=trust, progress=show)
+        found = rerun(read_recording(recording), trust=trust, tasks=tasks, progress=show)
     if as_json:
         echo(json.dumps(_told(found), indent=2))
     elif found.difference is not None or not quiet:
@@ -57,6 +62,10 @@ def _told(found: Rerun) -> dict[str, object]:
     }
 
 
+def _tick(first: Difference) -> str:
+    return "" if first.tick is None else f" (tick {first.tick})"
+
+
 def _say(path: Path, found: Rerun) -> None:
     size = f"{len(found.recording)} samples of {len(found.recording.channels)} channels"
     first = found.difference
@@ -66,7 +75,7 @@ def _say(path: Path, found: Rerun) -> None:
         echo(f"{path}: differs from t = {first.time:.9g} s on: other times")
     else:
         echo(
-            f"{path}: differs first at t = {first.time:.9g} s in {first.channel}: "
+            f"{path}: differs first at t = {first.time:.9g} s{_tick(first)} in {first.channel}: "
             f"{first.recorded!r} recorded, {first.again!r} now"
         )
         worst = sorted(found.largest.items(), key=lambda item: -item[1])[:5]

@@ -71,6 +71,13 @@ class Commanded:
         for function in tuple(self._listeners):
             function(text)
 
+    def note_command(self, line: str) -> None:
+        """Take notice of a command before it is carried out.
+
+        Args:
+            line: the command.
+        """
+
     def do(self, line: str) -> Answer:
         """Carry out a command as at the console.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 
 from linkwright.simulation.native.session import Outcome, Session
 from linkwright.simulation.pacing.loop import PacedLoop
@@ -54,10 +55,9 @@ def follow(
     *,
     show: Show | None = None,
     before: Callable[[int], None] | None = None,
+    calls: bool = False,
 ) -> None:
     """Let a loop that stands still go along a tape in virtual time; its own tape gets it too.
-
-    What Python functions in slots gave comes from the tape: they are not called.
 
     Args:
         loop: stands where the tape begins.
@@ -65,6 +65,8 @@ def follow(
         until: the last tick; that of the tape by default.
         show: told now and then how far it is.
         before: called before changes enter, with the tick that they enter at.
+        calls: whether Python functions in slots are called; else what they gave comes from the
+            tape.
     """
     end = tape.end if until is None else min(until, tape.end)
     seconds, shown = loop.session.phases.tick_seconds, 0
@@ -77,7 +79,7 @@ def follow(
             show(shown * seconds, end * seconds)
         loop.go_to(tick)
 
-    with loop.from_tape():
+    with nullcontext() if calls else loop.from_tape():
         for tick, values in tape.batches():
             if tick > end:
                 break

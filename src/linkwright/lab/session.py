@@ -1,0 +1,380 @@
+"""Sessions: what a laboratory does, in a journal from which it is repeated bit by bit.
+
+A session holds the configuration and the seed, all states at a low rate, and the tape: by tick,
+every change of an input, whoever made it, what Python tasks gave and what drivers read. Lines of
+text among them tell which function has which number, the text of task files, and commands.
+"""
+
+from __future__ import annotations
+
+import json
+import linecache
+import os
+import re
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from linkwright.errors import InputError
+from linkwright.files import digest_of
+from linkwright.lab.agreement import source_file
+from linkwright.lab.config import LabConfig
+from linkwright.lab.config_data import config_of, config_text
+from linkwright.lab.stored_tasks import for_session, from_session, program_digest
+from linkwright.lab.tasks import Task
+from linkwright.recording import Recording, read_recording
+from linkwright.recording.recording import plain
+from linkwright.simulation.described import fingerprint
+from linkwright.simulation.native.called import SlotFunction
+from linkwright.simulation.native.session import Samples, Session
+from linkwright.simulation.pacing import LoopJournal, PacedLoop, Show, Tape, follow, tape_of
+from linkwright.version import __version__
+
+RATE = 10.0
+"""Samples of all states in a second that a session holds."""
+
+_FORMAT = 1
+_NAME = re.compile(r"session(\d{5,})\.journal\Z")
+_PACKAGE = Path(__file__).parents[1]
+
+
+class NoJournal:
+    """Takes what a loop leaves and keeps nothing of it."""
+
+    def take(self, changes: object, samples: object) -> None:
+        """Take a part of the tape and samples."""
+
+
+class SessionJournal(LoopJournal):
+    """The session of a laboratory while it goes on.
+
+    Args:
+        config: of the laboratory.
+        session: of its System, at its start.
+        folder: where the journal is made, under the next number.
+        seed: of noise.
+        real: whether the robot is a real one.
+        rate: samples of all states in a second.
+    """
+
+    def __init__(
+        self,
+        config: LabConfig,
+        session: Session,
+        folder: Path,
+        *,
+        seed: int = 0,
+        real: bool = False,
+        rate: float = RATE,
+    ) -> None:
+        self.every = max(1, round(1 / (rate * session.phases.tick_seconds)))
+        about = {
+            "model": config.name,
+            "version": __version__,
+            "hash": fingerprint(session.phases),
+            "lab": {
+                "format": _FORMAT,
+                "config": config_text(config),
+                "seed": seed,
+                "real": real,
+            },
+        }
+        self._closed = False
+        self._told: set[str] = set()
+        self._turn = threading.Lock()
+        self._seconds = session.phases.tick_seconds
+        self._row = 8 * (1 + len(session.state_signals))
+        self._changes = 0
+        self._last = 0.0
+        taken = [int(m[1]) for p in folder.iterdir() if (m := _NAME.fullmatch(p.name))]
+        number = max(taken, default=0)
+        while True:
+            number += 1
+            path = folder / f"session{number:05d}.journal"
+            try:
+                super().__init__(session, path, about, waits=True, states=self.every)
+                return
+            except InputError:
+                if not path.exists():  # else another laboratory has taken the number meanwhile
+                    raise
+
+    def take(self, changes: Any, samples: Samples) -> None:
+        """Take a part of the tape and the samples that follow from it.
+
+        Args:
+            changes: rows of tick, place and value.
+            samples: up to now.
+        """
+        super().take(changes, samples)
+        self._changes += len(changes)
+        if len(samples.times):
+            self._last = float(samples.times[-1])
+
+    def say(self, tick: int, **what: Any) -> None:
+        """Note something at a tick.
+
+        Args:
+            tick: that was reached.
+            what: by name, as plain data.
+        """
+        self.note(json.dumps({"tick": tick, **what}, separators=(",", ":")))
+
+    def installed(
+        self, tick: int, servo: str, number: int, task: Task, function: SlotFunction
+    ) -> SlotFunction:
+        """Note a function before it is used; return it as it is to be called.
+
+        Args:
+            tick: that was reached.
+            servo: whose slot it is for.
+            number: by which it is called.
+            task: that it is of.
+            function: of the task.
+        """
+        called, data = for_session(function)
+        values = {name: plain(getattr(task, name)) for name in (*task.values, *task.settings())}
+        text, file, content = _text(task)
+        kind = type(task).__qualname__ if text else ""
+        stored = StoredFunction(tick, servo, number, function.name, data, text, kind, values)
+        self.repeat(stored, (file, content) if content else None)
+        return called
+
+    def repeat(self, stored: StoredFunction, text: tuple[str, str] | None) -> None:
+        """Note a function as another session has told it.
+
+        Args:
+            stored: the function.
+            text: name and content of the file that it is written in, if any.
+        """
+        with self._turn:
+            about: dict[str, Any] = {"servo": stored.servo, "number": stored.number}
+            about |= {"name": stored.name, "values": dict(stored.values)}
+            if stored.text:
+                about |= {"text": stored.text, "class": stored.kind}
+            if text is not None and stored.text not in self._told:
+                self.say(stored.tick, text=stored.text, file=text[0], content=text[1])
+                self._told.add(stored.text)
+            if stored.data is not None:
+                digest = program_digest(stored.data)
+                if digest not in self._told:
+                    self.say(stored.tick, program=digest, data=stored.data)
+                    self._told.add(digest)
+                about["program"] = digest
+            self.say(stored.tick, install=about)
+
+    def close(self, loop: PacedLoop) -> None:
+        """End the session, once.
+
+        Args:
+            loop: has been stopped.
+        """
+        if not self._closed:
+            self._closed = True
+            super().close(loop)
+
+    @property
+    def size(self) -> int:
+        """Bytes so far."""
+        return self.path.stat().st_size if self.path.exists() else 0
+
+    @property
+    def hourly_bytes(self) -> float:
+        """Bytes that an hour of the laboratory takes, as it has been so far."""
+        states = self._row * 3600 / (self.every * self._seconds)
+        changed = 24 * self._changes / self._last if self._last else 0.0
+        return states + 3600 * changed
+
+
+def _text(task: Task) -> tuple[str, str, str]:
+    """Return what stands for the text of a task's file, the name of the file, and the text."""
+    file = source_file(type(task))
+    if file is None or not file.is_file():
+        return "", "", ""
+    if file.is_relative_to(_PACKAGE):
+        return f"linkwright {__version__} {file.relative_to(_PACKAGE)}", "", ""
+    content = "".join(linecache.getlines(str(file)))  # as it was imported
+    return digest_of(content.encode()), file.name, content
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredFunction:
+    """A function that a session has put into a slot.
+
+    Args:
+        tick: that was reached then.
+        servo: whose slot it is.
+        number: by which it was called.
+        name: of the task.
+        data: of its Program; None where its results are on the tape.
+        text: digest of the text of its file, if any.
+        kind: name of the task's class in it.
+        values: of the parameters and settings of the task.
+    """
+
+    tick: int
+    servo: str
+    number: int
+    name: str
+    data: Mapping[str, Any] | None = None
+    text: str = ""
+    kind: str = ""
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredSession:
+    """A session that was read.
+
+    Args:
+        recording: its states.
+        config: of the laboratory.
+        seed: of noise.
+        real: whether the robot was a real one.
+        tape: what changed when.
+        every: base ticks from one sample to the next.
+        functions: that were put into slots, in order.
+        texts: of task files, name and content by digest.
+        commands: with their ticks.
+        origins: ticks from which time was counted anew, with those at which that was told.
+    """
+
+    recording: Recording
+    config: LabConfig
+    seed: int
+    real: bool
+    tape: Tape
+    every: int
+    functions: tuple[StoredFunction, ...]
+    texts: Mapping[str, tuple[str, str]]
+    commands: tuple[tuple[int, str], ...]
+    origins: tuple[tuple[int, int], ...]
+
+    @property
+    def rate(self) -> float:
+        """Samples of all states in a second."""
+        return 1 / (self.every * float(self.recording.metadata["tape"]["tick"]))
+
+    def at_start(self) -> Session:
+        """Return a run of the laboratory's System that stands at its start."""
+        from linkwright.lab.ready import lab_session, ready_session
+        from linkwright.lab.system import lab_system
+
+        if self.real:
+            system = lab_system(self.config, real=True)
+            return lab_session(self.config, system.phases(()), self.seed)
+        return ready_session(self.config, lambda: lab_system(self.config), seed=self.seed)
+
+    def follow(
+        self,
+        loop: PacedLoop,
+        until: int | None = None,
+        *,
+        show: Show | None = None,
+        make: Callable[[StoredFunction], SlotFunction] | None = None,
+        journal: SessionJournal | None = None,
+    ) -> list[StoredFunction]:
+        """Let a loop go along the tape; return the functions that were put into its slots.
+
+        Args:
+            loop: of the same laboratory, at its start.
+            until: the last tick; that of the session by default.
+            show: told now and then how far it is.
+            make: makes functions anew, which are called then; else what Python functions gave is
+                taken from the tape, and compiled ones are made of their data.
+            journal: that functions are noted in again.
+        """
+        waiting, done = list(self.functions), []
+        chosen = _stored if make is None else make
+
+        def install(tick: int) -> None:
+            while waiting and waiting[0].tick < tick:
+                function = waiting.pop(0)
+                if journal is not None:
+                    journal.repeat(function, self.texts.get(function.text))
+                loop.session.install(function.servo, function.number, chosen(function))
+                done.append(function)
+
+        follow(loop, self.tape, until, show=show, before=install, calls=make is not None)
+        return done
+
+
+def _stored(function: StoredFunction) -> SlotFunction:
+    return from_session(function.name, function.data)
+
+
+def is_session(recording: Recording) -> bool:
+    """Whether a recording is the session of a laboratory."""
+    return isinstance(recording.metadata.get("lab"), Mapping)
+
+
+def read_session(source: Recording | str | os.PathLike[str]) -> StoredSession:
+    """Return a session.
+
+    Args:
+        source: its journal, which a killed process may have left, or what was read of it.
+    """
+    recording = source if isinstance(source, Recording) else read_recording(source)
+    about = recording.metadata.get("lab")
+    if not isinstance(about, Mapping):
+        raise InputError(
+            "this is not the session of a laboratory",
+            file=None if isinstance(source, Recording) else source,
+            remedy="a laboratory with a folder makes one",
+        )
+    if about.get("format") != _FORMAT:
+        raise InputError(
+            f"the session has the format {about.get('format')}, and this version reads {_FORMAT}"
+        )
+    functions, texts, commands, origins = _noted(recording.metadata.get("noted", ()))
+    label = recording.metadata["tape"]
+    return StoredSession(
+        recording,
+        config_of(str(about["config"])),
+        int(about["seed"]),
+        bool(about["real"]),
+        tape_of(recording),
+        int(label.get("states", 0)),
+        tuple(functions),
+        texts,
+        tuple(commands),
+        tuple(origins),
+    )
+
+
+def _noted(
+    lines: Any,
+) -> tuple[
+    list[StoredFunction],
+    dict[str, tuple[str, str]],
+    list[tuple[int, str]],
+    list[tuple[int, int]],
+]:
+    programs: dict[str, Mapping[str, Any]] = {}
+    texts: dict[str, tuple[str, str]] = {}
+    functions: list[StoredFunction] = []
+    commands: list[tuple[int, str]] = []
+    origins: list[tuple[int, int]] = []
+    try:
+        for line in lines:
+            told = json.loads(line)
+            tick = int(told["tick"])
+            if "program" in told:
+                programs[told["program"]] = told["data"]
+            elif "text" in told:
+                texts[told["text"]] = str(told["file"]), str(told["content"])
+            elif "command" in told:
+                commands.append((tick, str(told["command"])))
+            elif "origin" in told:
+                origins.append((tick, int(told["origin"])))
+            elif "install" in told:
+                a = told["install"]
+                data = programs[a["program"]] if "program" in a else None
+                where = str(a["servo"]), int(a["number"]), str(a["name"])
+                text, kind = str(a.get("text", "")), str(a.get("class", ""))
+                values = dict(a.get("values", {}))
+                functions.append(StoredFunction(tick, *where, data, text, kind, values))
+    except (ValueError, KeyError, TypeError):
+        raise InputError("what the session tells of its tasks is damaged") from None
+    return functions, texts, commands, origins
