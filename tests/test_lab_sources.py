@@ -193,8 +193,25 @@ def test_a_ratio_is_a_whole_number(tmp_path: Path, ratio: str) -> None:
     """SL check 2."""
     header = _copy(tmp_path) / "SL_user.h"
     header.write_text(header.read_text().replace("RATIO 2", f"RATIO {ratio}"))
-    with pytest.raises(InputError, match=f"TASK_SERVO_RATIO is {ratio}"):
+    with pytest.raises(InputError, match=rf"SL_user\.h:73: TASK_SERVO_RATIO is {ratio}; .*whole"):
         lab_config(header.parent)
+
+
+def test_what_c_files_cannot_say_has_its_line(tmp_path: Path) -> None:
+    folder = _copy(tmp_path)
+    common = folder / "SL_user_common.c"
+    common.write_text(common.read_text().replace("n_integration = 1", "n_integration = 0"))
+    with pytest.raises(InputError, match=r"SL_user_common\.c:\d+: n_integration is 0"):
+        lab_config(folder)
+    header = folder / "SL_user.h"
+    header.write_text(header.read_text().replace("RATE 960", "RATE 0"))
+    with pytest.raises(InputError, match=r"SL_user\.h:72: SERVO_BASE_RATE is 0; a rate is"):
+        lab_config(folder)
+
+
+def test_what_a_robot_says_and_a_laboratory_leaves_out_is_told() -> None:
+    told = lab_config("pendulum").notes
+    assert any("a robot file has no place for them" in note for note in told)
 
 
 def test_an_end_effector_at_no_vertex_is_refused(tmp_path: Path) -> None:

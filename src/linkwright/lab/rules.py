@@ -54,6 +54,16 @@ def described(robot: Robot) -> Description:
     return source if isinstance(source, Description) else description_of(source)
 
 
+def not_read(description: Description) -> tuple[str, ...]:
+    """Return what a robot's file says and a laboratory does not use, in words.
+
+    >>> from linkwright.formats.robot.description import Ignored
+    >>> not_read(Description("r", (), (), ignored=(Ignored("<gazebo>", 4, "for another"),)))
+    ('not read: <gazebo> (line 4): for another',)
+    """
+    return tuple(f"not read: {entry.words}" for entry in description.ignored)
+
+
 def posture_in(lower: float, upper: float) -> float:
     """Return where a joint of some range starts: at zero, else in the middle.
 
@@ -125,6 +135,7 @@ def robot_lab(robot: Robot, *, gains: bool = True) -> LabConfig:
         base="floating" if free else "fixed",
         vision=VisionConfig(),
         files=(description.source,) if description.source else (),
+        notes=not_read(description),
     )
 
 

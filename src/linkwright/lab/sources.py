@@ -45,12 +45,13 @@ def is_lab(source: str | os.PathLike[str]) -> bool:
     return str(source) in SHIPPED or is_lab_file(path)
 
 
-def lab_config(source: str | os.PathLike[str] | LabConfig) -> LabConfig:
+def lab_config(source: str | os.PathLike[str] | LabConfig | Robot) -> LabConfig:
     """Return what a laboratory is set up with.
 
     Args:
         source: the name of a shipped laboratory, a `lab.toml` or its folder, an SL folder or its
-            `.dyn` file, a robot file (URDF, MJCF, text model), or the name of a shipped model.
+            `.dyn` file, a robot file (URDF, MJCF, text model), the name of a shipped model, or a
+            robot.
 
     >>> arm = lab_config("sl-arm")
     >>> arm.names[:4], arm.rate, arm.end_effectors[0].link
@@ -58,6 +59,8 @@ def lab_config(source: str | os.PathLike[str] | LabConfig) -> LabConfig:
     """
     if isinstance(source, LabConfig):
         return source
+    if isinstance(source, Robot):
+        return robot_lab(source)
     path = path_of(source, "a laboratory")
     if str(path) in SHIPPED:
         return sl_lab(shipped_folder(str(path)))

@@ -180,17 +180,14 @@ def _check_lab(file: str, as_json: bool) -> None:
         report = {
             "facts": [{"what": label, "is": text} for label, text in facts],
             "findings": [asdict(found) for found in findings],
-            "not read": [asdict(entry) for entry in config.description.ignored],
             "notes": list(notes),
         }
         echo(json.dumps(report, indent=2))
     else:
         for label, text in facts:
             echo(f"{label:<12} {text}")
-        for entry in config.description.ignored:
-            echo(f"not read: {entry.words}", err=True)
         for note in notes:
-            echo(f"note: {note}", err=True)
+            echo(note if note.startswith("not read") else f"note: {note}", err=True)
         for found in findings:
             echo(_line(found), err=True)
         echo(f"{file}: {_state(findings)}")

@@ -55,6 +55,7 @@ class Header:
         end_words: the vertex that is each end-effector, from 1 on, as it is written.
         substeps: of integration in a tick, where they are said.
         method: "EULER" or "RK", where it is said.
+        places: file and line of each constant that has a ``#define``, and of the substeps.
     """
 
     constants: dict[str, float] = field(default_factory=dict)
@@ -63,8 +64,9 @@ class Header:
     texts: dict[str, str] = field(default_factory=dict)
     names: dict[str, tuple[str, ...]] = field(default_factory=dict)
     end_words: tuple[str, ...] = ()
-    substeps: int | None = None
+    substeps: float | None = None
     method: str = ""
+    places: dict[str, tuple[str, int]] = field(default_factory=dict)
 
     def joined(self, other: Header) -> Header:
         """Return both together; what `other` says counts where both say something."""
@@ -77,6 +79,7 @@ class Header:
             other.end_words or self.end_words,
             self.substeps if other.substeps is None else other.substeps,
             other.method or self.method,
+            {**self.places, **other.places},
         )
 
     @property
@@ -109,8 +112,12 @@ def without_comments(text: str) -> str:
     return "".join([*parts, text[at:]])
 
 
-def read_header(text: str) -> Header:
+def read_header(text: str, file: str = "") -> Header:
     """Return what a C text of an SL robot declares.
+
+    Args:
+        text: of the file.
+        file: its name, for messages.
 
     >>> found = read_header("#define L1 0.3\\n#define L2 (2*L1)\\nenum RobotDOFs {A = 1, B};")
     >>> found.constants["L2"], found.joints
@@ -123,14 +130,17 @@ def read_header(text: str) -> Header:
         numbered = _enumeration(match.group(2), constants)
         enumerations[match.group(1)] = numbered
         constants.update({name: float(count) for count, name in numbered.items()})
+    places: dict[str, tuple[str, int]] = {}
     for match in islice(_DEFINE.finditer(text), _MOST):
         found = _number(match.group(2), constants)
         if found is not None:
             constants[match.group(1)] = found
+            places[match.group(1)] = file, text.count("\n", 0, match.start(1)) + 1
     for match in islice(_RATIO.finditer(text), _MOST):
         found = _number(match.group(2), constants)
-        if found is not None:
-            constants.setdefault(match.group(1).upper(), found)
+        if found is not None and match.group(1).upper() not in constants:
+            constants[match.group(1).upper()] = found
+            places[match.group(1).upper()] = file, text.count("\n", 0, match.start(1)) + 1
     _end_effectors(text, constants)
     tables = {
         match.group(1): tuple(_QUOTED.findall(match.group(2))[1:_MOST])
@@ -140,6 +150,8 @@ def read_header(text: str) -> Header:
     words = tuple(word.strip() for word in ends.group(1).split(",")) if ends else ()
     substeps = _SUBSTEPS.search(text)
     steps = None if substeps is None else _number(substeps.group(1), constants)
+    if substeps is not None:
+        places["n_integration"] = file, text.count("\n", 0, substeps.start()) + 1
     method = _METHOD.search(text)
     return Header(
         constants,
@@ -148,8 +160,9 @@ def read_header(text: str) -> Header:
         {m.group(1): m.group(2) for m in islice(_TEXT.finditer(text), _MOST)},
         tables,
         tuple(word for word in words[1:] if word),
-        None if steps is None else int(steps),
+        steps,
         "" if method is None else method.group(1),
+        places,
     )
 
 

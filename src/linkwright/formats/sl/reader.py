@@ -107,7 +107,7 @@ def read_sl(
     for name, inner in (("SL_user.h", "include"), ("SL_user_common.c", "src")):
         for folder in [place for f in folders for place in (f, f / inner)]:
             if (folder / name).is_file():
-                header = header.joined(read_header(text_of(folder / name)))
+                header = header.joined(read_header(text_of(folder / name), str(folder / name)))
                 break
     text = text_of(path)
     places = [place for folder in folders for place in (folder, folder / "config")]

@@ -55,4 +55,4 @@ def convert_lab(
     write = write_sl_lab if key == "sl" else write_lab
     files, dropped = write(config, target, replace=replace)
     robot = changed(config.description, notes=(*config.description.notes, *config.notes))
-    return Conversion(robot, key, files, config.description.ignored, dropped)
+    return Conversion(robot, key, files, (), dropped)

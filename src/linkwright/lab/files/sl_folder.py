@@ -23,7 +23,7 @@ from linkwright.formats.sl.header import Header
 from linkwright.formats.sl.reader import UNLIMITED
 from linkwright.formats.sl.writer import angles
 from linkwright.lab.config import EndEffector, JointConfig, LabConfig, VisionConfig
-from linkwright.lab.rules import FASTEST, JUMP
+from linkwright.lab.rules import FASTEST, JUMP, not_read
 
 _LOAD = re.compile(r"eff\[\d+\]\.(m|mcm\[\d\])")
 
@@ -84,7 +84,9 @@ def _lab(robot: SlRobot, name: str, home: Path, file: str) -> LabConfig:
         objects=robot.configuration.objects,
         base="fixed" if base.mass is None else "floating",
         method="rk4" if header.method == "RK" else "euler",
-        substeps=_whole("n_integration", header.substeps or 1, file),
+        substeps=_whole(
+            header, "n_integration", 1 if header.substeps is None else header.substeps, file
+        ),
         vision=VisionConfig(
             _names(header, "blob_names", "MAX_BLOBS", "blob"),
             _count(header, "N_CAMERAS", VisionConfig().cameras),
@@ -94,7 +96,7 @@ def _lab(robot: SlRobot, name: str, home: Path, file: str) -> LabConfig:
         estimated=(_count(header, "N_DOFS_EST", 0), _count(header, "N_DOFS_EST_SKIP", 0)),
         preferences=preferences if preferences.is_dir() else None,
         files=(file, *robot.configuration.files),
-        notes=robot.configuration.notes,
+        notes=(*not_read(described), *robot.configuration.notes),
     )
 
 
@@ -220,21 +222,26 @@ def _ratios(header: Header, usual: Mapping[str, int], file: str) -> Mapping[str,
     ratios = dict(usual)
     task = header.constants.get("TASK_SERVO_RATIO")
     if task is not None:
-        ratios = dict.fromkeys(usual, _whole("TASK_SERVO_RATIO", task, file))
+        ratios = dict.fromkeys(usual, _whole(header, "TASK_SERVO_RATIO", task, file))
     for name, given in header.constants.items():
         if name.endswith("_SERVO_RATIO"):
-            ratios[name.removesuffix("_SERVO_RATIO").lower()] = _whole(name, given, file)
+            ratios[name.removesuffix("_SERVO_RATIO").lower()] = _whole(header, name, given, file)
     return MappingProxyType(ratios)
 
 
 def _positive(header: Header, name: str, default: float, file: str) -> float:
     found = header.constants.get(name, default)
     if not (math.isfinite(found) and found > 0):
-        raise InputError(f"{name} is {found:g}", file=file, remedy="a rate is greater than 0")
+        raise _wrong(header, name, found, file, "a rate is greater than 0")
     return found
 
 
-def _whole(name: str, given: float, file: str) -> int:
+def _whole(header: Header, name: str, given: float, file: str) -> int:
     if given != int(given) or given < 1:
-        raise InputError(f"{name} is {given:g}", file=file, remedy="it is a whole number from 1 on")
+        raise _wrong(header, name, given, file, "it is a whole number from 1 on")
     return int(given)
+
+
+def _wrong(header: Header, name: str, given: float, file: str, remedy: str) -> InputError:
+    where, line = header.places.get(name, (file, None))
+    return InputError(f"{name} is {given:g}", file=where or file, line=line, remedy=remedy)
