@@ -7,14 +7,18 @@ viewer (SL: addUserDisplayFunc, whose functions run in the simulation alone).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from linkwright.errors import InputError, nearest
+from linkwright.lab.records import BlobState, DesiredState, FrameState
+
+if TYPE_CHECKING:
+    from linkwright.lab.lab import Lab
 
 Point: TypeAlias = tuple[float, float, float]
 Color: TypeAlias = tuple[float, float, float]
@@ -189,3 +193,85 @@ def _color(value: str | Sequence[float]) -> Color:
     if len(found) != 3 or not all(0 <= x <= 1 for x in found):
         raise InputError(f"{value!r} is no color", remedy="give red, green and blue from 0 to 1")
     return found[0], found[1], found[2]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SeenState:
+    """The robot as a task sees it where it draws: the names that `run` has for it.
+
+    Args:
+        time: of the laboratory, s.
+        q: positions of the joints, rad.
+        u: their speeds, rad/s.
+        a: their accelerations, rad/s^2.
+        ufb: feedback commands, N*m.
+        tau: commands, N*m.
+        load: measured torques, N*m.
+        desired: what is wanted of the joints.
+        cart: end-effectors by name.
+        blobs: by name.
+        base: of the robot.
+    """
+
+    time: float
+    q: NDArray[np.float64]
+    u: NDArray[np.float64]
+    a: NDArray[np.float64]
+    ufb: NDArray[np.float64]
+    tau: NDArray[np.float64]
+    load: NDArray[np.float64]
+    desired: DesiredState
+    cart: Mapping[str, FrameState]
+    blobs: Mapping[str, BlobState]
+    base: FrameState
+
+
+@dataclass(frozen=True, slots=True)
+class TaskPicture:
+    """What a task has drawn.
+
+    Args:
+        things: in order.
+        mistake: what went wrong, with its line; empty where nothing did.
+    """
+
+    things: tuple[DrawnThing, ...] = ()
+    mistake: str = ""
+
+
+def picture(lab: Lab) -> TaskPicture:
+    """Return what the task of a simulated laboratory draws now.
+
+    It is called by whoever shows the laboratory, in its own thread, with the last state that the
+    loop has left; a mistake in `draw` costs the robot nothing. On a real robot nothing is drawn.
+
+    Args:
+        lab: the laboratory.
+
+    >>> from linkwright.lab.lab import Lab
+    >>> with Lab("sl-arm") as lab:
+    ...     picture(lab)
+    TaskPicture(things=(), mistake='')
+    """
+    from linkwright.lab.running import task_failure
+    from linkwright.lab.slot import MEMBER
+
+    task = lab.running_tasks.get(MEMBER)
+    if task is None or not lab.simulated:
+        return TaskPicture()
+    memory, channel = lab.values(f"{MEMBER}.memory", f"{MEMBER}.channel")
+    numbers = {"parameter": task.numbers["parameter"].copy(), "state": memory, "channel": channel}
+    joints, scene = lab.state, Drawing()
+    state = SeenState(
+        lab.time,
+        *(joints.q, joints.u, joints.a, joints.ufb, joints.tau, joints.load),
+        lab.desired,
+        lab.cart,
+        lab.blobs,
+        lab.base,
+    )
+    try:
+        task.stand_in("python", numbers).draw(scene, state)
+    except Exception as error:
+        return TaskPicture(scene.things, str(task_failure(task, error, "draw")))
+    return TaskPicture(scene.things)

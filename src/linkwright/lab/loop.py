@@ -170,6 +170,11 @@ class LabLoop:
             self.session.close(self.loop)
 
     @property
+    def simulated(self) -> bool:
+        """Whether the robot is a simulated one."""
+        return bool(self.loop.session.phases.x)
+
+    @property
     def counters(self) -> dict[str, ServoCounters]:
         """What was counted since the start or the last reset, by servo."""
         counted, tick = self.loop.counters, self.tick

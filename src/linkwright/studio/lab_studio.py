@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import Error
 from linkwright.lab.drawing import (
-    Drawing,
     DrawnArrow,
     DrawnLine,
     DrawnSphere,
     DrawnText,
     DrawnThing,
+    picture,
 )
 from linkwright.recording import Channel, Recording
 from linkwright.scene.motions import SceneMotion
@@ -101,17 +100,9 @@ class LabShow:
 
     def _task(self, lab: Lab) -> dict[str, DrawnThing]:
         """Return what the task draws; its mistakes are told, and cost the robot nothing."""
-        task = None if lab.task is None else lab.tasks.get(lab.task)
-        if task is None:
-            return {}
-        drawing = Drawing()
-        try:
-            task.draw(drawing, lab.state)
-            self.mistake = ""
-        except Exception as error:
-            words = str(error) if isinstance(error, Error) else f"{type(error).__name__}: {error}"
-            self.mistake = f"draw of the task {task.name!r} failed: {words}"
-        return {f"/task/{k}": thing for k, thing in enumerate(drawing.things)}
+        found = picture(lab)
+        self.mistake = found.mistake
+        return {f"/task/{k}": thing for k, thing in enumerate(found.things)}
 
     def _show_things(self, things: dict[str, DrawnThing]) -> None:
         for name in [n for n in self._drawn if n not in things]:
