@@ -50,6 +50,7 @@ class Contact(Element):
         tangential: k_c of the spring along the surface, N/m; the normal one's by default.
         tangential_damping: N*s/m; by default 2 sqrt(k_c), as in SL.
         stick_speed: speed below which a slipping point that slows down holds on again, m/s.
+        events: whether runs tell when points begin and cease to touch.
         name: of the element.
 
     >>> from linkwright import Mechanism
@@ -75,6 +76,7 @@ class Contact(Element):
         tangential: float | None = None,
         tangential_damping: float | None = None,
         stick_speed: float = 1e-3,
+        events: bool = True,
         name: str = "contact",
     ) -> None:
         super().__init__(name, mechanism, doc="contact of points with a surface")
@@ -85,6 +87,7 @@ class Contact(Element):
         if not given:
             raise BlockError(f"the contact {name!r} has no points")
         self.surface = surface
+        self._events = events
         own = self.own_unit
         stiff, damp = own("N/m"), own("N*s/m")
         self._k = self.parameter("stiffness", stiffness, unit=stiff, least=0.0)
@@ -130,7 +133,8 @@ class Contact(Element):
         push = maximum(self._k * depth - damper * outward, 0.0)
         press = self.output(f"normal{k}", where(touching, push, 0.0), unit=self.own_unit("N"))
         self.output(f"depth{k}", depth, unit=self.own_unit("m"))
-        self.event(f"touch{k}", depth)
+        if self._events:
+            self.event(f"touch{k}", depth)
         slide = self._held(_less(speed, normal, outward))
         if self._sticks:
             along = self._hold_or_slip(k, place, normal, slide, press, touching)

@@ -72,4 +72,11 @@ def contacts(config: LabConfig, robot: LabMechanism) -> Iterator[Contact]:
             )
         numbers = dict(zip(keys, given, strict=False))
         points = [robot.point(frame) for frame in config.vertices.values()]
-        yield Contact(robot.mechanism, points, surface_of(thing), name=thing.name, **numbers)
+        yield Contact(
+            robot.mechanism,
+            points,
+            surface_of(thing),
+            events=False,
+            name=thing.name,
+            **numbers,
+        )

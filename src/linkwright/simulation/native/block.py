@@ -7,7 +7,8 @@ from linkwright.simulation.native.text import IrWriter, Variable
 
 _INFINITY = float("inf")
 _INFINITE = "0x7FF0000000000000"
-_TOGETHER = 8  # values that are copied at once
+TOGETHER = 8
+"""Values that are copied at once."""
 
 
 class BlockWriter:
@@ -104,12 +105,12 @@ class BlockWriter:
         w = self.w
         start = "0"
         if mask is None:
-            several = f"<{_TOGETHER * w.width} x double>"
-            with w.count(w.i("sdiv", count, str(_TOGETHER))) as i:
+            several = f"<{TOGETHER * w.width} x double>"
+            with w.count(w.i("sdiv", count, str(TOGETHER))) as i:
                 w.store(
                     several, w.load(several, w.at(source, i, several)), w.at(target, i, several)
                 )
-            start = w.i("sub", count, w.i("srem", count, str(_TOGETHER)))
+            start = w.i("sub", count, w.i("srem", count, str(TOGETHER)))
         with w.count(count, start) as i:
             new = w.load(w.value, w.at(source, i, w.value))
             place = w.at(target, i, w.value)

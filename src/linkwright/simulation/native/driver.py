@@ -28,6 +28,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from linkwright.simulation.native.adaptive import AdaptiveWriter
+from linkwright.simulation.native.block import TOGETHER
 from linkwright.simulation.native.noise import write_uniform
 from linkwright.simulation.native.tables import (
     CONFIG,
@@ -220,14 +221,28 @@ class DriverWriter(AdaptiveWriter):
         called = f"call i64 {function}(ptr {context}, ptr {self.config['t_at']}, ptr {o})"
         with w.when(w.i("icmp ne", w.op(called), "0")):
             self.leave(FOREIGN, cursor)
-        with w.when(slot):
-            total = w.variable("double", "0.0")
-            with w.count(results) as i:
-                value = w.load("double", w.at(given, i, "double"))
-                none = w.op(f"fsub double {value}, {value}")
-                total.set(w.op(f"fadd double {total.get()}, {none}"))
-            with w.when(w.op(f"fcmp une double {total.get()}, 0.0")):
-                self.leave(FOREIGN, cursor)
+        with w.when(slot), w.when(self.any_not_finite(given, results)):
+            self.leave(FOREIGN, cursor)
+
+    def any_not_finite(self, values: str, count: str) -> str:
+        """Return whether one of some values is no finite number: x - x is 0 for all others."""
+        w = self.w
+        several = f"<{TOGETHER} x double>"
+        sums = w.variable(several, "zeroinitializer")
+        with w.count(w.i("sdiv", count, str(TOGETHER))) as i:
+            some = w.load(several, w.at(values, i, several))
+            none = w.op(f"fsub {several} {some}, {some}")
+            sums.set(w.op(f"fadd {several} {sums.get()}, {none}"))
+        total = w.variable("double", "0.0")
+        start = w.i("sub", count, w.i("srem", count, str(TOGETHER)))
+        with w.count(count, start) as i:
+            one = w.load("double", w.at(values, i, "double"))
+            none = w.op(f"fsub double {one}, {one}")
+            total.set(w.op(f"fadd double {total.get()}, {none}"))
+        for lane in range(TOGETHER):
+            part = w.op(f"extractelement {several} {sums.get()}, i32 {lane}")
+            total.set(w.op(f"fadd double {total.get()}, {part}"))
+        return w.op(f"fcmp une double {total.get()}, 0.0")
 
     def noise(self, streams: str, numbers: str, k: str) -> None:
         """Fill the array of uniform numbers."""
