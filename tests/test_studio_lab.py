@@ -6,6 +6,7 @@ import json
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from linkwright.studio.lab_link import LabLink
 from linkwright.studio.lab_studio import open_lab_studio
 from linkwright.studio.server import Studio
 from linkwright.studio.side_pages import side_pages_of
+from tests.chromium import PATIENCE, opened
 
 LIMIT = 60.0  # s
 
@@ -159,3 +161,57 @@ def test_the_scope_has_what_was_kept(studio: Studio, lab: Lab) -> None:
     assert np.all(np.diff(t) > 0)
     assert rows[-1][names.index("R_EB_th")] == lab.state.q[lab.config.names.index("R_EB")]
     assert all(trace in names for graph in link.first_layout().graphs for trace in graph.traces)
+
+
+TEXT = """
+from linkwright.lab import Task, parameter, sin
+
+class Bow(Task):
+    speed = parameter(1.0, unit="rad/s", low=0, high=5)
+
+    def init(self, lab):
+        self.start = lab.desired.q.copy()
+
+    def run(self, t, state, desired):
+        desired.q = self.start + 0.05 * sin(self.speed * t)
+"""
+
+
+def test_in_a_browser_edit_mistake_freeze_and_stop(
+    studio: Studio, lab: Lab, tmp_path: Path
+) -> None:
+    file = tmp_path / "bow.py"
+    file.write_text(TEXT)
+    lab.add(file)
+    lab.pace(1)
+    try:
+        with opened(studio.address) as (page, wrong):
+            frame = page.frame_locator("iframe.linkwright-lab")
+            entry = frame.get_by_label("Command")
+            entry.fill("st bow")
+            entry.press("Enter")
+            frame.get_by_text("bow runs").wait_for(timeout=1e3 * PATIENCE)
+            slider = frame.get_by_label("speed", exact=True)
+            slider.wait_for(timeout=1e3 * PATIENCE)
+            slider.fill("3")
+            until(lambda: lab.parameters["speed"] == 3.0)
+            file.write_text(TEXT.replace("self.speed", "self.sped"))
+            mistake = frame.locator(".mistake")
+            mistake.wait_for(timeout=1e3 * PATIENCE)
+            assert "bow.py:11" in mistake.inner_text()
+            assert lab.task == "bow"
+            file.write_text(TEXT.replace("0.05", "0.02"))
+            mistake.wait_for(state="hidden", timeout=1e3 * PATIENCE)
+            assert (lab.task, lab.parameters["speed"]) == ("bow", 3.0)
+            page.keyboard.press("Escape")
+            until(lambda: lab.task is None)
+            entry.fill("redo")
+            entry.press("Enter")
+            until(lambda: lab.task == "bow")
+            page.click("#lw-freeze")
+            until(lambda: lab.task is None)
+            page.click("#lw-stop")
+            until(lambda: lab.stopped == "the page")
+            assert wrong == []
+    finally:
+        lab.pace(None)

@@ -70,7 +70,7 @@
     if (told.stop) {
       if (!halting) stopButton();
       if (told.freeze && !freezing) freezeButton();
-      for (const frame of document.querySelectorAll("iframe")) frame.contentWindow.postMessage({ stops: true }, "*");
+      for (const frame of document.querySelectorAll("iframe")) frame.contentWindow.postMessage({ stops: true, freezes: !!told.freeze }, "*");
     }
     lost("");
     parts.now.hidden = !told.mode;

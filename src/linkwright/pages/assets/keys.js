@@ -7,6 +7,12 @@ function stopKey(e) {
   if (e.type === "keydown" && !e.repeat) fetch("key", { method: "POST", body: JSON.stringify({ key: "space" }) }).catch(() => {});
 }
 for (const type of ["keydown", "keyup"]) addEventListener(type, stopKey, true);
+let freezes = false; // whether Escape freezes a laboratory, whatever has the focus but a question
+addEventListener("keydown", (e) => {
+  if (!freezes || e.key !== "Escape" || e.repeat || e.target.dataset?.escape === "own") return;
+  e.preventDefault();
+  fetch("key", { method: "POST", body: JSON.stringify({ key: "escape" }) }).catch(() => {});
+}, true);
 function passKeys(own) {
   addEventListener("keydown", (e) => {
     const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName) && e.target.type !== "checkbox";
@@ -20,7 +26,7 @@ function passKeys(own) {
   });
 }
 // Light or dark: as the page around says, or as the user prefers in a window of its own.
-addEventListener("message", (e) => { if (e.source === parent && e.data?.stops) stops = true; });
+addEventListener("message", (e) => { if (e.source === parent && e.data?.stops) { stops = true; freezes = !!e.data.freezes; } });
 addEventListener("message", (e) => { if (e.source === parent && e.data?.theme) document.documentElement.dataset.theme = e.data.theme; });
 if (parent === window) document.documentElement.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 else parent.postMessage({ theme: "?" }, "*");

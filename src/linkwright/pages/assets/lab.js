@@ -54,8 +54,8 @@ entry.onkeydown = async (e) => {
     for (const w of found) while (!w.startsWith(common)) common = common.slice(0, -1);
     if (found.length === 1) take(found[0], true);
     else { if (common.length > told.last.length) entry.value = entry.value.slice(0, entry.value.length - told.last.length) + common; words.replaceChildren(...told.words.map(([w, about]) => make("button", { type: "button", textContent: w, title: about, onclick: () => take(w, true) }))); }
-  } else if (e.key === "Escape") {
-    if (asked) { asked = ""; post("reply", { text: null }); } else fetch("key", { method: "POST", body: JSON.stringify({ key: "escape" }) });
+  } else if (e.key === "Escape" && asked) {
+    asked = ""; post("reply", { text: null });
     e.preventDefault();
   }
 };
@@ -131,6 +131,7 @@ function show(told) {
   log(told.lines);
   if (told.question && !asked) { asked = told.question; entry.focus(); }
   if (!told.question) asked = "";
+  entry.dataset.escape = asked ? "own" : "";
   put(mark, asked ? asked.split("\n").at(-1) : ">");
   draw(told);
   document.documentElement.dataset.ready = "yes";
