@@ -184,6 +184,6 @@ def test_the_page_has_the_commands_of_the_table() -> None:
     for name, words in PYTHON.items():
         assert name in standard_commands()
         _, attribute, *more = words.split("(")[0].split(".")
-        assert attribute in ("tasks", "recorder", "shelf") or hasattr(Lab, attribute), words
+        assert attribute in ("tasks", "recorder") or hasattr(Lab, attribute), words
         if attribute == "recorder":
             assert hasattr(LabRecorder, more[0]), words

@@ -125,6 +125,15 @@ def test_a_script_tells_what_came_of_it_as_json(
     ]
     assert len(told["commands"][3]["data"]) == 10
     assert (tmp_path / "d00001").is_file()
+    assert told["servos"]["task"]["ticks"] == 120
+    assert [r["file"] for r in told["recordings"]] == [str(tmp_path / "d00001")]
+    session = Path(told["session"])
+    assert session.parent == tmp_path
+    again = ["lab", "--from", f"{session}@0.1", "-c", "run 0.1", "--folder", str(tmp_path)]
+    assert main([*again, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["tick"] == 192
+    assert main(["lab", "--from", f"{session}@soon", "-c", "run 0.1"]) == 2
+    assert main(["lab", "-c", "run 0.1"]) == 2
 
 
 def test_every_command_runs_on_a_laboratory(lab: Lab) -> None:
@@ -170,7 +179,7 @@ def test_every_command_runs_on_a_laboratory(lab: Lab) -> None:
         "saveData": "d0000",
         "status": "invdyn",
         "jitter": "worst",
-        "reload": "0 files",
+        "reload": "no task files",
         "pace 0": "as run says",
         "quit": "bye",
     }

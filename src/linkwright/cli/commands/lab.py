@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from linkwright.lab.lab import Lab
 
 _FOLDER = typer.Option(
-    None, "--folder", metavar="FOLDER", help="Where recordings and sessions go; here by default."
+    Path(), "--folder", metavar="FOLDER", help="Where session and recordings go; here by default."
 )
 _TASKS = typer.Option(
     None, "--tasks", metavar="FILE", help="A file of tasks; may be given several times."
@@ -27,8 +27,8 @@ _TASKS = typer.Option(
 
 
 def command(
-    source: str = typer.Argument(
-        ...,
+    source: str | None = typer.Argument(
+        None,
         metavar="SOURCE",
         help="A shipped laboratory (sl-arm), an SL folder, a lab.toml, a robot file or a model.",
     ),
@@ -47,7 +47,7 @@ def command(
         None, "--from", metavar="SESSION@T", help="Go on from second T of a recorded session."
     ),
     seed: int = typer.Option(0, "--seed", metavar="N", help="Of noise."),
-    folder: Path | None = _FOLDER,
+    folder: Path = _FOLDER,
     pace: float | None = typer.Option(
         None,
         "--pace",
@@ -63,15 +63,14 @@ def command(
       linkwright lab sl-arm --studio
       linkwright lab sl-arm -c "st sine file=default.sine; run 5; saveData" --json
       linkwright lab sl-arm --tasks wave.py --driver udp://127.0.0.1:9300
+      linkwright lab --from session00001.journal@12.5
       echo "go R_EB=90deg; where" | linkwright lab sl-arm
     """
-    from linkwright.lab.lab import Lab
-
-    if driver is not None or begin is not None:
-        raise InputError("laboratories here are simulated, from their start")
+    if driver is not None:
+        raise InputError("laboratories here are simulated", remedy="leave out --driver")
     lines, name = _lines(script, commands)
     with ExitStack() as stack:
-        lab = stack.enter_context(Lab(source, seed=seed, folder=folder))
+        lab = stack.enter_context(_opened(source, begin, seed, folder))
         for note in lab.config.notes:
             echo(f"note: {note}", err=True)
         for path in tasks or ():
@@ -80,6 +79,27 @@ def command(
             _talk(lab, 1.0 if pace is None else pace, studio=studio)
         else:
             _script(lab, lines, name, pace, as_json=as_json)
+
+
+def _opened(source: str | None, begin: str | None, seed: int, folder: Path) -> Lab:
+    """Return the laboratory, at its start or where a session was at a moment."""
+    from linkwright.lab.lab import Lab
+
+    folder.mkdir(parents=True, exist_ok=True)
+    if begin is None:
+        if source is None:
+            raise InputError("no laboratory is named", remedy="linkwright lab sl-arm")
+        return Lab(source, seed=seed, folder=folder)
+    if source is not None:
+        raise InputError(
+            f"the laboratory is that of the session, not {source!r}", remedy="leave one out"
+        )
+    path, mark, moment = begin.rpartition("@")
+    try:
+        at = float(moment) if mark else None
+    except ValueError:
+        raise InputError(f"--from {begin!r} is no moment", remedy="give SESSION@SECONDS") from None
+    return Lab.from_session(path if mark else begin, at, folder=folder)
 
 
 def _lines(script: str | None, commands: str | None) -> tuple[Iterable[str] | None, str]:
@@ -149,6 +169,7 @@ def _report(lab: Lab, done: list[Done]) -> dict[str, Any]:
         "tick": lab.tick,
         "time": lab.time,
         "task": lab.task,
+        "session": None if lab.session is None else str(lab.session.path),
         "servos": servo_counts(lab),
         "recordings": [
             {"tick": r.tick, "samples": r.samples, "seconds": r.seconds}

@@ -174,6 +174,7 @@ class Console:
     def _answered(self, line: str, number: int) -> tuple[ConsoleEvent, bool]:
         lab = self.consoles.lab
         call = lab.commands.read(lab, line)
+        lab.note_command(line)
         if call.command.name in ("freeze", "stop"):
             self.consoles.interrupt()
         if call.command.beside:

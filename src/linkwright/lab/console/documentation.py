@@ -25,7 +25,7 @@ PYTHON = {
     "bwhere": "lab.blobs",
     "rbwhere": "lab.raw_blobs",
     "rbwhere2D": "lab.raw_blobs_2d",
-    "reload": "lab.shelf.reload()",
+    "reload": "lab.reload()",
     "step": 'lab.start("step", ...)',
     "run": "lab.run(5.0)",
     "pace": "lab.pace(1)",

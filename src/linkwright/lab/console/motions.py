@@ -70,11 +70,12 @@ def reload(lab: Lab, file: str | None) -> Answer:
     if file:
         names = lab.add(file)
         return Answer(f"tasks: {', '.join(names)}", {"tasks": list(names)})
-    count = lab.shelf.reload()
+    names = lab.reload()
     mistakes = list(lab.shelf.mistakes)
     if mistakes:
         raise InputError("; ".join(mistakes), remedy="mend it; the older text goes on")
-    return Answer(f"{count} files taken up again", {"files": count})
+    said = f"taken up again: {', '.join(names)}" if names else "there are no task files"
+    return Answer(said, {"tasks": list(names)})
 
 
 def joints(lab: Lab) -> Sequence[str]:

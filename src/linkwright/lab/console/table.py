@@ -258,7 +258,9 @@ class CommandTable:
             lab: on which.
             line: as it was typed.
         """
-        return self.carry_out(lab, self.read(lab, line))
+        call = self.read(lab, line)
+        lab.note_command(line)
+        return self.carry_out(lab, call)
 
     def carry_out(self, lab: Lab, call: CommandCall) -> Answer:
         """Carry out a line that was read.
