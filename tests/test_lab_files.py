@@ -12,7 +12,15 @@ import pytest
 
 from linkwright.cli import main
 from linkwright.errors import Error, InputError
-from linkwright.formats.robot.description import Description, Link, LinkJoint, Mass, Mimic, Place
+from linkwright.formats.robot.description import (
+    Description,
+    Link,
+    LinkJoint,
+    LinkShape,
+    Mass,
+    Mimic,
+    Place,
+)
 from linkwright.formats.sl.configuration import SceneObject
 from linkwright.lab.config import Camera, EndEffector, JointConfig, LabConfig, VisionConfig
 from linkwright.lab.files.conversion import convert_lab
@@ -210,6 +218,19 @@ def test_a_base_that_floats_stays_one(tmp_path: Path) -> None:
         np.testing.assert_allclose(mass.center, ROD.center, atol=1e-15)
     standing = sl_folder(replace(before, base="fixed"))  # SL lets a base with mass float
     assert "mass of a base that stands still" in {entry.what for entry in standing.dropped}
+
+
+def test_meshes_are_found_from_where_a_laboratory_is_written(tmp_path: Path) -> None:
+    shapes = (LinkShape("mesh", mesh="parts/rod.stl"),)
+    small = _small()
+    links = (*small.description.links[:2], replace(small.description.links[2], shapes=shapes))
+    robot = replace(small.description, links=links, source=str(tmp_path / "robot.urdf"))
+    write_lab(replace(small, description=robot), tmp_path / "labs" / "lab.toml")
+    after = lab_config(tmp_path / "labs")
+    assert after.description.links[2].shapes[0].mesh == "../parts/rod.stl"
+    assert after.files == tuple(
+        str(tmp_path / "labs" / name) for name in ("lab.toml", "lab.robot.toml", "lab.model.toml")
+    )
 
 
 def test_what_sl_has_no_word_for_is_refused() -> None:

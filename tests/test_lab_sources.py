@@ -209,6 +209,17 @@ def test_what_c_files_cannot_say_has_its_line(tmp_path: Path) -> None:
         lab_config(folder)
 
 
+def test_a_folder_without_gains_gets_them_of_its_inertia(tmp_path: Path, arm: LabConfig) -> None:
+    folder = _copy(tmp_path)
+    (folder / "config" / "Gains.cf").unlink()
+    lab = lab_config(folder)
+    assert lab.notes == ("no Gains.cf was found: gains follow from the robot",)
+    for joint, printed in zip(lab.joints, arm.joints, strict=True):
+        assert (joint.lower, joint.rest, joint.filters) == (printed.lower, printed.rest, (5.0,) * 4)
+        assert 0 < joint.kp < math.inf
+        assert 0 < joint.max_effort < math.inf
+
+
 def test_what_a_robot_says_and_a_laboratory_leaves_out_is_told() -> None:
     told = lab_config("pendulum").notes
     assert any("a robot file has no place for them" in note for note in told)

@@ -75,7 +75,7 @@ def convert(
         from linkwright.formats.text.writer import model_text
 
         return _write_model(model_text(open_model(source).model), target, replace)
-    robot = _seen_from(read_description(source, roots=roots), Path(source), Path(target))
+    robot = seen_from(read_description(source, roots=roots), Path(source), Path(target))
     return write_description(robot, target, to=key, replace=replace)
 
 
@@ -96,7 +96,7 @@ def _write_model(text: str, target: str | os.PathLike[str], replace: bool) -> Co
     return Conversion(Description(Path(target).stem, (), ()), "text", (Path(target),), (), ())
 
 
-def _seen_from(robot: Description, source: Path, target: Path) -> Description:
+def seen_from(robot: Description, source: Path, target: Path) -> Description:
     """Return the robot with the names of its meshes relative to the target's folder."""
     before, after = source.parent.resolve(), target.parent.resolve()
     if before == after:

@@ -105,7 +105,7 @@ class _Reader(TableReader):
         robot = self.robot(record.robot, ("robot",))
         tables = {table.name: table for table in record.joint or ()}
         ruled = self.ruled(robot, tables)
-        description = replace(ruled.description, name=record.name)
+        description = self.named(ruled.description, record.name, record.robot)
         frames = [*(x.name for x in description.links), *(x.name for x in description.frames)]
         names = ruled.names
         for k, table in enumerate(record.joint or ()):
@@ -118,7 +118,7 @@ class _Reader(TableReader):
         model = None
         if record.model:
             believed = self.robot(record.model, ("model",))
-            model = replace(described(believed), name=record.name)
+            model = self.named(described(believed), record.name, record.model)
         preferences = self.folder / record.preferences if record.preferences else None
         if preferences is not None and not preferences.is_dir():
             raise self.source.error(
@@ -166,6 +166,12 @@ class _Reader(TableReader):
         if record.vision is not None:
             made = replace(made, vision=self.vision(record.vision))
         return made
+
+    def named(self, robot: Description, name: str, file: str) -> Description:
+        """Return a robot with the laboratory's name, and with its file."""
+        beside = self.folder / file
+        source = str(beside) if beside.is_file() else robot.source
+        return replace(robot, name=name, source=source)
 
     def files(self, record: LabFile) -> tuple[str, ...]:
         """Return the files that the laboratory is read from, as far as they are files."""

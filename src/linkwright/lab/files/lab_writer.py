@@ -9,7 +9,8 @@ from pathlib import Path
 
 from linkwright.errors import InputError
 from linkwright.files import file_exists, read_bytes, write_bytes
-from linkwright.formats.robot.description import Ignored
+from linkwright.formats.robot.conversion import seen_from
+from linkwright.formats.robot.description import Description, Ignored
 from linkwright.formats.robot.files import written_description
 from linkwright.formats.sl.configuration import MOST_BYTES, SceneObject
 from linkwright.formats.text.writer import record_text
@@ -99,11 +100,11 @@ def write_lab(
     contents: dict[Path, bytes] = {}
     stem = target.name.removesuffix(".toml")
     robot, model = f"{stem}.robot.toml", ""
-    written = written_description(config.description, "text")
+    written = written_description(_seen(config.description, target), "text")
     contents[target.parent / robot] = written.text.encode()
     if config.model is not None:
         model = f"{stem}.model.toml"
-        believed = written_description(config.model, "text")
+        believed = written_description(_seen(config.model, target), "text")
         contents[target.parent / model] = believed.text.encode()
     preferences = preference_files(config)
     folder = "prefs" if config.preferences is not None else ""
@@ -113,6 +114,11 @@ def write_lab(
     if folder:
         (target.parent / folder).mkdir(parents=True, exist_ok=True)
     return put_in_place(contents, replace=replace), written.dropped
+
+
+def _seen(robot: Description, target: Path) -> Description:
+    """Return a robot whose meshes are found from the target's folder."""
+    return seen_from(robot, Path(robot.source), target) if robot.source else robot
 
 
 def preference_files(config: LabConfig) -> dict[str, bytes]:

@@ -23,7 +23,8 @@ from linkwright.formats.sl.header import Header
 from linkwright.formats.sl.reader import UNLIMITED
 from linkwright.formats.sl.writer import angles
 from linkwright.lab.config import EndEffector, JointConfig, LabConfig, VisionConfig
-from linkwright.lab.rules import FASTEST, JUMP, not_read
+from linkwright.lab.rules import FASTEST, JUMP, not_read, robot_lab
+from linkwright.robots import Robot
 
 _LOAD = re.compile(r"eff\[\d+\]\.(m|mcm\[\d\])")
 
@@ -70,10 +71,11 @@ def _lab(robot: SlRobot, name: str, home: Path, file: str) -> LabConfig:
     preferences = home / "prefs"
     base = described.link(described.root)
     known = LabConfig(name, described, ())
+    joints, made_up = _joints(robot, described)
     return LabConfig(
         name=name,
         description=described,
-        joints=tuple(_joint(degree, robot.configuration, file) for degree in _ordered(robot)),
+        joints=joints,
         model=None if believed is None else replace(believed, name=name),
         rate=float(_positive(header, "SERVO_BASE_RATE", known.rate, file)),
         ratios=_ratios(header, known.ratios, file),
@@ -96,7 +98,7 @@ def _lab(robot: SlRobot, name: str, home: Path, file: str) -> LabConfig:
         estimated=(_count(header, "N_DOFS_EST", 0), _count(header, "N_DOFS_EST_SKIP", 0)),
         preferences=preferences if preferences.is_dir() else None,
         files=(file, *robot.configuration.files),
-        notes=(*not_read(described), *robot.configuration.notes),
+        notes=(*not_read(described), *made_up, *robot.configuration.notes),
     )
 
 
@@ -116,31 +118,50 @@ def _ordered(robot: SlRobot) -> tuple[str, ...]:
     return tuple(link for link in found if link in moves)
 
 
-def _joint(name: str, configuration: Configuration, file: str) -> JointConfig:
+def _joints(
+    robot: SlRobot, description: Description
+) -> tuple[tuple[JointConfig, ...], tuple[str, ...]]:
+    """Return the joints, and in words what was made up where a file is not there."""
+    configuration = robot.configuration
+    missing = [
+        (file, what)
+        for file, what, rows in (
+            ("SensorOffset.cf", "ranges and postures", configuration.ranges),
+            ("Gains.cf", "gains", configuration.gains),
+        )
+        if not rows
+    ]
+    ruled: dict[str, JointConfig] = {}
+    if missing:
+        ruled = {joint.name: joint for joint in robot_lab(Robot(description)).joints}
+    joints = tuple(_joint(name, configuration, ruled.get(name)) for name in _ordered(robot))
+    told = (f"no {file} was found: {what} follow from the robot" for file, what in missing)
+    return joints, tuple(told)
+
+
+def _joint(name: str, configuration: Configuration, ruled: JointConfig | None) -> JointConfig:
     span, gains = configuration.ranges.get(name), configuration.gains.get(name)
-    if span is None or gains is None:
-        missing = "SensorOffset.cf" if span is None else "Gains.cf"
-        raise InputError(
-            f"no {missing} was found, so {name} has no {'range' if span is None else 'gains'}",
-            file=file,
-            remedy=f"put {missing} into the folder config beside it",
+    joint = ruled or JointConfig(name, 0.0, 0.0)
+    joint = replace(joint, max_speed=FASTEST, max_jump=JUMP)
+    if span is not None:
+        joint = replace(
+            joint,
+            lower=span.lower,
+            upper=span.upper,
+            default=span.default,
+            rest=span.rest,
+            weight=span.weight,
+            offset=span.offset,
+        )
+    if gains is not None:
+        joint = replace(
+            joint,
+            kp=gains.position,
+            kd=gains.velocity,
+            ki=gains.integral,
+            max_effort=math.inf if gains.greatest >= UNLIMITED else gains.greatest,
         )
     filters, parts = configuration.filters.get(name), configuration.calibration.get(name)
-    joint = JointConfig(
-        name=name,
-        lower=span.lower,
-        upper=span.upper,
-        default=span.default,
-        rest=span.rest,
-        weight=span.weight,
-        kp=gains.position,
-        kd=gains.velocity,
-        ki=gains.integral,
-        max_effort=math.inf if gains.greatest >= UNLIMITED else gains.greatest,
-        max_speed=FASTEST,
-        max_jump=JUMP,
-        offset=span.offset,
-    )
     if filters is not None:
         cutoffs = (filters.position, filters.velocity, filters.acceleration, filters.load)
         joint = replace(joint, filters=cutoffs)
