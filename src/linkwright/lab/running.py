@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.algebra import Expr, as_expr, equal, symbol, where
+from linkwright.algebra import Expr, as_expr, equal, substitute_all, symbol, where
 from linkwright.blocks.slot import NUMBER
 from linkwright.errors import Error, InputError
 from linkwright.lab.agreement import refuse_equality, require_agreement, source_file
@@ -210,15 +210,20 @@ def native_program(task: Task, layout: SlotLayout, carried: Integers | None = No
         if source != i:
             kept = where(same, last[i], start if source < 0 else last[source])
         memory[i] = where(goes_on, kept, start)
+    shown, wanted = _shown(task, layout)
+    known = dict(zip([*shown, *wanted], [*arguments, *results], strict=True))
+    now = symbol("t", "time")
+    known[now] = count * layout.period
+    results = wanted.copy()
     numbers = {
-        "parameter": arguments[layout.argument["parameter"]],
-        "state": memory,
+        "parameter": shown[layout.argument["parameter"]],
+        "state": results[at["memory"]],
         "channel": results[at["channel"]],
     }
     before = _shallow(task)
     try:
-        views = StateView(layout, arguments), DesiredView(layout, results)
-        task.stand_in("native", numbers).run(count * layout.period, *views)
+        views = StateView(layout, shown), DesiredView(layout, results)
+        task.stand_in("native", numbers).run(now, *views)
         values = [_value(task, layout, i, v) for i, v in enumerate(results)]
     except Exception as error:
         raise task_failure(task, error) from error
@@ -234,8 +239,34 @@ def native_program(task: Task, layout: SlotLayout, carried: Integers | None = No
     return program(
         f"task_{task.name}",
         {"t": [t], "arguments": list(arguments), "held": list(held)},
-        {"results": values},
+        {"results": substitute_all(values, known)},
     )
+
+
+def _shown(task: Task, layout: SlotLayout) -> tuple[Any, Any]:
+    """Return symbols for arguments and results by the names that a task has for them."""
+    arguments = _symbols("argument", layout.argument_count)
+    results = _symbols("result", layout.result_count)
+    rows = (
+        (arguments, layout.argument, "parameter", "parameter"),
+        (results, layout.result, "memory", "state"),
+        (results, layout.result, "channel", "channel"),
+    )
+    for array, places, port, kind in rows:
+        start = places[port].start
+        for name, place in task.places[kind].items():
+            for i in range(place.start, place.stop):
+                index = f"[{i - place.start}]" if place.stop - place.start > 1 else ""
+                array[start + i] = symbol(f"self.{name}{index}", "input")
+    for array, places in ((arguments, layout.argument), (results, layout.result)):
+        for port, place in places.items():
+            if port in ("parameter", "memory", "channel", "done"):
+                continue
+            path = "state." if array is arguments else "desired."
+            name = port.replace("now_", "desired.").replace("des_", "").replace("target", "cart")
+            for k, i in enumerate(range(place.start, place.stop)):
+                array[i] = symbol(f"{path}{name}[{k}]", "input")
+    return arguments, results
 
 
 def _symbols(stem: str, count: int) -> Any:
