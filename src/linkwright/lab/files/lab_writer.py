@@ -54,7 +54,7 @@ def lab_text(config: LabConfig, robot: str, model: str = "", preferences: str = 
         preferences: the name of the folder of preference files.
 
     >>> from linkwright.lab.sources import lab_config
-    >>> print(lab_text(lab_config("sl-arm"), "arm.urdf").splitlines()[2])
+    >>> print(lab_text(lab_config("sl-arm"), "arm.urdf").splitlines()[3])
     robot = "arm.urdf"
     """
     values: dict[str, object] = {
