@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from linkwright.blocks import BlockError
 from linkwright.errors import Error
+from linkwright.lab.config import LabConfig
 from linkwright.lab.lab import Lab
+from linkwright.lab.servos.invkin import check_weights, inverse_kinematics_servo
+from linkwright.lab.sources import lab_config
 from linkwright.lab.tasks import Task
 
 Array = NDArray[np.float64]
@@ -178,3 +184,39 @@ def test_sines_of_the_sample_file_are_followed(lab: Lab) -> None:
         peak = np.maximum(peak, np.abs(lab.desired.u))
     assert peak == pytest.approx(0.62832, abs=1e-3)
     assert worst(lab, 0.5) < 0.03
+
+
+def test_what_was_recorded_is_played_again(lab: Lab, tmp_path: Path) -> None:
+    """SL checks 24 and 26 from the recorder to the arm: a dNNNNN of 96 Hz at the servo's rate."""
+    lab.folder = tmp_path
+    lab.recorder.configure(rate=96, duration=0.5)
+    lab.start("sine")
+    lab.recorder.start()
+    lab.run(0.6)
+    lab.freeze()
+    file = lab.recorder.save()
+    recorded = lab.recorder.last
+    lab.reset()
+    lab.start("trajectory", file=file.name, tolerance=0.1)
+    first, ticks = lab.desired.q.copy(), 0
+    while lab.task is not None:
+        lab.run(1 / 480)
+        ticks += 1
+    wanted = np.array([recorded[f"{name}_des_th"][[0, -1]] for name in lab.config.names])
+    assert first == pytest.approx(wanted[:, 0], abs=1e-6)
+    assert lab.desired.q == pytest.approx(wanted[:, 1], abs=1e-6)
+    assert ticks == pytest.approx((len(recorded) - 1) * 5, abs=3)
+
+
+def test_weights_of_the_rest_posture_are_refused_and_warned_of_in_words() -> None:
+    """SL check 30 for the servo: 0 is refused, and w dt >= 1 warned of from a warm cache too."""
+    config = lab_config("sl-arm")
+
+    def weighing(weight: float) -> LabConfig:
+        first, *others = config.joints
+        return replace(config, joints=(replace(first, weight=weight), *others))
+
+    with pytest.raises(BlockError, match="must be greater than 0; got R_SFE: 0"):
+        inverse_kinematics_servo(weighing(0.0))
+    with pytest.warns(RuntimeWarning, match=r"overshot at each tick \(R_SFE: 600/s\)"):
+        check_weights(weighing(600.0))

@@ -29,6 +29,7 @@ from linkwright.lab.plant import GRAVITY, HELD, HOLD, LabMechanism, lab_mechanis
 from linkwright.lab.ready import ready_session
 from linkwright.lab.recorder import LabRecorder
 from linkwright.lab.records import DesiredState, FrameState, JointState
+from linkwright.lab.servos.invkin import check_weights
 from linkwright.lab.session import RATE, SessionJournal, read_session
 from linkwright.lab.sources import lab_config
 from linkwright.lab.system import STILL, lab_system
@@ -77,6 +78,8 @@ class Lab(Commanded, Sighted, Motions):
         if folder is not None:
             journal = SessionJournal(config, session, self.folder, seed=seed, rate=session_rate)
         super().__init__(config, session, journal)
+        if config.end_effectors and "system" not in vars(self):
+            check_weights(config)  # who puts the System together is told there
         for task in builtin_tasks(config).values():
             self.add(task)
         self.recorder = LabRecorder(self)

@@ -17,7 +17,7 @@ from linkwright.lab.config import LabConfig
 from linkwright.lab.servos.desired import listed
 from linkwright.motion.chains import FrameProduct
 from linkwright.robots import Robot
-from linkwright.robots.ik import VelocityIK
+from linkwright.robots.ik import VelocityIK, checked_weights
 from linkwright.system import System
 
 FRAME = {"x": 3, "xd": 3, "xdd": 3, "q": 4, "w": 3, "wd": 3}
@@ -58,6 +58,20 @@ def inverse_kinematics_servo(config: LabConfig, *, name: str = "invkin") -> Velo
         tools=[(*effector.x, *effector.a) for effector in config.end_effectors],
         name=name,
     )
+
+
+def check_weights(config: LabConfig) -> None:
+    """Refuse weights of the rest posture that are not positive, and warn of those that overshoot.
+
+    Args:
+        config: of the laboratory.
+
+    >>> from linkwright.lab.sources import lab_config
+    >>> check_weights(lab_config("sl-arm"))
+    """
+    period = float(config.ratios.get("invkin", 2) / config.rate)
+    weights = [joint.weight for joint in config.joints]
+    checked_weights(weights, config.names, period, where=repr(config.name))
 
 
 def add_invkin(
