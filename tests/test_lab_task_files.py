@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linkwright.errors import InputError
+from linkwright.errors import Error, InputError
 from linkwright.lab.stored_tasks import for_session, from_session
 from linkwright.lab.task_files import TaskSource, TaskWatch, load_tasks, watch
 from linkwright.simulation.pacing import replay
@@ -231,3 +231,15 @@ def test_a_session_with_reloads_is_repeated_bit_by_bit(file: Path) -> None:
     found = replay(again.session, lab.loop.tape())
     live = dict(zip([s.name for s in lab.session.phases.d], lab.loop.latest().d, strict=True))
     assert found.d == live
+
+
+def test_a_file_whose_task_runs_is_not_added_again_and_stays_in_view(file: Path) -> None:
+    lab = BareLab()
+    lab.add(file)
+    lab.start("wave")
+    lab.run(3)
+    with pytest.raises(Error, match="the task 'wave' runs; freeze it first, or save its file"):
+        lab.shelf.add(file)
+    write(file, WAVE.format(native=False, amplitude=0.2), 2)
+    lab.shelf.watch.look()
+    assert (lab.exchanges, lab.shelf.mistakes) == (1, ())

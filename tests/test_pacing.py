@@ -205,7 +205,7 @@ def test_a_stalled_interpreter_does_not_stop_the_loop() -> None:
     assert after - before >= 50
 
 
-def kite() -> Session:
+def kite(more: Callable[[System], object] = lambda _: None) -> Session:
     """Return a linkage with equal arms, which all bars pass in one line: a singular position."""
     m = Mechanism("kite")
     a = m.body("a", rotate="z", mass=1, com=(0.5, 0, 0), inertia=(0, 0, 0.1))
@@ -220,6 +220,7 @@ def kite() -> Session:
     along = far - complex(math.cos(a0), math.sin(a0))
     start = {"a": a0, "b": math.atan2(along.imag, along.real) - a0, "c": c0, "a_dot": -1.0}
     system.set_initial(start)
+    more(system)
     return session_of(system, RunSettings(10.0, method="rk4", step=0.01, every=1))[0]
 
 

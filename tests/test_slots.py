@@ -21,6 +21,7 @@ from linkwright.simulation.pacing import PacedLoop, replay
 from linkwright.simulation.runs import session_of
 from linkwright.simulation.settings import RunSettings
 from linkwright.system import System
+from tests.test_pacing import kite
 
 
 def slotted() -> System:
@@ -231,3 +232,43 @@ def test_what_a_slot_holds_can_be_changed_before_its_function_goes_on_from_there
     found = replay(again, loop.tape())
     assert np.array_equal(found.samples.values, loop.samples().values)
     assert again.place().d == run.place().d
+
+
+def test_results_stay_on_the_tape_where_the_form_of_equations_changes() -> None:
+    """The machine of a session becomes another one on the way; its slot goes on there."""
+
+    def with_slot(system: System) -> None:
+        slot = FunctionSlot({"q": SlotPort()}, {"y": SlotPort((2,))}, name="task")
+        system.connect(system.mechanism.coordinates["a"], system.add(slot, rate=100).q)
+
+    def doubling(t: float, arguments: np.ndarray, results: np.ndarray) -> None:
+        results[0] = 2 * arguments[1]
+        results[1] += 1
+
+    live = kite(with_slot)
+    live.install("task", 1, python_function("doubling", doubling))
+    loop = PacedLoop(live, clock="virtual", waits=True)
+    loop.set({"task.number": 1})
+    loop.go_to(60)
+    assert live.fallback is not None
+    assert any("went through a singular configuration" in line for line in live.fallback.report)
+    again = kite(with_slot)
+    again.install("task", 1, taped_function("doubling"))
+    found = replay(again, loop.tape())
+    assert np.array_equal(found.samples.values, loop.samples().values)
+    assert found.d["task.y[1]"] == 61
+
+
+def test_what_a_slot_holds_can_be_changed_where_the_loop_stands_still() -> None:
+    run = session()
+    run.install("task", 1, summing())
+    loop = PacedLoop(run, clock="virtual", waits=True)
+    loop.go_to(10)
+    loop.enter({"task.y[0]": 3.0, "task.number": 1.0, "task.u": 0.5})
+    loop.settle()
+    assert loop.latest().d.tolist() == [3.0, 0.0]
+    loop.go_to(12)
+    assert loop.latest().d.tolist() == [3.5, 1.0]
+    again = session()
+    again.install("task", 1, summing())
+    assert np.array_equal(replay(again, loop.tape()).samples.values, loop.samples().values)

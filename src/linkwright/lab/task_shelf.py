@@ -68,7 +68,14 @@ class TaskShelf:
         """
         file = TaskSource(path)
         made = {name: made_task(cls) for name, cls in file.tasks.items()}
+        holder = self._holder()
         with self._lock:
+            for task in () if holder is None else holder.running_tasks.values():
+                if task.name in made:
+                    raise Error(
+                        f"the task {task.name!r} runs",
+                        remedy="freeze it first, or save its file: it is taken up then",
+                    )
             self.watch.add(file)
             self.watch.start()
         return made

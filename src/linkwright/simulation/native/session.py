@@ -424,6 +424,7 @@ class Session:
             own = {s.name: s.value for s in signals if s.name not in values or _of_guard(s.name)}
             new.put(array, [own[s.name] if s.name in own else values[s.name] for s in signals])
         new.take_schedule(old)
+        new.called.take_results(old.called)
         new.prepare()
         new.remember()
 

@@ -173,13 +173,16 @@ class LoopBinding:
     @contextmanager
     def _calling(self) -> Iterator[None]:
         """Let functions be called as this loop calls them, as long as it drives the session."""
-        called = self.session.machine.called
-        wrap = self._taping() if self._mode == INLINE and self._slots else None
-        called.use(self._mode, wrap)
+        self._use_functions()
         try:
             yield
         finally:
             self.session.machine.called.use(INLINE)
+
+    def _use_functions(self) -> None:
+        """Let the machine that the session has now call functions as this loop does."""
+        wrap = self._taping() if self._mode == INLINE and self._slots else None
+        self.session.machine.called.use(self._mode, wrap)
 
     def _taping(self) -> Wrap:
         """Return what puts the results of a slot's Python function onto the tape."""
@@ -350,7 +353,8 @@ class LoopBinding:
         for name, value in zip(("x_size", "d_size", "w_size", "channels"), sizes, strict=True):
             self._put(name, value)
         self._put("every", machine.settings.every)
-        self._memory.hold("places", np.array([found.get(n, -1) for n in self.names], np.int64))
+        self._places: Integers = np.array([found.get(n, -1) for n in self.names], np.int64)
+        self._memory.hold("places", self._places)
         self._put("parameters", len(phases.p))
         self._put("final", machine.settings.until)
         self._memory.hold("latest", latest)

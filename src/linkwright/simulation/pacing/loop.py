@@ -511,6 +511,7 @@ class PacedLoop(LoopBinding):
                 return False
             if session.machine is not self._machine:
                 self._bind()
+                self._use_functions()
             self._look_in()
             return session.stop is None
 
@@ -538,8 +539,11 @@ class PacedLoop(LoopBinding):
             changed = self._changed(values)
             states = {s.name for s in self.session.phases.x} - self._own.keys()
             moved = {n: v for n, v in changed.items() if n in states}
-            if len(changed) > len(moved):
-                self.session.set({n: v for n, v in changed.items() if n not in moved})
+            own = {n: v for n, v in changed.items() if n in self._own}
+            for name in changed.keys() - own.keys() - moved.keys():
+                self._machine.arena[0, self._places[self._numbers[name]]] = changed[name]
+            if own:
+                self.session.set(own)
             if moved:
                 self.session.move(moved)
             given = np.array(list(changed.values()), float).view(np.int64).tolist()
