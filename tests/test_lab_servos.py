@@ -190,6 +190,27 @@ def test_dead_points_in_the_range_are_refused_by_name() -> None:
         RawSensors(lab(replace(joint, moment_arm=0.0)))
 
 
+def test_nothing_is_divided_by_zero_beyond_the_range_of_a_linear_joint() -> None:
+    """At a dead point and beyond, forces stay those of the shortest lever of the range."""
+    joint = JointConfig("EB", -0.8, 0.8, linear_actuator=True, moment_arm=0.03, attachment=0.14)
+    q = np.linspace(-3.0, 3.0, 61)[:, None]
+    force = driven(Actuators(lab(joint)), {"tau": np.ones((61, 1)), "q": q})["drive"]
+    ends = driven(Actuators(lab(joint)), {"tau": np.ones((2, 1)), "q": np.array([[-0.8], [0.8]])})[
+        "drive"
+    ]
+    assert np.isfinite(force).all()
+    assert force.max() <= ends.max() * (1 + 1e-12)
+
+
+def test_a_length_that_cannot_be_is_counted_and_held() -> None:
+    joint = replace(LINEAR, filters=(0.0,) * 4)
+    raw_q = np.full((TICKS, 1), 0.14)
+    raw_q[[5, 9], 0] = [0.5, 0.01]  # sides of 0.03175 m and 0.1397 m
+    found = driven(Sensors(lab(joint), real=True), {"raw_q": raw_q})
+    assert found["bad"][-1, 0] == 2
+    assert np.ptp(found["q"]) == 0
+
+
 def filtered(rows: Array, cutoff: float, start: float = 0.0) -> Array:
     """By SciPy, at rest at the start."""
     b, a = signal.butter(2, cutoff / 100)

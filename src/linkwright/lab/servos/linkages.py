@@ -12,9 +12,9 @@ the angle as long as phi stays between 0 and pi; at both ends the force has no l
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from linkwright.algebra import Expr, acos, cos, sin, sqrt
+from linkwright.algebra import Expr, acos, as_expr, cos, evaluate, maximum, minimum, sin, sqrt
 from linkwright.errors import InputError
 from linkwright.lab.config import JointConfig
 
@@ -29,6 +29,8 @@ class Linkage:
         theta0: phi where the joint and its offset are zero, rad.
         polarity: 1 or -1.
         offset: that the angle has for the sensor, rad.
+        least: the shortest lever in the range of the joint, m; beyond the range it counts, so that
+            nothing is divided by zero there.
 
     >>> from linkwright.algebra import evaluate, symbol
     >>> linkage, q = Linkage(3.0, 4.0, math.pi / 2), symbol("q")
@@ -41,6 +43,7 @@ class Linkage:
     theta0: float
     polarity: float = 1.0
     offset: float = 0.0
+    least: float = 0.0
 
     @property
     def _sum(self) -> float:
@@ -62,6 +65,15 @@ class Linkage:
         """Return dL/dtheta for an angle of the joint, m."""
         return self.polarity * (self._product / 2) * sin(self.phi(angle)) / self.length(angle)
 
+    def divisor(self, angle: Expr) -> Expr:
+        """Return the lever for an angle of the joint, or the shortest of its range."""
+        return self.polarity * maximum(self.least, self.polarity * self.lever(angle))
+
+    def is_length(self, length: Expr) -> Expr:
+        """Return whether the triangle can have such a third side."""
+        shortest, longest = abs(self.arm - self.attachment), self.arm + self.attachment
+        return (length >= shortest) & (length <= longest)
+
     def bend(self, angle: Expr) -> Expr:
         """Return the second derivative of L by the angle of the joint, m."""
         lever = self.lever(angle)
@@ -69,7 +81,7 @@ class Linkage:
 
     def angle(self, length: Expr) -> Expr:
         """Return the angle of the joint for a length, without the offset."""
-        phi = acos((self._sum - length * length) / self._product)
+        phi = acos(maximum(-1, minimum(1, (self._sum - length * length) / self._product)))
         return self.polarity * (phi - self.theta0)
 
 
@@ -113,6 +125,7 @@ def linkage_of(joint: JointConfig) -> Linkage:
             f" its triangle goes from {low:g} to {high:g}, not within 0 and pi",
             remedy="set theta0, or narrow the range of the joint",
         )
-    return Linkage(
-        joint.moment_arm, joint.attachment, theta0, joint.position_polarity, joint.offset
-    )
+    sides = joint.moment_arm, joint.attachment
+    found = Linkage(*sides, theta0, joint.position_polarity, joint.offset)
+    levers = [evaluate(found.lever(as_expr(x)), {}) for x in (joint.lower, joint.upper)]
+    return replace(found, least=min(abs(float(x)) for x in levers))

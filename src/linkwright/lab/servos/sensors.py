@@ -33,8 +33,8 @@ class Sensors(Block):
     Inputs are `raw_q`, `raw_u`, `raw_a`, `raw_load` and `filters`, not zero for filters that
     count. A filter works on while it does not count: switched on, the outputs are at once
     those of a filter that was never off. Outputs are `q`, `u`, `a`, `load`, and `without_offset`,
-    positions from which no offset was taken. A reading of a robot that is no number counts in
-    `bad`, and the one before it holds.
+    positions from which no offset was taken. A reading of a robot that is no number, or no length
+    of its linear sensor, counts in `bad`, and the one before it holds.
 
     >>> from linkwright.formats.robot.description import Description, Link
     >>> joint = JointConfig("elbow", 0.0, 2.0, filters=(5.0, 5.0, 5.0, 5.0))
@@ -69,7 +69,10 @@ class Sensors(Block):
                     given[key] = raw[key][i]
                     continue
                 held = self.discrete_state(f"held_{key}{i}", initial=rest[key][i])
-                good = hold(is_number(raw[key][i]))
+                good = is_number(raw[key][i])
+                if key == "q" and joint.linear_sensor:
+                    good = good & linkage_of(joint).is_length(raw[key][i])
+                good = hold(good)
                 given[key] = hold(where(good, raw[key][i], held))
                 self.update(held, given[key])
                 bad = bad + where(good, 0, 1)
@@ -108,7 +111,7 @@ class Sensors(Block):
         if joint.linear_sensor:
             linkage = linkage_of(joint)
             q = found["q"] = hold(linkage.angle(given["q"]) - joint.offset)
-            lever = hold(linkage.lever(q))
+            lever = hold(linkage.divisor(q))
             if "u" in given:
                 found["u"] = hold(given["u"] / lever)
             if "a" in given:
@@ -173,7 +176,7 @@ class RawSensors(Block):
                 found["a"].append(joint.position_polarity * a[i])
             torque = joint.load_polarity * load[i]
             if joint.linear_load_cell:
-                torque = torque / linkage_of(joint).lever(q[i])
+                torque = torque / linkage_of(joint).divisor(q[i])
             found["load"].append(torque)
         for key in CHANNELS:
             self.output_vector(f"raw_{key}", found[key])
@@ -206,6 +209,6 @@ class Actuators(Block):
             if not joint.linear_actuator:
                 found.append(tau[i])
                 continue
-            lever = linkage_of(joint).lever(q[i])
-            found.append(tau[i] * lever if back else tau[i] / lever)
+            linkage = linkage_of(joint)
+            found.append(tau[i] * linkage.lever(q[i]) if back else tau[i] / linkage.divisor(q[i]))
         self.output_vector("drive", found)
