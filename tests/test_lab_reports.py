@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from linkwright.cli import main
 from linkwright.errors import Error
 from linkwright.formats.robot.description import Place
 from linkwright.lab.lab import Lab
+from linkwright.lab.tasks import Task
 
 Array = NDArray[np.float64]
 
@@ -191,3 +193,33 @@ def test_every_command_runs_on_a_laboratory(lab: Lab) -> None:
     reported = {"where", "where_des", "cwhere", "lwhere", "linfo", "freezeBase"}
     assert given | reported == {command.name for command in lab.commands}
     assert "-1.62" in lab.do("status").text
+
+
+class Stumble(Task):
+    """A task that fails after a while."""
+
+    def run(self, t: Any, state: Any, desired: Any) -> None:
+        """Fail."""
+        if t > 0.05:
+            raise ValueError("stumbled")
+
+
+def test_a_task_that_fails_by_the_clock_is_told_and_the_laboratory_goes_on(lab: Lab) -> None:
+    told: list[str] = []
+    lab.listen(told.append)
+    lab.add(Stumble)
+    lab.reset()
+    lab.pace(1)
+    try:
+        lab.do("st stumble")
+        limit = time.monotonic() + 60
+        while lab.task is not None and time.monotonic() < limit:
+            time.sleep(0.01)
+        assert lab.task is None
+        assert any("stumbled" in text and "test_lab_reports.py" in text for text in told)
+        before = lab.tick
+        lab.do("run 0.1")
+        assert lab.tick > before
+        assert lab.paced == 1
+    finally:
+        lab.pace(None)

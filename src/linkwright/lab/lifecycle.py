@@ -53,13 +53,6 @@ class LifeCycle(LabLoop):
         self._starting: dict[str, threading.Thread] = {}
         super().__init__(config, session, journal)
 
-    def tell(self, text: str) -> None:
-        """Tell whoever listens.
-
-        Args:
-            text: one line.
-        """
-
     # -- what runs ---------------------------------------------------------------------------------
     @property
     def task(self) -> str | None:
@@ -88,7 +81,8 @@ class LifeCycle(LabLoop):
         return {} if name is None or name not in self.tasks else self.tasks[name].values
 
     def _attend(self) -> None:
-        """Take notice of tasks that have ended by themselves."""
+        """Take notice of tasks that have ended by themselves, or failed."""
+        self._recover()
         with self._life:
             for servo, task in tuple(self._running.items()):
                 life = life_of(servo)
@@ -103,11 +97,12 @@ class LifeCycle(LabLoop):
                 elif lost > 0 and begun == serial:
                     self._end(servo, f"{task.name} took too long too often: frozen")
 
-    def _failed(self, error: BaseException) -> None:
+    def _failed(self, error: BaseException) -> bool:
         """End the tasks whose function failed; the laboratory goes on without them."""
-        for servo, task in tuple(self._running.items()):
-            if not task.native:
-                self._end(servo, f"{task.name} failed: {error}")
+        failed = [(servo, t) for servo, t in self._running.items() if not t.native]
+        for servo, task in failed:
+            self._end(servo, f"{task.name} failed: {error}")
+        return bool(failed)
 
     def _end(self, servo: str, words: str) -> None:
         """Take a task out of its slot."""

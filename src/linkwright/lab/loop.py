@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from fractions import Fraction
 
 import numpy as np
@@ -124,14 +125,39 @@ class LabLoop:
     def _attend(self) -> None:
         """Take notice of what happened in the loop."""
 
-    def _failed(self, error: BaseException) -> None:
-        """Take notice of a task that failed at a tick."""
+    def _failed(self, error: BaseException) -> bool:
+        """Take notice of a task that failed at a tick; return whether there is one."""
+        del error
+        return False
+
+    def _recover(self) -> BaseException | None:
+        """Return what failed by the clock, if anything; go on without the task that did."""
+        error, speed = self.loop.failure, self._speed
+        if error is None or speed is None or not self._going.acquire(blocking=False):
+            return error
+        try:
+            self._speed = None
+            with suppress(Exception):  # it raises what is told here
+                self.loop.stop()
+            if self._failed(error):
+                self.pace(speed)
+            else:
+                self.tell(f"the laboratory stands still: {error}")
+        finally:
+            self._going.release()
+        return error
+
+    def tell(self, text: str) -> None:
+        """Tell whoever listens.
+
+        Args:
+            text: one line.
+        """
 
     def _require_sound(self) -> None:
-        if self.loop.failure is not None:
-            self._failed(self.loop.failure)
-            self._speed = None
-            self.loop.stop()  # raises it
+        error = self._recover()
+        if error is not None:
+            raise error
         if self.loop.stopped is not None:
             raise Error(f"the laboratory cannot go on: {self.loop.stopped.reason}")
 
