@@ -43,7 +43,7 @@ FEEDBACK = ("gain", "speed", "turn_speed")
 """Part of the way to the wanted pose that is gone in a second; limits of that speed."""
 
 _SEEN = ("pose", "twist", "mask", "tool")
-STEP = 2.0**-15
+STEP = 2.0**-20
 """Seconds between the rates of which the difference is the acceleration."""
 
 _HALF, _TINY, _STEP = constant(0.5), constant(1e-200), constant(STEP)
@@ -193,15 +193,15 @@ def _held(writer: Writer, spot: FixedFrame, tool: Sequence[Expr]) -> FixedFrame:
 
 
 def priority_tick(tree: Tree, spots: Sequence[FixedFrame], levels: Sequence[int]) -> Program:
-    """Return the Program of one tick: the rates now, `STEP` seconds later, and as long before.
+    """Return the Program of one tick: the rates now, and `STEP` seconds later.
 
-    The joints move with the rates of now, and the wanted poses as they are said to. Half the
-    difference of the later and the earlier rates, over `STEP`, is the acceleration a of the joints
-    to nine digits, in the null space too, so that J a + J' u is the rate of what is wanted of the
-    frames. (The Program differentiated is five times as large, for no more digits that count.)
+    The joints move with the rates of now, and the wanted poses as they are said to. The difference
+    of both rates over `STEP` is the acceleration a of the joints to five digits or more, in the
+    null space too, so that J a + J' u is the rate of what is wanted of the frames. (The Program
+    differentiated is five times as large, for no digits that count.)
 
     Its inputs are those of `priority_rates`, `acceleration` (6 a frame), and `along` (n) and
-    `side`, which are 0; its outputs `rates`, `error` and `rank`, of all three times.
+    `side`, which are 0; its outputs `rates`, `error` and `rank`, of both times.
 
     Args:
         tree: whose joints move.
@@ -233,12 +233,12 @@ def priority_tick(tree: Tree, spots: Sequence[FixedFrame], levels: Sequence[int]
             "error": list(found["error"]),
             "rank": list(found["rank"]),
             "along_next": [where(side, x, y) for x, y in zip(along, u, strict=True)],
-            "side_next": [where(side, -side, _STEP)],
+            "side_next": [_STEP],
         },
         statements=[*writer.statements, *statements],
     )
     return repeated(
-        turn, 3, {"along": "along_next", "side": "side_next"}, ["rates", "error", "rank"]
+        turn, 2, {"along": "along_next", "side": "side_next"}, ["rates", "error", "rank"]
     )
 
 

@@ -173,9 +173,9 @@ moves -> q, u, a, error, turn_error, rank)
         given: dict[str, Sequence[Value]] = {"q": q, "settings": settings, "feedback": feedback}
         given |= {**frame_inputs, **joint_inputs, "along": [0] * n, "side": [0], "on": [on]}
         found = self.embed(tick, given)
-        rates = [found["rates"][k * n : k * n + n] for k in range(3)]
-        bent = [(x - y) * (0.5 / STEP) for x, y in zip(rates[1], rates[2], strict=True)]
-        u, a = self._free(q, rates[0], bent, lower, upper)
+        rates, later = found["rates"][:n], found["rates"][n : 2 * n]
+        bent = [(y - x) / STEP for x, y in zip(rates, later, strict=True)]
+        u, a = self._free(q, rates, bent, lower, upper)
         self.output_vector("q", q, doc="joints")
         self.output_vector("u", u, doc="their speeds")
         self.output_vector("a", a, doc="their accelerations")
