@@ -6,6 +6,7 @@ loop. A start, a change and an end are changes of inputs that enter at one tick.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -329,12 +330,16 @@ class LifeCycle(LabLoop):
     def reset(self) -> None:
         """Begin anew: default posture, times, counters and integrators zero, output enabled.
 
-        Gains, mode, gravity and other settings stay what they are.
+        Gains, mode, gravity and other settings stay what they are. In lockstep it goes on to a tick
+        at which all servos are due, so that they begin together.
         """
         with self._life:
             self._running.clear()
             numbers = {f"{life_of(servo)}.number": 0.0 for servo in {MEMBER, *self._serials}}
             again = {"guard.stop": 0.0, **numbers, **self._quiet(MEMBER)}
+            self.put(again)
+        self._align()
+        with self._life:
             self._origin = max(self.loop.latest().tick, 0) + 1
             if self.session is not None:
                 self.session.say(self._origin, origin=self._origin)
@@ -346,6 +351,16 @@ class LifeCycle(LabLoop):
             finally:
                 self._going.release()
         self.tell("reset")
+
+    def _align(self) -> None:
+        """Go on to the tick before one at which all servos are due, in lockstep."""
+        if self._speed is not None or not self._going.acquire(blocking=False):
+            return
+        try:
+            whole = math.lcm(*(tick.every for tick in self.loop.session.phases.ticks))
+            self.loop.go_to((self.loop.session.tick // whole + 1) * whole - 1)
+        finally:
+            self._going.release()
 
     def take_over(
         self, functions: Iterable[StoredFunction], given: Mapping[str, float], origin: int

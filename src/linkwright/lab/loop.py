@@ -206,12 +206,14 @@ class LabLoop:
         counted, tick = self.loop.counters, self.tick
         found = {}
         for servo, rate in self.rates.items():
-            every = round(1 / (rate * self.period))
+            every = 1 / (rate * self.period)
+            if every.denominator != 1:  # of vision where nothing is to be seen
+                continue
             task = servo == "task"
             found[servo] = ServoCounters(
                 float(rate),
-                tick // every,
-                counted.missed // every,
+                int(tick // every),
+                int(counted.missed // every),
                 counted.overrun + (counted.late if task else 0),
                 counted.worst,
                 counted.mean,

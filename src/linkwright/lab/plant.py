@@ -18,7 +18,7 @@ from linkwright.errors import InputError
 from linkwright.formats.robot.description import Description, Place
 from linkwright.formats.robot.to_mechanism import Assembled, Places, assembled
 from linkwright.formats.robot.transforms import composed, euler_rotation, plus, rotate
-from linkwright.lab.config import EndEffector, LabConfig
+from linkwright.lab.config import SERVOS, EndEffector, LabConfig
 from linkwright.mechanism import Body, Mechanism, Point, Weld
 
 HELD = 1e15
@@ -28,6 +28,13 @@ quarter of an hour."""
 AXES = "xyz"
 GRAVITY = tuple(f"gravity_{c}" for c in AXES)
 """Parameters of the world's gravity vector, m/s^2."""
+
+MEMBERS = (
+    *("robot", "sensors", "base", "cart", "cart_desired", "life", "task", "desired", "invdyn"),
+    *("invkin", "feed", "motor", "guard", "shown", "shown_cart", "cameras", "vision"),
+    *("card", "raw_sensors", "actuators", "misc", "driver"),
+)
+"""Names of members of the Systems of laboratories and their robots."""
 
 HOLD = "base_held"
 """Parameter that is 0 where a base floats, `HELD` where it is held."""
@@ -100,6 +107,18 @@ class LabMechanism:
         return dict(zip(load_names(end_effector.name), (mass, *center), strict=True))
 
 
+def member_names(config: LabConfig) -> tuple[str, ...]:
+    """Return the names that members of a laboratory's System have, so that no body has them.
+
+    Args:
+        config: of the laboratory.
+    """
+    own = [name for name in config.ratios if name not in SERVOS]
+    lives = [f"{name}_life" for name in own]
+    seen = [f"{effector.name}_seen" for effector in config.end_effectors]
+    return (*MEMBERS, *own, *lives, *seen, *(thing.name for thing in config.objects))
+
+
 def lab_mechanism(config: LabConfig, description: Description | None = None) -> LabMechanism:
     """Return the robot of a laboratory, with gravity and loads as parameters.
 
@@ -125,7 +144,7 @@ def lab_mechanism(config: LabConfig, description: Description | None = None) -> 
             body = places[given.root if base == "free" else _child_of_root(given)][0]
             m.body("held_base", parent=body, joint=Weld(), mass=anchor, inertia=anchor)
 
-    made = assembled(given, base=base, limits=False, extend=extend)
+    made = assembled(given, base=base, limits=False, extend=extend, reserved=member_names(config))
     m = made.mechanism
     root = next((joint for joint in made.joints if len(joint.coordinates) == 7), None)
     by_name = {joint.name: joint for joint in made.joints}

@@ -18,7 +18,7 @@ What a joint does by itself is a load of the mechanism: viscous damping -d u, dr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
@@ -130,6 +130,7 @@ def assembled(
     locked: Mapping[str, float] | None = None,
     symbolic: bool = False,
     extend: Extend | None = None,
+    reserved: Iterable[str] = (),
 ) -> Assembled:
     """Return the mechanism of a robot.
 
@@ -146,6 +147,7 @@ def assembled(
             defaults, in place of numbers.
         extend: adds bodies of its own to the mechanism, given the bodies and places of links and
             frames, before anything uses velocities.
+        reserved: names that no body gets; a link of such a name is called otherwise as a body.
 
     >>> from linkwright.formats.robot.description import Link
     >>> links = Link("base"), Link("rod", Mass(1.0, (0.5, 0.0, 0.0)))
@@ -163,7 +165,7 @@ def assembled(
         if base == "fixed" and joint.kind == "free" and joint.parent == description.root:
             held[joint.name] = Place()
     root, changed = grouped(description, held)
-    made = _Assembler(description, symbolic)
+    made = _Assembler(description, symbolic, reserved)
     made.add_bodies(root, base)
     if extend is not None:
         extend(made.mechanism, made.places)
@@ -239,9 +241,11 @@ def as_assembled(mechanism: Mechanism, *, symbolic: bool = False) -> Assembled:
 class _Assembler:
     """A mechanism that grows with a robot's groups of links."""
 
-    def __init__(self, description: Description, symbolic: bool) -> None:
+    def __init__(
+        self, description: Description, symbolic: bool, reserved: Iterable[str] = ()
+    ) -> None:
         self.description, self.symbolic = description, symbolic
-        self.names = UniqueNames(("n", "t"), _OTHERS)
+        self.names = UniqueNames(("n", "t", *reserved), _OTHERS)
         self.mechanism = Mechanism(code_name(description.name or "robot"))
         self.joints: list[AssembledJoint] = []
         self.places: dict[str, tuple[Body, Place]] = {}
