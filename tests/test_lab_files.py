@@ -362,3 +362,12 @@ def test_commands_know_laboratories(tmp_path: Path, capsys: pytest.CaptureFixtur
     (folder / "prefs" / "bad.sine").write_text("R_EB 4 0\n")
     assert main(["check", str(folder)]) == 2
     assert "bad.sine:1: R_EB has 4 sines" in capsys.readouterr().err
+    (folder / "prefs" / "bad.sine").unlink()
+    links = folder / "config" / "LinkParametersSim.cf"
+    links.write_text(links.read_text().replace("R_HR 1.6 ", "R_HR -1.6 "))
+    assert main(["check", str(folder)]) == 1
+    assert "error: R_HR: its mass, -1.6, is negative" in capsys.readouterr().err
+    assert main(["check", str(folder), "--repair", str(tmp_path / "better")]) == 0
+    assert main(["check", str(tmp_path / "better")]) == 0
+    assert main(["convert", "pendulum", str(tmp_path / "p.toml"), "--to", "lab"]) == 0
+    assert lab_config(tmp_path / "p.toml").names == ("phi",)

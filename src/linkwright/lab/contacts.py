@@ -47,6 +47,32 @@ def surface_of(thing: SceneObject) -> Surface:
     return EllipsoidSurface(radii, center=thing.position, rotation=rows)
 
 
+def law_of(thing: SceneObject) -> dict[str, float]:
+    """Return the numbers of an object's contact model, by the words of `Contact`.
+
+    Args:
+        thing: with a contact model.
+
+    >>> thing = SceneObject(
+    ...     "o", "cube", (), (0, 0, 0), (0, 0, 0), (1, 1, 1), 1, (), (1e4, 50, 20)
+    ... )
+    >>> law_of(thing)
+    {'stiffness': 10000.0, 'damping': 50, 'viscous': 20}
+    """
+    if thing.contact_model not in MODELS:
+        raise InputError(
+            f"the object {thing.name!r} has the contact model {thing.contact_model}",
+            remedy="give 1 (damped spring), 2 (Coulomb friction), or 0 for none",
+        )
+    keys, given = MODELS[thing.contact_model], thing.contact_parameters
+    if len(given) < len(keys):
+        raise InputError(
+            f"the object {thing.name!r} has {len(given)} contact parameters",
+            remedy=f"contact model {thing.contact_model} has {', '.join(keys)}",
+        )
+    return dict(zip(keys, given, strict=False))
+
+
 def contacts(config: LabConfig, robot: LabMechanism) -> Iterator[Contact]:
     """Yield the contacts of a laboratory, named after their objects.
 
@@ -59,18 +85,7 @@ def contacts(config: LabConfig, robot: LabMechanism) -> Iterator[Contact]:
     for thing in config.objects:
         if not thing.contact_model:
             continue
-        if thing.contact_model not in MODELS:
-            raise InputError(
-                f"the object {thing.name!r} has the contact model {thing.contact_model}",
-                remedy="give 1 (damped spring), 2 (Coulomb friction), or 0 for none",
-            )
-        keys, given = MODELS[thing.contact_model], thing.contact_parameters
-        if len(given) < len(keys):
-            raise InputError(
-                f"the object {thing.name!r} has {len(given)} contact parameters",
-                remedy=f"contact model {thing.contact_model} has {', '.join(keys)}",
-            )
-        numbers = dict(zip(keys, given, strict=False))
+        numbers = law_of(thing)
         points = [robot.point(frame) for frame in config.vertices.values()]
         yield Contact(
             robot.mechanism,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -60,8 +60,8 @@ def command(
     if is_catalog(file):
         _check_catalog(file, as_json)
         return
-    if is_lab(file) and repair is None:
-        _check_lab(file, as_json)
+    if is_lab(file):
+        _check_lab(file, as_json, repair, force)
         return
     key = robot_format(file) if Path(file).is_file() else None
     if key in (None, "text") and repair is None:
@@ -154,12 +154,12 @@ def _check_cell(file: str, as_json: bool) -> None:
     echo(f"{file}: sound")
 
 
-def _check_lab(file: str, as_json: bool) -> None:
-    from linkwright.formats.robot.plausibility import description_findings
+def _check_lab(file: str, as_json: bool, repair: Path | None, force: bool) -> None:
+    from linkwright.formats.robot.plausibility import description_findings, repaired
     from linkwright.formats.text.document import ModelError
-    from linkwright.lab.contacts import contacts
+    from linkwright.lab.contacts import law_of, surface_of
+    from linkwright.lab.files.conversion import convert_lab
     from linkwright.lab.files.summary import lab_facts, preference_faults
-    from linkwright.lab.plant import lab_mechanism
     from linkwright.lab.sources import lab_config
 
     try:
@@ -167,20 +167,28 @@ def _check_lab(file: str, as_json: bool) -> None:
     except ModelError as error:
         _say_all_but_first(error)
         raise
-    for _ in contacts(config, lab_mechanism(config)):
-        pass
+    for thing in config.objects:
+        surface_of(thing)
+        if thing.contact_model:
+            law_of(thing)
     faults = preference_faults(config)
     if faults:
         for fault in faults[1:]:
             echo(f"also: {fault}", err=True)
         raise faults[0]
-    findings = description_findings(config.description)
+    findings = left = description_findings(config.description)
+    files: list[str] = []
+    if repair is not None:
+        better, left = repaired(config.description)
+        done = convert_lab(replace(config, description=better), repair, replace=force)
+        files = [str(path) for path in done.files]
     facts, notes = lab_facts(config), (*config.description.notes, *config.notes)
     if as_json:
         report = {
             "facts": [{"what": label, "is": text} for label, text in facts],
             "findings": [asdict(found) for found in findings],
             "notes": list(notes),
+            "written": files,
         }
         echo(json.dumps(report, indent=2))
     else:
@@ -190,8 +198,8 @@ def _check_lab(file: str, as_json: bool) -> None:
             echo(note if note.startswith("not read") else f"note: {note}", err=True)
         for found in findings:
             echo(_line(found), err=True)
-        echo(f"{file}: {_state(findings)}")
-    if any(found.severity == "error" for found in findings):
+        echo(_verdict(file, findings, left, files))
+    if any(found.severity == "error" for found in left):
         raise typer.Exit(BAD)
 
 

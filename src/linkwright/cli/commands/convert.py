@@ -45,6 +45,7 @@ def command(
       linkwright convert puma560 puma560.urdf
       linkwright convert sl-arm arm/lab.toml
       linkwright convert arm/lab.toml slfolder
+      linkwright convert robot.urdf lab.toml --to lab
     """
     from dataclasses import asdict
 
@@ -52,7 +53,7 @@ def command(
     from linkwright.lab.files.conversion import convert_lab
     from linkwright.lab.sources import is_lab
 
-    if is_lab(source):
+    if is_lab(source) or to == "lab":
         done = convert_lab(source, target, to=to, replace=force)
     elif is_shipped(source):
         from linkwright.models import load_model

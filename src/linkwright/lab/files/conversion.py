@@ -9,6 +9,7 @@ from pathlib import Path
 from linkwright.border import worded
 from linkwright.errors import InputError
 from linkwright.formats.robot.conversion import Conversion, write_description
+from linkwright.lab.config import LabConfig
 from linkwright.lab.files.lab_writer import write_lab
 from linkwright.lab.files.sl_writer import write_sl_lab
 from linkwright.lab.sources import lab_config
@@ -16,7 +17,7 @@ from linkwright.lab.sources import lab_config
 
 @worded
 def convert_lab(
-    source: str | os.PathLike[str],
+    source: str | os.PathLike[str] | LabConfig,
     target: str | os.PathLike[str],
     *,
     to: str = "",
