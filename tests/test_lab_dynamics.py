@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import linkwright as lw
+from linkwright.errors import InputError
 from linkwright.formats.robot.description import (
     Description,
     Link,
@@ -20,8 +21,10 @@ from linkwright.formats.robot.description import (
 from linkwright.formats.sl.configuration import SceneObject
 from linkwright.lab.config import EndEffector, JointConfig, LabConfig
 from linkwright.lab.contacts import contacts
+from linkwright.lab.lab import Lab
 from linkwright.lab.plant import HELD, HOLD, LabMechanism, RobotDrive, lab_mechanism
 from linkwright.lab.servos import InverseDynamicsServo
+from linkwright.lab.system import lab_system
 from linkwright.robots import Robot
 from linkwright.simulation.pacing import PacedLoop
 from linkwright.simulation.runs import session_of
@@ -227,3 +230,35 @@ def test_joints_on_a_base_that_is_held_move_as_on_a_fixed_one() -> None:
     free.set({HOLD: 0.0})
     free.go_to(700)
     assert abs(free.session.state()[base[2]]) > 0.001
+
+
+def test_a_laboratory_holds_its_base_and_lets_it_go() -> None:
+    """SL check 39: back where it started, at rest, for as long as it is held; then it falls."""
+    arm = described(root=ROOT)
+    arm = replace(arm, links=arm.links[:2], joints=arm.joints[:1])
+    joint = JointConfig("SFE", -2, 2, 0.4, kp=40.0, kd=2.0, max_effort=100.0)
+    with Lab(LabConfig("hopper", arm, (joint,), base="floating")) as lab:
+        lab.run(0.2)
+        assert lab.base.x[2] < -0.1
+        lab.freeze_base()
+        lab.run(1.0)
+        still = lab.base
+        np.testing.assert_allclose(still.x, 0.0, atol=1e-9)
+        np.testing.assert_allclose(still.q, [1, 0, 0, 0], atol=1e-9)
+        np.testing.assert_allclose([*still.xd, *still.w], 0.0, atol=1e-9)
+        # as on a fixed base: gravity over stiffness
+        error = lab.state.q[0] - lab.desired.q[0]
+        held = Robot(arm, friction=False).inverse_dynamics(lab.state.q, [0.0], [0.0])[0]
+        assert error == pytest.approx(-held / 40.0, abs=1e-4)
+        lab.freeze_base(False)
+        lab.run(0.2)
+        assert lab.base.x[2] == pytest.approx(-9.81 * 0.04 / 2, abs=0.02)
+
+
+def test_a_link_with_the_name_of_a_servo_is_refused() -> None:
+    arm = described()
+    links = (arm.links[0], replace(arm.links[1], name="motor"))
+    joint = replace(arm.joints[0], child="motor")
+    given = config(description=replace(arm, links=links, joints=(joint,)), end_effectors=())
+    with pytest.raises(InputError, match="the robot has something called 'motor'"):
+        lab_system(given)

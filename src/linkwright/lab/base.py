@@ -21,10 +21,10 @@ class BaseState(Block):
         name: of the block.
 
     >>> BaseState()
-    BaseState(base: raw, raw_rate -> base, base_rate, base_acceleration, x, xd, xdd, q, w, wd)
+    BaseState(base_state: raw, raw_rate -> base, base_rate, base_acceleration, x, xd, xdd, q, w, wd)
     """
 
-    def __init__(self, name: str = "base") -> None:
+    def __init__(self, name: str = "base_state") -> None:
         super().__init__(name, doc="state of the base")
         pose = self.input_vector("raw", 7, [0, 0, 0, 1, 0, 0, 0], doc="position and quaternion")
         rate = self.input_vector("raw_rate", 6, doc="velocities along its own axes")

@@ -219,7 +219,7 @@ class Lab(Commanded, Sighted, Motions):
                 rows.append(np.array(STILL[at : at + size]))
                 at += size
             return FrameState(*rows)
-        return FrameState(*self.values(*(f"base.{key}" for key in STATE)))
+        return FrameState(*self.values(*(f"base_state.{key}" for key in STATE)))
 
     @property
     def vertices(self) -> Mapping[str, Array]:

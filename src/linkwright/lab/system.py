@@ -2,7 +2,7 @@
 
 At a tick, members that are due run in the order in which they need each other:
 
-    robot, sensors, base, cart, life, task, desired, invdyn, feed, motor, guard
+    robot, sensors, base_state, cart, life, task, desired, invdyn, feed, motor, guard
 
 with `invkin` between the task and `desired` in the mode `cart`, and `shown` for what servos tell
 those that come before them: what was wanted and commanded at the tick before. Whatever changes
@@ -184,9 +184,15 @@ class _Builder:
             self._add_invkin(slots[MEMBER])
         return self.system
 
-    def add(self, block: Block, rate: Fraction) -> Member:
-        """Add a member."""
-        return self.system.add(block, rate=rate)
+    def add(self, block: Block, rate: Fraction | None = None) -> Member:
+        """Add a member; what the robot has must not be called as it is."""
+        member = self.system.add(block, rate=rate)
+        if member.name != block.name:
+            raise InputError(
+                f"the robot has something called {block.name!r}, as a servo of the laboratory is",
+                remedy="rename the link or joint in the robot's file",
+            )
+        return member
 
     def wire(self, *pairs: tuple[object, object]) -> None:
         """Connect sources with targets."""
@@ -194,7 +200,7 @@ class _Builder:
             self.system.connect(source, target)
 
     def _add_robot(self) -> None:
-        plant = self.system.add(RobotDrive(self.robot))
+        plant = self.add(RobotDrive(self.robot))
         for contact in contacts(self.config, self.robot):
             self.system.add(contact)
         self.wire(

@@ -119,7 +119,7 @@ def _named(config: LabConfig, known: Mapping[str, Signal]) -> Iterator[LabVariab
                 yield LabVariable(f"{blob}_{c}{key[1:]}", unit, f"vision.{blob}_{key}[{i}]")
         yield LabVariable(f"{blob}_status", "1", f"vision.{blob}_status")
     sizes = {"x": 3, "q": 4, "xd": 3, "w": 3}
-    base = [f"base.{key}[{i}]" for key, size in sizes.items() for i in range(size)]
+    base = [f"base_state.{key}[{i}]" for key, size in sizes.items() for i in range(size)]
     for (name, unit), port in zip(_BASE, base, strict=True):
         yield LabVariable(name, unit, port)
 
