@@ -166,6 +166,15 @@ def test_a_cartesian_motion_is_waited_for_and_leaves_the_mode(lab: Lab) -> None:
     assert abs(reached.q @ start.q) == pytest.approx(1.0, abs=1e-8)
 
 
+def test_a_goal_out_of_reach_is_told(lab: Lab) -> None:
+    with pytest.raises(Error, match=r"R_HAND stays .* m from its goal"):
+        lab.go_cartesian({"R_HAND": lab.cart_desired["R_HAND"].x + np.array([1.0, 0, 0])})
+    assert (lab.task, lab.stopped) == (None, None)
+    low = [joint.lower for joint in lab.config.joints]
+    high = [joint.upper for joint in lab.config.joints]
+    assert ((lab.desired.q >= low) & (lab.desired.q <= high)).all()
+
+
 def test_joints_are_commanded_in_the_cartesian_mode_where_there_is_no_target(lab: Lab) -> None:
     lab.mode("cart")
     lab.go_to({"R_EB": 1.3})

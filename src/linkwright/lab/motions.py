@@ -10,14 +10,20 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwright.errors import Error
+from linkwright.lab.builtin.frames import goal_numbers
 from linkwright.lab.lifecycle import LifeCycle
 from linkwright.lab.slot import MEMBER
 
 LONGEST = 600.0
 """s of the laboratory, after which a motion that does not end is given up."""
+
+
+NEAR = 1e-3
+"""m from its goal at which an end-effector counts as there."""
 
 
 class Motions(LifeCycle):
@@ -67,6 +73,18 @@ class Motions(LifeCycle):
         if duration is not None:
             given["duration"] = duration
         self._wait_for("goto-cart", given)
+        self._require_reached(targets)
+
+    def _require_reached(self, targets: Mapping[str, ArrayLike]) -> None:
+        """Say which goals the wanted joints do not reach."""
+        for name, goal in targets.items():
+            (x,) = self.values(f"cart_desired.{name}_x")
+            away = float(np.linalg.norm(x - np.array(goal_numbers(goal)[:3])))
+            if away > NEAR:
+                raise Error(
+                    f"{name} stays {away:.3g} m from its goal, as near as the joints come to it",
+                    remedy="choose a goal within reach, or give a longer duration",
+                )
 
     def _wait_for(self, name: str, given: Mapping[str, Any]) -> None:
         """Start a task, and wait until it is done; the mode and the last task stay."""
