@@ -132,17 +132,17 @@ def read_header(text: str, file: str = "") -> Header:
         enumerations[match.group(1)] = numbered
         constants.update({name: float(count) for count, name in numbered.items()})
     places: dict[str, tuple[str, int]] = {}
-    ends = [at for at, character in enumerate(text) if character == "\n"]
+    breaks = [at for at, character in enumerate(text) if character == "\n"]
     for match in islice(_DEFINE.finditer(text), _MOST):
         found = _number(match.group(2), constants)
         if found is not None:
             constants[match.group(1)] = found
-            places[match.group(1)] = file, bisect(ends, match.start(1)) + 1
+            places[match.group(1)] = file, bisect(breaks, match.start(1)) + 1
     for match in islice(_RATIO.finditer(text), _MOST):
         found = _number(match.group(2), constants)
         if found is not None and match.group(1).upper() not in constants:
             constants[match.group(1).upper()] = found
-            places[match.group(1).upper()] = file, bisect(ends, match.start(1)) + 1
+            places[match.group(1).upper()] = file, bisect(breaks, match.start(1)) + 1
     _end_effectors(text, constants)
     tables = {
         match.group(1): tuple(_QUOTED.findall(match.group(2))[1:_MOST])
@@ -153,7 +153,7 @@ def read_header(text: str, file: str = "") -> Header:
     substeps = _SUBSTEPS.search(text)
     steps = None if substeps is None else _number(substeps.group(1), constants)
     if substeps is not None:
-        places["n_integration"] = file, bisect(ends, substeps.start()) + 1
+        places["n_integration"] = file, bisect(breaks, substeps.start()) + 1
     method = _METHOD.search(text)
     return Header(
         constants,
