@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from fractions import Fraction
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 from linkwright.formats.robot.description import Description, Link
 from linkwright.lab.config import JointConfig, LabConfig
@@ -45,11 +45,14 @@ class StandIn(Commanded):
             raise AttributeError(name)
         return lambda *args, **kwargs: self.told.append((name, (*args, kwargs)))
 
-    def start(self, name: str, **parameters: Any) -> bool:
+    rates: ClassVar = {"motor": 960, "task": 480, "eyes": 60}
+
+    def start(self, name: str, servo: str, **parameters: Any) -> bool:
         """Keep what was started."""
         self.task = self.last = name
         self.parameters = parameters
         self.told.append(("start", (name, parameters)))
+        self.servo = servo
         return True
 
     period = Fraction(1, 960)

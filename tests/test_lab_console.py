@@ -74,6 +74,7 @@ def test_a_command_of_ones_own_is_in_man_with_the_arguments_of_its_function(lab:
         ("go", "go needs joints"),
         ("go 'R_EB=1", "quotation mark"),
         ("", "no command was given"),
+        ("st wave servo=eye", "did you mean 'eyes'"),
         ("ck pdd", "did you mean 'pd"),
     ],
 )
@@ -87,6 +88,8 @@ def test_what_cannot_be_read_is_told_with_a_remedy(lab: Any, line: str, words: s
 def test_arguments_come_in_one_line_with_units(lab: Any) -> None:
     lab.do("st wave frequency=2")
     assert lab.told[-1] == ("start", ("wave", {"frequency": 2.0}))
+    lab.do("st wave servo=eyes")
+    assert lab.servo == "eyes"
     lab.do("setG 0 0 z=-1.62")
     assert lab.told[-1] == ("set_gravity", ((0.0, 0.0, -1.62), {}))
     lab.do("go R_EB=90deg inverse_dynamics=on")

@@ -137,7 +137,8 @@ def _talk(lab: Lab, pace: float, *, studio: bool) -> None:
             echo(f"studio: {page.address}")
             open_browser(page.address)
         with prompt_of(LocalLink(consoles, server.name)) as prompt:
-            lab.pace(pace or None)
+            if lab.paced is None:  # a real robot has its own pace
+                lab.pace(pace or None)
             echo(f"{server.name}: {len(lab.config.joints)} joints; man lists the commands")
             prompt.talk()
 
@@ -148,7 +149,7 @@ def _script(
     from linkwright.lab.console.script import Script
 
     lab.listen(lambda text: echo(f"note: {text}", err=True))
-    if pace:
+    if pace and lab.paced is None:
         lab.pace(pace)
 
     def tell(done: Done) -> None:

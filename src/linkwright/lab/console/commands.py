@@ -21,6 +21,9 @@ from linkwright.lab.console.table import (
 _JOINT = CommandArgument("joint", "joint", str, choices=motions.joints)
 _JOINTS = NamedArguments("joints", motions.units_of_joints)
 _TASK = CommandArgument("task", "task", str, choices=motions.task_names)
+_SERVO = CommandArgument(
+    "servo", "servo in which it runs", "task", choices=motions.servos, asked=False
+)
 _STARTED = NamedArguments("parameters", motions.units_of_task, motions.defaults_of_task)
 _CHANGED = NamedArguments("parameters", motions.units_now, motions.values_now)
 _EFFECTOR = CommandArgument(
@@ -30,8 +33,10 @@ _SWITCH = CommandArgument("on", "on or off; the other of what it is", bool, opti
 _SECONDS = CommandArgument("seconds", "seconds", 1.0, "s")
 
 TASKS: tuple[ConsoleCommand, ...] = (
-    ConsoleCommand("setTask", "start a task", motions.set_task, (_TASK,), ("st",), _STARTED, True),
-    ConsoleCommand("redo", "start the last task again", motions.redo),
+    ConsoleCommand(
+        "setTask", "start a task", motions.set_task, (_TASK, _SERVO), ("st",), _STARTED, True
+    ),
+    ConsoleCommand("redo", "start the last task again", motions.redo, (_SERVO,)),
     ConsoleCommand(
         "changeTaskParm",
         "change parameters of the task, all at one tick",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkwright.errors import InputError
+from linkwright.lab.config import SERVOS
 from linkwright.lab.console import dialogue
 from linkwright.lab.console.reports import aligned
 from linkwright.lab.console.table import Answer, Value, require
@@ -18,15 +19,15 @@ if TYPE_CHECKING:
 
 
 # -- tasks -----------------------------------------------------------------------------------------
-def set_task(lab: Lab, task: str, pairs: Mapping[str, Any]) -> Answer:
+def set_task(lab: Lab, task: str, servo: str, pairs: Mapping[str, Any]) -> Answer:
     """Start a task."""
-    begun = lab.start(task, **pairs)
+    begun = lab.start(task, servo=servo, **pairs)
     return _task_now(lab, f"{task} runs" if begun else f"{task} was not started", begun)
 
 
-def redo(lab: Lab) -> Answer:
+def redo(lab: Lab, servo: str) -> Answer:
     """Start the last task again."""
-    begun = lab.redo()
+    begun = lab.redo(servo=servo)
     return _task_now(
         lab, f"{lab.last} runs again" if begun else f"{lab.last} was not started", begun
     )
@@ -98,6 +99,11 @@ def effectors(lab: Lab) -> Sequence[str]:
 def first_effector(lab: Lab) -> str:
     """Return the name of the first end-effector; nothing where there is none."""
     return next(iter(effectors(lab)), "")
+
+
+def servos(lab: Lab) -> Sequence[str]:
+    """Return the servos in which tasks run: the task servo, and those of one's own."""
+    return [name for name in lab.rates if name == "task" or name not in SERVOS]
 
 
 def task_names(lab: Lab) -> Sequence[str]:

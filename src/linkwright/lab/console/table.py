@@ -47,6 +47,7 @@ class CommandArgument:
         choices: words that it may be, of a laboratory.
         optional: whether it stays None where it is not given.
         rest: whether it is all words that are left.
+        asked: whether a dialogue asks for it although it has a default.
     """
 
     name: str
@@ -56,6 +57,7 @@ class CommandArgument:
     choices: Callable[[Lab], Iterable[str]] | None = None
     optional: bool = False
     rest: bool = False
+    asked: bool = True
 
     def usual(self, lab: Lab | None) -> Value | None:
         """Return the default in a laboratory; None where there is none."""
@@ -348,7 +350,7 @@ def _given(lab: Lab, command: ConsoleCommand, words: list[str]) -> dict[str, Any
     for argument in command.arguments:
         if argument.name in texts:
             given[argument.name] = argument.read(lab, texts[argument.name], command.name)
-        elif asks or (argument.usual(lab) is None and not argument.optional):
+        elif (asks and argument.asked) or (argument.usual(lab) is None and not argument.optional):
             given[argument.name] = argument.ask(lab, command.name)
         else:
             given[argument.name] = argument.usual(lab)
