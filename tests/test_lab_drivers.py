@@ -19,8 +19,9 @@ from linkwright.lab.config import LabConfig
 from linkwright.lab.drivers import DriverLayout, RobotDriver, Troubles, driver_at, driver_place
 from linkwright.lab.drivers.driver import LinkDriver
 from linkwright.lab.drivers.greeting import greeting, read_greeting, refusal
+from linkwright.lab.drivers.layout import driver_layout
 from linkwright.lab.drivers.places import shared_root
-from linkwright.lab.fake_robot import FakeRobot, driver_layout
+from linkwright.lab.fake_robot import FakeRobot
 from linkwright.windows import Wire
 from tests.lab_robots import planar, planar_file
 from tests.processes import Begin, begin as begin

@@ -15,7 +15,7 @@ from linkwright.algebra import Expr, equal, where
 from linkwright.blocks import Block
 from linkwright.errors import InputError
 from linkwright.lab.config import LabConfig
-from linkwright.lab.drivers.layout import KEEPERS, DriverLayout
+from linkwright.lab.drivers.layout import KEEPERS, driver_layout
 from linkwright.lab.drivers.places import driver_place
 from linkwright.lab.drivers.relay import Troubles
 from linkwright.lab.drivers.robot_end import robot_end
@@ -187,15 +187,6 @@ class FakeRobot:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-
-def driver_layout(config: LabConfig) -> DriverLayout:
-    """Return what the robot of a laboratory tells and is told.
-
-    Args:
-        config: of the laboratory.
-    """
-    return DriverLayout(config.names, float(config.rate), config.misc_sensors)
 
 
 def _listed(given: Names) -> list[str]:

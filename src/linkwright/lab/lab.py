@@ -47,6 +47,7 @@ class Lab(Commanded, Sighted, Motions):
     Args:
         source: the name of a shipped laboratory, an SL folder, a `lab.toml`, a robot file, a text
             model, or a configuration.
+        driver: URL of a real robot's driver, such as "udp://127.0.0.1:9300"; simulated by default.
         seed: of noise.
         folder: where the session and recordings go. Without one, recordings go to the working
             folder, and no session is kept.
@@ -62,6 +63,7 @@ class Lab(Commanded, Sighted, Motions):
         self,
         source: LabConfig | str | os.PathLike[str],
         *,
+        driver: str | None = None,
         seed: int = 0,
         folder: str | os.PathLike[str] | None = None,
         session_rate: float = RATE,
@@ -73,16 +75,33 @@ class Lab(Commanded, Sighted, Motions):
         self.base_frozen = False
         """Whether a base that could float is held."""
         self._effectors = {effector.name: effector for effector in config.end_effectors}
-        session = ready_session(config, lambda: self.system, seed=seed)
-        journal = None
-        if folder is not None:
-            journal = SessionJournal(config, session, self.folder, seed=seed, rate=session_rate)
-        super().__init__(config, session, journal)
+        self._is_real = is_real = driver is not None
+        kind = " real" if is_real else ""
+        session = ready_session(config, lambda: self.system, kind=kind, seed=seed)
+        real = None
+        if driver is not None:
+            from linkwright.lab.real import RealSide
+
+            real = RealSide(config, driver)
+        try:
+            journal = None
+            if folder is not None:
+                journal = SessionJournal(
+                    config, session, self.folder, seed=seed, real=is_real, rate=session_rate
+                )
+            super().__init__(config, session, journal, real)
+        except BaseException:
+            if real is not None:
+                real.close()
+            raise
         if config.end_effectors and "system" not in vars(self):
             check_weights(config)  # who puts the System together is told there
         for task in builtin_tasks(config).values():
             self.add(task)
         self.recorder = LabRecorder(self)
+        if real is not None:
+            self._speed = 1.0
+            real.begin(self)
 
     @classmethod
     def from_session(
@@ -135,7 +154,7 @@ class Lab(Commanded, Sighted, Motions):
     @cached_property
     def system(self) -> System:
         """The System that runs; it is put together when it is asked for."""
-        return lab_system(self.config, self.mechanism)
+        return lab_system(self.config, self.mechanism, real=self._is_real)
 
     @cached_property
     def robot(self) -> Robot:

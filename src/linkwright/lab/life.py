@@ -18,15 +18,17 @@ class SlotLife(Block):
     """Whether the task of a slot is called.
 
     Inputs: `number` of the task's function and `serial` of its start; `done` and `begun` of the
-    slot; `overruns`, how many ticks took too long so far, and `patience`, how many in a row may.
-    Outputs: `calls`, the number of the function that is called; `frozen`, 1 where none is; and
-    `expired`, 1 where patience was lost.
+    slot; `overruns`, how many ticks took too long so far, or `unanswered`, how many in a row
+    another process was late at, and `patience`, how many in a row may.
+    Outputs: `calls`, the number of the function that is called; `frozen`, 1 where none is;
+    `expired`, 1 where patience was lost; and `told`, the serial that all this is about.
 
     Args:
         name: of the block.
 
     >>> SlotLife("life")
-    SlotLife(life: number, serial, done, begun, overruns, patience -> calls, frozen, expired)
+    SlotLife(life: number, serial, done, begun, overruns, unanswered, patience -> calls, frozen,
+    expired, told)
     """
 
     def __init__(self, name: str = "life") -> None:
@@ -36,6 +38,7 @@ class SlotLife(Block):
         done = self.input("done", doc="1 where the task is done")
         begun = self.input("begun", doc="serial of the task that it was")
         overruns = self.input("overruns", doc="ticks that took too long so far")
+        unanswered = self.input("unanswered", doc="ticks in a row that a process was late at")
         patience = self.input("patience", PATIENCE, doc="of them in a row; 0 for any number")
         ended, seen = self.discrete_state("ended"), self.discrete_state("seen", overruns)
         row, lost = self.discrete_state("row"), self.discrete_state("lost")
@@ -43,7 +46,8 @@ class SlotLife(Block):
         self.update(ended, where((done > 0) & equal(begun, serial), serial, ended))
         late = hold(where(overruns > seen, row + 1, 0))
         self.update(row, late)
-        impatient = hold((patience > 0) & (late >= patience) & (number > 0))
+        many = hold((late >= patience) | (unanswered >= patience))
+        impatient = hold((patience > 0) & many & (number > 0))
         gone = hold(where(impatient, serial, lost))
         self.update(lost, gone)
         expired = hold(equal(gone, serial) & (serial > 0))
@@ -52,6 +56,7 @@ class SlotLife(Block):
         self.output("calls", calls, doc="number of the function that is called")
         self.output("frozen", where(equal(calls, 0), 1, 0), doc="1 where none is", initial=1)
         self.output("expired", where(expired, 1, 0), doc="1 where too many ticks took too long")
+        self.output("told", serial, doc="serial of the start that this is about")
 
     @property
     def needs_rate(self) -> bool:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from linkwright.errors import Error, InputError, nearest
 from linkwright.lab.config import CONTROLLERS, MODES, LabConfig
@@ -25,6 +27,9 @@ from linkwright.lab.tasks import Task
 from linkwright.simulation.native.called import FUNCTIONS, SlotFunction
 from linkwright.simulation.native.session import Session
 
+if TYPE_CHECKING:
+    from linkwright.lab.real import RealSide
+
 
 class LifeCycle(LabLoop):
     """A laboratory's loop with tasks in its slots.
@@ -33,11 +38,18 @@ class LifeCycle(LabLoop):
         config: of the laboratory.
         session: of its System, at its start.
         journal: that the laboratory's session goes to, if any.
+        real: the robot, where it is a real one.
     """
 
     def __init__(
-        self, config: LabConfig, session: Session, journal: SessionJournal | None = None
+        self,
+        config: LabConfig,
+        session: Session,
+        journal: SessionJournal | None = None,
+        real: RealSide | None = None,
     ) -> None:
+        self.real = real
+        """The robot, where it is a real one."""
         self.tasks: dict[str, Task] = {}
         """The tasks that can be started, by name."""
         self.shelf = TaskShelf(self)
@@ -52,7 +64,8 @@ class LifeCycle(LabLoop):
         self._life = threading.RLock()
         self._ended = 0
         self._starting: dict[str, threading.Thread] = {}
-        super().__init__(config, session, journal)
+        options = None if real is None else real.loop_options(session)
+        super().__init__(config, session, journal, options)
 
     # -- what runs ---------------------------------------------------------------------------------
     @property
@@ -88,14 +101,16 @@ class LifeCycle(LabLoop):
             for servo, task in tuple(self._running.items()):
                 life = life_of(servo)
                 serial = self._serials[servo]
-                done, begun, lost = (
+                done, begun, lost, told = (
                     float(x[0])
-                    for x in self.values(f"{servo}.done", f"{servo}.begun", f"{life}.expired")
+                    for x in self.values(
+                        *(f"{servo}.done", f"{servo}.begun", f"{life}.expired", f"{life}.told")
+                    )
                 )
                 if done > 0 and begun == serial:
                     self._ended = serial if servo == MEMBER else self._ended
                     self._end(servo, f"{task.name} is done")
-                elif lost > 0 and begun == serial:
+                elif lost > 0 and told == serial:
                     self._end(servo, f"{task.name} took too long too often: frozen")
 
     def _failed(self, error: BaseException) -> bool:
@@ -180,14 +195,23 @@ class LifeCycle(LabLoop):
     def _install(self, servo: str, task: Task) -> None:
         """Put a task into its slot: it begins with what is wanted now."""
         layout, life = self._layout(servo), life_of(servo)
-        function = task_function(task, layout)
         wants = bool(getattr(task, "inverse_dynamics", False))
+        function = None
+        if self.real is None or servo != MEMBER:
+            function = task_function(task, layout)
         with self._life:
             self._require_idle(servo)
-            number = self._number(servo, task, function)
             serial = self._serials[servo] = self._serials.get(servo, 0) + 1
             values = self._parameter_values(servo, task)
-            values |= self._wanted(layout, wants)
+            wanted = self._wanted(layout, wants)
+            if self.real is not None and servo == MEMBER:
+                names = [name for port in layout.outputs for name in layout.result_names(port)]
+                start = np.array([wanted.get(name, 0.0) for name in names])
+                function = self.real.function(task, serial, start)
+                values["watch.remote"] = float(not task.native)
+            assert function is not None
+            number = self._number(servo, task, function)
+            values |= wanted
             values |= {f"{life}.number": float(number), f"{life}.serial": float(serial)}
             if servo == MEMBER:
                 values["invdyn.always"] = float(wants)
@@ -212,8 +236,8 @@ class LifeCycle(LabLoop):
 
     @property
     def exchanges_live(self) -> bool:
-        """Whether a task that runs may be exchanged for one of a newer text."""
-        return True
+        """Whether a task that runs may be exchanged for one of a newer text: not on hardware."""
+        return self.real is None
 
     def exchange(self, servo: str, older: Task, newer: Task) -> None:
         """Let a task that runs be one of a newer text, between two ticks.
@@ -331,8 +355,15 @@ class LifeCycle(LabLoop):
         """Begin anew: default posture, times, counters and integrators zero, output enabled.
 
         Gains, mode, gravity and other settings stay what they are. In lockstep it goes on to a tick
-        at which all servos are due, so that they begin together.
+        at which all servos are due, so that they begin together. A real robot stays where it is;
+        its fault is cleared, and it is enabled again.
         """
+        if self.real is not None:
+            self.freeze()
+            self.real.reset()
+            self.stopped = None
+            self.tell("reset")
+            return
         with self._life:
             self._running.clear()
             numbers = {f"{life_of(servo)}.number": 0.0 for servo in {MEMBER, *self._serials}}

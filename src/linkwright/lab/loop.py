@@ -12,6 +12,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,9 @@ from linkwright.lab.records import ServoCounters
 from linkwright.lab.session import NoJournal, SessionJournal
 from linkwright.simulation.native.session import Session
 from linkwright.simulation.pacing import PacedLoop
+
+if TYPE_CHECKING:
+    from linkwright.lab.real import RealSide
 
 Array = NDArray[np.float64]
 
@@ -40,23 +44,32 @@ class LabLoop:
         config: of the laboratory.
         session: of its System, at its start.
         journal: that the laboratory's session goes to, if any.
+        options: of its `PacedLoop`, where the laboratory is on hardware.
     """
 
+    real: RealSide | None = None
+
     def __init__(
-        self, config: LabConfig, session: Session, journal: SessionJournal | None = None
+        self,
+        config: LabConfig,
+        session: Session,
+        journal: SessionJournal | None = None,
+        options: Mapping[str, Any] | None = None,
     ) -> None:
         self.config = config
         self.session = journal
         """The session in the making; None where there is no folder for it."""
+        usual = {
+            "waits": True,
+            "priority": False,
+            "tells": {"overrun": "life.overruns"},
+            "publishes": PUBLISHES,
+        }
         self.loop = PacedLoop(
             session,
-            clock="wall",
-            waits=True,
-            priority=False,
-            tells={"overrun": "life.overruns"},
             sink=NoJournal() if journal is None else journal,
             states=0 if journal is None else journal.every,
-            publishes=PUBLISHES,
+            **(usual if options is None else options),
         )
         self._going = threading.RLock()
         self._speed: float | None = None
@@ -66,7 +79,8 @@ class LabLoop:
         phases = session.phases
         self._d_places = {s.name: i for i, s in enumerate(phases.d)}
         self._initial = {s.name: float(s.value) for s in (*phases.x, *phases.d)}
-        self.loop.go_to(0)
+        if options is None:
+            self.loop.go_to(0)
 
     # -- time --------------------------------------------------------------------------------------
     @property
@@ -167,6 +181,10 @@ class LabLoop:
         Args:
             speed: seconds of the laboratory in a second on the wall; None for lockstep.
         """
+        if self.real is not None:
+            if speed == 1:
+                return
+            raise Error("a laboratory on hardware keeps the pace of its clock", remedy="pace(1)")
         with self._going:
             if self.loop.running or self.loop.failure is not None:
                 self._speed = None
@@ -190,8 +208,11 @@ class LabLoop:
         self.put({"life.patience": float(overruns)})
 
     def close(self) -> None:
-        """End what runs beside, and the session."""
-        self.pace(None)
+        """End what runs beside, and the session; a real robot is disabled."""
+        if self.real is not None:
+            self.real.close()
+        else:
+            self.pace(None)
         if self.session is not None:
             self.session.close(self.loop)
 
@@ -204,6 +225,7 @@ class LabLoop:
     def counters(self) -> dict[str, ServoCounters]:
         """What was counted since the start or the last reset, by servo."""
         counted, tick = self.loop.counters, self.tick
+        late = self.values("watch.late")[0][0] if self.real else 0.0
         found = {}
         for servo, rate in self.rates.items():
             every = 1 / (rate * self.period)
@@ -214,7 +236,7 @@ class LabLoop:
                 float(rate),
                 int(tick // every),
                 int(counted.missed // every),
-                counted.overrun + (counted.late if task else 0),
+                int(late) if task and self.real else counted.overrun + counted.late * task,
                 counted.worst,
                 counted.mean,
             )

@@ -49,17 +49,23 @@ def lab_session(config: LabConfig, phases: Phases, seed: int = 0) -> Session:
 
 
 def ready_session(
-    config: LabConfig, build: Callable[[], System], *, seed: int = 0, tell: Tell | None = None
+    config: LabConfig,
+    build: Callable[[], System],
+    *,
+    kind: str = "",
+    seed: int = 0,
+    tell: Tell | None = None,
 ) -> Session:
     """Return a run of a laboratory's System, from the cache where that remembers it.
 
     Args:
         config: that the System is built from.
         build: makes the System, where it is not remembered.
+        kind: of the System, where there are several for one configuration.
         seed: of noise.
         tell: told where it takes long, because the laboratory was never made ready.
     """
-    key, store = entry_key(config_digest(config), "phases"), open_cache()
+    key, store = entry_key(config_digest(config), f"phases{kind}"), open_cache()
     entry = None if store is None else store.fetch(key)
     if entry is not None:
         try:

@@ -258,13 +258,16 @@ class StoredSession:
 
     def at_start(self) -> Session:
         """Return a run of the laboratory's System that stands at its start."""
-        from linkwright.lab.ready import lab_session, ready_session
+        from linkwright.lab.ready import ready_session
         from linkwright.lab.system import lab_system
 
-        if self.real:
-            system = lab_system(self.config, real=True)
-            return lab_session(self.config, system.phases(()), self.seed)
-        return ready_session(self.config, lambda: lab_system(self.config), seed=self.seed)
+        real = self.real
+        return ready_session(
+            self.config,
+            lambda: lab_system(self.config, real=real),
+            kind=" real" if real else "",
+            seed=self.seed,
+        )
 
     def follow(
         self,

@@ -26,14 +26,14 @@ def program_data(made: Program) -> dict[str, Any] | None:
     Args:
         made: of t, arguments and held.
 
-    >>> frame = _frame("task_wave", 2, 1)
+    >>> frame = holding("task_wave", 2, 1)
     >>> held = frame.inputs[2].entries[0]
     >>> wave = program("task_wave", _inputs(2, 1), {"results": [held + 2]})
     >>> program_data(wave)["outputs"]["results"]
     ['2 + held[0]']
     """
     arguments, held = (port.size for port in made.inputs[1:])
-    frame = _frame(made.name, arguments, held)
+    frame = holding(made.name, arguments, held)
     try:
         told = written(made, frame)
         if read(told, frame).fingerprint() != made.fingerprint():
@@ -49,7 +49,7 @@ def program_of(data: Mapping[str, Any]) -> Program:
     Args:
         data: as `program_data` gave it.
     """
-    frame = _frame(str(data["name"]), int(data["arguments"]), int(data["held"]))
+    frame = holding(str(data["name"]), int(data["arguments"]), int(data["held"]))
     return read(data, frame)
 
 
@@ -86,7 +86,13 @@ def _inputs(arguments: int, held: int) -> dict[str, list[Any]]:
     }
 
 
-def _frame(name: str, arguments: int, held: int) -> Program:
-    """Return a Program with the inputs that every function of a slot has."""
+def holding(name: str, arguments: int, held: int) -> Program:
+    """Return a Program with the inputs that every function of a slot has, and which holds.
+
+    Args:
+        name: of the function.
+        arguments: how many numbers it is given.
+        held: how many it gives.
+    """
     inputs = _inputs(arguments, held)
     return program(name, inputs, {"results": inputs["held"]})

@@ -24,6 +24,7 @@ from linkwright.lab.base import BaseState
 from linkwright.lab.cartesian import STATE, CartesianState
 from linkwright.lab.config import MODES, SERVOS, LabConfig
 from linkwright.lab.contacts import contacts
+from linkwright.lab.drivers.layout import driver_layout
 from linkwright.lab.life import SlotLife
 from linkwright.lab.plant import GRAVITY, LabMechanism, RobotDrive, lab_mechanism, load_names
 from linkwright.lab.servos import (
@@ -35,11 +36,15 @@ from linkwright.lab.servos import (
     add_invkin,
 )
 from linkwright.lab.servos.desired import WANTED
+from linkwright.lab.servos.sensors import Actuators
 from linkwright.lab.slot import MEMBER, SlotLayout
 from linkwright.lab.vision.assembly import add_vision
+from linkwright.lab.watch import AnswerWatch
 from linkwright.system import Member, System
 
 CART = MODES.index("cart")
+SILENCE = 0.1
+"""s without a reading after which a robot has fallen silent."""
 STILL = (*[0.0] * 9, 1.0, *[0.0] * 9)
 """The numbers of a frame that stands at the origin."""
 
@@ -163,7 +168,9 @@ class _Builder:
         self.desired = self.add(block, motor)
         self.feed = self.add(FeedForward(n), motor)
         self.shown = self.add(Delay(1, count=7 * n, name="shown"), motor)
-        if not self.real:
+        if self.real:
+            self._add_hardware()
+        else:
             self._add_robot()
         self.cart = self.add(CartesianState(config, self.robot), task)
         wanted = CartesianState(config, self.robot, vertices=False, name="cart_desired")
@@ -175,6 +182,8 @@ class _Builder:
             for servo in (MEMBER, *own_servos(config))
         }
         self.lives = {servo: self._life(servo, slot) for servo, slot in slots.items()}
+        if self.real:
+            self._watched()
         self._wire_joints(slots)
         self._wire_frames(slots)
         if config.vision.blobs:
@@ -209,6 +218,24 @@ class _Builder:
             (self.guard.safe_tau, plant.u),
             (self.shown.y[self.count : 2 * self.count], self.sensors.raw_load),
         )
+
+    def _add_hardware(self) -> None:
+        """Add what has the life of the robot; readings come in by the inputs of the sensors."""
+        config, motor = self.config, self.rates["motor"]
+        patience = max(5, round(SILENCE * config.rate))
+        hardware = self.add(driver_layout(config).hardware(patience), motor)
+        actuators = self.add(Actuators(config), motor)
+        self.wire(
+            (self.guard.safe_tau, actuators.tau),
+            (self.sensors.q, actuators.q),
+            (actuators.drive, hardware.wanted_tau),
+        )
+
+    def _watched(self) -> None:
+        """Add what counts the answers of a task's process."""
+        life = self.lives[MEMBER]
+        watch = self.add(AnswerWatch(), self.rates[MEMBER])
+        self.wire((life.calls, watch.calls), (watch.row, life.unanswered))
 
     def _life(self, servo: str, slot: Member) -> Member:
         """Add what says when the task of a slot is called."""

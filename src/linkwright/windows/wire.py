@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from linkwright.border import worded
 from linkwright.errors import Error, InputError
+from linkwright.windows.mapping import keep_from_children
 from linkwright.windows.records import Frame, Record, RecordError, Values
 
 COUNTS = ("received", "lost", "late", "torn", "foreign", "sent", "unsent")
@@ -100,6 +101,7 @@ class Wire:
         self._link = link
         self._memory = bytearray(8 * len(NUMBERS))
         self._renew()
+        keep_from_children(self)
 
     @property
     def record(self) -> Record:
@@ -234,6 +236,10 @@ class Wire:
             self._memory.append(0)  # refused while native code uses it
         except BufferError:
             raise Error("the wire is in use", remedy="stop the loop that uses it first") from None
+        self._link.close()
+
+    def forget(self) -> None:
+        """Close a child's copy of the socket, after a fork."""
         self._link.close()
 
     def __enter__(self) -> Wire:

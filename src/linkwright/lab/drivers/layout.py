@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import dataclass
 
 from linkwright.errors import InputError
+from linkwright.lab.config import LabConfig
 from linkwright.simulation.hardware import Hardware
 from linkwright.windows import Field, Record
 
@@ -40,29 +41,33 @@ class DriverLayout:
         if not self.joints:
             raise InputError("a robot without joints has nothing to drive")
 
-    def hardware(self, patience: int = 50) -> Hardware:
-        """Return the block that stands for the robot in a System.
+    def hardware(self, patience: int) -> Hardware:
+        """Return the block that has the life of the robot in a System, and gates its commands.
 
         Args:
             patience: ticks without a new beat after which the robot has fallen silent.
         """
+        tau = Field("tau", "N*m", shape=(len(self.joints),))
+        return Hardware("hardware", [], [tau], patience=patience)
+
+    def _whole(self) -> Hardware:
         n = len(self.joints)
         states = [Field("q", "rad", shape=(n,)), Field("u", "rad/s", shape=(n,))]
         states.append(Field("load", "N*m", shape=(n,)))
         if self.sensors:
             states.append(Field("misc", shape=(len(self.sensors),)))
         tau = Field("tau", "N*m", shape=(n,))
-        return Hardware("hardware", states, [tau], patience=patience)
+        return Hardware("robot", states, [tau])
 
     @property
     def states(self) -> Record:
         """What the robot tells."""
-        return self.hardware().state_record
+        return self._whole().state_record
 
     @property
     def commands(self) -> Record:
         """What the robot is told."""
-        return self.hardware().command_record
+        return self._whole().command_record
 
     @property
     def digest(self) -> str:
@@ -70,3 +75,12 @@ class DriverLayout:
         names = "\t".join(self.joints) + "\n" + "\t".join(self.sensors)
         text = f"{self.states.text}{self.commands.text}{names}"
         return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def driver_layout(config: LabConfig) -> DriverLayout:
+    """Return what the robot of a laboratory tells and is told.
+
+    Args:
+        config: of the laboratory.
+    """
+    return DriverLayout(config.names, float(config.rate), config.misc_sensors)

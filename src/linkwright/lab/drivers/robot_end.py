@@ -22,8 +22,8 @@ from linkwright.windows import Window, Wire
 ROBOT, LAB, STATES, COMMANDS = "robot.json", "lab.json", "states", "commands"
 """Files of shared memory that a robot and a laboratory use."""
 
-SILENCE = 0.5
-"""s without a command, after which another laboratory may drive a robot."""
+SILENCE, GRACE = 0.5, 5.0
+"""s without a command, and before the first one, after which another laboratory may drive."""
 
 
 class SocketEnd:
@@ -79,8 +79,10 @@ class SocketEnd:
             seconds: how long to listen.
         """
         end = time.monotonic() + seconds
-        if self.driver is not None and silence > SILENCE and time.monotonic() > self._granted:
-            self._let_go()
+        if self.driver is not None:
+            begun = self.wire.counts.received > self._before
+            if silence > SILENCE if begun else time.monotonic() > self._granted:
+                self._let_go()
         while (left := end - time.monotonic()) > 0:
             self._door.settimeout(left)
             try:
@@ -90,8 +92,10 @@ class SocketEnd:
             self._answer(data, sender)
 
     def _answer(self, data: bytes, sender: Any) -> None:
+        token = ""
         try:
             said = read_greeting(data)
+            token = said.token
             if said.word == "bye":
                 if self.driver is not None and said.token == self.driver.token:
                     self._let_go()
@@ -100,7 +104,7 @@ class SocketEnd:
                 return
             reply = self._judged(said, sender)
         except Error as error:
-            reply = greeting("refused", self.layout, reason=str(error))
+            reply = greeting("refused", self.layout, token, reason=str(error))
         with suppress(OSError):
             self._door.sendto(reply.packed(), sender)
 
@@ -116,11 +120,12 @@ class SocketEnd:
         if self._relay is not None:
             lab, data = self._relay.between(lab, self.wire.own)
         self.wire.connect(lab)
-        self.driver, self._granted = said, time.monotonic() + SILENCE
+        self.driver, self._granted = said, time.monotonic() + GRACE
+        self._before = self.wire.counts.received
         told = {"keeps_time": self.keeps_time, "data": data}
         return greeting("welcome", self.layout, said.token, **told)
 
-    _granted = 0.0
+    _granted, _before = 0.0, 0
 
     def _let_go(self) -> None:
         self.driver = None

@@ -51,6 +51,7 @@ class SlotFunction:
             that stays where it is.
         program: that native code was made from.
         taped: whether the results of native code go on the tape, as those of Python do.
+        context: address that native code is called with, or 0.
     """
 
     name: str
@@ -60,6 +61,7 @@ class SlotFunction:
     bind: Callable[[Array, Array, Array], Callable[[], None]] | None = None
     program: Program | None = None
     taped: bool = False
+    context: int = 0
 
 
 def python_function(name: str, call: Call) -> SlotFunction:
@@ -229,7 +231,7 @@ class CalledFunctions:
         self._put(i, number, function)
 
     def _put(self, i: int, number: int, function: SlotFunction) -> None:
-        address, context = function.address, 0
+        address, context = function.address, function.context
         if address and function.taped and self._wrap is not None:
             address, context = self._wrap(i, address)
         elif not address and i in self._views:

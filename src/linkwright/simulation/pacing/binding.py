@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.errors import Error
-from linkwright.simulation.native.called import HELD, INLINE, LEFT, TAPED, Wrap
+from linkwright.simulation.native.called import HELD, INLINE, LEFT, TAPED, SlotFunction, Wrap
 from linkwright.simulation.native.fallbacks import SessionPlace
 from linkwright.simulation.native.machine import Machine
 from linkwright.simulation.native.named import names_of, unknown
@@ -29,6 +29,7 @@ from linkwright.simulation.pacing.memory import (
     TAPED as TAPED_ROW,
     TAPED_ONLY,
     TELL,
+    TELLS,
 )
 from linkwright.simulation.pacing.rings import LoopMemory
 from linkwright.simulation.pacing.sampling import Getter, Sampling, Samplings
@@ -36,7 +37,7 @@ from linkwright.simulation.pacing.unit import LINUX, unit
 from linkwright.simulation.pacing.windows import Reads, Writes, read_rows, write_rows
 from linkwright.simulation.pacing.workers import Workers
 from linkwright.system.phases import Phases
-from linkwright.windows import Window, Wire
+from linkwright.windows import HEAD, Window, Wire
 from linkwright.windows.futex import futex_number
 
 Array = NDArray[np.float64]
@@ -98,6 +99,10 @@ class LoopPlace:
     x: Mapping[str, float]
     d: Mapping[str, float]
     w: Mapping[str, float]
+
+
+def _hold(t: float, arguments: Array, results: Array) -> None:
+    """Stand for what another process computes."""
 
 
 class LoopBinding:
@@ -202,6 +207,40 @@ class LoopBinding:
             return function, made[i, address][0].ctypes.data
 
         return wrap
+
+    def telling(self, slot: str, window: Window) -> SlotFunction:
+        """Return a function for a slot that tells another process its arguments, and holds.
+
+        What the other one gives is read from a window of its own (`Reads`) into the slot's outputs.
+
+        Args:
+            slot: the name of the member.
+            window: made by this process; its record has as many numbers (f64) as the slot has
+                arguments, its `number` first.
+        """
+        machine, record = self._machine, window.record
+        index = machine.called.slot(slot)
+        tick = machine.phases.ticks[index]
+        size, held = tick.program.outputs[0].size, len(tick.slots)
+        if record.size != HEAD + 8 * (size - held) or any(f.type != "f64" for f in record.fields):
+            raise Error(
+                f"the slot {slot!r} has {size - held} arguments, "
+                f"and the record {record.name!r} other numbers"
+            )
+        zeros = {f.name: np.zeros(f.shape) for f in record.fields}
+        frame = np.frombuffer(bytearray(record.pack(zeros)), np.int64)
+        fields = [self._memory.control.ctypes.data, window.address, frame.ctypes.data]
+        row: Integers = np.array([*fields, record.size // 4, size, held], np.int64)
+        self._put("futex", futex_number())
+        if window not in self._windows:
+            self._windows.append(window)  # nobody closes it while the loop goes on
+        return SlotFunction(
+            slot,
+            _hold,
+            self._unit.code.address(TELLS),
+            (row, frame),
+            context=row.ctypes.data,
+        )
 
     def _held(self, index: int) -> Integers:
         """Return the changes on the tape that let a slot hold at a tick, in a replay too."""

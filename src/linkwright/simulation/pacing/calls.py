@@ -20,8 +20,12 @@ from linkwright.simulation.pacing.memory import (
     TAPE,
     TAPED_ONLY,
     TAPING,
+    TELLING,
+    TELLS,
     VIRTUAL,
 )
+from linkwright.simulation.pacing.sockets import CLOCK, TICK, WAKES
+from linkwright.windows import HEAD
 
 
 class CallWriter(ExchangeWriter):
@@ -98,6 +102,31 @@ class CallWriter(ExchangeWriter):
             asked = w.load("i64", w.load("ptr", w.at(row, str(MAIL["arguments"]))))
             with w.when(w.i("icmp ne", chosen, asked)):
                 w.release(str(IDLE), state)
+
+
+class TellingWriter(CallWriter):
+    """Writes the function of a slot that tells its arguments to another process, and holds."""
+
+    def text(self) -> str:
+        """Return the function."""
+        w = self.w
+
+        def field(name: str, kind: str = "i64") -> str:
+            return w.load(kind, w.at("%context", str(TELLING[name])))
+
+        w.lines.append(f"  %c = load ptr, ptr {w.at('%context', str(TELLING['control']))}, align 8")
+        window, frame, results = field("window", "ptr"), field("frame", "ptr"), field("results")
+        size = field("size")
+        arguments = w.i("sub", size, results)
+        w.copy_words("%o", self.inside(frame, HEAD), arguments)
+        w.store("i64", self.whole("k").get(), self.inside(frame, TICK))
+        w.store("i64", self.get("now"), self.inside(frame, CLOCK))
+        w.do(f"call void @put_frame(ptr {window}, ptr {frame}, i64 {field('words')})")
+        word = self.inside(window, WAKES)
+        w.op(f"atomicrmw add ptr {word}, i32 1 seq_cst")
+        w.do(f"call void @futex_wake(ptr %c, ptr {word})")
+        w.copy_words(w.at("%o", arguments), w.at("%o", size), results)
+        return w.function(f"i64 @{TELLS}(ptr %context, ptr %t, ptr %o)", "ret i64 0")
 
 
 class TapingWriter(CallWriter):

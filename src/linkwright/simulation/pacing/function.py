@@ -17,7 +17,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from linkwright.simulation.native.tables import CONFIG, DONE, FOREIGN
-from linkwright.simulation.pacing.calls import TapingWriter
+from linkwright.simulation.pacing.calls import TapingWriter, TellingWriter
 from linkwright.simulation.pacing.exchange import CONVERSIONS
 from linkwright.simulation.pacing.frames import frames_ir
 from linkwright.simulation.pacing.matrices import ASKING, DUE, MatrixWriter
@@ -151,6 +151,7 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 """
     clock = _LINUX + LINUX_SOCKETS if linux else _OTHERS + OTHER_SOCKETS
     beside = SocketWriter().receiving() + frames_ir() + _take_latest() + _publish()
+    beside += TellingWriter().text()
     return declared + CONVERSIONS + clock + PaceWriter().text() + TapingWriter().text() + beside
 
 

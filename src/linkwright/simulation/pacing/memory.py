@@ -9,7 +9,7 @@ from __future__ import annotations
 from linkwright.simulation.native.text import fields
 
 PACE, NOW, TAKE, PUBLISH, TAPE = "pace", "now_ns", "take_latest", "publish", "call_taped"
-PULL, PUSH = "pull_frame", "push_frame"
+PULL, PUSH, TELLS = "pull_frame", "push_frame", "tell_arguments"
 
 ENDED, REACHED, VISIT, SESSION, FULL, CALL, SAMPLE = range(7)
 """Why the native function comes back: asked to stop, at the last tick, Python has something to do
@@ -67,6 +67,10 @@ MAIL = fields(
 TAPING = fields("control", "fn", "results", "count", "places", "staged")
 """What is known of a slot whose results go on the tape: the loop, the function that is called,
 where its results begin, how many there are, their places on the tape, and what was taped last."""
+TELLING = fields("control", "window", "frame", "words", "size", "results")
+"""What is known of a slot whose arguments another process is told: the loop, the window and the
+frame for it, the 32-bit words of that, how many arguments and held numbers there are, and how many
+of them are held."""
 COUNTED = ("total", "missed", "overrun", "worst")
 """What windows can be told of the loop itself: counts, and the greatest lateness in s."""
 MEASURED = ("tardy", "length")

@@ -18,6 +18,8 @@ from linkwright.simulation.pacing.memory import PULL, PUSH
 from linkwright.simulation.pacing.unit import unit
 from linkwright.windows import HEAD, RecordError, Window
 
+_TORN = 0.5  # s, after which a writer that stands in the middle of a frame must have died there
+
 
 class Mirror(Mapping[str, NDArray[Any]]):
     """A copy of a window's record: arrays by the names of its fields, which stay the same arrays.
@@ -87,6 +89,13 @@ class Mirror(Mapping[str, NDArray[Any]]):
         return len(self._arrays)
 
     @property
+    def flat(self) -> NDArray[np.float64]:
+        """All numbers of a record of f64 in one array, which stays the same memory."""
+        if any(f.type != "f64" for f in self.record.fields):
+            raise Error(f"the record {self.record.name!r} has other numbers than f64")
+        return self._frame[HEAD // 8 :].view(np.float64)
+
+    @property
     def tick(self) -> int:
         """The tick of the frame that was pulled last."""
         return int(self._memory[MIRROR["tick"]])
@@ -109,12 +118,23 @@ class Mirror(Mapping[str, NDArray[Any]]):
         """
         found = self._pull(self._at)
         if found == TORN:
+            found = self._patiently()
+        if found == TORN:
             raise RecordError(
                 "torn",
                 f"the writer of window '{self.record.name}' is in the middle of a frame",
                 remedy="it may have been stopped or ended there; start it again",
             )
         return found == NEW
+
+    def _patiently(self) -> int:
+        """Pull again for a while: the writer may have been kept from a processor in a frame."""
+        end = time.monotonic() + _TORN
+        found = TORN
+        while found == TORN and time.monotonic() < end:
+            time.sleep(1e-4)
+            found = self._pull(self._at)
+        return found
 
     def push(self, tick: int, clock: int | None = None) -> None:
         """Put the arrays into the window as one frame.

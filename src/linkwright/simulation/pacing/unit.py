@@ -12,7 +12,7 @@ from typing import Any
 
 from linkwright.backends.llvm.compile import NativeCode, cached_native
 from linkwright.fingerprint import GENERATORS, fingerprint
-from linkwright.simulation.pacing.memory import NOW, PACE, PUBLISH, PULL, PUSH, TAKE, TAPE
+from linkwright.simulation.pacing.memory import NOW, PACE, PUBLISH, PULL, PUSH, TAKE, TAPE, TELLS
 
 LINUX = sys.platform.startswith("linux")
 
@@ -40,7 +40,7 @@ def unit() -> PacingCode:
     code = cached_native(
         f"pacing {fingerprint(*GENERATORS)} {LINUX}".encode(),
         _text,
-        [PACE, NOW, TAKE, PUBLISH, TAPE, PULL, PUSH],
+        [PACE, NOW, TAKE, PUBLISH, TAPE, PULL, PUSH, TELLS],
         bind=bind,
     )
     i64, address = ctypes.c_int64, ctypes.c_void_p

@@ -1,0 +1,309 @@
+"""A laboratory on hardware: its driver, the loop that follows a clock, and what watches both.
+
+Motor servo and socket are in a native thread; native tasks run in it, Python tasks in processes of
+their own. The robot is not enabled before its readings have come for a while; what is wanted then
+is where it stands. A robot that is silent or tells a fault stops the laboratory, until `reset`.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from linkwright.errors import Error
+from linkwright.lab.config import LabConfig
+from linkwright.lab.drivers.driver import LinkDriver
+from linkwright.lab.drivers.layout import driver_layout
+from linkwright.lab.drivers.places import shared_root
+from linkwright.lab.drivers.robot_end import swept
+from linkwright.lab.drivers.schemes import driver_at
+from linkwright.lab.remote import TaskProcess, arguments_record, results_record
+from linkwright.lab.running import task_function
+from linkwright.lab.slot import MEMBER, SlotLayout
+from linkwright.lab.stored_tasks import holding
+from linkwright.lab.system import SILENCE, servo_rates
+from linkwright.lab.tasks import Task
+from linkwright.simulation.hardware import FAILED, FAULT, INACTIVE, LIVES, NOT_FINITE, SILENT
+from linkwright.simulation.native.called import SlotFunction
+from linkwright.simulation.native.session import Session
+from linkwright.simulation.pacing import Reads, Writes
+from linkwright.windows import Window
+from linkwright.windows.mapping import Claim
+
+if TYPE_CHECKING:
+    from linkwright.lab.lifecycle import LifeCycle
+
+SETTLE = 0.25
+"""s of readings before a robot is enabled, so that filters have forgotten how they began."""
+
+_OPEN = 10.0  # s, for a robot to be heard and enabled
+_OFTEN = 0.01  # s, from one look to the next
+_OWNER = "owner"
+
+
+class LabFolder:
+    """The folder of a laboratory's windows, in memory; those that others left behind are removed.
+
+    Args:
+        name: of the laboratory.
+
+    >>> folder = LabFolder("example")
+    >>> folder.path.is_dir()
+    True
+    >>> folder.close()
+    >>> folder.path.exists()
+    False
+    """
+
+    def __init__(self, name: str) -> None:
+        root = shared_root()
+        for left in root.glob("lab-*"):
+            swept(left)
+        self.path = root / f"lab-{name}-{os.getpid()}-{threading.get_native_id()}-{_count()}"
+        self.path.mkdir(mode=0o700)
+        (self.path / _OWNER).touch()
+        self._claim = Claim(self.path / _OWNER, "a laboratory's folder")
+
+    def close(self) -> None:
+        """Remove it; a second time does nothing."""
+        self._claim.release()
+        swept(self.path)
+
+
+_made = 0
+
+
+def _count() -> int:
+    global _made
+    _made += 1
+    return _made
+
+
+class RealSide:
+    """What a laboratory on hardware has besides the others.
+
+    Args:
+        config: of the laboratory.
+        url: of the robot's driver.
+    """
+
+    def __init__(self, config: LabConfig, url: str) -> None:
+        self.config = config
+        with ExitStack() as stack:
+            self.driver: LinkDriver = driver_at(url, driver_layout(config))
+            self.driver.open()
+            stack.callback(self.driver.close)
+            self.folder = LabFolder(config.name)
+            stack.callback(self.folder.close)
+            layout = self.layout = SlotLayout(config, MEMBER)
+            told, given = arguments_record(layout), results_record(layout)
+            path = self.folder.path
+            self._state = Window.create(path / told.name, told)
+            stack.callback(self._state.close)
+            Window.create(path / given.name, given).close()  # its writer is the task's process
+            self._desired = Window.open(path / given.name, given)
+            stack.callback(self._desired.close)
+            self._stack = stack.pop_all()
+        self._process: TaskProcess | None = None
+        self._quit = threading.Event()
+        self._lab: LifeCycle | None = None
+        self._thread: threading.Thread | None = None
+
+    @property
+    def path(self) -> Path:
+        """The folder of its windows."""
+        return self.folder.path
+
+    def loop_options(self, session: Session) -> dict[str, Any]:
+        """Return what its `PacedLoop` is made with.
+
+        Args:
+            session: of the laboratory's System.
+        """
+        states, commands = self.driver.layout.states, self.driver.layout.commands
+        layout, robot = self.layout, self.driver
+        results = {port: layout.result_names(port) for port in layout.outputs}
+        base = 1 / session.phases.tick_seconds
+        every = round(base / self.config.rate)
+        if every > 1 and robot.keeps_time == "robot":
+            raise Error(
+                f"the robot keeps time at {self.config.rate:g} Hz, and the base clock of the "
+                f"laboratory has {base:g} Hz",
+                remedy="choose rates that divide that of the motor servo",
+            )
+        return {
+            "clock": robot.source if robot.keeps_time == "robot" else "wall",
+            "timeout": 5 / self.config.rate,
+            "waits": False,
+            "priority": True,
+            "reads": [
+                Reads(robot.source, _places(states, "sensors.raw_", "hardware.read_")),
+                Reads(self._desired, results, tick="watch.answered"),
+            ],
+            "writes": [
+                Writes(robot.target, _places(commands, "hardware.", "hardware."), every=every)
+            ],
+        }
+
+    # -- life --------------------------------------------------------------------------------------
+    def begin(self, lab: LifeCycle) -> None:
+        """Start the loop, wait for readings, and enable the robot.
+
+        Args:
+            lab: whose loop it is.
+        """
+        self._lab = lab
+        ratio = round(1 / (servo_rates(self.config)[MEMBER] * lab.period))
+        lab.loop.set({"guard.stop": 1.0, "watch.ratio": float(ratio)})
+        lab.loop.start()
+        self._thread = threading.Thread(target=self._watch, name="lab watch", daemon=True)
+        try:
+            self._enable(1.0)
+        except Error:
+            self.close()
+            raise
+        self._thread.start()
+
+    def _life(self) -> int:
+        assert self._lab is not None
+        return int(self._lab.values("hardware.life")[0][0])
+
+    def _enable(self, number: float) -> None:
+        """Wait until the robot is there and settled, and let it follow."""
+        lab = self._lab
+        assert lab is not None
+        self._await(lambda: self._life() >= INACTIVE, "nothing is heard of it")
+        first = lab.loop.latest().tick
+        self._await(
+            lambda: lab.loop.latest().tick - first > SETTLE / float(lab.period), "it does not go on"
+        )
+        lab.put({"guard.stop": 0.0, "guard.reset": number, "hardware.enable": number})
+        self._await(lambda: self._life() == LIVES.index("active"), "it was not enabled")
+
+    def _await(self, happens: Any, why: str) -> None:
+        assert self._lab is not None
+        end = time.monotonic() + _OPEN
+        while not happens():
+            if self._life() == FAULT:
+                raise Error(self.fault())
+            if time.monotonic() > end:
+                raise Error(f"the robot at {self.driver.place} cannot be driven: {why}")
+            time.sleep(_OFTEN)
+
+    def fault(self) -> str:
+        """Return what is wrong with the robot, in words."""
+        assert self._lab is not None
+        cause = int(self._lab.values("hardware.cause")[0][0])
+        words = {
+            SILENT: f"nothing has been heard of it for {SILENCE:g} s",
+            NOT_FINITE: "a command or its fault was no number",
+            FAILED: "its driver failed",
+        }
+        told = words.get(cause, f"it tells the fault {cause}")
+        more = getattr(self.driver, "told", "") if cause == FAILED else ""
+        return f"the robot at {self.driver.place}: {told}" + (f": {more}" if more else "")
+
+    def reset(self) -> None:
+        """Let a robot follow again after a stop, from where it stands."""
+        lab = self._lab
+        assert lab is not None
+        number = lab.given("guard.reset") + 1
+        if self._life() in (FAULT, LIVES.index("off")):
+            self.driver.renew()
+            lab.put({"hardware.clear": number})
+            self._await_clear()
+        self._enable(number)
+
+    def _await_clear(self) -> None:
+        end = time.monotonic() + _OPEN
+        number = 0
+        assert self._lab is not None
+        while self._life() not in (INACTIVE, LIVES.index("active")):
+            if time.monotonic() > end:
+                raise Error(self.fault())
+            number += 1
+            time.sleep(0.05)  # it may just be starting: ask again
+            self._lab.put({"hardware.clear": self._lab.given("hardware.clear") + 1})
+
+    def _watch(self) -> None:
+        """Be the thread that takes notice of faults, and of tasks whose processes have ended."""
+        lab = self._lab
+        assert lab is not None
+        while not self._quit.wait(_OFTEN):
+            with suppress(Error):  # the loop may just be ending
+                if lab.stopped is None and self._life() == FAULT:
+                    lab.stop(self.fault())
+                lab._attend()
+                with lab._life:
+                    runs = lab.running(MEMBER) is not None
+                    process = self._process
+                    why = None if process is None else process.ended()
+                    if not runs:
+                        self.end_process()
+                    elif why is not None:
+                        self._process = None
+                        lab._end(MEMBER, why)
+
+    # -- tasks -------------------------------------------------------------------------------------
+    def function(self, task: Task, serial: int, start: np.ndarray[Any, Any]) -> SlotFunction:
+        """Return what is called in the slot for a task; a Python task gets its process.
+
+        Args:
+            task: whose `init` was called.
+            serial: of its start.
+            start: what the results of the slot are then.
+        """
+        assert self._lab is not None
+        self.end_process()
+        if task.native:
+            return task_function(task, self.layout)
+        self._process = TaskProcess(task, self.layout, self.path, serial, start)
+        told = self._lab.loop.telling(MEMBER, self._state)
+        sizes = self.layout.argument_count, self.layout.result_count
+        return replace(told, name=task.name, program=holding(task.name, *sizes))
+
+    @property
+    def process(self) -> int | None:
+        """The number of the process in which a Python task runs."""
+        return None if self._process is None else self._process.pid
+
+    def end_process(self) -> None:
+        """End the process of a task that runs no more."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.close()
+
+    def close(self) -> None:
+        """Disable the robot, and end everything; a second time does nothing."""
+        self._quit.set()
+        thread, self._thread = self._thread, None
+        if thread is not None and thread.is_alive() and thread is not threading.current_thread():
+            thread.join(2.0)
+        self.end_process()
+        lab, self._lab = self._lab, None
+        if lab is not None:
+            with suppress(Error):
+                number = lab.loop.set({"hardware.disable": 1.0 + lab.given("hardware.disable")})
+                lab.loop.wait_for(number, 0.5)
+                time.sleep(3 / self.config.rate)  # so that the robot is told
+            lab.loop.stop()
+        self._stack.close()
+
+
+def _places(record: Any, prefix: str, single: str) -> dict[str, list[str]]:
+    """Return for fields of a record the numbers of the System: of joints, and single ones."""
+    found = {}
+    for field in record.fields:
+        if field.name == "misc":
+            continue
+        stem = f"{prefix if field.shape else single}{field.name}"
+        count = int(np.prod(field.shape, dtype=int)) if field.shape else 0
+        found[field.name] = [f"{stem}[{i}]" for i in range(count)] or [stem]
+    return found

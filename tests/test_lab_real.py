@@ -1,0 +1,288 @@
+"""Laboratories on hardware: a robot behind real sockets, tasks in processes, and what ends them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import linkwright as lw
+from linkwright.errors import Error
+from linkwright.lab.config import LabConfig
+from linkwright.lab.drivers import Troubles
+from linkwright.lab.drivers.places import shared_root
+from linkwright.lab.fake_robot import FakeRobot
+from linkwright.lab.reruns import rerun_session
+from linkwright.recording import read_recording
+from linkwright.windows import Wire
+from tests.lab_robots import planar
+
+PATIENCE = 30.0  # s, for anything that should happen
+
+TASKS = """
+from linkwright.lab import Task, parameter, sin, state
+
+class Wave(Task):
+    amplitude = parameter(0.3, unit="rad", low=0, high=1)
+    native = False
+    count = state(0.0)
+
+    def run(self, t, state, desired):
+        self.count = self.count + 1
+        desired.q = self.amplitude * sin(2 * t)
+        desired.u = 0.0
+
+class Native(Wave):
+    native = True
+
+class Odd(Task):
+    def run(self, t, state, desired):
+        desired.q = float("nan") if t > 0.05 else 0.0
+
+class Broken(Task):
+    def run(self, t, state, desired):
+        if t > 0.05:
+            raise ValueError("the spring is gone")
+"""
+
+
+def eventually(happens: Callable[[], bool], what: str) -> None:
+    end = time.monotonic() + PATIENCE
+    while not happens():
+        assert time.monotonic() < end, what
+        time.sleep(0.005)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the robot's file is: the same for all, so that it is derived once."""
+    return tmp_path_factory.mktemp("planar")
+
+
+@pytest.fixture(scope="module")
+def config(folder: Path) -> LabConfig:
+    """The laboratory of an arm of two joints, 200 Hz."""
+    return planar(folder)
+
+
+@pytest.fixture
+def tasks(tmp_path: Path) -> Path:
+    """A file of tasks."""
+    file = tmp_path / "waves.py"
+    file.write_text(TASKS)
+    return file
+
+
+@contextmanager
+def serving(
+    config: LabConfig, at: str, keeps_time: str = "lab", troubles: Troubles | None = None
+) -> Iterator[FakeRobot]:
+    """Give a fake robot that answers in a thread."""
+    with FakeRobot(config, at, keeps_time=keeps_time, troubles=troubles) as robot:
+        quit_ = threading.Event()
+        thread = threading.Thread(target=robot.serve, args=(lambda: not quit_.is_set(),))
+        thread.start()
+        try:
+            yield robot
+        finally:
+            quit_.set()
+            thread.join(PATIENCE)
+
+
+def runs(lab: lw.Lab, ticks: int) -> None:
+    """Wait for some ticks of the task that runs."""
+    serial = lab.given("life.serial")
+
+    def happens() -> bool:
+        begun, count = lab.values("task.begun", "task.ticks")
+        return bool(begun[0] == serial and count[0] >= ticks)
+
+    eventually(happens, "the task does not run")
+
+
+@pytest.mark.parametrize("name", ["wave", "native"])
+def test_the_same_task_file_runs_on_simulated_and_on_mocked_hardware(
+    name: str, config: LabConfig, tasks: Path, tmp_path: Path
+) -> None:
+    """SL check 80. In lockstep and over a socket, in Python and compiled, it wants the same."""
+    period = 2 / config.rate
+
+    def wanted(lab: lw.Lab) -> None:
+        ticks, q, count = (lab.values(f"task.{x}")[0] for x in ("ticks", "des_q", "memory"))
+        assert q == pytest.approx(0.25 * np.sin(2 * ticks[0] * period), abs=1e-12)
+        assert count[0] == ticks[0] + 1  # a state that was declared
+
+    with lw.Lab(config) as lab:
+        lab.add(tasks)
+        lab.start(name, amplitude=0.25)
+        lab.run(0.5)
+        wanted(lab)
+    with (
+        serving(config, f"unix://{tmp_path}/arm") as robot,
+        lw.Lab(config, driver=robot.url, folder=tmp_path, session_rate=config.rate) as lab,
+    ):
+        assert robot.end.driver is not None
+        assert robot.end.driver.process == os.getpid()
+        with pytest.raises(Error, match=f"it is driven by process {os.getpid()} on "):
+            lw.Lab(config, driver=robot.url)
+        lab.add(tasks)
+        lab.start(name, amplitude=0.25)
+        runs(lab, 60)
+        assert (lab.real is not None and lab.real.process is None) == (name == "native")
+        lab.freeze()
+        wanted(lab)
+        with pytest.raises(Error, match="keeps the pace of its clock"):
+            lab.pace(2.0)
+        eventually(lambda: robot.loop.latest()["card.damped"] == 0, "the robot does not follow")
+        assert lab.session is not None
+        path, total = lab.session.path, lab.loop.counters.total
+    eventually(lambda: robot.loop.latest()["card.damped"] == 1, "the robot is not disabled")
+    session = read_recording(path)
+    assert len(session) > total // 2
+    again = rerun_session(session)
+    assert again.difference is None, again.difference
+
+
+def test_whatever_becomes_of_a_task_the_motor_servo_goes_on(
+    config: LabConfig, tasks: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SL check 13. kill -9, SIGSTOP, an exception, no number: counted, frozen, and redo works."""
+    told: list[str] = []
+    with serving(config, "udp://127.0.0.1:0") as robot, lw.Lab(config, driver=robot.url) as lab:
+        lab.add(tasks)
+        monkeypatch.setattr(lab, "tell", told.append)
+        assert lab.real is not None
+
+        def ended(words: str) -> None:
+            eventually(lambda: lab.task is None, "the task goes on")
+            eventually(lambda: any(words in text for text in told), f"nobody says {words}")
+            assert lab.real is not None
+            before, q = lab.loop.counters.total, lab.desired.q
+            eventually(lambda: lab.loop.counters.total > before + 10, "the motor servo stands")
+            assert lab.desired.q.tolist() == q.tolist()  # the last command holds
+            assert lab.stopped is None
+
+        lab.start("wave")
+        runs(lab, 20)
+        process = lab.real.process
+        assert process is not None
+        os.kill(process, signal.SIGKILL)
+        ended("was ended by signal 9")
+        lab.redo()
+        runs(lab, 20)
+        late = lab.counters["task"].overruns
+        assert lab.real.process is not None
+        os.kill(lab.real.process, signal.SIGSTOP)
+        ended("took too long too often")
+        assert lab.counters["task"].overruns >= late + 10
+        lab.start("broken")
+        ended("ValueError: the spring is gone")
+        lab.start("odd")
+        ended("gave nan for des_q")
+        lab.start("native")
+        runs(lab, 20)
+        assert lab.real.process is None
+
+
+def test_a_robot_that_is_gone_stops_the_laboratory_with_the_reason(
+    config: LabConfig, tasks: Path, tmp_path: Path
+) -> None:
+    at = f"unix://{tmp_path}/arm"
+    with serving(config, at) as robot:
+        lab = lw.Lab(config, driver=robot.url)
+        lab.add(tasks)
+        lab.start("wave")
+        runs(lab, 10)
+    try:
+        eventually(lambda: lab.stopped is not None, "nobody notices")
+        assert str(lab.stopped) == f"the robot at {at}: nothing has been heard of it for 0.1 s"
+        assert lab.task is None
+        with pytest.raises(Error, match="is stopped"):
+            lab.start("wave")
+        with serving(config, at) as robot:  # it was started again
+            lab.reset()
+            assert lab.stopped is None
+            lab.start("wave")
+            runs(lab, 10)
+            eventually(lambda: robot.loop.latest()["card.damped"] == 0, "it does not follow")
+            lab.close()
+    finally:
+        lab.close()
+
+
+def test_a_task_runs_while_one_datagram_in_twenty_is_lost(config: LabConfig, tasks: Path) -> None:
+    troubles = Troubles(loss=0.05, seed=7)
+    with (
+        serving(config, "udp://127.0.0.1:0", troubles=troubles) as robot,
+        lw.Lab(config, driver=robot.url) as lab,
+    ):
+        lab.add(tasks)
+        lab.start("wave")
+        runs(lab, 100)
+        assert lab.stopped is None
+        assert lab.real is not None
+        wire = lab.real.driver.source
+        assert isinstance(wire, Wire)
+        assert wire.counts.lost > 0
+        assert wire.counts.received > 100
+        assert wire.counts.torn == wire.counts.foreign == 0
+
+
+def test_a_robot_that_keeps_time_gives_the_ticks(config: LabConfig, tasks: Path) -> None:
+    with (
+        serving(config, f"shm://real-{os.getpid()}", keeps_time="robot") as robot,
+        lw.Lab(config, driver=robot.url) as lab,
+    ):
+        lab.add(tasks)
+        lab.start("native")
+        runs(lab, 50)
+        counted = lab.loop.counters
+        assert counted.total - counted.timeouts + counted.missed <= robot.loop.counters.total
+
+
+KILLED = """
+import sys, time
+import linkwright as lw
+from pathlib import Path
+from tests.lab_robots import planar
+lab = lw.Lab(planar(Path(sys.argv[1])), driver=sys.argv[2])
+print("driving", flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_laboratory_that_is_killed_leaves_damped_joints_and_nothing_else(
+    config: LabConfig, folder: Path
+) -> None:
+    """The robot damps its joints, another laboratory may drive, and no mapped file is left."""
+    with serving(config, "udp://127.0.0.1:0") as robot:
+        lab = subprocess.Popen(
+            [sys.executable, "-c", KILLED, str(folder), robot.url],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            assert lab.stdout is not None
+            assert lab.stdout.readline() == "driving\n"
+            eventually(lambda: robot.loop.latest()["card.damped"] == 0, "it does not follow")
+            left = list(shared_root().glob(f"lab-planar-{lab.pid}-*"))
+            assert len(left) == 1
+            damps = robot.loop.latest()["card.damps"]
+            os.kill(lab.pid, signal.SIGKILL)
+            eventually(lambda: robot.loop.latest()["card.damps"] > damps, "joints are not damped")
+            eventually(lambda: robot.end.driver is None, "the robot is not free")
+        finally:
+            lab.kill()
+            lab.communicate()
+        with lw.Lab(config, driver=robot.url):
+            assert not left[0].exists()
+        assert not list(shared_root().glob(f"lab-planar-{os.getpid()}-*"))
