@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from linkwright.lab.contacts import contacts
 from linkwright.lab.lab import Lab
 from linkwright.lab.plant import HELD, HOLD, LabMechanism, RobotDrive, lab_mechanism
 from linkwright.lab.servos import InverseDynamicsServo
+from linkwright.lab.sources import lab_config
 from linkwright.lab.system import lab_system
 from linkwright.robots import Robot
 from linkwright.simulation.pacing import PacedLoop
@@ -262,3 +264,14 @@ def test_a_link_with_the_name_of_a_servo_is_refused() -> None:
     given = config(description=replace(arm, links=links, joints=(joint,)), end_effectors=())
     with pytest.raises(InputError, match="the robot has something called 'motor'"):
         lab_system(given)
+
+
+def test_joints_that_follow_others_count_in_torques_and_frames() -> None:
+    """A gripper whose second finger mimics the first."""
+    given = lab_config(Path(__file__).parent / "robots" / "gripper.urdf")
+    robot = Robot(given.description)
+    n = len(given.joints)
+    rng = np.random.default_rng(7)
+    rows = {key: 0.1 * rng.standard_normal((TICKS, n)) for key in ("des_q", "des_u", "des_a")}
+    found = driven(InverseDynamicsServo(given), rows | {"mode": np.ones(TICKS)})["tau"]
+    np.testing.assert_allclose(found, robot.inverse_dynamics(*rows.values()), atol=1e-10)

@@ -92,6 +92,7 @@ class CartesianState(Block):
         points = tuple(config.vertices.values()) if vertices else ()
         program = cartesian_program(config, robot, points)
         known = dict(zip(robot.joints, q, strict=True)) | dict(zip(robot.base, base, strict=True))
+        known = robot.with_followers(known)
         speeds = dict(zip(robot.speeds, u, strict=True))
         speeds |= dict(zip(robot.base_speeds, rate, strict=True))
         rates = dict(zip(robot.speeds, a, strict=True))
@@ -132,7 +133,7 @@ def cartesian_program(config: LabConfig, robot: LabMechanism, points: tuple[str,
 
     def write(writer: Writer) -> Results:
         results: dict[str, list[Expr]] = {}
-        rates = dict(zip(tree.speeds, tree.accelerations, strict=True))
+        rates = tree.all_rates(writer, tree.accelerations)
         for effector in config.end_effectors:
             x, y, z, *turn = symbols[effector.name]
             body = robot.place(effector.link)[0]

@@ -10,6 +10,7 @@ Euler's method and one step in a tick they are those of that step, exactly.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from linkwright.algebra import Expr, constant
@@ -77,6 +78,23 @@ class LabMechanism:
     def mechanism(self) -> Mechanism:
         """What moves."""
         return self.assembled.mechanism
+
+    def with_followers(self, places: Mapping[Expr, Expr]) -> dict[Expr, Expr]:
+        """Return coordinates with those of joints that follow others.
+
+        Args:
+            places: what the other coordinates are.
+        """
+        found, waiting = dict(places), [x for x in self.assembled.joints if x.follows is not None]
+        while waiting:
+            joint = waiting.pop(0)
+            assert joint.follows is not None
+            leader, factor, offset = joint.follows
+            if leader in found:
+                found[joint.coordinates[0]] = factor * found[leader] + offset
+            else:
+                waiting.append(joint)
+        return found
 
     def place(self, frame: str) -> tuple[Body, Place]:
         """Return the body of a link or frame, and where in it that is."""

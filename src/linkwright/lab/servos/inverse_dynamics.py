@@ -80,6 +80,7 @@ class InverseDynamicsServo(Block):
             places |= dict(zip(robot.base, pose, strict=True))
             speeds |= dict(zip(robot.base_speeds, rate, strict=True))
             rates |= dict(zip(robot.base_speeds, change, strict=True))
+        places = robot.with_followers(places)
         found = efforts_of(self, tree_of(robot.mechanism), places, speeds, rates, values=values)
         gives, chosen = hold((mode > 0) | (always > 0)), listed(config, "invdyn", real=real)
         self.output_vector(
