@@ -10,6 +10,7 @@ import gc
 import os
 import time
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ TURN = 20_000  # ticks
 OVER = 5e-6  # s, of a foreign call over the bare function
 NATIVE, PYTHON = 300.0, 80.0  # times real time
 GROWTH = 1e6  # bytes
+RECORDING = 0.05  # of the time without it
 TICKS = int(os.environ.get("LAB_TICKS", "10_000_000"))
 
 
@@ -71,7 +73,7 @@ class _Nowhere:
 
 def run() -> list[Row]:
     """Return the rows of the section."""
-    return [*_calls(), *_speed(), *_memory()]
+    return [*_calls(), *_speed(), *_recording(), *_memory()]
 
 
 def _loop(system: System) -> PacedLoop:
@@ -172,6 +174,39 @@ def _speed() -> list[Row]:
     for lab in labs.values():
         lab.close()
     return rows
+
+
+def _recording() -> list[Row]:
+    """Measure what the recorder and a session cost: 70 variables at the task's rate."""
+    seconds = 30.0
+    with TemporaryDirectory() as folder, Lab("sl-arm") as plain, Lab("sl-arm") as recorded:
+        kept = Lab("sl-arm", folder=folder)
+        labs = {"plain": plain, "recorded": recorded, "session": kept}
+        for lab in labs.values():
+            lab.start(lab.add(NativeWave)[0])
+            lab.run(0.1)
+        recorded.recorder.configure(duration=seconds)
+
+        def going(lab: Lab, records: bool) -> Any:
+            def go() -> None:
+                if records:
+                    lab.recorder.start()
+                lab.run(seconds)
+
+            return go
+
+        contenders = {name: going(lab, name == "recorded") for name, lab in labs.items()}
+        found = interleaved(contenders, rounds=7, clock=time.thread_time)
+        assert kept.session is not None
+        hourly = kept.session.hourly_bytes
+        kept.close()
+    more = {name: took / found["plain"] - 1 for name, took in found.items()}
+    samples = f"{len(recorded.recorder.settings.names)} variables at 480 Hz"
+    return [
+        Row("recording adds, of the time without", more["recorded"], "1", RECORDING, note=samples),
+        Row("a session adds, of the time without", more["session"], "1"),
+        Row("a session with a native task, in an hour", hourly, "B"),
+    ]
 
 
 def _resident() -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,11 @@ import numpy as np
 import pytest
 
 from linkwright.errors import Error, InputError
+from linkwright.formats.sl.configuration import SceneObject
 from linkwright.lab.lab import Lab
-from linkwright.lab.tasks import Task
+from linkwright.lab.tasks import Task, channel, parameter
 from linkwright.recording import read_recording
+from tests.lab_robots import planar
 
 
 class Swing(Task):
@@ -203,3 +206,40 @@ def test_by_the_clock_it_records_the_same_ticks(lab: Lab) -> None:
     assert made.metadata["tick"] % 2 == 0
     assert np.all(made["motor_late"] >= 0)
     assert lab.recorder.recordings[-1].path is not None
+
+
+class Lean(Task):
+    """Leans, and tells how far."""
+
+    reach = parameter(0.2, unit="rad")
+    far = channel("rad")
+
+    def run(self, t: float, state: Any, desired: Any) -> None:
+        self.far = self.reach * t
+        desired.q = np.full(2, self.far)
+
+
+def test_channels_and_parameters_of_tasks_and_forces_of_contacts_are_recorded(
+    tmp_path: Path,
+) -> None:
+    ball = SceneObject(
+        "ball", "sphere", (), (0.4, 0, 0.05), (0, 0, 0), (0.2, 0.2, 0.2), 1, (), (100, 0, 0)
+    )
+    config = replace(planar(tmp_path), vertices={"ELBOW": "fore"}, objects=(ball,))
+    names = ["lean_far", "lean_reach", "shoulder_des_th", "ball_ELBOW_fz", "ELBOW_x", "elbow_th"]
+    with Lab(config) as lab:
+        lab.add(Lean)
+        assert set(names) <= set(lab.recorder.variables)
+        lab.recorder.configure(names=names, rate=100, duration=0.2)
+        lab.start("lean")
+        lab.recorder.start()
+        lab.run(0.1)
+        lab.change(reach=0.4)
+        lab.run(0.2)
+        made = lab.recorder.last
+    assert made["lean_reach"].tolist() == [0.2] * 10 + [0.4] * 10
+    assert np.allclose(made["shoulder_des_th"], made["lean_far"])
+    assert np.all(np.diff(made["lean_far"]) > 0)
+    assert made["ball_ELBOW_fz"][0] == pytest.approx(-100 * 0.05, rel=1e-3)
+    assert made["ELBOW_x"][0] == pytest.approx(0.4, abs=1e-3)
+    assert [c.unit for c in made.channels][:4] == ["rad", "rad", "rad", "N"]

@@ -16,6 +16,7 @@ from linkwright.cache import entry_key, open_cache
 from linkwright.errors import Error
 from linkwright.fingerprint import fingerprint
 from linkwright.lab.config import LabConfig
+from linkwright.lab.variables import contact_channels
 from linkwright.simulation.native.session import Session
 from linkwright.simulation.native.stored import Forgotten, from_data, is_storable, to_data
 from linkwright.simulation.settings import RunSettings
@@ -74,7 +75,7 @@ def ready_session(
             pass  # an entry of another kind, or one whose code is gone: it is made again
     if tell is not None:
         tell(f"preparing the equations of {config.name}; the next start is quick")
-    phases = build().phases(())
+    phases = build().phases(contact_channels(config))
     made = lab_session(config, phases, seed)
     if store is not None and is_storable(phases):
         store.put(key, json.dumps(to_data(phases)).encode())

@@ -11,7 +11,7 @@ import os
 import re
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -21,7 +21,8 @@ from linkwright.errors import Error, InputError
 from linkwright.files import write_text
 from linkwright.lab.config import LabConfig
 from linkwright.lab.files.scripts import read_script, script_text, unknown_variables
-from linkwright.lab.variables import LabVariable, default_names, lab_variables
+from linkwright.lab.tasks import Task
+from linkwright.lab.variables import LabVariable, default_names, lab_variables, task_variables
 from linkwright.recording import Channel, Recording
 from linkwright.recording.generic import generic_name
 from linkwright.recording.numbering import save_next
@@ -40,6 +41,7 @@ class RecorderHost(Protocol):
     config: LabConfig
     loop: PacedLoop
     folder: Path
+    tasks: dict[str, Task]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,7 @@ class LabRecorder:
         self._own: dict[str, tuple[str, Callable[[], float]]] = {}
         phases = lab.loop.session.phases
         self._base = 1 / Fraction(phases.tick_seconds).limit_denominator(10**9)
-        self._known = lab_variables(lab.config, (*phases.x, *phases.d))
+        self._known = lab_variables(lab.config, (*phases.x, *phases.d, *phases.outputs))
         task = Fraction(lab.config.rate).limit_denominator(10**6) / lab.config.ratios.get("task", 1)
         names = default_names(lab.config, self._known)
         self.settings = RecorderSettings(float(task), 10.0, names)
@@ -113,13 +115,15 @@ class LabRecorder:
         self._loop = lab.loop
         self._part = self._parts = self._rows = 0
         self._saves = False
+        self._labels: tuple[LabVariable, ...] = ()
         self._last: Recording | None = None
 
     # -- what can be recorded ----------------------------------------------------------------------
     @property
     def variables(self) -> dict[str, LabVariable]:
         """All that can be recorded, by name; those of Python's own have no channel."""
-        return {**self._known, **{n: LabVariable(n, u, "") for n, (u, _) in self._own.items()}}
+        own = {n: LabVariable(n, u, "") for n, (u, _) in self._own.items()}
+        return {**task_variables(self._lab.tasks), **self._known, **own}
 
     def add(self, name: str, unit: str, getter: Callable[[], float]) -> None:
         """Make a number of Python's own known by a name (SL: addVarToCollect).
@@ -153,8 +157,10 @@ class LabRecorder:
         write_text(target, self.sample_script(), replace=True)
         return target
 
-    def _checked(self, names: Iterable[str]) -> tuple[str, ...]:
-        wanted, known = tuple(dict.fromkeys(names)), self.variables
+    def _checked(
+        self, names: Iterable[str], known: Mapping[str, LabVariable] | None = None
+    ) -> tuple[str, ...]:
+        wanted, known = tuple(dict.fromkeys(names)), known or self.variables
         unknown = [name for name in wanted if name not in known]
         if unknown:
             raise unknown_variables(unknown, known)
@@ -259,18 +265,21 @@ class LabRecorder:
         if not 0 <= delay < math.inf:
             raise InputError(f"a delay of {delay!r} s cannot be", remedy="give 0 or more")
         every, rows = self._size(self.settings, repeat)
-        names = self._checked(self.settings.names)
+        usual = all(name in self._known for name in self.settings.names)
+        known = self._known if usual else self.variables
+        names = self._checked(self.settings.names, known)
         self.stop()
         with self._lock:
             loop = self._lab.loop
             now = loop.latest().tick + 1 + round(delay * self._base)
             own = {n: self._own[n][1] for n in names if n in self._own}
             given = [n for n in names if n not in own]
+            self._labels = tuple(known[n] for n in (*given, *own))
             self._using = replace(self.settings, names=(*given, *own))
             self._rows, self._part, self._parts, self._saves = rows, 0, repeat, save
             self._loop = loop
             self._sampling = loop.sample(
-                [self._known[n].channel for n in given],
+                [known[n].channel for n in given],
                 rows * repeat,
                 every=every,
                 first=-(-now // every) * every,
@@ -320,14 +329,10 @@ class LabRecorder:
                 self.complaints.append(str(error))
 
     def _made(self, start: int, end: int) -> Recording:
-        sampling, known = self._sampling, self.variables
+        sampling = self._sampling
         assert sampling is not None
         ticks = sampling.ticks[start:end]
-        units = [known[n].unit for n in self._using.names]
-        channels = [
-            Channel(n, u, generic=generic_name(u))
-            for n, u in zip(self._using.names, units, strict=True)
-        ]
+        channels = [Channel(v.name, v.unit, generic=generic_name(v.unit)) for v in self._labels]
         first = int(ticks[0]) if len(ticks) else 0
         about = {"model": self._lab.config.name, "tick": first, "start": float(first / self._base)}
         return Recording(

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from linkwright.lab.config import LabConfig
+from linkwright.lab.slot import MEMBER
+from linkwright.lab.tasks import Task
 from linkwright.system.phases import Signal
 
 RECORDED = ("th", "thd", "u", "load", "des_th", "des_thd", "uff")
@@ -40,12 +42,7 @@ _TIMES = {
     "motor_missed": ("1", "loop:missed"),
     "motor_overrun": ("1", "loop:overrun"),
 }
-_BASE = (
-    [("base_" + c, "m") for c in "xyz"]
-    + [(f"base_q{i}", "1") for i in range(4)]
-    + [("base_" + c + "d", "m/s") for c in "xyz"]
-    + [("base_w" + c, "rad/s") for c in "xyz"]
-)
+_HIDDEN = ("shown", "life")  # members that only pass on what others know
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +68,7 @@ def lab_variables(config: LabConfig, signals: Iterable[Signal]) -> dict[str, Lab
 
     Args:
         config: with the names of joints and end-effectors.
-        signals: states and sampled outputs of the System.
+        signals: states, sampled outputs and channels of the System.
 
     >>> from linkwright.lab.config import JointConfig
     >>> from linkwright.formats.robot.description import Description
@@ -87,8 +84,9 @@ def lab_variables(config: LabConfig, signals: Iterable[Signal]) -> dict[str, Lab
             found[variable.name] = variable
     named = {variable.channel for variable in found.values()}
     for signal in known.values():
-        name = re.sub(r"[.\[]", "_", signal.name.replace("]", ""))
-        if signal.name not in named and name not in found:
+        name = re.sub(r"[.,\[]", "_", signal.name.replace("]", ""))
+        hidden = signal.kind == "discrete" or signal.name.startswith(_HIDDEN)
+        if not hidden and signal.name not in named and name not in found:
             found[name] = LabVariable(name, signal.unit or "1", signal.name)
     for name, (unit, channel) in _TIMES.items():
         found.setdefault(name, LabVariable(name, unit, channel))
@@ -104,24 +102,76 @@ def _named(config: LabConfig, known: Mapping[str, Signal]) -> Iterator[LabVariab
                 yield LabVariable(f"{joint}_{ending}", unit, f"{there[0]}[{i}]")
     for effector in config.end_effectors:
         for member, infix in (("cart", ""), ("cart_desired", "des_")):
-            stem, port = f"{effector.name}_{infix}", f"{member}.{effector.name}"
-            for key, unit in _POSITIONS.items():
-                for i, c in enumerate("xyz"):
-                    yield LabVariable(stem + c + key[1:], unit, f"{port}_{key}[{i}]")
-            for i in range(4):
-                yield LabVariable(f"{stem}q{i}", "1", f"{port}_q[{i}]")
-            for key, unit in _TURNS.items():
-                for i, c in enumerate("xyz"):
-                    yield LabVariable(stem + key + c, unit, f"{port}_{key}[{i}]")
+            yield from _frame(f"{effector.name}_{infix}", f"{member}.{effector.name}_")
+    yield from _frame("base_", "base_state.")
+    for k, vertex in enumerate(config.vertices):
+        for i, c in enumerate("xyz"):
+            yield LabVariable(f"{vertex}_{c}", "m", f"cart.vertices[{3 * k + i}]")
+    for thing, k, vertex in touching(config):
+        for c in "xyz":
+            yield LabVariable(f"{thing}_{vertex}_f{c}", "N", f"{thing}.force{k}_{c}")
     for blob in config.vision.blobs:
         for key, unit in _POSITIONS.items():
             for i, c in enumerate("xyz"):
                 yield LabVariable(f"{blob}_{c}{key[1:]}", unit, f"vision.{blob}_{key}[{i}]")
         yield LabVariable(f"{blob}_status", "1", f"vision.{blob}_status")
-    sizes = {"x": 3, "q": 4, "xd": 3, "w": 3}
-    base = [f"base_state.{key}[{i}]" for key, size in sizes.items() for i in range(size)]
-    for (name, unit), port in zip(_BASE, base, strict=True):
-        yield LabVariable(name, unit, port)
+
+
+def _frame(stem: str, port: str) -> Iterator[LabVariable]:
+    for key, unit in _POSITIONS.items():
+        for i, c in enumerate("xyz"):
+            yield LabVariable(stem + c + key[1:], unit, f"{port}{key}[{i}]")
+    for i in range(4):
+        yield LabVariable(f"{stem}q{i}", "1", f"{port}q[{i}]")
+    for key, unit in _TURNS.items():
+        for i, c in enumerate("xyz"):
+            yield LabVariable(stem + key + c, unit, f"{port}{key}[{i}]")
+
+
+def touching(config: LabConfig) -> Iterator[tuple[str, int, str]]:
+    """Yield the objects that may be touched, with number and name of each vertex.
+
+    Args:
+        config: with objects and vertices.
+    """
+    for thing in config.objects:
+        if thing.contact_model:
+            for k, vertex in enumerate(config.vertices, 1):
+                yield thing.name, k, vertex
+
+
+def contact_channels(config: LabConfig) -> list[str]:
+    """Return the channels of the forces of contacts, which the System computes when asked.
+
+    Args:
+        config: with objects and vertices.
+    """
+    return [f"{thing}.force{k}_{c}" for thing, k, _ in touching(config) for c in "xyz"]
+
+
+def task_variables(tasks: Mapping[str, Task]) -> dict[str, LabVariable]:
+    """Return the channels and parameters of tasks, each behind the name of its task.
+
+    Args:
+        tasks: by name.
+
+    >>> from linkwright.lab.tasks import channel, parameter
+    >>> class Push(Task):
+    ...     gain = parameter(2.0, unit="N/m")
+    ...     force = channel("N")
+    >>> [(v.name, v.unit, v.channel) for v in task_variables({"push": Push()}).values()]
+    [('push_force', 'N', 'task.channel[0]'), ('push_gain', 'N/m', 'task.parameter[0]')]
+    """
+    found = {}
+    for name, task in tasks.items():
+        units = {"channel": task.channels()}
+        units["parameter"] = {n: about.unit for n, about in task.parameters().items()}
+        for kind, known in units.items():
+            for number, unit in known.items():
+                place = task.places[kind][number].start
+                label = f"{name}_{number}"
+                found[label] = LabVariable(label, unit or "1", f"{MEMBER}.{kind}[{place}]")
+    return found
 
 
 def default_names(config: LabConfig, known: Mapping[str, LabVariable]) -> tuple[str, ...]:

@@ -271,8 +271,6 @@ class CommandTable:
             lab: on which.
             call: what was read.
         """
-        told = [call.command.name, *(f"{k}={v}" for k, v in call.given.items())]
-        lab.note_command(" ".join(told))
         found = call.command.function(lab, **call.given)
         return found if isinstance(found, Answer) else Answer(found or "")
 

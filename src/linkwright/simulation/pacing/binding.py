@@ -137,6 +137,7 @@ class LoopBinding:
         self._put("states", states)
         self._put("fresh", int(not session.begun))
         self._samplings = Samplings(self._memory)
+        self._inside: dict[str, tuple[str, int]] = {}
         self._workers = Workers(session.phases, self._numbers.get, self._values, self._count_late)
         self._slots = [i for i, tick in enumerate(session.phases.ticks) if tick.exchanged]
 
@@ -311,16 +312,20 @@ class LoopBinding:
 
         return channel
 
-    def _shown(self, arrays: str = "xdw") -> Callable[[str], int]:
+    def _shown(self) -> Callable[[str], int]:
         """Return what knows the places of channels, and, negated, of numbers of the machine."""
         channel, machine = self._channel(), self.session.machine
-        inside: dict[str, int] = {}
-        if self.session.fallback is None:  # else its machine may become another
-            assert isinstance(machine, Machine)
-            for array in arrays:
+        assert isinstance(machine, Machine)
+        inside = self._inside
+        if not inside and self.session.fallback is None:  # else its machine may become another
+            for array in "wxd":
                 signals = getattr(machine.phases, array)
-                inside |= {s.name: ~machine.place_of(array, i) for i, s in enumerate(signals)}
-        return lambda name: inside[name] if name in inside else channel(name)
+                inside |= {s.name: (array, i) for i, s in enumerate(signals)}
+
+        def place(name: str) -> int:
+            return ~machine.place_of(*inside[name]) if name in inside else channel(name)
+
+        return place
 
     def _enterable(self) -> Callable[[str], int]:
         """Return what knows the places of inputs, and of outputs that hold."""
@@ -349,7 +354,7 @@ class LoopBinding:
             own: numbers of Python's own, by name.
             told: called now and then from a thread of the loop's, and where a virtual run stops.
         """
-        place = self._shown("xd")
+        place = self._shown()
         columns = [place(name) for name in channels]
         sampling = Sampling(channels, columns, first=first, every=every, rows=rows, own=own)
         self._samplings.add(sampling, told)

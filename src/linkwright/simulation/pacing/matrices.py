@@ -94,11 +94,10 @@ class MatrixWriter(CallWriter):
 
         k, filled = self.whole("k").get(), part("filled")
         columns, own = part("column_count"), part("own_count")
-        width = w.i("add", w.i("add", columns, own), "1")
-        row = w.at(part("rows", "ptr"), w.i("mul", filled, width))
-        w.store("i64", k, row)
+        first = w.at(part("rows", "ptr"), w.i("mul", filled, w.i("add", columns, own)))
+        w.store("i64", k, w.at(part("ticks", "ptr"), filled))
         outputs, arena = self.get("outputs", "ptr"), self.get("arena", "ptr")
-        chosen, first = part("columns", "ptr"), w.at(row, "1")
+        chosen = part("columns", "ptr")
         with w.count(columns) as j:
             place = w.load("i64", w.at(chosen, j))
             inside = w.at(arena, w.i("xor", place, "-1"))

@@ -76,13 +76,13 @@ COUNTED = ("total", "missed", "overrun", "worst")
 MEASURED = ("tardy", "length")
 """And what was measured, in s: how late this tick is, and how long the one before took."""
 SAMPLING = fields(
-    ["next", "every", "left", "rows", "filled"],
+    ["next", "every", "left", "ticks", "rows", "filled"],
     ["columns", "column_count", "computes", "own", "own_count", "asks"],
 )
 """A matrix that samples are put into: the tick of the next one, ticks between two, how many are
-left, where the rows lie, how many there are; which channels (a number below zero is that of a place
-in the machine, inverted) and whether any is to be computed; numbers of Python's own, and whether
-Python is asked for these at each sample of a virtual run."""
+left, where ticks and rows lie, how many there are; which channels (a number below zero is that of a
+place in the machine, inverted) and whether any is to be computed; numbers of Python's own, and
+whether Python is asked for these at each sample of a virtual run."""
 SAMPLINGS = 4
 """Matrices that can be filled at a time."""
 WRITE = fields("address", "words", "copy", "entries", "entry_count", "wake", "descriptor", "every")

@@ -58,7 +58,8 @@ class Sampling:
         self.complaints: dict[str, str] = {}
         self._getters = dict(own)
         try:
-            self._matrix: Integers = np.zeros((rows, 1 + len(self.names)), np.int64)
+            self._matrix: Array = np.zeros((rows, len(self.names)))
+            self._ticks: Integers = np.zeros(rows, np.int64)
         except MemoryError:
             raise Error(
                 f"{rows} samples of {len(self.names)} channels do not fit into memory",
@@ -71,6 +72,7 @@ class Sampling:
             ("next", first),
             ("every", every),
             ("left", rows),
+            ("ticks", self._ticks.ctypes.data),
             ("rows", self._matrix.ctypes.data),
             ("columns", self._columns.ctypes.data),
             ("column_count", len(columns)),
@@ -92,12 +94,12 @@ class Sampling:
     @property
     def ticks(self) -> Integers:
         """The ticks of the samples so far."""
-        return self._matrix[: len(self), 0]
+        return self._ticks[: len(self)]
 
     @property
     def values(self) -> Array:
         """The samples so far, a column for each name."""
-        return self._matrix[: len(self), 1:].view(np.float64)
+        return self._matrix[: len(self)]
 
     def ask(self) -> None:
         """Ask for the numbers of Python's own; one that fails is not a number from then on."""
