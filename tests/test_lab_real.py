@@ -18,10 +18,13 @@ import pytest
 import linkwright as lw
 from linkwright.errors import Error
 from linkwright.lab.config import LabConfig
+from linkwright.lab.drawing import Drawing, picture
 from linkwright.lab.drivers import Troubles
 from linkwright.lab.drivers.places import shared_root
 from linkwright.lab.fake_robot import FakeRobot
+from linkwright.lab.files.trajectories import JointSamples, JointTrajectory, trajectory_recording
 from linkwright.lab.reruns import rerun_session
+from linkwright.lab.tasks import Task
 from linkwright.recording import read_recording
 from linkwright.windows import Wire
 from tests.lab_robots import planar
@@ -150,6 +153,41 @@ def test_the_same_task_file_runs_on_simulated_and_on_mocked_hardware(
     assert len(session) > total // 2
     again = rerun_session(session)
     assert again.difference is None, again.difference
+
+
+def test_motions_are_waited_for_on_a_robot_and_nothing_is_drawn(
+    config: LabConfig, tmp_path: Path
+) -> None:
+    """SL checks 20 and 79, over a socket: compiled goto, and a recording in a process."""
+
+    class Painter(Task):
+        native = True
+
+        def init(self, lab: lw.Lab) -> None:
+            lab.go_to(goal, speed=2.0)
+
+        def draw(self, scene: Drawing, state: object) -> None:
+            scene.sphere((0, 0, 0))
+
+    with (
+        serving(config, f"unix://{tmp_path}/arm") as robot,
+        lw.Lab(config, driver=robot.url) as lab,
+    ):
+        goal = lab.desired.q + 0.2
+        lab.add(Painter)
+        lab.start("painter")
+        assert lab.desired.q == pytest.approx(goal, abs=1e-9)
+        assert lab.task == "painter"
+        runs(lab, 2)
+        assert picture(lab).things == ()
+        lab.freeze()
+        there = np.linspace(goal[0], goal[0] + 0.1, 11)
+        line = JointTrajectory(100.0, {config.names[0]: JointSamples(there)})
+        trajectory_recording(line).save(tmp_path / "line.csv")
+        lab.start("trajectory", file=str(tmp_path / "line.csv"), feedforward="none")
+        eventually(lambda: lab.task is None, "the recorded motion does not end")
+        assert lab.desired.q[0] == pytest.approx(there[-1], abs=1e-9)
+        assert lab.stopped is None
 
 
 def test_whatever_becomes_of_a_task_the_motor_servo_goes_on(

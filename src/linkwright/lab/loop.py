@@ -219,7 +219,7 @@ class LabLoop:
     @property
     def simulated(self) -> bool:
         """Whether the robot is a simulated one."""
-        return bool(self.loop.session.phases.x)
+        return self.real is None
 
     @property
     def counters(self) -> dict[str, ServoCounters]:
