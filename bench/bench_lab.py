@@ -6,6 +6,7 @@ environment is the number of ticks of the memory rows, where ten million are too
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 import time
@@ -210,8 +211,11 @@ def _recording() -> list[Row]:
 
 
 def _resident() -> int:
-    """Return the bytes that this process has in memory."""
+    """Return the bytes that this process has in memory, without those that were freed."""
     gc.collect()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     return pages * os.sysconf("SC_PAGESIZE")
 
