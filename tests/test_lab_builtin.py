@@ -35,6 +35,15 @@ EB = CONFIG.names.index("R_EB")
 HAND = np.array([0.3, 0.1, -0.2])
 
 
+class Started:
+    """Stands in for a recorder: whether it runs."""
+
+    active = False
+
+    def start(self) -> None:
+        self.active = True
+
+
 class StandIn:
     """A laboratory whose robot is where it is wanted; tasks are called as the slot calls them."""
 
@@ -44,6 +53,7 @@ class StandIn:
         self.arguments = np.zeros(self.layout.argument_count)
         self.results = np.zeros(self.layout.result_count)
         self.servo_mode = "motor"
+        self.recorder = Started()
         self.moved: list[tuple[Array, bool]] = []
         self.result("des_q")[:] = DEFAULT
         self.argument("cart").reshape(-1, FRAME)[0, [0, 1, 2, 9]] = [*HAND, 1.0]
@@ -173,6 +183,7 @@ def test_sines_of_the_sample_file_have_their_peaks() -> None:
     lab = StandIn()
     lab.start("sine", True)
     assert lab.servo_mode == "invdyn"
+    assert lab.recorder.active
     (posture, by_dynamics), *_ = lab.moved
     assert by_dynamics
     assert posture[[0, 1, EB]] == pytest.approx([0.3, -0.4, 1.57])

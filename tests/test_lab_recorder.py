@@ -243,3 +243,15 @@ def test_channels_and_parameters_of_tasks_and_forces_of_contacts_are_recorded(
     assert made["ball_ELBOW_fz"][0] == pytest.approx(-100 * 0.05, rel=1e-3)
     assert made["ELBOW_x"][0] == pytest.approx(0.4, abs=1e-3)
     assert [c.unit for c in made.channels][:4] == ["rad", "rad", "rad", "N"]
+
+
+def test_what_is_saved_before_its_end_is_listed_with_its_file(lab: Lab) -> None:
+    lab.recorder.start()
+    lab.run(0.05)
+    part = lab.recorder.save()
+    assert [(r.path, r.samples) for r in lab.recorder.recordings] == [(part, 24)]
+    lab.run(0.05)
+    lab.recorder.stop()
+    assert [(r.path, r.samples) for r in lab.recorder.recordings] == [(part, 24), (None, 48)]
+    whole = lab.recorder.save()
+    assert [r.path for r in lab.recorder.recordings] == [part, whole]

@@ -318,10 +318,7 @@ class LabRecorder:
         made = self._made(self._part * self._rows, end)
         self._part += 1
         self._last = made
-        entry = RecordingEntry(
-            int(made.metadata["tick"]), len(made), len(made.channels), float(made.times[-1])
-        )
-        self.recordings.append(entry)
+        self.recordings.append(_entry(made))
         if self._saves:
             try:
                 self._save(made, None)
@@ -370,6 +367,13 @@ class LabRecorder:
         else:
             target = Path(path)
             made.save(target, replace=instead)
-        if self.recordings and self.recordings[-1].tick == made.metadata["tick"]:
-            self.recordings[-1] = replace(self.recordings[-1], path=target)
+        if self.recordings and self.recordings[-1] == _entry(made):
+            self.recordings.pop()
+        self.recordings.append(replace(_entry(made), path=target))
         return target
+
+
+def _entry(made: Recording) -> RecordingEntry:
+    return RecordingEntry(
+        int(made.metadata["tick"]), len(made), len(made.channels), float(made.times[-1])
+    )

@@ -1,4 +1,4 @@
-"""Where the preference files of tasks are."""
+"""Where the preference files of tasks are, and that tasks are recorded from their start."""
 
 from __future__ import annotations
 
@@ -27,3 +27,13 @@ def preference_file(lab: Any, name: str) -> Path:
         f"there is no file {str(name)!r}",
         remedy=f"did you mean {near!r}?" if near else f"the preferences have {', '.join(there)}",
     )
+
+
+def recorded(lab: Any) -> None:
+    """Start the recorder, unless it is at work already.
+
+    Args:
+        lab: the laboratory.
+    """
+    if not lab.recorder.active:
+        lab.recorder.start()

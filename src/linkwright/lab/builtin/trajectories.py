@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from linkwright.errors import Error, InputError
 from linkwright.lab.builtin.joints import task_period
-from linkwright.lab.builtin.preferences import preference_file
+from linkwright.lab.builtin.preferences import preference_file, recorded
 from linkwright.lab.config import LabConfig
 from linkwright.lab.files.trajectories import JointTrajectory, read_trajectory
 from linkwright.lab.tasks import Task, parameter, setting
@@ -135,6 +135,7 @@ class RecordedMotion(Task):
         _require_range(lab.config, self.table, str(path))
         lab.go_to(self.table.q[0], inverse_dynamics=self.feedforward != "none")
         lab.mode("invdyn" if self.feedforward == "online" else "motor")
+        recorded(lab)
 
     def run(self, t: float, state: Any, desired: Any) -> None:
         """Want the row of this tick."""

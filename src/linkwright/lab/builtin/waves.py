@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from linkwright.errors import InputError
-from linkwright.lab.builtin.preferences import preference_file
+from linkwright.lab.builtin.preferences import preference_file, recorded
 from linkwright.lab.config import LabConfig
 from linkwright.lab.files.sine_files import read_sines
 from linkwright.lab.functions import pi, sin, where
@@ -34,6 +34,7 @@ class _Waves(Task):
         self.amplitudes, self.phases, self.frequencies = np.moveaxis(table, 2, 0)
         lab.go_to(waves(0.0), inverse_dynamics=True)
         lab.mode("invdyn")
+        recorded(lab)
 
     def waves(self, lab: Any) -> Sines:
         """Return the motion of all joints, in order; here they hold their default posture."""
@@ -52,6 +53,7 @@ class Sine(_Waves):
     """Moves joints by the sums of one to three sines of a `.sine` file (SL: SINE_TASK).
 
     Joints that the file does not have hold their default posture. Inverse dynamics adds torques.
+    The recorder runs from its start.
     """
 
     name = "sine"
