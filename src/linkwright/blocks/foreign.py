@@ -215,7 +215,7 @@ class Foreign(Block):
 
 
 @dataclass(frozen=True, slots=True)
-class ForeignCall:
+class TickFunction:
     """The function of a block at its ticks.
 
     Args:

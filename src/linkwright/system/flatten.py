@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from linkwright.algebra import ZERO, Expr, substitute_all, symbol, total
 from linkwright.blocks import BlockError, Element, Foreign, FunctionSlot, with_targets
-from linkwright.blocks.foreign import ForeignCall
+from linkwright.blocks.foreign import TickFunction
 from linkwright.equations import Equations, derive
 from linkwright.equations.description import meanings
 from linkwright.equations.energy import energy_outputs
@@ -527,7 +527,7 @@ def _foreign(flat: FlatSystem, member: Member, place: Mapping[Expr | None, int])
     size = len(arguments)
     if isinstance(block, FunctionSlot):
         return Tick(member.name, made, slots, schedule.every, schedule.offset, exchanged=True)
-    call = ForeignCall(block, size)
+    call = TickFunction(block, size)
     return Tick(member.name, made, slots, schedule.every, schedule.offset, foreign=call)
 
 
