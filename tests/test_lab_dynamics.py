@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import linkwright as lw
-from linkwright.errors import InputError
 from linkwright.formats.robot.description import (
     Description,
     Link,
@@ -257,13 +256,12 @@ def test_a_laboratory_holds_its_base_and_lets_it_go() -> None:
         assert lab.base.x[2] == pytest.approx(-9.81 * 0.04 / 2, abs=0.02)
 
 
-def test_a_link_with_the_name_of_a_servo_is_refused() -> None:
+def test_a_link_may_have_the_name_of_a_servo() -> None:
     arm = described()
     links = (arm.links[0], replace(arm.links[1], name="motor"))
     joint = replace(arm.joints[0], child="motor")
     given = config(description=replace(arm, links=links, joints=(joint,)), end_effectors=())
-    with pytest.raises(InputError, match="the robot has something called 'motor'"):
-        lab_system(given)
+    assert list(lab_system(given)["motor"].block.outputs) == ["ufb", "ahead", "tau"]
 
 
 def test_joints_that_follow_others_count_in_torques_and_frames() -> None:
