@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from bench.lab_shared import bench_shared
 from bench.measure import Row, interleaved
 from linkwright.formats.robot.description import Description
 from linkwright.lab import Task, cos, parameter, pi, sin
@@ -74,7 +75,7 @@ class _Nowhere:
 
 def run() -> list[Row]:
     """Return the rows of the section."""
-    return [*_calls(), *_speed(), *_recording(), *_memory()]
+    return [*_calls(), *_speed(), *_recording(), *_memory(), *bench_shared()]
 
 
 def _loop(system: System) -> PacedLoop:

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from linkwright.errors import Error
+from linkwright.lab.remote import lab_header
 from linkwright.lab.shared import c_header
+from linkwright.lab.sources import lab_config
 from linkwright.simulation.pacing import Mirror
 from linkwright.windows import Field, Record, RecordError, Window
 
@@ -157,3 +159,18 @@ def test_a_program_in_c_joins(tmp_path: Path) -> None:
         frame = found.read()
     assert frame.tick == frame.values["done"] == 77
     assert frame.values["des_th"].tolist() == [0.5, -3.0]
+
+
+def test_the_header_of_a_laboratory_compiles(tmp_path: Path) -> None:
+    config = lab_config("sl-arm")
+    (tmp_path / "lab.h").write_text(lab_header(config))
+    with pytest.raises(Error, match="no header for 'ada'"):
+        lab_header(config, "ada")
+    program = (
+        '#include "lab.h"\nint main(void) { static lw_task_desired d; d.des_q[JOINT_R_EB] = 1;'
+        " return (int)d.des_q[3] - 1 + (int)(sizeof(lw_task_state) % 8) + JOINT_COUNT - 10; }\n"
+    )
+    (tmp_path / "use.c").write_text(program)
+    command = [os.environ.get("CC", "cc"), "-std=gnu11", "-Wall", "-Werror"]
+    subprocess.run([*command, "use.c", "-o", "use"], cwd=tmp_path, check=True)
+    assert subprocess.run([tmp_path / "use"], check=False).returncode == 0

@@ -146,6 +146,19 @@ class Lab(Commanded, Sighted, Motions):
         if self.session is not None:
             self.session.say(self.loop.latest().tick, command=line)
 
+    def layout(self, language: str = "c") -> str:
+        """Return a header by which other programs read and write what a task's process shares.
+
+        On hardware the windows `task.state`, which is told at each tick of the task servo, and
+        `task.desired`, which a task writes, lie in the folder `lab.real.path`.
+
+        Args:
+            language: "c".
+        """
+        from linkwright.lab.remote import lab_header
+
+        return lab_header(self.config, language)
+
     @cached_property
     def mechanism(self) -> LabMechanism:
         """The robot as it is simulated."""

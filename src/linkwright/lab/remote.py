@@ -20,8 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.blocks.slot import NUMBER
-from linkwright.errors import Error
+from linkwright.errors import Error, InputError
+from linkwright.lab.config import LabConfig
 from linkwright.lab.running import task_function
+from linkwright.lab.shared import c_header
 from linkwright.lab.slot import SERIAL, SlotLayout
 from linkwright.lab.tasks import Task
 from linkwright.simulation.pacing import Mirror
@@ -50,6 +52,22 @@ def results_record(layout: SlotLayout) -> Record:
     """
     fields = [Field(n, p.unit, shape=p.shape) for n, p in layout.outputs.items()]
     return Record(f"{layout.servo}.desired", *fields)
+
+
+def lab_header(config: LabConfig, language: str = "c") -> str:
+    """Return a header by which other programs read and write what the process of a task shares.
+
+    Args:
+        config: of the laboratory.
+        language: "c".
+    """
+    if language != "c":
+        raise InputError(f"there is no header for {language!r}", remedy="take 'c'")
+    layout = SlotLayout(config)
+    records = (arguments_record(layout), results_record(layout))
+    names = {"joint": config.names, "effector": layout.end_effectors, "blob": layout.blobs}
+    known = {stem: listed for stem, listed in names.items() if listed}
+    return c_header(config.name, {record.name: record for record in records}, known)
 
 
 class TaskProcess:

@@ -66,11 +66,9 @@ def command(
       linkwright lab --from session00001.journal@12.5
       echo "go R_EB=90deg; where" | linkwright lab sl-arm
     """
-    if driver is not None:
-        raise InputError("laboratories here are simulated", remedy="leave out --driver")
     lines, name = _lines(script, commands)
     with ExitStack() as stack:
-        lab = stack.enter_context(_opened(source, begin, seed, folder))
+        lab = stack.enter_context(_opened(source, begin, seed, folder, driver))
         for note in lab.config.notes:
             echo(f"note: {note}", err=True)
         for path in tasks or ():
@@ -81,7 +79,9 @@ def command(
             _script(lab, lines, name, pace, as_json=as_json)
 
 
-def _opened(source: str | None, begin: str | None, seed: int, folder: Path) -> Lab:
+def _opened(
+    source: str | None, begin: str | None, seed: int, folder: Path, driver: str | None
+) -> Lab:
     """Return the laboratory, at its start or where a session was at a moment."""
     from linkwright.lab.lab import Lab
 
@@ -89,7 +89,9 @@ def _opened(source: str | None, begin: str | None, seed: int, folder: Path) -> L
     if begin is None:
         if source is None:
             raise InputError("no laboratory is named", remedy="linkwright lab sl-arm")
-        return Lab(source, seed=seed, folder=folder)
+        return Lab(source, driver=driver, seed=seed, folder=folder)
+    if driver is not None:
+        raise InputError("a session goes on in a simulation", remedy="leave out --driver")
     if source is not None:
         raise InputError(
             f"the laboratory is that of the session, not {source!r}", remedy="leave one out"
