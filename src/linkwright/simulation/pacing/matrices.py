@@ -27,10 +27,13 @@ class MatrixWriter(CallWriter):
             w.load("i64", w.at(matrix, str(SAMPLING[n]))) for n in ("next", "every", "left")
         )
         past = w.i("sub", self.whole("k").get(), following)
+        due = w.variable("i64", "0")
         reached = w.i("icmp sge", past, "0")
-        in_phase = w.i("icmp slt", w.op(f"srem i64 {past}, {every}"), self.get("stride"))
         some = w.i("icmp sgt", left, "0")
-        return w.op(f"and i1 {some}, {w.op(f'and i1 {reached}, {in_phase}')}")
+        with w.when(w.op(f"and i1 {some}, {reached}")):  # a division takes long
+            in_phase = w.i("icmp slt", w.op(f"srem i64 {past}, {every}"), self.get("stride"))
+            due.set(w.op(f"zext i1 {in_phase} to i64"))
+        return w.i("icmp ne", due.get(), "0")
 
     def sampling(self) -> str:
         """Return whether samples are due at this tick: 0, `DUE`, `COMPUTING` or `ASKING`."""
