@@ -14,29 +14,35 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.errors import Error, InputError
 from linkwright.lab.builtin import builtin_tasks
-from linkwright.lab.cartesian import STATE, place_values
 from linkwright.lab.config import EndEffector, LabConfig
 from linkwright.lab.console.commanded import Commanded
 from linkwright.lab.motions import Motions
-from linkwright.lab.plant import GRAVITY, HELD, HOLD, LabMechanism, lab_mechanism
 from linkwright.lab.ready import ready_session
 from linkwright.lab.recorder import LabRecorder
 from linkwright.lab.records import DesiredState, FrameState, JointState
-from linkwright.lab.servos.invkin import check_weights
 from linkwright.lab.session import RATE, SessionJournal, read_session
+from linkwright.lab.slot import CARTESIAN
 from linkwright.lab.sources import lab_config
-from linkwright.lab.system import STILL, lab_system
 from linkwright.lab.tasks import Task
 from linkwright.lab.vision.sight import Sighted
+from linkwright.lazy import Later
 from linkwright.robots import Robot
-from linkwright.system import System
+
+if TYPE_CHECKING:  # what a laboratory is put together from is not needed from a warm cache
+    from linkwright.lab import cartesian, plant, system as systems
+    from linkwright.lab.plant import LabMechanism
+    from linkwright.lab.servos import invkin
+    from linkwright.system import System
+else:
+    cartesian, plant = Later("linkwright.lab.cartesian"), Later("linkwright.lab.plant")
+    systems, invkin = Later("linkwright.lab.system"), Later("linkwright.lab.servos.invkin")
 
 Array = NDArray[np.float64]
 
@@ -94,8 +100,9 @@ class Lab(Commanded, Sighted, Motions):
             if real is not None:
                 real.close()
             raise
-        if config.end_effectors and "system" not in vars(self):
-            check_weights(config)  # who puts the System together is told there
+        large = any(not 0 < joint.weight < config.rate / 10 for joint in config.joints)
+        if config.end_effectors and large and "system" not in vars(self):
+            invkin.check_weights(config)  # who puts the System together is told there
         for task in builtin_tasks(config).values():
             self.add(task)
         self.recorder = LabRecorder(self)
@@ -162,12 +169,12 @@ class Lab(Commanded, Sighted, Motions):
     @cached_property
     def mechanism(self) -> LabMechanism:
         """The robot as it is simulated."""
-        return lab_mechanism(self.config)
+        return plant.lab_mechanism(self.config)
 
     @cached_property
     def system(self) -> System:
         """The System that runs; it is put together when it is asked for."""
-        return lab_system(self.config, self.mechanism, real=self._is_real)
+        return systems.lab_system(self.config, self.mechanism, real=self._is_real)
 
     @cached_property
     def robot(self) -> Robot:
@@ -235,8 +242,10 @@ class Lab(Commanded, Sighted, Motions):
         return self._frames("cart_desired")
 
     def _frames(self, member: str) -> Mapping[str, FrameState]:
-        rows = self.values(*(f"{member}.{name}_{key}" for name in self._effectors for key in STATE))
-        size = len(STATE)
+        rows = self.values(
+            *(f"{member}.{name}_{key}" for name in self._effectors for key in CARTESIAN)
+        )
+        size = len(CARTESIAN)
         return {
             name: FrameState(*rows[size * i : size * (i + 1)])
             for i, name in enumerate(self._effectors)
@@ -247,11 +256,11 @@ class Lab(Commanded, Sighted, Motions):
         """The base; at the origin where it is fixed."""
         if self.config.base != "floating":
             rows, at = [], 0
-            for size, _ in STATE.values():
-                rows.append(np.array(STILL[at : at + size]))
+            for size in CARTESIAN.values():
+                rows.append(np.array(systems.STILL[at : at + size]))
                 at += size
             return FrameState(*rows)
-        return FrameState(*self.values(*(f"base_state.{key}" for key in STATE)))
+        return FrameState(*self.values(*(f"base_state.{key}" for key in CARTESIAN)))
 
     @property
     def vertices(self) -> Mapping[str, Array]:
@@ -274,7 +283,7 @@ class Lab(Commanded, Sighted, Motions):
     @property
     def gravity(self) -> Array:
         """Gravity of the simulated world along its axes, m/s^2."""
-        return np.array([self.given(name) for name in GRAVITY])
+        return np.array([self.given(name) for name in plant.GRAVITY])
 
     def set_gravity(self, vector: Sequence[float]) -> None:
         """Set the gravity of the simulated world.
@@ -282,7 +291,7 @@ class Lab(Commanded, Sighted, Motions):
         Args:
             vector: along the world's axes, m/s^2.
         """
-        self.put(dict(zip(GRAVITY, map(float, vector), strict=True)))
+        self.put(dict(zip(plant.GRAVITY, map(float, vector), strict=True)))
 
     @property
     def end_effectors(self) -> Mapping[str, EndEffector]:
@@ -318,7 +327,7 @@ class Lab(Commanded, Sighted, Motions):
         robot = self.mechanism
         values = robot.load_values(found)
         for member in ("cart", "cart_desired"):
-            values |= {f"{member}.{k}": v for k, v in place_values(robot, found).items()}
+            values |= {f"{member}.{k}": v for k, v in cartesian.place_values(robot, found).items()}
         if self.config.end_effectors:
             at = list(self._effectors).index(name)
             tool = (*found.x, *found.a)
@@ -334,7 +343,7 @@ class Lab(Commanded, Sighted, Motions):
         """
         if self.config.base != "floating":
             raise Error(f"the base of {self.config.name!r} is fixed")
-        values = {HOLD: HELD if on else 0.0}
+        values = {plant.HOLD: plant.HELD if on else 0.0}
         if on:
             own = (*self.mechanism.base, *self.mechanism.base_speeds)
             values |= {x.name: self._initial[x.name] for x in own}

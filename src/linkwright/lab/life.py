@@ -62,3 +62,12 @@ class SlotLife(Block):
     def needs_rate(self) -> bool:
         """It counts instants."""
         return True
+
+
+def life_of(servo: str) -> str:
+    """Return the member that says when the task of a servo is called.
+
+    >>> life_of("task"), life_of("eye")
+    ('life', 'eye_life')
+    """
+    return "life" if servo == "task" else f"{servo}_life"

@@ -15,13 +15,12 @@ import numpy as np
 
 from linkwright.errors import Error, InputError, nearest
 from linkwright.lab.config import CONTROLLERS, MODES, LabConfig
+from linkwright.lab.life import life_of
 from linkwright.lab.loop import LabLoop
 from linkwright.lab.newer_tasks import newer_function, slot_standing
 from linkwright.lab.running import task_failure, task_function
-from linkwright.lab.servos.desired import WANTED
 from linkwright.lab.session import SessionJournal, StoredFunction
-from linkwright.lab.slot import CARTESIAN, MEMBER, PARAMETERS, SlotLayout
-from linkwright.lab.system import life_of
+from linkwright.lab.slot import CARTESIAN, JOINT_TARGET, MEMBER, PARAMETERS, SlotLayout
 from linkwright.lab.task_shelf import TaskShelf
 from linkwright.lab.tasks import Task
 from linkwright.simulation.native.called import FUNCTIONS, SlotFunction
@@ -269,7 +268,7 @@ class LifeCycle(LabLoop):
         mode = self.given("desired.mode")
         feed = "desired.uff" if mode else "feed.uff"
         ports = ("desired.des_q", "desired.des_u", "desired.des_a", feed, "desired.uex")
-        for key, now in zip(WANTED, self.values(*ports), strict=True):
+        for key, now in zip(JOINT_TARGET, self.values(*ports), strict=True):
             still = key in ("u", "a") or (key == "uff" and by_model and not mode)
             row = 0 * now if still else now
             found |= dict(zip(layout.result_names(f"des_{key}"), row.tolist(), strict=True))

@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
 
 from linkwright.cache import entry_key, open_cache
 from linkwright.errors import Error
@@ -20,7 +21,9 @@ from linkwright.lab.variables import contact_channels
 from linkwright.simulation.native.session import Session
 from linkwright.simulation.native.stored import Forgotten, from_data, is_storable, to_data
 from linkwright.simulation.settings import RunSettings
-from linkwright.system import Phases, System
+
+if TYPE_CHECKING:
+    from linkwright.system import Phases, System
 
 FOREVER = 1e7
 """s, how long a laboratory may run."""

@@ -22,7 +22,6 @@ import numpy as np
 
 from linkwright.errors import InputError
 from linkwright.formats.robot.description import Description
-from linkwright.formats.robot.from_mechanism import description_of
 from linkwright.lab.config import EndEffector, JointConfig, LabConfig, VisionConfig
 from linkwright.robots import Robot
 
@@ -50,6 +49,8 @@ def described(robot: Robot) -> Description:
     >>> described(Robot("puma560")).joints[0].name
     'q1'
     """
+    from linkwright.formats.robot.from_mechanism import description_of
+
     source = robot.source
     return source if isinstance(source, Description) else description_of(source)
 

@@ -5,14 +5,20 @@ from __future__ import annotations
 import os
 from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from linkwright.errors import InputError, nearest
 from linkwright.files import path_of
 from linkwright.lab.config import LabConfig
-from linkwright.lab.files.lab_reader import is_lab_file, read_lab
 from linkwright.lab.files.sl_folder import model_in, sl_lab
 from linkwright.lab.rules import robot_lab
+from linkwright.lazy import Later
 from linkwright.robots import Robot
+
+if TYPE_CHECKING:
+    from linkwright.lab.files import lab_reader
+else:
+    lab_reader = Later("linkwright.lab.files.lab_reader")
 
 SHIPPED = ("sl-arm",)
 """The names of laboratories that ship."""
@@ -42,7 +48,7 @@ def is_lab(source: str | os.PathLike[str]) -> bool:
     path = Path(source)
     if path.is_dir():
         return (path / LAB_FILE).is_file() or model_in(path) is not None
-    return str(source) in SHIPPED or is_lab_file(path)
+    return str(source) in SHIPPED or lab_reader.is_lab_file(path)
 
 
 def lab_config(source: str | os.PathLike[str] | LabConfig | Robot) -> LabConfig:
@@ -66,7 +72,7 @@ def lab_config(source: str | os.PathLike[str] | LabConfig | Robot) -> LabConfig:
         return sl_lab(shipped_folder(str(path)))
     if path.is_dir():
         if (path / LAB_FILE).is_file():
-            return read_lab(path / LAB_FILE)
+            return lab_reader.read_lab(path / LAB_FILE)
         if model_in(path) is None:
             raise InputError(
                 f"the folder has no {LAB_FILE} and no .dyn file",
@@ -76,8 +82,8 @@ def lab_config(source: str | os.PathLike[str] | LabConfig | Robot) -> LabConfig:
         return sl_lab(path)
     if path.suffix.lower() == ".dyn":
         return sl_lab(path)
-    if is_lab_file(path):
-        return read_lab(path)
+    if lab_reader.is_lab_file(path):
+        return lab_reader.read_lab(path)
     if not path.exists() and not path.suffix:
         near = nearest(str(path), SHIPPED)
         if near:

@@ -25,7 +25,7 @@ from linkwright.lab.cartesian import STATE, CartesianState
 from linkwright.lab.config import MODES, SERVOS, LabConfig
 from linkwright.lab.contacts import contacts
 from linkwright.lab.drivers.layout import driver_layout
-from linkwright.lab.life import SlotLife
+from linkwright.lab.life import SlotLife, life_of
 from linkwright.lab.plant import GRAVITY, LabMechanism, RobotDrive, lab_mechanism, load_names
 from linkwright.lab.servos import (
     Desired,
@@ -105,15 +105,6 @@ def lab_system(
     """
     robot = lab_mechanism(config) if robot is None else robot
     return _Builder(config, robot, real).built()
-
-
-def life_of(servo: str) -> str:
-    """Return the member that says when the task of a servo is called.
-
-    >>> life_of("task"), life_of("eye")
-    ('life', 'eye_life')
-    """
-    return "life" if servo == MEMBER else f"{servo}_life"
 
 
 class FeedForward(Block):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,12 @@ from linkwright.lab.builtin.preferences import preference_file, recorded
 from linkwright.lab.config import LabConfig
 from linkwright.lab.files.trajectories import JointTrajectory, read_trajectory
 from linkwright.lab.tasks import Task, parameter, setting
-from linkwright.motion import through
+from linkwright.lazy import Later
+
+if TYPE_CHECKING:
+    from linkwright import motion
+else:
+    motion = Later("linkwright.motion")
 
 Array = NDArray[np.float64]
 
@@ -73,7 +78,7 @@ def resampled(trajectory: JointTrajectory, config: LabConfig, period: float) -> 
         k = config.names.index(name)
         columns = {"q": samples.q, "u": samples.u, "a": samples.a, "uff": samples.uff}
         splines = {
-            key: through(known, column, ends=_ends(column, rhythmic))
+            key: motion.through(known, column, ends=_ends(column, rhythmic))
             for key, column in columns.items()
             if column is not None
         }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,8 +14,12 @@ from linkwright.lab.config import LabConfig
 from linkwright.lab.files.sine_files import read_sines
 from linkwright.lab.functions import pi, sin, where
 from linkwright.lab.tasks import Task, parameter, setting
-from linkwright.motion import Sines
-from linkwright.robots import Robot
+from linkwright.lazy import Later
+
+if TYPE_CHECKING:
+    from linkwright import motion, robots
+else:
+    motion, robots = Later("linkwright.motion"), Later("linkwright.robots")
 
 
 class _Waves(Task):
@@ -36,9 +40,11 @@ class _Waves(Task):
         lab.mode("invdyn")
         recorded(lab)
 
-    def waves(self, lab: Any) -> Sines:
+    def waves(self, lab: Any) -> motion.Sines:
         """Return the motion of all joints, in order; here they hold their default posture."""
-        return Sines([joint.default for joint in lab.config.joints], [()] * len(lab.config.joints))
+        return motion.Sines(
+            [joint.default for joint in lab.config.joints], [()] * len(lab.config.joints)
+        )
 
     def run(self, t: Any, state: Any, desired: Any) -> None:
         """Want the sines and their derivatives."""
@@ -59,7 +65,7 @@ class Sine(_Waves):
     name = "sine"
     file = setting("default.sine", doc="a file among the preferences, or a path")
 
-    def waves(self, lab: Any) -> Sines:
+    def waves(self, lab: Any) -> motion.Sines:
         """Return what the file says."""
         path = preference_file(lab, self.file)
         found = read_sines(path, lab.config.names)
@@ -67,7 +73,9 @@ class Sine(_Waves):
             found[joint.name].offset if joint.name in found else joint.default
             for joint in lab.config.joints
         ]
-        sines = Sines(offsets, [found[n].sines if n in found else () for n in lab.config.names])
+        sines = motion.Sines(
+            offsets, [found[n].sines if n in found else () for n in lab.config.names]
+        )
         _require_range(lab.config, sines, str(path))
         return sines
 
@@ -85,7 +93,7 @@ class Excite(_Waves):
     trials = setting(10, doc="motions that are compared")
     seed = setting(0, doc="of the trials")
 
-    def waves(self, lab: Any) -> Sines:
+    def waves(self, lab: Any) -> motion.Sines:
         """Return the motion that excites most."""
         from linkwright.robots.identification import excite
 
@@ -101,7 +109,7 @@ class Excite(_Waves):
             seed=int(self.seed),
         ).motion
         order = [robot.coordinates.index(name) for name in lab.config.names]
-        return Sines([found.offsets[k] for k in order], [found.sines[k] for k in order])
+        return motion.Sines([found.offsets[k] for k in order], [found.sines[k] for k in order])
 
     def run(self, t: Any, state: Any, desired: Any) -> None:
         """Want the motion until it was repeated often enough."""
@@ -110,7 +118,7 @@ class Excite(_Waves):
         desired.done = where(ends, 1, 0)
 
 
-def ranged_robot(config: LabConfig) -> Robot:
+def ranged_robot(config: LabConfig) -> robots.Robot:
     """Return the robot that controllers believe in, with the ranges of the laboratory.
 
     Args:
@@ -130,10 +138,10 @@ def ranged_robot(config: LabConfig) -> Robot:
             limits = replace(joint.limits, lower=own.lower, upper=own.upper, speed=fast)
             joint = replace(joint, limits=limits)
         joints.append(joint)
-    return Robot(replace(given, joints=tuple(joints)), base="fixed")
+    return robots.Robot(replace(given, joints=tuple(joints)), base="fixed")
 
 
-def _require_range(config: LabConfig, waves: Sines, file: str) -> None:
+def _require_range(config: LabConfig, waves: motion.Sines, file: str) -> None:
     """Refuse sines that may leave the range of a joint."""
     size = waves.max_abs(0)
     for joint, offset, most in zip(config.joints, waves.offsets, size, strict=True):

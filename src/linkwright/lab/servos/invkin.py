@@ -15,7 +15,6 @@ from linkwright.errors import InputError
 from linkwright.formats.robot.description import Description
 from linkwright.lab.config import LabConfig
 from linkwright.lab.servos.desired import listed
-from linkwright.motion.chains import FrameProduct
 from linkwright.robots import Robot
 from linkwright.robots.ik import VelocityIK, checked_weights
 from linkwright.system import System
@@ -121,6 +120,8 @@ def add_invkin(
             "acceleration": [*parts["xdd"], *parts["wd"]],
         }
         if base:
+            from linkwright.motion.chains import FrameProduct
+
             frame = FrameProduct(["base", "frame"], inverse=["base"], name=f"{effector.name}_seen")
             seen = system.add(frame, rate=rate)
             system.connect(list(base), seen.base_pose)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,8 +12,13 @@ from linkwright.errors import Error, InputError, nearest
 from linkwright.lab.files.vision_files import VisionPreferences
 from linkwright.lab.loop import LabLoop
 from linkwright.lab.records import BlobState
-from linkwright.lab.vision.assembly import preferences_of
-from linkwright.lab.vision.servo import NINE, preference_values
+from linkwright.lazy import Later
+
+if TYPE_CHECKING:
+    from linkwright.lab.vision import assembly, servo
+else:
+    assembly = Later("linkwright.lab.vision.assembly")
+    servo = Later("linkwright.lab.vision.servo")
 
 
 class Sighted(LabLoop):
@@ -23,7 +29,7 @@ class Sighted(LabLoop):
         """Blobs after filters and prediction, by name."""
         found = {}
         for name in self.config.vision.blobs:
-            ports = [f"vision.{name}_{key}" for key in (*NINE, "status")]
+            ports = [f"vision.{name}_{key}" for key in ("x", "xd", "xdd", "status")]
             x, xd, xdd, status = self.values(*ports)
             found[name] = BlobState(x, xd, xdd, bool(status[0]))
         return found
@@ -92,5 +98,5 @@ class Sighted(LabLoop):
                 what such a file says.
         """
         if isinstance(preferences, str):
-            preferences = preferences_of(self.config, preferences)
-        self.put(preference_values(self.config, preferences))
+            preferences = assembly.preferences_of(self.config, preferences)
+        self.put(servo.preference_values(self.config, preferences))
