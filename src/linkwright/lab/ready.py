@@ -78,7 +78,8 @@ def ready_session(
             pass  # an entry of another kind, or one whose code is gone: it is made again
     if tell is not None:
         tell(f"preparing the equations of {config.name}; the next start is quick")
-    phases = build().phases(contact_channels(config))
+    system = build()
+    phases = system.phases(contact_channels(config) if system.mechanism.bodies else [])
     made = lab_session(config, phases, seed)
     if store is not None and is_storable(phases):
         store.put(key, json.dumps(to_data(phases)).encode())
