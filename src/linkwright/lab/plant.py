@@ -31,7 +31,17 @@ GRAVITY = tuple(f"gravity_{c}" for c in AXES)
 """Parameters of the world's gravity vector, m/s^2."""
 
 MEMBERS = (
-    *("robot", "sensors", "base", "cart", "cart_desired", "life", "task", "desired", "invdyn"),
+    *(
+        "robot",
+        "sensors",
+        "base_state",
+        "cart",
+        "cart_desired",
+        "life",
+        "task",
+        "desired",
+        "invdyn",
+    ),
     *("invkin", "feed", "motor", "guard", "shown", "shown_cart", "cameras", "vision"),
     *("card", "raw_sensors", "actuators", "misc", "driver"),
 )
