@@ -15,6 +15,7 @@ from linkwright.algebra import Expr, equal, where
 from linkwright.blocks import Block
 from linkwright.errors import InputError
 from linkwright.lab.config import LabConfig
+from linkwright.lab.contacts import contacts
 from linkwright.lab.drivers.layout import KEEPERS, driver_layout
 from linkwright.lab.drivers.places import driver_place
 from linkwright.lab.drivers.relay import Troubles
@@ -89,6 +90,8 @@ def robot_system(config: LabConfig) -> System:
     robot = lab_mechanism(config)
     system = System(robot.mechanism, name=f"{config.name}_robot")
     plant = system.add(RobotDrive(robot))
+    for contact in contacts(config, robot):
+        system.add(contact)
     card = system.add(RobotCard(config), rate=config.rate)
     drive = system.add(Actuators(config, back=True), rate=config.rate)
     raw = system.add(RawSensors(config), rate=config.rate)

@@ -283,6 +283,8 @@ class Lab(Commanded, Sighted, Motions):
     @property
     def gravity(self) -> Array:
         """Gravity of the simulated world along its axes, m/s^2."""
+        if self._is_real:
+            return np.array(self.config.gravity)
         return np.array([self.given(name) for name in plant.GRAVITY])
 
     def set_gravity(self, vector: Sequence[float]) -> None:
