@@ -36,8 +36,9 @@ def start_later(lab: Lab, delay: float) -> Answer:
 
 def stop(lab: Lab) -> Answer:
     """End the recording."""
+    before = [*lab.recorder.recordings][-1:] if lab.recorder.active else []
     lab.recorder.stop()
-    if not lab.recorder.recordings:
+    if [*lab.recorder.recordings][-1:] == before:
         return Answer("nothing was recorded")
     entry = lab.recorder.recordings[-1]
     return Answer(
