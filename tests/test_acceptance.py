@@ -10,18 +10,20 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-LENGTHS = {"Methods": 57, "Use": 77, "ROBSIM": 66, "Motion server": 57}
+LENGTHS = {"Methods": 57, "Use": 77, "ROBSIM": 66, "Motion server": 57, "SL": 82}
 NOT_HELD = {
     "Methods": [],
     "Use": [74],
     "ROBSIM": [],
     "Motion server": [23, *range(26, 35), *range(37, 54)],
+    "SL": [],
 }
 DIFFERENT = {
     "Methods": [3, 6, 28, 38, 47],
     "Use": [9, 10, 15, 25, 48, 71, 77],
     "ROBSIM": [58, 60],
     "Motion server": [6, 56, 57],
+    "SL": [],
 }
 PHYSICS = 14
 FOUND = 46
