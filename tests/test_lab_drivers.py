@@ -14,7 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from linkwright.algebra import constant
 from linkwright.errors import Error
+from linkwright.lab import fake_robot
 from linkwright.lab.config import LabConfig
 from linkwright.lab.drivers import DriverLayout, RobotDriver, Troubles, driver_at, driver_place
 from linkwright.lab.drivers.driver import LinkDriver
@@ -22,6 +24,9 @@ from linkwright.lab.drivers.greeting import greeting, read_greeting, refusal
 from linkwright.lab.drivers.layout import driver_layout
 from linkwright.lab.drivers.places import shared_root
 from linkwright.lab.fake_robot import FakeRobot
+from linkwright.lab.servos.linkages import linkage_of
+from linkwright.simulation.hardware import ACTIVE
+from linkwright.system import System
 from linkwright.windows import Wire
 from tests.lab_robots import planar, planar_file
 from tests.processes import Begin, begin as begin
@@ -108,6 +113,45 @@ def test_a_robot_follows_commands_and_damps_its_joints_without_them(
         with pytest.raises(Error, match="200 Hz, and the laboratory's motor servo at 100 Hz"):
             driver_at(robot.url, replace(layout, rate=100.0)).open()
     assert not (shared_root() / f"test-{os.getpid()}").exists()
+
+
+def test_a_joint_with_a_linear_actuator_is_damped_as_any_other(config: LabConfig) -> None:
+    """Damping is a torque in the joint; a command is the force of its cylinder."""
+    shoulder, elbow = config.joints
+    elbow = replace(elbow, lower=-0.8, upper=0.8)
+    linear = replace(elbow, linear_actuator=True, moment_arm=0.03, attachment=0.14)
+    ends, forces = [], []
+    for joint in (elbow, linear):
+        found = replace(config, joints=(shoulder, joint))
+        with FakeRobot(found, "udp://127.0.0.1:0") as robot:
+            loop = robot.loop
+            speeds = [s.name for s in loop.session.phases.x][2:]
+            loop.move(dict.fromkeys(speeds, 1.0))
+            loop.go_to(20)
+            ends.append(loop.latest().x)
+            loop.set({"card.life": ACTIVE, "card.heard": 1.0, "actuators.tau[1]": 10.0})
+            loop.go_to(21)
+            forces.append(loop.latest()["raw_sensors.raw_load[1]"])
+            angle = loop.latest().x[1]
+    assert ends[0].tolist() == ends[1].tolist()
+    assert 0 < ends[0][3] < 0.9, "it is damped"
+    lever = linkage_of(linear).lever(constant(angle))
+    assert forces == pytest.approx([10.0, 10.0 * float(lever)], rel=1e-9)
+
+
+def test_a_fake_robot_that_has_run_once_is_not_derived_again(
+    config: LabConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its phases come from the cache that laboratories have."""
+    FakeRobot(config, "udp://127.0.0.1:0").close()
+
+    def derived(_: LabConfig) -> System:
+        raise AssertionError("it is derived again")
+
+    monkeypatch.setattr(fake_robot, "robot_system", derived)
+    with FakeRobot(config, "udp://127.0.0.1:0") as robot:
+        robot.loop.go_to(2)
+        assert robot.loop.latest()["card.damped"] == 1
 
 
 def test_whoever_falls_silent_loses_the_robot(config: LabConfig) -> None:

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ import pytest
 
 import linkwright as lw
 from linkwright.errors import Error
-from linkwright.lab.config import LabConfig
+from linkwright.lab.config import EndEffector, LabConfig
 from linkwright.lab.drawing import Drawing, picture
 from linkwright.lab.drivers import Troubles
 from linkwright.lab.drivers.places import shared_root
@@ -273,6 +274,22 @@ def test_a_task_runs_while_one_datagram_in_twenty_is_lost(config: LabConfig, tas
         assert wire.counts.lost > 0
         assert wire.counts.received > 100
         assert wire.counts.torn == wire.counts.foreign == 0
+
+
+def test_what_cannot_be_done_on_hardware_is_said_in_words(config: LabConfig) -> None:
+    """Gravity, the base and pushes are a simulation's; loads are told to inverse dynamics."""
+    hand = EndEffector("hand", "fore", x=(0.4, 0.0, 0.0))
+    held = replace(config, end_effectors=(hand,))
+    with serving(config, "udp://127.0.0.1:0") as robot, lw.Lab(held, driver=robot.url) as lab:
+        with pytest.raises(Error, match=r"not on hardware: gravity .* cannot be set"):
+            lab.set_gravity((0.0, 0.0, 0.0))
+        with pytest.raises(Error, match="not on hardware: nothing holds the base"):
+            lab.freeze_base()
+        with pytest.raises(Error, match=r"not on hardware: 'robot.push\[0\]' belongs to a sim"):
+            lab.put({"robot.push[0]": 1.0})
+        lab.set_end_effector("hand", mass=2.0, mass_center=(0.2, 0.0, 0.0))
+        assert [lab.given(f"invdyn.hand_load[{i}]") for i in range(2)] == [2.0, 0.5]
+        assert lab.stopped is None
 
 
 def test_a_robot_that_keeps_time_gives_the_ticks(config: LabConfig, tasks: Path) -> None:

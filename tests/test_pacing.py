@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from types import FrameType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -185,6 +189,34 @@ def test_a_run_that_ends_itself_ends_the_loop_and_the_tape_leads_there() -> None
     assert again.time == loop.session.time
     with pytest.raises(Error, match="cannot go on"):
         loop.start()
+
+
+@pytest.mark.parametrize("line", range(4, 15))
+def test_a_signal_at_any_line_of_a_start_leaves_a_loop_that_stops(line: int) -> None:
+    """A signal interrupts the thread that starts a loop, wherever that is."""
+    loop = PacedLoop(session(), priority=False)
+    count = 0
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal count
+        if frame.f_code is not PacedLoop.start.__code__:
+            return None
+        count += event == "line"
+        if count == line:
+            raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        with suppress(KeyboardInterrupt):
+            loop.start()
+    finally:
+        sys.settrace(before)
+    loop.stop()
+    assert not loop.running
+    with loop:
+        wait_until(lambda: loop.counters.total > 2)
 
 
 def test_a_stalled_interpreter_does_not_stop_the_loop() -> None:

@@ -21,7 +21,7 @@ from linkwright.lab.drivers.places import driver_place
 from linkwright.lab.drivers.relay import Troubles
 from linkwright.lab.drivers.robot_end import robot_end
 from linkwright.lab.plant import RobotDrive, lab_mechanism
-from linkwright.lab.ready import lab_session
+from linkwright.lab.ready import ready_session
 from linkwright.lab.servos.columns import is_number
 from linkwright.lab.servos.sensors import Actuators, RawSensors
 from linkwright.simulation.hardware import ACTIVE
@@ -40,9 +40,10 @@ class RobotCard(Block):
         config: of the laboratory whose robot it is.
         patience: periods without a new command that it bears.
 
-    Inputs are the torques `wanted`, the `life` and `heard` (the beat) of the laboratory, and the
-    speeds `u`. Outputs are the torques `tau`, whether it is `damped`, for how many periods nothing
-    new was `heard` (`silence`), how often it had to damp, its `fault` and its own `beat`.
+    Inputs are the torques in the joints that actuators would give (`wanted`), the `life` and
+    `heard` (the beat) of the laboratory, and the speeds `u`. Outputs are the torques `tau`, whether
+    it is `damped`, for how many periods nothing new was `heard` (`silence`), how often it had to
+    damp, its `fault` and its own `beat`.
     """
 
     def __init__(self, config: LabConfig, patience: int = PATIENCE) -> None:
@@ -97,12 +98,12 @@ def robot_system(config: LabConfig) -> System:
     raw = system.add(RawSensors(config), rate=config.rate)
     for source, target in (
         (plant.v, card.u),
-        (card.tau, drive.tau),
         (plant.q, drive.q),
-        (drive.drive, plant.u),
+        (drive.drive, card.wanted),  # what actuators give; damping is of the joints themselves
+        (card.tau, plant.u),
         (plant.q, raw.q),
         (plant.v, raw.u),
-        (drive.drive, raw.load),
+        (card.tau, raw.load),
     ):
         system.connect(source, target)
     return system
@@ -130,11 +131,13 @@ class FakeRobot:
             raise InputError(f"{keeps_time!r} keeps no time", remedy=f"{' or '.join(KEEPERS)} does")
         self.config = config
         layout = driver_layout(config)
-        system = robot_system(config)
         self.end = robot_end(driver_place(at), layout, keeps_time=keeps_time, troubles=troubles)
         try:
             n = range(len(config.joints))
-            takes: dict[str, Names] = {"tau": [f"card.wanted[{i}]" for i in n], "life": "card.life"}
+            takes: dict[str, Names] = {
+                "tau": [f"actuators.tau[{i}]" for i in n],
+                "life": "card.life",
+            }
             gives: dict[str, Names] = {
                 **{key: [f"raw_sensors.raw_{key}[{i}]" for i in n] for key in ("q", "u", "load")},
                 "fault": "card.fault",
@@ -144,9 +147,13 @@ class FakeRobot:
                 gives["misc"] = ["card.silence"] * len(config.misc_sensors)
             more = ["card.damped", "card.damps", "card.silence"]
             names = [name for given in gives.values() for name in _listed(given)]
-            phases = system.phases([*names, *more])
             self.loop = PacedLoop(
-                lab_session(config, phases),
+                ready_session(
+                    config,
+                    lambda: robot_system(config),
+                    kind=" robot",
+                    channels=[*names, *more],
+                ),
                 reads=[Reads(self.end.source, {**takes, "beat": "card.heard"})],
                 writes=[Writes(self.end.target, gives)],
             )

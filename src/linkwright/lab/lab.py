@@ -293,6 +293,7 @@ class Lab(Commanded, Sighted, Motions):
         Args:
             vector: along the world's axes, m/s^2.
         """
+        self._require_simulated("gravity is what it is; it cannot be set")
         self.put(dict(zip(plant.GRAVITY, map(float, vector), strict=True)))
 
     @property
@@ -327,7 +328,10 @@ class Lab(Commanded, Sighted, Motions):
         if not found.mass >= 0:
             raise InputError(f"the load of {name!r} has a mass of {found.mass!r} kg")
         robot = self.mechanism
-        values = robot.load_values(found)
+        load = robot.load_values(found)
+        values = load
+        if self._is_real:  # what it carries is known to inverse dynamics alone
+            values = {f"invdyn.{name}_load[{i}]": v for i, v in enumerate(load.values())}
         for member in ("cart", "cart_desired"):
             values |= {f"{member}.{k}": v for k, v in cartesian.place_values(robot, found).items()}
         if self.config.end_effectors:
@@ -343,6 +347,7 @@ class Lab(Commanded, Sighted, Motions):
         Args:
             on: whether it is held.
         """
+        self._require_simulated("nothing holds the base or lets it go")
         if self.config.base != "floating":
             raise Error(f"the base of {self.config.name!r} is fixed")
         values = {plant.HOLD: plant.HELD if on else 0.0}

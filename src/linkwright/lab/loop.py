@@ -258,8 +258,18 @@ class LabLoop:
         Args:
             values: by name, as `motor.controller`.
         """
+        for name in values:
+            if name.startswith("robot."):
+                self._require_simulated(f"{name!r} belongs to a simulated robot")
         self._entered(self.loop.set(values))
         self._given.update(values)
+
+    def _require_simulated(self, why: str) -> None:
+        """Refuse what only a simulation can do."""
+        if self.real is not None:
+            raise Error(
+                f"not on hardware: {why}", remedy="run the laboratory without a driver for that"
+            )
 
     def _enter(self, values: Mapping[str, float]) -> None:
         """Change inputs and memory of the System, all at the next tick, on the tape."""

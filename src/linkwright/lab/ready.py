@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
@@ -57,6 +57,7 @@ def ready_session(
     build: Callable[[], System],
     *,
     kind: str = "",
+    channels: Sequence[str] | None = None,
     seed: int = 0,
     tell: Tell | None = None,
 ) -> Session:
@@ -66,6 +67,7 @@ def ready_session(
         config: that the System is built from.
         build: makes the System, where it is not remembered.
         kind: of the System, where there are several for one configuration.
+        channels: of the System, the same for all of a kind; contacts by default.
         seed: of noise.
         tell: told where it takes long, because the laboratory was never made ready.
     """
@@ -79,7 +81,9 @@ def ready_session(
     if tell is not None:
         tell(f"preparing the equations of {config.name}; the next start is quick")
     system = build()
-    phases = system.phases(contact_channels(config) if system.mechanism.bodies else [])
+    if channels is None:
+        channels = contact_channels(config) if system.mechanism.bodies else []
+    phases = system.phases(list(channels))
     made = lab_session(config, phases, seed)
     if store is not None and is_storable(phases):
         store.put(key, json.dumps(to_data(phases)).encode())

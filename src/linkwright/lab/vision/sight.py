@@ -79,7 +79,10 @@ class Sighted(LabLoop):
             )
         place = checked_all(x, f"the place of {name!r}", count=3)
         if by_cameras and not self.has("cameras.stamp"):
-            raise Error(f"{self.config.name!r} has no simulated cameras", remedy="by_cameras=False")
+            why = "on hardware cameras see what is there" if self.real else "it has no cameras"
+            raise Error(
+                f"{self.config.name!r} has no simulated cameras: {why}", remedy="by_cameras=False"
+            )
         values = {f"vision.{name}_simulated": float(not by_cameras)}
         if by_cameras:
             values |= {f"cameras.{name}_x[{i}]": v for i, v in enumerate(place)}

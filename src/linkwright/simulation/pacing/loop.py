@@ -43,6 +43,7 @@ from linkwright.simulation.pacing.rights import NO_RIGHTS, take_rights
 from linkwright.simulation.pacing.rings import CHANGES
 from linkwright.simulation.pacing.tape import Tape
 from linkwright.simulation.pacing.windows import Reads, Writes
+from linkwright.simulation.pacing.workers import ended
 from linkwright.windows import Window, Wire
 
 Array = NDArray[np.float64]
@@ -144,6 +145,7 @@ class PacedLoop(LoopBinding):
         self._asked, self.rights = (priority, core), NO_RIGHTS
         self._drains = threading.RLock()
         self._thread: threading.Thread | None = None
+        self._keeper: threading.Thread | None = None
         self._failed: BaseException | None = None
         self._ready = threading.Event()
         self._serial = 0
@@ -376,8 +378,8 @@ class PacedLoop(LoopBinding):
         self._require_sound()
         self._put("stop", 0)
         self._put("last", _FOREVER)
-        self._thread = threading.Thread(target=self._run, name="linkwright loop", daemon=True)
         self._keeper = threading.Thread(target=self._keep_empty, name="keeper", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="linkwright loop", daemon=True)
         self._ready.clear()
         if self._get("foreign") == BY_MAIL:
             self._workers.start()
@@ -394,10 +396,10 @@ class PacedLoop(LoopBinding):
         """
         self._memory.publish("stop", 1)
         if self._thread is not None:
-            self._thread.join(timeout)
-            if self._thread.is_alive():
+            if not ended(self._thread, timeout):
                 raise Error(f"the loop has not ended within {timeout:g} s")
-            self._keeper.join(timeout)
+            if self._keeper is not None:
+                ended(self._keeper, timeout)
             self._workers.stop(timeout)
             self._thread = None
         if self._failed is not None:

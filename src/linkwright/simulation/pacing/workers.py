@@ -19,6 +19,7 @@ from linkwright.windows import futex
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
+_BEGIN = 0.1  # s, in which a thread begins
 _LOOK = 0.05  # s, from one look whether to end to the next
 
 
@@ -97,7 +98,7 @@ class Workers:
         """End the threads, each after the call that it is at."""
         self._quit.set()
         for thread in self._threads:
-            thread.join(timeout)
+            ended(thread, timeout)
         self._threads = []
 
     def _address(self, k: int) -> int:
@@ -113,6 +114,27 @@ class Workers:
                 futex.wait(self._address(k), seen, _LOOK)
             else:
                 time.sleep(0.001)
+
+
+def ended(thread: threading.Thread, timeout: float) -> bool:
+    """Wait until a thread has ended; return whether it has.
+
+    A signal may have interrupted whoever started it, before it began or while it was beginning:
+    that cannot be told, so it is given a moment.
+
+    Args:
+        thread: that was to be started.
+        timeout: s, to wait for it.
+    """
+    limit = time.monotonic() + _BEGIN
+    while True:
+        try:
+            thread.join(timeout)
+            return not thread.is_alive()
+        except RuntimeError:  # it has not begun
+            if time.monotonic() > limit:
+                return True
+        time.sleep(0.001)
 
 
 def _place(found: int | None) -> int:
