@@ -120,7 +120,7 @@ def test_a_joint_with_a_linear_actuator_is_damped_as_any_other(config: LabConfig
     shoulder, elbow = config.joints
     elbow = replace(elbow, lower=-0.8, upper=0.8)
     linear = replace(elbow, linear_actuator=True, moment_arm=0.03, attachment=0.14)
-    ends, forces = [], []
+    ends, forces, angle = [], [], 0.0
     for joint in (elbow, linear):
         found = replace(config, joints=(shoulder, joint))
         with FakeRobot(found, "udp://127.0.0.1:0") as robot:

@@ -287,6 +287,8 @@ def test_what_cannot_be_done_on_hardware_is_said_in_words(config: LabConfig) -> 
             lab.freeze_base()
         with pytest.raises(Error, match=r"not on hardware: 'robot.push\[0\]' belongs to a sim"):
             lab.put({"robot.push[0]": 1.0})
+        with pytest.raises(Error, match="a laboratory on hardware does not catch-up"):
+            lab.pace(1, overrun="catch-up")
         lab.set_end_effector("hand", mass=2.0, mass_center=(0.2, 0.0, 0.0))
         assert [lab.given(f"invdyn.hand_load[{i}]") for i in range(2)] == [2.0, 0.5]
         assert lab.stopped is None

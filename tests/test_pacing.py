@@ -139,6 +139,20 @@ def test_a_loop_that_is_far_behind_does_not_try_to_catch_up() -> None:
     assert counted.overrun <= counted.total
 
 
+def test_a_loop_that_catches_up_runs_every_tick_that_was_due() -> None:
+    """None is missed, and ticks that are late for another's sake are no overruns."""
+    loop = PacedLoop(session(), priority=False)
+    loop.set_speed(1.0, "catch-up")
+    loop._put("next", time.monotonic_ns() - 2_000_000_000)
+    loop._put("last", 1999)
+    assert loop._unit.pace(loop._memory.control.ctypes.data) == 1
+    counted = loop.counters
+    assert (counted.total, counted.missed) == (2000, 0)
+    assert counted.overrun < 1000
+    with pytest.raises(Error, match=r"no 'hurry'; choose skip or catch-up"):
+        loop.set_speed(1.0, "hurry")
+
+
 def test_changes_wait_where_the_tape_is_full_and_none_is_lost() -> None:
     loop = PacedLoop(session(), priority=False)
     room = loop._get("tape_mask") + 1

@@ -73,6 +73,7 @@ class LabLoop:
         )
         self._going = threading.RLock()
         self._speed: float | None = None
+        self._overrun = "skip"
         self._origin = 0
         self._given: dict[str, float] = {}
         self._port_rows: dict[str, NDArray[np.intp]] = {}
@@ -154,7 +155,7 @@ class LabLoop:
             with suppress(Exception):  # it raises what is told here
                 self.loop.stop()
             if self._failed(error):
-                self.pace(speed)
+                self.pace(speed, self._overrun)
             else:
                 self.tell(f"the laboratory stands still: {error}")
         finally:
@@ -175,13 +176,21 @@ class LabLoop:
         if self.loop.stopped is not None:
             raise Error(f"the laboratory cannot go on: {self.loop.stopped.reason}")
 
-    def pace(self, speed: float | None) -> None:
+    def pace(self, speed: float | None, overrun: str = "skip") -> None:
         """Follow the clock on the wall in a thread beside, or go in lockstep again.
 
         Args:
             speed: seconds of the laboratory in a second on the wall; None for lockstep.
+            overrun: what becomes of ticks that are late by a period or more: "skip", or "catch-up"
+                where a simulation runs them as fast as it can.
         """
         if self.real is not None:
+            if overrun != "skip":
+                raise Error(
+                    f"a laboratory on hardware does not {overrun}: the robot would be told in a "
+                    "rush what it should have done before",
+                    remedy="leave overrun at 'skip'",
+                )
             if speed == 1:
                 return
             raise Error("a laboratory on hardware keeps the pace of its clock", remedy="pace(1)")
@@ -190,7 +199,8 @@ class LabLoop:
                 self._speed = None
                 self.loop.stop()
             if speed is not None:
-                self.loop.set_speed(speed)
+                self.loop.set_speed(speed, overrun)
+                self._overrun = overrun
                 self.loop.start()
             self._speed = speed
 

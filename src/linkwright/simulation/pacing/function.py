@@ -223,8 +223,12 @@ class PaceWriter(MatrixWriter):
         with w.when(self.is_(self.get("clock"), WALL)):
             self.go_on("1")
             now = w.op(f"call i64 @{NOW}()")
-            self.set("length", w.i("sub", now, self.get("now")))
-            with w.when(w.i("icmp sgt", now, self.get("next"))):
+            length = w.i("sub", now, self.get("now"))
+            self.set("length", length)
+            behind = w.i("icmp sgt", now, self.get("next"))
+            slow = w.i("icmp sgt", length, self.get("period"))
+            catches = w.i("icmp ne", self.get("catches"), "0")
+            with w.when(w.op(f"select i1 {catches}, i1 {slow}, i1 {behind}")):
                 self.add("overrun")
         with w.when(self.is_(self.get("clock"), DEVICE)), w.when(self.device_ticked()):
             self.add("overrun")

@@ -51,6 +51,8 @@ Integers = NDArray[np.int64]
 
 CLOCKS = {"virtual": VIRTUAL, "wall": WALL}
 DEVICES: dict[type, int] = {Window: DEVICE, Wire: WIRE}
+OVERRUNS = ("skip", "catch-up")
+"""What becomes of ticks that are late by a period or more."""
 _FOREVER = 1 << 62
 _DRAIN = 0.02  # s, from one emptying of the rings to the next
 
@@ -342,12 +344,16 @@ class PacedLoop(LoopBinding):
         """Why the session cannot go on, or None."""
         return self.session.stop
 
-    def set_speed(self, speed: float) -> None:
+    def set_speed(self, speed: float, overrun: str = "skip") -> None:
         """Run faster or slower than the clock on the wall, from the next start on.
 
         Args:
             speed: seconds of the session in a second on the wall, above zero.
+            overrun: what becomes of ticks that are late: "skip", or "catch-up" where all are run as
+                fast as they can be; then an overrun is a tick that itself took too long.
         """
+        if overrun not in OVERRUNS:
+            raise Error(f"there is no {overrun!r}", remedy=f"choose {' or '.join(OVERRUNS)}")
         if not (speed > 0 and math.isfinite(speed)):
             raise Error(f"a run does not go {speed} times as fast as time", remedy="above zero")
         if self.running:
@@ -363,7 +369,9 @@ class PacedLoop(LoopBinding):
         self._put("parts", period.denominator)
         self._put("rest", 0)
         late = period if self._patience is None else Fraction(self._patience) * 10**9
-        self._put("patience", max(int(late), whole))
+        catches = overrun == "catch-up"
+        self._put("catches", int(catches))
+        self._put("patience", _FOREVER if catches else max(int(late), whole))
 
     @property
     def period(self) -> Fraction:

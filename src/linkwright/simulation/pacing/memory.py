@@ -40,7 +40,7 @@ CONTROL = fields(
     ["x_at", "d_at", "w_at", "t_at", "p_output_at"],
     ["x_size", "d_size", "w_size", "channels", "every", "places", "parameters"],
     ["clock", "stop", "visit", "resume", "fresh", "last", "final", "stride", "target"],
-    ["next", "period", "part", "parts", "rest", "patience"],
+    ["next", "period", "part", "parts", "rest", "patience", "catches"],
     ["total", "missed", "overrun", "worst", "lateness", "timeouts", "held", "lost", "taken"],
     ["late", "failures", "histogram", "now", "prepares", "dirty"],
     ["changes", "changes_mask", "changes_head", "changes_tail"],
