@@ -26,7 +26,7 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
         return
     pages, panels = side_pages_of(studio), panels_of(studio)
     pages.routes |= {
-        ("GET", "cell"): assembled("cell.html", ("cell.js",), ("cell.css",)),
+        ("GET", "cell"): assembled("cell", ("cell.js",), ("cell.css",)),
         ("POST", "cell/state"): lambda _: as_json(link.told()),
         ("POST", "cell/act"): lambda asked: _act(link, asked.table()),
         ("POST", "cell/hold"): lambda asked: _hold(link, asked.table()),

@@ -28,7 +28,9 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
         return
     pages, seen = side_pages_of(studio), Inspector(panels, Inspection(panels.scene.robot))
     pages.routes |= {
-        ("GET", "inspect"): assembled("inspect.html", ("inspect.js",), ("inspect.css",)),
+        ("GET", "inspect"): assembled(
+            "inspect", ("inspect.js",), ("inspect.css",), body="inspect.html"
+        ),
         ("POST", "inspect/tree"): lambda _: as_json(seen.tree()),
         ("POST", "inspect/now"): lambda _: as_json(seen.now()),
         ("POST", "inspect/select"): seen.select,

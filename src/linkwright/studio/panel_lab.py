@@ -26,7 +26,7 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
     pages, panels = side_pages_of(studio), panels_of(studio)
     shown = LabShow(studio, link)
     pages.routes |= {
-        ("GET", "lab"): assembled("lab.html", ("lab.js",), ("cell.css", "lab.css")),
+        ("GET", "lab"): assembled("lab", ("lab.js",), ("cell.css", "lab.css"), kind="cell lab"),
         ("POST", "lab/state"): lambda asked: _told(link, shown, asked.table()),
         ("POST", "lab/give"): lambda asked: _give(link, asked.table()),
         ("POST", "lab/reply"): lambda asked: _reply(link, asked.table()),

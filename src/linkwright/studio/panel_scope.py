@@ -29,7 +29,7 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
     pages, scope = side_pages_of(studio), ScopeState(panels_of(studio))
     studio.scope = scope
     pages.routes |= {
-        ("GET", "scope"): assembled("scope.html", _SCRIPTS),
+        ("GET", "scope"): assembled("scope", _SCRIPTS, kind=""),
         ("POST", "scope/ask"): lambda asked: as_json(scope.answer(asked.table())),
         ("POST", "scope/open"): lambda asked: _open(scope, asked),
         ("POST", "scope/last"): lambda _: as_json({"name": scope.open_last()}),

@@ -23,7 +23,7 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
     pages, tuner = side_pages_of(studio), Tuner(link)
     axes = [axis for arm in link.cell.arms.values() for axis in arm.axes]
     pages.routes |= {
-        ("GET", "tune"): assembled("tune.html", _SCRIPTS, ("cell.css",)),
+        ("GET", "tune"): assembled("tune", _SCRIPTS, ("cell.css",)),
         ("POST", "tune/axes"): lambda _: as_json({"axes": axes}),
         ("POST", "tune/state"): lambda asked: _told(tuner, asked.table()),
         ("POST", "tune/set"): lambda asked: _set(tuner, asked.table()),

@@ -78,15 +78,33 @@ def as_json(info: object) -> Reply:
     return Reply(json.dumps(info, allow_nan=False).encode(), "application/json")
 
 
-def assembled(page: str, scripts: Sequence[str], styles: Sequence[str] = ()) -> Act:
-    """Return what gives a page of the assets, with its scripts in it."""
+def assembled(
+    name: str,
+    scripts: Sequence[str],
+    styles: Sequence[str] = (),
+    *,
+    kind: str | None = None,
+    body: str | None = None,
+) -> Act:
+    """Return what gives a page beside the scene, with its scripts in it.
+
+    Args:
+        name: of the page, and of the one element that its script fills.
+        scripts: assets.
+        styles: assets.
+        kind: classes of its body; its name by default.
+        body: an asset that stands in it instead of that one element.
+    """
 
     def give(_asked: PageRequest) -> Reply:
         parts = {
+            "TITLE": name.capitalize(),
+            "KIND": name if kind is None else kind,
+            "BODY": f'<div id="{name}"></div>' if body is None else asset(body).rstrip(),
             "STYLE": "".join(map(asset, ("page.css", "plots.css", *styles, "touch.css"))),
             "SCRIPT": "\n".join(map(asset, ("keys.js", *scripts))),
         }
-        pieces = asset(page).split("%%")
+        pieces = asset("side.html").split("%%")
         return Reply("".join(parts[p] if k % 2 else p for k, p in enumerate(pieces)).encode())
 
     return give
