@@ -181,11 +181,14 @@ def test_a_robot_keeps_time_and_its_read_waits(config: LabConfig) -> None:
         assert beats == sorted(set(beats)), "a tick is read once"
 
 
-def test_losses_by_a_seed_are_counted_and_the_robot_goes_on(config: LabConfig) -> None:
+@pytest.mark.parametrize("scheme", ["udp", "unix"])
+def test_losses_by_a_seed_are_counted_and_the_robot_goes_on(
+    scheme: str, config: LabConfig, tmp_path: Path
+) -> None:
     """Of the robot's frames one in five is lost; the rest is what it sent."""
     troubles = Troubles(loss=0.2, delay=0.001, seed=5)
     with (
-        serving(config, "udp://127.0.0.1:0", troubles=troubles) as robot,
+        serving(config, places(tmp_path)[scheme], troubles=troubles) as robot,
         driver_at(robot.url, driver_layout(config)) as driver,
     ):
         wire = driver.source
@@ -199,7 +202,41 @@ def test_losses_by_a_seed_are_counted_and_the_robot_goes_on(config: LabConfig) -
         drive(driver, enough, "frames do not come through")
         assert wire.counts.lost >= 1
         assert wire.counts.torn == wire.counts.foreign == 0
-        drive(driver, lambda: robot.loop.latest()["card.damped"] == 0, "it does not follow")
+        for _ in range(2):
+            drive(driver, lambda: robot.loop.latest()["card.damped"] == 0, "it does not follow")
+            eventually(lambda: robot.loop.latest()["card.damped"] == 1, "nobody commands it")
+            driver.renew()
+
+
+@pytest.mark.parametrize("where", ["data_socket", "_all"])
+def test_a_failure_of_what_loses_datagrams_ends_the_robot_in_words(
+    where: str, config: LabConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether the way to a laboratory cannot be made, or its thread fails."""
+
+    def fails(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(f"linkwright.lab.drivers.relay.{where}", fails)
+    with FakeRobot(config, f"unix://{tmp_path}/arm", troubles=Troubles(loss=0.1)) as robot:
+        told: list[str] = []
+
+        def knock() -> None:
+            driver = driver_at(robot.url, driver_layout(config))
+            try:
+                driver.open()
+            except Error as error:
+                told.append(str(error))
+            driver.close()
+
+        lab = threading.Thread(target=knock)
+        lab.start()
+        end = time.monotonic() + PATIENCE
+        with pytest.raises(Error, match=r"datagrams at unix:.* failed: Operation not permitted"):
+            robot.serve(lambda: time.monotonic() < end)
+        lab.join(PATIENCE)
+        assert len(told) == (where == "data_socket")
+        assert all("failed: Operation not permitted" in text for text in told)
 
 
 def test_a_driver_of_python_runs_in_a_process_of_its_own(tmp_path: Path) -> None:

@@ -60,7 +60,8 @@ class LifeCycle(LabLoop):
         self._last: dict[str, str] = {}
         self._numbers: dict[str, int] = {}
         self._serials: dict[str, int] = {}
-        self._life = threading.RLock()
+        self.changing = threading.RLock()
+        """Held by whoever looks at what runs and then changes it."""
         self._ended = 0
         self._starting: dict[str, threading.Thread] = {}
         options = None if real is None else real.loop_options(session)
@@ -78,7 +79,7 @@ class LifeCycle(LabLoop):
         Args:
             servo: "task", or a servo of one's own.
         """
-        self._attend()
+        self.attend()
         found = self._running.get(servo)
         return None if found is None else found.name
 
@@ -93,10 +94,10 @@ class LifeCycle(LabLoop):
         name = self.last
         return {} if name is None or name not in self.tasks else self.tasks[name].values
 
-    def _attend(self) -> None:
+    def attend(self) -> None:
         """Take notice of tasks that have ended by themselves, or failed."""
         self._recover()
-        with self._life:
+        with self.changing:
             for servo, task in tuple(self._running.items()):
                 life = life_of(servo)
                 serial = self._serials[servo]
@@ -108,20 +109,25 @@ class LifeCycle(LabLoop):
                 )
                 if done > 0 and begun == serial:
                     self._ended = serial if servo == MEMBER else self._ended
-                    self._end(servo, f"{task.name} is done")
+                    self.end(servo, f"{task.name} is done")
                 elif lost > 0 and told == serial:
-                    self._end(servo, f"{task.name} took too long too often: frozen")
+                    self.end(servo, f"{task.name} took too long too often: frozen")
 
     def _failed(self, error: BaseException) -> bool:
         """End the tasks whose function failed; the laboratory goes on without them."""
         failed = [(servo, t) for servo, t in self._running.items() if not t.native]
         for servo, task in failed:
-            self._end(servo, f"{task.name} failed: {error}")
+            self.end(servo, f"{task.name} failed: {error}")
         return bool(failed)
 
-    def _end(self, servo: str, words: str) -> None:
-        """Take a task out of its slot."""
-        with self._life:
+    def end(self, servo: str, words: str) -> None:
+        """Take a task out of its slot.
+
+        Args:
+            servo: whose slot it is.
+            words: that are told.
+        """
+        with self.changing:
             self._running.pop(servo, None)
             self.put({f"{life_of(servo)}.number": 0.0, **self._quiet(servo)})
         self.tell(words)
@@ -146,7 +152,13 @@ class LifeCycle(LabLoop):
     def _start(self, task: Task, servo: str, values: Mapping[str, Any]) -> bool:
         """Start a task with values of parameters and settings."""
         name = task.name
-        with self._life:
+        if self.real is not None and servo != MEMBER and not task.native:
+            raise Error(
+                f"the task {name!r} is one of Python, and on hardware the servo {servo!r} runs "
+                "compiled tasks only",
+                remedy=f"give it native = True, or start it in the servo {MEMBER!r}",
+            )
+        with self.changing:
             self._require_idle(servo)
             self._starting[servo] = threading.current_thread()
         try:
@@ -198,7 +210,7 @@ class LifeCycle(LabLoop):
         function = None
         if self.real is None or servo != MEMBER:
             function = task_function(task, layout)
-        with self._life:
+        with self.changing:
             self._require_idle(servo)
             serial = self._serials[servo] = self._serials.get(servo, 0) + 1
             values = self._parameter_values(servo, task)
@@ -230,7 +242,7 @@ class LifeCycle(LabLoop):
     @property
     def running_tasks(self) -> Mapping[str, Task]:
         """The tasks that run, by servo."""
-        self._attend()
+        self.attend()
         return dict(self._running)
 
     @property
@@ -252,7 +264,7 @@ class LifeCycle(LabLoop):
         function = newer_function(
             newer, older, layout, lambda: slot_standing(loop.session, layout, loop.latest())
         )
-        with self._life:
+        with self.changing:
             if self._running.get(servo) is older:
                 number = self._number(servo, newer, function)
                 self._running[servo] = newer
@@ -319,7 +331,7 @@ class LifeCycle(LabLoop):
                 task.change(self)
             except Exception as error:
                 raise task_failure(task, error, "change") from error
-        with self._life:
+        with self.changing:
             if self._running.get(servo) is task:
                 self.put(self._parameter_values(servo, task))
 
@@ -329,7 +341,7 @@ class LifeCycle(LabLoop):
 
         Wanted speeds and accelerations are zero; wanted positions and feedforward are kept.
         """
-        with self._life:
+        with self.changing:
             ended = [task.name for task in self._running.values()]
             servos = {MEMBER, *self._running}
             self._running.clear()
@@ -343,7 +355,7 @@ class LifeCycle(LabLoop):
         Args:
             reason: that is told.
         """
-        with self._life:
+        with self.changing:
             self.stopped = reason
             self._running.clear()
             numbers = {f"{life_of(servo)}.number": 0.0 for servo in {MEMBER, *self._serials}}
@@ -363,13 +375,13 @@ class LifeCycle(LabLoop):
             self.stopped = None
             self.tell("reset")
             return
-        with self._life:
+        with self.changing:
             self._running.clear()
             numbers = {f"{life_of(servo)}.number": 0.0 for servo in {MEMBER, *self._serials}}
             again = {"guard.stop": 0.0, **numbers, **self._quiet(MEMBER)}
             self.put(again)
         self._align()
-        with self._life:
+        with self.changing:
             self._origin = max(self.loop.latest().tick, 0) + 1
             if self.session is not None:
                 self.session.say(self._origin, origin=self._origin)
@@ -402,7 +414,7 @@ class LifeCycle(LabLoop):
             given: what inputs and parameters became.
             origin: the tick from which time counts.
         """
-        with self._life:
+        with self.changing:
             self._given.update(given)
             self._origin = origin
             known = {(f.servo, f.number): f for f in functions}
@@ -414,7 +426,7 @@ class LifeCycle(LabLoop):
                 if runs is None:
                     continue
                 if runs.data is None:
-                    self._end(servo, f"{runs.name} is frozen: its code is not executed")
+                    self.end(servo, f"{runs.name} is frozen: its code is not executed")
                     continue
                 self._last[servo] = runs.name
                 stand_in = type(runs.name, (Task,), {"name": runs.name, "native": True})
@@ -429,7 +441,7 @@ class LifeCycle(LabLoop):
         Args:
             name: one of `linkwright.lab.config.MODES`.
         """
-        with self._life:
+        with self.changing:
             self._require_idle(MEMBER)
             self.put({"desired.mode": float(_place(name, MODES, "mode"))})
 

@@ -125,7 +125,7 @@ class LabLoop:
                 if time.monotonic() > limit:
                     raise Error("the laboratory does not keep pace", remedy="choose a lower speed")
                 time.sleep(0.002)
-            self._attend()
+            self.attend()
             return
         with self._going:
             while self.loop.session.tick < end:
@@ -134,10 +134,10 @@ class LabLoop:
                 except Exception as error:
                     self._failed(error)
                     raise
-                self._attend()
+                self.attend()
                 self._require_sound()
 
-    def _attend(self) -> None:
+    def attend(self) -> None:
         """Take notice of what happened in the loop."""
 
     def _failed(self, error: BaseException) -> bool:

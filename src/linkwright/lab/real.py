@@ -223,12 +223,10 @@ class RealSide:
 
     def _await_clear(self) -> None:
         end = time.monotonic() + _OPEN
-        number = 0
         assert self._lab is not None
         while self._life() not in (INACTIVE, LIVES.index("active")):
             if time.monotonic() > end:
                 raise Error(self.fault())
-            number += 1
             time.sleep(0.05)  # it may just be starting: ask again
             self._lab.put({"hardware.clear": self._lab.given("hardware.clear") + 1})
 
@@ -240,8 +238,8 @@ class RealSide:
             with suppress(Error):  # the loop may just be ending
                 if lab.stopped is None and self._life() == FAULT:
                     lab.stop(self.fault())
-                lab._attend()
-                with lab._life:
+                lab.attend()
+                with lab.changing:
                     runs = lab.running(MEMBER) is not None
                     process = self._process
                     why = None if process is None else process.ended()
@@ -249,7 +247,7 @@ class RealSide:
                         self.end_process()
                     elif why is not None:
                         self._process = None
-                        lab._end(MEMBER, why)
+                        lab.end(MEMBER, why)
 
     # -- tasks -------------------------------------------------------------------------------------
     def function(self, task: Task, serial: int, start: np.ndarray[Any, Any]) -> SlotFunction:

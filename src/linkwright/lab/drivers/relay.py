@@ -7,13 +7,13 @@ import select
 import socket
 import threading
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from random import Random
 from types import TracebackType
 from typing import Any, Self
 
-from linkwright.errors import InputError
+from linkwright.errors import Error, InputError
 from linkwright.lab.drivers.places import DriverPlace
 from linkwright.lab.drivers.socket_driver import data_socket
 
@@ -53,10 +53,12 @@ class Relay:
     def __init__(self, place: DriverPlace, troubles: Troubles) -> None:
         self._troubles, self._random = troubles, Random(troubles.seed)
         self._place = place
-        self._ends: list[socket.socket] = []
+        self._ends: list[tuple[socket.socket, Any]] = []
         self._quit = threading.Event()
         self._lock = threading.Lock()
         self.carried, self.dropped = 0, 0
+        self.failure: Error | None = None
+        """What has ended it, in words."""
         self._thread = threading.Thread(target=self._carry, name="relay", daemon=True)
         self._thread.start()
 
@@ -67,19 +69,36 @@ class Relay:
             lab: address of the laboratory's socket.
             robot: address of the robot's socket.
         """
-        outer, told = data_socket(self._place)
-        inner, _ = data_socket(self._place)
-        outer.connect(lab)
-        inner.connect(robot)
-        for link in (outer, inner):
-            link.setblocking(False)
+        with ExitStack() as stack:
+            try:  # neither is connected: a Unix socket that has a peer refuses others, connect(2)
+                outer, told = data_socket(self._place)
+                stack.enter_context(outer)
+                inner, _ = data_socket(self._place)
+                stack.enter_context(inner)
+                for link in (outer, inner):
+                    link.setblocking(False)
+                address = inner.getsockname()
+            except OSError as error:
+                raise self._failed(error) from None
+            stack.pop_all()
         with self._lock:
             self._close_ends()
-            self._ends = [outer, inner]
-        return inner.getsockname(), told
+            self._ends = [(outer, lab), (inner, robot)]
+        return address, told
+
+    def _failed(self, error: Exception) -> Error:
+        why = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
+        self.failure = Error(f"what loses and delays datagrams at {self._place} failed: {why}")
+        return self.failure
 
     def _carry(self) -> None:
         """Be the thread."""
+        try:
+            self._carries()
+        except Exception as error:
+            self._failed(error)
+
+    def _carries(self) -> None:
         waiting: list[tuple[float, int, int, bytes]] = []
         number = 0
         while not self._quit.is_set():
@@ -90,10 +109,10 @@ class Relay:
                 continue
             pause = 0.02 if not waiting else max(0.0, waiting[0][0] - time.monotonic())
             with suppress(OSError, ValueError):  # they may just have been closed
-                select.select(ends, [], [], min(pause, 0.02))
+                select.select([link for link, _ in ends], [], [], min(pause, 0.02))
             now = time.monotonic()
-            for i, link in enumerate(ends):
-                for data in _all(link):
+            for i, (link, peer) in enumerate(ends):
+                for data in _all(link, peer):
                     number += 1
                     if self._random.random() < self._troubles.loss:
                         self.dropped += 1
@@ -103,10 +122,11 @@ class Relay:
                 _, _, to, data = heapq.heappop(waiting)
                 self.carried += 1
                 with suppress(OSError):
-                    ends[to].send(data)
+                    link, peer = ends[to]
+                    link.sendto(data, peer)
 
     def _close_ends(self) -> None:
-        for link in self._ends:
+        for link, _ in self._ends:
             link.close()
         self._ends = []
 
@@ -128,10 +148,12 @@ class Relay:
         self.close()
 
 
-def _all(link: socket.socket) -> list[bytes]:
-    """Return the datagrams that have come."""
+def _all(link: socket.socket, peer: Any) -> list[bytes]:
+    """Return the datagrams that have come from a peer; others are not heard."""
     found: list[bytes] = []
     with suppress(OSError):
         while len(found) < 64:
-            found.append(link.recv(1 << 16))
+            data, sender = link.recvfrom(1 << 16)
+            if sender == peer or (isinstance(sender, tuple) and sender[:2] == peer[:2]):
+                found.append(data)
     return found

@@ -79,6 +79,8 @@ class SocketEnd:
             seconds: how long to listen.
         """
         end = time.monotonic() + seconds
+        if self._relay is not None and self._relay.failure is not None:
+            raise self._relay.failure
         if self.driver is not None:
             begun = self.wire.counts.received > self._before
             if silence > SILENCE if begun else time.monotonic() > self._granted:
@@ -103,8 +105,9 @@ class SocketEnd:
             if said.word != "knock":
                 return
             reply = self._judged(said, sender)
-        except Error as error:
-            reply = greeting("refused", self.layout, token, reason=str(error))
+        except (Error, OSError) as error:
+            why = error.strerror if isinstance(error, OSError) else str(error)
+            reply = greeting("refused", self.layout, token, reason=why or "it cannot be reached")
         with suppress(OSError):
             self._door.sendto(reply.packed(), sender)
 
