@@ -18,7 +18,7 @@ import pytest
 
 import linkwright as lw
 from linkwright.errors import Error
-from linkwright.lab.config import EndEffector, LabConfig
+from linkwright.lab.config import EndEffector, LabConfig, VisionConfig
 from linkwright.lab.drawing import Drawing, picture
 from linkwright.lab.drivers import Troubles
 from linkwright.lab.drivers.places import shared_root
@@ -76,6 +76,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def config(folder: Path) -> LabConfig:
     """The laboratory of an arm of two joints, 200 Hz."""
     return planar(folder)
+
+
+@pytest.fixture(scope="module")
+def seeing(config: LabConfig) -> LabConfig:
+    """The same with an end-effector and a blob."""
+    hand = EndEffector("hand", "fore", x=(0.4, 0.0, 0.0))
+    eyes = VisionConfig(blobs=("ball",), cameras=0)
+    return replace(config, end_effectors=(hand,), vision=eyes, vision_rate=50.0)
 
 
 @pytest.fixture
@@ -276,11 +284,11 @@ def test_a_task_runs_while_one_datagram_in_twenty_is_lost(config: LabConfig, tas
         assert wire.counts.torn == wire.counts.foreign == 0
 
 
-def test_what_cannot_be_done_on_hardware_is_said_in_words(config: LabConfig) -> None:
+def test_what_cannot_be_done_on_hardware_is_said_in_words(
+    config: LabConfig, seeing: LabConfig
+) -> None:
     """Gravity, the base and pushes are a simulation's; loads are told to inverse dynamics."""
-    hand = EndEffector("hand", "fore", x=(0.4, 0.0, 0.0))
-    held = replace(config, end_effectors=(hand,))
-    with serving(config, "udp://127.0.0.1:0") as robot, lw.Lab(held, driver=robot.url) as lab:
+    with serving(config, "udp://127.0.0.1:0") as robot, lw.Lab(seeing, driver=robot.url) as lab:
         with pytest.raises(Error, match=r"not on hardware: gravity .* cannot be set"):
             lab.set_gravity((0.0, 0.0, 0.0))
         with pytest.raises(Error, match="not on hardware: nothing holds the base"):
@@ -292,6 +300,79 @@ def test_what_cannot_be_done_on_hardware_is_said_in_words(config: LabConfig) -> 
         lab.set_end_effector("hand", mass=2.0, mass_center=(0.2, 0.0, 0.0))
         assert [lab.given(f"invdyn.hand_load[{i}]") for i in range(2)] == [2.0, 0.5]
         assert lab.stopped is None
+
+
+WATCHER = r"""
+#include "lab.h"
+#include <stdio.h>
+static int wait_read(lw_window *w, void *frame) {
+    return !lw_wait(w, 20.0) || lw_read(w, frame);
+}
+int main(void) {
+    lw_window motor, task, vision;
+    static lw_motor_told m; static lw_task_told t; static lw_vision_told v;
+    if (lw_motor_told_open(&motor, LW_MOTOR_TOLD_FILE, 0)) return 2;
+    if (lw_task_told_open(&task, LW_TASK_TOLD_FILE, 0)) return 3;
+    if (lw_vision_told_open(&vision, LW_VISION_TOLD_FILE, 0)) return 4;
+    for (int i = 0; i < 60; i++) {
+        if (wait_read(&motor, &m) || wait_read(&task, &t) || lw_read(&vision, &v)) return 5;
+        printf("motor %lld %.17g %.17g\n", (long long)m.head.tick, m.q[JOINT_elbow], m.load[0]);
+        printf("task %lld %.17g %.17g\n", (long long)t.head.tick, t.des_q[JOINT_elbow],
+               t.cart[EFFECTOR_hand][1]);
+        printf("vision %lld %.17g %.17g\n", (long long)v.head.tick, v.blobs[BLOB_ball][2],
+               v.blobs[BLOB_ball][9]);
+    }
+    return 0;
+}
+"""
+
+
+def test_a_program_in_c_reads_what_each_servo_of_a_running_laboratory_told(
+    config: LabConfig, seeing: LabConfig, tasks: Path, tmp_path: Path
+) -> None:
+    """At ticks of the servo, with their stamp, and the same bits as the laboratory's own."""
+    ports = {
+        "motor": ("sensors.q", 1, "sensors.load", 0),
+        "task": ("desired.des_q", 1, "cart.hand_x", 1),
+        "vision": ("vision.ball_x", 2, "vision.ball_status", 0),
+    }
+    with serving(config, "udp://127.0.0.1:0") as robot, lw.Lab(seeing, driver=robot.url) as lab:
+        assert lab.real is not None
+        (tmp_path / "lab.h").write_text(lab.layout("c"))
+        (tmp_path / "watch.c").write_text(WATCHER)
+        command = [os.environ.get("CC", "cc"), "-std=gnu11", "-Wall", "-Werror", "-O1"]
+        subprocess.run([*command, "watch.c", "-o", "watch"], cwd=tmp_path, check=True)
+        lab.place_blob("ball", (0.5, 0.25, 0.75), by_cameras=False)
+        lab.add(tasks)
+        lab.start("native")
+        program = subprocess.Popen(
+            [tmp_path / "watch"], cwd=lab.real.path, stdout=subprocess.PIPE, text=True
+        )
+        seen = {}
+        try:
+            end = time.monotonic() + PATIENCE
+            while program.poll() is None:
+                assert time.monotonic() < end, "the program does not end"
+                row = lab.loop.latest()
+                seen[row.tick] = row.d
+                time.sleep(0.001)
+            assert program.stdout is not None
+            assert program.returncode == 0
+            lines = [line.split() for line in program.stdout.read().splitlines()]
+        finally:
+            program.kill()
+            program.communicate()
+        every = {"motor": 1, "task": 2, "vision": 4}
+        assert all(int(tick) % every[servo] == 0 for servo, tick, *_ in lines)
+        for servo, (first, i, second, j) in ports.items():
+            told = [line for line in lines if line[0] == servo and int(line[1]) in seen]
+            assert told, servo
+            for _, tick, x, y in told:
+                numbers = seen[int(tick)]
+                known = numbers[lab._rows(first)][i], numbers[lab._rows(second)][j]
+                assert (float(x), float(y)) == known
+        assert lines[-1][2:] == ["0.75", "1"]
+        assert len({line[1] for line in lines if line[0] == "motor"}) > 20
 
 
 def test_a_robot_that_keeps_time_gives_the_ticks(config: LabConfig, tasks: Path) -> None:

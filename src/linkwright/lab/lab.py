@@ -154,10 +154,11 @@ class Lab(Commanded, Sighted, Motions):
             self.session.say(self.loop.latest().tick, command=line)
 
     def layout(self, language: str = "c") -> str:
-        """Return a header by which other programs read and write what a task's process shares.
+        """Return a header by which other programs read and write what a laboratory shares.
 
-        On hardware the windows `task.state`, which is told at each tick of the task servo, and
-        `task.desired`, which a task writes, lie in the folder `lab.real.path`.
+        On hardware the windows lie in the folder `lab.real.path`: `motor.told`, `task.told` and
+        `vision.told` have what each servo reached at its last tick; `task.state` is what a task in
+        a process is given, and `task.desired` what it writes.
 
         Args:
             language: "c".

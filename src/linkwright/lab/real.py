@@ -12,6 +12,7 @@ import threading
 import time
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,7 @@ from linkwright.lab.slot import MEMBER, SlotLayout
 from linkwright.lab.stored_tasks import holding
 from linkwright.lab.system import SILENCE, servo_rates
 from linkwright.lab.tasks import Task
+from linkwright.lab.told import told_records, told_writes
 from linkwright.simulation.hardware import FAILED, FAULT, INACTIVE, LIVES, NOT_FINITE, SILENT
 from linkwright.simulation.native.called import SlotFunction
 from linkwright.simulation.native.session import Session
@@ -110,6 +112,10 @@ class RealSide:
             Window.create(path / given.name, given).close()  # its writer is the task's process
             self._desired = Window.open(path / given.name, given)
             stack.callback(self._desired.close)
+            self._told: dict[str, Window] = {}
+            for servo, record in told_records(config).items():
+                self._told[servo] = Window.create(path / record.name, record)
+                stack.callback(self._told[servo].close)
             self._stack = stack.pop_all()
         self._process: TaskProcess | None = None
         self._quit = threading.Event()
@@ -131,6 +137,14 @@ class RealSide:
         layout, robot = self.layout, self.driver
         results = {port: layout.result_names(port) for port in layout.outputs}
         base = 1 / session.phases.tick_seconds
+        outputs = {signal.name for signal in session.phases.d}
+        told = told_writes(
+            self.config,
+            self._told,
+            servo_rates(self.config),
+            Fraction(base).limit_denominator(10**6),
+            outputs.__contains__,
+        )
         every = round(base / self.config.rate)
         if every > 1 and robot.keeps_time == "robot":
             raise Error(
@@ -148,7 +162,8 @@ class RealSide:
                 Reads(self._desired, results, tick="watch.answered"),
             ],
             "writes": [
-                Writes(robot.target, _places(commands, "hardware.", "hardware."), every=every)
+                Writes(robot.target, _places(commands, "hardware.", "hardware."), every=every),
+                *told,
             ],
         }
 

@@ -26,6 +26,7 @@ from linkwright.lab.running import task_function
 from linkwright.lab.shared import c_header
 from linkwright.lab.slot import SERIAL, SlotLayout
 from linkwright.lab.tasks import Task
+from linkwright.lab.told import told_records
 from linkwright.simulation.pacing import Mirror
 from linkwright.windows import Field, Record, Window
 
@@ -55,7 +56,7 @@ def results_record(layout: SlotLayout) -> Record:
 
 
 def lab_header(config: LabConfig, language: str = "c") -> str:
-    """Return a header by which other programs read and write what the process of a task shares.
+    """Return a header by which other programs read and write what a laboratory shares.
 
     Args:
         config: of the laboratory.
@@ -64,7 +65,10 @@ def lab_header(config: LabConfig, language: str = "c") -> str:
     if language != "c":
         raise InputError(f"there is no header for {language!r}", remedy="take 'c'")
     layout = SlotLayout(config)
-    records = (arguments_record(layout), results_record(layout))
+    records = (
+        *(arguments_record(layout), results_record(layout)),
+        *told_records(config).values(),
+    )
     names = {"joint": config.names, "effector": layout.end_effectors, "blob": layout.blobs}
     known = {stem: listed for stem, listed in names.items() if listed}
     return c_header(config.name, {record.name: record for record in records}, known)
