@@ -20,6 +20,7 @@ from linkwright.formats.robot.description import (
     Place,
 )
 from linkwright.lab.config import LabConfig
+from linkwright.lab.ready import config_digest
 from linkwright.lab.rules import robot_lab
 from linkwright.lab.sources import lab_config, shipped_folder
 from linkwright.robots import Robot
@@ -270,3 +271,18 @@ def test_sources_that_cannot_be_are_named(tmp_path: Path) -> None:
     arm = lab_config("sl-arm")
     assert lab_config(arm) is arm
     assert lab_config(replace(arm, rate=500.0)).rate == 500.0
+
+
+def test_what_is_remembered_goes_by_what_files_hold_not_by_where_they_are(tmp_path: Path) -> None:
+    """A copy of a laboratory is derived no second time; other filters of its vision are another."""
+    one, two = (
+        lab_config(Path(shutil.copytree(shipped_folder("sl-arm"), tmp_path / name / "arm")))
+        for name in ("one", "two")
+    )
+    assert one.files != two.files
+    assert config_digest(one) == config_digest(two)
+    assert config_digest(one) != config_digest(replace(two, rate=480.0))
+    assert two.preferences is not None
+    filters = two.preferences / two.vision.preferences
+    filters.write_text(filters.read_text() + "\n")
+    assert config_digest(one) != config_digest(two)

@@ -10,12 +10,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from linkwright.cache import entry_key, open_cache
 from linkwright.errors import Error
 from linkwright.fingerprint import fingerprint
+from linkwright.formats.robot.description import Description
 from linkwright.lab.config import LabConfig
 from linkwright.lab.variables import contact_channels
 from linkwright.simulation.native.session import Session
@@ -32,7 +34,7 @@ METHODS = {"euler": "semi-implicit", "rk4": "rk4"}
 """Methods of integration by the names that configurations have for them."""
 
 Tell = Callable[[str], None]
-_FORMAT = 1
+_FORMAT = 2
 
 
 def lab_session(config: LabConfig, phases: Phases, seed: int = 0) -> Session:
@@ -91,9 +93,27 @@ def ready_session(
 
 
 def config_digest(config: LabConfig) -> bytes:
-    """Return what stands for a configuration, and for the code that makes a System of it."""
+    """Return what stands for a configuration, and for the code that makes a System of it.
+
+    Where its files lie counts for nothing; the file of vision's filters counts by what it holds.
+    """
     plain = replace(config, servos=dict(config.servos), real_servos=dict(config.real_servos))
     plain = replace(plain, ratios=dict(config.ratios), vertices=dict(config.vertices))
+    model = None if config.model is None else _bare(config.model)
+    plain = replace(plain, description=_bare(config.description), model=model)
+    plain = replace(plain, preferences=None, files=(), notes=())
     text = json.dumps(asdict(plain), sort_keys=True, default=str)
-    told = f"lab {_FORMAT} {fingerprint()} {text}"
+    told = f"lab {_FORMAT} {fingerprint()} {text} {_filters(config)}"
     return hashlib.blake2b(told.encode(), digest_size=32).digest()
+
+
+def _bare(description: Description) -> Description:
+    return replace(description, source="", content=None, notes=(), ignored=())
+
+
+def _filters(config: LabConfig) -> str:
+    """Return what the file of vision's filters holds; nothing where there is none."""
+    if config.preferences is not None:
+        with suppress(OSError):
+            return (config.preferences / config.vision.preferences).read_bytes().hex()
+    return ""

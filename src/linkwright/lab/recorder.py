@@ -87,12 +87,12 @@ class LabRecorder:
         lab: whose variables they are.
 
     >>> from linkwright.lab.lab import Lab
-    >>> lab = Lab("puma560")
-    >>> lab.recorder.configure(rate=240, duration=0.05, names=["q2_th", "q2_u"])
+    >>> lab = Lab("pendulum")
+    >>> lab.recorder.configure(rate=240, duration=0.05, names=["phi_th", "phi_u"])
     >>> lab.recorder.start()
     >>> lab.run(0.1)
     >>> lab.recorder.last
-    Recording(12 samples of 2 channels, 0 s to 0.0458333 s: 'q2_th', 'q2_u')
+    Recording(12 samples of 2 channels, 0 s to 0.0458333 s: 'phi_th', 'phi_u')
     """
 
     def __init__(self, lab: RecorderHost) -> None:
