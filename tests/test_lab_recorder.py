@@ -16,7 +16,7 @@ from linkwright.lab.config import LabConfig
 from linkwright.lab.lab import Lab
 from linkwright.lab.tasks import Task, channel, parameter
 from linkwright.recording import read_recording
-from tests.lab_robots import planar
+from tests.lab_robots import planar, planar_file
 
 
 class Swing(Task):
@@ -265,3 +265,36 @@ def test_what_is_saved_before_its_end_is_listed_with_its_file(lab: Lab) -> None:
     assert [(r.path, r.samples) for r in lab.recorder.recordings] == [(part, 24), (None, 48)]
     whole = lab.recorder.save()
     assert [r.path for r in lab.recorder.recordings] == [part, whole]
+
+
+def test_joints_that_slide_are_recorded_in_meters_and_newtons(tmp_path: Path) -> None:
+    """Also goto, whose parameters are sliders of the page, and what `go` reads, have them."""
+    file = planar_file(tmp_path)
+    first = '<joint name="shoulder" type="revolute">'
+    file.write_text(file.read_text().replace(first, first.replace("revolute", "prismatic")))
+    with Lab(file, folder=tmp_path / "out" / "data") as lab:
+        known = lab.recorder.variables
+        units = {e: known[f"shoulder_{e}"].unit for e in ("th", "thd", "des_thdd", "u", "load")}
+        assert units == {"th": "m", "thd": "m/s", "des_thdd": "m/s^2", "u": "N", "load": "N"}
+        assert (known["elbow_th"].unit, known["elbow_u"].unit) == ("rad", "N*m")
+        about = lab.tasks["goto"].parameters()
+        assert [about[n].unit for n in ("shoulder", "elbow", "shoulder_uff")] == ["m", "rad", "N"]
+        lab.do("go shoulder=10mm")
+        assert lab.desired.q[0] == pytest.approx(0.01)
+        lab.recorder.configure(duration=0.1, names=["shoulder_th", "shoulder_u"])
+        lab.recorder.start()
+        lab.run(0.2)
+        channels = read_recording(lab.recorder.save()).channels
+        assert [channel.unit for channel in channels] == ["m", "N"]
+
+
+def test_closing_a_laboratory_saves_what_is_to_be_saved(tmp_path: Path) -> None:
+    with Lab(planar(tmp_path), folder=tmp_path) as lab:
+        lab.recorder.start()
+        lab.run(0.1)
+    assert not list(tmp_path.glob("d0*"))
+    with Lab(planar(tmp_path), folder=tmp_path) as lab:
+        lab.recorder.start(save=True)
+        lab.run(0.1)
+        lab.close()
+    assert [len(read_recording(path)) for path in tmp_path.glob("d0*")] == [10]

@@ -13,8 +13,9 @@ import pytest
 from numpy.typing import NDArray
 
 from linkwright.cli import main
-from linkwright.errors import Error
+from linkwright.errors import Error, InputError
 from linkwright.formats.robot.description import Place
+from linkwright.lab.files.sine_files import parse_sines
 from linkwright.lab.lab import Lab
 from linkwright.lab.tasks import Task
 
@@ -223,3 +224,43 @@ def test_a_task_that_fails_by_the_clock_is_told_and_the_laboratory_goes_on(lab: 
         assert lab.paced == 1
     finally:
         lab.pace(None)
+
+
+def test_a_script_that_fails_tells_what_came_of_it_and_saves_what_was_to_be_saved(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Names of files are those in the folder; goto's complaint is not blamed on our files."""
+    words = "scd; run 0.1; stopcd; saveData x.csv; scds; run 0.1; setTask goto target=1,2"
+    folder = tmp_path / "new"
+    assert main(["lab", "sl-arm", "-c", words, "--folder", str(folder), "--json"]) == 2
+    out, err = capsys.readouterr()
+    told = json.loads(out)
+    assert len(told["commands"]) == 6
+    assert told["error"].endswith("'setTask goto target=1,2': 2 positions for 10 joints")
+    assert told["error"] in err
+    assert [Path(r["file"]).name for r in told["recordings"]] == ["x.csv", "d00001"]
+    assert (folder / "x.csv").is_file()
+    again = "scd; run 0.1; saveData x.csv"
+    assert main(["lab", "sl-arm", "-c", again, "--folder", str(folder)]) == 2
+    err = capsys.readouterr().err
+    assert "exists already; choose another name" in err
+    assert main(["lab", "sl-arm", "-c", "run 0", "--folder", str(folder / "x.csv")]) == 2
+    assert "the folder cannot be made" in capsys.readouterr().err
+
+
+def test_names_that_are_no_laboratory_say_what_there_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["lab", "nope", "-c", "run 1"]) == 2
+    assert "no laboratory or model 'nope'; the laboratory sl-arm ships" in capsys.readouterr().err
+    assert main(["lab", "puma56", "-c", "run 1"]) == 2
+    assert "did you mean 'puma560'?" in capsys.readouterr().err
+    (tmp_path / "lab.toml").write_text('format = 1\nrobot = "puma560"\n')
+    assert main(["simulate", str(tmp_path / "lab.toml")]) == 2
+    assert "'robot'; `linkwright lab` opens a laboratory" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("word", ["nan", "-inf"])
+def test_sines_that_are_no_finite_numbers_are_named(word: str) -> None:
+    with pytest.raises(InputError, match=f"line 2: {word} among the sines of R_EB is no finite"):
+        parse_sines(f"R_EB 1 1.5\n0.1 {word} 1", ["R_EB"])

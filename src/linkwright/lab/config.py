@@ -14,6 +14,7 @@ from typing import Any
 
 from linkwright.formats.robot.description import Description
 from linkwright.formats.sl.configuration import SceneObject
+from linkwright.joint_kinds import JOINTS
 
 CONTROLLERS = ("pd", "pid", "pdff", "pidff")
 """Laws of the motor servo; `ff` adds the feedforward torque."""
@@ -228,3 +229,14 @@ class LabConfig:
     def names(self) -> tuple[str, ...]:
         """Names of the joints."""
         return tuple(joint.name for joint in self.joints)
+
+    @property
+    def units(self) -> Mapping[str, tuple[str, str]]:
+        """Units of the position and of the command of each joint, by name.
+
+        >>> from linkwright.lab.sources import lab_config
+        >>> lab_config("sl-arm").units["R_EB"]
+        ('rad', 'N*m')
+        """
+        slide = {joint.name for joint in self.description.joints if JOINTS[joint.kind].slides}
+        return {name: ("m", "N") if name in slide else ("rad", "N*m") for name in self.names}

@@ -47,6 +47,16 @@ else:
 Array = NDArray[np.float64]
 
 
+def _made_folder(folder: str | os.PathLike[str]) -> Path:
+    """Return a folder, which is made where it is not there."""
+    path = Path(folder)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"the folder cannot be made: {error.strerror}", file=path) from None
+    return path
+
+
 class Lab(Commanded, Sighted, Motions):
     """A robot with its servos, and the tasks that make it move.
 
@@ -76,7 +86,7 @@ class Lab(Commanded, Sighted, Motions):
     ) -> None:
         config = lab_config(source)
         self.config = config
-        self.folder = Path.cwd() if folder is None else Path(folder)
+        self.folder = Path.cwd() if folder is None else _made_folder(folder)
         self.seed = seed
         self.base_frozen = False
         """Whether a base that could float is held."""
@@ -181,6 +191,16 @@ class Lab(Commanded, Sighted, Motions):
     def robot(self) -> Robot:
         """The robot, for its kinematics and dynamics."""
         return Robot(self.config.description)
+
+    def close(self) -> None:
+        """End what runs beside, and the session; a recording that is to be saved is.
+
+        A real robot is disabled.
+        """
+        try:
+            self.recorder.finish()
+        finally:
+            super().close()
 
     def __enter__(self) -> Lab:
         return self

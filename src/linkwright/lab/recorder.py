@@ -294,6 +294,12 @@ class LabRecorder:
             if self._sampling is not None:
                 self._end(len(self._sampling))
 
+    def finish(self) -> None:
+        """Stop recording where the recording is to be saved, and save it."""
+        with self._lock:
+            if self.active and self._saves:
+                self.stop()
+
     def _look(self) -> None:
         """Take what is complete."""
         with self._lock:

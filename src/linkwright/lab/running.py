@@ -27,6 +27,7 @@ from linkwright.program import Program, program
 from linkwright.simulation.native.called import SlotFunction, native_function
 
 Array = NDArray[np.float64]
+_BUILTIN = Path(__file__).with_name("builtin")  # whose files nobody mends
 Integers = NDArray[np.int64]
 
 
@@ -97,6 +98,9 @@ def task_failure(task: Task | type[Task], error: BaseException, method: str = "r
     if isinstance(error, InputError) and error.line is not None:
         return error
     file = source_file(task if isinstance(task, type) else type(task))
+    if isinstance(error, Error) and file is not None and file.is_relative_to(_BUILTIN):
+        place = error.file if isinstance(error, InputError) else None
+        return InputError(error.what, file=place, remedy=error.remedy)
     frames = traceback.extract_tb(error.__traceback__)
     own = [f for f in frames if file is not None and Path(f.filename) == file]
     frame = own[-1] if own else frames[-1] if frames else None

@@ -85,7 +85,14 @@ def lab_config(source: str | os.PathLike[str] | LabConfig | Robot) -> LabConfig:
     if lab_reader.is_lab_file(path):
         return lab_reader.read_lab(path)
     if not path.exists() and not path.suffix:
-        near = nearest(str(path), SHIPPED)
-        if near:
-            raise InputError(f"there is no laboratory {path}", remedy=f"did you mean {near!r}?")
+        from linkwright.models.library import MODELS
+
+        stem = str(path).partition(":")[0]
+        if stem not in MODELS:
+            near = nearest(stem, (*SHIPPED, *MODELS))
+            there = f"the laboratory {', '.join(SHIPPED)} ships, and `linkwright models` lists more"
+            raise InputError(
+                f"there is no laboratory or model {stem!r}",
+                remedy=f"did you mean {near!r}?" if near else there,
+            )
     return robot_lab(Robot(path if path.exists() else str(path)))

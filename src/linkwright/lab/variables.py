@@ -20,18 +20,18 @@ from linkwright.system.phases import Signal
 RECORDED = ("th", "thd", "u", "load", "des_th", "des_thd", "uff")
 """What is recorded of each joint by default, as in SL."""
 
-_JOINT = {
-    "th": ("rad", ("sensors.q",)),
-    "thd": ("rad/s", ("sensors.u",)),
-    "thdd": ("rad/s^2", ("sensors.a",)),
-    "ufb": ("N*m", ("motor.ufb",)),
-    "u": ("N*m", ("guard.safe_tau",)),
-    "load": ("N*m", ("sensors.load",)),
-    "des_th": ("rad", ("desired.des_q",)),
-    "des_thd": ("rad/s", ("desired.des_u",)),
-    "des_thdd": ("rad/s^2", ("desired.des_a",)),
-    "uff": ("N*m", ("feed.uff",)),
-    "uex": ("N*m", ("desired.uex",)),
+_JOINT = {  # with the unit behind `{q}` of a position, or `{f}` of a command
+    "th": ("{q}", "sensors.q"),
+    "thd": ("{q}/s", "sensors.u"),
+    "thdd": ("{q}/s^2", "sensors.a"),
+    "ufb": ("{f}", "motor.ufb"),
+    "u": ("{f}", "guard.safe_tau"),
+    "load": ("{f}", "sensors.load"),
+    "des_th": ("{q}", "desired.des_q"),
+    "des_thd": ("{q}/s", "desired.des_u"),
+    "des_thdd": ("{q}/s^2", "desired.des_a"),
+    "uff": ("{f}", "feed.uff"),
+    "uex": ("{f}", "desired.uex"),
 }
 _POSITIONS = {"x": "m", "xd": "m/s", "xdd": "m/s^2"}
 _TURNS = {"w": "rad/s", "wd": "rad/s^2"}
@@ -79,7 +79,7 @@ def lab_variables(config: LabConfig, signals: Iterable[Signal]) -> dict[str, Lab
     """
     known = {signal.name: signal for signal in signals}
     found: dict[str, LabVariable] = {}
-    for variable in _named(config, known):
+    for variable in _named(config):
         if variable.channel in known and variable.name not in found:
             found[variable.name] = variable
     named = {variable.channel for variable in found.values()}
@@ -93,13 +93,11 @@ def lab_variables(config: LabConfig, signals: Iterable[Signal]) -> dict[str, Lab
     return found
 
 
-def _named(config: LabConfig, known: Mapping[str, Signal]) -> Iterator[LabVariable]:
+def _named(config: LabConfig) -> Iterator[LabVariable]:
     """Yield the variables that have a name of their own, whether they are there or not."""
-    for i, joint in enumerate(config.names):
-        for ending, (unit, ports) in _JOINT.items():
-            there = [port for port in ports if f"{port}[{i}]" in known]
-            if there:
-                yield LabVariable(f"{joint}_{ending}", unit, f"{there[0]}[{i}]")
+    for i, (joint, (q, f)) in enumerate(config.units.items()):
+        for ending, (unit, port) in _JOINT.items():
+            yield LabVariable(f"{joint}_{ending}", unit.format(q=q, f=f), f"{port}[{i}]")
     for effector in config.end_effectors:
         for member, infix in (("cart", ""), ("cart_desired", "des_")):
             yield from _frame(f"{effector.name}_{infix}", f"{member}.{effector.name}_")

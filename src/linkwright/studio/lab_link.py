@@ -63,10 +63,9 @@ class LabLink:
     def __init__(self, consoles: Consoles) -> None:
         self.lab: Lab = consoles.lab
         self.consoles = consoles
-        names = self.lab.config.names
         self.channels = [
-            Channel(f"{name}_{part}", "N*m" if part == "u" else "rad", f"{name}, {words}")
-            for name in names
+            Channel(f"{name}_{part}", f if part == "u" else q, f"{name}, {words}")
+            for name, (q, f) in self.lab.config.units.items()
             for part, words in _PARTS.items()
         ]
         self.question = ""

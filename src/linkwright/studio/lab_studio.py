@@ -47,7 +47,9 @@ def open_lab_studio(
     try:
         scene = scene_of(link.lab.robot)
         places = [link.lab.config.names.index(name) for name in scene.poses.coordinates]
-        channels = [Channel(name, "rad") for name in scene.poses.coordinates]
+        channels = [
+            Channel(name, link.lab.config.units[name][0]) for name in scene.poses.coordinates
+        ]
         motions = []
         for name, q in ((link.name, link.lab.state.q), ("desired", link.lab.desired.q)):
             rows = np.asarray(q)[places][None]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from linkwright.cli.terminal import echo
-from linkwright.errors import InputError
+from linkwright.errors import Error, InputError
 
 if TYPE_CHECKING:
     from linkwright.lab.console.script import Done
@@ -85,7 +85,6 @@ def _opened(
     """Return the laboratory, at its start or where a session was at a moment."""
     from linkwright.lab.lab import Lab
 
-    folder.mkdir(parents=True, exist_ok=True)
     if begin is None:
         if source is None:
             raise InputError("no laboratory is named", remedy="linkwright lab sl-arm")
@@ -154,13 +153,23 @@ def _script(
     if pace and lab.paced is None:
         lab.pace(pace)
 
+    found: list[Done] = []
+
     def tell(done: Done) -> None:
+        found.append(done)
         if not as_json and done.answer.text:
             echo(done.answer.text)
 
-    found = Script(lines, name).run(lab, tell)
-    if as_json:
-        echo(json.dumps(_report(lab, found)))
+    error: dict[str, str] = {}
+    try:
+        Script(lines, name).run(lab, tell)
+    except Error as problem:
+        error["error"] = str(problem)
+        raise
+    finally:
+        lab.recorder.finish()
+        if as_json:
+            echo(json.dumps(_report(lab, found) | error))
 
 
 def _report(lab: Lab, done: list[Done]) -> dict[str, Any]:

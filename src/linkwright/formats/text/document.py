@@ -239,6 +239,8 @@ def _faults(error: ValidationError, data: object, source: TextSource) -> list[In
             path = (*path, context["key"])
             near = context["near"]
             what, remedy = f"unknown key {context['key']!r}", f"did you mean {near!r}?"
+            if path == ("robot",):
+                near, remedy = "lab", "`linkwright lab` opens a laboratory"
             found.append(source.error(path, what, remedy if near else None, key=True))
         elif kind == "unknown_kind":
             near, known = context["near"], context["known"]

@@ -66,7 +66,7 @@ class GoTo(Task):
     native = True
     speed = parameter(0.5, unit="rad/s", low=0.001, high=20, doc="of the joint that goes farthest")
     target = setting(None, doc="a posture: positions in order, or some by joint")
-    uff = setting(None, doc="feedforward command there, N*m: in order, or some by joint")
+    uff = setting(None, doc="feedforward command there: in order, or some by joint")
     inverse_dynamics = setting(False, doc="whether inverse dynamics adds torques on the way")
     duration = state(0.0)
     goals: ClassVar[tuple[str, ...]] = ()
@@ -133,12 +133,17 @@ def goto_task(config: LabConfig) -> type[GoTo]:
         for name, joint in zip(goals, config.joints, strict=True):
             default = min(max(joint.default, joint.lower), joint.upper)
             parts[name] = parameter(
-                default, unit="rad", low=joint.lower, high=joint.upper, doc=f"{joint.name} goes to"
+                default,
+                unit=config.units[joint.name][0],
+                low=joint.lower,
+                high=joint.upper,
+                doc=f"{joint.name} goes to",
             )
     if 2 * len(goals) <= space:
         parts["feeds"] = feeds
         for name, joint in zip(feeds, config.joints, strict=True):
-            parts[name] = parameter(0.0, unit="N*m", doc=f"feedforward of {joint.name} there")
+            unit = config.units[joint.name][1]
+            parts[name] = parameter(0.0, unit=unit, doc=f"feedforward of {joint.name} there")
     return type("GoTo", (GoTo,), parts)
 
 

@@ -88,7 +88,7 @@ def joints(lab: Lab) -> Sequence[str]:
 def units_of_joints(lab: Lab, given: Mapping[str, Any]) -> Mapping[str, str]:
     """Return the units of the joints' positions."""
     del given
-    return dict.fromkeys(joints(lab), "rad")
+    return {name: unit for name, (unit, _) in lab.config.units.items()}
 
 
 def effectors(lab: Lab) -> Sequence[str]:
@@ -196,7 +196,7 @@ def _asked_posture(lab: Lab) -> dict[str, float]:
             return found
         require(name, names, "joint")
         now = found.get(name, float(lab.desired.q[names.index(name)]))
-        found[name] = dialogue.ask(f"target of {name}", now, unit="rad")
+        found[name] = dialogue.ask(f"target of {name}", now, unit=lab.config.units[name][0])
 
 
 def _posture(lab: Lab) -> Answer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from linkwright.errors import InputError
 from linkwright.lab.console.table import Answer
 
 if TYPE_CHECKING:
@@ -49,7 +50,10 @@ def stop(lab: Lab) -> Answer:
 
 def save(lab: Lab, file: str | None) -> Answer:
     """Save what was recorded."""
-    path = lab.recorder.save(file)
+    target = None if file is None else lab.folder / file
+    if target is not None and target.exists():
+        raise InputError("the file exists already", file=target, remedy="choose another name")
+    path = lab.recorder.save(target)
     return Answer(f"saved {path}", {"file": str(path)})
 
 

@@ -96,6 +96,12 @@ def _numbers(words: list[Word], at: int, count: int, file: str) -> list[float]:
     for word, here in words[at + 2 : at + 2 + count]:
         number = finite(word)
         if number is None:
+            if word.lower().lstrip("+-") in ("nan", "inf", "infinity"):
+                raise InputError(
+                    f"{word} among the sines of {name} is no finite number",
+                    file=file or None,
+                    line=here,
+                )
             line = here
             break
         found.append(number)
