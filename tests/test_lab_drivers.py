@@ -23,6 +23,7 @@ from linkwright.lab.drivers.driver import LinkDriver
 from linkwright.lab.drivers.greeting import greeting, read_greeting, refusal
 from linkwright.lab.drivers.layout import driver_layout
 from linkwright.lab.drivers.places import shared_root
+from linkwright.lab.drivers.python_driver import PythonDriver
 from linkwright.lab.fake_robot import FakeRobot
 from linkwright.lab.servos.linkages import linkage_of
 from linkwright.simulation.hardware import ACTIVE
@@ -273,6 +274,13 @@ def test_a_driver_of_python_runs_in_a_process_of_its_own(tmp_path: Path) -> None
         eventually(lambda: list(driver.read()["q"]) == [0.5, -1.0], "nobody commands it")
         eventually(told(2e6, [0.5, -1.0]), "what was read before holds")
         eventually(lambda: driver.read()["fault"] == -3.0, "a mistake is a fault")
+    mute = file.with_name("mute.py")
+    mute.write_text(file.read_text() + "    floating, sensors = True, ('FOOT',)\n")
+    whole = DriverLayout(("a", "b"), 200.0, ("FOOT",), floating=True)
+    with driver_at(f"python:{mute}:Arm", whole) as driver:
+        drive(driver, lambda: driver.read()["fault"] == -3.0, "what is not read is a fault")
+        assert isinstance(driver, PythonDriver)
+        assert driver.told.endswith("the driver did not read 'misc', 'base', 'base_rate'")
     with pytest.raises(Error, match="it has no driver 'Leg'"):
         driver_at(f"python:{file}:Leg", layout).open()
     with pytest.raises(Error, match="no such driver"):

@@ -20,7 +20,8 @@ import linkwright as lw
 from linkwright.errors import Error
 from linkwright.lab.config import EndEffector, LabConfig, VisionConfig
 from linkwright.lab.drawing import Drawing, picture
-from linkwright.lab.drivers import Troubles
+from linkwright.lab.drivers import Troubles, driver_at
+from linkwright.lab.drivers.layout import driver_layout
 from linkwright.lab.drivers.places import shared_root
 from linkwright.lab.fake_robot import FakeRobot
 from linkwright.lab.files.trajectories import JointSamples, JointTrajectory, trajectory_recording
@@ -373,6 +374,45 @@ def test_a_program_in_c_reads_what_each_servo_of_a_running_laboratory_told(
                 assert (float(x), float(y)) == known
         assert lines[-1][2:] == ["0.75", "1"]
         assert len({line[1] for line in lines if line[0] == "motor"}) > 20
+
+
+def test_a_base_that_floats_and_further_sensors_are_told_by_the_robot(
+    config: LabConfig, tasks: Path, tmp_path: Path
+) -> None:
+    """They come over the wire, stand in the session, and a robot without them is refused."""
+    massless = replace(config, base="floating", misc_sensors=("KNOB", "FOOT"), ratios={"eye": 4})
+    with (
+        FakeRobot(massless, "udp://127.0.0.1:0") as robot,
+        pytest.raises(Error, match="the simulated robot has ended: no finite value of base"),
+    ):
+        robot.serve(lambda: True)
+    base, *links = config.description.links
+    body = replace(config.description, links=(replace(base, mass=links[0].mass), *links))
+    whole = replace(massless, description=body)
+    with (
+        serving(whole, "udp://127.0.0.1:0") as robot,
+        lw.Lab(whole, driver=robot.url, folder=tmp_path, session_rate=whole.rate) as lab,
+    ):
+        robot.loop.set({"misc.raw[1]": 0.75})
+        eventually(lambda: lab.misc == {"KNOB": 0.0, "FOOT": 0.75}, "nothing is told of them")
+        assert lab.do("where_misc").data["FOOT"] == {"value": 0.75}
+        before = lab.base.x[2]
+        eventually(lambda: lab.base.x[2] < before - 0.1, "the base does not fall")
+        assert np.linalg.norm(lab.base.q) == pytest.approx(1.0)
+        assert lab.base.xd[2] < 0
+        told = lab.base.x[2]
+        assert robot.loop.latest()["robot.base[2]"] <= told
+        lab.add(tasks)
+        with pytest.raises(Error, match="'eye' runs compiled tasks only; give it native = True"):
+            lab.start("wave", servo="eye")
+        assert lab.start("native", servo="eye")
+        assert lab.session is not None
+        path = lab.session.path
+    assert rerun_session(read_recording(path)).difference is None
+    with serving(config, "udp://127.0.0.1:0") as robot:
+        plain = replace(whole, misc_sensors=())
+        with pytest.raises(Error, match="base floats, and the robot tells nothing of its own"):
+            driver_at(robot.url, driver_layout(plain)).open()
 
 
 def test_a_robot_that_keeps_time_gives_the_ticks(config: LabConfig, tasks: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Self
 
 from linkwright.algebra import Expr, equal, where
 from linkwright.blocks import Block
-from linkwright.errors import InputError
+from linkwright.errors import Error, InputError
 from linkwright.lab.config import LabConfig
 from linkwright.lab.contacts import contacts
 from linkwright.lab.drivers.layout import KEEPERS, driver_layout
@@ -23,7 +23,7 @@ from linkwright.lab.drivers.robot_end import robot_end
 from linkwright.lab.plant import RobotDrive, lab_mechanism
 from linkwright.lab.ready import ready_session
 from linkwright.lab.servos.columns import is_number
-from linkwright.lab.servos.sensors import Actuators, RawSensors
+from linkwright.lab.servos.sensors import Actuators, MiscSensors, RawSensors
 from linkwright.simulation.hardware import ACTIVE
 from linkwright.simulation.pacing import PacedLoop, Reads, Writes
 from linkwright.simulation.pacing.windows import Names
@@ -96,6 +96,8 @@ def robot_system(config: LabConfig) -> System:
     card = system.add(RobotCard(config), rate=config.rate)
     drive = system.add(Actuators(config, back=True), rate=config.rate)
     raw = system.add(RawSensors(config), rate=config.rate)
+    if config.misc_sensors:
+        system.add(MiscSensors(config), rate=config.rate)
     for source, target in (
         (plant.v, card.u),
         (plant.q, drive.q),
@@ -111,6 +113,9 @@ def robot_system(config: LabConfig) -> System:
 
 class FakeRobot:
     """A simulated robot behind a driver's place.
+
+    Nothing of its further sensors is simulated: they tell the inputs `misc.raw` of its loop, 0 as
+    long as nobody sets them.
 
     Args:
         config: of the laboratory whose robot it is.
@@ -144,7 +149,10 @@ class FakeRobot:
                 "beat": "card.beat",
             }
             if config.misc_sensors:
-                gives["misc"] = ["card.silence"] * len(config.misc_sensors)
+                gives["misc"] = [f"misc.value[{i}]" for i in range(len(config.misc_sensors))]
+            if layout.floating:
+                gives["base"] = [f"robot.base[{i}]" for i in range(7)]
+                gives["base_rate"] = [f"robot.base_rate[{i}]" for i in range(6)]
             more = ["card.damped", "card.damps", "card.silence"]
             names = [name for given in gives.values() for name in _listed(given)]
             self.loop = PacedLoop(
@@ -181,6 +189,9 @@ class FakeRobot:
         while goes_on() and self.loop.running:
             self.end.attend(self.silence)
         self.loop.stop()
+        reason = self.loop.stopped
+        if reason is not None and reason.failed:
+            raise Error(f"the simulated robot has ended: {reason.reason}")
 
     def close(self) -> None:
         """End it; a second time does nothing."""

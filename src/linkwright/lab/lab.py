@@ -293,7 +293,7 @@ class Lab(Commanded, Sighted, Motions):
 
     @property
     def misc(self) -> Mapping[str, float]:
-        """Other sensors by name; a simulation has none."""
+        """Other sensors of a robot by name; a simulation has none."""
         if not self.has("misc.value"):
             return {}
         return dict(

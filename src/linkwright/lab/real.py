@@ -48,6 +48,7 @@ SETTLE = 0.25
 _OPEN = 10.0  # s, for a robot to be heard and enabled
 _OFTEN = 0.01  # s, from one look to the next
 _OWNER = "owner"
+_OTHERS = {"misc": "misc.raw", "base": "base_state.raw", "base_rate": "base_state.raw_rate"}
 
 
 class LabFolder:
@@ -314,9 +315,7 @@ def _places(record: Any, prefix: str, single: str) -> dict[str, list[str]]:
     """Return for fields of a record the numbers of the System: of joints, and single ones."""
     found = {}
     for field in record.fields:
-        if field.name == "misc":
-            continue
-        stem = f"{prefix if field.shape else single}{field.name}"
+        stem = _OTHERS.get(field.name, f"{prefix if field.shape else single}{field.name}")
         count = int(np.prod(field.shape, dtype=int)) if field.shape else 0
         found[field.name] = [f"{stem}[{i}]" for i in range(count)] or [stem]
     return found

@@ -36,7 +36,7 @@ from linkwright.lab.servos import (
     add_invkin,
 )
 from linkwright.lab.servos.desired import WANTED
-from linkwright.lab.servos.sensors import Actuators
+from linkwright.lab.servos.sensors import Actuators, MiscSensors
 from linkwright.lab.slot import MEMBER, SlotLayout
 from linkwright.lab.vision.assembly import add_vision
 from linkwright.lab.watch import AnswerWatch
@@ -216,6 +216,8 @@ class _Builder:
         patience = max(5, round(SILENCE * config.rate))
         hardware = self.add(driver_layout(config).hardware(patience), motor)
         actuators = self.add(Actuators(config), motor)
+        if config.misc_sensors:
+            self.add(MiscSensors(config), motor)
         self.wire(
             (self.guard.safe_tau, actuators.tau),
             (self.sensors.q, actuators.q),

@@ -39,8 +39,11 @@ def command(
     from linkwright.lab.sources import lab_config
 
     troubles = Troubles(loss, delay / 1000, seed) if loss or delay else None
-    with FakeRobot(lab_config(source), at, keeps_time=time, troubles=troubles) as robot:
+    config = lab_config(source)
+    with FakeRobot(config, at, keeps_time=time, troubles=troubles) as robot:
         echo(robot.url)
+        if config.misc_sensors:
+            echo(f"not simulated, so that they read 0: {', '.join(config.misc_sensors)}")
         driver = ""
 
         def goes_on() -> bool:

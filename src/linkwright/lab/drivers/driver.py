@@ -29,7 +29,8 @@ Port = Window | Wire
 class RobotDriver:
     """What drives a robot; derive from it for one of your own.
 
-    `joints`, `rate` (Hz) and `keeps_time` are attributes of the class, or set by its `__init__`.
+    `joints`, `rate` (Hz), `keeps_time`, `sensors` (names of further ones) and `floating` (whether
+    the base floats) are attributes of the class, or set by its `__init__`.
     Where the robot keeps time, `read` blocks until its next tick.
 
     >>> class Still(RobotDriver):
@@ -50,12 +51,17 @@ class RobotDriver:
     sensors: tuple[str, ...] = ()
     rate: float = 0.0
     keeps_time: str = "lab"
+    floating: bool = False
 
     def open(self) -> None:
         """Take hold of the robot."""
 
     def read(self) -> Mapping[str, Any]:
-        """Return `q`, `u` and `load` of the joints, and `fault` where there is one."""
+        """Return `q`, `u` and `load` of the joints, and `fault` where there is one.
+
+        Further: `misc`, a number for each of `sensors`; for a base that floats `base`, position and
+        quaternion (w, x, y, z), and `base_rate`, velocity and angular velocity along its own axes.
+        """
         raise Error(f"{type(self).__name__} has no `read`", remedy="return q, u and load by name")
 
     def write(self, commands: Mapping[str, Any]) -> None:
@@ -100,6 +106,7 @@ class LinkDriver(RobotDriver):
     def __init__(self, place: DriverPlace, layout: DriverLayout, *, within: float = 2.0) -> None:
         self.place, self.layout, self.within = place, layout, within
         self.joints, self.rate, self.sensors = layout.joints, layout.rate, layout.sensors
+        self.floating = layout.floating
         self._life, self._beat = INACTIVE, 0
         self._ports: tuple[Port, Port] | None = None
         self._last: Frame | None = None

@@ -22,6 +22,7 @@ PROTOCOL, VERSION = "linkwright-driver", 1
 WORDS = ("knock", "welcome", "refused", "bye")
 LARGEST = 60_000
 """Bytes of a greeting."""
+_BASE = "base_rate"
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,12 +148,23 @@ def refusal(lab: Greeting, robot: Greeting) -> str:
             f"the robot goes at {robot.rate:g} Hz, and the laboratory's motor servo at "
             f"{lab.rate:g} Hz"
         )
-    for what, mine, theirs in (
+    mine, theirs = (_BASE in side.states for side in (robot, lab))
+    if theirs and not mine:
+        return (
+            "the laboratory's base floats, and the robot tells nothing of its own: it has to tell "
+            "`base`, position and quaternion (w, x, y, z) in the world, and `base_rate`, velocity "
+            "and angular velocity along the base's axes"
+        )
+    if mine and not theirs:
+        return "the robot's base floats, and the laboratory's is fixed"
+    for what, says, expects in (
         ("tells", robot.states, lab.states),
         ("takes", robot.commands, lab.commands),
     ):
-        if mine != theirs:
-            return f"what the robot {what} is laid out as {mine!r}, in the laboratory as {theirs!r}"
+        if says != expects:
+            return (
+                f"what the robot {what} is laid out as {says!r}, in the laboratory as {expects!r}"
+            )
     if lab.layout != robot.layout:
         return f"the robot's layout is {robot.layout}, and the laboratory's is {lab.layout}"
     return ""

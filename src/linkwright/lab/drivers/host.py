@@ -70,6 +70,9 @@ class DriverHost:
         self._told: dict[str, Any] = {name: np.zeros(n) for name in ("q", "u", "load")}
         if more:
             self._told["misc"] = np.zeros(more)
+        if driver.floating:
+            self._told |= {"base": np.array([0, 0, 0, 1.0, 0, 0, 0]), "base_rate": np.zeros(6)}
+        self._needs = tuple(self._told)
         self._tick, self._fault = 0, 0.0
         self._seen, self._heard = -1, time.monotonic()
 
@@ -103,6 +106,9 @@ class DriverHost:
                 name not in self._told or value.shape != self._told[name].shape
             ):
                 raise Error(f"the driver read {name!r} with the shape {value.shape}")
+        missing = [name for name in self._needs if name not in found]
+        if missing:
+            raise Error(f"the driver did not read {', '.join(map(repr, missing))}")
         return found
 
     def _command(self) -> None:
@@ -133,7 +139,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     try:
         driver = loaded(chosen.file, chosen.name)
-        layout = DriverLayout(tuple(driver.joints), driver.rate, tuple(driver.sensors))
+        layout = DriverLayout(
+            tuple(driver.joints), driver.rate, tuple(driver.sensors), bool(driver.floating)
+        )
         with (
             driver,
             SharedEnd(driver_place(chosen.at), layout, keeps_time=driver.keeps_time) as end,

@@ -19,14 +19,17 @@ class DriverLayout:
     """What a robot tells and is told at each tick, and how often.
 
     A robot tells positions, speeds and loads of its joints, further sensors, a fault (0 for none)
-    and a beat, which changes at each of its ticks. It is told torques, its life (a place in
-    `simulation.hardware.LIVES`) and the beat of the laboratory. Only a robot that is told to be
-    active follows the torques.
+    and a beat, which changes at each of its ticks. One whose base floats tells `base`, position and
+    quaternion (w, x, y, z) in the world, and `base_rate`, velocity and angular velocity along the
+    base's own axes, as its inertial unit and its estimator have them. It is told torques, its life
+    (a place in `simulation.hardware.LIVES`) and the beat of the laboratory. Only a robot that is
+    told to be active follows the torques.
 
     Args:
         joints: their names, in order.
         rate: Hz, of the motor servo.
         sensors: names of further sensors.
+        floating: whether the base floats.
 
     >>> layout = DriverLayout(("shoulder", "elbow"), 960.0)
     >>> layout.states.names, layout.commands.names
@@ -36,6 +39,7 @@ class DriverLayout:
     joints: tuple[str, ...]
     rate: float
     sensors: tuple[str, ...] = ()
+    floating: bool = False
 
     def __post_init__(self) -> None:
         if not self.joints:
@@ -56,6 +60,8 @@ class DriverLayout:
         states.append(Field("load", "N*m", shape=(n,)))
         if self.sensors:
             states.append(Field("misc", shape=(len(self.sensors),)))
+        if self.floating:
+            states += [Field("base", shape=(7,)), Field("base_rate", shape=(6,))]
         tau = Field("tau", "N*m", shape=(n,))
         return Hardware("robot", states, [tau])
 
@@ -83,4 +89,5 @@ def driver_layout(config: LabConfig) -> DriverLayout:
     Args:
         config: of the laboratory.
     """
-    return DriverLayout(config.names, float(config.rate), config.misc_sensors)
+    floats = config.base == "floating"
+    return DriverLayout(config.names, float(config.rate), config.misc_sensors, floats)

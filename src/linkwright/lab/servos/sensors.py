@@ -182,6 +182,26 @@ class RawSensors(Block):
             self.output_vector(f"raw_{key}", found[key])
 
 
+class MiscSensors(Block):
+    """Further sensors of a robot: what comes in as `raw` is told as `value`.
+
+    Args:
+        config: of the laboratory, with their names.
+        name: of the block.
+
+    >>> from linkwright.formats.robot.description import Description, Link
+    >>> arm = Description("arm", (Link("base"),), ())
+    >>> MiscSensors(LabConfig("arm", arm, (), misc_sensors=("FOOT_FZ",)))
+    MiscSensors(misc: raw -> value)
+    """
+
+    def __init__(self, config: LabConfig, name: str = "misc") -> None:
+        super().__init__(name, doc="further sensors")
+        count = len(config.misc_sensors)
+        raw = self.input_vector("raw", count, doc="as they are read")
+        self.output_vector("value", list(raw), doc="in the order of their names")
+
+
 class Actuators(Block):
     """From wanted torques to what actuators are told: forces where they are linear.
 
