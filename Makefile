@@ -12,7 +12,7 @@ INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-bui
 # Nothing that the caller's shell says about Python decides; bytecode is kept, which halves the start.
 unexport PYTHONDONTWRITEBYTECODE PYTHONHOME PYTHONPATH PYTHONSTARTUP PYTHONUNBUFFERED PYTHONWARNINGS
 
-.PHONY: help test test-random fuzz demo pictures bench conformance lint regenerate clean
+.PHONY: help test test-random fuzz demo pictures bench soak conformance lint regenerate clean
 .NOTPARALLEL: # all targets install into the same .venv
 
 help:
@@ -22,6 +22,7 @@ help:
 	@echo "make test-random  the batteries with new seeds, for an hour (SECONDS=600 for less)"
 	@echo "make fuzz    damaged files for every reader, for a minute (SECONDS=600 for more)"
 	@echo "make bench   measure, and print ratio tables"
+	@echo "make soak    a laboratory by the clock for an hour (MINUTES=1 for less): ticks, lateness, drift"
 	@echo "make conformance  compare robots with Pinocchio and MuJoCo (minutes)"
 	@echo "make lint    lint, format and types only"
 	@echo "make regenerate  search again for the smallest programs that ship (minutes)"
@@ -57,6 +58,10 @@ pictures: $(VENV)/.test
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m bench.run
+
+MINUTES ?= 60
+soak: $(VENV)/.bench
+	$(BIN)/python -m bench.lab_soak --minutes $(MINUTES)
 
 conformance: $(VENV)/.bench
 	$(BIN)/python -m bench.conformance

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from bench.lab_pacing import bench_pacing
 from bench.lab_shared import bench_shared
 from bench.measure import Row, interleaved
 from linkwright.formats.robot.description import Description
@@ -75,7 +76,7 @@ class _Nowhere:
 
 def run() -> list[Row]:
     """Return the rows of the section."""
-    return [*_calls(), *_speed(), *_recording(), *_memory(), *bench_shared()]
+    return [*_calls(), *_speed(), *_recording(), *_memory(), *bench_shared(), *bench_pacing()]
 
 
 def _loop(system: System) -> PacedLoop:

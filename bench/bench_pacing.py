@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bench.measure import Row
 from linkwright.simulation.pacing.latency import loop_latency
@@ -67,13 +68,27 @@ def run() -> list[Row]:
     """Measure both, alone and beside a thread that computes."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        source, program = Path(folder) / "bare.c", Path(folder) / "bare"
-        source.write_text(_SOURCE)
-        subprocess.run(["cc", "-O2", "-o", program, source], check=True)
+        program = bare_program(Path(folder))
         rows += compared(program, "alone")
         with spinning():
             rows += compared(program, "beside a Python thread that computes")
     return rows
+
+
+def bare_program(folder: Path) -> Path:
+    """Compile the bare loop; return where it is."""
+    source, program = folder / "bare.c", folder / "bare"
+    source.write_text(_SOURCE)
+    subprocess.run(["cc", "-O2", "-o", program, source], check=True)
+    return program
+
+
+def bare_slice(program: Path, rate: int, events: int) -> tuple[int, NDArray[np.float64]]:
+    """Let the bare loop run; return how many it missed, and how late the others were, s."""
+    words = [str(program), str(rate), str(events)]
+    done = subprocess.run(words, capture_output=True, check=True).stdout
+    numbers = np.frombuffer(done, np.int64)
+    return int(numbers[0]), 1e-9 * numbers[1:].astype(float)
 
 
 def compared(program: Path, how: str) -> list[Row]:
@@ -87,11 +102,9 @@ def compared(program: Path, how: str) -> list[Row]:
         ours.append([made.counters.percentile(50), made.counters.percentile(99)])
         lost[0] += made.counters.missed
         rights = "real-time" if made.rights.priority else "no real-time priority"
-        words = [str(program), str(RATE), str(events)]
-        done = subprocess.run(words, capture_output=True, check=True).stdout
-        numbers = np.frombuffer(done, np.int64)
-        lost[1] += int(numbers[0])
-        bare.append(1e-9 * np.percentile(numbers[1:], [50, 99]))
+        missed, late = bare_slice(program, RATE, events)
+        lost[1] += missed
+        bare.append(np.percentile(late, [50, 99]))
     rows = []
     for place, word in ((0, "50 %"), (1, "99 %")):
         mine, peer = (float(np.median([pair[place] for pair in found])) for found in (ours, bare))
