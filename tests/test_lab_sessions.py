@@ -13,6 +13,7 @@ import pytest
 from linkwright.cli import main
 from linkwright.errors import InputError
 from linkwright.lab.config import LabConfig
+from linkwright.lab.console.dialogue import answered_by
 from linkwright.lab.lab import Lab
 from linkwright.lab.session import read_session
 from linkwright.models.rerun import rerun
@@ -97,8 +98,8 @@ def test_a_session_holds_configuration_seed_texts_programs_and_commands(
     found = read_session(told)
     assert found.config == config
     assert (found.seed, found.real) == (3, False)
-    assert [text for _, text in found.texts.values()] == [TASKS]
-    assert [name for name, _ in found.texts.values()] == ["moves.py"]
+    assert [text.content for text in found.texts.values()] == [TASKS]
+    assert [text.name for text in found.texts.values()] == ["moves.py"]
     assert [(f.name, f.data is None) for f in found.functions] == [
         ("wave", False),
         ("nod", True),
@@ -234,3 +235,61 @@ def test_a_long_session_keeps_nothing_in_memory_and_tells_its_size(
         assert lab.loop._tape == []
         size, hourly = lab.session.size, lab.session.hourly_bytes
     assert 0.9 < size / (400 * hourly / 3600) < 1.3
+
+
+ASKING = """
+from helper import Base
+from linkwright.lab import parameter
+
+class Reach(Base):
+    gain = parameter(1.0)
+
+    def init(self, lab):
+        self.far = lab.ask("how far", 0.1) + 0.01 * lab.given("gravity_z")
+        self.far += lab.values("desired.des_q")[0][0]
+        assert lab.recorder.variables
+
+    def step(self, t):
+        return self.far * self.gain
+"""
+HELPER = """
+from linkwright.lab import Task
+
+class Base(Task):
+    def run(self, t, state, desired):
+        self.count = getattr(self, "count", 0) + 1
+        desired.q = [self.step(t) + 1e-4 * self.count, 0.0]
+"""
+
+
+def test_tasks_that_ask_import_and_are_saved_again_do_the_same_again(
+    tmp_path: Path, config: LabConfig
+) -> None:
+    """`init` is called once, is given the same answers, and sees the same laboratory."""
+    file = tmp_path / "reach.py"
+    file.write_text(ASKING)
+    (tmp_path / "helper.py").write_text(HELPER)
+    with Lab(config, folder=tmp_path, session_rate=50) as lab:
+        lab.add(file)
+        lab.shelf.close()  # it is taken up when that is said
+        lab.do("setG z=-3")
+        with answered_by(lambda question: "0.3"):
+            lab.start("reach", gain=0.5)
+        lab.run(0.2)
+        file.write_text(ASKING.replace("self.far * self.gain", "2 * self.far * self.gain"))
+        lab.reload()
+        lab.run(0.2)
+        (tmp_path / "helper.py").write_text(HELPER.replace("1e-4", "2e-4"))
+        lab.reload()
+        lab.run(0.2)
+        assert lab.task == "reach"
+        assert lab.desired.q[0] == pytest.approx(0.27, abs=0.03)
+        assert lab.session is not None
+        path = lab.session.path
+    for each in ("reach.py", "helper.py"):
+        (tmp_path / each).unlink()
+    recording = read_recording(path)
+    assert rerun(recording).difference is None
+    found = rerun(recording, tasks=True)
+    assert found.difference is None
+    assert found.notes == ("executed again: reach",)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from linkwright.errors import Error, InputError, nearest
 from linkwright.lab.config import CONTROLLERS, MODES, LabConfig
+from linkwright.lab.console.dialogue import noted_answers
 from linkwright.lab.life import life_of
 from linkwright.lab.loop import LabLoop
 from linkwright.lab.newer_tasks import newer_function, slot_standing
@@ -165,12 +166,14 @@ class LifeCycle(LabLoop):
             task.set(values)
             self._last[servo] = name
             try:
-                if task.init(self) is False:
+                with noted_answers() as answers:
+                    willing = task.init(self) is not False
+                if not willing:
                     self.tell(f"{name} was not started: its init said no")
                     return False
             except Exception as error:
                 raise task_failure(task, error, "init") from error
-            self._install(servo, task)
+            self._install(servo, task, answers)
             return True
         finally:
             self._starting.pop(servo, None)
@@ -203,7 +206,7 @@ class LifeCycle(LabLoop):
             self._layouts[servo] = SlotLayout(self.config, servo)
         return self._layouts[servo]
 
-    def _install(self, servo: str, task: Task) -> None:
+    def _install(self, servo: str, task: Task, answers: Sequence[Any]) -> None:
         """Put a task into its slot: it begins with what is wanted now."""
         layout, life = self._layout(servo), life_of(servo)
         wants = bool(getattr(task, "inverse_dynamics", False))
@@ -221,7 +224,7 @@ class LifeCycle(LabLoop):
                 function = self.real.function(task, serial, start)
                 values["watch.remote"] = float(not task.native)
             assert function is not None
-            number = self._number(servo, task, function)
+            number = self._number(servo, task, function, answers)
             values |= wanted
             values |= {f"{life}.number": float(number), f"{life}.serial": float(serial)}
             if servo == MEMBER:
@@ -229,12 +232,14 @@ class LifeCycle(LabLoop):
             self._running[servo] = task
             self._enter(values)
 
-    def _number(self, servo: str, task: Task, function: SlotFunction) -> int:
-        """Give a function the next number in a slot."""
+    def _number(
+        self, servo: str, task: Task, function: SlotFunction, answers: Sequence[Any] | None = None
+    ) -> int:
+        """Give a function the next number in a slot; without answers, it is exchanged."""
         number = self._numbers[servo] = self._numbers.get(servo, 0) % (FUNCTIONS - 1) + 1
         if self.session is not None:
             tick = self.loop.latest().tick
-            function = self.session.installed(tick, servo, number, task, function)
+            function = self.session.installed(tick, servo, number, task, function, answers)
         self.loop.session.install(servo, number, function)
         return number
 

@@ -8,12 +8,14 @@ the session holds, and their `run` is called again.
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linkwright.errors import InputError
-from linkwright.lab.running import task_failure, task_function
+from linkwright.lab.newer_tasks import taken_up
+from linkwright.lab.running import carried_states, task_failure, task_function
 from linkwright.lab.session import StoredFunction, StoredSession, read_session
 from linkwright.lab.slot import SlotLayout
 from linkwright.lab.stored_tasks import from_session
@@ -88,6 +90,7 @@ class _Executed:
     def __init__(self, found: StoredSession, lab: Lab) -> None:
         self._found, self._lab = found, lab
         self._classes: dict[str, dict[str, type[Task]]] = {}
+        self._running: dict[str, Task] = {}
         self.names: list[str] = []
 
     def function(self, stored: StoredFunction) -> SlotFunction:
@@ -99,23 +102,46 @@ class _Executed:
                     remedy="rerun it without --tasks",
                 )
             return from_session(stored.name, stored.data)
-        task = self._class(stored)()
-        task.set(stored.values)
-        try:
-            task.init(_Spectator(self._lab))
-        except Exception as error:
-            raise task_failure(task, error, "init") from error
+        cls, older = self._class(stored), self._running.get(stored.servo)
+        layout, carried = SlotLayout(self._found.config, stored.servo), None
+        if stored.answers is None and older is not None:  # it goes on, without `init`
+            task = taken_up(older, cls)
+            task.set(stored.values)
+            carried = carried_states(task, older)
+        else:
+            task = cls()
+            task.set(stored.values)
+            self._bring_up_to(stored.tick)
+            try:
+                task.init(_Spectator(self._lab, stored.answers or ()))
+            except Exception as error:
+                raise task_failure(task, error, "init") from error
+        self._running[stored.servo] = task
         if stored.name not in self.names:
             self.names.append(stored.name)
-        return task_function(task, SlotLayout(self._found.config, stored.servo))
+        return task_function(task, layout, carried)
+
+    def _bring_up_to(self, tick: int) -> None:
+        """Let the laboratory know what it was given so far, which `init` may look at."""
+        given = {c.name: c.value for c in self._found.tape if c.tick <= tick + 1}
+        origins = [origin for told, origin in self._found.origins if told <= tick + 1]
+        self._lab.take_over((), given, origins[-1] if origins else 0)
 
     def _class(self, stored: StoredFunction) -> type[Task]:
         if stored.text not in self._classes:
-            name, content = self._found.texts[stored.text]
-            with tempfile.TemporaryDirectory(prefix="linkwright-") as folder:
-                path = Path(folder) / Path(name).name
-                path.write_text(content, encoding="utf-8", newline="")
-                self._classes[stored.text] = load_tasks(path).tasks
+            text = self._found.texts[stored.text]
+            with tempfile.TemporaryDirectory(prefix="linkwright-") as name:
+                folder = Path(name).resolve()
+                main = folder / Path(text.name).name
+                for path, content in [
+                    (main, text.content),
+                    *((folder / other, content) for other, content in text.beside.items()),
+                ]:
+                    if not path.resolve().is_relative_to(folder):
+                        raise InputError(f"the session has a text for {path}, which is no place")
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_text(content, encoding="utf-8", newline="")
+                self._classes[stored.text] = load_tasks(main).tasks
         found = self._classes[stored.text].get(stored.name)
         if found is None:
             raise InputError(f"the text of the session has no task {stored.name!r}")
@@ -125,21 +151,27 @@ class _Executed:
 class _Spectator:
     """A laboratory that is looked at only: what is asked of it in `init` is on the tape."""
 
-    def __init__(self, lab: Lab) -> None:
-        self._lab = lab
+    def __init__(self, lab: Any, answers: Sequence[Any] = ()) -> None:
+        self._lab, self._answers = lab, iter(answers)
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._lab, name)
-        return _nothing if callable(value) else value
+        return _nothing if callable(value) and name not in _READ else value
 
     @property
     def recorder(self) -> _Spectator:
         """The recorder, which is looked at only, too."""
-        return self
+        return _Spectator(self._lab.recorder)
 
     def ask(self, question: str, default: Any, **_: Any) -> Any:
-        """Answer with the default."""
-        return default
+        """Answer what was answered then."""
+        del question
+        answer = next(self._answers, default)
+        return tuple(answer) if isinstance(default, tuple) else answer
+
+
+_READ = ("values", "given", "has", "running", "layout", "sample_script")
+"""What only reads."""
 
 
 def _nothing(*_: Any, **__: Any) -> None:

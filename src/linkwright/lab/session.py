@@ -12,7 +12,7 @@ import linecache
 import os
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from linkwright.lab.agreement import source_file
 from linkwright.lab.config import LabConfig
 from linkwright.lab.config_data import config_of, config_text
 from linkwright.lab.stored_tasks import for_session, from_session, program_digest
+from linkwright.lab.task_files import TaskText, text_of
 from linkwright.lab.tasks import Task
 from linkwright.recording import Recording, read_recording
 from linkwright.recording.recording import plain
@@ -122,7 +123,13 @@ class SessionJournal(LoopJournal):
         self.note(json.dumps({"tick": tick, **what}, separators=(",", ":")))
 
     def installed(
-        self, tick: int, servo: str, number: int, task: Task, function: SlotFunction
+        self,
+        tick: int,
+        servo: str,
+        number: int,
+        task: Task,
+        function: SlotFunction,
+        answers: Sequence[Any] | None = (),
     ) -> SlotFunction:
         """Note a function before it is used; return it as it is to be called.
 
@@ -132,21 +139,23 @@ class SessionJournal(LoopJournal):
             number: by which it is called.
             task: that it is of.
             function: of the task.
+            answers: that its `init` was given; None where it is exchanged for one that runs.
         """
         called, data = for_session(function)
         values = {name: plain(getattr(task, name)) for name in (*task.values, *task.settings())}
-        text, file, content = _text(task)
+        text, source = _text(task)
         kind = type(task).__qualname__ if text else ""
-        stored = StoredFunction(tick, servo, number, function.name, data, text, kind, values)
-        self.repeat(stored, (file, content) if content else None)
+        told = None if answers is None else tuple(plain(answer) for answer in answers)
+        stored = StoredFunction(tick, servo, number, function.name, data, text, kind, values, told)
+        self.repeat(stored, source)
         return called
 
-    def repeat(self, stored: StoredFunction, text: tuple[str, str] | None) -> None:
+    def repeat(self, stored: StoredFunction, text: TaskText | None) -> None:
         """Note a function as another session has told it.
 
         Args:
             stored: the function.
-            text: name and content of the file that it is written in, if any.
+            text: of the file that it is written in, if any.
         """
         with self._turn:
             about: dict[str, Any] = {"servo": stored.servo, "number": stored.number}
@@ -154,7 +163,10 @@ class SessionJournal(LoopJournal):
             if stored.text:
                 about |= {"text": stored.text, "class": stored.kind}
             if text is not None and stored.text not in self._told:
-                self.say(stored.tick, text=stored.text, file=text[0], content=text[1])
+                about_text: dict[str, Any] = {"file": text.name, "content": text.content}
+                if text.beside:
+                    about_text["beside"] = dict(text.beside)
+                self.say(stored.tick, text=stored.text, **about_text)
                 self._told.add(stored.text)
             if stored.data is not None:
                 digest = program_digest(stored.data)
@@ -162,6 +174,10 @@ class SessionJournal(LoopJournal):
                     self.say(stored.tick, program=digest, data=stored.data)
                     self._told.add(digest)
                 about["program"] = digest
+            if stored.answers is None:
+                about["exchanged"] = True
+            elif stored.answers:
+                about["answers"] = list(stored.answers)
             self.say(stored.tick, install=about)
 
     def close(self, loop: PacedLoop) -> None:
@@ -187,15 +203,17 @@ class SessionJournal(LoopJournal):
         return states + 3600 * changed
 
 
-def _text(task: Task) -> tuple[str, str, str]:
-    """Return what stands for the text of a task's file, the name of the file, and the text."""
-    file = source_file(type(task))
-    if file is None or not file.is_file():
-        return "", "", ""
-    if file.is_relative_to(_PACKAGE):
-        return f"linkwright {__version__} {file.relative_to(_PACKAGE)}", "", ""
-    content = "".join(linecache.getlines(str(file)))  # as it was imported
-    return digest_of(content.encode()), file.name, content
+def _text(task: Task) -> tuple[str, TaskText | None]:
+    """Return what stands for the text of a task's file, and the text."""
+    found = text_of(type(task))
+    if found is None:
+        file = source_file(type(task))
+        if file is None or not file.is_file():
+            return "", None
+        if file.is_relative_to(_PACKAGE):
+            return f"linkwright {__version__} {file.relative_to(_PACKAGE)}", None
+        found = TaskText(file.name, "".join(linecache.getlines(str(file))))  # as it was imported
+    return digest_of(repr((found.content, sorted(found.beside.items()))).encode()), found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -211,6 +229,7 @@ class StoredFunction:
         text: digest of the text of its file, if any.
         kind: name of the task's class in it.
         values: of the parameters and settings of the task.
+        answers: that its `init` was given; None where it was exchanged for one that ran.
     """
 
     tick: int
@@ -221,6 +240,7 @@ class StoredFunction:
     text: str = ""
     kind: str = ""
     values: Mapping[str, Any] = field(default_factory=dict)
+    answers: tuple[Any, ...] | None = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -235,7 +255,7 @@ class StoredSession:
         tape: what changed when.
         every: base ticks from one sample to the next.
         functions: that were put into slots, in order.
-        texts: of task files, name and content by digest.
+        texts: of task files, by digest.
         commands: with their ticks.
         origins: ticks from which time was counted anew, with those at which that was told.
     """
@@ -247,7 +267,7 @@ class StoredSession:
     tape: Tape
     every: int
     functions: tuple[StoredFunction, ...]
-    texts: Mapping[str, tuple[str, str]]
+    texts: Mapping[str, TaskText]
     commands: tuple[tuple[int, str], ...]
     origins: tuple[tuple[int, int], ...]
 
@@ -350,12 +370,12 @@ def _noted(
     lines: Any,
 ) -> tuple[
     list[StoredFunction],
-    dict[str, tuple[str, str]],
+    dict[str, TaskText],
     list[tuple[int, str]],
     list[tuple[int, int]],
 ]:
     programs: dict[str, Mapping[str, Any]] = {}
-    texts: dict[str, tuple[str, str]] = {}
+    texts: dict[str, TaskText] = {}
     functions: list[StoredFunction] = []
     commands: list[tuple[int, str]] = []
     origins: list[tuple[int, int]] = []
@@ -366,7 +386,8 @@ def _noted(
             if "program" in told:
                 programs[told["program"]] = told["data"]
             elif "text" in told:
-                texts[told["text"]] = str(told["file"]), str(told["content"])
+                beside = {str(n): str(c) for n, c in dict(told.get("beside", {})).items()}
+                texts[told["text"]] = TaskText(str(told["file"]), str(told["content"]), beside)
             elif "command" in told:
                 commands.append((tick, str(told["command"])))
             elif "origin" in told:
@@ -377,7 +398,8 @@ def _noted(
                 where = str(a["servo"]), int(a["number"]), str(a["name"])
                 text, kind = str(a.get("text", "")), str(a.get("class", ""))
                 values = dict(a.get("values", {}))
-                functions.append(StoredFunction(tick, *where, data, text, kind, values))
+                answers = None if a.get("exchanged") else tuple(a.get("answers", ()))
+                functions.append(StoredFunction(tick, *where, data, text, kind, values, answers))
     except (ValueError, KeyError, TypeError):
         raise InputError("what the session tells of its tasks is damaged") from None
     return functions, texts, commands, origins

@@ -13,12 +13,13 @@ import os
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.abc import SourceLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 from linkwright.errors import Error, InputError
 from linkwright.lab.tasks import Task
@@ -42,6 +43,33 @@ class LoadedTasks:
     text: str
     tasks: dict[str, type[Task]]
     beside: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TaskText:
+    """The text of a file of tasks.
+
+    Args:
+        name: of the file.
+        content: of it.
+        beside: texts that it imports from its folder, by the names of their files there.
+    """
+
+    name: str
+    content: str
+    beside: Mapping[str, str] = field(default_factory=dict)
+
+
+_texts: WeakKeyDictionary[type, TaskText] = WeakKeyDictionary()
+
+
+def text_of(cls: type[Task]) -> TaskText | None:
+    """Return the text of the file that a class of tasks was read from, as it was read.
+
+    Args:
+        cls: of a task; None is returned where `load_tasks` did not read it.
+    """
+    return _texts.get(cls)
 
 
 class _Text(SourceLoader):
@@ -106,6 +134,12 @@ def load_tasks(path: str | os.PathLike[str]) -> LoadedTasks:
             file=str(file),
             remedy="write a class derived from linkwright.lab.Task",
         )
+    texts = {}
+    for other in beside:
+        if other.suffix == ".py" and other.is_file():
+            texts[other.relative_to(file.parent).as_posix()] = other.read_text(encoding="utf-8")
+    told = TaskText(file.name, text, texts)
+    _texts.update(dict.fromkeys(tasks.values(), told))
     return LoadedTasks(file, text, tasks, tuple(beside))
 
 

@@ -86,6 +86,34 @@ def ask(question: str, default: Value, *, unit: str = "") -> Value:
     >>> ask("how often", 3)  # nobody there to ask
     3
     """
+    found = _answer(question, default, unit)
+    noted = _NOTED.get()
+    if noted is not None:
+        noted.append(found)
+    return found
+
+
+_NOTED: ContextVar[list[Any] | None] = ContextVar("noted", default=None)
+
+
+@contextmanager
+def noted_answers() -> Iterator[list[Any]]:
+    """Note the answers that are given inside, in order.
+
+    >>> with noted_answers() as given:
+    ...     _ = ask("how often", 3)
+    >>> given
+    [3]
+    """
+    found: list[Any] = []
+    before = _NOTED.set(found)
+    try:
+        yield found
+    finally:
+        _NOTED.reset(before)
+
+
+def _answer(question: str, default: Value, unit: str) -> Value:
     asker = _ASKER.get()
     if asker is None:
         return default

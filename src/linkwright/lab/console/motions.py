@@ -228,7 +228,7 @@ def step(lab: Lab, joint: str, size: float, duration: float) -> Answer:
     """Give one joint a step."""
     given: dict[str, Any] = {"joint": joint, "size": size, "duration": duration}
     begun = lab.start("step", **given)
-    return _task_now(lab, f"step of {joint} by {size:g} rad", begun)
+    return _task_now(lab, f"step of {joint} by {size:g} {lab.config.units[joint][0]}", begun)
 
 
 _SLICE = 960  # base ticks after which a run looks whether it is to end
