@@ -283,7 +283,9 @@ def desired_by_hand(given: dict[str, Array]) -> dict[str, Array]:
             if given["follow"][k]:
                 last["q"][i], last["uff"][i], last["uex"][i] = given["q"][k, i], 0, 0
                 u = a = 0.0
-            elif given["freeze"][k] or not good:
+            elif given["freeze"][k]:
+                last["uex"][i] = u = a = 0.0
+            elif not good:
                 u = a = 0.0
             else:
                 inside = float(np.clip(q, joint.lower, joint.upper))

@@ -272,6 +272,8 @@ def picture(lab: Lab) -> TaskPicture:
     )
     try:
         task.stand_in("python", numbers).draw(scene, state)
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         return TaskPicture(scene.things, str(task_failure(task, error, "draw")))
     return TaskPicture(scene.things)

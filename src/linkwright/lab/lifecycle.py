@@ -12,9 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linkwright.errors import Error, InputError, nearest
-from linkwright.lab.config import CONTROLLERS, MODES, LabConfig
+from linkwright.lab.config import CONTROLLERS, MODES, SERVOS, LabConfig
 from linkwright.lab.console.dialogue import noted_answers
 from linkwright.lab.life import life_of
 from linkwright.lab.loop import LabLoop
@@ -29,6 +30,8 @@ from linkwright.simulation.native.session import Session
 
 if TYPE_CHECKING:
     from linkwright.lab.real import RealSide
+
+Array = NDArray[np.float64]
 
 
 class LifeCycle(LabLoop):
@@ -64,7 +67,8 @@ class LifeCycle(LabLoop):
         self.changing = threading.RLock()
         """Held by whoever looks at what runs and then changes it."""
         self._ended = 0
-        self._starting: dict[str, threading.Thread] = {}
+        self._starting: dict[str, tuple[threading.Thread, str]] = {}
+        self._freezes = 0
         options = None if real is None else real.loop_options(session)
         super().__init__(config, session, journal, options)
 
@@ -97,6 +101,8 @@ class LifeCycle(LabLoop):
 
     def attend(self) -> None:
         """Take notice of tasks that have ended by themselves, or failed."""
+        if self.closed:
+            return
         self._recover()
         with self.changing:
             for servo, task in tuple(self._running.items()):
@@ -160,8 +166,11 @@ class LifeCycle(LabLoop):
                 remedy=f"give it native = True, or start it in the servo {MEMBER!r}",
             )
         with self.changing:
+            self.require_open()
             self._require_idle(servo)
-            self._starting[servo] = threading.current_thread()
+            outer = self._starting.get(servo)
+            self._starting[servo] = threading.current_thread(), name
+            freezes = self._freezes
         try:
             task.set(values)
             self._last[servo] = name
@@ -171,12 +180,20 @@ class LifeCycle(LabLoop):
                 if not willing:
                     self.tell(f"{name} was not started: its init said no")
                     return False
-            except Exception as error:
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
                 raise task_failure(task, error, "init") from error
-            self._install(servo, task, answers)
-            return True
+            if self._install(servo, task, answers, freezes):
+                return True
+            self.tell(f"{name} was not started: it was frozen during its init")
+            return False
         finally:
-            self._starting.pop(servo, None)
+            with self.changing:
+                if outer is None:
+                    self._starting.pop(servo, None)
+                else:
+                    self._starting[servo] = outer
 
     def _task(self, name: str) -> Task:
         if name not in self.tasks:
@@ -197,27 +214,33 @@ class LifeCycle(LabLoop):
         runs = self.running(servo)
         if runs is not None:
             raise Error(f"the task {runs!r} runs", remedy="freeze it first")
-        starter = self._starting.get(servo)
+        starter, name = self._starting.get(servo, (None, ""))
         if starter is not None and starter is not threading.current_thread():
-            raise Error("another task is being started", remedy="wait until its init is over")
+            raise Error(f"the task {name!r} is being started", remedy="wait until its init is over")
 
     def _layout(self, servo: str) -> SlotLayout:
         if servo not in self._layouts:
             self._layouts[servo] = SlotLayout(self.config, servo)
         return self._layouts[servo]
 
-    def _install(self, servo: str, task: Task, answers: Sequence[Any]) -> None:
-        """Put a task into its slot: it begins with what is wanted now."""
+    def _install(self, servo: str, task: Task, answers: Sequence[Any], freezes: int) -> bool:
+        """Put a task into its slot: it begins with what is wanted now.
+
+        Where more than so many `freezes` were asked for, it is not, and False is returned.
+        """
         layout, life = self._layout(servo), life_of(servo)
         wants = bool(getattr(task, "inverse_dynamics", False))
         function = None
         if self.real is None or servo != MEMBER:
             function = task_function(task, layout)
         with self.changing:
+            if self._freezes != freezes:
+                return False
             self._require_idle(servo)
             serial = self._serials[servo] = self._serials.get(servo, 0) + 1
             values = self._parameter_values(servo, task)
             wanted = self._wanted(layout, wants)
+            values |= self._lent(servo, wanted, layout, wants)
             if self.real is not None and servo == MEMBER:
                 names = [name for port in layout.outputs for name in layout.result_names(port)]
                 start = np.array([wanted.get(name, 0.0) for name in names])
@@ -231,6 +254,7 @@ class LifeCycle(LabLoop):
                 values["invdyn.always"] = float(wants)
             self._running[servo] = task
             self._enter(values)
+            return True
 
     def _number(
         self, servo: str, task: Task, function: SlotFunction, answers: Sequence[Any] | None = None
@@ -279,15 +303,17 @@ class LifeCycle(LabLoop):
     def _wanted(self, layout: SlotLayout, by_model: bool) -> dict[str, float]:
         """Return what a task begins with: what is wanted now, at rest, and no Cartesian target.
 
-        Feedforward that inverse dynamics gives is not the task's.
+        Feedforward that inverse dynamics gives is not the task's where it gives more.
         """
         found: dict[str, float] = {}
         mode = self.given("desired.mode")
-        feed = "desired.uff" if mode else "feed.uff"
-        ports = ("desired.des_q", "desired.des_u", "desired.des_a", feed, "desired.uex")
-        for key, now in zip(JOINT_TARGET, self.values(*ports), strict=True):
-            still = key in ("u", "a") or (key == "uff" and by_model and not mode)
-            row = 0 * now if still else now
+        q, kept = self.values("desired.des_q", "feed.uff")
+        rows = dict.fromkeys(JOINT_TARGET, 0 * q) | {"q": q}
+        if mode:
+            rows["uff"] = self._own_feed()
+        elif not by_model:
+            rows["uff"] = kept
+        for key, row in rows.items():
             found |= dict(zip(layout.result_names(f"des_{key}"), row.tolist(), strict=True))
         if layout.end_effectors:
             keys = [(name, key) for name in layout.end_effectors for key in CARTESIAN]
@@ -300,6 +326,30 @@ class LifeCycle(LabLoop):
             found |= dict(zip(layout.result_names("target"), target, strict=True))
             found |= dict.fromkeys(layout.result_names("target_status"), 0.0)
         return found
+
+    def _own_feed(self) -> Array:
+        """Return what of the feedforward that is wanted comes from tasks, not from the model."""
+        (now,) = self.values("desired.uff")
+        lent, own = (
+            np.array([self.given(f"feed.{key}[{i}]") for i in range(len(now))])
+            for key in ("lent", "own")
+        )
+        return np.where(now == lent, own, now)
+
+    def _lent(
+        self, servo: str, wanted: Mapping[str, float], layout: SlotLayout, by_model: bool
+    ) -> dict[str, float]:
+        """Return what is told of the feedforward that a task begins with."""
+        begins = np.array([wanted[name] for name in layout.result_names("des_uff")])
+        own = begins if by_model or self.given("desired.mode") else self._own_feed()
+        places: Sequence[int] = range(len(begins))
+        if set(self.config.ratios) - set(SERVOS):
+            from linkwright.lab.servos.desired import writers
+
+            by = writers(self.config, real=self.real is not None)
+            places = [i for i in places if by.get(self.config.names[i], MEMBER) == servo]
+        told = {"lent": begins, "own": own}
+        return {f"feed.{key}[{i}]": float(row[i]) for key, row in told.items() for i in places}
 
     def _parameter_values(self, servo: str, task: Task) -> dict[str, float]:
         names = self._layout(servo).argument_names("parameter")
@@ -334,7 +384,9 @@ class LifeCycle(LabLoop):
         else:
             try:
                 task.change(self)
-            except Exception as error:
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
                 raise task_failure(task, error, "change") from error
         with self.changing:
             if self._running.get(servo) is task:
@@ -342,11 +394,12 @@ class LifeCycle(LabLoop):
 
     # -- ends --------------------------------------------------------------------------------------
     def freeze(self) -> None:
-        """End all tasks and hold the posture.
+        """End all tasks and hold the posture; one whose `init` is under way is not started.
 
         Wanted speeds and accelerations are zero; wanted positions and feedforward are kept.
         """
         with self.changing:
+            self._freezes += 1
             ended = [task.name for task in self._running.values()]
             servos = {MEMBER, *self._running}
             self._running.clear()
@@ -362,6 +415,7 @@ class LifeCycle(LabLoop):
         """
         with self.changing:
             self.stopped = reason
+            self._freezes += 1
             self._running.clear()
             numbers = {f"{life_of(servo)}.number": 0.0 for servo in {MEMBER, *self._serials}}
             self.put({"guard.stop": 1.0, **numbers, **self._quiet(MEMBER)})
@@ -381,6 +435,7 @@ class LifeCycle(LabLoop):
             self.tell("reset")
             return
         with self.changing:
+            self._freezes += 1
             self._running.clear()
             numbers = {f"{life_of(servo)}.number": 0.0 for servo in {MEMBER, *self._serials}}
             again = {"guard.stop": 0.0, **numbers, **self._quiet(MEMBER)}

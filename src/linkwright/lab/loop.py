@@ -75,6 +75,8 @@ class LabLoop:
         self._speed: float | None = None
         self._overrun = "skip"
         self._origin = 0
+        self.closed = False
+        """Whether it was closed: it can be looked at, and does nothing more."""
         self._given: dict[str, float] = {}
         self._port_rows: dict[str, NDArray[np.intp]] = {}
         phases = session.phases
@@ -107,6 +109,7 @@ class LabLoop:
         Args:
             seconds: of the laboratory.
         """
+        self.require_open()
         if not seconds >= 0:
             raise Error(f"a laboratory does not run for {seconds!r} s", remedy="give 0 or more")
         self.go_on(round(Fraction(seconds).limit_denominator(10**9) / self.period))
@@ -117,6 +120,7 @@ class LabLoop:
         Args:
             ticks: how many.
         """
+        self.require_open()
         end = max(self.loop.latest().tick, 0) + ticks
         if self._speed is not None:
             limit = time.monotonic() + 4 * ticks * float(self.period) / self._speed + 5
@@ -169,6 +173,11 @@ class LabLoop:
             text: one line.
         """
 
+    def require_open(self) -> None:
+        """Refuse what a laboratory that was closed cannot do."""
+        if self.closed:
+            raise Error("the laboratory is closed", remedy="make another one")
+
     def _require_sound(self) -> None:
         error = self._recover()
         if error is not None:
@@ -184,6 +193,7 @@ class LabLoop:
             overrun: what becomes of ticks that are late by a period or more: "skip", or "catch-up"
                 where a simulation runs them as fast as it can.
         """
+        self.require_open()
         if self.real is not None:
             if overrun != "skip":
                 raise Error(
@@ -219,12 +229,15 @@ class LabLoop:
 
     def close(self) -> None:
         """End what runs beside, and the session; a real robot is disabled."""
+        if self.closed:
+            return
         if self.real is not None:
             self.real.close()
         else:
             self.pace(None)
         if self.session is not None:
             self.session.close(self.loop)
+        self.closed = True
 
     @property
     def simulated(self) -> bool:
@@ -271,6 +284,7 @@ class LabLoop:
         for name in values:
             if name.startswith("robot."):
                 self._require_simulated(f"{name!r} belongs to a simulated robot")
+        self.require_open()
         self._entered(self.loop.set(values))
         self._given.update(values)
 
@@ -283,6 +297,7 @@ class LabLoop:
 
     def _enter(self, values: Mapping[str, float]) -> None:
         """Change inputs and memory of the System, all at the next tick, on the tape."""
+        self.require_open()
         self._entered(self.loop.enter(values))
         self._given.update(values)
 

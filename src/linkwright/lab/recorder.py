@@ -43,6 +43,9 @@ class RecorderHost(Protocol):
     folder: Path
     tasks: dict[str, Task]
 
+    def require_open(self) -> None:
+        """Refuse what a laboratory that was closed cannot do."""
+
 
 @dataclass(frozen=True, slots=True)
 class RecorderSettings:
@@ -260,6 +263,7 @@ class LabRecorder:
             repeat: how many recordings, one after the other.
             delay: s, before the first.
         """
+        self._lab.require_open()
         if isinstance(repeat, bool) or repeat != int(repeat) or repeat < 1:
             raise InputError(f"{repeat!r} recordings cannot be made", remedy="give 1 or more")
         if not 0 <= delay < math.inf:

@@ -160,7 +160,9 @@ class _Runner:
             results[ticks] = count
             try:
                 run(count * period, state, desired)
-            except Exception as error:
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
                 raise task_failure(task, error) from error
 
         return call
@@ -229,7 +231,9 @@ def native_program(task: Task, layout: SlotLayout, carried: Integers | None = No
         views = StateView(layout, shown), DesiredView(layout, results)
         task.stand_in("native", numbers).run(now, *views)
         values = [_value(task, layout, i, v) for i, v in enumerate(results)]
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise task_failure(task, error) from error
     changed = [name for name, value in _shallow(task).items() if not _same(before.get(name), value)]
     if changed:

@@ -110,7 +110,9 @@ def lab_system(
 class FeedForward(Block):
     """The feedforward command: what a task gives and inverse dynamics adds.
 
-    While joints are frozen and no servo computes torques, the command that was there is kept.
+    While joints are frozen and no servo computes torques, the command that was there is kept. A
+    task that begins then begins with it (`lent`), although only `own` of it comes from tasks: as
+    long as the task leaves it alone, that part alone counts where inverse dynamics adds its own.
 
     Args:
         count: joints.
@@ -123,11 +125,17 @@ class FeedForward(Block):
         added = self.input_vector("added", count, doc="of inverse dynamics")
         frozen = self.input("frozen", doc="not zero while joints are frozen")
         mode = self.input("mode", doc="place in MODES")
-        keeps = self.intermediate((frozen > 0) & equal(mode, 0))
+        always = self.input("always", doc="whether inverse dynamics adds torques in every mode")
+        gives = self.input("gives", doc="whether inverse dynamics has computed torques")
+        lent = self.input_vector("lent", count, doc="command that the task began with")
+        own = self.input_vector("own", count, doc="what of it comes from tasks")
+        adds = self.intermediate((mode > 0) | (always > 0))
+        keeps = self.intermediate(((frozen > 0) & equal(mode, 0)) | (adds & equal(gives, 0)))
         found = []
         for i, (x, y) in enumerate(zip(given, added, strict=True)):
             kept = self.discrete_state(f"kept{i}")
-            now = self.intermediate(where(keeps, kept, x + y))
+            both = self.intermediate(where(equal(x, lent[i]), own[i], x) + y)
+            now = self.intermediate(where(keeps, kept, where(adds, both, x)))
             self.update(kept, now)
             found.append(now)
         self.output_vector("uff", found, doc="feedforward command")
@@ -253,6 +261,8 @@ class _Builder:
             (sensors.q, desired.q),
             (desired.uff, feed.given),
             (invdyn.tau, feed.added),
+            (invdyn.gives, feed.gives),
+            (invdyn.always, feed.always),
             (frozen, feed.frozen),
             (desired.mode, feed.mode),
             (desired.mode, invdyn.mode),

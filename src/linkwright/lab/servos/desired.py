@@ -87,9 +87,10 @@ class Desired(Block):
     `SERVO_uex`; those of joints that it does not list change nothing, and joints that nobody lists
     hold. In the mode `cart`, while `aims` is not zero, the task's joints that the invkin servo
     lists come from `invkin_q`, `invkin_u`, `invkin_a`. Further inputs are `mode`, a place in
-    `MODES`; `freeze`, not zero to keep position and feedforward and stand still (`SERVO_freeze`
-    for the joints of another servo); `follow`, not zero to go with the measured `q` (while
-    commands are stopped); and the bounds `lower`, `upper`, `speed`, `jump` of each joint.
+    `MODES`; `freeze`, not zero to keep position and feedforward and stand still with no `uex`
+    (`SERVO_freeze` for the joints of another servo); `follow`, not zero to go with the measured
+    `q` (while commands are stopped); and the bounds `lower`, `upper`, `speed`, `jump` of each
+    joint.
 
     Outputs are `des_q`, `des_u`, `des_a`, `uff`, `uex` within their bounds. A wanted speed that
     leads out of the range is zero at its end. Where a number is none, the joint holds. How often
@@ -188,8 +189,8 @@ class Desired(Block):
             "u": where(outward, 0, where(moves, slow, 0)),
             "a": where(outward, 0, where(moves, wanted["a"], 0)),
         }
-        for key in ("uff", "uex"):
-            found[key] = hold(where(moves, wanted[key], where(self._follows, 0, last[key])))
+        found["uff"] = hold(where(moves, wanted["uff"], where(self._follows, 0, last["uff"])))
+        found["uex"] = hold(where(moves, wanted["uex"], where(ready, last["uex"], 0)))
         for key, memory in last.items():
             self.update(memory, found[key])
         for key, happens in (

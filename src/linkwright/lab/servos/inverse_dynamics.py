@@ -35,7 +35,8 @@ class InverseDynamicsServo(Block):
     the body that carries it. A base that floats moves as `base` (position and quaternion),
     `base_rate` and `base_acceleration` (along its own axes) say.
 
-    The output is `tau`: zero where the mode asks for none and for joints that are not listed.
+    Outputs are `tau`, zero where the mode asks for none and for joints that are not listed, and
+    `gives`, 1 where it asks for torques.
 
     >>> from linkwright.lab.sources import lab_config
     >>> servo = InverseDynamicsServo(lab_config("puma560"))
@@ -91,6 +92,7 @@ class InverseDynamicsServo(Block):
             ],
             doc="torques of the wanted motion",
         )
+        self.output("gives", where(gives, 1, 0), doc="1 where the mode asks for torques")
 
     def _values(self, config: LabConfig, robot: LabMechanism) -> dict[str, Expr | float]:
         """Return the parameters of the model, with inputs for those that change."""

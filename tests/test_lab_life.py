@@ -1,0 +1,224 @@
+"""What tasks and the laboratory are owed when others interfere: one torque, one start, one end."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwright as lw
+from linkwright.lab.drawing import picture
+from linkwright.lab.lab import Lab
+from linkwright.lab.tasks import Task
+
+
+class Hold(Task):
+    """A task that stays where the robot stands, and leaves the feedforward alone."""
+
+    native = True
+
+    def run(self, t: Any, state: Any, desired: Any) -> None:
+        """Stand still."""
+        desired.u = 0
+
+
+class ByModel(Hold):
+    """The same with torques of the model."""
+
+    inverse_dynamics = True
+
+
+@pytest.fixture
+def lab() -> Iterator[Lab]:
+    """The shipped laboratory."""
+    with Lab("sl-arm") as made:
+        yield made
+
+
+def _do(lab: Lab, step: str) -> None:
+    words = step.split()
+    if words[0] == "mode":
+        lab.mode(words[1])
+    elif words[0] == "start":
+        lab.start(words[1])
+    elif words[0] == "freeze":
+        lab.freeze()
+    else:
+        posture = dict(zip(lab.config.names, lab.desired.q.tolist(), strict=True))
+        lab.go_to(posture, inverse_dynamics=words[0] == "go-by-model")
+
+
+SEQUENCES = (
+    "mode invdyn; mode motor; start hold; freeze; mode invdyn; mode motor; start hold; freeze;"
+    " mode invdyn",
+    "go-by-model; start hold; freeze; mode invdyn; start hold; freeze; mode motor; start hold;"
+    " freeze; go-by-model; mode invdyn",
+    "start by-model; freeze; start hold; freeze; start hold; freeze; start by-model; freeze;"
+    " mode cart; start hold; freeze; mode motor; start hold; freeze; start by-model",
+    "mode invdyn; start by-model; freeze; mode motor; start by-model; freeze; go; mode invdyn",
+)
+
+
+@pytest.mark.parametrize("sequence", SEQUENCES)
+def test_the_torque_of_the_model_counts_once_whatever_was_done_before(
+    lab: Lab, sequence: str
+) -> None:
+    """SL check 16: feedforward is kept, and no tick has another one."""
+    lab.add(Hold)
+    lab.add(ByModel)
+    lab.mode("invdyn")
+    lab.run(0.1)
+    weight = lab.desired.uff
+    lab.mode("motor")
+    assert abs(weight[0]) > 1
+    for k, step in enumerate(sequence.split("; ")):
+        fades = step == "go"
+        _do(lab, step)
+        for _ in range(1 if fades else 3 + k % 2):  # steps at ticks of the task servo and between
+            lab.go_on(1)
+            uff = lab.desired.uff
+            assert uff == pytest.approx(0 * weight if fades else weight, abs=1e-9), step
+    lab.run(0.1)
+    assert lab.desired.uff == pytest.approx(weight, abs=1e-9)
+
+
+def test_feedforward_that_a_task_has_set_stays_its_own(lab: Lab) -> None:
+    class Push(Task):
+        native = True
+
+        def run(self, t: Any, state: Any, desired: Any) -> None:
+            desired.uff[9] = 0.25
+
+    lab.add(Push)
+    lab.mode("invdyn")
+    lab.run(0.1)
+    weight = lab.desired.uff
+    lab.mode("motor")
+    lab.start("push")
+    lab.run(0.1)
+    lab.freeze()
+    assert lab.desired.uff == pytest.approx([*weight[:9], 0.25])
+    lab.mode("invdyn")
+    lab.run(0.1)
+    assert lab.desired.uff == pytest.approx([*weight[:9], weight[9] + 0.25])
+
+
+def test_external_torques_end_with_their_task(lab: Lab) -> None:
+    class Pushed(Task):
+        native = True
+
+        def run(self, t: Any, state: Any, desired: Any) -> None:
+            desired.uex[2] = 3.0
+
+    lab.add(Pushed)
+    lab.add(Hold)
+    lab.mode("invdyn")
+    lab.start("pushed")
+    lab.run(0.1)
+    assert lab.desired.uex[2] == 3
+    lab.freeze()
+    lab.start("hold")
+    lab.run(0.1)
+    assert not np.any(lab.desired.uex)
+    lab.freeze()
+    lab.run(0.1)
+    assert not np.any(lab.desired.uex)
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_task_that_is_frozen_during_its_init_is_not_started(lab: Lab, beside: bool) -> None:
+    """SL check 13: freeze is followed by no motion."""
+
+    class Slow(Hold):
+        def init(self, lab: Lab) -> None:
+            if beside:
+                other = threading.Thread(target=lab.freeze)
+                other.start()
+                other.join(10)
+            else:
+                lab.freeze()
+
+    lab.add(Slow)
+    assert not lab.start("slow")
+    lab.run(0.01)
+    assert lab.task is None
+    lab.add(Hold)
+    assert lab.start("hold")
+
+
+def test_a_start_is_refused_while_the_init_of_another_task_goes_on(lab: Lab) -> None:
+    found: list[Any] = []
+
+    def start() -> None:
+        try:
+            found.append(lab.start("hold"))
+        except lw.Error as error:
+            found.append(str(error))
+
+    class Moves(Hold):
+        def init(self, lab: Lab) -> None:
+            lab.go_default(speed=5.0)
+            other = threading.Thread(target=start)
+            other.start()
+            other.join(10)
+
+    lab.add(Moves)
+    lab.add(Hold)
+    assert lab.start("moves")
+    assert found == ["the task 'moves' is being started; wait until its init is over"]
+    assert lab.task == "moves"
+
+
+@pytest.mark.parametrize("method", ["init", "run", "change", "draw"])
+def test_a_task_that_asks_for_the_end_of_the_program_ends_itself_alone(
+    lab: Lab, method: str
+) -> None:
+    def leave(*_: Any) -> None:
+        sys.exit(3)
+
+    def nothing(*_: Any) -> None:
+        pass
+
+    lab.add(type("leave", (Task,), {"name": "leave", "run": nothing, method: leave}))
+    words = f"{method} of the task 'leave' failed: SystemExit: 3"
+    if method == "init":
+        with pytest.raises(lw.Error, match=words):
+            lab.start("leave")
+    else:
+        lab.start("leave")
+    if method == "run":
+        with pytest.raises(lw.Error, match=words):
+            lab.run(0.1)
+    if method == "change":
+        with pytest.raises(lw.Error, match=words):
+            lab.change()
+    if method == "draw":
+        assert words in picture(lab).mistake
+    assert (lab.task is None) == (method in ("init", "run"))
+    before = lab.tick
+    lab.run(0.1)
+    assert lab.tick == before + 96
+    lab.freeze()
+    assert lab.desired.q == pytest.approx([joint.default for joint in lab.config.joints])
+
+
+def test_a_laboratory_that_is_closed_says_so() -> None:
+    lab = Lab("sl-arm")
+    lab.add(Hold)
+    lab.run(0.01)
+    lab.close()
+    lab.close()
+    for act in (
+        lambda: lab.run(0.1),
+        lambda: lab.start("hold"),
+        lambda: lab.pace(1),
+        lambda: lab.mode("invdyn"),
+        lambda: lab.recorder.start(),
+    ):
+        with pytest.raises(lw.Error, match="the laboratory is closed"):
+            act()
+    assert lab.task is None
