@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
+import time
 import warnings
 from pathlib import Path
 
@@ -49,6 +51,31 @@ def test_folder_and_entries_are_private(folder: Path) -> None:
     entries = list(folder.iterdir())
     assert entries
     assert all(entry.stat().st_mode & 0o077 == 0 for entry in entries)
+
+
+def test_an_entry_is_made_once_by_whoever_wants_it_at_the_same_time(folder: Path) -> None:
+    made: list[int] = []
+
+    def want(k: int) -> None:
+        store = opened()
+        with store.making(KEY):
+            if store.fetch(KEY) is None:
+                made.append(k)
+                time.sleep(0.1)
+                store.put(KEY, b"code")
+
+    threads = [threading.Thread(target=want, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert len(made) == 1
+    assert [path.suffix for path in opened().folder.iterdir()] == [".lwo"]
+
+
+def test_who_makes_an_entry_for_too_long_is_not_waited_for(folder: Path) -> None:
+    with opened().making(KEY), opened().making(KEY, patience=0.1):
+        assert opened().fetch(KEY) is None
 
 
 def test_what_was_stored_comes_back(folder: Path) -> None:

@@ -23,13 +23,16 @@ import struct
 import tempfile
 import time
 import warnings
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 DIRECTORY_VARIABLE = "LINKWRIGHT_CACHE_DIR"
 SIZE_VARIABLE = "LINKWRIGHT_CACHE_MB"
 DEFAULT_MEGABYTES = 512
+PATIENCE = 60.0
+"""s, for which an entry that another process makes is waited for."""
 FORMAT = 1
 
 _MAGIC = b"LWNATIVE"
@@ -97,6 +100,30 @@ class Cache:
         _room[self.folder] = _room.get(self.folder, 0) - len(entry)
         if _room[self.folder] < 0:
             self.trim()
+
+    @contextmanager
+    def making(self, key: bytes, patience: float = PATIENCE) -> Iterator[None]:
+        """Make an entry that takes long in here: others who want the same one wait meanwhile.
+
+        Args:
+            key: of the entry, to be fetched again in here: another may have made it.
+            patience: s, to wait for another; after that it is made a second time.
+        """
+        path = self.folder / (key.hex() + _TEMPORARY)
+        try:
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError:
+            yield
+            return
+        try:
+            end = time.monotonic() + patience
+            while _is_locked(handle) and time.monotonic() < end:
+                time.sleep(0.05)
+            yield
+        finally:
+            with suppress(OSError):
+                path.unlink()
+            os.close(handle)
 
     def trim(self) -> None:
         """Delete what was used least recently until the folder is below its cap."""
@@ -184,6 +211,19 @@ def open_cache() -> Cache | None:
         _warn_once(f"native code is not cached: cannot use {folder} ({error.strerror})")
         return None
     return Cache(folder, _limit())
+
+
+def _is_locked(handle: int) -> bool:
+    """Lock an open file for this process, unless another has it locked."""
+    try:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except (OSError, ModuleNotFoundError):  # a system without such locks
+        pass
+    return False
 
 
 def _limit() -> int:

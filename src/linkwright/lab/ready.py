@@ -10,11 +10,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
-from linkwright.cache import entry_key, open_cache
+from linkwright.cache import Cache, entry_key, open_cache
 from linkwright.errors import Error
 from linkwright.fingerprint import fingerprint
 from linkwright.formats.robot.description import Description
@@ -74,22 +74,33 @@ def ready_session(
         tell: told where it takes long, because the laboratory was never made ready.
     """
     key, store = entry_key(config_digest(config), f"phases{kind}"), open_cache()
+    found = _remembered(config, store, key, seed)
+    if found is not None:
+        return found
+    if tell is not None:
+        tell(f"preparing the equations of {config.name}; the next start is quick")
+    with nullcontext() if store is None else store.making(key):
+        found = _remembered(config, store, key, seed)  # made by another process meanwhile
+        if found is not None:
+            return found
+        system = build()
+        if channels is None:
+            channels = contact_channels(config) if system.mechanism.bodies else []
+        phases = system.phases(list(channels))
+        made = lab_session(config, phases, seed)
+        if store is not None and is_storable(phases):
+            store.put(key, json.dumps(to_data(phases)).encode())
+        return made
+
+
+def _remembered(config: LabConfig, store: Cache | None, key: bytes, seed: int) -> Session | None:
     entry = None if store is None else store.fetch(key)
     if entry is not None:
         try:
             return lab_session(config, from_data(json.loads(entry)), seed)
         except (ValueError, KeyError, TypeError, Forgotten):
             pass  # an entry of another kind, or one whose code is gone: it is made again
-    if tell is not None:
-        tell(f"preparing the equations of {config.name}; the next start is quick")
-    system = build()
-    if channels is None:
-        channels = contact_channels(config) if system.mechanism.bodies else []
-    phases = system.phases(list(channels))
-    made = lab_session(config, phases, seed)
-    if store is not None and is_storable(phases):
-        store.put(key, json.dumps(to_data(phases)).encode())
-    return made
+    return None
 
 
 def config_digest(config: LabConfig) -> bytes:

@@ -134,7 +134,9 @@ class FlatSystem:
             tick=tick,
             noise=noise,
         )
-        return made if quick or self.kept is not None else optimize(made)
+        if quick or self.kept is not None:
+            return made
+        return optimize(made, brief=tick is not None)
 
 
 def flatten(

@@ -61,12 +61,17 @@ _SMALL = 200  # and `careful`
 _LARGE = 3_000  # operations beyond which `careful` has one sequence and one round
 _ROUNDS = 3
 _KEPT = 64  # Programs whose results are kept: a model that is run again needs no second pass
+_BRIEF = 1_000  # operations beyond which `optimize` may be brief
 _AGAIN = 240  # operations up to which `optimize` has several rounds
 
 
 @worded
 def optimize(
-    program: Program, passes: Sequence[str] | None = None, *, rounds: int = _ROUNDS
+    program: Program,
+    passes: Sequence[str] | None = None,
+    *,
+    rounds: int = _ROUNDS,
+    brief: bool = False,
 ) -> Program:
     """Return a Program with the same outputs and fewer operations.
 
@@ -76,6 +81,8 @@ def optimize(
             once (`linkwright.program.passes.fast`), in time that grows with the size.
         rounds: run them again as long as that lowers the counts, at most so often; without
             `passes` only small Programs get more than one round.
+        brief: without `passes`, do only what helps most where the Program is not small, in less
+            than half the time; for Programs that run seldom.
 
     >>> from linkwright.algebra import symbols, sin
     >>> from linkwright.program import count_operations, program
@@ -85,7 +92,7 @@ def optimize(
     (5, 3)
     """
     if passes is None:
-        return _fast(program, rounds)
+        return _fast(program, rounds, brief and cost(program)[0] > _BRIEF)
     if _has_both(program):
         main = _tried(without_auxiliary(program), passes, rounds, keep=("liveness",))
         program = cheapest(program, [with_auxiliary(program, main)])
@@ -117,9 +124,9 @@ def _has_both(program: Program) -> bool:
 
 
 @lru_cache(maxsize=_KEPT)
-def _fast(program: Program, rounds: int) -> Program:
+def _fast(program: Program, rounds: int, brief: bool = False) -> Program:
     if not _has_both(program):
-        found = _fast_rounds(program, rounds)
+        found = _fast_rounds(program, rounds, brief=brief)
         return _swept(found) if cost(found)[0] <= _TINY else found
     alone = without_auxiliary(program)
     plain = all(isinstance(s, Assign) for s in program.statements)
@@ -138,11 +145,13 @@ def _fast(program: Program, rounds: int) -> Program:
     return cheapest(found, kept)
 
 
-def _fast_rounds(program: Program, rounds: int, *, whole: bool = False) -> Program:
+def _fast_rounds(
+    program: Program, rounds: int, *, whole: bool = False, brief: bool = False
+) -> Program:
     """Run `fast` again as long as that helps; where it does harm, the passes one by one."""
     before = cost(program)
     for _ in range(rounds if before[0] <= _AGAIN else 1):
-        made = fast(program, whole=whole)
+        made = fast(program, whole=whole, brief=brief)
         after = cost(made)
         if after > before:
             made = _repeated(program, DEFAULT[1:] if whole else DEFAULT, 1)

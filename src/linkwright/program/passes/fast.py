@@ -28,10 +28,11 @@ from linkwright.program.rates import Rate
 _CALL = 8  # a function weighs as much as so many multiplications
 
 
-def fast(program: Program, *, whole: bool = False) -> Program:
+def fast(program: Program, *, whole: bool = False, brief: bool = False) -> Program:
     """Return the Program with fixed factors merged and common sums and products shared.
 
-    It is usually cheaper than the Program, but that is for the caller to count.
+    It is usually cheaper than the Program, but that is for the caller to count. Where it is to be
+    `brief`, only the first start is tried, in less than half the time.
 
     >>> from linkwright.algebra import symbols
     >>> from linkwright.program import count_operations, program
@@ -44,7 +45,7 @@ def fast(program: Program, *, whole: bool = False) -> Program:
     if not whole:
         program = liveness(program)
     with smallness_threshold(KEEP_ALL), _uncollected():
-        return schedule(_Fast(program).run(Rate.PARAMETER))
+        return schedule(_Fast(program, brief=brief).run(Rate.PARAMETER))
 
 
 @contextmanager
@@ -62,8 +63,11 @@ def _uncollected() -> Iterator[None]:
 class _Fast(Rewriting):
     """Rewrites every block by the cheapest of several networks."""
 
-    def __init__(self, program: Program, called: dict[int, Program] | None = None) -> None:
+    def __init__(
+        self, program: Program, called: dict[int, Program] | None = None, *, brief: bool = False
+    ) -> None:
         super().__init__(program, flatten, True, called)
+        self.brief = brief
         self.main: set[int] | None = None
         if program.auxiliary:
             ports = [p for p in program.outputs for _ in p.entries]
@@ -75,6 +79,9 @@ class _Fast(Rewriting):
         main = self.main if tuple(roots) == self.program.output_values() else None
         kept = _read(statements, roots, moving, keep=True)
         flatten(kept)
+        if self.brief:
+            extract(kept)
+            return kept
         factored = kept.copy()
         extract(kept)
         best, names = kept, (self.locals, self.constants)
@@ -101,7 +108,7 @@ class _Fast(Rewriting):
         return best
 
     def another(self, program: Program) -> Rewriting:
-        return _Fast(program, self.called)
+        return _Fast(program, self.called, brief=self.brief)
 
 
 def _read(
