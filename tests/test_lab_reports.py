@@ -264,3 +264,11 @@ def test_names_that_are_no_laboratory_say_what_there_is(
 def test_sines_that_are_no_finite_numbers_are_named(word: str) -> None:
     with pytest.raises(InputError, match=f"line 2: {word} among the sines of R_EB is no finite"):
         parse_sines(f"R_EB 1 1.5\n0.1 {word} 1", ["R_EB"])
+
+
+def test_end_effectors_are_frames_of_the_robot(lab: Lab) -> None:
+    q = lab.state.q
+    places = [lab.config.names.index(name) for name in lab.robot.coordinates]
+    hand = lab.robot.position(q[places], "R_HAND")
+    assert hand == pytest.approx(lab.cart["R_HAND"].x, abs=1e-9)
+    assert np.asarray(lab.robot.jacobian(q[places], "R_HAND")).shape == (6, len(places))

@@ -304,6 +304,10 @@ def test_a_laboratory_sees_blobs_and_takes_up_the_file_of_a_task() -> None:
     """SL checks 59 and 60: in its System, during a run."""
     with Lab("sl-arm") as running:
         running.set_vision(VisionPreferences())  # none
+        running.run(0.1)
+        assert not any(blob.status for blob in running.blobs.values())  # until it is placed
+        with pytest.raises(InputError, match="blob1 is not seen"):
+            running.do("goVisTarget")
         running.place_blob("blob1", [0.2, 0.1, -0.3])
         running.run(0.1)
         blob = running.blobs["blob1"]

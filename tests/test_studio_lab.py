@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import linkwright as lw
 from linkwright.lab.console.consoles import Consoles
 from linkwright.lab.lab import Lab
 from linkwright.lab.tasks import Task, parameter
@@ -21,6 +23,7 @@ from linkwright.studio.lab_studio import open_lab_studio
 from linkwright.studio.server import Studio
 from linkwright.studio.side_pages import side_pages_of
 from tests.chromium import PATIENCE, opened
+from tests.lab_robots import planar
 
 LIMIT = 200.0  # s, far more than it takes on a busy machine
 
@@ -215,3 +218,19 @@ def test_in_a_browser_edit_mistake_freeze_and_stop(
             assert wrong == []
     finally:
         lab.pace(None)
+
+
+def test_a_laboratory_shows_its_page_without_a_display_and_ends_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
+        monkeypatch.delenv(name, raising=False)
+    with Lab(planar(tmp_path)) as lab:
+        page = lab.show()
+        assert page is not None
+        assert page.address in capsys.readouterr().out
+        assert lw.show(lab, block=False, browser=False) is not None
+        lab.run(0.1)
+    port = int(page.address.split(":")[2].split("/")[0].split("?")[0])
+    with pytest.raises(OSError, match=r"."):
+        socket.create_connection(("127.0.0.1", port), timeout=5).close()

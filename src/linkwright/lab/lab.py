@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.errors import Error, InputError
+from linkwright.formats.robot.description import NamedFrame
 from linkwright.lab.builtin import builtin_tasks
 from linkwright.lab.config import EndEffector, LabConfig
 from linkwright.lab.console.commanded import Commanded
@@ -34,6 +35,7 @@ from linkwright.lab.tasks import Task
 from linkwright.lab.vision.sight import Sighted
 from linkwright.lazy import Later
 from linkwright.robots import Robot
+from linkwright.viewer import Open, show
 
 if TYPE_CHECKING:  # what a laboratory is put together from is not needed from a warm cache
     from linkwright.lab import cartesian, plant, system as systems
@@ -90,6 +92,7 @@ class Lab(Commanded, Sighted, Motions):
         self.seed = seed
         self.base_frozen = False
         """Whether a base that could float is held."""
+        self._pages: list[Open] = []
         self._effectors = {effector.name: effector for effector in config.end_effectors}
         self._is_real = is_real = driver is not None
         kind = " real" if is_real else ""
@@ -189,8 +192,43 @@ class Lab(Commanded, Sighted, Motions):
 
     @cached_property
     def robot(self) -> Robot:
-        """The robot, for its kinematics and dynamics."""
-        return Robot(self.config.description)
+        """The robot, for its kinematics and dynamics, with end-effectors as frames.
+
+        They are where the configuration has them.
+        """
+        found = self.config.description
+        links = {link.name for link in found.links}
+        known = links | {frame.name for frame in found.frames}
+        ends = tuple(
+            NamedFrame(end.name, end.link, plant.place_of(end))
+            for end in self.config.end_effectors
+            if end.link in links and end.name not in known
+        )
+        if not ends:
+            return Robot(found)
+        return Robot(replace(found, frames=(*found.frames, *ends)))
+
+    def show(
+        self,
+        *,
+        block: bool | None = None,
+        browser: bool = True,
+        host: str = "127.0.0.1",
+        port: int = 0,
+    ) -> Open | None:
+        """Open the page of the laboratory, in the browser where there is one.
+
+        Args:
+            block: whether to wait until Ctrl-C; by default so where the browser opens. Otherwise
+                the studio is returned, which serves until it or the laboratory is closed.
+            browser: whether to open the browser.
+            host: address to serve at; no other machine reaches the one by default.
+            port: to serve at; 0 takes one that is free.
+        """
+        page = show(self, block=block, browser=browser, host=host, port=port)
+        if page is not None:
+            self._pages.append(page)
+        return page
 
     def close(self) -> None:
         """End what runs beside, and the session; a recording that is to be saved is.
@@ -199,6 +237,8 @@ class Lab(Commanded, Sighted, Motions):
         """
         try:
             self.recorder.finish()
+            while self._pages:
+                self._pages.pop().close()
         finally:
             super().close()
 

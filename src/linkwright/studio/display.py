@@ -120,6 +120,8 @@ def show(
     from linkwright.studio.access import warning
     from linkwright.studio.server import Studio, require_viser
 
+    if len(things) == 1 and _is_lab(things[0]):
+        return _show_lab(things[0], block=block, browser=browser, host=host, port=port)
     if not things:
         raise InputError("there is nothing to show", remedy="give a run, a model or a recording")
     inline = block is None and in_notebook()
@@ -141,6 +143,41 @@ def show(
             _display(f'src="{html.escape(studio.address)}"')
         elif browser:
             open_browser(studio.address)
+        if not waits:
+            return studio
+        studio.wait()
+    except KeyboardInterrupt:  # before it came to wait
+        studio.close()
+    return None
+
+
+def _is_lab(thing: Any) -> bool:
+    """Return whether something is a laboratory, without importing what those need."""
+    known = sys.modules.get("linkwright.lab.lab")
+    return known is not None and isinstance(thing, known.Lab)
+
+
+def _show_lab(
+    lab: Any, *, block: bool | None, browser: bool, host: str, port: int
+) -> Studio | None:
+    """Open the page of a laboratory; wait for it by default where the browser opens."""
+    from linkwright.lab.console.consoles import Consoles
+    from linkwright.studio.access import warning
+    from linkwright.studio.lab_studio import open_lab_studio
+    from linkwright.studio.server import require_viser
+
+    require_viser()
+    inline = block is None and in_notebook()
+    studio = open_lab_studio(Consoles(lab), host=host, port=port)
+    try:
+        if info := warning(host):
+            print(info, file=sys.stderr, flush=True)
+        opened = browser and not inline and open_browser(studio.address)
+        waits = (opened and not inline) if block is None else block
+        how = "Ctrl+C" if waits else "close()"
+        print(f"studio: {studio.address} ({how} to stop)", flush=True)
+        if inline:
+            _display(f'src="{html.escape(studio.address)}"')
         if not waits:
             return studio
         studio.wait()

@@ -47,7 +47,7 @@ def add_vision(system: System, config: LabConfig, *, rate: Any, real: bool = Fal
     """
     vision = system.add(VisionServo(config, preferences_of(config)), rate=rate)
     if not real and config.vision.cameras:
-        cameras = system.add(SimulatedCameras(config), rate=rate)
+        cameras = system.add(SimulatedCameras(config, hidden=True), rate=rate)
         for port in ("pixels", "visible", "stamp"):
             system.connect(cameras[port], vision[port])
     return [

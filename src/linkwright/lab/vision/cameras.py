@@ -119,6 +119,7 @@ class SimulatedCameras(Block):
     Args:
         config: of the laboratory.
         name: of the block.
+        hidden: whether blobs are hidden from all cameras until `occluded` is given.
 
     Inputs are `NAME_x`, where each blob really is in the robot's frame; `occluded`, for each blob
     and camera not zero where something hides it; and `noise`, the deviation of a picture in
@@ -134,13 +135,15 @@ class SimulatedCameras(Block):
     SimulatedCameras(cameras: blob1_x, occluded, noise -> pixels, visible, stamp)
     """
 
-    def __init__(self, config: LabConfig, name: str = "cameras") -> None:
+    def __init__(self, config: LabConfig, name: str = "cameras", *, hidden: bool = False) -> None:
         super().__init__(name, doc="simulated cameras")
         vision, hold = config.vision, self.intermediate
         eyes, blobs = cameras_of(config), vision.blobs
         turn = transposed(euler_rotation(vision.a))
         places = {blob: self.input_vector(f"{blob}_x", 3, unit="m") for blob in blobs}
-        occluded = self.input_vector("occluded", len(blobs) * len(eyes), doc="by blob and camera")
+        occluded = self.input_vector(
+            "occluded", len(blobs) * len(eyes), float(hidden), doc="by blob and camera"
+        )
         noise = self.input("noise", checked(vision.noise, "noise of cameras", least=0))
         ticks = round(checked(vision.delay, "delay of cameras", least=0) * config.vision_rate)
         pixels, visible = [], []
@@ -154,8 +157,8 @@ class SimulatedCameras(Block):
                     rough = hold(pixel + noise * self.noise(f"noise_{blob}_{k}_{axis}"))
                     inside = inside & (rough >= 0) & (rough <= size)
                     pixels.append(rough)
-                hidden = occluded[i * len(eyes) + k]
-                visible.append(where(inside & ~where(hidden, 1, 0), 1, 0))
+                covered = occluded[i * len(eyes) + k]
+                visible.append(where(inside & ~where(covered, 1, 0), 1, 0))
         stamp: Expr = self.time
         if ticks:
             pixels = [self.delay(x, ticks, name=f"late{i}") for i, x in enumerate(pixels)]

@@ -26,7 +26,7 @@ class Sighted(LabLoop):
 
     @property
     def blobs(self) -> Mapping[str, BlobState]:
-        """Blobs after filters and prediction, by name."""
+        """Blobs after filters and prediction, by name; simulated ones are seen once placed."""
         found = {}
         for name in self.config.vision.blobs:
             ports = [f"vision.{name}_{key}" for key in ("x", "xd", "xdd", "status")]
