@@ -303,6 +303,25 @@ def test_what_cannot_be_done_on_hardware_is_said_in_words(
         assert lab.stopped is None
 
 
+@pytest.mark.parametrize("overrun", ["skip", "catch-up"])
+def test_a_simulation_by_the_clock_skips_or_catches_up(overrun: str, config: LabConfig) -> None:
+    """A tick that takes a tenth of a second: the others are lost, or run as fast as they can."""
+
+    class Pause(Task):
+        def run(self, t: float, state: object, desired: object) -> None:
+            if 0.045 < t < 0.055:
+                time.sleep(0.1)
+
+    with lw.Lab(config) as lab:
+        lab.patience(0)
+        lab.pace(1, overrun)
+        lab.start(lab.add(Pause)[0])
+        runs(lab, 20)
+        counted = lab.loop.counters
+        assert counted.overrun >= 1
+        assert counted.missed >= 10 if overrun == "skip" else counted.missed == 0
+
+
 WATCHER = r"""
 #include "lab.h"
 #include <stdio.h>
