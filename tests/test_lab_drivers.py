@@ -24,8 +24,10 @@ from linkwright.lab.drivers.greeting import greeting, read_greeting, refusal
 from linkwright.lab.drivers.layout import driver_layout
 from linkwright.lab.drivers.places import shared_root
 from linkwright.lab.drivers.python_driver import PythonDriver
+from linkwright.lab.drivers.socket_driver import greeting_socket, reach
 from linkwright.lab.fake_robot import FakeRobot
 from linkwright.lab.servos.linkages import linkage_of
+from linkwright.lab.sources import lab_config
 from linkwright.simulation.hardware import ACTIVE
 from linkwright.system import System
 from linkwright.windows import Wire
@@ -207,6 +209,15 @@ def test_losses_by_a_seed_are_counted_and_the_robot_goes_on(
             drive(driver, lambda: robot.loop.latest()["card.damped"] == 0, "it does not follow")
             eventually(lambda: robot.loop.latest()["card.damped"] == 1, "nobody commands it")
             driver.renew()
+        before = robot.end.driver
+        assert before is not None
+        place = robot.end.place
+        with greeting_socket(place) as link:  # a knock that was on its way already
+            link.settimeout(PATIENCE)
+            reach(link, place)
+            link.send(before.packed())
+            link.recv(1 << 16)
+        drive(driver, lambda: robot.loop.latest()["card.damped"] == 0, "it was forgotten")
 
 
 @pytest.mark.parametrize("where", ["data_socket", "_all"])
@@ -339,10 +350,16 @@ def test_a_robot_that_is_not_there_is_told(url: str) -> None:
 
 
 def test_a_fake_robot_is_a_command(begin: Begin, tmp_path: Path) -> None:
-    """The first line says where it is, and a signal ends it."""
-    process = begin("fake-robot", str(planar_file(tmp_path)), "--at", "udp://127.0.0.1:0")
+    """The first line says where it is, it is driven though datagrams get lost, a signal ends it."""
+    file, at = planar_file(tmp_path), f"unix://{tmp_path}/arm"
+    options = ("--at", at, "--loss", "0.05", "--seed", "3")
+    process = begin("fake-robot", str(file), *options)
     assert process.stdout is not None
-    url = process.stdout.readline().strip()
-    assert driver_place(url).port > 0
+    assert process.stdout.readline().strip() == at
+    with driver_at(at, driver_layout(lab_config(file)), within=PATIENCE) as driver:
+        wire = driver.source
+        assert isinstance(wire, Wire)
+        drive(driver, lambda: wire.receive(0.01) is not None, "nothing comes")
+        assert process.stdout.readline().strip() == f"driven by {greeting('knock', driver.layout)}"
     process.send_signal(signal.SIGTERM)
     assert process.wait(PATIENCE) == 128 + signal.SIGTERM

@@ -174,11 +174,6 @@ class FakeRobot:
         """Where it is."""
         return str(self.end.place)
 
-    @property
-    def silence(self) -> float:
-        """Seconds since the last command."""
-        return self.loop.latest()["card.silence"] / self.config.rate
-
     def serve(self, goes_on: Callable[[], bool]) -> None:
         """Answer laboratories until it is to end.
 
@@ -187,7 +182,7 @@ class FakeRobot:
         """
         self.loop.start()
         while goes_on() and self.loop.running:
-            self.end.attend(self.silence)
+            self.end.attend()
         self.loop.stop()
         reason = self.loop.stopped
         if reason is not None and reason.failed:

@@ -71,19 +71,20 @@ class SocketEnd:
         """Where states go to."""
         return self.wire
 
-    def attend(self, silence: float, seconds: float = 0.05) -> None:
+    def attend(self, seconds: float = 0.05) -> None:
         """Answer knocks for a while, and let go of a laboratory that has fallen silent.
 
         Args:
-            silence: s since its last command.
             seconds: how long to listen.
         """
         end = time.monotonic() + seconds
         if self._relay is not None and self._relay.failure is not None:
             raise self._relay.failure
         if self.driver is not None:
-            begun = self.wire.counts.received > self._before
-            if silence > SILENCE if begun else time.monotonic() > self._granted:
+            received = self.wire.counts.received
+            if received != self._received:
+                self._received, self._granted = received, time.monotonic() + SILENCE
+            elif time.monotonic() > self._granted:
                 self._let_go()
         while (left := end - time.monotonic()) > 0:
             self._door.settimeout(left)
@@ -124,11 +125,11 @@ class SocketEnd:
             lab, data = self._relay.between(lab, self.wire.own)
         self.wire.connect(lab)
         self.driver, self._granted = said, time.monotonic() + GRACE
-        self._before = self.wire.counts.received
+        self._received = self.wire.counts.received
         told = {"keeps_time": self.keeps_time, "data": data}
         return greeting("welcome", self.layout, said.token, **told)
 
-    _granted, _before = 0.0, 0
+    _granted, _received = 0.0, 0
 
     def _let_go(self) -> None:
         self.driver = None
@@ -189,14 +190,12 @@ class SharedEnd:
         """Where states go to."""
         return self.states
 
-    def attend(self, silence: float, seconds: float = 0.05) -> None:
+    def attend(self, seconds: float = 0.05) -> None:
         """Sleep for a while: laboratories sort themselves out by their claims.
 
         Args:
-            silence: s since the last command.
             seconds: how long.
         """
-        del silence
         time.sleep(seconds)
 
     def close(self) -> None:
