@@ -185,7 +185,7 @@ def test_trajectories_that_cannot_be_are_named(recording: Recording, message: st
         ("B_ht 1 0 1 1 1", "did you mean 'B_th'"),
         ("A 1 0 1 1 1\nA 1 0 1 1 1", "f.sine:2: A is given twice"),
         ("A 1 0 1 0 -1", "a frequency below 0"),
-        ("A 1 nan 1 1 1", "stand 0 values"),
+        ("A 1 nan 1 1 1", "nan among the sines of A is no finite number"),
     ],
 )
 def test_sines_that_cannot_be_are_named(text: str, message: str) -> None:
