@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -222,3 +223,91 @@ def test_a_laboratory_that_is_closed_says_so() -> None:
         with pytest.raises(lw.Error, match="the laboratory is closed"):
             act()
     assert lab.task is None
+
+
+def test_a_reset_zeroes_all_counters_and_ticks_and_missed_ones_are_those_due(lab: Lab) -> None:
+    """SL check 82."""
+    lab.pace(200.0)  # faster than any machine is
+    limit = time.monotonic() + 10
+    while lab.loop.counters.missed < 500 and time.monotonic() < limit:
+        time.sleep(0.01)
+    lab.pace(None)
+    loop, motor = lab.loop.counters, lab.counters["motor"]
+    assert motor.missed == loop.missed >= 500
+    assert motor.ticks + motor.missed + 1 == loop.due  # the first is at t = 0
+    lab.reset()
+    for servo in lab.counters.values():
+        assert (servo.ticks, servo.missed, servo.overruns) == (0, 0, 0)
+        assert servo.worst == 0
+    lab.run(0.1)
+    assert lab.counters["motor"].ticks == 96
+
+
+def test_inputs_that_would_harm_are_refused_by_every_door(lab: Lab) -> None:
+    """SL check 10: the mode stays while a task runs."""
+    lab.add(Hold)
+    lab.start("hold")
+    with pytest.raises(lw.Error, match="'hold' runs; freeze it first"):
+        lab.put({"desired.mode": 1.0})
+    lab.freeze()
+    with pytest.raises(lw.Error, match=r"no mode number 1\.5"):
+        lab.put({"desired.mode": 1.5})
+    with pytest.raises(lw.Error, match=r"kp of the joint 'R_EB' is -1\.0; give 0 or more"):
+        lab.put({"motor.kp[3]": -1.0})
+    lab.put({"desired.mode": 1.0, "motor.kp[3]": 0.0})
+    assert lab.servo_mode == "invdyn"
+
+
+def test_wrong_vectors_and_loads_are_refused_in_words(lab: Lab) -> None:
+    nan = float("nan")
+    given: tuple[Any, ...] = ((0, 0), (0, 0, nan), 3.0, "abc")
+    for wrong in given:
+        with pytest.raises(lw.InputError, match=r"gravity is .*; give three finite numbers"):
+            lab.set_gravity(wrong)
+    for x in ((1, 2), (nan, 0, 0)):
+        with pytest.raises(lw.InputError, match=r"x of 'R_HAND' is .*; give three finite numbers"):
+            lab.set_end_effector("R_HAND", x=x)
+    with pytest.raises(lw.InputError, match="has a mass of nan kg"):
+        lab.set_end_effector("R_HAND", mass=nan)
+    with pytest.raises(lw.InputError, match=r"mass center \(0.1, 0.0, 0.0\) and no mass"):
+        lab.set_end_effector("R_HAND", mass=0.0, mass_center=(0.1, 0.0, 0.0))
+    lab.set_end_effector("R_HAND", mass=1.0, mass_center=(0.1, 0.0, 0.0))
+    lab.set_end_effector("R_HAND", mass=0.0)
+    assert lab.end_effectors["R_HAND"].mass_center == (0, 0, 0)
+    lab.set_gravity((0, 0, 0))
+    assert not np.any(lab.gravity)
+
+
+def test_a_number_that_is_none_is_told_by_the_tasks_own_words(lab: Lab) -> None:
+    class Lost(Task):
+        def run(self, t: float, state: Any, desired: Any) -> None:
+            if t > 0.0499:
+                desired.q[3] = float("nan")
+
+    class Aims(Task):
+        def run(self, t: float, state: Any, desired: Any) -> None:
+            desired.cart["R_HAND"].xd[1] = float("inf")
+
+    lab.add(Lost)
+    lab.add(Aims)
+    lab.run(1.0)
+    lab.start("lost")
+    words = r"the task 'lost' set desired.q of R_EB to nan at its time t = 0.05 s"
+    with pytest.raises(lw.Error, match=words):
+        lab.run(1.0)
+    assert lab.task is None
+    lab.start("aims")
+    words = r"'aims' set desired.cart\['R_HAND'\].xd\[1\] to inf at its time t = 0 s"
+    with pytest.raises(lw.Error, match=words):
+        lab.run(1.0)
+
+
+def test_the_state_is_read_only_in_words(lab: Lab) -> None:
+    class Writes(Task):
+        def run(self, t: float, state: Any, desired: Any) -> None:
+            state.u[0] = 1.0
+
+    lab.add(Writes)
+    lab.start("writes")
+    with pytest.raises(lw.Error, match=r"state is read only; set desired\.u"):
+        lab.run(0.1)

@@ -223,7 +223,7 @@ def test_nan_from_run_is_told_by_name() -> None:
     lab = BareLab()
     lab.add(Lost)
     lab.start("lost")
-    with pytest.raises(Error, match=r"'lost' gave nan for task.des_a\[0\]"):
+    with pytest.raises(Error, match=r"'lost' set desired\.a of j0 to nan at its time t = 0 s"):
         lab.run(10)
     lab.freeze()
     lab.run(10)

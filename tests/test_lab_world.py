@@ -274,7 +274,7 @@ def test_commands_come_from_other_threads_while_the_laboratory_follows_the_clock
             time.sleep(0.01)
         assert lab.tick >= before + 50
         assert lab.task is None
-        with pytest.raises(lw.Error, match="another task is being started"):
+        with pytest.raises(lw.Error, match="'slow' is being started"):
             lab.start("none")
         release.set()
         starter.join(20)

@@ -9,6 +9,7 @@ with lab:
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -355,7 +356,7 @@ class Lab(Commanded, Sighted, Motions):
             vector: along the world's axes, m/s^2.
         """
         self._require_simulated("gravity is what it is; it cannot be set")
-        self.put(dict(zip(plant.GRAVITY, map(float, vector), strict=True)))
+        self.put(dict(zip(plant.GRAVITY, _vector("gravity", vector), strict=True)))
 
     @property
     def end_effectors(self) -> Mapping[str, EndEffector]:
@@ -384,10 +385,23 @@ class Lab(Commanded, Sighted, Motions):
             there = ", ".join(self._effectors) or "none"
             raise InputError(f"there is no end-effector {name!r}", remedy=f"there are: {there}")
         given = {"x": x, "a": a, "mass": mass, "mass_center": mass_center}
-        changes: dict[str, Any] = {k: v for k, v in given.items() if v is not None}
+        changes: dict[str, Any] = {
+            k: v if k == "mass" else _vector(f"{k} of {name!r}", v)
+            for k, v in given.items()
+            if v is not None
+        }
+        if mass is not None and not (_is_number(mass) and mass >= 0):
+            raise InputError(
+                f"the load of {name!r} has a mass of {mass!r} kg", remedy="give 0 or more"
+            )
+        if mass == 0 and mass_center is None:
+            changes["mass_center"] = (0.0, 0.0, 0.0)
         found = replace(self._effectors[name], **changes)
-        if not found.mass >= 0:
-            raise InputError(f"the load of {name!r} has a mass of {found.mass!r} kg")
+        if found.mass == 0 and mass_center is not None and any(found.mass_center):
+            raise InputError(
+                f"the load of {name!r} has the mass center {found.mass_center} and no mass",
+                remedy="give its mass; mass_center is the mass times its center",
+            )
         robot = self.mechanism
         load = robot.load_values(found)
         values = load
@@ -417,3 +431,19 @@ class Lab(Commanded, Sighted, Motions):
             values |= {x.name: self._initial[x.name] for x in own}
         self._enter(values)
         self.base_frozen = bool(on)
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        return math.isfinite(value)
+    except TypeError:
+        return False
+
+
+def _vector(what: str, value: Any) -> tuple[float, float, float]:
+    """Return three finite numbers, or refuse what is none of the kind."""
+    found = list(value) if isinstance(value, Sequence | np.ndarray) else []
+    if len(found) != 3 or not all(map(_is_number, found)):
+        raise InputError(f"{what} is {value!r}", remedy="give three finite numbers")
+    x, y, z = map(float, found)
+    return x, y, z

@@ -7,6 +7,7 @@ loop. A start, a change and an end are changes of inputs that enter at one tick.
 from __future__ import annotations
 
 import math
+import re
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from linkwright.lab.real import RealSide
 
 Array = NDArray[np.float64]
+_GAIN = re.compile(r"motor\.(kp|kd|ki|limit)(?:\[(\d+)\])?")
 
 
 class LifeCycle(LabLoop):
@@ -445,6 +447,7 @@ class LifeCycle(LabLoop):
             self._origin = max(self.loop.latest().tick, 0) + 1
             if self.session is not None:
                 self.session.say(self._origin, origin=self._origin)
+            self._counted = self.loop.counters
             self._enter({**self._initial, **again})
             self.stopped = None
         if self._speed is None and self._going.acquire(blocking=False):
@@ -493,6 +496,33 @@ class LifeCycle(LabLoop):
                 self._running[servo] = self.tasks.setdefault(runs.name, stand_in())
             if given.get("guard.stop"):
                 self.stopped = "it was, in the session"
+
+    def put(self, values: Mapping[str, float]) -> None:
+        """Change inputs and parameters of the System, all at the next tick, on the tape.
+
+        The mode stays while a task runs, and gains are not below zero.
+
+        Args:
+            values: by name, as `motor.controller`.
+        """
+        for name, value in values.items():
+            gain = _GAIN.fullmatch(name)
+            if gain is not None and not value >= 0:
+                place = int(gain[2] or 0)
+                joints = self.config.names
+                joint = joints[place] if place < len(joints) else name
+                raise InputError(
+                    f"{gain[1]} of the joint {joint!r} is {value!r}", remedy="give 0 or more"
+                )
+        with self.changing:
+            if "desired.mode" in values:
+                if values["desired.mode"] not in range(len(MODES)):
+                    raise InputError(
+                        f"there is no mode number {values['desired.mode']!r}",
+                        remedy=f"choose one of {', '.join(MODES)} by mode",
+                    )
+                self._require_idle(MEMBER)
+            super().put(values)
 
     # -- settings ----------------------------------------------------------------------------------
     def mode(self, name: str) -> None:

@@ -24,6 +24,7 @@ from linkwright.lab.records import ServoCounters
 from linkwright.lab.session import NoJournal, SessionJournal
 from linkwright.simulation.native.session import Session
 from linkwright.simulation.pacing import PacedLoop
+from linkwright.simulation.pacing.counters import Counters
 
 if TYPE_CHECKING:
     from linkwright.lab.real import RealSide
@@ -75,6 +76,7 @@ class LabLoop:
         self._speed: float | None = None
         self._overrun = "skip"
         self._origin = 0
+        self._counted: Counters | None = None
         self.closed = False
         """Whether it was closed: it can be looked at, and does nothing more."""
         self._given: dict[str, float] = {}
@@ -248,6 +250,8 @@ class LabLoop:
     def counters(self) -> dict[str, ServoCounters]:
         """What was counted since the start or the last reset, by servo."""
         counted, tick = self.loop.counters, self.tick
+        if self._counted is not None:
+            counted = counted.since(self._counted)
         late = self.values("watch.late")[0][0] if self.real else 0.0
         found = {}
         for servo, rate in self.rates.items():

@@ -8,8 +8,11 @@ ticks of the task servo, so that a task has the exact period.
 
 from __future__ import annotations
 
+import re
 import traceback
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +23,7 @@ from linkwright.algebra import Expr, as_expr, equal, substitute_all, symbol, whe
 from linkwright.blocks.slot import NUMBER
 from linkwright.errors import Error, InputError
 from linkwright.lab.agreement import refuse_equality, require_agreement, source_file
-from linkwright.lab.slot import MEMORIES, SERIAL, SlotLayout
+from linkwright.lab.slot import CARTESIAN, JOINT_TARGET, MEMORIES, SERIAL, SlotLayout
 from linkwright.lab.tasks import Task
 from linkwright.lab.views import DesiredView, StateView, missing_part
 from linkwright.program import Program, program
@@ -50,6 +53,7 @@ def task_function(task: Task, layout: SlotLayout, carried: Integers | None = Non
     if function is None:
         function = native_function(task.name, made)
         require_agreement(task, layout, function)
+        function = replace(function, complains=partial(not_finite, task, layout))
     _compiled[key] = function
     while len(_compiled) > _MOST:
         del _compiled[next(iter(_compiled))]
@@ -69,7 +73,41 @@ def python_task(task: Task, layout: SlotLayout, carried: Integers | None = None)
         carried: as of `task_function`.
     """
     runner = _Runner(task, layout, carried)
-    return SlotFunction(task.name, runner.call, bind=runner.bind)
+    told = partial(not_finite, task, layout)
+    return SlotFunction(task.name, runner.call, bind=runner.bind, complains=told)
+
+
+def not_finite(task: Task, layout: SlotLayout, results: Array, place: int) -> InputError:
+    """Return what is told of a task that gave a number which is none.
+
+    Args:
+        task: that gave it.
+        layout: of the slot.
+        results: of the slot.
+        place: of the number among them.
+    """
+    port = next(name for name, at in layout.result.items() if at.start <= place < at.stop)
+    i = place - layout.result[port].start
+    name = port
+    if port.startswith("des_"):
+        name = f"desired.{port.removeprefix('des_')} of {layout.joints[i]}"
+    elif port.startswith("target"):
+        size = layout.outputs[port].shape[1]
+        part, inner = "status", i % size
+        if port == "target":
+            parts = [(key, k) for key, count in CARTESIAN.items() for k in range(count)]
+            part, inner = parts[inner]
+        name = f"desired.cart[{layout.end_effectors[i // size]!r}].{part}[{inner}]"
+    elif port in ("memory", "channel"):
+        kind = "state" if port == "memory" else port
+        known = [n for n, at in task.places[kind].items() if at.start <= i < at.stop]
+        name = f"self.{known[0]}" if known else port
+    t = float(results[layout.result["ticks"]][0]) * layout.period
+    return InputError(
+        f"the task {task.name!r} set {name} to {results[place]} at its time t = {t:.6g} s",
+        file=None if (file := source_file(type(task))) is None else str(file),
+        remedy="it has to be a finite number",
+    )
 
 
 def carried_states(task: Task, older: Task) -> Integers:
@@ -106,6 +144,8 @@ def task_failure(task: Task | type[Task], error: BaseException, method: str = "r
     frame = own[-1] if own else frames[-1] if frames else None
     if isinstance(error, AttributeError):
         error = missing_part(error) or error
+    if isinstance(error, ValueError) and "read-only" in str(error):
+        error = _read_only(frame)
     said = str(error.what) if isinstance(error, Error) else f"{type(error).__name__}: {error}"
     return InputError(
         f"{method} of the task {task.name!r} failed: {said}",
@@ -113,6 +153,18 @@ def task_failure(task: Task | type[Task], error: BaseException, method: str = "r
         line=None if frame is None else frame.lineno,
         remedy=error.remedy if isinstance(error, Error) else None,
     )
+
+
+def _read_only(frame: traceback.FrameSummary | None) -> Error:
+    """Return what is told of a task that writes to what it is handed to read."""
+    found = re.search(r"\bstate\.(?:desired\.)?(\w+)", (frame and frame.line) or "")
+    if found is None:
+        return Error(
+            "an array that is read only is written to, such as those of state",
+            remedy="set desired, or write to a copy",
+        )
+    part = found[1] if found[1] in JOINT_TARGET or found[1] == "cart" else "q"
+    return Error("state is read only", remedy=f"set desired.{part}")
 
 
 class _Runner:

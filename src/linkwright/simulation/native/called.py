@@ -52,6 +52,8 @@ class SlotFunction:
         program: that native code was made from.
         taped: whether the results of native code go on the tape, as those of Python do.
         context: address that native code is called with, or 0.
+        complains: makes what is told of results of which one is not finite, from them and its
+            place among them; told by the names of the System by default.
     """
 
     name: str
@@ -62,6 +64,7 @@ class SlotFunction:
     program: Program | None = None
     taped: bool = False
     context: int = 0
+    complains: Callable[[Array, int], Error] | None = None
 
 
 def python_function(name: str, call: Call) -> SlotFunction:
@@ -276,7 +279,7 @@ class CalledFunctions:
                     remedy="install it before its number is set",
                 )
             _call(function, t, numbers[:size], results)
-            self.require_finite(i, function.name, t, results)
+            self.require_finite(i, function, t, results)
         return results
 
     def given(self, i: int) -> tuple[SlotFunction, Array] | None:
@@ -291,13 +294,15 @@ class CalledFunctions:
             return None
         return function, results
 
-    def require_finite(self, i: int, function: str, t: float, results: Array) -> None:
+    def require_finite(self, i: int, function: SlotFunction, t: float, results: Array) -> None:
         """Refuse numbers that are none."""
         wrong = np.flatnonzero(~np.isfinite(results))
         if len(wrong):
+            if function.complains is not None:
+                raise function.complains(results, int(wrong[0]))
             name = self._names[i][int(wrong[0])]
             raise Error(
-                f"{function!r} gave {results[wrong[0]]} for {name} at t = {t:.6g} s",
+                f"{function.name!r} gave {results[wrong[0]]} for {name} at t = {t:.6g} s",
                 remedy="it has to be a finite number",
             )
 

@@ -324,7 +324,7 @@ class Machine:
         t = int(row[WHOLE["k"]]) * self.phases.tick_seconds
         given = self.called.given(index)
         if given is not None:  # native code has called it, and is not content
-            self.called.require_finite(index, given[0].name, t, given[1])
+            self.called.require_finite(index, given[0], t, given[1])
             raise Error(f"what {given[0].name!r} gave could not be kept on the tape")
         arguments = self.array("o")[block, : tick.program.outputs[0].size]
         discrete = self.array("d")[block]

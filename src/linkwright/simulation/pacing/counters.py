@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,31 @@ class Counters:
     def due(self) -> int:
         """The instants that have been due."""
         return self.total + self.missed
+
+    def since(self, before: Counters) -> Counters:
+        """Return what was counted after others; a greatest lateness of before is not in it.
+
+        Args:
+            before: what was counted until then.
+
+        >>> counted = np.zeros(BUCKETS, np.int64)
+        >>> first = Counters(4, 1, 2, 1e-8, 1e-8, 0, 0, 0, 0, 0, counted)
+        >>> more = Counters(6, 1, 3, 1e-8, 1e-8, 0, 0, 0, 0, 0, counted)
+        >>> found = more.since(first)
+        >>> found.total, found.missed, found.overrun, found.worst
+        (2, 0, 1, 0.0)
+        """
+        names = ("total", "missed", "overrun", "timeouts", "held", "lost", "late", "failures")
+        counts = {name: getattr(self, name) - getattr(before, name) for name in names}
+        seen = self.histogram - before.histogram
+        number, earlier = int(seen.sum()), int(before.histogram.sum())
+        worst, mean = self.worst, 0.0
+        if number:
+            mean = (self.mean * (number + earlier) - before.mean * earlier) / number
+        if not self.worst > before.worst:  # the upper edge of the last bucket that has grown
+            last = np.flatnonzero(seen)
+            worst = min(worst, float(edges()[last[-1] + 1])) if len(last) else 0.0
+        return replace(self, **counts, worst=worst, mean=mean, histogram=seen)
 
     def percentile(self, percent: float) -> float:
         """Return the lateness that so many percent of the ticks do not exceed, s.
