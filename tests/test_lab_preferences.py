@@ -143,6 +143,17 @@ def test_a_trajectory_takes_every_form_of_a_column() -> None:
     assert made.rate == 2.0
 
 
+def test_a_trajectory_in_degrees_is_converted() -> None:
+    units = {"A_th": "deg", "A_thd": "deg/s", "A_uff": "Nm", "C_th": "mm"}
+    channels = [Channel(name, unit) for name, unit in units.items()]
+    made = trajectory_of(Recording([0, 1], channels, [[180, 90, 7, 500]] * 2), JOINTS)
+    a = made.joints["A"]
+    assert a.u is not None
+    assert a.uff is not None
+    assert (a.q[0], a.u[0], a.uff[0]) == pytest.approx((math.pi, math.pi / 2, 7.0))
+    assert made.joints["C"].q[0] == pytest.approx(0.5)
+
+
 def test_a_trajectory_is_a_recording(tmp_path: Path) -> None:
     trajectory_recording(JointTrajectory(10.0, {"A": JointSamples(np.zeros(3))})).save(
         tmp_path / "a.traj"

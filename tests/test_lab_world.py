@@ -226,6 +226,44 @@ def test_a_servo_of_ones_own_moves_its_joints_beside_the_task(fixed: Lab) -> Non
         Lab(body(servos={"eye": ("gaze",)}))
 
 
+def test_a_servo_of_ones_own_feeds_forward_while_no_task_runs(fixed: Lab) -> None:
+    """SL check 5: feedforward of a joint is kept where the servo that commands it is frozen."""
+    lab = fixed
+    lab.reset()
+
+    class Stare(Task):
+        def run(self, t: float, state: Any, desired: Any) -> None:
+            desired.q, desired.uff = 0.1, 0.2 + t
+
+    lab.add(Stare)
+    lab.start("stare", servo="eye")
+    lab.run(0.1)
+    assert lab.task is None
+    assert lab.desired.uff == pytest.approx([0.0, 0.0, 0.3], abs=0.006)
+    lab.freeze()
+    lab.run(0.1)
+    assert lab.desired.uff == pytest.approx([0.0, 0.0, 0.3], abs=0.006)
+
+
+def test_inverse_dynamics_on_a_light_base_that_floats_dies_out(floating: Lab) -> None:
+    """Torques push the base, and its acceleration comes back in the torques a tick later."""
+    lab = floating
+    lab.reset()
+
+    class Stay(Task):
+        def run(self, t: float, state: Any, desired: Any) -> None:
+            desired.q = np.array([0.3, 0.4, 0.0])
+
+    lab.add(Stay)
+    lab.mode("invdyn")
+    lab.start("stay")
+    lab.run(1.0)
+    assert lab.base.xdd == pytest.approx([0, 0, -G], abs=0.01)  # nothing pulls in free fall
+    assert np.abs(lab.desired.uff).max() < 0.01
+    lab.freeze()
+    lab.mode("motor")
+
+
 def test_a_servo_sees_what_others_published_at_the_tick_before(fixed: Lab) -> None:
     """SL check 3: a task works on a copy, and what it is told is all of one tick."""
     lab = fixed

@@ -6,7 +6,11 @@ from linkwright.algebra import Expr
 from linkwright.blocks import Block
 from linkwright.lab.cartesian import STATE
 
-Triple = tuple[Expr, Expr, Expr]
+SMOOTHING = 0.02
+"""s, time constant of the acceleration that inverse dynamics counts with. Torques push the base, so
+that its acceleration feeds back on them a tick later; taken as it is, that grows without bound on a
+base lighter than what moves on it. With T between two ticks it dies out while the gain of this
+loop is below `SMOOTHING` / T."""
 
 
 class BaseState(Block):
@@ -14,14 +18,16 @@ class BaseState(Block):
 
     Inputs are `raw`, position and quaternion (w, x, y, z), and `raw_rate`, its velocity and angular
     velocity along its own axes, as the simulation or an inertial unit gives them. Outputs are
-    these as `base` and `base_rate`, their changes since the tick before as `base_acceleration`, and
-    along the world's axes `x`, `xd`, `xdd`, `q`, `w`, `wd`.
+    these as `base` and `base_rate`, their changes since the tick before as `base_acceleration`, the
+    same behind a low pass of the first order as `smooth_acceleration`, and along the world's axes
+    `x`, `xd`, `xdd`, `q`, `w`, `wd`.
 
     Args:
         name: of the block.
 
     >>> BaseState()
-    BaseState(base_state: raw, raw_rate -> base, base_rate, base_acceleration, x, xd, xdd, q, w, wd)
+    BaseState(base_state: raw, raw_rate -> base, base_rate, base_acceleration, smooth_acceleration,
+    x, xd, xdd, q, w, wd)
     """
 
     def __init__(self, name: str = "base_state") -> None:
@@ -29,13 +35,18 @@ class BaseState(Block):
         pose = self.input_vector("raw", 7, [0, 0, 0, 1, 0, 0, 0], doc="position and quaternion")
         rate = self.input_vector("raw_rate", 6, doc="velocities along its own axes")
         started = self.discrete_state("started", 1.0)
-        change = []
+        change: list[Expr] = []
+        smooth: list[Expr] = []
+        share = self.intermediate(self.period / (self.period + SMOOTHING))
         for i, x in enumerate(rate):
-            before = self.discrete_state(f"before{i}", x)
+            before, mean = self.discrete_state(f"before{i}", x), self.discrete_state(f"mean{i}")
             change.append(self.intermediate(started * (x - before) / self.period))
+            smooth.append(self.intermediate(mean + share * (change[i] - mean)))
+            self.update(mean, smooth[i])
         self.output_vector("base", list(pose), doc="position and quaternion")
         self.output_vector("base_rate", list(rate), doc="velocities along its own axes")
         self.output_vector("base_acceleration", change, doc="their rates")
+        self.output_vector("smooth_acceleration", smooth, doc="their rates, smoothed")
         q0, q1, q2, q3 = pose[3:]
         hold = self.intermediate
         rows = [

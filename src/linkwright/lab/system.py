@@ -101,7 +101,7 @@ def lab_system(
 
     >>> from linkwright.lab.sources import lab_config
     >>> sorted(lab_system(lab_config("sl-arm"), real=True).members)[:3]
-    ['cart', 'cart_desired', 'desired']
+    ['actuators', 'cart', 'cart_desired']
     """
     robot = lab_mechanism(config) if robot is None else robot
     return _Builder(config, robot, real).built()
@@ -110,7 +110,7 @@ def lab_system(
 class FeedForward(Block):
     """The feedforward command: what a task gives and inverse dynamics adds.
 
-    While joints are frozen and no servo computes torques, the command that was there is kept. A
+    While a joint is frozen and no servo computes torques, the command that was there is kept. A
     task that begins then begins with it (`lent`), although only `own` of it comes from tasks: as
     long as the task leaves it alone, that part alone counts where inverse dynamics adds its own.
 
@@ -123,18 +123,19 @@ class FeedForward(Block):
         super().__init__(name, doc="feedforward command of the joints")
         given = self.input_vector("given", count, doc="of tasks")
         added = self.input_vector("added", count, doc="of inverse dynamics")
-        frozen = self.input("frozen", doc="not zero while joints are frozen")
+        frozen = self.input_vector("frozen", count, doc="not zero while its servo is frozen")
         mode = self.input("mode", doc="place in MODES")
         always = self.input("always", doc="whether inverse dynamics adds torques in every mode")
         gives = self.input("gives", doc="whether inverse dynamics has computed torques")
         lent = self.input_vector("lent", count, doc="command that the task began with")
         own = self.input_vector("own", count, doc="what of it comes from tasks")
         adds = self.intermediate((mode > 0) | (always > 0))
-        keeps = self.intermediate(((frozen > 0) & equal(mode, 0)) | (adds & equal(gives, 0)))
+        waits = self.intermediate(adds & equal(gives, 0))
         found = []
         for i, (x, y) in enumerate(zip(given, added, strict=True)):
             kept = self.discrete_state(f"kept{i}")
             both = self.intermediate(where(equal(x, lent[i]), own[i], x) + y)
+            keeps = ((frozen[i] > 0) & equal(mode, 0)) | waits
             now = self.intermediate(where(keeps, kept, where(adds, both, x)))
             self.update(kept, now)
             found.append(now)
@@ -163,6 +164,7 @@ class _Builder:
         self.motor = self.add(MotorServo(config), motor)
         self.guard = self.add(Guard(config), motor)
         block = Desired(config, real=self.real)
+        self.writer_of = [block.writers.get(name, MEMBER) for name in config.names]
         self.writers = {MEMBER, *block.writers.values()}
         self.desired = self.add(block, motor)
         self.feed = self.add(FeedForward(n), motor)
@@ -252,7 +254,7 @@ class _Builder:
     def _wire_joints(self, slots: dict[str, Member]) -> None:
         n, desired, motor, guard = self.count, self.desired, self.motor, self.guard
         sensors, shown, feed, invdyn = self.sensors, self.shown, self.feed, self.invdyn
-        frozen = self.lives[MEMBER].frozen
+        frozen = [self.lives[servo].frozen for servo in self.writer_of]
         wanted = [getattr(desired, name) for name in ("des_q", "des_u", "des_a")]
         told = [motor.ufb, guard.safe_tau, *wanted, feed.uff, desired.uex]
         self.wire(
@@ -303,8 +305,12 @@ class _Builder:
         base: Sequence[Expr | float] = STILL
         if self.base is not None:
             for port in ("base", "base_rate", "base_acceleration"):
-                source = self.base[port]
-                self.wire(*((source, m[port]) for m in (cart, desired, self.invdyn)))
+                self.wire(*((self.base[port], m[port]) for m in (cart, desired)))
+            self.wire(
+                (self.base.base, self.invdyn.base),
+                (self.base.base_rate, self.invdyn.base_rate),
+                (self.base.smooth_acceleration, self.invdyn.base_acceleration),
+            )
             if not self.real:
                 plant = self.system["robot"]
                 self.wire((plant.base, self.base.raw), (plant.base_rate, self.base.raw_rate))

@@ -3,6 +3,7 @@
 They have the recorder's format; any other recording is read as well. A column is a joint's where it
 is called as the joint, or has one of the endings `_th`, `_thd`, `_thdd`, `_uff`, each also as
 `_des_th` and so on. Where both a wanted and a measured column are there, the wanted one counts.
+Columns in other units than SI, such as degrees, are converted.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.algebra.units import parse_unit
 from linkwright.errors import InputError, nearest
 from linkwright.recording.files import read_recording
 from linkwright.recording.recording import Channel, Recording
@@ -110,7 +112,10 @@ def trajectory_of(
     """
     known = tuple(joints)
     where = file or None
-    columns = {channel.name: recording.data[:, k] for k, channel in enumerate(recording.channels)}
+    columns = {
+        channel.name: recording.data[:, k] * _factor(channel.unit)
+        for k, channel in enumerate(recording.channels)
+    }
     _refuse_strangers(columns, known, where)
     rate = recording.rate
     if rate is None or len(recording) < 2:
@@ -146,6 +151,14 @@ def trajectory_of(
                     f"sample {row} of {name}{_WRITTEN[part]} is no finite number", file=where
                 )
     return JointTrajectory(rate, MappingProxyType(found))
+
+
+def _factor(unit: str) -> float:
+    """Return what one of a unit is in SI; words that are none, such as SL's Nm, are taken as SI."""
+    try:
+        return parse_unit(unit).factor
+    except InputError:
+        return 1.0
 
 
 def _column(columns: Mapping[str, Array], name: str, ends: tuple[str, ...]) -> Array | None:
