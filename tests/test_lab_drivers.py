@@ -58,6 +58,12 @@ def places(tmp_path: Path) -> dict[str, str]:
     }
 
 
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let robots keep a laboratory that a slow machine silences for a while."""
+    monkeypatch.setattr("linkwright.lab.drivers.robot_end.SILENCE", PATIENCE)
+
+
 @contextmanager
 def serving(
     config: LabConfig, at: str, keeps_time: str = "lab", troubles: Troubles | None = None
@@ -84,6 +90,7 @@ def drive(driver: LinkDriver, done: Callable[[], bool], what: str) -> None:
     eventually(happens, what)
 
 
+@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("scheme", ["udp", "unix", "shm"])
 def test_a_robot_follows_commands_and_damps_its_joints_without_them(
     scheme: str, config: LabConfig, tmp_path: Path
@@ -184,6 +191,7 @@ def test_a_robot_keeps_time_and_its_read_waits(config: LabConfig) -> None:
         assert beats == sorted(set(beats)), "a tick is read once"
 
 
+@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("scheme", ["udp", "unix"])
 def test_losses_by_a_seed_are_counted_and_the_robot_goes_on(
     scheme: str, config: LabConfig, tmp_path: Path

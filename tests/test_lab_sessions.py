@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -293,3 +296,27 @@ def test_tasks_that_ask_import_and_are_saved_again_do_the_same_again(
     found = rerun(recording, tasks=True)
     assert found.difference is None
     assert found.notes == ("executed again: reach",)
+
+
+def test_a_full_disk_ends_the_session_in_words_and_the_laboratory_goes_on(
+    tmp_path: Path, config: LabConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: list[str] = []
+    with Lab(config, folder=tmp_path) as lab:
+        lab.listen(heard.append)
+        lab.run(0.3)
+        assert lab.session is not None
+        journal = lab.session._journal
+
+        def full(content: bytes) -> int:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        monkeypatch.setattr(journal, "_file", SimpleNamespace(write=full, close=journal.close))
+        lab.run(0.3)
+        lab.do("setG z=-1.62")
+        lab.run(0.3)
+        assert lab.time == pytest.approx(0.9, abs=0.01)
+        assert "No space left" in lab.session.failed
+        monkeypatch.undo()
+    assert [line for line in heard if "not kept any more" in line] == heard[:1]
+    assert rerun(recovered(lab.session.path)).difference is None

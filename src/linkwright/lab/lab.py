@@ -120,6 +120,8 @@ class Lab(Commanded, Sighted, Motions):
         for task in builtin_tasks(config).values():
             self.add(task)
         self.recorder = LabRecorder(self)
+        if journal is not None:
+            journal.tell = self.tell
         if real is not None:
             self._speed = 1.0
             real.begin(self)

@@ -83,6 +83,10 @@ class SessionJournal(LoopJournal):
             },
         }
         self._closed = False
+        self.failed = ""
+        """Why the journal was given up, as where the disk is full; the laboratory goes on."""
+        self.tell: Callable[[str], None] | None = None
+        """Told of that, once."""
         self._told: set[str] = set()
         self._turn = threading.Lock()
         self._seconds = session.phases.tick_seconds
@@ -108,10 +112,21 @@ class SessionJournal(LoopJournal):
             changes: rows of tick, place and value.
             samples: up to now.
         """
-        super().take(changes, samples)
+        self._kept(lambda: LoopJournal.take(self, changes, samples))
         self._changes += len(changes)
         if len(samples.times):
             self._last = float(samples.times[-1])
+
+    def _kept(self, write: Callable[[], None]) -> None:
+        """Write to the journal, which ends where that fails."""
+        if self.failed:
+            return
+        try:
+            write()
+        except InputError as error:
+            self.failed = str(error)
+            if self.tell is not None:
+                self.tell(f"the session is not kept any more: {error}")
 
     def say(self, tick: int, **what: Any) -> None:
         """Note something at a tick.
@@ -120,7 +135,8 @@ class SessionJournal(LoopJournal):
             tick: that was reached.
             what: by name, as plain data.
         """
-        self.note(json.dumps({"tick": tick, **what}, separators=(",", ":")))
+        line = json.dumps({"tick": tick, **what}, separators=(",", ":"))
+        self._kept(lambda: self.note(line))
 
     def installed(
         self,
@@ -188,7 +204,9 @@ class SessionJournal(LoopJournal):
         """
         if not self._closed:
             self._closed = True
-            super().close(loop)
+            self._kept(lambda: LoopJournal.close(self, loop))
+            if self.failed:
+                self._journal.close()
 
     @property
     def size(self) -> int:
