@@ -89,7 +89,7 @@ def test_closed_loops(monkeypatch: pytest.MonkeyPatch) -> None:
     m = load_model("puma560:drives=off")
     made = closed_loop(m).phases(record=[]).derivative
     with monkeypatch.context() as patch:
-        patch.setattr(flatten, "optimize", lambda program: program)
+        patch.setattr(flatten, "optimize", lambda program, **_: program)
         written: Phases = closed_loop(m).phases(record=[])
     check(written.derivative, made, 0.05)
     apart = [count_operations(optimized("puma560:drives=off", k)) for k in ("forward", "inverse")]

@@ -51,6 +51,13 @@ def drawn(studio: Studio) -> dict[int, np.ndarray[Any, np.dtype[np.float32]]]:
     return {k: np.concatenate(parts) for k, parts in found.items()}
 
 
+def alone(panels: PanelState) -> None:
+    """End the panels' own rounds, also the one that is under way: the test goes round itself."""
+    panels._quit.set()
+    assert panels._thread is not None
+    panels._thread.join(60)
+
+
 def settle(panels: PanelState) -> None:
     """Let the panels' rounds be over: shapes follow some times in a second."""
     for k in range(3):
@@ -66,7 +73,7 @@ def test_shapes_follow_parameters_and_come_back(name: str) -> None:
         before = drawn(studio)
         panels, live = live_desk(studio)
         assert panels.scene is not None
-        panels._quit.set()  # the test goes round itself
+        alone(panels)
         panels.take_over(RUN)
         live.set_value(parameter, value)
         settle(panels)
@@ -110,7 +117,7 @@ def test_a_length_with_which_loops_cannot_close_changes_nothing(
 def test_a_run_starts_from_the_pose_that_is_set(name: str) -> None:
     with open_studio([name]) as studio:
         panels, live = live_desk(studio)
-        panels._quit.set()
+        alone(panels)
         start = live.coordinates().copy()
         assert panels.scene is not None
         joints = _Joints(panels, SimpleNamespace(content=""))
@@ -245,7 +252,7 @@ def test_sliders_offer_what_makes_sense(plants: dict[str, Plant], name: str) -> 
 def test_a_value_that_cannot_be_is_refused_where_it_is_typed() -> None:
     with open_studio(["pendulum"]) as studio:
         panels, live = live_desk(studio)
-        panels._quit.set()
+        alone(panels)
         tab = ValuesPanel(panels)
         tab.refresh()
         mass = next(a for a in live.plant.adjustables if a.unit == "kg")
@@ -270,7 +277,7 @@ def test_a_value_that_cannot_be_is_refused_where_it_is_typed() -> None:
 def test_a_run_that_nobody_looks_at_is_paused(monkeypatch: pytest.MonkeyPatch) -> None:
     with open_studio(["pendulum"]) as studio:
         panels, live = live_desk(studio)
-        panels._quit.set()
+        alone(panels)
         panels.take_over(RUN)
         live.play()
         looking: dict[int, object] = {}
@@ -298,7 +305,7 @@ def test_a_run_that_nobody_looks_at_is_paused(monkeypatch: pytest.MonkeyPatch) -
 def test_a_stop_is_told_whatever_tab_is_open() -> None:
     with open_studio(["pendulum"]) as studio:
         panels, live = live_desk(studio)
-        panels._quit.set()
+        alone(panels)
         assert panels.mode == PLAYED
         panels.take_over(RUN)
         live._failed = "no finite value of phi, phi_dot after t = 9.58 s"
@@ -354,7 +361,7 @@ def test_the_framing_stays_when_a_run_starts() -> None:
 
     with open_studio([QUADRUPED]) as studio:
         panels = panels_of(studio)
-        panels._quit.set()
+        alone(panels)
         assert panels.scene is not None
         near, far = Camera((0.1, 0.0, 0.2)), Camera((500.0, 0.0, 0.0))
         before = near.position.copy()

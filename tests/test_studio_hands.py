@@ -106,7 +106,13 @@ def test_a_body_is_pulled_by_its_handle(arm: tuple[Studio, Any, list[str]]) -> N
     soon(lambda: live.latest.running)
     page.get_by_label("Show drag handle").click()
     body = field(page, "Body").input_value()
-    page.wait_for_timeout(500)
+
+    def stands() -> bool:
+        there = live.center(body)
+        page.wait_for_timeout(300)
+        return float(np.abs(live.center(body) - there).max()) < 1e-4
+
+    soon(stands)
     before, q = live.center(body), panels.q.copy()
     grip = before + 0.14 * panels.size * np.array([1.0, 0.0, 0.0])  # on the red arrow
     drag(studio, page, grip, [0.25, 0.0, 0.0])

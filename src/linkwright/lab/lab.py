@@ -160,6 +160,9 @@ class Lab(Commanded, Sighted, Motions):
         go_on_from(lab, found, at)
         return lab
 
+    def __repr__(self) -> str:
+        return f"Lab({self.config.name}: {len(self.config.joints)} joints, t = {self.time:.3f} s)"
+
     def note_command(self, line: str) -> None:
         """Note a command of the console in the session.
 
