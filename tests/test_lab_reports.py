@@ -266,7 +266,8 @@ def test_sines_that_are_no_finite_numbers_are_named(word: str) -> None:
         parse_sines(f"R_EB 1 1.5\n0.1 {word} 1", ["R_EB"])
 
 
-def test_end_effectors_are_frames_of_the_robot(lab: Lab) -> None:
+def test_end_effectors_are_frames_of_the_robot() -> None:
+    lab = Lab("sl-arm")  # both are of its first tick
     q = lab.state.q
     places = [lab.config.names.index(name) for name in lab.robot.coordinates]
     hand = lab.robot.position(q[places], "R_HAND")
