@@ -89,9 +89,10 @@ def _symbolic(task: Task, part: ast.expr) -> Iterator[str]:
     for node in ast.walk(part):
         if isinstance(node, ast.Name) and node.id in names[1:]:
             yield node.id
-        own = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
-        if own and node.value.id == names[0] and node.attr in declared:  # type: ignore[attr-defined]
-            yield f"self.{node.attr}"  # type: ignore[attr-defined]
+        match node:
+            case ast.Attribute(value=ast.Name(id=owner), attr=name) if owner == names[0]:
+                if name in declared:
+                    yield f"self.{name}"
 
 
 def require_agreement(task: Task, layout: SlotLayout, function: SlotFunction) -> None:

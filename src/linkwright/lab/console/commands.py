@@ -7,6 +7,7 @@ and one function: `motions` moves, `settings` changes, `reports` tells.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from linkwright.lab.config import CONTROLLERS, MODES
 from linkwright.lab.console import motions, recordings, reports, settings
@@ -17,6 +18,9 @@ from linkwright.lab.console.table import (
     ConsoleCommand,
     NamedArguments,
 )
+
+if TYPE_CHECKING:
+    from linkwright.lab.lab import Lab
 
 _JOINT = CommandArgument("joint", "joint", str, choices=motions.joints)
 _JOINTS = NamedArguments("joints", motions.units_of_joints)
@@ -209,8 +213,8 @@ RECORDER: tuple[ConsoleCommand, ...] = (
 )
 
 
-def _man(lab: object, name: str | None) -> Answer:
-    table: CommandTable = lab.commands  # type: ignore[attr-defined]
+def _man(lab: Lab, name: str | None) -> Answer:
+    table = lab.commands
     chosen = [table[name]] if name else list(table)
     rows = [(" / ".join((c.usage, *c.short)), c.help) for c in chosen]
     width = max(len(usage) for usage, _ in rows)
