@@ -75,7 +75,11 @@ def choose(
     rows = [row for row, _ in found]
     sampled = _regular(_sampled(rows, speeds, values, samples))
     zero = 1e-9 if samples is None else 1e-7
-    barred = [dependent is not None and u not in dependent for u in speeds]
+    if dependent is None:
+        driven = {_rate_of(kinematics, q) for q in kinematics.mechanism.actuators}
+        barred = [u in driven for u in speeds]
+    else:
+        barred = [u not in dependent for u in speeds]
     largest = float(np.abs(sampled).max(initial=0.0))
     result: list[Elimination] = []
     pivots: list[tuple[int, np.ndarray]] = []
@@ -98,6 +102,18 @@ def choose(
         ]
         result.append(Elimination(constraint, speeds[chosen], rows[i][speeds[chosen]]))
     return tuple(result)
+
+
+def _rate_of(kinematics: Kinematics, coordinate: Expr) -> Expr:
+    """Return the speed that is the rate of an actuator's coordinate."""
+    rate = kinematics.rates[coordinate]
+    if rate not in {s.symbol for s in kinematics.speeds}:
+        raise MechanismError(
+            f"the rate of {coordinate} is no speed of {kinematics.mechanism.name!r}, so that it "
+            "cannot be an actuator",
+            remedy="drive a joint with one axis, or a strut",
+        )
+    return rate
 
 
 def _pick(

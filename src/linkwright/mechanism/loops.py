@@ -26,6 +26,7 @@ from linkwright.mechanism.kinematics import Kinematics
 from linkwright.mechanism.parts import Body, Constraint, Point, Work
 
 if TYPE_CHECKING:
+    from linkwright.mechanism.loads import LoadBuilder
     from linkwright.mechanism.mechanism import Mechanism
 
 _HALF = constant(0.5)
@@ -69,7 +70,7 @@ def close(
 
 
 def distance(
-    mechanism: Mechanism, first: Point, second: Point, length: Expr, name: str
+    mechanism: LoadBuilder, first: Point, second: Point, length: Expr, name: str
 ) -> Constraint:
     """Add a massless rod between two points; see `Mechanism.distance`."""
     if length is ZERO:
@@ -78,8 +79,11 @@ def distance(
         )
     base = nearest_common(first.body, second.body)
     span = second.position - first.position
+    kinematics = mechanism.kinematics()
     position = _HALF * (span @ span - length**2)
-    speed = span @ relative_velocity(mechanism.kinematics(), first, second, base)
+    growing = kinematics.derivative(length)
+    assert isinstance(growing, Expr)
+    speed = span @ relative_velocity(kinematics, first, second, base) - length * growing
     made = Constraint(
         name or f"{first.name} to {second.name} at a distance",
         speed,

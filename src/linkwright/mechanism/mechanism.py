@@ -1,7 +1,8 @@
 """The Mechanism: what the analyst describes, and what Linkwright derives from.
 
-The class is built up in four files: its symbols and parts (`workspace`), bodies and points
-(`assembly`), loads (`loading`), and here the relations that must hold and the results to be shown.
+The class is built up in files: its symbols and parts (`workspace`), bodies and points (`bodies`),
+loads (`loads`), actuators and platform (`drives`), and here the relations that must hold and the
+results to be shown.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from linkwright.algebra.units import Amount, amount, checked_unit
 from linkwright.brief import brief
 from linkwright.errors import Error
 from linkwright.mechanism import loops
+from linkwright.mechanism.drives import DriveBuilder
 from linkwright.mechanism.joints import Joint, MechanismError
-from linkwright.mechanism.loads import LoadBuilder
 from linkwright.mechanism.parts import (
     Body,
     ClosedLoop,
@@ -37,7 +38,7 @@ from linkwright.mechanism.workspace import Value
 from linkwright.viewer import Shown
 
 
-class Mechanism(LoadBuilder, Shown):
+class Mechanism(DriveBuilder, Shown):
     """A mechanism of rigid bodies.
 
     Args:

@@ -200,6 +200,15 @@ class ClosedLoop:
     relations: frozenset[str] = frozenset()
 
 
+@one_line
+@dataclass(frozen=True, slots=True, eq=False)
+class Platform:
+    """What a machine moves: a point of a body, and the direction along which it points."""
+
+    point: Point
+    axis: Vector
+
+
 @dataclass(frozen=True, slots=True)
 class Sensor:
     """A sensor that a robot file declares: what it measures, and where.

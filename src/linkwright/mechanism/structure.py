@@ -34,6 +34,7 @@ class Structure:
         armatures: of joints.
         ranges: how far joints may go in runs.
         shapes: that bodies are drawn with, by their names.
+        actuators: the coordinates that are driven.
     """
 
     bodies: tuple[Body, ...]
@@ -44,10 +45,11 @@ class Structure:
     armatures: tuple[tuple[Body, Expr], ...]
     ranges: tuple[Range, ...] = ()
     shapes: tuple[tuple[str, tuple[Shape, ...]], ...] = ()
+    actuators: tuple[Expr, ...] = ()
 
     def moves_alike(self, other: Structure) -> bool:
         """Whether the bodies and relations are the same, whatever acts on them."""
-        own, others = ((s.bodies, s.constraints, s.shapes) for s in (self, other))
+        own, others = ((s.bodies, s.constraints, s.shapes, s.actuators) for s in (self, other))
         return own == others
 
 
@@ -75,6 +77,7 @@ def structure_of(mechanism: Workspace) -> Structure:
         tuple(m.armatures.items()),
         tuple(m.ranges),
         tuple(m.shapes.items()),
+        tuple(m.actuators),
     )
 
 
@@ -82,7 +85,7 @@ def content_of(mechanism: Workspace) -> tuple[object, ...]:
     """Return the structure together with names and outputs: all that a flattened System needs."""
     m = mechanism
     outputs: tuple[Output, ...] = tuple(m.outputs)
-    return (structure_of(m), outputs, tuple(m.parameters), tuple(m.inputs))
+    return (structure_of(m), outputs, tuple(m.parameters), tuple(m.inputs), m.platform)
 
 
 def fingerprint_of(mechanism: Workspace) -> str:

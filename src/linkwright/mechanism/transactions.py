@@ -29,6 +29,7 @@ TABLES = (
     "outputs",
     "ranges",
     "loops",
+    "actuators",
     "sensors",
     "coordinates",
     "units",

@@ -36,6 +36,7 @@ from linkwright.mechanism.parts import (
     Moment,
     Output,
     Passive,
+    Platform,
     Point,
     Range,
     Sensor,
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
 
 Value = Any
 
-_PARTS = ("forces", "moments", "constraints", "outputs", "reports", "ranges")
+_PARTS = ("forces", "moments", "constraints", "outputs", "reports", "ranges", "actuators")
 
 
 class Workspace(Symbols):
@@ -83,6 +84,8 @@ class Workspace(Symbols):
         self.outputs: list[Output] = []
         self.ranges: list[Range] = []
         self.loops: list[ClosedLoop] = []
+        self.actuators: list[Expr] = []
+        self.platform: Platform | None = None
         self.sensors: list[Sensor] = []
         self.variables: dict[str, Any] = {}
         self.functions: dict[str, Callable[..., object]] = {}

@@ -1,0 +1,111 @@
+"""A parallel machine: a mechanism with actuators and platform, as expressions of coordinates.
+
+Everything that is asked of closed loops (closing in batches, assemblies, singularities, charts,
+stiffness, errors) is a function of the same few expressions: the relations that vanish where the
+loops are closed, the coordinates of the actuators, and the pose of the platform.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from linkwright.algebra import ONE, Expr, total
+from linkwright.brief import one_line
+from linkwright.errors import InputError
+from linkwright.mechanism import Mechanism, ModelLike, mechanism_of
+
+Triple = tuple[Expr, Expr, Expr]
+
+
+@one_line
+@dataclass(frozen=True, slots=True, eq=False)
+class ParallelMachine:
+    """A mechanism with its actuators and its platform.
+
+    Args:
+        mechanism: with the values of its parameters.
+        coordinates: all coordinates of the tree, in order.
+        relations: expressions that vanish where the loops are closed; the last ones keep
+            quaternions at unit length.
+        names: of the relations.
+        actuators: the coordinates that are driven, in order.
+        position: of the platform's point, along the ground's axes, m.
+        rotation: rows of the matrix that takes the platform's components to the ground's.
+        direction: unit vector along which the platform points, along the ground's axes.
+    """
+
+    mechanism: Mechanism
+    coordinates: tuple[Expr, ...]
+    relations: tuple[Expr, ...] = field(repr=False)
+    names: tuple[str, ...] = field(repr=False)
+    actuators: tuple[Expr, ...]
+    position: Triple = field(repr=False)
+    rotation: tuple[Triple, Triple, Triple] = field(repr=False)
+    direction: Triple = field(repr=False)
+
+    @property
+    def passive(self) -> tuple[Expr, ...]:
+        """The coordinates that no actuator drives."""
+        driven = set(self.actuators)
+        return tuple(q for q in self.coordinates if q not in driven)
+
+    @property
+    def parameters(self) -> tuple[Expr, ...]:
+        """The parameters of the mechanism, by name."""
+        return tuple(p for _, p in sorted(self.mechanism.parameters.items()))
+
+
+def parallel_machine(
+    source: ModelLike,
+    *,
+    actuators: Sequence[str] | None = None,
+    platform: str | None = None,
+) -> ParallelMachine:
+    """Return a mechanism as a parallel machine.
+
+    Args:
+        source: a mechanism, a robot, a file or the name of a shipped model.
+        actuators: names of the coordinates that are driven, in place of the mechanism's own.
+        platform: name of a point or body, in place of the mechanism's own.
+
+    >>> m = Mechanism("m")
+    >>> a = m.body("a", rotate="z")
+    >>> b = m.body("b", parent=a, at=(1, 0, 0), rotate="z")
+    >>> m.constrain_distance(m.point("p", b, (1, 0, 0)), m.point("o2", at=(1, 1, 0)), 1).name
+    'p to o2 at a distance'
+    >>> m.actuate("a")
+    >>> parallel_machine(m, platform="b").passive
+    (b,)
+    """
+    given = mechanism_of(source).with_drives(actuators, platform)
+    if not given.actuators:
+        raise InputError(
+            f"{given.name!r} names no actuators",
+            remedy='name them: m.actuate("leg1", "leg2"), or actuators = [...] in its file',
+        )
+    if given.platform is None:
+        raise InputError(
+            f"{given.name!r} names no platform",
+            remedy='name it: m.set_platform("dish"), or platform = "dish" in its file',
+        )
+    states = {s.symbol for s in given.states}
+    coordinates = tuple(q for q in given.coordinates.values() if q not in states)
+    closed = [c for c in given.constraints if c.position is not None]
+    units = [b.rotations for b in given.bodies.values() if b.joint.quaternion]
+    relations = [c.position for c in closed if c.position is not None]
+    relations += [total(e**2 for e in unit) - ONE for unit in units]
+    names = [c.name for c in closed] + ["a quaternion has unit length"] * len(units)
+    point, axis = given.platform.point, given.platform.axis
+    ground = given.ground.frame
+    x, y, z = (a.components(ground) for a in point.body.frame.axes)
+    return ParallelMachine(
+        given,
+        coordinates,
+        tuple(relations),
+        tuple(names),
+        tuple(given.actuators),
+        point.position.components(ground),
+        ((x[0], y[0], z[0]), (x[1], y[1], z[1]), (x[2], y[2], z[2])),
+        axis.components(ground),
+    )
