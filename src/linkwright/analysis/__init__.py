@@ -65,6 +65,8 @@ if TYPE_CHECKING:
         PoseAccuracy,
         pose_accuracy,
     )
+    from linkwright.analysis.screws import Screw
+    from linkwright.analysis.singularities import Singularity, singularity
     from linkwright.analysis.sizing.choice import Sizing, size
     from linkwright.analysis.sizing.duty import duty_cycle, duty_type
     from linkwright.formats.catalog.reader import read_catalog
@@ -91,7 +93,9 @@ __all__ = [
     "RelayRun",
     "Requirement",
     "Screening",
+    "Screw",
     "Sensitivity",
+    "Singularity",
     "Sizing",
     "Statistic",
     "StepMeasures",
@@ -128,6 +132,7 @@ __all__ = [
     "require",
     "saturation_gain",
     "screen",
+    "singularity",
     "size",
     "step_measures",
     "swept_sine",
@@ -145,6 +150,8 @@ if not TYPE_CHECKING:  # what reads files is imported when it is used
                 "PoseAccuracy",
                 "pose_accuracy",
             ),
+            "linkwright.analysis.screws": ("Screw",),
+            "linkwright.analysis.singularities": ("Singularity", "singularity"),
             "linkwright.analysis.sizing.choice": ("Sizing", "size"),
             "linkwright.analysis.sizing.duty": ("duty_cycle", "duty_type"),
             "linkwright.formats.catalog.reader": ("read_catalog",),

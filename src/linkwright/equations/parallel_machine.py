@@ -14,6 +14,7 @@ from linkwright.algebra import ONE, Expr, total
 from linkwright.brief import one_line
 from linkwright.errors import InputError
 from linkwright.mechanism import Mechanism, ModelLike, mechanism_of
+from linkwright.mechanism.parts import Platform
 
 Triple = tuple[Expr, Expr, Expr]
 
@@ -49,6 +50,13 @@ class ParallelMachine:
         """The coordinates that no actuator drives."""
         driven = set(self.actuators)
         return tuple(q for q in self.coordinates if q not in driven)
+
+    @property
+    def platform(self) -> Platform:
+        """The point and the axis of the platform."""
+        found = self.mechanism.platform
+        assert found is not None, "a parallel machine has a platform"
+        return found
 
     @property
     def parameters(self) -> tuple[Expr, ...]:

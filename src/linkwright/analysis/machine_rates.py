@@ -1,0 +1,275 @@
+"""The relations and the platform's motion of a parallel machine, as compiled numbers.
+
+One Program gives, at coordinates q, the relations, their Jacobian, the pose of the platform and
+its derivatives. Lengths and angles are made comparable by a characteristic length: a slider's
+coordinate and the platform's velocity are divided by it, so that everything counts in radians.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.algebra import Expr, evaluate_all
+from linkwright.algebra.calculus import gradient
+from linkwright.algebra.units import Amount
+from linkwright.backends.kernel import Kernel, compile as compiled
+from linkwright.brief import brief
+from linkwright.equations.closure import (
+    AssemblyError,
+    assemble,
+    least_norm,
+)
+from linkwright.equations.evaluation import all_values, numbers, quantities
+from linkwright.equations.parallel_machine import ParallelMachine, parallel_machine
+from linkwright.errors import InputError, nearest
+from linkwright.mechanism import ModelLike
+
+Array = NDArray[np.float64]
+Coordinates: TypeAlias = Mapping[str, Amount] | Sequence[float] | Array
+"""All coordinates in order, or some by name, from which the loops are closed."""
+
+OUTPUTS = ("pose", "direction", "position")
+_CLOSED = 1e-10
+_SPREADS = (0.3, 0.1, 0.03, 0.01)
+
+
+@dataclass(frozen=True, slots=True)
+class MotionRates:
+    """A machine at one pose, or at many along the first axis.
+
+    Args:
+        residual: the relations.
+        jacobian: their derivatives by the coordinates.
+        position: of the platform's point, m.
+        direction: unit vector along which the platform points.
+        twist: 6 rows of velocity (angular, then that of the platform's point, m/s) for each
+            coordinate's rate.
+        turning: rows of the direction's rate.
+    """
+
+    residual: Array
+    jacobian: Array
+    position: Array
+    direction: Array
+    twist: Array
+    turning: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MachineRates:
+    """A parallel machine with its numbers in place.
+
+    Args:
+        machine: as expressions.
+        length: the characteristic length, m.
+        scales: what a unit of each scaled coordinate is: 1 rad, or the length.
+    """
+
+    machine: ParallelMachine
+    length: float
+    scales: Array
+    _kernel: Kernel = field(repr=False)
+    _fixed: tuple[Array, ...] = field(repr=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the coordinates."""
+        return tuple(x.name for x in self.machine.coordinates)
+
+    @property
+    def driven(self) -> list[int]:
+        """The places of the actuators among the coordinates."""
+        place = {x: i for i, x in enumerate(self.machine.coordinates)}
+        return [place[x] for x in self.machine.actuators]
+
+    def at(self, q: Array) -> MotionRates:
+        """Return the relations and rates at coordinates, or at rows of them."""
+        found = self._kernel(q, *self._fixed)
+        n = len(self.machine.coordinates)
+        none = (np.zeros((*q.shape[:-1], 0)), np.zeros((*q.shape[:-1], 0, n)))
+        g, jacobian, pose, slope = found if self.machine.relations else (*none, *found)
+        rotation = pose[..., 6:].reshape(*pose.shape[:-1], 3, 3)
+        rates = slope[..., 6:, :].reshape(*slope.shape[:-2], 3, 3, n)
+        spin = np.einsum("...ijk,...lj->...ilk", rates, rotation)  # dR R^T, by coordinates
+        omega = 0.5 * np.stack(
+            [
+                spin[..., 2, 1, :] - spin[..., 1, 2, :],
+                spin[..., 0, 2, :] - spin[..., 2, 0, :],
+                spin[..., 1, 0, :] - spin[..., 0, 1, :],
+            ],
+            axis=-2,
+        )
+        twist = np.concatenate([omega, slope[..., :3, :]], axis=-2)
+        turning = slope[..., 3:6, :]
+        return MotionRates(g, jacobian, pose[..., :3], pose[..., 3:6], twist, turning)
+
+    def output(self, rates: MotionRates, of: str = "pose") -> Array:
+        """Return the scaled rows of the motion that counts, as a twist in radians."""
+        if of == "pose":
+            return np.concatenate(
+                [rates.twist[..., :3, :], rates.twist[..., 3:, :] / self.length], axis=-2
+            )
+        if of == "position":
+            moved = rates.twist[..., 3:, :] / self.length
+            return np.concatenate([np.zeros_like(moved), moved], axis=-2)
+        turned = np.cross(rates.direction[..., :, None], rates.turning, axisa=-2, axisb=-2)
+        turned = np.swapaxes(turned, -1, -2)
+        return np.concatenate([turned, np.zeros_like(turned)], axis=-2)
+
+    def closed(self, q: Array, free: Sequence[int] | None = None) -> tuple[Array, float]:
+        """Return coordinates at which the loops are closed, and what is left of the relations."""
+        q = np.array(q, dtype=float)
+        columns = list(range(len(q))) if free is None else list(free)
+        rates = self.at(q)
+        for _ in range(40):
+            size = max(float(np.abs(rates.jacobian).max(initial=0.0)), 1e-300)
+            if float(np.abs(rates.residual).max(initial=0.0)) <= 1e-15 * size or not columns:
+                break
+            step = least_norm(rates.jacobian[:, columns], -rates.residual)
+            for scale in (1.0, 0.5, 0.25, 0.1, 0.01):
+                trial = q.copy()
+                trial[columns] += scale * step
+                after = self.at(trial)
+                if np.linalg.norm(after.residual) < np.linalg.norm(rates.residual):
+                    break
+            else:
+                break
+            q, rates = trial, after
+        size = max(float(np.abs(rates.jacobian).max(initial=0.0)), 1e-300)
+        return q, float(np.abs(rates.residual).max(initial=0.0)) / size
+
+    def coordinates(self, given: Coordinates | None) -> Array:
+        """Return all coordinates, closed: those given are held where the loops allow it."""
+        mechanism = self.machine.mechanism
+        if given is None or isinstance(given, Mapping):
+            wanted = {} if given is None else dict(given)
+            for name in wanted:
+                if name not in self.names:
+                    likely = nearest(name, self.names)
+                    raise InputError(
+                        f"{mechanism.name!r} has no coordinate {name!r}",
+                        remedy=f"did you mean {likely!r}?" if likely else f"one of {self.names}",
+                    )
+            whole = len(wanted) == len(self.names)
+            if not whole:
+                found = assemble(mechanism, wanted or None)
+                return np.array([found.coordinates[n] for n in self.names])
+            amounts = mechanism.amounts(wanted, "q")
+            q = np.array([float(amounts[n]) for n in self.names])
+        else:
+            q = np.array(given, dtype=float)
+            if q.shape != (len(self.names),):
+                raise InputError(
+                    f"q is {brief(given)}, and {mechanism.name!r} has {len(self.names)} "
+                    f"coordinates: {', '.join(self.names)}",
+                    remedy="give one number for each, or some of them by name",
+                )
+        if not np.isfinite(q).all():
+            raise InputError("q holds a number that is not finite")
+        near, left = self.closed(q)
+        if left > _CLOSED:
+            worst = int(np.abs(self.at(near).residual).argmax())
+            raise AssemblyError(
+                f"the loops of {mechanism.name!r} do not close near the given coordinates; what "
+                f"is left is largest in {self.machine.names[worst]!r}",
+                remedy="give coordinates of a closed configuration, or fewer of them",
+            )
+        return near
+
+    def samples(self, q: Array, count: int = 6) -> Array:
+        """Return closed configurations around one, as rows; itself is not among them."""
+        generator = np.random.default_rng(20_261_116)
+        found: list[Array] = []
+        for turn in range(20 * count):
+            spread = _SPREADS[turn // (5 * count)]
+            trial = q + spread * self.scales * generator.uniform(-1, 1, len(q))
+            near, left = self.closed(trial)
+            if left <= _CLOSED and np.abs(near - q).max() > 1e-3 * spread:
+                found.append(near)
+            if len(found) == count:
+                break
+        return np.array(found).reshape(-1, len(q))
+
+
+def machine_rates(
+    source: ModelLike | ParallelMachine, *, length: float | None = None
+) -> MachineRates:
+    """Return a parallel machine with its numbers in place; what was compiled is kept.
+
+    Args:
+        source: a mechanism with actuators and a platform, a robot, a file or a shipped model.
+        length: the characteristic length, m. By default the root mean square of the distances from
+            the platform's point to the places where loops are closed, as the machine stands.
+    """
+    machine = source if isinstance(source, ParallelMachine) else parallel_machine(source)
+    if length is not None and not (np.isfinite(length) and length > 0):
+        raise InputError(f"the characteristic length is {length}, which is no length", remedy="m")
+    kernel = _kernel(_Parts(machine.relations, machine.coordinates, _pose(machine), machine))
+    values = all_values(machine.mechanism, None)
+    fixed = [
+        np.zeros(1) if p.name == "t" else numbers(machine.mechanism, p.entries, values)
+        for p in kernel.inputs[1:]
+    ]
+    size = _size(machine, values) if length is None else float(length)
+    slides = {x for b in machine.mechanism.bodies.values() for x, _ in b.translations}
+    scales = np.array([size if x in slides else 1.0 for x in machine.coordinates])
+    return MachineRates(machine, size, scales, kernel, tuple(fixed))
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What the compiled Program depends on; equal expressions are the same objects."""
+
+    relations: tuple[Expr, ...]
+    coordinates: tuple[Expr, ...]
+    pose: tuple[Expr, ...]
+    machine: ParallelMachine = field(compare=False)
+
+
+def _pose(machine: ParallelMachine) -> tuple[Expr, ...]:
+    """Return position, direction and the rows of the rotation."""
+    return (*machine.position, *machine.direction, *(x for row in machine.rotation for x in row))
+
+
+@lru_cache(maxsize=16)
+def _kernel(parts: _Parts) -> Kernel:
+    q = parts.coordinates
+    results = {
+        "g": parts.relations,
+        "G": [gradient(x, q) for x in parts.relations],
+        "x": parts.pose,
+        "X": [gradient(x, q) for x in parts.pose],
+    }
+    if not parts.relations:
+        del results["g"], results["G"]
+    roots = [*parts.relations, *parts.pose]
+    return compiled(quantities(parts.machine.mechanism, "rates", results, roots, q=q))
+
+
+def _size(machine: ParallelMachine, values: Mapping[str, float]) -> float:
+    """Return the root mean square of distances from the platform to where loops are closed."""
+    mechanism = machine.mechanism
+    ground = mechanism.ground.frame
+    works = [w for c in mechanism.constraints for w in c.works]
+    places = {p: None for w in works for p in (w.point, w.reaction)}
+    spans = [p.position - machine.platform.point.position for p in places]
+    given: dict[Expr, object] = {x: values.get(x.name, 0.0) for x in machine.parameters}
+    given |= dict(zip(machine.coordinates, _start(machine), strict=True))
+    given[mechanism.time] = 0.0
+    parts = evaluate_all([e for s in spans for e in s.components(ground)], given)
+    size = float(np.sqrt(np.mean(np.square(parts)) * 3)) if parts else 0.0
+    return size if size > 1e-9 else 1.0
+
+
+def _start(machine: ParallelMachine) -> list[float]:
+    """Return the coordinates from which the machine is assembled; a quaternion is at rest."""
+    initial = machine.mechanism.initial
+    turned = [b.rotations for b in machine.mechanism.bodies.values() if b.joint.quaternion]
+    first = {u[0] for u in turned if not any(e.name in initial for e in u)}
+    return [1.0 if x in first else initial.get(x.name, 0.0) for x in machine.coordinates]
