@@ -14,7 +14,10 @@ from linkwright.robots.robot import Robot
 
 if TYPE_CHECKING:
     from linkwright.robots import identification as identification, ik as ik
+    from linkwright.robots.closing import closed
 
-__all__ = ["FrameQuantity", "Quantity", "Robot", "identification", "ik", "on_ground"]
+__all__ = ["FrameQuantity", "Quantity", "Robot", "closed", "identification", "ik", "on_ground"]
 
-__getattr__ = lazy_names(__name__, {__name__: ("identification", "ik")})
+__getattr__ = lazy_names(
+    __name__, {__name__: ("identification", "ik"), "linkwright.robots.closing": ("closed",)}
+)

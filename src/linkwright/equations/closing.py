@@ -1,0 +1,298 @@
+"""Closing loops in batches: Newton's loop inside a Program, one pose a lane.
+
+What is known (actuators, the direction or pose of the platform, other coordinates) and the
+relations of the loops make one list of residuals g of the unknown coordinates x. Each turn of the
+loop takes a step of least squares,
+
+    (J^T J + l 1) dx = -J^T g,
+
+with the exact Jacobian J and a damping l that vanishes with the residual (Levenberg, Marquardt;
+Nocedal and Wright, Numerical Optimization, section 10.3). Redundant relations of overconstrained
+loops, quaternions, directions given by three components and idle motions need no case of their own:
+J may have more rows than columns, and columns that depend on each other share the shortest step.
+The matrix is positive definite, so it is solved without pivoting, in an order that uses its zeros.
+A step that does not lower the residual is halved. A lane that is closed stays as it is, whatever
+its neighbors do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from linkwright.algebra import (
+    ZERO,
+    Expr,
+    absolute,
+    constant,
+    free_symbols,
+    sqrt,
+    symbol,
+    total,
+    where,
+)
+from linkwright.algebra.calculus import gradient
+from linkwright.equations.parallel_machine import ParallelMachine
+from linkwright.errors import InputError
+from linkwright.program import Assign, Carried, Loop, Namer, Program, Statement, program
+from linkwright.program.linear import ldlt
+
+TURNS = 6
+"""Turns of Newton's loop in one call."""
+
+KNOWN = ("actuators", "position", "rotation", "direction", "distance")
+"""What can be known besides single coordinates."""
+
+_OWNER = "closing"
+_ROUNDING = 1e-15
+_WEAK = 1e-14  # of the mean square of a column: damping that is always there
+_FAR = 1e-2  # damping for each unit of the squared residual
+_WORST = 1e300
+_TINY = 1e-300
+
+
+def known_entries(machine: ParallelMachine, known: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of the numbers that are known, in the order of the input `x`.
+
+    Args:
+        machine: whose loops are closed.
+        known: names of coordinates, or of `KNOWN`: "actuators", "position" (of the platform's
+            point, m), "rotation" (the first two columns of its matrix, one after the other),
+            "direction" (where the platform points), "distance" (of the platform's point from the
+            origin, m).
+    """
+    names: list[str] = []
+    for word in known:
+        names += [x for x, _ in _entries(machine, word)]
+    twice = sorted({n for n in names if names.count(n) > 1})
+    if twice:
+        raise InputError(f"{', '.join(twice)} is given twice")
+    return tuple(names)
+
+
+def _entries(machine: ParallelMachine, word: str) -> list[tuple[str, Expr]]:
+    """Return names and expressions of what a word stands for."""
+    if word == "actuators":
+        return [(q.name, q) for q in machine.actuators]
+    if word == "position":
+        return [(f"position.{c}", e) for c, e in zip("xyz", machine.position, strict=True)]
+    if word == "direction":
+        return [(f"direction.{c}", e) for c, e in zip("xyz", machine.direction, strict=True)]
+    if word == "rotation":
+        rows = machine.rotation
+        return [(f"rotation.{a}{b}", rows[i][j]) for j, b in enumerate("xy") for i, a in
+                enumerate("xyz")]  # fmt: skip
+    if word == "distance":
+        return [("distance", sqrt(total(e**2 for e in machine.position)))]
+    return [(word, _coordinate(machine, word))]
+
+
+def closing_program(
+    machine: ParallelMachine,
+    known: Sequence[str] = ("actuators",),
+    unknown: Iterable[str] | None = None,
+    *,
+    turns: int = TURNS,
+) -> Program:
+    """Return the Program that closes the loops of a machine.
+
+    Its inputs are `start` (all coordinates), `x` (what is known, see `known_entries`)
+    and, where the relations have them, `p` (parameters), `w` (inputs) and `t`; its outputs `q`
+    (the best coordinates), `residual` (the largest relation that is left over the size of the
+    Jacobian), `worst` (the number of that relation, see `residual_names`), `first` and `moved`
+    (the lengths of the first step and of the whole way).
+
+    Args:
+        machine: whose loops are closed.
+        known: names of coordinates, or of `KNOWN`.
+        unknown: names of the coordinates that are computed; by default all that are not known.
+            What is neither stays as it starts.
+        turns: of Newton's loop.
+
+    >>> from linkwright.equations.parallel_machine import parallel_machine
+    >>> from linkwright.mechanism import Mechanism
+    >>> m = Mechanism("m")
+    >>> a = m.body("a", rotate="z")
+    >>> b = m.body("b", parent=a, at=(1, 0, 0), rotate="z")
+    >>> c = m.constrain_distance(m.point("p", b, (1, 0, 0)), m.point("o2", at=(1, 1, 0)), 1)
+    >>> m.actuate("a")
+    >>> [p.name for p in closing_program(parallel_machine(m, platform="b")).outputs]
+    ['q', 'residual', 'worst', 'first', 'moved']
+    """
+    by_name = {q.name: q for q in machine.coordinates}
+    given = known_entries(machine, known)
+    if unknown is None:
+        computed = [q for q in machine.coordinates if q.name not in given]
+    else:
+        computed = [_coordinate(machine, name) for name in unknown]
+    if fixed := [q.name for q in computed if q.name in given]:
+        raise InputError(f"{', '.join(fixed)} cannot be known and computed at once")
+    if not computed:
+        raise InputError(f"{machine.mechanism.name!r} leaves no coordinate to be computed")
+    x = [by_name.get(n, symbol(f"x.{n}", "input", owner=_OWNER)) for n in given]
+    g = residuals(machine, known, x)
+    return _loop(machine, x, computed, g, turns)
+
+
+def _coordinate(machine: ParallelMachine, name: str) -> Expr:
+    found = next((q for q in machine.coordinates if q.name == name), None)
+    if found is None:
+        known = [*KNOWN, *(q.name for q in machine.coordinates)]
+        machine.mechanism.unknown(name, known, "coordinate")
+    assert found is not None
+    return found
+
+
+def residuals(machine: ParallelMachine, known: Sequence[str], x: Sequence[Expr]) -> list[Expr]:
+    """Return what vanishes where the loops are closed and what is known holds."""
+    rest = iter(x)
+    asked = [(e, next(rest)) for e in known_expressions(machine, known)]
+    return [*machine.relations, *(e - value for e, value in asked if e is not value)]
+
+
+def known_expressions(machine: ParallelMachine, known: Sequence[str]) -> list[Expr]:
+    """Return the expressions of what is known, in the order of `known_entries`."""
+    return [e for word in known for _, e in _entries(machine, word)]
+
+
+def residual_names(machine: ParallelMachine, known: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of the residuals."""
+    coordinates = {q.name for q in machine.coordinates}
+    asked = [n for n in known_entries(machine, known) if n not in coordinates]
+    return (*machine.names, *asked)
+
+
+def _loop(
+    machine: ParallelMachine,
+    x: Sequence[Expr],
+    computed: Sequence[Expr],
+    g: Sequence[Expr],
+    turns: int,
+) -> Program:
+    """Return the Program of Newton's loop over the residuals."""
+    mechanism = machine.mechanism
+    given, used = set(x), set(free_symbols(*g))
+    start = [symbol(f"{q.name}_0", "input", owner=_OWNER) for q in machine.coordinates]
+    first_of = dict(zip(machine.coordinates, start, strict=True))
+    held = [q for q in machine.coordinates if q not in given and q not in set(computed)]
+    inputs: dict[str, Sequence[Expr]] = {
+        "start": start,
+        "x": x,
+        "p": [p for p in machine.parameters if p in used],
+        "w": [w for w in mechanism.inputs.values() if w in used],
+        "t": [mechanism.time] if mechanism.time in used else [],
+    }
+    inputs = {name: entries for name, entries in inputs.items() if entries}
+    around = [s for name, entries in inputs.items() if name != "start" for s in entries]
+    turn = _Turn(machine.mechanism.name, g, computed, [*around, *held])
+    ends = [symbol(f"{q.name}_end", "local", owner=_OWNER) for q in computed]
+    finals = dict(zip(computed, ends, strict=True))
+    carried = turn.carried(first_of, finals)
+    before = [Assign(q, first_of[q]) for q in held]
+    moved = sqrt(total((finals[q] - first_of[q]) ** 2 for q in computed))
+    outputs = {
+        "q": [finals.get(q, q) for q in machine.coordinates],
+        "residual": [turn.end("residual")],
+        "worst": [turn.end("worst")],
+        "first": [turn.end("first")],
+        "moved": [moved],
+    }
+    loop = Loop(turns, carried, (), (), tuple(turn.statements))
+    return program(f"{mechanism.name}_closing", inputs, outputs, statements=[*before, loop])
+
+
+class _Turn:
+    """One turn of the loop: residuals and Jacobian, a damped step, and which of two is better."""
+
+    def __init__(
+        self, name: str, g: Sequence[Expr], computed: Sequence[Expr], around: Sequence[Expr]
+    ) -> None:
+        from linkwright.program.passes import optimize
+
+        rows = [gradient(e, computed) for e in g]
+        body = program(f"{name}_turn", {"q": computed, "around": around}, {"g": g, "J": rows})
+        if not around:
+            body = program(f"{name}_turn", {"q": computed}, {"g": g, "J": rows})
+        body = optimize(body, rounds=1)
+        values = body.output_values()
+        self.computed = computed
+        self.statements: list[Statement] = list(body.statements)
+        self._namer = Namer(body, "c")
+        self.g = [self.hold(e) for e in values[: len(g)]]
+        flat = [self.hold(e) for e in values[len(g) :]]
+        n = len(computed)
+        self.jacobian = [flat[k * n : k * n + n] for k in range(len(g))]
+
+    def hold(self, value: Expr) -> Expr:
+        """Return a name for a value."""
+        if value.is_atom:
+            return value
+        target = self._namer()
+        self.statements.append(Assign(target, value))
+        return target
+
+    def end(self, name: str) -> Expr:
+        """Return the symbol of a carried value after the loop."""
+        return symbol(f"{name}_end", "local", owner=f"{_OWNER} {name}")
+
+    def carried(
+        self, start: Mapping[Expr, Expr], finals: Mapping[Expr, Expr]
+    ) -> tuple[Carried, ...]:
+        """Write the rest of the turn, and return what goes on to the next."""
+        hold = self.hold
+        computed, n = self.computed, len(self.computed)
+        best = [symbol(f"{q.name}_best", "local", owner=_OWNER) for q in computed]
+        least, residual, worst, first = (
+            symbol(name, "local", owner=_OWNER) for name in ("least", "residual", "worst", "first")
+        )
+        norm = hold(total(e**2 for e in self.g))
+        better = hold(norm < least)
+        columns = list(zip(*self.jacobian, strict=True))
+        products = [
+            [hold(total(a * b for a, b in zip(columns[i], columns[j], strict=True)))
+             for j in range(i + 1)]
+            for i in range(n)
+        ]  # fmt: skip
+        scale = hold(total(products[i][i] for i in range(n)) * constant(1.0 / n))
+        damping = hold(constant(_WEAK) * scale + constant(_FAR) * norm)
+        matrix = [[products[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
+        for i in range(n):
+            matrix[i][i] = hold(matrix[i][i] + damping)
+        right = [
+            hold(-total(a * e for a, e in zip(column, self.g, strict=True))) for column in columns
+        ]
+        solved, (step,) = ldlt(matrix, [right], self._namer)
+        self.statements.extend(solved)
+        largest, number = absolute(self.g[0]), ZERO
+        for k, e in enumerate(self.g[1:], 1):
+            size = hold(absolute(e))
+            larger = hold(size > largest)
+            number = hold(where(larger, k, number))
+            largest = hold(where(larger, size, largest))
+        left = hold(largest / sqrt(scale + constant(_TINY)))
+        done = hold(left <= _ROUNDING)
+        pairs = [
+            Carried(q, start[q], following, self.end(f"{q.name}_trial"))
+            for q, following in zip(
+                computed,
+                [
+                    where(better, where(done, q, q + dx), constant(0.5) * (q + b))
+                    for q, dx, b in zip(computed, step, best, strict=True)
+                ],
+                strict=True,
+            )
+        ]
+        pairs += [
+            Carried(b, start[q], where(better, q, b), finals[q])
+            for q, b in zip(computed, best, strict=True)
+        ]
+        length = hold(sqrt(total(dx**2 for dx in step)))
+        unset = hold(first < 0)
+        pairs += [
+            Carried(least, constant(_WORST), where(better, norm, least), self.end("least")),
+            Carried(
+                residual, constant(_WORST), where(better, left, residual), self.end("residual")
+            ),
+            Carried(worst, ZERO, where(better, number, worst), self.end("worst")),
+            Carried(first, constant(-1), where(unset, length, first), self.end("first")),
+        ]
+        return tuple(pairs)
