@@ -28,9 +28,9 @@ def load(
     """Open a model, a robot or a recording, by its file or its name.
 
     The name of a shipped model (with options: "n-four-bar:n=40") and a text model give a
-    `Mechanism`, or a `System` where the file has members. A robot file (URDF, MJCF, SL, a
-    Denavit-Hartenberg table) gives a `Robot`; a file of samples (.parquet, .csv, .npz, .mcap, .erd)
-    a `Recording`.
+    `Mechanism`, a `Robot` where it names actuators and a platform, or a `System` where the file has
+    members. A robot file (URDF, MJCF, SL, a Denavit-Hartenberg table) gives a `Robot`; a file of
+    samples (.parquet, .csv, .npz, .mcap, .erd) a `Recording`.
 
     Args:
         source: the name, or the path of the file.
@@ -67,10 +67,21 @@ def load(
     if functions is not None:
         from linkwright.formats.text.files import read_any
 
-        return read_any(source, functions=functions, trust=trust)
+        return _driven(read_any(source, functions=functions, trust=trust))
     from linkwright.models import opened
 
-    return opened(source, trust=trust)
+    return _driven(opened(source, trust=trust))
+
+
+def _driven(found: Any) -> Any:
+    """Return a mechanism that names actuators and a platform as the robot that it is."""
+    from linkwright.mechanism import Mechanism
+
+    if isinstance(found, Mechanism) and found.actuators and found.platform is not None:
+        from linkwright.robots import Robot
+
+        return Robot(found)
+    return found
 
 
 def _refuse_options(source: str | os.PathLike[str], kind: str, options: Mapping[str, Any]) -> None:

@@ -29,9 +29,11 @@ from linkwright.algebra.nodes import COORDINATE, TIME
 from linkwright.equations.pivots import solve_in_safe_order, without_zeros
 from linkwright.equations.writer import Writer
 from linkwright.mechanism import Constraint, Kinematics, MechanismError
+from linkwright.mechanism.workspace import Workspace
 from linkwright.program import Namer
 
 _SAMPLES = 6
+_SINGULAR = 1e-6  # of the largest singular value, of rows of unit length
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +75,14 @@ def choose(
         if rest is not ZERO and all(x is ZERO for x in row.values()):
             raise MechanismError(f"{constraint.name!r} has no speed that it could eliminate")
     rows = [row for row, _ in found]
-    sampled = _regular(_sampled(rows, speeds, values, samples))
+    everywhere = _sampled(rows, speeds, values, samples)
+    sampled = _regular(everywhere)
     zero = 1e-9 if samples is None else 1e-7
     if dependent is None:
         driven = {_rate_of(kinematics, q) for q in kinematics.mechanism.actuators}
         barred = [u in driven for u in speeds]
+        if driven and rows:
+            _refuse_tied(kinematics.mechanism, everywhere, barred)
     else:
         barred = [u not in dependent for u in speeds]
     largest = float(np.abs(sampled).max(initial=0.0))
@@ -102,6 +107,42 @@ def choose(
         ]
         result.append(Elimination(constraint, speeds[chosen], rows[i][speeds[chosen]]))
     return tuple(result)
+
+
+def _refuse_tied(mechanism: Workspace, sampled: np.ndarray, barred: Sequence[bool]) -> None:
+    """Refuse actuators that the relations do not leave free, everywhere or at the start."""
+    matrices = sampled.transpose(1, 0, 2)
+    sizes = np.linalg.norm(matrices, axis=2, keepdims=True)
+    matrices = matrices / np.where(sizes > 0, sizes, 1.0)
+    rank, passive = _ranks(matrices), _ranks(matrices[:, :, ~np.array(barred)])
+    names = ", ".join(q.name for q in mechanism.actuators)
+    freedoms, count = len(barred) - int(rank.max()), len(mechanism.actuators)
+    if count > freedoms:
+        freedom = "one degree" if freedoms == 1 else f"{freedoms} degrees"
+        raise MechanismError(
+            f"{mechanism.name!r} has {freedom} of freedom and {count} actuators ({names})",
+            remedy=f"name {freedoms} of them" if freedoms else "it cannot move",
+        )
+    if (passive < rank).all():
+        raise MechanismError(
+            f"the loops of {mechanism.name!r} tie its actuators ({names}) to one another, so that "
+            "they cannot all be driven",
+            remedy="name others",
+        )
+    if passive[0] < rank[0]:
+        raise MechanismError(
+            f"{mechanism.name!r} is singular at its start: with its actuators ({names}) held it "
+            "can still move",
+            remedy="let it start elsewhere (set_initial), or name other actuators",
+        )
+
+
+def _ranks(matrices: np.ndarray) -> np.ndarray:
+    """Return the numerical rank of each matrix."""
+    if not matrices.size:
+        return np.zeros(len(matrices), dtype=int)
+    sizes = np.linalg.svd(matrices, compute_uv=False)
+    return np.asarray((sizes > _SINGULAR * np.maximum(sizes[:, :1], 1e-300)).sum(axis=1))
 
 
 def _rate_of(kinematics: Kinematics, coordinate: Expr) -> Expr:

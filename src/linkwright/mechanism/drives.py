@@ -10,14 +10,16 @@ force of the strut, positive where it pushes its ends apart.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Self
 
 from linkwright.algebra import Expr, direction_of
 from linkwright.algebra.units import Amount
+from linkwright.border import worded
 from linkwright.mechanism import loops
 from linkwright.mechanism.joints import MechanismError
 from linkwright.mechanism.loads import LoadBuilder
-from linkwright.mechanism.parts import Body, Platform, Point
+from linkwright.mechanism.parts import Body, DrivenStrut, Platform, Point
 from linkwright.mechanism.symbols import require_name
 from linkwright.mechanism.transactions import builder
 from linkwright.mechanism.workspace import Value
@@ -44,6 +46,7 @@ class DriveBuilder(LoadBuilder):
         self.actuators.extend(self._driven(coordinates, self.actuators))
         self._changed()
 
+    @worded
     def with_drives(
         self, actuators: Iterable[str] | None = None, platform: Point | Body | str | None = None
     ) -> Self:
@@ -120,12 +123,34 @@ class DriveBuilder(LoadBuilder):
         require_name(name, "a strut")
         start, end = self._place(name, first), self._place(name, second)
         self._kinematics = None  # a massless slider on the ground leaves all velocities as they are
-        slider = self.body(name, translate="x", doc=doc or "length of a driven strut")
+        words = doc or "length of a driven strut"
+        slider = self.body(name, translate="x", mass=0, inertia=0, doc=words)
         (driven,) = slider.coordinates
-        loops.distance(self, start, end, driven, f"{name} is as long as it is driven")
+        made = loops.distance(self, start, end, driven, f"{name} is as long as it is driven")
+        self.constraints[-1] = replace(made, length=driven)
         self.set_initial({name: length})
         self._changed()
         return driven
+
+    @property
+    def driven_struts(self) -> tuple[DrivenStrut, ...]:
+        """The struts whose length is a coordinate, in order.
+
+        >>> m = DriveBuilder("m")
+        >>> b = m.body("b", translate="x", mass=1)
+        >>> cylinder = m.drive_strut("cylinder", m.origin, b)
+        >>> [(s.name, s.first.name) for s in m.driven_struts]
+        [('cylinder', 'o')]
+        """
+        found = []
+        for constraint in self.constraints:
+            if constraint.length is not None:
+                slider = self.bodies[constraint.length.name]
+                (work,) = constraint.works
+                found.append(
+                    DrivenStrut(slider.name, work.reaction, work.point, constraint.length, slider)
+                )
+        return tuple(found)
 
     @builder
     def set_platform(self, at: Point | Body | str, *, axis: Value = "z") -> Platform:

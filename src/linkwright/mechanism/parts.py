@@ -202,6 +202,26 @@ class ClosedLoop:
 
 @one_line
 @dataclass(frozen=True, slots=True, eq=False)
+class DrivenStrut:
+    """A massless strut between two points, whose length is a coordinate.
+
+    Args:
+        name: of the strut, and of the coordinate.
+        first: where it begins.
+        second: where it ends.
+        length: its coordinate, m.
+        slider: the massless body on the ground that has this coordinate; nothing is drawn of it.
+    """
+
+    name: str
+    first: Point
+    second: Point
+    length: Expr
+    slider: Body
+
+
+@one_line
+@dataclass(frozen=True, slots=True, eq=False)
 class Platform:
     """What a machine moves: a point of a body, and the direction along which it points."""
 
@@ -283,6 +303,7 @@ class Constraint:
         eliminate: the speed that the user wants eliminated, or None.
         eliminate_coordinate: the coordinate that the user wants computed, or None.
         works: where its force acts; empty for a relation that acts in the joints of its speeds.
+        length: of a driven strut, the coordinate that is its length; None for others.
     """
 
     name: str
@@ -291,6 +312,7 @@ class Constraint:
     eliminate: Expr | None = None
     eliminate_coordinate: Expr | None = None
     works: tuple[Work, ...] = ()
+    length: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from linkwright.equations.tree import Tree
     from linkwright.formats.robot.to_mechanism import Assembled
     from linkwright.mechanism import Mechanism, ModelLike, Point, kinematics, plausibility
+    from linkwright.mechanism.parts import Platform
     from linkwright.program import Program
     from linkwright.robots import conventions, derivatives, ik
     from linkwright.robots.fixed_frames import FixedFrame
@@ -71,6 +72,9 @@ class Robot(Dynamics, Shown):
         locked: coordinates at which joints are held, by name, rad or m.
         symbolic: keep inertial parameters, or all those of a mechanism, as the last input `p` of
             quantities, which is their values where it is left out.
+        actuators: names of the coordinates that are driven, in place of the mechanism's own. Where
+            loops are closed, their speeds are the robot's.
+        platform: name of the point or body that the robot moves, in place of the mechanism's own.
 
     >>> from linkwright.formats.robot.description import Link, LinkJoint, Mass
     >>> links = Link("base"), Link("rod", Mass(1.0, (0.5, 0.0, 0.0)))
@@ -100,6 +104,8 @@ class Robot(Dynamics, Shown):
         limits: bool = True,
         locked: Mapping[str, float] | None = None,
         symbolic: bool = False,
+        actuators: Sequence[str] | None = None,
+        platform: str | None = None,
     ) -> None:
         started = time.perf_counter()
         self.timings: dict[str, float] = {}
@@ -117,6 +123,7 @@ class Robot(Dynamics, Shown):
             "locked": locked,
             "symbolic": symbolic,
         }
+        self._drives = (None if actuators is None else tuple(actuators), platform)
 
     # -- what there is -----------------------------------------------------------------------------
     @property
@@ -144,13 +151,25 @@ class Robot(Dynamics, Shown):
         from linkwright.formats.robot.to_mechanism import as_assembled, assembled
 
         started = time.perf_counter()
-        if isinstance(self._source, Description):
-            made = assembled(self._source, **self._options)
+        source, (actuators, platform) = self._source, self._drives
+        if isinstance(source, Description):
+            made = assembled(source, **self._options)
+            made.mechanism.actuate(*(actuators or ()))
+            if platform is not None:
+                made.mechanism.set_platform(platform)
         else:
-            made = as_assembled(self._source, symbolic=self._options["symbolic"])
+            if self._drives != (None, None):
+                source.when_changed(self._forget_all)
+                source = source.with_drives(actuators, platform)
+            made = as_assembled(source, symbolic=self._options["symbolic"])
         self.timings["assemble"] = time.perf_counter() - started
         made.mechanism.when_changed(self.forget)
         return made
+
+    def _forget_all(self) -> None:
+        """Forget the view with other actuators too: the mechanism behind it has been changed."""
+        self.forget()
+        self.__dict__.pop("assembled", None)
 
     def forget(self) -> None:
         """Forget what was derived: the mechanism has been changed, and is what counts now."""
@@ -167,7 +186,7 @@ class Robot(Dynamics, Shown):
 
         if not isinstance(self._source, Description) or self._options["symbolic"]:
             return ""
-        return robot_digest(self._source, self._options)
+        return robot_digest(self._source, {**self._options, "drives": self._drives})
 
     @property
     def mechanism(self) -> Mechanism:
@@ -221,6 +240,20 @@ class Robot(Dynamics, Shown):
     def speeds(self) -> tuple[str, ...]:
         """The names of the speeds u."""
         return self._facts.speeds
+
+    @property
+    def actuators(self) -> tuple[str, ...]:
+        """The names of the coordinates that are driven, in order; empty where none are named.
+
+        >>> Robot("four-bar", actuators=["b"]).actuators
+        ('b',)
+        """
+        return tuple(q.name for q in self.mechanism.actuators)
+
+    @property
+    def platform(self) -> Platform | None:
+        """The point that the robot moves, and the axis along which it points."""
+        return self.mechanism.platform
 
     @property
     def frames(self) -> tuple[str, ...]:

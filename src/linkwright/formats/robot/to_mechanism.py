@@ -224,7 +224,9 @@ def as_assembled(mechanism: Mechanism, *, symbolic: bool = False) -> Assembled:
         for body in bodies
         if body.coordinates
     )
-    places = {body.name: (body, Place()) for body in (*bodies, mechanism.ground)}
+    sliders = {strut.slider for strut in mechanism.driven_struts}  # they only count a length
+    seen = (body for body in (*bodies, mechanism.ground) if body not in sliders)
+    places = {body.name: (body, Place()) for body in seen}
     values = {
         x: mechanism.values[k] for k, x in mechanism.parameters.items() if k in mechanism.values
     }

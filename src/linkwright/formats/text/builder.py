@@ -24,6 +24,7 @@ from linkwright.formats.robot.body_shapes import shape_of
 from linkwright.formats.text import tables
 from linkwright.formats.text.components import Flat, Part, expand
 from linkwright.formats.text.document import TextLimits, TextSource
+from linkwright.formats.text.drive_tables import DrivenStrutTable
 from linkwright.formats.text.functions import foreign_of, table_of
 from linkwright.formats.text.joints import joint_of, rotation_of, turned_joint
 from linkwright.formats.text.messages import placed
@@ -106,6 +107,7 @@ class MechanismBuilder:
         early = self._variables(early=True)
         self._bodies()
         self._points()
+        self._driven_struts()
         self._shapes()
         self._state_symbols()
         self._variables(early=False, done=early)
@@ -121,6 +123,7 @@ class MechanismBuilder:
                 )
                 more = {"speed": given.speed, "effort": given.effort}
                 self.m.limit(given.coordinate, low, high, **more)
+        self._drives()
         for part in self.flat["sensor"]:
             with self._placed(part):
                 self.m.sensor(part.value.name, part.value.kind, part.value.on)
@@ -348,6 +351,25 @@ class MechanismBuilder:
                 matrix = rotation_of(p.turn, self.m.expr) if p.turn else p.matrix
                 self.m.point(p.name, body, p.at, coordinates_in=other, matrix=matrix)
 
+    def _driven_struts(self) -> None:
+        for part in self.flat["driven_strut"]:
+            with self._placed(part):
+                s: DrivenStrutTable = part.value
+                self._refuse_twice(part, s.name, self.m.bodies, "body")
+                first, second = self._find_point(part, "first"), self._find_point(part, "second")
+                length = self._constant(s.length)
+                self.m.drive_strut(s.name, first, second, length=length, doc=s.doc)
+
+    def _drives(self) -> None:
+        for part in self.flat["actuators"]:
+            with self._placed(part):
+                self.m.actuate(part.value)
+        given = self.model.platform
+        if given is not None:
+            part = Part(given, ("platform",), given.model_dump())
+            with self._placed(part):
+                self.m.set_platform(self._find_point(part, "at"), axis=given.axis)
+
     def _shapes(self) -> None:
         for part in self.flat["shape"]:
             with self._placed(part):
@@ -482,7 +504,14 @@ class MechanismBuilder:
             at, other = self._find_point(inner, "at"), self._find_point(inner, "reaction")
             works.append(Work(m.vector(act.along), at, other, act.turns))
         label = c.name or f"constraint {len(m.constraints) + 1}"
-        m.constraints.append(Constraint(label, speed, position, eliminated, computed, tuple(works)))
+        length = None
+        if c.length is not None:
+            if c.length not in m.bodies or c.length not in m.coordinates or len(works) != 1:
+                raise self.unknown(part, "length", "driven strut", c.length, m.coordinates)
+            length = m.coordinates[c.length]
+        m.constraints.append(
+            Constraint(label, speed, position, eliminated, computed, tuple(works), length)
+        )
 
     # -- states, outputs, start --------------------------------------------------------------------
     def _state_symbols(self) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from linkwright.formats.text import schema, tables
+from linkwright.formats.text import drive_tables, schema, tables
 from linkwright.formats.text.members import member_records
 from linkwright.formats.text.schema import ModelFile, ModelParts
 from linkwright.formats.text.starters import starter
@@ -61,8 +61,8 @@ This page is made from the schema (`python -m linkwright.formats.text.documentat
 - `scene` and `task` name files beside the model: what it is drawn with
   ([studio](studio.md#dressing-a-model)), and what it has to do.
 - The order of tables in the file is free: bodies are entered parents first, relations in the
-  order `point_constraint`, `loop`, `distance_constraint`, `rolling_contact`, `prescribe`,
-  `constraint`. Among tables of one kind their order counts.
+  order `driven_strut`, `point_constraint`, `loop`, `distance_constraint`, `rolling_contact`,
+  `prescribe`, `constraint`. Among tables of one kind their order counts.
 - A `[[function]]` names a function that is written elsewhere. Python gives its code:
   `load(path, functions={"f": f})`. C code in the file is compiled only where the reader is
   told to trust it (`trust=True`, `--trust`).
@@ -176,6 +176,8 @@ _CLASSES: dict[str, type[Record]] = {
     "[[function]]": tables.FunctionTable,
     "[[body]]": tables.BodyTable,
     "[[point]]": tables.PointTable,
+    "[platform]": drive_tables.PlatformTable,
+    "[[driven_strut]]": drive_tables.DrivenStrutTable,
     "[[shape]]": tables.ShapeTable,
     "[[state]]": tables.StateTable,
     "[[force]]": tables.ForceTable,

@@ -74,6 +74,10 @@ class Describer:
         for kind, order in (("small", 1), ("large", -1)):
             names = [name for name, k in m.declared_orders().items() if k == order]
             data[kind] = [name for name in names if self._is_known(name)]
+        data["actuators"] = [q.name for q in m.actuators]
+        if m.platform is not None:
+            point, axis = m.platform.point, m.platform.axis
+            data["platform"] = {"at": self.named(point), "axis": self._axis(axis, point.body)}
         data["parameters"] = {name: self._parameter(name) for name in m.parameters}
         data["inputs"] = {name: self._input(name) for name in m.inputs}
         data["gravity"] = self._gravity()
@@ -341,6 +345,8 @@ class Describer:
             data["eliminate"] = c.eliminate.name
         if c.eliminate_coordinate is not None:
             data["compute"] = c.eliminate_coordinate.name
+        if c.length is not None:
+            data["length"] = c.length.name
         if c.works:
             data["acts"] = [
                 {

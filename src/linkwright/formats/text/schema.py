@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, Field, StrictInt, StrictStr
 
+from linkwright.formats.text.drive_tables import DrivenStrutTable, PlatformTable
 from linkwright.formats.text.member_type import MemberType
 from linkwright.formats.text.tables import (
     BodyTable,
@@ -58,6 +59,9 @@ class ModelParts(Record, BaseModel):
         list[Name], Field(description="parameters, inputs and speeds that are small")
     ] = []
     large: Annotated[list[Name], Field(description="parameters that outweigh a small factor")] = []
+    actuators: Annotated[
+        list[Name], Field(description="coordinates that are driven; loops leave these speeds free")
+    ] = []
     parameters: Annotated[
         dict[StrictStr, ParameterTable], Field(description="parameters by name")
     ] = {}
@@ -68,6 +72,9 @@ class ModelParts(Record, BaseModel):
     ] = {}
     body: Annotated[list[BodyTable], Field(description="bodies")] = []
     point: Annotated[list[PointTable], Field(description="points")] = []
+    driven_strut: Annotated[
+        list[DrivenStrutTable], Field(description="struts whose length is a coordinate")
+    ] = []
     shape: Annotated[list[ShapeTable], Field(description="what bodies are drawn with")] = []
     state: Annotated[list[StateTable], Field(description="states of your own")] = []
     force: Annotated[list[ForceTable], Field(description="forces")] = []
@@ -101,6 +108,7 @@ class ModelParts(Record, BaseModel):
     LISTS: ClassVar[tuple[str, ...]] = (
         "body",
         "point",
+        "driven_strut",
         "shape",
         "state",
         "force",
@@ -120,7 +128,7 @@ class ModelParts(Record, BaseModel):
         "expose",
     )
     TABLES: ClassVar[tuple[str, ...]] = ("parameters", "inputs", "variables", "initial")
-    NAMES: ClassVar[tuple[str, ...]] = ("small", "large")
+    NAMES: ClassVar[tuple[str, ...]] = ("small", "large", "actuators")
 
 
 class Component(ModelParts):
@@ -153,6 +161,9 @@ class ModelFile(ModelParts):
         StrictStr, Field(description="the task file that says what it has to do, in its own folder")
     ] = ""
     gravity: Annotated[Gravity | None, Field(description="the field of gravity")] = None
+    platform: Annotated[
+        PlatformTable | None, Field(description="what the machine moves, and where it points")
+    ] = None
     run: Annotated[RunTable | None, Field(description="how a run goes")] = None
     system: Annotated[
         SystemTable | None, Field(description="of a System: its clock and values")

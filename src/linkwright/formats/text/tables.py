@@ -402,6 +402,9 @@ class ConstraintTable(Record):
     eliminate: Annotated[Name | None, Field(description="the speed to eliminate")] = None
     compute: Annotated[Name | None, Field(description="the coordinate to compute from it")] = None
     acts: Annotated[list[Act], Field(description="where its force acts; else in the joints")] = []
+    length: Annotated[
+        Name | None, Field(description="of a driven strut, the coordinate that is its length")
+    ] = None
 
     @model_validator(mode="after")
     def _has_relation(self) -> ConstraintTable:

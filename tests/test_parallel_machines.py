@@ -1,0 +1,198 @@
+"""Machines with closed loops: their actuators, their platform, struts whose length is driven."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import linkwright as lw
+from linkwright.equations import derive
+from linkwright.equations.closure import assemble
+from linkwright.errors import InputError
+from linkwright.formats.text.files import read_model
+from linkwright.mechanism import MechanismError
+
+HEXAPOD = """format = 1
+name = "hexapod"
+actuators = ["leg1", "leg2", "leg3", "leg4", "leg5", "leg6"]
+
+[gravity]
+
+[platform]
+at = "top"
+axis = "z"
+
+[[body]]
+name = "top"
+joint = "free"
+mass = 10
+inertia = [1, 1, 2]
+"""
+
+
+def hexapod_text() -> str:
+    """Return a hexapod with six driven struts as a text model."""
+    lines = [HEXAPOD]
+    for k in range(6):
+        base = math.radians(120 * (k // 2) + (10 if k % 2 else -10))
+        top = math.radians(120 * ((k + 1) // 2) - 60 + (-10 if k % 2 else 10))
+        for name, body, r, angle in (("a", "n", 1.0, base), ("b", "top", 0.5, top)):
+            at = [round(r * math.cos(angle), 6), round(r * math.sin(angle), 6), 0]
+            lines.append(f'[[point]]\nname = "{name}{k + 1}"\nbody = "{body}"\nat = {at}\n')
+    lines += [
+        f'[[driven_strut]]\nname = "leg{k}"\nfirst = "a{k}"\nsecond = "b{k}"\nlength = 1.2\n'
+        for k in range(1, 7)
+    ]
+    lines.append('[initial]\n"top.z" = 1.0\n')
+    return "\n".join(lines)
+
+
+def five_bar(*actuators: str) -> lw.Mechanism:
+    """Return a planar five-bar: two cranks of 0.3 m that two rods of 0.4 m join."""
+    m = lw.Mechanism("five_bar")
+    left = m.body("left", rotate="z", mass=1, com=(0.15, 0, 0), inertia=0.01)
+    rod = m.body("rod", parent=left, at=(0.3, 0, 0), rotate="z", mass=1, com=(0.2, 0, 0))
+    right = m.body("right", at=(0.4, 0, 0), rotate="z", mass=1, com=(0.15, 0, 0), inertia=0.01)
+    bar = m.body("bar", parent=right, at=(0.3, 0, 0), rotate="z", mass=1, com=(0.2, 0, 0))
+    m.defaults(dict.fromkeys(["rod_Ixx", "rod_Iyy", "rod_Izz", "bar_Ixx", "bar_Iyy", "bar_Izz"], 1))
+    m.defaults(
+        dict.fromkeys([f"{b}_{i}" for b in ("rod", "bar") for i in ("Ixy", "Iyz", "Izx")], 0)
+    )
+    m.gravity(along="-y")
+    tip, other = m.point("tip", rod, (0.4, 0, 0)), m.point("other", bar, (0.4, 0, 0))
+    for axis in "xy":
+        m.constrain_points(tip, other, axis)
+    m.set_initial(left=2.2, right=0.9, rod=-1.4, bar=1.4)
+    m.set_platform(tip, axis="x")
+    m.actuate(*actuators)
+    return m
+
+
+@pytest.fixture(scope="module")
+def hexapod() -> lw.Mechanism:
+    return read_model(hexapod_text())
+
+
+def test_a_text_model_names_actuators_platform_and_driven_struts(hexapod: lw.Mechanism) -> None:
+    assert [q.name for q in hexapod.actuators] == [f"leg{k}" for k in range(1, 7)]
+    assert hexapod.platform is not None
+    assert hexapod.platform.point.body.name == "top"
+    assert [s.second.name for s in hexapod.driven_struts] == [f"b{k}" for k in range(1, 7)]
+    assert not hexapod.parameters
+
+
+def test_what_drives_a_machine_reads_back_as_it_was_written(hexapod: lw.Mechanism) -> None:
+    text = lw.write_model(hexapod)
+    again = read_model(text)
+    assert lw.write_model(again) == text
+    assert again.fingerprint() == hexapod.fingerprint()
+    assert [s.name for s in again.driven_struts] == [s.name for s in hexapod.driven_struts]
+
+
+def test_a_file_with_actuators_and_platform_opens_as_a_robot(tmp_path: Path) -> None:
+    path = tmp_path / "hexapod.toml"
+    path.write_text(hexapod_text().replace('[platform]\nat = "top"\naxis = "z"\n', ""))
+    assert isinstance(lw.load(path), lw.Mechanism)
+    short = hexapod_text().replace('[platform]\nat = "top"\naxis = "z"\n', "")
+    path.write_text(short.replace("[gravity]", 'platform = "top"\n\n[gravity]', 1))
+    robot = lw.load(path)
+    assert isinstance(robot, lw.Robot)
+    assert robot.actuators == tuple(f"leg{k}" for k in range(1, 7))
+    assert robot.speeds == tuple(f"leg{k}_dot" for k in range(1, 7))
+    assert robot.platform is not None
+    assert not any(name.startswith("leg") for name in robot.frames)
+
+
+def test_the_legs_of_a_hexapod_carry_its_weight(hexapod: lw.Mechanism) -> None:
+    """Virtual work: the legs' forces at rest are the gradient of the potential by their lengths."""
+    robot = lw.Robot(hexapod)
+    lifted = {"top.x": 0.05, "top.y": -0.03, "top.z": 0.95, "top.rx": 0.1}
+    closed = assemble(hexapod, lifted).coordinates
+    q = [closed[name] for name in robot.coordinates]
+    force = robot.inverse_dynamics(q, np.zeros(6), np.zeros(6))
+    rise = assemble(hexapod, lifted | {"top.z": 0.95 + 1e-6}).coordinates
+    fall = assemble(hexapod, lifted | {"top.z": 0.95 - 1e-6}).coordinates
+    slope = [(rise[name] - fall[name]) / 2e-6 for name in robot.actuators]
+    assert force @ slope == pytest.approx(10 * 9.81, rel=1e-7)
+
+
+def test_actuators_choose_the_speeds_of_robots_and_of_equations() -> None:
+    for actuators in (("left", "right"), ("rod", "bar"), ("left", "rod")):
+        m = five_bar(*actuators)
+        wanted = {f"{name}_dot" for name in actuators}
+        assert set(lw.Robot(m).speeds) == wanted
+        assert {str(u) for u in derive(m, "quick").speeds} == wanted
+        assert set(lw.Robot(m.frozen()).speeds) == wanted
+        assert lw.System(m).mechanism.actuators
+    plain = five_bar()
+    for actuators in (("left", "right"), ("rod", "bar")):
+        robot = lw.Robot(plain, actuators=actuators, platform="other")
+        assert set(robot.speeds) == {f"{name}_dot" for name in actuators}
+        assert robot.platform is not None
+        assert robot.platform.point.name == "other"
+    assert not plain.actuators
+    assert plain.fingerprint() != plain.with_drives(["left", "right"]).fingerprint()
+
+
+def test_a_robot_with_other_actuators_follows_its_mechanism() -> None:
+    m = five_bar()
+    robot = lw.Robot(m, actuators=["left", "right"])
+    closed = assemble(m).coordinates
+    q = [closed[name] for name in robot.coordinates]
+    before = robot.inverse_dynamics(q, [0, 0], [0, 0])
+    m.force("push", 10, at="tip", along="y")
+    after = robot.inverse_dynamics(q, [0, 0], [0, 0])
+    assert np.abs(after - before).max() > 0.1
+
+
+@pytest.mark.parametrize(
+    ("actuators", "words"),
+    [
+        (("left", "right", "rod"), "2 degrees of freedom and 3 actuators"),
+        (("left", "left"), "is an actuator already"),
+        (("left", "rihgt"), "right"),
+    ],
+)
+def test_actuators_that_cannot_be_are_refused_in_words(
+    actuators: tuple[str, ...], words: str
+) -> None:
+    with pytest.raises(MechanismError, match=words):
+        derive(five_bar(*actuators), "quick")
+    with pytest.raises(MechanismError, match=words):
+        _ = lw.Robot(five_bar(), actuators=actuators).speeds
+
+
+def test_actuators_that_the_loops_tie_together_are_refused() -> None:
+    m = lw.Mechanism("pantograph")
+    for name in "abc":
+        m.body(name, rotate="z", mass=1, com=(0.1, 0, 0), inertia=0.1)
+    m.constrain_position("a + b")
+    m.actuate("a", "b")
+    with pytest.raises(MechanismError, match="tie its actuators"):
+        derive(m, "quick")
+
+
+def test_a_singular_start_is_refused() -> None:
+    """With its rods in one line, the five-bar moves while its cranks are held."""
+    m = five_bar("left", "right")
+    out = math.acos(2 / 3)
+    m.set_initial(left=math.pi - out, rod=out - math.pi, right=out, bar=math.pi - out)
+    closed = assemble(m).coordinates
+    assert closed["left"] + closed["rod"] == pytest.approx(0)
+    with pytest.raises(MechanismError, match="singular at its start"):
+        derive(m, "quick")
+
+
+def test_a_file_that_names_what_is_not_there_is_told_where(tmp_path: Path) -> None:
+    path = tmp_path / "hexapod.toml"
+    for wrong, words in (
+        (hexapod_text().replace('"leg6"]', '"leg7"]'), "leg"),
+        (hexapod_text().replace('at = "top"\naxis', 'at = "topp"\naxis'), "topp"),
+        (hexapod_text().replace('second = "b3"', 'second = "b33"'), "b33"),
+    ):
+        path.write_text(wrong)
+        with pytest.raises(InputError, match=f"hexapod.toml:.*{words}"):
+            lw.load(path)
