@@ -59,22 +59,29 @@ from linkwright.analysis.tuning import (
 from linkwright.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from linkwright.analysis.balance import Counterbalance, Counterweight, balance
+    from linkwright.analysis.beams import BeamSection, buckling_load, root_stress, tip_deflection
     from linkwright.analysis.errors import (
         ErrorBudget,
         ErrorSource,
         PoseAccuracy,
         pose_accuracy,
     )
+    from linkwright.analysis.pose_errors import PoseSensitivity, pose_budget, pose_sensitivity
     from linkwright.analysis.screws import Screw
     from linkwright.analysis.singularities import Singularity, singularity
     from linkwright.analysis.sizing.choice import Sizing, size
     from linkwright.analysis.sizing.duty import duty_cycle, duty_type
+    from linkwright.analysis.stiffness import PlatformStiffness, stiffness
     from linkwright.formats.catalog.reader import read_catalog
     from linkwright.formats.catalog.schema import Catalog
 
 __all__ = [
     "DESCRIBING_FUNCTIONS",
+    "BeamSection",
     "Catalog",
+    "Counterbalance",
+    "Counterweight",
     "ErrorBudget",
     "ErrorSource",
     "Excess",
@@ -88,7 +95,9 @@ __all__ = [
     "Margins",
     "Mode",
     "OpenLoop",
+    "PlatformStiffness",
     "PoseAccuracy",
+    "PoseSensitivity",
     "ProposedGains",
     "RelayRun",
     "Requirement",
@@ -104,7 +113,9 @@ __all__ = [
     "WorstCase",
     "WorstPose",
     "backlash_gain",
+    "balance",
     "best_gains",
+    "buckling_load",
     "compliance",
     "cut_loop",
     "dead_zone_gain",
@@ -124,18 +135,23 @@ __all__ = [
     "modes",
     "opened",
     "pose_accuracy",
+    "pose_budget",
+    "pose_sensitivity",
     "proposed_gains",
     "quantizer_gain",
     "rainflow",
     "read_catalog",
     "relay_experiment",
     "require",
+    "root_stress",
     "saturation_gain",
     "screen",
     "singularity",
     "size",
     "step_measures",
+    "stiffness",
     "swept_sine",
+    "tip_deflection",
     "ultimate_point",
     "worst_pose",
 ]
@@ -144,6 +160,19 @@ if not TYPE_CHECKING:  # what reads files is imported when it is used
     __getattr__ = lazy_names(
         __name__,
         {
+            "linkwright.analysis.balance": ("Counterbalance", "Counterweight", "balance"),
+            "linkwright.analysis.beams": (
+                "BeamSection",
+                "buckling_load",
+                "root_stress",
+                "tip_deflection",
+            ),
+            "linkwright.analysis.pose_errors": (
+                "PoseSensitivity",
+                "pose_budget",
+                "pose_sensitivity",
+            ),
+            "linkwright.analysis.stiffness": ("PlatformStiffness", "stiffness"),
             "linkwright.analysis.errors": (
                 "ErrorBudget",
                 "ErrorSource",

@@ -1,0 +1,236 @@
+"""What errors of dimensions and actuators do to the pose of a platform.
+
+With the relations g(q, p) = 0 of closed loops, actuators z and all dimensions p, the passive
+coordinates y follow by the implicit function theorem, dy = -G_y^+ (G_p dp + G_z dz), and the pose
+of the platform with them. All derivatives are exact. Poses of serial machines, which have no
+relations, are differentiated directly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linkwright.algebra import Expr
+from linkwright.algebra.calculus import gradient
+from linkwright.analysis.errors import ErrorBudget, ErrorSource
+from linkwright.border import worded
+from linkwright.brief import one_line
+from linkwright.equations.evaluation import Evaluator, quantities
+from linkwright.equations.parallel_machine import ParallelMachine, parallel_machine
+from linkwright.errors import DomainError, InputError, nearest
+from linkwright.mechanism import ModelLike
+
+__all__ = ["POSE", "PoseSensitivity", "pose_budget", "pose_sensitivity"]
+
+Array = NDArray[np.float64]
+POSE = ("x", "y", "z", "rx", "ry", "rz")
+"""The outputs: place of the platform's point, m, and its rotation, rad, along the ground's axes."""
+
+_SINGULAR = 1e-9
+
+
+@one_line
+@dataclass(frozen=True, slots=True, eq=False)
+class PoseSensitivity:
+    """Change of a platform's pose for units of errors.
+
+    Args:
+        dimensions: names of the parameters.
+        actuators: names of the actuators.
+        of_dimensions: 6 x dimensions: place (m) and rotation (rad) for a unit of each.
+        of_actuators: 6 x actuators, in the same way.
+        strained: dimensions whose errors an overconstrained machine cannot take up: it strains, or
+            needs clearance, and their effect here is that of least squares.
+
+    >>> PoseSensitivity((), ("z",), np.zeros((6, 0)), np.ones((6, 1))).actuators
+    ('z',)
+    """
+
+    dimensions: tuple[str, ...]
+    actuators: tuple[str, ...]
+    of_dimensions: Array = field(repr=False)
+    of_actuators: Array = field(repr=False)
+    strained: tuple[str, ...] = ()
+
+
+class PoseSlopes:
+    """Relations and pose of a machine with their derivatives, compiled."""
+
+    def __init__(self, machine: ParallelMachine, dimensions: Sequence[str] | None = None) -> None:
+        m = machine.mechanism
+        self.machine = machine
+        self.dimensions = _chosen(machine, dimensions)
+        p = [m.parameters[name] for name in self.dimensions]
+        unknowns = [*machine.coordinates, *p]
+        turned = [x for row in machine.rotation for x in row]
+        slopes = {
+            "g": [gradient(g, unknowns) for g in machine.relations],
+            "x": [gradient(x, unknowns) for x in machine.position],
+            "r": [gradient(x, unknowns) for x in turned],
+        }
+        results: dict[str, Sequence[object]] = {k: v for k, v in slopes.items() if v}
+        results["turned"] = turned
+        roots: list[Expr] = [*turned, *(x for rows in slopes.values() for row in rows for x in row)]
+        made = quantities(m, "pose_slopes", results, roots, q=list(machine.coordinates))
+        self._evaluator = Evaluator(m, made, m.values)
+        self._names = tuple(results)
+
+    def at(self, q: Array) -> PoseSensitivity:
+        """Return the sensitivities at closed coordinates."""
+        found = dict(zip(self._names, self._evaluator(q=q), strict=True))
+        machine, n = self.machine, len(self.machine.coordinates)
+        driven = [machine.coordinates.index(z) for z in machine.actuators]
+        passive = [k for k in range(n) if k not in set(driven)]
+        free = [*driven, *range(n, n + len(self.dimensions))]
+        relations = found.get("g", np.zeros((0, n + len(self.dimensions))))
+        pose = np.vstack([found["x"], _turns(found["r"], found["turned"])])
+        following, left = _following(machine, relations, passive, free, pose)
+        total = pose[:, free] + pose[:, passive] @ following
+        k = len(driven)
+        names = tuple(z.name for z in machine.actuators)
+        strained = tuple(name for name, more in zip(self.dimensions, left[k:], strict=True) if more)
+        return PoseSensitivity(self.dimensions, names, total[:, k:], total[:, :k], strained)
+
+
+@worded
+def pose_sensitivity(
+    source: ModelLike,
+    q: Mapping[str, float] | ArrayLike,
+    dimensions: Sequence[str] | None = None,
+) -> PoseSensitivity:
+    """Return the change of the platform's pose for a unit of each dimension and actuator.
+
+    Args:
+        source: a machine that names its actuators and its platform.
+        q: closed coordinates, by name or in order.
+        dimensions: names of parameters; all that the pose depends on by default.
+
+    >>> from linkwright.mechanism import Mechanism
+    >>> m = Mechanism("lever")
+    >>> arm = m.body("arm", rotate="z")
+    >>> p = m.set_platform(m.point("tip", arm, ("L", 0, 0)))
+    >>> m.actuate("arm")
+    >>> m.defaults(L=2.0)
+    >>> found = pose_sensitivity(m, {"arm": 0.0})
+    >>> found.of_dimensions[:3, 0], found.of_actuators[:2, 0]
+    (array([1., 0., 0.]), array([0., 2.]))
+    """
+    machine = parallel_machine(source)
+    return PoseSlopes(machine, dimensions).at(closed_coordinates(machine, q))
+
+
+@worded
+def pose_budget(
+    source: ModelLike,
+    q: Mapping[str, float] | ArrayLike,
+    tolerances: Mapping[str, float],
+    *,
+    shape: str = "uniform",
+) -> ErrorBudget:
+    """Return the error budget of the platform's pose.
+
+    Args:
+        source: a machine that names its actuators and its platform.
+        q: closed coordinates, by name or in order.
+        tolerances: limits, ±, of parameters and actuators, by name, in their own units.
+        shape: of their distribution: "uniform", "normal" or "sine".
+
+    >>> from linkwright.mechanism import Mechanism
+    >>> m = Mechanism("lever")
+    >>> arm = m.body("arm", rotate="z")
+    >>> p = m.set_platform(m.point("tip", arm, ("L", 0, 0)))
+    >>> m.actuate("arm")
+    >>> m.defaults(L=2.0)
+    >>> pose_budget(m, {"arm": 0.0}, {"L": 1e-3, "arm": 1e-3}).worst[:2]
+    array([0.001, 0.002])
+    """
+    machine = parallel_machine(source)
+    driven = [z.name for z in machine.actuators]
+    found = PoseSlopes(machine, [name for name in tolerances if name not in driven]).at(
+        closed_coordinates(machine, q)
+    )
+    columns = dict(zip(found.dimensions, found.of_dimensions.T, strict=True))
+    columns |= dict(zip(found.actuators, found.of_actuators.T, strict=True))
+    sources = (ErrorSource(k, size, columns[k], shape) for k, size in tolerances.items())
+    return ErrorBudget(tuple(sources), POSE)
+
+
+def closed_coordinates(machine: ParallelMachine, q: Mapping[str, float] | ArrayLike) -> Array:
+    """Return coordinates in order."""
+    names = [x.name for x in machine.coordinates]
+    if isinstance(q, Mapping):
+        missing = [name for name in names if name not in q]
+        if missing:
+            raise InputError(
+                f"there is no value for {', '.join(missing)}",
+                remedy="give all coordinates, as linkwright.assemble(...).coordinates has them",
+            )
+        return np.array([q[name] for name in names], dtype=float)
+    found = np.array(q, dtype=float)
+    if found.shape != (len(names),):
+        raise InputError(
+            f"{machine.mechanism.name!r} has {len(names)} coordinates, not {found.shape}",
+            remedy="give one number for each",
+        )
+    return found
+
+
+def _chosen(machine: ParallelMachine, dimensions: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the names of the dimensions that count."""
+    m = machine.mechanism
+    if dimensions is None:
+        from linkwright.algebra import free_symbols
+
+        turned = [x for row in machine.rotation for x in row]
+        used = set(free_symbols(*machine.relations, *machine.position, *turned))
+        return tuple(p.name for p in machine.parameters if p in used)
+    for name in dimensions:
+        if name not in m.parameters:
+            near = nearest(name, [*m.parameters, *(z.name for z in machine.actuators)])
+            raise InputError(
+                f"{m.name!r} has no parameter or actuator {name!r}",
+                remedy=f"did you mean {near!r}?" if near else "its file lists the parameters",
+            )
+    return tuple(dimensions)
+
+
+def _turns(slopes: Array, turned: Array) -> Array:
+    """Return the rotation, along the ground's axes, for a unit of each unknown."""
+    r = turned.reshape(3, 3)
+    spins = np.einsum("ijk,lj->ilk", slopes.reshape(3, 3, -1), r)
+    rows: list[Any] = [spins[2, 1] - spins[1, 2], spins[0, 2] - spins[2, 0]]
+    rows.append(spins[1, 0] - spins[0, 1])
+    return 0.5 * np.array(rows)
+
+
+def _following(
+    machine: ParallelMachine,
+    relations: Array,
+    passive: Sequence[int],
+    free: Sequence[int],
+    pose: Array,
+) -> tuple[Array, NDArray[np.bool_]]:
+    """Return the change of passive coordinates for a unit of each free one.
+
+    The second result tells which free ones relations cannot follow.
+    """
+    tied = relations[:, passive]
+    if not tied.size:
+        return np.zeros((len(passive), len(free))), np.zeros(len(free), dtype=bool)
+    u, s, vt = np.linalg.svd(tied)
+    rank = int((s > _SINGULAR * s[0]).sum())
+    idle = vt[rank:]
+    if idle.size and np.abs(pose[:, passive] @ idle.T).max() > 1e-7:
+        raise DomainError(
+            f"{machine.mechanism.name!r} is singular here: with its actuators locked the platform "
+            "still moves, so that errors have no bound",
+            remedy="take a pose away from the singularity",
+        )
+    found: Array = -vt[:rank].T @ ((u[:, :rank].T @ relations[:, free]) / s[:rank, None])
+    left = np.abs(u[:, rank:].T @ relations[:, free]).max(axis=0, initial=0.0)
+    return found, left > 1e-7 * s[0]
