@@ -32,6 +32,7 @@ test: $(VENV)/.test
 	@sh scripts/need_compiler.sh
 	@sh scripts/need_chromium.sh
 	@sh scripts/need_arm.sh
+	@sh scripts/need_hamlib.sh
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/pytest

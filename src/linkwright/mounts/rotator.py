@@ -1,0 +1,400 @@
+"""A mount as a rotator: a System that runs by the clock, and Hamlib's rotctld protocol before it.
+
+The System is driven by native code in a thread of its own; whoever speaks to the port can neither
+delay nor stop it. All clients are answered in one thread, so that commands have an order: the last
+one wins.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+import threading
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.errors import Error, InputError
+from linkwright.mounts.pointing_drive import GO, HOLD, SWEEP, PointingDrive
+from linkwright.mounts.rotctl_language import (
+    BAD,
+    DOWN,
+    LEFT,
+    LONGEST,
+    REFUSED,
+    RIGHT,
+    TOO_LONG,
+    UP,
+    RotatorAnswer,
+    RotatorLimits,
+    answer,
+)
+from linkwright.simulation.native.session import Samples
+from linkwright.simulation.pacing import Counters, PacedLoop
+from linkwright.simulation.runs import session_of
+from linkwright.simulation.settings import RunSettings
+from linkwright.system import System
+
+PORT = 4533
+"""Where rotctld listens."""
+
+RATE = 100
+"""Hz, of a rotator's control."""
+
+CLIENTS = 256
+"""That may be connected at once."""
+
+_LOOK = 0.1  # s, from one look for new messages to the next
+_SLOW = 30.0  # s, that an answer may wait for a client to read
+_CHUNK = 4096
+_FOREVER = 1e7  # s
+
+
+class _Nowhere:
+    """Where samples and tape of a rotator go."""
+
+    def take(self, changes: NDArray[np.int64], samples: Samples) -> None:
+        """Let them go."""
+
+
+class Rotator:
+    """A beam that is turned by commands, in real time.
+
+    Args:
+        name: of the mount.
+        speed: the greatest, degrees/s.
+        acceleration: degrees/s².
+        limits: what directions it takes.
+        park: azimuth and elevation where it parks and begins, degrees.
+        watchdog: s without a message after which a move in a direction (`M`) ends; 0 for never.
+        parks: whether it parks then, whatever it was doing.
+        clock: "wall", or "virtual" where `advance` lets time pass.
+        patience: s, how late a tick may be before it counts as missed.
+
+    >>> with Rotator(speed=20, acceleration=40, clock="virtual") as rotator:
+    ...     rotator.go(90, 30)
+    ...     rotator.advance(10)
+    ...     azimuth, elevation = rotator.position()
+    >>> round(azimuth, 6), round(elevation, 6), rotator.counters.missed
+    (90.0, 30.0, 0)
+    """
+
+    def __init__(
+        self,
+        name: str = "pointing",
+        *,
+        speed: float = 5.0,
+        acceleration: float = 5.0,
+        limits: RotatorLimits | None = None,
+        park: tuple[float, float] = (0.0, 90.0),
+        watchdog: float = 10.0,
+        parks: bool = False,
+        clock: str = "wall",
+        patience: float | None = None,
+    ) -> None:
+        self._name, self._limits, self._park = name, limits or RotatorLimits(), park
+        for what, value in (("speed", speed), ("acceleration", acceleration)):
+            if not (value > 0 and math.isfinite(value)):
+                raise InputError(f"{what} of a rotator must be above zero, not {value:g}")
+        if not self._limits.hold(*park):
+            raise InputError(f"it cannot park at {park}", remedy="park within its limits")
+        self._speed, self._percent = speed, 100.0
+        self._toward = park[0]  # the azimuth that was asked for last
+        self._heard = 0
+        start = direction(*park)
+        system = System(name="rotator", base=RATE)
+        system.add(
+            PointingDrive(
+                speed=math.radians(speed),
+                acceleration=math.radians(acceleration),
+                lowest=math.radians(self._limits.min_el),
+                highest=math.radians(self._limits.max_el),
+                start=start,
+                park=start,
+                watchdog=watchdog,
+                parks=parks,
+            ),
+            rate=RATE,
+        )
+        session, _ = session_of(system, RunSettings(_FOREVER, every=RATE))
+        self._virtual = clock == "virtual"
+        self.loop = PacedLoop(session, clock=clock, patience=patience, sink=_Nowhere())
+
+    # -- what it is told ---------------------------------------------------------------------------
+    def go(self, azimuth: float, elevation: float) -> None:
+        """Go to a direction, along the great circle.
+
+        Args:
+            azimuth: degrees, clockwise from North.
+            elevation: degrees.
+        """
+        if not self._limits.hold(azimuth, elevation):
+            raise InputError(
+                f"azimuth {azimuth:g}°, elevation {elevation:g}° is out of limits",
+                remedy=f"stay within {self._limits}",
+            )
+        self._toward = azimuth
+        x, y, z = direction(azimuth, elevation)
+        self._tell({"mode": GO, "target[0]": x, "target[1]": y, "target[2]": z})
+
+    def sweep(self, direction: int, percent: float) -> None:
+        """Turn until told otherwise, or to a limit of elevation.
+
+        Args:
+            direction: `UP`, `DOWN`, `LEFT` or `RIGHT`.
+            percent: of the greatest speed.
+        """
+        rate = math.radians(self._speed) * percent / 100
+        swing = {LEFT: -rate, RIGHT: rate}.get(direction, 0.0)
+        lift = {UP: rate, DOWN: -rate}.get(direction, 0.0)
+        self._tell({"mode": SWEEP, "swing": swing, "lift": lift})
+
+    def stop(self) -> None:
+        """Stand as soon as its acceleration allows."""
+        self._tell({"mode": HOLD})
+
+    def park(self) -> None:
+        """Go where it parks."""
+        self.go(*self._park)
+
+    def reset(self) -> None:
+        """Stand, and use its whole speed again."""
+        self.percent = 100.0
+        self.stop()
+
+    def hear(self) -> None:
+        """Note that somebody is there: what the watchdog waits for."""
+        self._heard += 1
+        self._tell({"heard": self._heard % 1e9})
+
+    @property
+    def percent(self) -> float:
+        """Of its greatest speed, that it uses."""
+        return self._percent
+
+    @percent.setter
+    def percent(self, value: float) -> None:
+        self._percent = value
+        self._tell({"share": value / 100})
+
+    def _tell(self, values: dict[str, float]) -> None:
+        self.loop.set({f"drive.{name}": float(value) for name, value in values.items()})
+
+    # -- what it tells -----------------------------------------------------------------------------
+    @property
+    def name(self) -> str:
+        """What it is, in a line."""
+        return f"Linkwright {self._name}"
+
+    @property
+    def limits(self) -> RotatorLimits:
+        """What directions it takes."""
+        return self._limits
+
+    @property
+    def counters(self) -> Counters:
+        """Ticks of its control that were run and missed."""
+        return self.loop.counters
+
+    def looks_along(self) -> tuple[float, float, float]:
+        """Return the unit vector that it looks along: East, North, up."""
+        stood = self.loop.latest()
+        if stood.tick < 0:
+            return direction(*self._park)
+        return stood["drive.d[0]"], stood["drive.d[1]"], stood["drive.d[2]"]
+
+    def position(self) -> tuple[float, float]:
+        """Return azimuth and elevation, degrees.
+
+        Of all the azimuths that are the same it is the one nearest to what was asked for last.
+        """
+        x, y, z = self.looks_along()
+        level = math.hypot(x, y)
+        azimuth = math.degrees(math.atan2(x, y)) if level > 1e-9 else self._toward
+        azimuth += 360 * round((self._toward - azimuth) / 360)
+        if azimuth > self._limits.max_az:
+            azimuth -= 360
+        elif azimuth < self._limits.min_az:
+            azimuth += 360
+        return azimuth, math.degrees(math.atan2(z, level))
+
+    def flags(self) -> Sequence[str]:
+        """Return what it does, in Hamlib's words."""
+        stood = self.loop.latest()
+        return ("MOVING",) if stood.tick >= 0 and stood["drive.moving"] else ()
+
+    # -- time --------------------------------------------------------------------------------------
+    def advance(self, seconds: float) -> None:
+        """Let virtual time pass.
+
+        Args:
+            seconds: how much.
+        """
+        self.loop.go_to(max(self.loop.latest().tick, 0) + round(seconds * RATE))
+
+    def close(self) -> None:
+        """Let go; a second time does nothing."""
+        self.loop.stop()
+
+    def __enter__(self) -> Self:
+        if not self._virtual:
+            self.loop.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class RotatorPort:
+    """A rotctld in front of a rotator, answered in a thread of its own.
+
+    Args:
+        rotator: what is driven; it is neither started nor closed here.
+        host: where to listen; loopback unless told otherwise.
+        port: 0 picks one, which `port` tells.
+
+    >>> import socket
+    >>> with (
+    ...     Rotator(speed=500, acceleration=5000) as rotator,
+    ...     RotatorPort(rotator, port=0) as port,
+    ... ):
+    ...     with socket.create_connection(("127.0.0.1", port.port), timeout=10) as client:
+    ...         client.sendall(b"+S\\n")
+    ...         print(client.recv(100).decode(), end="")
+    stop:
+    RPRT 0
+    """
+
+    def __init__(self, rotator: Rotator, host: str = "127.0.0.1", port: int = PORT) -> None:
+        self.rotator, self.host, self.port = rotator, host, port
+        self.clients = 0
+        self._news = False
+        self._loop = asyncio.new_event_loop()
+        self._stopping = asyncio.Event()
+        self._ready: threading.Event = threading.Event()
+        self._failure: OSError | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._thread = threading.Thread(target=self._run, name="rotator port", daemon=True)
+        self._thread.start()
+        self._ready.wait()
+        if self._failure is not None:
+            self._thread.join()
+            raise InputError(
+                f"cannot listen on {host}:{port}: {self._failure.strerror or self._failure}",
+                remedy="give another --port; 0 picks one that is free",
+            ) from self._failure
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_until_complete(self._serve())
+        finally:
+            self._ready.set()
+            self._loop.close()
+
+    async def _serve(self) -> None:
+        try:
+            server = await asyncio.start_server(self._meet, self.host, self.port, limit=_CHUNK)
+        except OSError as error:
+            self._failure = error
+            return
+        self.port = int(server.sockets[0].getsockname()[1])
+        self._ready.set()
+        async with server:
+            while not self._stopping.is_set():
+                if self._news:
+                    self._news = False
+                    self.rotator.hear()
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._stopping.wait(), _LOOK)
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _meet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        self.clients += 1
+        try:
+            if self.clients > CLIENTS:
+                writer.write(f"RPRT {REFUSED}\n".encode())
+            else:
+                await self._talk(reader, writer)
+        except (OSError, TimeoutError):
+            writer.transport.abort()  # it has gone, or does not read
+        except asyncio.CancelledError:
+            writer.transport.abort()
+        finally:
+            self.clients -= 1
+            self._tasks.discard(task)
+            writer.close()
+
+    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """RotatorAnswer a client line by line until it goes; half a line is not carried out."""
+        rest, skipping = b"", False
+        while chunk := await reader.read(_CHUNK):
+            *lines, rest = (rest + chunk).split(b"\n")
+            for line in lines:
+                if skipping or len(line) > LONGEST:
+                    skipping = False
+                    writer.write(f"RPRT {TOO_LONG}\n".encode())
+                    continue
+                self._news = True
+                said = self._answered(line)
+                writer.write(said.text.encode())
+                if said.ends:
+                    await writer.drain()
+                    return
+            if len(rest) > LONGEST:
+                rest, skipping = b"", True
+            async with asyncio.timeout(_SLOW):
+                await writer.drain()
+
+    def _answered(self, line: bytes) -> RotatorAnswer:
+        try:
+            return answer(line.decode("ascii"), self.rotator)
+        except UnicodeDecodeError:
+            return RotatorAnswer(f"RPRT {BAD}\n")
+
+    def close(self) -> None:
+        """Listen no more, and let all clients go."""
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._stopping.set)
+            self._thread.join(10.0)
+            if self._thread.is_alive():
+                raise Error("the rotator's port has not ended within 10 s")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def direction(azimuth: float, elevation: float) -> tuple[float, float, float]:
+    """Return the unit vector (East, North, up) of a direction.
+
+    Args:
+        azimuth: degrees, clockwise from North.
+        elevation: degrees.
+
+    >>> [round(x, 9) for x in direction(90, 0)]
+    [1.0, 0.0, 0.0]
+    """
+    a, e = math.radians(azimuth), math.radians(elevation)
+    return math.sin(a) * math.cos(e), math.cos(a) * math.cos(e), math.sin(e)
