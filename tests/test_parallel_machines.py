@@ -196,3 +196,35 @@ def test_a_file_that_names_what_is_not_there_is_told_where(tmp_path: Path) -> No
         path.write_text(wrong)
         with pytest.raises(InputError, match=f"hexapod.toml:.*{words}"):
             lw.load(path)
+
+
+def test_cones_capsules_and_loops_read_back_as_they_were_written() -> None:
+    m = lw.Mechanism("m")
+    a = m.body("a", joint=lw.Ball(), mass=1, inertia=1)
+    b = m.body("b", parent=a, at=(0, 0, 1), joint=lw.Universal("x", "y"), mass=1, inertia=1)
+    c = m.body("c", at=(1, 0, 0), rotate="y", mass=1, inertia=1)
+    tip, end = m.point("tip", b, (0, 0, 1)), m.point("end", c, (0, 0, 1))
+    m.drive_strut("leg", m.point("foot", at=(2, 0, 0)), tip, length=2.0)
+    m.close_loop("knee", end, tip, lw.Ball())
+    m.parameter("r", 0.05, unit="m")
+    m.limit_cone("a", "60 deg")
+    m.limit_cone("b", "50 deg", axis="z", second_axis=(0, 0.6, 0.8))
+    m.limit_cone("knee", 1.0, axis="-z")
+    m.limit_cone("leg", 0.9, axis="z", at_second=True)
+    m.collision_capsule("arm", b, tip, "r")
+    m.collision_capsule("leg", "foot", tip, "2*r")
+    assert [cone.body.name for cone in m.cones] == ["n", "a", "c", "b"]
+    assert str(m.cones[0].cosine) == str(m.ground.z @ a.z)
+    text = lw.write_model(m)
+    again = read_model(text)
+    assert lw.write_model(again) == text
+    assert again.fingerprint() == m.fingerprint()
+    assert [str(x.cosine) for x in again.cones] == [str(x.cosine) for x in m.cones]
+    assert [(x.name, x.joint) for x in again.loops] == [(x.name, x.joint) for x in m.loops]
+    assert m.frozen().fingerprint() == m.fingerprint()
+    with pytest.raises(MechanismError, match="limit its coordinate"):
+        m.limit_cone("c", 1.0)
+    with pytest.raises(MechanismError, match="0 to 180"):
+        m.limit_cone("a", 4.0)
+    with pytest.raises(MechanismError, match="second_axis"):
+        m.limit_cone("leg", 1.0, second_axis="z")

@@ -9,17 +9,25 @@ force of the strut, positive where it pushes its ends apart.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Self
 
-from linkwright.algebra import Expr, direction_of
-from linkwright.algebra.units import Amount
+from linkwright.algebra import Expr, direction_of, free_symbols
+from linkwright.algebra.units import Amount, amount
 from linkwright.border import worded
 from linkwright.mechanism import loops
 from linkwright.mechanism.joints import MechanismError
 from linkwright.mechanism.loads import LoadBuilder
-from linkwright.mechanism.parts import Body, DrivenStrut, Platform, Point
+from linkwright.mechanism.parts import (
+    Body,
+    CollisionCapsule,
+    ConeLimit,
+    DrivenStrut,
+    Platform,
+    Point,
+)
 from linkwright.mechanism.symbols import require_name
 from linkwright.mechanism.transactions import builder
 from linkwright.mechanism.workspace import Value
@@ -168,3 +176,119 @@ class DriveBuilder(LoadBuilder):
         self.platform = self._platform(at, axis)
         self._changed()
         return self.platform
+
+    @builder
+    def limit_cone(
+        self,
+        joint: str,
+        angle: Amount,
+        *,
+        axis: Value = "z",
+        second_axis: Value = None,
+        at_second: bool = False,
+    ) -> ConeLimit:
+        """Say how far a ball or a universal joint may tilt; runs do not stop it there.
+
+        Args:
+            joint: name of the body that it moves, of the loop that it closes, or of a driven strut.
+            angle: half the opening of the cone, rad, or a text such as "60 deg".
+            axis: of the cone, in the axes of the first body: the parent, or the loop's first; of a
+                strut, the body at its first end.
+            second_axis: what stays in the cone, in the axes of the second body, by default the
+                same; of a strut it is the strut itself, away from that end.
+            at_second: of a strut, whether the cone is at its second end.
+
+        >>> from linkwright.mechanism.joints import Ball
+        >>> m = DriveBuilder("m")
+        >>> b = m.body("b", joint=Ball(), mass=1)
+        >>> round(m.limit_cone("b", "60 deg").angle, 4)
+        1.0472
+        """
+        require_name(joint, "a joint")
+        size = amount(angle, f"the cone of {joint!r}", "rad", self.unit_system)
+        if not 0 < size <= math.pi:
+            raise MechanismError(
+                f"the cone of {joint!r} opens by {angle}", remedy="give 0 to 180 degrees"
+            )
+        strut = next((s for s in self.driven_struts if s.name == joint), None)
+        if strut is not None:
+            if second_axis is not None:
+                raise MechanismError(
+                    f"what stays in the cone of {joint!r} is the strut itself",
+                    remedy="leave second_axis out",
+                )
+            near, far = strut.first, strut.second
+            if at_second:
+                near, far = far, near
+            fixed = direction_of(self.vector(axis, near.body.frame))
+            along = direction_of(far.position - near.position)
+            made = ConeLimit(joint, fixed, near.body, along, size, None, at_second)
+        else:
+            if at_second:
+                raise MechanismError(
+                    f"{joint!r} is no driven strut, and has no second end",
+                    remedy="leave at_second out",
+                )
+            body, other = self._joined(joint)
+            fixed = direction_of(self.vector(axis, body.frame))
+            given = axis if second_axis is None else second_axis
+            along = direction_of(self.vector(given, other.frame))
+            made = ConeLimit(joint, fixed, body, along, size, other)
+        self.cones.append(made)
+        return made
+
+    def _joined(self, name: str) -> tuple[Body, Body]:
+        """Return the two bodies that a ball or a universal joint joins."""
+        loop = next((x for x in self.loops if x.name == name), None)
+        body = self.bodies.get(name)
+        if loop is not None:
+            joint, ends = loop.joint, (loop.first.body, loop.second.body)
+        elif body is not None and body.parent is not None:
+            cross = self.bodies.get(f"{name}_cross")
+            above = cross.parent if cross is body.parent and cross is not None else body.parent
+            joint, ends = body.joint, (above or self.ground, body)
+            if above is not body.parent:
+                return ends
+        else:
+            known = [*self.bodies, *(x.name for x in self.loops)]
+            self.unknown(name, known, "joint")
+            raise MechanismError(f"there is no joint {name!r}")
+        if len(joint.rotate) < 2 and joint.second is None:
+            raise MechanismError(
+                f"the joint of {name!r} has one axis at most, and no cone",
+                remedy="limit its coordinate: m.limit(...)",
+            )
+        return ends
+
+    @builder
+    def collision_capsule(
+        self,
+        name: str,
+        first: Point | Body | str,
+        second: Point | Body | str,
+        radius: Value,
+    ) -> CollisionCapsule:
+        """Declare a capsule for the search for interference; runs do not feel it.
+
+        Args:
+            name: of what it stands for.
+            first: a point at one end, or its name; of a body, its origin.
+            second: a point at the other end, of the same body or, for a strut, of another.
+            radius: m.
+
+        >>> m = DriveBuilder("m")
+        >>> arm = m.body("arm", rotate="y", mass=1)
+        >>> m.collision_capsule("arm", arm, m.point("tip", arm, (0, 0, 1)), 0.05).second.name
+        'tip'
+        """
+        require_name(name, "a capsule")
+        if any(name == known.name for known in self.collision_capsules):
+            raise MechanismError(f"{self.name!r} has a capsule {name!r} already")
+        size = self.expr(radius)
+        if any(x.data.role != "parameter" for x in free_symbols(size)):
+            raise MechanismError(
+                f"the radius of {name!r} changes", remedy="use numbers and parameters"
+            )
+        made = CollisionCapsule(name, self._place(name, first), self._place(name, second), size)
+        self.collision_capsules.append(made)
+        return made

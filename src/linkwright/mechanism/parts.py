@@ -222,6 +222,53 @@ class DrivenStrut:
 
 @one_line
 @dataclass(frozen=True, slots=True, eq=False)
+class ConeLimit:
+    """How far a ball or a universal joint may tilt: its axis stays within a cone.
+
+    Args:
+        joint: name of the body that it moves, of the loop that it closes, or of a driven strut.
+        axis: of the cone, fixed in `body`.
+        body: in which the cone is fixed.
+        second: unit vector that stays in the cone: fixed in the other body, or along a strut.
+        angle: greatest angle between the two, half the opening of the cone, rad.
+        other: the body in which `second` is fixed; None for a strut.
+        at_second: of a strut, whether the cone is at its second end.
+    """
+
+    joint: str
+    axis: Vector
+    body: Body
+    second: Vector
+    angle: float
+    other: Body | None = None
+    at_second: bool = False
+
+    @property
+    def cosine(self) -> Expr:
+        """The cosine of the angle between the axes; within the cone it is above `cos(angle)`."""
+        return self.axis @ self.second
+
+
+@one_line
+@dataclass(frozen=True, slots=True, eq=False)
+class CollisionCapsule:
+    """A capsule for the search for interference: all that is within a radius of a line.
+
+    Args:
+        name: of what it stands for.
+        first: one end of the line.
+        second: the other end, of the same body or of another (a strut between two).
+        radius: m.
+    """
+
+    name: str
+    first: Point
+    second: Point
+    radius: Expr
+
+
+@one_line
+@dataclass(frozen=True, slots=True, eq=False)
 class Platform:
     """What a machine moves: a point of a body, and the direction along which it points."""
 

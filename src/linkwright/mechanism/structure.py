@@ -101,7 +101,8 @@ def fingerprint_of(mechanism: Workspace) -> str:
         [b.name, b.parent and b.parent.name, *(getattr(b, name) for name in _OF_BODIES)]
         for b in m.bodies.values()
     ]
-    content = m.name, bodies, content_of(m), numbers, m.timing
+    bounds = tuple(m.cones), tuple(m.collision_capsules)
+    content = m.name, bodies, content_of(m), numbers, m.timing, bounds
     return hashlib.blake2b(repr(_plain(content, {})).encode(), digest_size=16).hexdigest()
 
 

@@ -30,6 +30,8 @@ TABLES = (
     "ranges",
     "loops",
     "actuators",
+    "cones",
+    "collision_capsules",
     "sensors",
     "coordinates",
     "units",

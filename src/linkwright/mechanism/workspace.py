@@ -30,6 +30,8 @@ from linkwright.mechanism.joints import Joint, MechanismError
 from linkwright.mechanism.parts import (
     Body,
     ClosedLoop,
+    CollisionCapsule,
+    ConeLimit,
     Constraint,
     Force,
     Inertia,
@@ -86,6 +88,8 @@ class Workspace(Symbols):
         self.loops: list[ClosedLoop] = []
         self.actuators: list[Expr] = []
         self.platform: Platform | None = None
+        self.cones: list[ConeLimit] = []
+        self.collision_capsules: list[CollisionCapsule] = []
         self.sensors: list[Sensor] = []
         self.variables: dict[str, Any] = {}
         self.functions: dict[str, Callable[..., object]] = {}

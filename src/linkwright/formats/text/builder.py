@@ -24,14 +24,14 @@ from linkwright.formats.robot.body_shapes import shape_of
 from linkwright.formats.text import tables
 from linkwright.formats.text.components import Flat, Part, expand
 from linkwright.formats.text.document import TextLimits, TextSource
-from linkwright.formats.text.drive_tables import DrivenStrutTable
+from linkwright.formats.text.drive_tables import ConeLimitTable, DrivenStrutTable
 from linkwright.formats.text.functions import foreign_of, table_of
 from linkwright.formats.text.joints import joint_of, rotation_of, turned_joint
 from linkwright.formats.text.messages import placed
 from linkwright.formats.text.schema import ModelFile
 from linkwright.formats.text.values import constant
 from linkwright.mechanism import Body, Constraint, Mechanism, Point
-from linkwright.mechanism.parts import State, Work
+from linkwright.mechanism.parts import ClosedLoop, State, Work
 
 Functions = Mapping[str, Callable[..., Any]]
 
@@ -369,6 +369,15 @@ class MechanismBuilder:
             part = Part(given, ("platform",), given.model_dump())
             with self._placed(part):
                 self.m.set_platform(self._find_point(part, "at"), axis=given.axis)
+        for part in self.flat["cone_limit"]:
+            with self._placed(part):
+                c: ConeLimitTable = part.value
+                more = {"axis": c.axis, "second_axis": c.second_axis, "at_second": c.at_second}
+                self.m.limit_cone(c.joint, self._constant(c.angle), **more)
+        for part in self.flat["collision_capsule"]:
+            with self._placed(part):
+                first, second = self._find_point(part, "first"), self._find_point(part, "second")
+                self.m.collision_capsule(part.value.name, first, second, part.value.radius)
 
     def _shapes(self) -> None:
         for part in self.flat["shape"]:
@@ -458,6 +467,14 @@ class MechanismBuilder:
         first, second = self._find_point(part, "first"), self._find_point(part, "second")
         if c.joint is None:
             raise self.source.error(part.path, "the key 'joint' is missing", "add joint = ...")
+        if c.relations is not None:
+            known = {p.value.name for p in self.flat["constraint"]}
+            for name in c.relations:
+                if name not in known:
+                    raise self.unknown(part, "relations", "constraint", name, known)
+            stated = frozenset(c.relations)
+            self.m.loops.append(ClosedLoop(c.name, first, second, joint_of(c), stated))
+            return
         self.m.close_loop(
             c.name, first, second, joint_of(c), along=c.along, second_axis=c.second_axis
         )

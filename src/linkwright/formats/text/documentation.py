@@ -190,6 +190,8 @@ _CLASSES: dict[str, type[Record]] = {
     "[[prescribe]]": tables.Prescribe,
     "[[constraint]]": tables.ConstraintTable,
     "[[limit]]": tables.Limit,
+    "[[cone_limit]]": drive_tables.ConeLimitTable,
+    "[[collision_capsule]]": drive_tables.CollisionCapsuleTable,
     "`acts` of a constraint": tables.Act,
     "[[output]]": tables.OutputTable,
     "[run]": tables.RunTable,

@@ -32,10 +32,11 @@ from linkwright.algebra.printers import text
 from linkwright.algebra.units import MKS
 from linkwright.errors import Error, InputError
 from linkwright.formats.robot.body_shapes import shape_table
+from linkwright.formats.text.joints import loop_joint
 from linkwright.formats.text.schema import ModelFile
 from linkwright.mechanism import Body, Constraint, Mechanism, Point
 from linkwright.mechanism.joints import axis_list
-from linkwright.mechanism.parts import Force
+from linkwright.mechanism.parts import ClosedLoop, Force
 
 _LAZY = frozenset({"x", "x0", "v"})
 
@@ -107,11 +108,31 @@ class Describer:
             for t in m.moments
             if t.name not in own
         ]
+        data["loop"] = [self._loop(x) for x in m.loops if loop_joint(x.joint) is not None]
         data["constraint"] = [self._constraint(c) for c in m.constraints]
         data["limit"] = [
             {"coordinate": r.coordinate.name}
             | {key: getattr(r, key) for key in ("lower", "upper", "speed", "effort")}
             for r in m.ranges
+        ]
+        data["cone_limit"] = [
+            {
+                "joint": c.joint,
+                "angle": c.angle,
+                "axis": self._axis(c.axis, c.body),
+                "second_axis": None if c.other is None else self._axis(c.second, c.other),
+                "at_second": c.at_second,
+            }
+            for c in m.cones
+        ]
+        data["collision_capsule"] = [
+            {
+                "name": c.name,
+                "first": self.named(c.first),
+                "second": self.named(c.second),
+                "radius": _value(c.radius),
+            }
+            for c in m.collision_capsules
         ]
         data["sensor"] = [{"name": s.name, "kind": s.kind, "on": s.on} for s in m.sensors]
         data["output"] = [
@@ -332,6 +353,19 @@ class Describer:
         name = f"force{len(self.variables) + 1}"  # in a force, x and v would mean something else
         self.variables[name] = _value(f.magnitude)
         return f"#{name}"
+
+    def _loop(self, loop: ClosedLoop) -> dict[str, Any]:
+        """Return a joint that closes a loop; its relations are written out as constraints."""
+        kind, axes = loop_joint(loop.joint) or ("", [])
+        written = [
+            self._axis(loop.first.body.mechanism.vector(axis), self.m.ground) for axis in axes
+        ]
+        data: dict[str, Any] = {"name": loop.name, "joint": kind}
+        if written:
+            data |= {"axes": written} if len(written) > 1 else {"axis": written[0]}
+        relations = [c.name for c in self.m.constraints if c.name in loop.relations]
+        ends = {"first": self.named(loop.first), "second": self.named(loop.second)}
+        return {**data, **ends, "relations": relations}
 
     def _constraint(self, c: Constraint) -> dict[str, Any]:
         m = self.m

@@ -62,6 +62,32 @@ def joint_of(table: tables.BodyTable | tables.LoopTable) -> Joint:
     return made
 
 
+def loop_joint(joint: Joint) -> tuple[str, list[Any]] | None:
+    """Return the name and the axes of a joint that closes a loop; None for one without a name.
+
+    >>> from linkwright.mechanism import Universal
+    >>> loop_joint(Universal("x", "y"))
+    ('universal', ['x', 'y'])
+    """
+    slides, turns = len(joint.translate), len(joint.rotate)
+    if joint.second is not None:
+        return "universal", [*joint.rotate, *joint.second.rotate]
+    kind = _LOOPS.get((slides, turns))
+    if kind is None or joint.matrix is not None:
+        return None
+    return kind, [] if turns in (0, 3) and not slides else [(*joint.rotate, *joint.translate)[0]]
+
+
+_LOOPS = {
+    (0, 0): "weld",
+    (0, 1): "revolute",
+    (1, 0): "prismatic",
+    (1, 1): "cylindrical",
+    (2, 1): "planar",
+    (0, 3): "ball",
+}
+
+
 def rotation_of(turns: Sequence[tuple[str, Any]], expr: Callable[[Any], Expr]) -> Rows:
     """Return the rows of the rotation by turns about moving axes, one after another.
 

@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, Field, StrictInt, StrictStr
 
-from linkwright.formats.text.drive_tables import DrivenStrutTable, PlatformTable
+from linkwright.formats.text.drive_tables import (
+    CollisionCapsuleTable,
+    ConeLimitTable,
+    DrivenStrutTable,
+    PlatformTable,
+)
 from linkwright.formats.text.member_type import MemberType
 from linkwright.formats.text.tables import (
     BodyTable,
@@ -91,6 +96,12 @@ class ModelParts(Record, BaseModel):
     prescribe: Annotated[list[Prescribe], Field(description="prescribed coordinates")] = []
     constraint: Annotated[list[ConstraintTable], Field(description="other relations")] = []
     limit: Annotated[list[Limit], Field(description="limits of joints")] = []
+    cone_limit: Annotated[
+        list[ConeLimitTable], Field(description="how far balls and universal joints tilt")
+    ] = []
+    collision_capsule: Annotated[
+        list[CollisionCapsuleTable], Field(description="what may not interfere")
+    ] = []
     sensor: Annotated[list[SensorTable], Field(description="sensors")] = []
     output: Annotated[list[OutputTable], Field(description="results")] = []
     initial: Annotated[
@@ -121,6 +132,8 @@ class ModelParts(Record, BaseModel):
         "prescribe",
         "constraint",
         "limit",
+        "cone_limit",
+        "collision_capsule",
         "sensor",
         "output",
         "member",

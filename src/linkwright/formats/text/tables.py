@@ -326,6 +326,10 @@ class LoopTable(Connection):
     second_axis: Annotated[
         Direction | None, Field(description="the joint's axis in the second body, where it differs")
     ] = None
+    relations: Annotated[
+        list[Text] | None,
+        Field(description="names of constraints that state what it forbids, in place of its own"),
+    ] = None
 
 
 class DistanceConstraint(Record):
