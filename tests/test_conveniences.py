@@ -12,6 +12,7 @@ import pytest
 import linkwright as lw
 from linkwright.cli import main
 from linkwright.formats.text.starters import STARTERS
+from linkwright.mechanism import mechanism_of
 from linkwright.models.library import MODELS
 
 
@@ -80,7 +81,7 @@ def test_every_template_is_sound(
 ) -> None:
     path = tmp_path / "mine.toml"
     assert main(["new", "mine", "--template", template, "--out", str(path)]) == 0
-    assert lw.load(path).name == "mine"
+    assert mechanism_of(lw.load(path)).name == "mine"
 
 
 def test_an_unknown_template_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

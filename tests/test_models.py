@@ -89,13 +89,16 @@ def test_a_wrong_name_is_explained(name: str, message: str) -> None:
 
 WITH_CONSTRAINTS = [f for f in FORMULATIONS if not f.startswith("articulated")]
 #: Models with the joints and loads of others, which have all formulations: two are enough for them.
-ALIKE = ("double-pendulum", "ref6", "stanford-arm", "spacecraft-1")
+ALIKE = ("double-pendulum", "ref6", "stanford-arm", "spacecraft-1", "mount-3-rotary", "stewart")
+#: Parallel machines whose loops are those of another: the composite formulation is enough for them.
+SAME_LOOPS = ("mount-2-rotary", "mount-prismatic")
 CASES = [
     (name, formulation)
     for name in MODELS
     if not name.endswith("-small") and name not in ("servo-arm", "joint-drive")  # Systems
     for formulation in (WITH_CONSTRAINTS if load_model(name).constraints else FORMULATIONS)
     if name not in ALIKE or formulation in ("composite", "kane")
+    if name not in SAME_LOOPS or formulation == "composite"
 ]
 
 

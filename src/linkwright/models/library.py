@@ -74,6 +74,14 @@ MODELS: dict[str, LibraryModel] = {
         "joint-drive.toml",
     ),
     "puma560": LibraryModel("PUMA 560 arm with geared drives (Corke, Armstrong)", "puma560:build"),
+    "mount-3-rotary": LibraryModel(
+        "antenna mount of three legs with motors at the base", "mounts:three_rotary"
+    ),
+    "mount-2-rotary": LibraryModel(
+        "the same with a strut, so that two motors point it", "mounts:two_rotary"
+    ),
+    "mount-prismatic": LibraryModel("the same, where two jacks tilt the strut", "mounts:prismatic"),
+    "stewart": LibraryModel("hexapod of Gough and Stewart: six driven struts", "parallel:stewart"),
 }
 
 _TRUTHS = {"on": True, "true": True, "yes": True, "1": True}

@@ -1,0 +1,256 @@
+"""Antenna mounts that are parallel machines: three legs of two arms each hold a dish.
+
+A leg is an arm on the base, hinged about a tangent of the base's circle, a ball joint, and an arm
+that is hinged to the platform in the same way (R-S-R; Hunt, and Phillips and Sherwood). Platform
+and upper arms mirror base and lower arms in the plane through the three ball joints, so the dish
+turns without torsion. Left alone, three legs leave two rotations and the plunge (`three_rotary`);
+a strut of fixed length from base center to platform center takes the plunge (`two_rotary`), and
+two jacks from strut to base can move it in place of motors at the base (`prismatic`).
+
+The axes: x east, y north, z up. Angles of arms are measured from the vertical, positive outward.
+The tree runs from the ground over the first leg to the platform, and from there down the other
+legs; it is cut at the ball joints.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from linkwright.mechanism import Ball, Body, Joint, Mechanism, Revolute, Universal
+from linkwright.models.declare import declare
+from linkwright.models.masses import Lump, lumped, rod
+
+_LEGS = (1, 2, 3)
+_SIDE = math.sqrt(3) / 2
+_RADIAL = {1: (1.0, 0.0), 2: (-0.5, _SIDE), 3: (-0.5, -_SIDE)}  # azimuths 0, 120, 240 deg
+
+
+def three_rotary() -> Mechanism:
+    """Return the mount with three motors at the base: two rotations and a plunge.
+
+    >>> m = three_rotary()
+    >>> len(m.constraints), m.actuators
+    (6, [arm1, arm2, arm3])
+    """
+    m = Mechanism("mount-3-rotary", "antenna mount: three legs, each driven by a motor at the base")
+    _legs(m)
+    _close_legs(m)
+    m.actuate("arm1", "arm2", "arm3")
+    return m
+
+
+def two_rotary() -> Mechanism:
+    """Return the mount with a strut and two motors at the base.
+
+    >>> m = two_rotary()
+    >>> len(m.constraints), m.actuators
+    (9, [arm1, arm2])
+    """
+    m = Mechanism("mount-2-rotary", "antenna mount: three legs, a strut, two motors at the base")
+    _strut(m, _legs(m))
+    _close_legs(m)
+    _close_strut(m)
+    m.actuate("arm1", "arm2")
+    return m
+
+
+def prismatic() -> Mechanism:
+    """Return the mount with a strut and two jacks between strut and base.
+
+    >>> m = prismatic()
+    >>> len(m.constraints), m.actuators
+    (15, [leg1, leg2])
+    """
+    m = Mechanism("mount-prismatic", "antenna mount: three legs, a strut that two jacks tilt")
+    strut = _strut(m, _legs(m))
+    declare(m, "m", "where the jacks hold the strut, from the base center", h=0.49)
+    declare(m, "m", "radius of the circle on which the jacks are anchored", anchor_radius=0.8)
+    declare(m, "m", "height of the anchors above the base", anchor_height=0.3465)
+    declare(m, "rad", "azimuth of an anchor, from x to y", azimuth1=0, azimuth2=math.pi / 2)
+    declare(m, "kg", "half of a jack at the strut", jack_mass=4)
+    declare(m, "m", "its mass center from the strut", jack_center=0.3)
+    declare(m, "kg", "half of a jack at the anchor", rod_mass=3)
+    declare(m, "m", "its mass center from the anchor", rod_center=0.3)
+    for k in (1, 2):
+        _jack(m, k, strut)
+    _close_legs(m)
+    _close_strut(m)
+    for k in (1, 2):
+        c, s = f"cos(azimuth{k})", f"sin(azimuth{k})"
+        anchor = m.point(
+            f"anchor{k}", at=(f"anchor_radius*{c}", f"anchor_radius*{s}", "anchor_height")
+        )
+        m.close_loop(f"foot{k}", anchor, m.bodies[f"leg{k}"], Ball())
+    m.actuate("leg1", "leg2")
+    return m
+
+
+def _legs(m: Mechanism) -> Body:
+    """Add parameters, arms and platform; return the platform."""
+    _parameters(m)
+    arms = {k: _lower(m, k) for k in _LEGS}
+    upper = m.body(
+        "upper1",
+        parent=arms[1],
+        joint=Ball(quaternion=True),
+        at=(0, 0, "l + l_lower1"),
+        doc="upper arm of leg 1",
+        **lumped(m, rod("upper_mass", "l + l_upper1", "(1 - kappa)*(l + l_upper1)")),
+    )
+    back = "-r - r_platform1"
+    platform = m.body(
+        "platform",
+        parent=upper,
+        rotate="y",
+        at=(0, 0, "l + l_upper1"),
+        doc="platform with antenna, on the hinge of leg 1",
+        **lumped(
+            m,
+            Lump("platform_mass", (back, 0, 0), ("platform_across",) * 2 + ("platform_along",)),
+            Lump(
+                "antenna_mass",
+                (back, 0, "antenna_height"),
+                ("antenna_across",) * 2 + ("antenna_along",),
+            ),
+        ),
+    )
+    for k in (2, 3):
+        x, y = _RADIAL[k]
+        out = f"(r + r_platform{k})"
+        m.body(
+            f"upper{k}",
+            parent=platform,
+            rotate=[(y, -x, 0)],
+            body_axis="y",
+            reference="z",
+            at=(f"{x}*{out} - r - r_platform1", f"{y}*{out}", 0),
+            doc=f"upper arm of leg {k}",
+            **lumped(m, rod("upper_mass", f"l + l_upper{k}", f"-kappa*(l + l_upper{k})")),
+        )
+    m.gravity(along="-z", g="g")
+    m.set_platform(m.point("center", platform, (back, 0, 0)))
+    zenith = "acos(D/(2*l))"
+    m.set_initial(dict.fromkeys(("arm1", "arm2", "arm3", "upper2", "upper3"), zenith))
+    m.set_initial(platform=zenith)
+    m.set_timing(0.5, step=0.01)
+    m.set_initial({"upper1.e0": "D/(2*l)", "upper1.e2": "-sqrt(1 - D**2/(4*l**2))"})
+    return platform
+
+
+def _parameters(m: Mechanism) -> None:
+    m.positive("r", "l", "D", "arm_mass", "upper_mass", "platform_mass")
+    declare(m, "m", "radius of the hinges of base and platform", r=0.28033)
+    declare(m, "m", "length of an arm", l=0.841)
+    declare(m, "m", "from base center to platform center", D=0.98)
+    for k in _LEGS:
+        declare(m, "m", f"what the lower arm of leg {k} is longer than l", **{f"l_lower{k}": 0})
+        declare(m, "m", f"what the upper arm of leg {k} is longer than l", **{f"l_upper{k}": 0})
+        declare(m, "m", f"what hinge {k} of the base is farther out than r", **{f"r_base{k}": 0})
+        declare(m, "m", "what that of the platform is farther out", **{f"r_platform{k}": 0})
+    declare(m, "kg", "lower arm", arm_mass=8.81)
+    declare(m, "kg", "upper arm", upper_mass=8.15)
+    declare(m, "kg", "ball joint between two arms", joint_mass=6.47)
+    declare(m, "1", "mass center of an arm, from its hinge, by its length", kappa=0.5)
+    declare(m, "m^2", "moment of inertia of a link along itself, by its mass", gyration=0.001)
+    declare(m, "kg", "platform", platform_mass=19.57)
+    declare(m, "kg*m^2", "platform across its axis", platform_across=0.5)
+    declare(m, "kg*m^2", "platform about its axis", platform_along=1)
+    declare(m, "kg", "antenna", antenna_mass=100)
+    declare(m, "m", "mass center of the antenna above the platform", antenna_height=0)
+    declare(m, "kg*m^2", "antenna across its axis", antenna_across=12)
+    declare(m, "kg*m^2", "antenna about its axis", antenna_along=20)
+    declare(m, "kg", "counterbalance of a lower arm", balance_mass=0)
+    declare(m, "m", "its distance from the hinge", balance_arm=0.3)
+    declare(m, "rad", "its angle from the arm, outward", balance_angle=math.pi)
+    declare(m, "m/s^2", "gravity", g=9.81)
+    m.declared_only = True
+
+
+def _lower(m: Mechanism, k: int) -> Body:
+    """Add the lower arm of a leg; its x is radial and its z lies along it."""
+    x, y = _RADIAL[k]
+    length = f"l + l_lower{k}"
+    return m.body(
+        f"arm{k}",
+        rotate=[(-y, x, 0)],
+        body_axis="y",
+        reference="z",
+        at=(f"{x}*(r + r_base{k})", f"{y}*(r + r_base{k})", 0),
+        doc=f"lower arm of leg {k}",
+        **lumped(
+            m,
+            rod("arm_mass", length, f"kappa*({length})"),
+            Lump("joint_mass", (0, 0, length)),
+            Lump(
+                "balance_mass",
+                ("balance_arm*sin(balance_angle)", 0, "balance_arm*cos(balance_angle)"),
+            ),
+        ),
+    )
+
+
+def _strut(m: Mechanism, platform: Body) -> Body:
+    """Add the strut, which hangs on the platform in a universal joint; its z points up."""
+    declare(m, "kg", "strut", strut_mass=3)
+    declare(m, "kg", "counterbalance of the strut", strut_balance_mass=0)
+    declare(m, "m", "its distance from the base center", strut_balance_arm=0.5)
+    declare(m, "rad", "its angle from the strut", strut_balance_angle=math.pi)
+    return m.body(
+        "strut",
+        parent=platform,
+        joint=Universal("x", "y"),
+        at=("-r - r_platform1", 0, 0),
+        doc="strut of fixed length from base center to platform center",
+        **lumped(
+            m,
+            rod("strut_mass", "D", "-D/2"),
+            Lump(
+                "strut_balance_mass",
+                (
+                    "strut_balance_arm*sin(strut_balance_angle)",
+                    0,
+                    "strut_balance_arm*cos(strut_balance_angle) - D",
+                ),
+            ),
+        ),
+    )
+
+
+def _jack(m: Mechanism, k: int, strut: Body) -> None:
+    """Add a jack in a universal joint of the strut; it points along its own -z to the anchor."""
+    c, s = f"cos(azimuth{k})", f"sin(azimuth{k})"
+    swing = Joint(rotate=((s, f"-{c}", 0),), body_axis="y", reference="z")
+    jack = m.body(
+        f"jack{k}",
+        parent=strut,
+        joint=replace(swing, second=Revolute("x")),
+        at=(0, 0, "h - D"),
+        doc=f"half of jack {k} at the strut",
+        **lumped(m, _point("jack_mass", "-jack_center")),
+    )
+    m.body(
+        f"leg{k}",
+        parent=jack,
+        translate="-z",
+        doc=f"half of jack {k} at its anchor; the coordinate is the length of the jack",
+        **lumped(m, _point("rod_mass", "rod_center")),
+    )
+    rise = "(h - anchor_height)"
+    m.set_initial({f"jack{k}_cross": f"atan2(anchor_radius, {rise})"})
+    m.set_initial({f"leg{k}": f"sqrt(anchor_radius**2 + {rise}**2)"})
+
+
+def _point(mass: str, center: str) -> Lump:
+    return Lump(mass, (0, 0, center), (f"{mass}*gyration",) * 3)
+
+
+def _close_legs(m: Mechanism) -> None:
+    for k in (2, 3):
+        elbow = m.point(f"elbow{k}", f"arm{k}", (0, 0, f"l + l_lower{k}"))
+        tip = m.point(f"tip{k}", f"upper{k}", (0, 0, f"-l - l_upper{k}"))
+        m.close_loop(f"ball{k}", elbow, tip, Ball())
+
+
+def _close_strut(m: Mechanism) -> None:
+    m.close_loop("foot", m.origin, m.point("heel", "strut", (0, 0, "-D")), Ball())
