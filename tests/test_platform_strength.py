@@ -10,7 +10,8 @@ import pytest
 import linkwright as lw
 from linkwright.analysis.balance import Counterweight, balance
 from linkwright.analysis.beams import BeamSection, root_stress, tip_deflection
-from linkwright.analysis.pose_errors import pose_budget, pose_sensitivity
+from linkwright.analysis.calibration import calibrate
+from linkwright.analysis.pose_errors import pose_budget, pose_sensitivity, sampled_poses
 from linkwright.analysis.stiffness import beam_compliance, stiffness
 from linkwright.equations.closure import assemble
 from linkwright.errors import DomainError, InputError
@@ -23,6 +24,7 @@ from linkwright.mechanism import (
     Revolute,
     Universal,
 )
+from linkwright.robots import closed
 
 TUBE = BeamSection.tube(0.06, 0.003)
 
@@ -183,3 +185,63 @@ def test_a_weight_whose_angle_is_free_finds_it() -> None:
     one = balance(lw.Robot(m), poses, {"w": Counterweight(("arm",), (-1, 0, 0))})
     assert not one.exact
     assert found.peak < one.peak < one.before
+
+
+def _five_bar() -> tuple[Mechanism, dict[str, float]]:
+    m = Mechanism("five")
+    left = m.body("left", rotate="z")
+    right = m.body("right", at=("d", 0, 0), rotate="z")
+    rod = m.body("rod", parent=left, at=("a", 0, 0), rotate="z")
+    m.constrain_distance(
+        m.point("tool", rod, ("b", 0, 0)), m.point("elbow", right, ("c", 0, 0)), "e"
+    )
+    m.actuate("left", "right")
+    m.set_platform("tool")
+    m.defaults(a=0.5, b=0.8, c=0.5, d=0.6, e=0.8)
+    m.set_initial({"left": 2.0, "right": 1.0, "rod": -1.0})
+    return m, assemble(m).coordinates
+
+
+def test_the_linear_budget_is_that_of_samples_closed_anew() -> None:
+    """The deviation of the linear budget is within 5 % of Monte Carlo."""
+    m, q = _five_bar()
+    tolerances = {"a": 1e-3, "b": 1e-3, "e": 1e-3, "left": 1e-3}
+    linear = pose_budget(m, q, tolerances).deviation
+    sampled = sampled_poses(m, q, tolerances, 4000, seed=3).std(axis=0)
+    counted = linear > 0
+    assert counted.sum() == 3
+    np.testing.assert_allclose(sampled[counted], linear[counted], rtol=0.05)
+
+
+def test_dimensions_are_found_from_measured_poses_with_their_confidence() -> None:
+    """Noise of 0.01 mm; what is found is right within three deviations, and these are honest."""
+    m, q = _five_bar()
+    true = {"a": 0.502, "b": 0.799, "c": 0.4985, "d": 0.603, "e": 0.8012}
+    rng = np.random.default_rng(5)
+    drives = np.array([q["left"], q["right"]]) + rng.uniform(-0.4, 0.4, (40, 2))
+    built = m.with_values(true)
+    poses = closed(built, {"actuators": drives}, start=q)
+    assert poses.closed.all()
+    robot = lw.Robot(built)
+    places = np.asarray(robot.pose.of("tool")(poses.q))[:, :3, 3]
+    noisy = places + np.array([1e-5, 1e-5, 0]) * rng.normal(size=places.shape)
+    found = calibrate(m, q, list(true), drives, places=noisy)
+    assert not found.unseen
+    for name, value in true.items():
+        assert abs(found.values[name] - value) < 3.5 * found.deviations[name]
+        assert 1e-7 < found.deviations[name] < 1e-4
+    assert found.residual == pytest.approx(1e-5 * math.sqrt(2 / 3), rel=0.3)
+    clean = calibrate(m, q, list(true), drives, places=places)
+    assert clean.values == pytest.approx(true, abs=1e-9)
+
+
+def test_dimensions_that_measurements_do_not_tell_are_named() -> None:
+    m = Mechanism("lever")
+    arm = m.body("arm", rotate="z")
+    m.set_platform(m.point("tip", arm, ("a + b", 0, 0)))
+    m.actuate("arm")
+    m.defaults(a=1.0, b=1.0)
+    found = calibrate(m, {"arm": 0.0}, ["a", "b"], [[0.0], [1.0]], places=[[2.2, 0, 0]] * 2)
+    assert found.unseen == ("the measurements do not tell +1 a -1 b",)
+    with pytest.raises(InputError, match="nothing was measured"):
+        calibrate(m, {"arm": 0.0}, ["a"], [[0.0]])

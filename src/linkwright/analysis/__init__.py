@@ -61,13 +61,19 @@ from linkwright.lazy import lazy_names
 if TYPE_CHECKING:
     from linkwright.analysis.balance import Counterbalance, Counterweight, balance
     from linkwright.analysis.beams import BeamSection, buckling_load, root_stress, tip_deflection
+    from linkwright.analysis.calibration import Calibration, calibrate
     from linkwright.analysis.errors import (
         ErrorBudget,
         ErrorSource,
         PoseAccuracy,
         pose_accuracy,
     )
-    from linkwright.analysis.pose_errors import PoseSensitivity, pose_budget, pose_sensitivity
+    from linkwright.analysis.pose_errors import (
+        PoseSensitivity,
+        pose_budget,
+        pose_sensitivity,
+        sampled_poses,
+    )
     from linkwright.analysis.screws import Screw
     from linkwright.analysis.singularities import Singularity, singularity
     from linkwright.analysis.sizing.choice import Sizing, size
@@ -79,6 +85,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DESCRIBING_FUNCTIONS",
     "BeamSection",
+    "Calibration",
     "Catalog",
     "Counterbalance",
     "Counterweight",
@@ -116,6 +123,7 @@ __all__ = [
     "balance",
     "best_gains",
     "buckling_load",
+    "calibrate",
     "compliance",
     "cut_loop",
     "dead_zone_gain",
@@ -144,6 +152,7 @@ __all__ = [
     "relay_experiment",
     "require",
     "root_stress",
+    "sampled_poses",
     "saturation_gain",
     "screen",
     "singularity",
@@ -160,6 +169,7 @@ if not TYPE_CHECKING:  # what reads files is imported when it is used
     __getattr__ = lazy_names(
         __name__,
         {
+            "linkwright.analysis.calibration": ("Calibration", "calibrate"),
             "linkwright.analysis.balance": ("Counterbalance", "Counterweight", "balance"),
             "linkwright.analysis.beams": (
                 "BeamSection",
@@ -171,6 +181,7 @@ if not TYPE_CHECKING:  # what reads files is imported when it is used
                 "PoseSensitivity",
                 "pose_budget",
                 "pose_sensitivity",
+                "sampled_poses",
             ),
             "linkwright.analysis.stiffness": ("PlatformStiffness", "stiffness"),
             "linkwright.analysis.errors": (

@@ -20,12 +20,16 @@ from linkwright.algebra.calculus import gradient
 from linkwright.analysis.errors import ErrorBudget, ErrorSource
 from linkwright.border import worded
 from linkwright.brief import one_line
-from linkwright.equations.evaluation import Evaluator, quantities
-from linkwright.equations.parallel_machine import ParallelMachine, parallel_machine
+from linkwright.equations.evaluation import BatchEvaluator, Evaluator, quantities
+from linkwright.equations.parallel_machine import (
+    ParallelMachine,
+    parallel_machine,
+    with_free_dimensions,
+)
 from linkwright.errors import DomainError, InputError, nearest
 from linkwright.mechanism import ModelLike
 
-__all__ = ["POSE", "PoseSensitivity", "pose_budget", "pose_sensitivity"]
+__all__ = ["POSE", "PoseSensitivity", "pose_budget", "pose_sensitivity", "sampled_poses"]
 
 Array = NDArray[np.float64]
 POSE = ("x", "y", "z", "rx", "ry", "rz")
@@ -59,42 +63,70 @@ class PoseSensitivity:
 
 
 class PoseSlopes:
-    """Relations and pose of a machine with their derivatives, compiled."""
+    """Relations and pose of a machine with their derivatives, compiled.
+
+    Args:
+        machine: whose platform counts.
+        dimensions: names of parameters that count; all that matter by default.
+    """
 
     def __init__(self, machine: ParallelMachine, dimensions: Sequence[str] | None = None) -> None:
-        m = machine.mechanism
-        self.machine = machine
         self.dimensions = _chosen(machine, dimensions)
-        p = [m.parameters[name] for name in self.dimensions]
-        unknowns = [*machine.coordinates, *p]
-        turned = [x for row in machine.rotation for x in row]
+        self.machine = machine
+        self.freed = freed = with_free_dimensions(machine, self.dimensions)
+        unknowns = list(freed.coordinates)
+        turned = [x for row in freed.rotation for x in row]
         slopes = {
-            "g": [gradient(g, unknowns) for g in machine.relations],
-            "x": [gradient(x, unknowns) for x in machine.position],
+            "g": [gradient(g, unknowns) for g in freed.relations],
+            "x": [gradient(x, unknowns) for x in freed.position],
             "r": [gradient(x, unknowns) for x in turned],
         }
         results: dict[str, Sequence[object]] = {k: v for k, v in slopes.items() if v}
-        results["turned"] = turned
-        roots: list[Expr] = [*turned, *(x for rows in slopes.values() for row in rows for x in row)]
-        made = quantities(m, "pose_slopes", results, roots, q=list(machine.coordinates))
+        results |= {"place": list(freed.position), "turned": turned}
+        roots: list[Expr] = [*turned, *freed.position]
+        roots += [x for rows in slopes.values() for row in rows for x in row]
+        m = machine.mechanism
+        made = quantities(m, "pose_slopes", results, roots, q=unknowns)
         self._evaluator = Evaluator(m, made, m.values)
         self._names = tuple(results)
+        seen = {"place": list(freed.position), "turned": turned}
+        self._poses = BatchEvaluator(m, quantities(m, "poses", seen, roots[:12], q=unknowns))
+        self._driven = [machine.coordinates.index(z) for z in machine.actuators]
+        n = len(machine.coordinates)
+        self._passive = [k for k in range(n) if k not in set(self._driven)]
+        self._free = [*self._driven, *range(n, len(unknowns))]
 
-    def at(self, q: Array) -> PoseSensitivity:
-        """Return the sensitivities at closed coordinates."""
-        found = dict(zip(self._names, self._evaluator(q=q), strict=True))
-        machine, n = self.machine, len(self.machine.coordinates)
-        driven = [machine.coordinates.index(z) for z in machine.actuators]
-        passive = [k for k in range(n) if k not in set(driven)]
-        free = [*driven, *range(n, n + len(self.dimensions))]
-        relations = found.get("g", np.zeros((0, n + len(self.dimensions))))
+    @property
+    def nominal(self) -> Array:
+        """The values of the dimensions."""
+        values = self.machine.mechanism.values
+        return np.array([values[name] for name in self.dimensions])
+
+    def pose(self, q: Array, dimensions: Array | None = None) -> tuple[Array, Array]:
+        """Return place (m) and rotation (3 x 3) of the platform at closed coordinates."""
+        found = self._found(q, dimensions)
+        return found["place"], found["turned"].reshape(3, 3)
+
+    def poses(self, q: Array, dimensions: Array) -> tuple[Array, Array]:
+        """Return places (n x 3) and rotations (n x 3 x 3) for rows of coordinates."""
+        place, turned = self._poses(np.hstack([q, dimensions]))
+        return place, turned.reshape(-1, 3, 3)
+
+    def at(self, q: Array, dimensions: Array | None = None) -> PoseSensitivity:
+        """Return the sensitivities at closed coordinates, for dimensions other than the nominal."""
+        found = self._found(q, dimensions)
+        relations = found.get("g", np.zeros((0, len(self.freed.coordinates))))
         pose = np.vstack([found["x"], _turns(found["r"], found["turned"])])
-        following, left = _following(machine, relations, passive, free, pose)
-        total = pose[:, free] + pose[:, passive] @ following
-        k = len(driven)
-        names = tuple(z.name for z in machine.actuators)
+        following, left = _following(self.machine, relations, self._passive, self._free, pose)
+        total = pose[:, self._free] + pose[:, self._passive] @ following
+        k = len(self._driven)
+        names = tuple(z.name for z in self.machine.actuators)
         strained = tuple(name for name, more in zip(self.dimensions, left[k:], strict=True) if more)
         return PoseSensitivity(self.dimensions, names, total[:, k:], total[:, :k], strained)
+
+    def _found(self, q: Array, dimensions: Array | None) -> dict[str, Array]:
+        everything = np.r_[q, self.nominal if dimensions is None else dimensions]
+        return dict(zip(self._names, self._evaluator(q=everything), strict=True))
 
 
 @worded
@@ -158,6 +190,114 @@ def pose_budget(
     columns |= dict(zip(found.actuators, found.of_actuators.T, strict=True))
     sources = (ErrorSource(k, size, columns[k], shape) for k, size in tolerances.items())
     return ErrorBudget(tuple(sources), POSE)
+
+
+@worded
+def sampled_poses(
+    source: ModelLike,
+    q: Mapping[str, float] | ArrayLike,
+    tolerances: Mapping[str, float],
+    count: int = 1000,
+    *,
+    shape: str = "uniform",
+    seed: int = 0,
+    threads: int = 1,
+) -> Array:
+    """Return errors of the platform's pose in samples whose loops are closed anew (Monte Carlo).
+
+    Args:
+        source: a machine that names its actuators and its platform.
+        q: closed coordinates without errors, by name or in order.
+        tolerances: limits, ±, of parameters and actuators, by name, in their own units.
+        count: of samples.
+        shape: of their distribution: "uniform", "normal" or "sine".
+        seed: of the random numbers.
+        threads: that share the closing.
+
+    >>> from linkwright.mechanism import Mechanism
+    >>> m = Mechanism("slider")
+    >>> crank = m.body("crank", rotate="z")
+    >>> rod = m.body("rod", parent=crank, at=("r", 0, 0), rotate="z")
+    >>> c = m.constrain_points(m.point("tip", rod, ("l", 0, 0)), m.origin, "y")
+    >>> m.actuate("crank")
+    >>> p = m.set_platform("tip")
+    >>> m.defaults(r=0.3, l=1.0)
+    >>> sampled_poses(m, {"crank": 0.0, "rod": 0.0}, {"l": 1e-3}, 4).shape
+    (4, 6)
+    """
+    machine = parallel_machine(source)
+    at = closed_coordinates(machine, q)
+    driven = [z.name for z in machine.actuators]
+    slopes = PoseSlopes(machine, [name for name in tolerances if name not in driven])
+    drawn = ErrorBudget(
+        tuple(
+            ErrorSource(name, size, np.eye(len(tolerances))[k], shape)
+            for k, (name, size) in enumerate(tolerances.items())
+        ),
+        tuple(tolerances),
+    ).sampled(count, seed)
+    errors = dict(zip(tolerances, drawn.T, strict=True))
+    still = np.zeros(count)
+    dimensions = slopes.nominal + np.stack(
+        [errors[name] for name in slopes.dimensions] or [np.zeros(0)], axis=-1
+    ).reshape(count, -1)
+    drives = np.stack(
+        [at[machine.coordinates.index(z)] + errors.get(z.name, still) for z in machine.actuators],
+        axis=-1,
+    )
+    rows = closed_with(slopes, at, drives, dimensions, threads)
+    place, turn = slopes.pose(at)
+    moved, turned = slopes.poses(rows, dimensions)
+    return np.hstack([moved - place, rotation_vectors(turned @ turn.T)])
+
+
+def closed_with(
+    slopes: PoseSlopes, start: Array, drives: Array, dimensions: Array, threads: int = 1
+) -> Array:
+    """Return coordinates closed with other actuators and dimensions, one row each.
+
+    Args:
+        slopes: of the machine.
+        start: closed coordinates, one row or one for each.
+        drives: values of the actuators, one row each.
+        dimensions: values of the dimensions, one row each.
+        threads: that share the closing.
+    """
+    machine, n = slopes.machine, len(slopes.machine.coordinates)
+    begin = np.broadcast_to(start, (len(drives), n))
+    if not machine.relations:
+        found = begin.copy()
+        found[:, [machine.coordinates.index(z) for z in machine.actuators]] = drives
+        return found
+    from linkwright.equations.batch_closing import Closing
+
+    closing = Closing(slopes.freed, ("actuators", *slopes.dimensions))
+    closed = closing.close(
+        np.hstack([drives, dimensions]), np.hstack([begin, dimensions]), threads=threads
+    )
+    if not closed.closed.all():
+        bad = int(np.flatnonzero(~closed.closed)[0])
+        raise DomainError(
+            f"with errors {machine.mechanism.name!r} does not close any more: {closed.words(bad)}",
+            remedy="take smaller tolerances, or a pose farther from the end of its reach",
+        )
+    return closed.q[:, :n]
+
+
+def rotation_vectors(rotations: Array) -> Array:
+    """Return axes times angles of rotations below half a turn, one row each.
+
+    >>> rotation_vectors(np.eye(3)[None])
+    array([[0., 0., 0.]])
+    """
+    r = rotations
+    axes = np.stack(
+        [r[:, 2, 1] - r[:, 1, 2], r[:, 0, 2] - r[:, 2, 0], r[:, 1, 0] - r[:, 0, 1]], axis=-1
+    )
+    sines = 0.5 * np.linalg.norm(axes, axis=1)
+    angles = np.arctan2(sines, 0.5 * (np.trace(r, axis1=1, axis2=2) - 1.0))
+    small = sines < 1e-12
+    return 0.5 * axes * np.where(small, 1.0, angles / np.where(small, 1.0, sines))[:, None]
 
 
 def closed_coordinates(machine: ParallelMachine, q: Mapping[str, float] | ArrayLike) -> Array:

@@ -123,3 +123,27 @@ class Evaluator:
             now = read(t)
             self._own["w"][:] = [now[n] for n in names]
         self._scalar(*arrays, *self._fixed, *out)
+
+
+class BatchEvaluator:
+    """A Program of a mechanism over rows of coordinates, with its parameters in place.
+
+    Args:
+        mechanism: whose symbols these are.
+        program: of `q` and what the mechanism knows.
+    """
+
+    def __init__(self, mechanism: Mechanism, program: Program) -> None:
+        from linkwright.backends.kernel import compile as compiled
+
+        self._kernel = compiled(program)
+        self._fixed = [
+            np.zeros(1) if port.name == "t" else numbers(mechanism, port.entries, mechanism.values)
+            for port in program.inputs[1:]
+        ]
+
+    def __call__(self, q: Array, threads: int = 1) -> tuple[Array, ...]:
+        """Return the outputs, one row for each of the rows."""
+        rows = np.ascontiguousarray(q)
+        found = self._kernel.batch(rows, *self._fixed, size=len(rows), threads=threads)
+        return found if isinstance(found, tuple) else (found,)

@@ -8,9 +8,9 @@ loops are closed, the coordinates of the actuators, and the pose of the platform
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from linkwright.algebra import ONE, Expr, total
+from linkwright.algebra import ONE, Expr, substitute_all, symbol, total
 from linkwright.brief import one_line
 from linkwright.errors import InputError
 from linkwright.mechanism import Mechanism, ModelLike, mechanism_of
@@ -62,6 +62,37 @@ class ParallelMachine:
     def parameters(self) -> tuple[Expr, ...]:
         """The parameters of the mechanism, by name."""
         return tuple(p for _, p in sorted(self.mechanism.parameters.items()))
+
+
+def with_free_dimensions(machine: ParallelMachine, names: Sequence[str]) -> ParallelMachine:
+    """Return the machine with dimensions as coordinates after its own, for errors and design.
+
+    Args:
+        machine: whose parameters they are.
+        names: of parameters.
+
+    >>> m = Mechanism("m")
+    >>> a = m.body("a", rotate="z")
+    >>> p = m.set_platform(m.point("tip", a, ("L", 0, 0)))
+    >>> m.actuate("a")
+    >>> with_free_dimensions(parallel_machine(m), ["L"]).coordinates
+    (a, L)
+    """
+    m = machine.mechanism
+    free = {m.parameters[n]: symbol(n, "coordinate", owner=f"{m.name} dimensions") for n in names}
+    turned = [x for row in machine.rotation for x in row]
+    parts = [*machine.relations, *machine.position, *turned, *machine.direction]
+    made = substitute_all(parts, dict(free))
+    n = len(machine.relations)
+    x, r, d = made[n : n + 3], made[n + 3 : n + 12], made[n + 12 :]
+    return replace(
+        machine,
+        coordinates=(*machine.coordinates, *free.values()),
+        relations=tuple(made[:n]),
+        position=(x[0], x[1], x[2]),
+        rotation=((r[0], r[1], r[2]), (r[3], r[4], r[5]), (r[6], r[7], r[8])),
+        direction=(d[0], d[1], d[2]),
+    )
 
 
 def parallel_machine(
