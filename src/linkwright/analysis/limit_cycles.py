@@ -21,7 +21,7 @@ from linkwright.analysis.cuts import cut
 from linkwright.analysis.frequency import with_numbers
 from linkwright.analysis.linearization import LinearModel, linearize
 from linkwright.analysis.nonlinearities import law_of
-from linkwright.analysis.orbits import Orbit, shoot
+from linkwright.analysis.orbits import PeriodicOrbit, shoot
 from linkwright.analysis.responses import Array, Complex, grid, transfer
 from linkwright.border import worded
 from linkwright.errors import Error
@@ -296,7 +296,7 @@ class _Parts:
             return None
         return self._described(orbit, balance)
 
-    def _described(self, orbit: Orbit, balance: HarmonicBalance) -> LimitCycle | None:
+    def _described(self, orbit: PeriodicOrbit, balance: HarmonicBalance) -> LimitCycle | None:
         system = self.system.copy()
         system.set_initial(orbit.start)
         if "watched" not in system.exposed_outputs:

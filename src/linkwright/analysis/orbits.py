@@ -32,7 +32,7 @@ _TOLERANCE = 1e-11  # of the runs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Orbit:
+class PeriodicOrbit:
     """A periodic orbit.
 
     Args:
@@ -60,7 +60,7 @@ class Orbit:
 
 def shoot(
     system: System, start: Mapping[str, float], period: float, sizes: Mapping[str, float]
-) -> Orbit:
+) -> PeriodicOrbit:
     """Return the periodic orbit near a guess.
 
     Args:
@@ -95,7 +95,7 @@ def shoot(
     values = np.linalg.eigvals(slopes)
     values = values[np.argsort(np.abs(values - 1))][1:]
     values = values[np.argsort(-np.abs(values))]
-    return Orbit(
+    return PeriodicOrbit(
         dict(zip(start, (x * flow.sizes).tolist(), strict=True)),
         length,
         np.asarray(values, dtype=complex),

@@ -5,14 +5,25 @@ from typing import TYPE_CHECKING
 from linkwright.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from linkwright.mounts.element_files import read_orbits
+    from linkwright.mounts.orbits import Orbit, OrbitError, Orbits
+    from linkwright.mounts.passes import Pass, Passes
     from linkwright.mounts.pointing_drive import PointingDrive
     from linkwright.mounts.rotator import Rotator, RotatorPort
     from linkwright.mounts.rotator_client import RotatorClient, RotatorError, drive_rotator
     from linkwright.mounts.rotctl_language import RotatorLimits
     from linkwright.mounts.ships import Deck, Ship, heave_amplitude, read_ship, report_ship
+    from linkwright.mounts.site_files import read_site
+    from linkwright.mounts.sites import Look, Site
 
 __all__ = [
     "Deck",
+    "Look",
+    "Orbit",
+    "OrbitError",
+    "Orbits",
+    "Pass",
+    "Passes",
     "PointingDrive",
     "Rotator",
     "RotatorClient",
@@ -20,9 +31,12 @@ __all__ = [
     "RotatorLimits",
     "RotatorPort",
     "Ship",
+    "Site",
     "drive_rotator",
     "heave_amplitude",
+    "read_orbits",
     "read_ship",
+    "read_site",
     "report_ship",
 ]
 
@@ -30,10 +44,15 @@ if not TYPE_CHECKING:
     __getattr__ = lazy_names(
         __name__,
         {
+            ".element_files": ["read_orbits"],
+            ".orbits": ["Orbit", "OrbitError", "Orbits"],
+            ".passes": ["Pass", "Passes"],
             ".pointing_drive": ["PointingDrive"],
             ".rotator": ["Rotator", "RotatorPort"],
             ".rotator_client": ["RotatorClient", "RotatorError", "drive_rotator"],
             ".rotctl_language": ["RotatorLimits"],
             ".ships": ["Deck", "Ship", "heave_amplitude", "read_ship", "report_ship"],
+            ".site_files": ["read_site"],
+            ".sites": ["Look", "Site"],
         },
     )

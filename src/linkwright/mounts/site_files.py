@@ -1,0 +1,98 @@
+"""The file that describes a site, and its mask of the horizon."""
+
+from __future__ import annotations
+
+import csv
+import os
+from io import StringIO
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from linkwright.errors import InputError
+from linkwright.files import path_of, read_text
+from linkwright.formats.robot.xml import finite
+from linkwright.formats.text.document import parse_record
+from linkwright.formats.text.tables import Record
+from linkwright.mounts.sites import Site
+
+_SIZE = 4 * 2**20
+
+
+class _SiteFile(Record):
+    """A site."""
+
+    format: int = 1
+    name: str = ""
+    latitude: Annotated[float, Field(ge=-90, le=90)]
+    longitude: Annotated[float, Field(ge=-180, le=360)]
+    height: float = 0.0
+    mask: str | tuple[tuple[float, float], ...] = ()
+    ut1_utc: float = 0.0
+    pressure: float = 1010.0
+    temperature: float = 10.0
+
+
+def read_site(path: str | os.PathLike[str]) -> Site:
+    """Return the site of a TOML file.
+
+    Its keys are `latitude`, `longitude` (deg), `height` (m), `name`, `ut1_utc` (s), `pressure`
+    (hPa), `temperature` (°C), and `mask`: pairs of azimuth and elevation (deg), or the name of a
+    CSV file of such pairs that lies beside it.
+
+    Args:
+        path: of the file.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     place = Path(folder) / "site.toml"
+    ...     _ = place.write_text(
+    ...         "format = 1\\nlatitude = -43.52\\nlongitude = 172.58\\nheight = 20"
+    ...     )
+    ...     read_site(place).latitude
+    -43.52
+    """
+    place = path_of(path, "a site")
+    record, source = parse_record(read_text(place, _SIZE), _SiteFile, file=place)
+    mask = record.mask
+    rows = _read_mask(place.parent / mask) if isinstance(mask, str) else mask
+    try:
+        return Site(
+            record.latitude,
+            record.longitude,
+            record.height,
+            record.name or place.stem,
+            rows,
+            record.ut1_utc,
+            record.pressure,
+            record.temperature,
+        )
+    except InputError as error:
+        raise InputError(error.what, file=source.file, remedy=error.remedy) from None
+
+
+def _read_mask(path: Path) -> tuple[tuple[float, float], ...]:
+    """Return the pairs of azimuth and elevation of a CSV file, with or without a header."""
+    rows = csv.reader(StringIO(read_text(path, _SIZE), newline=""))
+    found: list[tuple[float, float]] = []
+    for row in rows:
+        cells = [cell.strip() for cell in row]
+        if not any(cells) or cells[0].startswith("#"):
+            continue
+        numbers = [finite(cell) for cell in cells]
+        if not found and rows.line_num == 1 and None in numbers:
+            continue  # the header
+        if len(numbers) != 2 or numbers[0] is None or numbers[1] is None:
+            raise InputError(
+                f"{', '.join(cells)!r} is no pair of azimuth and elevation",
+                file=path,
+                line=rows.line_num,
+                remedy="write two numbers in degrees, such as 90, 12.5",
+            )
+        found.append((numbers[0], numbers[1]))
+    if not found:
+        raise InputError(
+            "the mask is empty", file=path, remedy="write rows of azimuth and elevation, deg"
+        )
+    return tuple(found)

@@ -1,0 +1,219 @@
+"""Sites on the ground, and what they see of a satellite.
+
+A site's frame is x = East, y = North, z = up. A target is a unit vector d in that frame; azimuth
+(from North over East, as on a compass) and elevation are for people and files.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linkwright.errors import InputError
+from linkwright.mounts.earth import (
+    east_north_up,
+    lifted,
+    on_ellipsoid,
+    sidereal_angle,
+    sidereal_rate,
+)
+from linkwright.mounts.orbits import Orbit
+
+if TYPE_CHECKING:
+    from linkwright.mounts.passes import Passes
+
+Array = NDArray[np.float64]
+LIGHT = 299_792_458.0
+"""Speed of light, m/s."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a site sees of a target, one row for each time.
+
+    Args:
+        direction: unit vectors East, North, up.
+        range: m.
+        range_rate: m/s, positive where the target goes away.
+
+    >>> look = Look(np.array([[0.0, 0.6, 0.8]]), np.array([1e6]), np.array([-5e3]))
+    >>> look.azimuth.round(6), look.elevation.round(3)
+    (array([0.]), array([53.13]))
+    """
+
+    direction: Array
+    range: Array
+    range_rate: Array
+
+    @property
+    def azimuth(self) -> Array:
+        """From North over East, deg from 0 to 360."""
+        return np.degrees(np.arctan2(self.direction[..., 0], self.direction[..., 1])) % 360.0
+
+    @property
+    def elevation(self) -> Array:
+        """Above the horizon, deg."""
+        d = self.direction
+        return np.degrees(np.arctan2(d[..., 2], np.hypot(d[..., 0], d[..., 1])))
+
+    def doppler(self, frequency: float) -> Array:
+        """Return by how much a frequency of the satellite is received higher, Hz.
+
+        Args:
+            frequency: that the satellite sends, Hz.
+
+        >>> Look(np.zeros((1, 3)), np.ones(1), np.array([-7000.0])).doppler(437e6).round(1)
+        array([10203.7])
+        """
+        return -self.range_rate / LIGHT * frequency
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A place on the ground.
+
+    Args:
+        latitude: geodetic, deg, north positive.
+        longitude: deg, east positive.
+        height: above the ellipsoid of WGS-84, m.
+        name: for tables.
+        mask: the horizon as pairs of azimuth (compass) and elevation, deg; straight lines between.
+        ut1_utc: UT1 - UTC, s; without it, up to 0.9 s, directions of low satellites are wrong by up
+            to 0.06°.
+        pressure: of the air, hPa, for refraction.
+        temperature: of the air, °C, for refraction.
+
+    >>> site = Site(-43.52, 172.58, 20)
+    >>> site.horizon([0.0, 90.0])
+    array([-90., -90.])
+    """
+
+    latitude: float
+    longitude: float
+    height: float = 0.0
+    name: str = ""
+    mask: tuple[tuple[float, float], ...] = ()
+    ut1_utc: float = 0.0
+    pressure: float = 1010.0
+    temperature: float = 10.0
+
+    def __post_init__(self) -> None:
+        """Refuse what is no place on the Earth."""
+        for what, value, least, most in (
+            ("latitude", self.latitude, -90.0, 90.0),
+            ("longitude", self.longitude, -180.0, 360.0),
+            ("height", self.height, -1e4, 1e6),
+            ("UT1 - UTC", self.ut1_utc, -1.0, 1.0),
+            ("pressure", self.pressure, 0.0, 1200.0),
+            ("temperature", self.temperature, -100.0, 80.0),
+        ):
+            if not least <= value <= most:
+                raise InputError(
+                    f"the {what} of a site is {value:g}", remedy=f"give {least:g} to {most:g}"
+                )
+        rows = tuple(sorted((float(a) % 360.0, float(e)) for a, e in self.mask))
+        for azimuth, elevation in rows:
+            if not (math.isfinite(azimuth) and -90.0 <= elevation < 90.0):
+                raise InputError(
+                    f"the mask has the elevation {elevation:g}° at azimuth {azimuth:g}°",
+                    remedy="give elevations from -90 to below 90°",
+                )
+        object.__setattr__(self, "mask", rows)
+
+    def horizon(self, azimuth: ArrayLike) -> Array:
+        """Return the elevation of the mask at azimuths, deg; without a mask -90.
+
+        Args:
+            azimuth: from North over East, deg.
+
+        >>> Site(0, 0, mask=((0, 10), (180, 30))).horizon([90, 270, 360])
+        array([20., 20., 10.])
+        """
+        asked = np.asarray(azimuth, dtype=float)
+        if not self.mask:
+            return np.full(asked.shape, -90.0)
+        at, up = np.array(self.mask).T
+        return np.asarray(np.interp(asked, at, up, period=360.0))
+
+    def look(
+        self, orbit: Orbit, seconds: ArrayLike | datetime | str, *, refraction: bool = False
+    ) -> Look:
+        """Return where a satellite stands, how far it is, and how fast it goes away.
+
+        Args:
+            orbit: of the satellite.
+            seconds: after the epoch of its elements; or one time, UTC.
+            refraction: whether the air lifts it.
+
+        >>> orbit = Orbit("A", 1, 61000, 0.0, 51.6, 0.0, 0.001, 0.0, 0.0, 15.5)
+        >>> look = Site(-43.52, 172.58, 20).look(orbit, [0.0, 60.0])
+        >>> look.elevation.round(2)
+        array([-56.75, -58.7 ])
+        """
+        if isinstance(seconds, datetime | str):
+            seconds = orbit.since_epoch(seconds)
+        times = np.atleast_1d(np.asarray(seconds, dtype=float))
+        r, v = orbit.propagate(times)
+        place, speed = topocentric(self, orbit, times, r, v)
+        far = np.sqrt(np.einsum("ij,ij->i", place, place))
+        direction = place / far[:, None]
+        rate = np.einsum("ij,ij->i", direction, speed)
+        if refraction:
+            direction = lifted(direction, self.pressure, self.temperature)
+        return Look(direction, far, rate)
+
+    def passes(
+        self,
+        orbit: Orbit,
+        days: float = 3.0,
+        above: float = 10.0,
+        start: datetime | str | None = None,
+        *,
+        refraction: bool = False,
+    ) -> Passes:
+        """Return the passes of a satellite, each a trajectory of its direction.
+
+        Args:
+            orbit: of the satellite.
+            days: how long to look.
+            above: the elevation, deg, from which a pass counts; the mask counts as well.
+            start: when to begin, UTC; by default at the epoch of the elements.
+            refraction: whether the air lifts it.
+
+        >>> orbit = Orbit("A", 1, 61000, 0.0, 51.6, 0.0, 0.001, 0.0, 0.0, 15.5)
+        >>> found = Site(-43.52, 172.58, 20).passes(orbit, days=1)
+        >>> len(found), round(max(p.culmination for p in found), 1)
+        (5, 40.7)
+        """
+        from linkwright.mounts.passes import find_passes
+
+        found = find_passes(self, orbit, days, above, start, refraction=refraction)
+        for note in found.warnings:
+            warnings.warn(note, stacklevel=2)
+        return found
+
+
+def topocentric(
+    site: Site, orbit: Orbit, seconds: Array, position: Array, velocity: Array
+) -> tuple[Array, Array]:
+    """Return places and speeds in the site's frame, m and m/s, of those in TEME, km and km/s."""
+    angle = sidereal_angle(orbit.day, orbit.second + site.ut1_utc + seconds)
+    c, s = np.cos(angle), np.sin(angle)
+    rate = sidereal_rate(orbit.day)
+    (x, y, z), (vx, vy, vz) = position.T, velocity.T
+    turned = np.empty((2, len(seconds), 3))
+    place, speed = turned
+    place[:, 0], place[:, 1], place[:, 2] = c * x + s * y, c * y - s * x, z
+    speed[:, 0] = c * vx + s * vy + rate * place[:, 1]
+    speed[:, 1] = c * vy - s * vx - rate * place[:, 0]
+    speed[:, 2] = vz
+    turned *= 1e3
+    place -= on_ellipsoid(site.latitude, site.longitude, site.height)
+    found = turned @ east_north_up(site.latitude, site.longitude).T
+    return found[0], found[1]
