@@ -61,7 +61,7 @@ from linkwright.lazy import lazy_names
 if TYPE_CHECKING:
     from linkwright.analysis.balance import Counterbalance, Counterweight, balance
     from linkwright.analysis.beams import BeamSection, buckling_load, root_stress, tip_deflection
-    from linkwright.analysis.calibration import Calibration, calibrate
+    from linkwright.analysis.calibration import DimensionCalibration, calibrate
     from linkwright.analysis.errors import (
         ErrorBudget,
         ErrorSource,
@@ -85,10 +85,10 @@ if TYPE_CHECKING:
 __all__ = [
     "DESCRIBING_FUNCTIONS",
     "BeamSection",
-    "Calibration",
     "Catalog",
     "Counterbalance",
     "Counterweight",
+    "DimensionCalibration",
     "ErrorBudget",
     "ErrorSource",
     "Excess",
@@ -169,7 +169,7 @@ if not TYPE_CHECKING:  # what reads files is imported when it is used
     __getattr__ = lazy_names(
         __name__,
         {
-            "linkwright.analysis.calibration": ("Calibration", "calibrate"),
+            "linkwright.analysis.calibration": ("DimensionCalibration", "calibrate"),
             "linkwright.analysis.balance": ("Counterbalance", "Counterweight", "balance"),
             "linkwright.analysis.beams": (
                 "BeamSection",

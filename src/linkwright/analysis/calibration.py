@@ -27,7 +27,7 @@ from linkwright.equations.parallel_machine import parallel_machine
 from linkwright.errors import DomainError, InputError, ShapeError
 from linkwright.mechanism import ModelLike
 
-__all__ = ["Calibration", "calibrate"]
+__all__ = ["DimensionCalibration", "calibrate"]
 
 Array = NDArray[np.float64]
 _TURNS = 30
@@ -36,7 +36,7 @@ _SEEN = 1e-7  # of the largest singular value: below it measurements say nothing
 
 @one_line
 @dataclass(frozen=True, slots=True, eq=False)
-class Calibration:
+class DimensionCalibration:
     """Dimensions found from measurements.
 
     Args:
@@ -46,7 +46,7 @@ class Calibration:
         unseen: combinations of dimensions that the measurements do not tell apart, in words.
         covariance: of the values, in their order.
 
-    >>> Calibration({"L": 1.0}, {"L": 1e-4}, 1e-5, (), np.eye(1)).values
+    >>> DimensionCalibration({"L": 1.0}, {"L": 1e-4}, 1e-5, (), np.eye(1)).values
     {'L': 1.0}
     """
 
@@ -66,7 +66,7 @@ def calibrate(
     *,
     places: ArrayLike | None = None,
     rotations: ArrayLike | None = None,
-) -> Calibration:
+) -> DimensionCalibration:
     """Return the dimensions of a machine that explain measured poses best.
 
     Args:
@@ -184,18 +184,18 @@ def _least(table: Array, left: Array) -> tuple[Array, Array]:
     return step / size, full[int(keep.sum()) :] / size
 
 
-def _told(slopes: PoseSlopes, values: Array, table: Array, left: Array) -> Calibration:
+def _told(slopes: PoseSlopes, values: Array, table: Array, left: Array) -> DimensionCalibration:
     _, unseen = _least(table, left)
     free = max(len(left) - (len(values) - len(unseen)), 1)
     scatter = float(left @ left) / free
-    covariance = scatter * np.linalg.pinv(table.T @ table, rcond=_SEEN**2)
+    covariance = np.asarray(scatter * np.linalg.pinv(table.T @ table, rcond=_SEEN**2), dtype=float)
     names = slopes.dimensions
     words = []
     for row in unseen:
         row = row / np.abs(row).max()
         parts = [f"{x:+.3g} {n}" for x, n in zip(row, names, strict=True) if abs(x) > 1e-6]
         words.append("the measurements do not tell " + " ".join(parts))
-    return Calibration(
+    return DimensionCalibration(
         dict(zip(names, map(float, values), strict=True)),
         dict(zip(names, map(float, np.sqrt(np.diag(covariance).clip(0.0))), strict=True)),
         float(np.sqrt(np.mean(left**2))),
