@@ -85,13 +85,14 @@ def normal(d: ArrayLike) -> Array:
     array([0.707107, 0.      , 0.707107])
     """
     between = np.stack(_three(d), axis=-1) + np.array([0.0, 0.0, 1.0])
-    size = np.linalg.norm(between, axis=-1, keepdims=True)
+    size: Array = np.linalg.norm(between, axis=-1, keepdims=True)
     if not np.all(size > 1e-9):  # NaN too
         raise InputError(
             "a direction straight down, or none, has no mirror plane",
             remedy="give unit vectors (East, North, up) other than (0, 0, -1)",
         )
-    return between / size
+    made: Array = between / size
+    return made
 
 
 def mirrored(n: ArrayLike) -> Array:
@@ -137,7 +138,8 @@ def torsion(matrix: ArrayLike) -> Array:
     0.0
     """
     R = np.asarray(matrix, float)
-    return np.arctan2(R[..., 1, 0] - R[..., 0, 1], R[..., 0, 0] + R[..., 1, 1])
+    made: Array = np.arctan2(R[..., 1, 0] - R[..., 0, 1], R[..., 0, 0] + R[..., 1, 1])
+    return made
 
 
 def gain(area: float, wavelength: float) -> float:
