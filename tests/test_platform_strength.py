@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import linkwright as lw
-from linkwright.analysis.balance import Counterweight, balance
 from linkwright.analysis.beams import BeamSection, root_stress, tip_deflection
 from linkwright.analysis.calibration import calibrate
+from linkwright.analysis.counterweights import Counterweight, balance
+from linkwright.analysis.platform_stiffness import beam_compliance, stiffness
 from linkwright.analysis.pose_errors import pose_budget, pose_sensitivity, sampled_poses
-from linkwright.analysis.stiffness import beam_compliance, stiffness
 from linkwright.equations.closure import assemble
 from linkwright.errors import DomainError, InputError
 from linkwright.mechanism import (

@@ -59,15 +59,16 @@ from linkwright.analysis.tuning import (
 from linkwright.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from linkwright.analysis.balance import Counterbalance, Counterweight, balance
     from linkwright.analysis.beams import BeamSection, buckling_load, root_stress, tip_deflection
     from linkwright.analysis.calibration import DimensionCalibration, calibrate
+    from linkwright.analysis.counterweights import Counterbalance, Counterweight, balance
     from linkwright.analysis.errors import (
         ErrorBudget,
         ErrorSource,
         PoseAccuracy,
         pose_accuracy,
     )
+    from linkwright.analysis.platform_stiffness import PlatformStiffness, stiffness
     from linkwright.analysis.pose_errors import (
         PoseSensitivity,
         pose_budget,
@@ -78,7 +79,6 @@ if TYPE_CHECKING:
     from linkwright.analysis.singularities import Singularity, singularity
     from linkwright.analysis.sizing.choice import Sizing, size
     from linkwright.analysis.sizing.duty import duty_cycle, duty_type
-    from linkwright.analysis.stiffness import PlatformStiffness, stiffness
     from linkwright.formats.catalog.reader import read_catalog
     from linkwright.formats.catalog.schema import Catalog
 
@@ -170,7 +170,7 @@ if not TYPE_CHECKING:  # what reads files is imported when it is used
         __name__,
         {
             "linkwright.analysis.calibration": ("DimensionCalibration", "calibrate"),
-            "linkwright.analysis.balance": ("Counterbalance", "Counterweight", "balance"),
+            "linkwright.analysis.counterweights": ("Counterbalance", "Counterweight", "balance"),
             "linkwright.analysis.beams": (
                 "BeamSection",
                 "buckling_load",
@@ -183,7 +183,7 @@ if not TYPE_CHECKING:  # what reads files is imported when it is used
                 "pose_sensitivity",
                 "sampled_poses",
             ),
-            "linkwright.analysis.stiffness": ("PlatformStiffness", "stiffness"),
+            "linkwright.analysis.platform_stiffness": ("PlatformStiffness", "stiffness"),
             "linkwright.analysis.errors": (
                 "ErrorBudget",
                 "ErrorSource",

@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from linkwright.mounts.ships import Deck, Ship, heave_amplitude, read_ship, report_ship
     from linkwright.mounts.site_files import read_site
     from linkwright.mounts.sites import Look, Site
+    from linkwright.mounts.sweeps import HorizonSweep, horizon_sweep, sweep_report
 
 __all__ = [
     "Deck",
+    "HorizonSweep",
     "Look",
     "Orbit",
     "OrbitError",
@@ -34,16 +36,19 @@ __all__ = [
     "Site",
     "drive_rotator",
     "heave_amplitude",
+    "horizon_sweep",
     "read_orbits",
     "read_ship",
     "read_site",
     "report_ship",
+    "sweep_report",
 ]
 
 if not TYPE_CHECKING:
     __getattr__ = lazy_names(
         __name__,
         {
+            ".sweeps": ["HorizonSweep", "horizon_sweep", "sweep_report"],
             ".element_files": ["read_orbits"],
             ".orbits": ["Orbit", "OrbitError", "Orbits"],
             ".passes": ["Pass", "Passes"],

@@ -1,0 +1,155 @@
+"""A sweep around the horizon: what actuators must hold, with and without counterweights.
+
+The dish goes once around at one elevation, slowly, so that only weights count (the antenna-mount
+thesis, section 10.2). Counterweights hang below the hinges of the lower arms, below the foot of the
+strut, or both; their moments are those that make the greatest effort least, found exactly
+(`linkwright.analysis.balance`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.analysis.counterweights import Counterbalance, Counterweight, balance
+from linkwright.border import worded
+from linkwright.brief import one_line
+from linkwright.errors import DomainError, InputError
+
+if TYPE_CHECKING:
+    from linkwright.robots import Robot
+
+__all__ = ["HorizonSweep", "horizon_sweep", "sweep_report"]
+
+Array = NDArray[np.float64]
+_ARMS = ("arm1", "arm2", "arm3")
+_DOWN = (0.0, 0.0, -1.0)
+
+
+@one_line
+@dataclass(frozen=True, slots=True, eq=False)
+class HorizonSweep:
+    """What actuators hold while the dish goes around.
+
+    Args:
+        mount: its name.
+        unit: of the efforts, "N*m" or "N".
+        azimuths: from x to y, deg.
+        directions: where the dish points, one row each.
+        q: coordinates, one row each.
+        efforts: of the actuators without counterweights, one row each.
+        balances: by what carries weights: "arms", "strut", "arms and strut".
+
+    >>> sweep = HorizonSweep("m", "N", np.zeros(1), np.eye(3), np.zeros(1), -np.ones(1), {})
+    >>> sweep.peak
+    1.0
+    """
+
+    mount: str
+    unit: str
+    azimuths: Array = field(repr=False)
+    directions: Array = field(repr=False)
+    q: Array = field(repr=False)
+    efforts: Array = field(repr=False)
+    balances: dict[str, Counterbalance]
+
+    @property
+    def peak(self) -> float:
+        """The greatest effort without counterweights."""
+        return float(np.abs(self.efforts).max())
+
+
+@worded
+def horizon_sweep(
+    mount: Robot | str,
+    *,
+    count: int = 360,
+    elevation: float = 0.0,
+    values: Mapping[str, float] | None = None,
+) -> HorizonSweep:
+    """Return what the actuators of a mount hold while its dish goes around.
+
+    Args:
+        mount: a mount whose platform points along its axis, or the name of a shipped one.
+        count: of azimuths.
+        elevation: deg.
+        values: of parameters, over the mount's own.
+
+    >>> sweep = horizon_sweep("mount-2-rotary", count=36)
+    >>> round(sweep.peak), sweep.balances["arms and strut"].exact
+    (1501, True)
+    """
+    from linkwright.robots import Robot, closed
+
+    if count < 1:
+        raise InputError(f"a sweep has {count} azimuths", remedy="give 1 or more")
+    robot = mount if isinstance(mount, Robot) else Robot(mount)
+    if values:
+        robot = Robot(robot.mechanism.with_values(values))
+    m = robot.mechanism
+    azimuths = np.arange(count) * 360.0 / count
+    down = np.linspace(90.0, elevation, 19)
+    given = [_directions(np.zeros(19), down), _directions(azimuths, np.full(count, elevation))]
+    more = {} if len(robot.speeds) < 3 else {"distance": np.array(m.values["D"])}
+    way = closed(robot, {"direction": given[0], **more}, follow=True)
+    found = closed(robot, {"direction": given[1], **more}, start=way.q[-1], follow=True)
+    for poses, words in ((way, "on the way down"), (found, "on the way around")):
+        if not poses.closed.all():
+            bad = int(np.flatnonzero(~poses.closed)[0])
+            raise DomainError(
+                f"{m.name!r} does not reach the elevation of {elevation:g} deg, {words}: "
+                f"{poses.words(bad)}",
+                remedy="take a higher elevation, or other dimensions",
+            )
+    efforts = np.asarray(robot.gravity(found.q)).reshape(count, -1)
+    unit = "N*m" if m.units[m.actuators[0].name] == "rad" else "N"
+    weights = _weights(robot)
+    balances = {
+        " and ".join(chosen): balance(robot, found.q, {k: weights[k] for k in chosen})
+        for chosen in (("arms",), ("strut",), ("arms", "strut"))
+        if weights.keys() >= set(chosen)
+    }
+    return HorizonSweep(m.name, unit, azimuths, given[1], found.q, efforts, balances)
+
+
+def _directions(azimuths: Array, elevations: Array) -> Array:
+    a, e = np.radians(azimuths), np.radians(elevations)
+    return np.stack([np.cos(a) * np.cos(e), np.sin(a) * np.cos(e), np.sin(e)], axis=-1)
+
+
+def _weights(robot: Robot) -> dict[str, Counterweight]:
+    """Return the places for counterweights that a mount has."""
+    bodies = robot.mechanism.bodies
+    found = {}
+    if all(name in bodies for name in _ARMS):
+        found["arms"] = Counterweight(_ARMS, _DOWN)
+    if "strut" in bodies:
+        found["strut"] = Counterweight(("strut",), _DOWN)
+    return found
+
+
+@worded
+def sweep_report(sweeps: Sequence[HorizonSweep]) -> str:
+    """Return a table of sweeps: greatest efforts without and with counterweights.
+
+    Args:
+        sweeps: one for each mount.
+
+    >>> print(sweep_report([horizon_sweep("mount-2-rotary", count=36)]))
+    mount           unit    none   arms  strut  arms and strut
+    mount-2-rotary   N*m  1500.9  499.4   81.8             0.0
+    """
+    kinds = [kind for sweep in sweeps for kind in sweep.balances]
+    columns = list(dict.fromkeys(kinds))
+    rows = [["mount", "unit", "none", *columns]]
+    for s in sweeps:
+        held = [f"{s.balances[c].peak:.1f}" if c in s.balances else "-" for c in columns]
+        rows.append([s.mount, s.unit, f"{s.peak:.1f}", *held])
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows
+    )
