@@ -9,12 +9,14 @@ if TYPE_CHECKING:
     from linkwright.mounts.orbits import Orbit, OrbitError, Orbits
     from linkwright.mounts.passes import Pass, Passes
     from linkwright.mounts.pointing_drive import PointingDrive
+    from linkwright.mounts.report_orbit import ReportOrbit
     from linkwright.mounts.rotator import Rotator, RotatorPort
     from linkwright.mounts.rotator_client import RotatorClient, RotatorError, drive_rotator
     from linkwright.mounts.rotctl_language import RotatorLimits
     from linkwright.mounts.ships import Deck, Ship, heave_amplitude, read_ship, report_ship
     from linkwright.mounts.site_files import read_site
     from linkwright.mounts.sites import Look, Site
+    from linkwright.mounts.sun import sun_direction, sun_path
     from linkwright.mounts.sweeps import HorizonSweep, horizon_sweep, sweep_report
 
 __all__ = [
@@ -27,6 +29,7 @@ __all__ = [
     "Pass",
     "Passes",
     "PointingDrive",
+    "ReportOrbit",
     "Rotator",
     "RotatorClient",
     "RotatorError",
@@ -41,6 +44,8 @@ __all__ = [
     "read_ship",
     "read_site",
     "report_ship",
+    "sun_direction",
+    "sun_path",
     "sweep_report",
 ]
 
@@ -48,16 +53,18 @@ if not TYPE_CHECKING:
     __getattr__ = lazy_names(
         __name__,
         {
-            ".sweeps": ["HorizonSweep", "horizon_sweep", "sweep_report"],
             ".element_files": ["read_orbits"],
             ".orbits": ["Orbit", "OrbitError", "Orbits"],
             ".passes": ["Pass", "Passes"],
             ".pointing_drive": ["PointingDrive"],
+            ".report_orbit": ["ReportOrbit"],
             ".rotator": ["Rotator", "RotatorPort"],
             ".rotator_client": ["RotatorClient", "RotatorError", "drive_rotator"],
             ".rotctl_language": ["RotatorLimits"],
             ".ships": ["Deck", "Ship", "heave_amplitude", "read_ship", "report_ship"],
             ".site_files": ["read_site"],
             ".sites": ["Look", "Site"],
+            ".sun": ["sun_direction", "sun_path"],
+            ".sweeps": ["HorizonSweep", "horizon_sweep", "sweep_report"],
         },
     )

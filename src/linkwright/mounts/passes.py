@@ -24,6 +24,7 @@ from linkwright.motion.trajectory import POWERS, Trajectory
 from linkwright.mounts.earth import lifted
 from linkwright.mounts.orbits import DAY, EARTH, NEAR, Orbit, propagated
 from linkwright.mounts.sites import Look, Site, topocentric
+from linkwright.mounts.splines import quintic
 
 Array = NDArray[np.float64]
 
@@ -323,8 +324,6 @@ def _splines(
     search: _Search, spans: list[tuple[float, float]], already: bool, still: bool
 ) -> list[Pass]:
     """Return a pass for each span of time; the satellite is asked once for all of them."""
-    from scipy.interpolate import make_interp_spline
-
     if not spans:
         return []
     knots = []
@@ -339,8 +338,7 @@ def _splines(
     parts = np.split(directions, np.cumsum([len(k) for k in knots])[:-1])
     found = []
     for number, (k, d, (a, _)) in enumerate(zip(knots, parts, spans, strict=True)):
-        spline, t = make_interp_spline(k, d, k=POWERS - 1), np.array(k[PADDING:-PADDING], float)
-        c = np.stack([spline(t[:-1], nu) / math.factorial(nu) for nu in range(POWERS)], axis=1)
+        t, c = quintic(k, d, PADDING)
         highest, when = _highest(t, c)
         found.append(
             Pass(
