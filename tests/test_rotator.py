@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 
 import pytest
+from numpy.typing import ArrayLike
 
 from linkwright.errors import InputError
-from linkwright.mounts.rotator import CLIENTS, Rotator, RotatorPort, direction
+from linkwright.mounts.pointing import direction
+from linkwright.mounts.rotator import CLIENTS, Rotator, RotatorPort
 from linkwright.mounts.rotator_client import RotatorClient, RotatorError, drive_rotator
 from linkwright.mounts.rotctl_language import COMMANDS, answer
 
@@ -288,7 +290,7 @@ class Arc:
 
     duration = 10.0
 
-    def __call__(self, t: float) -> tuple[float, float, float]:
+    def __call__(self, t: float) -> ArrayLike:
         return direction(340 + 4 * t, 20 + 2 * t)
 
 

@@ -5,7 +5,31 @@ from typing import TYPE_CHECKING
 from linkwright.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from linkwright.mounts.easycomm import EasyCommPort
     from linkwright.mounts.element_files import read_orbits
+    from linkwright.mounts.indexer import Indexer
+    from linkwright.mounts.indexer_driver import (
+        IndexerDriver,
+        IndexerError,
+        IndexerTerminal,
+        SerialLine,
+        SimulatedLine,
+    )
+    from linkwright.mounts.moves import (
+        MoveError,
+        MovePlan,
+        MoveWarning,
+        StreamedMove,
+        TargetPath,
+        Trapezoids,
+        circle_path,
+        line_path,
+        orbit_path,
+        path_error,
+        plan_moves,
+        streamed,
+        synchronized,
+    )
     from linkwright.mounts.orbits import Orbit, OrbitError, Orbits
     from linkwright.mounts.passes import Pass, Passes
     from linkwright.mounts.pointing_drive import PointingDrive
@@ -16,13 +40,22 @@ if TYPE_CHECKING:
     from linkwright.mounts.ships import Deck, Ship, heave_amplitude, read_ship, report_ship
     from linkwright.mounts.site_files import read_site
     from linkwright.mounts.sites import Look, Site
+    from linkwright.mounts.steppers import StepperAxis, StepperMotor
     from linkwright.mounts.sun import sun_direction, sun_path
     from linkwright.mounts.sweeps import HorizonSweep, horizon_sweep, sweep_report
 
 __all__ = [
     "Deck",
+    "EasyCommPort",
     "HorizonSweep",
+    "Indexer",
+    "IndexerDriver",
+    "IndexerError",
+    "IndexerTerminal",
     "Look",
+    "MoveError",
+    "MovePlan",
+    "MoveWarning",
     "Orbit",
     "OrbitError",
     "Orbits",
@@ -35,25 +68,63 @@ __all__ = [
     "RotatorError",
     "RotatorLimits",
     "RotatorPort",
+    "SerialLine",
     "Ship",
+    "SimulatedLine",
     "Site",
+    "StepperAxis",
+    "StepperMotor",
+    "StreamedMove",
+    "TargetPath",
+    "Trapezoids",
+    "circle_path",
     "drive_rotator",
     "heave_amplitude",
     "horizon_sweep",
+    "line_path",
+    "orbit_path",
+    "path_error",
+    "plan_moves",
     "read_orbits",
     "read_ship",
     "read_site",
     "report_ship",
+    "streamed",
     "sun_direction",
     "sun_path",
     "sweep_report",
+    "synchronized",
 ]
 
 if not TYPE_CHECKING:
     __getattr__ = lazy_names(
         __name__,
         {
+            ".easycomm": ["EasyCommPort"],
             ".element_files": ["read_orbits"],
+            ".indexer": ["Indexer"],
+            ".indexer_driver": [
+                "IndexerDriver",
+                "IndexerError",
+                "IndexerTerminal",
+                "SerialLine",
+                "SimulatedLine",
+            ],
+            ".moves": [
+                "MoveError",
+                "MovePlan",
+                "MoveWarning",
+                "StreamedMove",
+                "TargetPath",
+                "Trapezoids",
+                "circle_path",
+                "line_path",
+                "orbit_path",
+                "path_error",
+                "plan_moves",
+                "streamed",
+                "synchronized",
+            ],
             ".orbits": ["Orbit", "OrbitError", "Orbits"],
             ".passes": ["Pass", "Passes"],
             ".pointing_drive": ["PointingDrive"],
@@ -64,6 +135,7 @@ if not TYPE_CHECKING:
             ".ships": ["Deck", "Ship", "heave_amplitude", "read_ship", "report_ship"],
             ".site_files": ["read_site"],
             ".sites": ["Look", "Site"],
+            ".steppers": ["StepperAxis", "StepperMotor"],
             ".sun": ["sun_direction", "sun_path"],
             ".sweeps": ["HorizonSweep", "horizon_sweep", "sweep_report"],
         },

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.errors import Error, InputError
+from linkwright.mounts.pointing import direction
 from linkwright.mounts.pointing_drive import GO, HOLD, SWEEP, PointingDrive
 from linkwright.mounts.rotctl_language import (
     BAD,
@@ -52,6 +53,12 @@ _LOOK = 0.1  # s, from one look for new messages to the next
 _SLOW = 30.0  # s, that an answer may wait for a client to read
 _CHUNK = 4096
 _FOREVER = 1e7  # s
+
+
+def _plain(azimuth: float, elevation: float) -> tuple[float, float, float]:
+    """Return a direction as plain numbers."""
+    x, y, z = direction(azimuth, elevation).tolist()
+    return x, y, z
 
 
 class _Nowhere:
@@ -105,7 +112,7 @@ class Rotator:
         self._speed, self._percent = speed, 100.0
         self._toward = park[0]  # the azimuth that was asked for last
         self._heard = 0
-        start = direction(*park)
+        self._home = start = _plain(*park)
         system = System(name="rotator", base=RATE)
         system.add(
             PointingDrive(
@@ -138,7 +145,7 @@ class Rotator:
                 remedy=f"stay within {self._limits}",
             )
         self._toward = azimuth
-        x, y, z = direction(azimuth, elevation)
+        x, y, z = _plain(azimuth, elevation)
         self._tell({"mode": GO, "target[0]": x, "target[1]": y, "target[2]": z})
 
     def sweep(self, direction: int, percent: float) -> None:
@@ -204,7 +211,7 @@ class Rotator:
         """Return the unit vector that it looks along: East, North, up."""
         stood = self.loop.latest()
         if stood.tick < 0:
-            return direction(*self._park)
+            return self._home
         return stood["drive.d[0]"], stood["drive.d[1]"], stood["drive.d[2]"]
 
     def position(self) -> tuple[float, float]:
@@ -384,17 +391,3 @@ class RotatorPort:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-
-def direction(azimuth: float, elevation: float) -> tuple[float, float, float]:
-    """Return the unit vector (East, North, up) of a direction.
-
-    Args:
-        azimuth: degrees, clockwise from North.
-        elevation: degrees.
-
-    >>> [round(x, 9) for x in direction(90, 0)]
-    [1.0, 0.0, 0.0]
-    """
-    a, e = math.radians(azimuth), math.radians(elevation)
-    return math.sin(a) * math.cos(e), math.cos(a) * math.cos(e), math.sin(e)

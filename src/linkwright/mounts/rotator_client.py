@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 import socket
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self
 
+from numpy.typing import ArrayLike
+
 from linkwright.errors import Error, InputError
+from linkwright.mounts.pointing import angles
 
 _LONGEST = 65536
 
@@ -26,7 +29,7 @@ class SkyPath(Protocol):
     def duration(self) -> float:
         """s."""
 
-    def __call__(self, t: float) -> Iterable[float]:
+    def __call__(self, t: float) -> ArrayLike:
         """Return the unit vector (East, North, up) at a time."""
 
 
@@ -175,7 +178,8 @@ def drive_rotator(
         clock: what time it is, s.
         pause: what waits.
 
-    >>> from linkwright.mounts.rotator import Rotator, RotatorPort, direction
+    >>> from linkwright.mounts.pointing import direction
+    >>> from linkwright.mounts.rotator import Rotator, RotatorPort
     >>> class Rise:
     ...     duration = 2.0
     ...
@@ -203,7 +207,7 @@ def drive_rotator(
                     pause(wait)
                 if not goes_on():
                     break
-                azimuth, elevation = angles(path(min(t + lead, path.duration)))
+                azimuth, elevation = _angles(path(min(t + lead, path.duration)))
                 if elevation < lowest - 1e-9:
                     below += 1
                     continue
@@ -216,24 +220,15 @@ def drive_rotator(
                 times.append(t)
                 commands.append((round(azimuth, 9), round(elevation, 9)))
                 positions.append(at)
-                errors.append(_between(at, angles(path(t))))
+                errors.append(_between(at, _angles(path(t))))
         finally:
             client.stop()
     return Led(tuple(times), tuple(commands), tuple(positions), tuple(errors), below)
 
 
-def angles(d: Iterable[float]) -> tuple[float, float]:
-    """Return compass azimuth from 0 to 360 and elevation of a direction, degrees.
-
-    Args:
-        d: East, North, up; of any length.
-
-    >>> angles((1.0, 0.0, 1.0))
-    (90.0, 45.0)
-    """
-    x, y, z = (float(v) for v in d)
-    azimuth = math.degrees(math.atan2(x, y)) % 360
-    return azimuth, math.degrees(math.atan2(z, math.hypot(x, y)))
+def _angles(d: ArrayLike) -> tuple[float, float]:
+    azimuth, elevation = angles(d)
+    return float(azimuth), float(elevation)
 
 
 def _between(a: tuple[float, float], b: tuple[float, float]) -> float:

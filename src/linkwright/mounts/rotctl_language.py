@@ -105,6 +105,9 @@ class Steerable(Protocol):
     def reset(self) -> None:
         """Forget what was told, and stand."""
 
+    def hear(self) -> None:
+        """Note that somebody is there."""
+
     def flags(self) -> Sequence[str]:
         """Return what it does, in Hamlib's words."""
 
