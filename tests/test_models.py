@@ -26,6 +26,7 @@ from linkwright.simulation import simulate
 from linkwright.system import System
 from tests.model_states import closed, equations, inverse_dynamics, state
 from tests.oracle import evaluate_numerically
+from tests.shipped_models import DIFFERENT
 
 
 def close(found: object, wanted: object, digits: float) -> None:
@@ -89,16 +90,16 @@ def test_a_wrong_name_is_explained(name: str, message: str) -> None:
 
 WITH_CONSTRAINTS = [f for f in FORMULATIONS if not f.startswith("articulated")]
 #: Models with the joints and loads of others, which have all formulations: two are enough for them.
-ALIKE = ("double-pendulum", "ref6", "stanford-arm", "spacecraft-1", "mount-3-rotary", "stewart")
-#: Parallel machines whose loops are those of another: the composite formulation is enough for them.
-SAME_LOOPS = ("mount-2-rotary", "mount-prismatic")
+ALIKE = ("double-pendulum", "ref6", "stanford-arm", "spacecraft-1", "tripod", "stewart")
+#: Parallel machines whose joints are those of others: the composite formulation is enough for them.
+MACHINES = ("delta", "five-bar", "agile-eye", "planar-3-rpr", "mount-prismatic", "mount-equatorial")
 CASES = [
     (name, formulation)
-    for name in MODELS
+    for name in DIFFERENT
     if not name.endswith("-small") and name not in ("servo-arm", "joint-drive")  # Systems
     for formulation in (WITH_CONSTRAINTS if load_model(name).constraints else FORMULATIONS)
     if name not in ALIKE or formulation in ("composite", "kane")
-    if name not in SAME_LOOPS or formulation == "composite"
+    if name not in MACHINES or formulation == "composite"
 ]
 
 

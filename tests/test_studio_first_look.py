@@ -28,7 +28,9 @@ Array = NDArray[np.float64]
 
 
 # -- motions ---------------------------------------------------------------------------------------
-FALLING = {"mount-3-rotary", "mount-2-rotary", "mount-prismatic", "stewart"}  # without their drives
+#: Machines that fall without their drives.
+FALLING = {name for name in MODELS if name.startswith("mount-")}
+FALLING |= {"stewart", "delta", "tripod", "agile-eye", "planar-3-rpr"}
 
 
 @pytest.mark.parametrize(

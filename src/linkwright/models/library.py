@@ -80,8 +80,29 @@ MODELS: dict[str, LibraryModel] = {
     "mount-2-rotary": LibraryModel(
         "the same with a strut, so that two motors point it", "mounts:two_rotary"
     ),
+    "mount-truss-3": LibraryModel(
+        "the same legs, moved by members between their ball joints", "mounts:truss_three"
+    ),
+    "mount-truss-2": LibraryModel("the same with a strut and two members", "mounts:truss_two"),
     "mount-prismatic": LibraryModel("the same, where two jacks tilt the strut", "mounts:prismatic"),
+    "mount-alt-az": LibraryModel(
+        "antenna mount that turns about the vertical, then tilts", "serial_mounts:alt_az"
+    ),
+    "mount-x-y": LibraryModel("antenna mount of two horizontal axes at rest", "serial_mounts:x_y"),
+    "mount-equatorial": LibraryModel(
+        "antenna mount with an axis along that of the Earth", "serial_mounts:equatorial"
+    ),
+    "mount-3-axis": LibraryModel(
+        "marine antenna mount: azimuth, tilt, cross-tilt", "serial_mounts:three_axis"
+    ),
     "stewart": LibraryModel("hexapod of Gough and Stewart: six driven struts", "parallel:stewart"),
+    "delta": LibraryModel("Delta robot: three arms move a level platform", "parallel:delta"),
+    "five-bar": LibraryModel("planar five-bar linkage with two motors", "parallel:five_bar"),
+    "agile-eye": LibraryModel(
+        "spherical platform of nine hinges (3-RRR, overconstrained)", "agile_eye:build"
+    ),
+    "tripod": LibraryModel("platform on three hinged jacks (3-RPS)", "parallel:tripod"),
+    "planar-3-rpr": LibraryModel("planar platform on three jacks", "parallel:planar_3_rpr"),
 }
 
 _TRUTHS = {"on": True, "true": True, "yes": True, "1": True}

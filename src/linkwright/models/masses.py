@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypedDict
@@ -11,6 +12,9 @@ from linkwright.mechanism import Mechanism
 
 Place = Sequence[Expr | str | float]
 
+RADIAL = {1: (1.0, 0.0), 2: (-0.5, math.sqrt(3) / 2), 3: (-0.5, -math.sqrt(3) / 2)}
+"""Directions of three legs around an axis, at azimuths of 0, 120 and 240 degrees."""
+_AXES = (0, 1, 2)
 _PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))  # xx, yy, zz, xy, yz, zx
 
 
@@ -78,6 +82,3 @@ def lumped(m: Mechanism, *lumps: Lump) -> Inertial:
         return total(terms) if terms else constant(0)
 
     return {"mass": whole, "com": com, "inertia": tuple(entry(i, j) for i, j in _PAIRS)}
-
-
-_AXES = (0, 1, 2)

@@ -5,7 +5,9 @@ that is hinged to the platform in the same way (R-S-R; Hunt, and Phillips and Sh
 and upper arms mirror base and lower arms in the plane through the three ball joints, so the dish
 turns without torsion. Left alone, three legs leave two rotations and the plunge (`three_rotary`);
 a strut of fixed length from base center to platform center takes the plunge (`two_rotary`), and
-two jacks from strut to base can move it in place of motors at the base (`prismatic`).
+two jacks from strut to base can move it in place of motors at the base (`prismatic`). In the
+trusses, members of driven length join the ball joints: three of them (`truss_three`), or two and
+the strut (`truss_two`).
 
 The axes: x east, y north, z up. Angles of arms are measured from the vertical, positive outward.
 The tree runs from the ground over the first leg to the platform, and from there down the other
@@ -19,11 +21,7 @@ from dataclasses import replace
 
 from linkwright.mechanism import Ball, Body, Joint, Mechanism, Revolute, Universal
 from linkwright.models.declare import declare
-from linkwright.models.masses import Lump, lumped, rod
-
-_LEGS = (1, 2, 3)
-_SIDE = math.sqrt(3) / 2
-_RADIAL = {1: (1.0, 0.0), 2: (-0.5, _SIDE), 3: (-0.5, -_SIDE)}  # azimuths 0, 120, 240 deg
+from linkwright.models.masses import RADIAL, Lump, lumped, rod
 
 
 def three_rotary() -> Mechanism:
@@ -36,7 +34,7 @@ def three_rotary() -> Mechanism:
     m = Mechanism("mount-3-rotary", "antenna mount: three legs, each driven by a motor at the base")
     _legs(m)
     _close_legs(m)
-    m.actuate("arm1", "arm2", "arm3")
+    _motors(m, "arm1", "arm2", "arm3")
     return m
 
 
@@ -51,7 +49,7 @@ def two_rotary() -> Mechanism:
     _strut(m, _legs(m))
     _close_legs(m)
     _close_strut(m)
-    m.actuate("arm1", "arm2")
+    _motors(m, "arm1", "arm2")
     return m
 
 
@@ -82,14 +80,60 @@ def prismatic() -> Mechanism:
             f"anchor{k}", at=(f"anchor_radius*{c}", f"anchor_radius*{s}", "anchor_height")
         )
         m.close_loop(f"foot{k}", anchor, m.bodies[f"leg{k}"], Ball())
+        m.limit(f"leg{k}", 0.4, 1.2)
     m.actuate("leg1", "leg2")
     return m
+
+
+def _motors(m: Mechanism, *arms: str) -> None:
+    for arm in arms:
+        m.limit(arm, "-25 deg", "135 deg")
+        m.actuate(arm)
+
+
+def truss_three() -> Mechanism:
+    """Return the mount that three members between its ball joints move.
+
+    >>> m = truss_three()
+    >>> len(m.constraints), m.actuators
+    (9, [member12, member23, member31])
+    """
+    m = Mechanism("mount-truss-3", "antenna mount: three legs, members between their ball joints")
+    _legs(m)
+    _close_legs(m)
+    _members(m, (1, 2), (2, 3), (3, 1))
+    return m
+
+
+def truss_two() -> Mechanism:
+    """Return the mount with a strut that two members between its ball joints move.
+
+    >>> m = truss_two()
+    >>> len(m.constraints), m.actuators
+    (11, [member12, member23])
+    """
+    m = Mechanism("mount-truss-2", "antenna mount: three legs, a strut, two members")
+    _strut(m, _legs(m))
+    _close_legs(m)
+    _close_strut(m)
+    _members(m, (1, 2), (2, 3))
+    return m
+
+
+def _members(m: Mechanism, *pairs: tuple[int, int]) -> None:
+    """Join ball joints by members of driven length."""
+    for i, j in pairs:
+        name = f"member{i}{j}"
+        m.drive_strut(name, f"elbow{i}", f"elbow{j}", doc=f"length between ball joints {i} and {j}")
+        m.set_initial({name: "sqrt(3)*(r + sqrt(l**2 - D**2/4))"})
+        m.limit(name, 0.3, 2.2)
+        m.actuate(name)
 
 
 def _legs(m: Mechanism) -> Body:
     """Add parameters, arms and platform; return the platform."""
     _parameters(m)
-    arms = {k: _lower(m, k) for k in _LEGS}
+    arms = {k: _lower(m, k) for k in RADIAL}
     upper = m.body(
         "upper1",
         parent=arms[1],
@@ -116,7 +160,7 @@ def _legs(m: Mechanism) -> Body:
         ),
     )
     for k in (2, 3):
-        x, y = _RADIAL[k]
+        x, y = RADIAL[k]
         out = f"(r + r_platform{k})"
         m.body(
             f"upper{k}",
@@ -143,7 +187,7 @@ def _parameters(m: Mechanism) -> None:
     declare(m, "m", "radius of the hinges of base and platform", r=0.28033)
     declare(m, "m", "length of an arm", l=0.841)
     declare(m, "m", "from base center to platform center", D=0.98)
-    for k in _LEGS:
+    for k in RADIAL:
         declare(m, "m", f"what the lower arm of leg {k} is longer than l", **{f"l_lower{k}": 0})
         declare(m, "m", f"what the upper arm of leg {k} is longer than l", **{f"l_upper{k}": 0})
         declare(m, "m", f"what hinge {k} of the base is farther out than r", **{f"r_base{k}": 0})
@@ -169,7 +213,7 @@ def _parameters(m: Mechanism) -> None:
 
 def _lower(m: Mechanism, k: int) -> Body:
     """Add the lower arm of a leg; its x is radial and its z lies along it."""
-    x, y = _RADIAL[k]
+    x, y = RADIAL[k]
     length = f"l + l_lower{k}"
     return m.body(
         f"arm{k}",
@@ -246,10 +290,10 @@ def _point(mass: str, center: str) -> Lump:
 
 
 def _close_legs(m: Mechanism) -> None:
+    elbows = {k: m.point(f"elbow{k}", f"arm{k}", (0, 0, f"l + l_lower{k}")) for k in RADIAL}
     for k in (2, 3):
-        elbow = m.point(f"elbow{k}", f"arm{k}", (0, 0, f"l + l_lower{k}"))
         tip = m.point(f"tip{k}", f"upper{k}", (0, 0, f"-l - l_upper{k}"))
-        m.close_loop(f"ball{k}", elbow, tip, Ball())
+        m.close_loop(f"ball{k}", elbows[k], tip, Ball())
 
 
 def _close_strut(m: Mechanism) -> None:

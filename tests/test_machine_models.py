@@ -1,0 +1,87 @@
+"""The shipped parallel machines and mounts: closed where they start, and named as machines."""
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+from linkwright.algebra import Expr, evaluate_all
+from linkwright.equations.parallel_machine import ParallelMachine, parallel_machine
+from linkwright.mechanism import Mechanism
+from linkwright.models import MODELS, load_model
+
+#: Constraints, actuators, and other dimensions for which the start is closed too.
+MACHINES: dict[str, tuple[int, int, Mapping[str, float]]] = {
+    "mount-3-rotary": (6, 3, {"D": 0.841, "r": 0.3}),
+    "mount-2-rotary": (9, 2, {"D": 0.9, "l": 0.8416}),
+    "mount-truss-3": (9, 3, {"D": 0.95}),
+    "mount-truss-2": (11, 2, {"D": 0.95}),
+    "mount-prismatic": (15, 2, {"D": 0.953, "h": 0.45, "anchor_radius": 0.6, "azimuth2": 2.0}),
+    "mount-alt-az": (0, 2, {"height": 1}),
+    "mount-x-y": (0, 2, {"height": 1}),
+    "mount-equatorial": (0, 2, {"latitude": 0.8}),
+    "mount-3-axis": (0, 3, {"height": 1}),
+    "stewart": (6, 6, {"height": 0.6, "base1_z": 0.1, "platform3_x": 0.2}),
+    "delta": (3, 3, {"rod": 0.7, "start": 0.2}),
+    "five-bar": (2, 2, {"c": 0, "L2": 0.4}),
+    "agile-eye": (4, 3, {"R": 0.2}),
+    "tripod": (6, 3, {"base": 0.5, "height": 0.7}),
+    "planar-3-rpr": (4, 3, {"turn": 0.5, "base3_x": 0.1}),
+}
+
+
+def start_of(machine: ParallelMachine) -> dict[str, float]:
+    """Return all coordinates at the start; a quaternion without values is no turn."""
+    m = machine.mechanism
+    return {
+        q.name: m.initial.get(q.name, float(q.name.endswith(".e0"))) for q in machine.coordinates
+    }
+
+
+def values(machine: ParallelMachine, m: Mechanism) -> Mapping[Expr, float]:
+    """Return the numbers of coordinates and parameters at the start."""
+    start = start_of(machine)
+    numbers: dict[Expr, float] = {q: start[q.name] for q in machine.coordinates}
+    return numbers | {p: m.values[p.name] for p in machine.parameters}
+
+
+def test_every_machine_is_in_the_table() -> None:
+    homes = ("mounts:", "serial_mounts:", "parallel:", "agile_eye:")
+    assert set(MACHINES) == {name for name, model in MODELS.items() if model.home.startswith(homes)}
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_a_machine_is_closed_where_it_starts(name: str) -> None:
+    """Cut at the ball joints: A 6, B 9 and E 15 constraints; for other dimensions too."""
+    m = load_model(name)
+    constraints, actuators, others = MACHINES[name]
+    assert len(m.constraints) == constraints
+    assert len(m.actuators) == actuators
+    for given in ({}, others):
+        m.set_values(given)
+        machine = parallel_machine(m)
+        at = values(machine, m)
+        left = evaluate_all(machine.relations, at)
+        assert max(map(abs, left), default=0) < 1e-12
+        direction = np.array(evaluate_all(machine.direction, at))
+        assert np.linalg.norm(direction) == pytest.approx(1)
+        limits = {r.coordinate.name: r for r in m.ranges}
+        for q in machine.actuators:
+            r, value = limits.get(q.name), at[q]
+            assert r is None or (r.lower or -9) < value < (r.upper or 9), q
+
+
+@pytest.mark.parametrize("latitude", [-0.76, 0.9])
+def test_an_equatorial_mount_follows_the_sky_with_its_first_axis_alone(latitude: float) -> None:
+    """Hour angle grows westward; with it alone the dish keeps its angle to the Earth's axis."""
+    m = load_model("mount-equatorial")
+    m.set_values(latitude=latitude)
+    machine = parallel_machine(m)
+    numbers = dict(values(machine, m))
+    hour, declination = machine.actuators
+    pole = np.array([0, math.cos(latitude), math.sin(latitude)])
+    for h in (0.0, 0.4):
+        found = np.array(evaluate_all(machine.direction, numbers | {hour: h, declination: 0.3}))
+        assert found @ pole == pytest.approx(math.sin(0.3))
+        assert found[0] == pytest.approx(-math.sin(h) * math.cos(0.3))
