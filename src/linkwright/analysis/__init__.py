@@ -68,6 +68,7 @@ if TYPE_CHECKING:
         PoseAccuracy,
         pose_accuracy,
     )
+    from linkwright.analysis.loci import Locus, singular_loci
     from linkwright.analysis.platform_stiffness import PlatformStiffness, stiffness
     from linkwright.analysis.pose_errors import (
         PoseSensitivity,
@@ -99,6 +100,7 @@ __all__ = [
     "LimitCycleMap",
     "LinearModel",
     "LoadCycle",
+    "Locus",
     "Margins",
     "Mode",
     "OpenLoop",
@@ -155,6 +157,7 @@ __all__ = [
     "sampled_poses",
     "saturation_gain",
     "screen",
+    "singular_loci",
     "singularity",
     "size",
     "step_measures",
@@ -191,6 +194,7 @@ if not TYPE_CHECKING:  # what reads files is imported when it is used
                 "pose_accuracy",
             ),
             "linkwright.analysis.screws": ("Screw",),
+            "linkwright.analysis.loci": ("Locus", "singular_loci"),
             "linkwright.analysis.singularities": ("Singularity", "singularity"),
             "linkwright.analysis.sizing.choice": ("Sizing", "size"),
             "linkwright.analysis.sizing.duty": ("duty_cycle", "duty_type"),

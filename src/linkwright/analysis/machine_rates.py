@@ -23,7 +23,7 @@ from linkwright.brief import brief
 from linkwright.equations.closure import (
     AssemblyError,
     assemble,
-    least_norm,
+    newton_closed,
 )
 from linkwright.equations.evaluation import all_values, numbers, quantities
 from linkwright.equations.parallel_machine import ParallelMachine, parallel_machine
@@ -50,7 +50,7 @@ class MotionRates:
         direction: unit vector along which the platform points.
         twist: 6 rows of velocity (angular, then that of the platform's point, m/s) for each
             coordinate's rate.
-        turning: rows of the direction's rate.
+        pose_slope: derivatives of position, direction and the rows of the rotation.
     """
 
     residual: Array
@@ -58,7 +58,22 @@ class MotionRates:
     position: Array
     direction: Array
     twist: Array
-    turning: Array
+    pose_slope: Array
+
+    @property
+    def turning(self) -> Array:
+        """Rows of the direction's rate."""
+        return self.pose_slope[..., 3:6, :]
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramParts:
+    """What a compiled Program depends on; equal expressions are the same objects."""
+
+    relations: tuple[Expr, ...]
+    coordinates: tuple[Expr, ...]
+    pose: tuple[Expr, ...]
+    machine: ParallelMachine = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,13 +84,18 @@ class MachineRates:
         machine: as expressions.
         length: the characteristic length, m.
         scales: what a unit of each scaled coordinate is: 1 rad, or the length.
+        slides: which coordinates are lengths.
+        parts: the expressions that Programs of it are made from.
+        fixed: the arrays of parameters, inputs and time that Programs take after q.
     """
 
     machine: ParallelMachine
     length: float
     scales: Array
+    slides: NDArray[np.bool_]
+    parts: ProgramParts = field(repr=False)
+    fixed: tuple[Array, ...] = field(repr=False)
     _kernel: Kernel = field(repr=False)
-    _fixed: tuple[Array, ...] = field(repr=False)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -88,9 +108,14 @@ class MachineRates:
         place = {x: i for i, x in enumerate(self.machine.coordinates)}
         return [place[x] for x in self.machine.actuators]
 
+    def apart(self, way: Array) -> Array:
+        """Return a difference of scaled coordinates without whole turns of angles."""
+        turns = np.where(self.slides, 0.0, np.rint(way / (2 * np.pi)))
+        return np.asarray(way - 2 * np.pi * turns)
+
     def at(self, q: Array) -> MotionRates:
         """Return the relations and rates at coordinates, or at rows of them."""
-        found = self._kernel(q, *self._fixed)
+        found = self._kernel(q, *self.fixed)
         n = len(self.machine.coordinates)
         none = (np.zeros((*q.shape[:-1], 0)), np.zeros((*q.shape[:-1], 0, n)))
         g, jacobian, pose, slope = found if self.machine.relations else (*none, *found)
@@ -106,8 +131,7 @@ class MachineRates:
             axis=-2,
         )
         twist = np.concatenate([omega, slope[..., :3, :]], axis=-2)
-        turning = slope[..., 3:6, :]
-        return MotionRates(g, jacobian, pose[..., :3], pose[..., 3:6], twist, turning)
+        return MotionRates(g, jacobian, pose[..., :3], pose[..., 3:6], twist, slope)
 
     def output(self, rates: MotionRates, of: str = "pose") -> Array:
         """Return the scaled rows of the motion that counts, as a twist in radians."""
@@ -122,27 +146,14 @@ class MachineRates:
         turned = np.swapaxes(turned, -1, -2)
         return np.concatenate([turned, np.zeros_like(turned)], axis=-2)
 
-    def closed(self, q: Array, free: Sequence[int] | None = None) -> tuple[Array, float]:
-        """Return coordinates at which the loops are closed, and what is left of the relations."""
-        q = np.array(q, dtype=float)
-        columns = list(range(len(q))) if free is None else list(free)
-        rates = self.at(q)
-        for _ in range(40):
-            size = max(float(np.abs(rates.jacobian).max(initial=0.0)), 1e-300)
-            if float(np.abs(rates.residual).max(initial=0.0)) <= 1e-15 * size or not columns:
-                break
-            step = least_norm(rates.jacobian[:, columns], -rates.residual)
-            for scale in (1.0, 0.5, 0.25, 0.1, 0.01):
-                trial = q.copy()
-                trial[columns] += scale * step
-                after = self.at(trial)
-                if np.linalg.norm(after.residual) < np.linalg.norm(rates.residual):
-                    break
-            else:
-                break
-            q, rates = trial, after
-        size = max(float(np.abs(rates.jacobian).max(initial=0.0)), 1e-300)
-        return q, float(np.abs(rates.residual).max(initial=0.0)) / size
+    def closed(self, q: Array) -> tuple[Array, float]:
+        """Return coordinates nearby at which the loops are closed, and the residual left."""
+
+        def position(x: Array) -> tuple[Array, Array]:
+            now = self.at(x)
+            return now.residual, now.jacobian
+
+        return newton_closed(position, q, np.arange(len(q)))
 
     def coordinates(self, given: Coordinates | None) -> Array:
         """Return all coordinates, closed: those given are held where the loops allow it."""
@@ -210,7 +221,8 @@ def machine_rates(
     machine = source if isinstance(source, ParallelMachine) else parallel_machine(source)
     if length is not None and not (np.isfinite(length) and length > 0):
         raise InputError(f"the characteristic length is {length}, which is no length", remedy="m")
-    kernel = _kernel(_Parts(machine.relations, machine.coordinates, _pose(machine), machine))
+    parts = ProgramParts(machine.relations, machine.coordinates, _pose(machine), machine)
+    kernel = _kernel(parts)
     values = all_values(machine.mechanism, None)
     fixed = [
         np.zeros(1) if p.name == "t" else numbers(machine.mechanism, p.entries, values)
@@ -218,18 +230,10 @@ def machine_rates(
     ]
     size = _size(machine, values) if length is None else float(length)
     slides = {x for b in machine.mechanism.bodies.values() for x, _ in b.translations}
-    scales = np.array([size if x in slides else 1.0 for x in machine.coordinates])
-    return MachineRates(machine, size, scales, kernel, tuple(fixed))
-
-
-@dataclass(frozen=True, slots=True)
-class _Parts:
-    """What the compiled Program depends on; equal expressions are the same objects."""
-
-    relations: tuple[Expr, ...]
-    coordinates: tuple[Expr, ...]
-    pose: tuple[Expr, ...]
-    machine: ParallelMachine = field(compare=False)
+    slide = np.array([x in slides for x in machine.coordinates])
+    return MachineRates(
+        machine, size, np.where(slide, size, 1.0), slide, parts, tuple(fixed), kernel
+    )
 
 
 def _pose(machine: ParallelMachine) -> tuple[Expr, ...]:
@@ -238,7 +242,7 @@ def _pose(machine: ParallelMachine) -> tuple[Expr, ...]:
 
 
 @lru_cache(maxsize=16)
-def _kernel(parts: _Parts) -> Kernel:
+def _kernel(parts: ProgramParts) -> Kernel:
     q = parts.coordinates
     results = {
         "g": parts.relations,

@@ -11,10 +11,11 @@ Quaternions are kept at unit length by a relation of their own.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linkwright.algebra import ONE, Expr, Vector, free_symbols, linear_coefficients, total
 from linkwright.algebra.calculus import gradient
@@ -102,28 +103,47 @@ class Relations:
         The residual is relative to the size of the Jacobian: a change of coordinates that removes
         it is of that order.
         """
-        q = np.array(q, dtype=float)
         columns = np.arange(len(self.coordinates)) if free is None else np.array(free, dtype=int)
-        g, jacobian = self.position(q, t)
-        for _ in range(iterations):
-            size = max(float(np.abs(jacobian).max(initial=0.0)), 1e-300)
-            error = float(np.abs(g).max(initial=0.0))
-            if error <= 1e-15 * size or not len(columns):
-                break
-            step = least_norm(jacobian[:, columns], -g, rank)
-            scale = 1.0
-            while True:
-                trial = q.copy()
-                trial[columns] += scale * step
-                g_new, jacobian_new = self.position(trial, t)
-                if np.linalg.norm(g_new) < np.linalg.norm(g) or scale < 1e-3:
-                    break
-                scale *= 0.5
-            if not np.linalg.norm(g_new) < np.linalg.norm(g):
-                break
-            q, g, jacobian = trial, g_new, jacobian_new
+        return newton_closed(lambda x: self.position(x, t), q, columns, iterations, rank)
+
+
+def newton_closed(
+    position: Callable[[Array], tuple[Array, Array]],
+    q: Array,
+    columns: NDArray[np.int_],
+    iterations: int = _ITERATIONS,
+    rank: float = RANK,
+) -> tuple[Array, float]:
+    """Return coordinates that satisfy relations, and the residual left.
+
+    Args:
+        position: coordinates to the relations' residuals and their Jacobian.
+        q: all coordinates to start from.
+        columns: those that are computed.
+        iterations: at most.
+        rank: of the largest singular value, below which others count as zero.
+    """
+    q = np.array(q, dtype=float)
+    g, jacobian = position(q)
+    for _ in range(iterations):
         size = max(float(np.abs(jacobian).max(initial=0.0)), 1e-300)
-        return q, float(np.abs(g).max(initial=0.0)) / size
+        error = float(np.abs(g).max(initial=0.0))
+        if error <= 1e-15 * size or not len(columns):
+            break
+        step = least_norm(jacobian[:, columns], -g, rank)
+        scale = 1.0
+        while True:
+            trial = q.copy()
+            trial[columns] += scale * step
+            g_new, jacobian_new = position(trial)
+            if np.linalg.norm(g_new) < np.linalg.norm(g) or scale < 1e-3:
+                break
+            scale *= 0.5
+        if not np.linalg.norm(g_new) < np.linalg.norm(g):
+            break
+        q, g, jacobian = trial, g_new, jacobian_new
+    size = max(float(np.abs(jacobian).max(initial=0.0)), 1e-300)
+    return q, float(np.abs(g).max(initial=0.0)) / size
 
 
 _LARGE = 30  # rows from which on a matrix is first taken to have full rank
