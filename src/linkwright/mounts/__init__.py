@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         synchronized,
     )
     from linkwright.mounts.orbits import Orbit, OrbitError, Orbits
+    from linkwright.mounts.pass_tracking import Servo, tracking
     from linkwright.mounts.passes import Pass, Passes
     from linkwright.mounts.pointing_drive import PointingDrive
     from linkwright.mounts.report_orbit import ReportOrbit
@@ -69,6 +70,7 @@ __all__ = [
     "RotatorLimits",
     "RotatorPort",
     "SerialLine",
+    "Servo",
     "Ship",
     "SimulatedLine",
     "Site",
@@ -94,6 +96,7 @@ __all__ = [
     "sun_path",
     "sweep_report",
     "synchronized",
+    "tracking",
 ]
 
 if not TYPE_CHECKING:
@@ -126,6 +129,7 @@ if not TYPE_CHECKING:
                 "synchronized",
             ],
             ".orbits": ["Orbit", "OrbitError", "Orbits"],
+            ".pass_tracking": ["Servo", "tracking"],
             ".passes": ["Pass", "Passes"],
             ".pointing_drive": ["PointingDrive"],
             ".report_orbit": ["ReportOrbit"],

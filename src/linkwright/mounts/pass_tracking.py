@@ -1,0 +1,237 @@
+"""Tracking: a mount follows a pass, on the ground or on a ship.
+
+At each tick the direction of the satellite, seen from the deck, goes through the inverse kinematics
+of the mount to references of its actuators, with rates and accelerations. A cascade of a position
+loop and a speed loop gives their accelerations, and the inverse dynamics of the mount, deck and
+all, the forces. The pointing error is the angle between the dish's true direction and the
+satellite's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from linkwright.algebra import Expr, Scalar, as_expr, asin, evaluate_all, minimum, sqrt, total
+from linkwright.blocks import Block
+from linkwright.border import worded
+from linkwright.brief import one_line
+from linkwright.control.computed_torque import ComputedTorque
+from linkwright.control.servo import saturated
+from linkwright.elements import Encoder
+from linkwright.errors import InputError
+from linkwright.mechanism import Mechanism, ModelLike, mechanism_of
+from linkwright.mechanism.parts import Output
+from linkwright.mounts.inverse_pointing import InversePointing, actuator_rates, start_at
+from linkwright.mounts.ships import Ship
+from linkwright.system import System
+
+ERROR = "pointing error"
+"""The channel of a run that has it, deg."""
+_DIRECTION = ("d", "d_dot", "d_ddot")
+
+
+class PathInSky(Protocol):
+    """A path of unit vectors East, North, up over time: a pass, or another trajectory."""
+
+    @property
+    def size(self) -> int:
+        """3."""
+
+    @property
+    def duration(self) -> float:
+        """s."""
+
+    def expressions(self, t: Scalar, order: int = 0) -> tuple[Expr, ...]:
+        """Return the direction, its rate (1) or its acceleration (2)."""
+
+
+@one_line
+@dataclass(frozen=True, slots=True)
+class Servo:
+    """The servos of a mount's actuators.
+
+    Args:
+        rate: ticks in a second, Hz.
+        turning: fastest of an actuator that turns, rad/s.
+        sliding: fastest of an actuator that slides, m/s.
+        position: gain of the position loop, 1/s.
+        speed: gain of the speed loop, 1/s.
+        integral: of the speed error, 1/s^2.
+        angle_step: of encoders of actuators that turn, rad; 0 for none.
+        length_step: of encoders of actuators that slide, m; 0 for none.
+
+    Example:
+        >>> Servo(turning=0.1).position
+        12.0
+    """
+
+    rate: float = 1000.0
+    turning: float = math.radians(5.0)
+    sliding: float = 0.1
+    position: float = 12.0
+    speed: float = 40.0
+    integral: float = 150.0
+    angle_step: float = 0.0
+    length_step: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("rate", "turning", "sliding", "position", "speed"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise InputError(f"{name} of a servo is {getattr(self, name)!r}", remedy="above 0")
+        for name in ("integral", "angle_step", "length_step"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise InputError(
+                    f"{name} of a servo is {getattr(self, name)!r}", remedy="0 or more"
+                )
+
+
+@worded
+def tracking(
+    mount: ModelLike,
+    pass_: PathInSky,
+    *,
+    beamwidth: float = 0.8,
+    ship: Ship | None = None,
+    servo: Servo | None = None,
+) -> System:
+    """Return the System of a mount that follows a pass.
+
+    Its channel "pointing error" is the angle between the dish and the satellite, deg; "pointing
+    loss" what that costs, dB.
+
+    Args:
+        mount: a mechanism, a robot, a file or the name of a shipped model, with actuators and
+            platform.
+        pass_: a path of unit vectors East, North, up.
+        beamwidth: full width of the beam at half power, deg.
+        ship: that carries the mount; on the ground by default.
+        servo: of its actuators.
+
+    Example:
+        >>> import linkwright as lw
+        >>> m = Mechanism("x_y")
+        >>> yoke = m.body("yoke", rotate="x", mass=20, inertia=2)
+        >>> dish = m.body("dish", parent=yoke, rotate="y", mass=50, inertia=5)
+        >>> m.actuate("yoke", "dish")
+        >>> platform = m.set_platform(dish)
+        >>> d, rate = [[0, 0, 1], [0.02, 0, 0.9998]], [[0.02, 0, 0], [0.02, 0, -0.0004]]
+        >>> s = tracking(m, lw.motion.hermite([0, 1], d, rate))
+        >>> list(s.members)
+        ['target', 'inverse', 'torque', 'cascade']
+    """
+    if pass_.size != 3:
+        raise InputError(f"a pass is a path of 3 numbers, not of {pass_.size}")
+    if not 0 < beamwidth < 180:
+        raise InputError(f"a beamwidth of {beamwidth} deg", remedy="give one above 0")
+    servo = servo or Servo()
+    m = _observed(mechanism_of(mount), pass_, beamwidth, ship)
+    s = System(m, base=servo.rate)
+    target = s.add(_target(pass_, ship), rate=servo.rate)
+    first, turning = _numbers(pass_, ship)
+    start = start_at(m, first)
+    sliding = _sliding(m)
+    fastest = [servo.sliding if slides else servo.turning for slides in sliding]
+    inverse = s.add(InversePointing(m, start, fastest), rate=servo.rate)
+    for port in _DIRECTION:
+        s.connect(target[port], inverse[port])
+    names = [q.name for q in m.actuators]
+    torque = s.add(ComputedTorque(m, 0.0, 0.0, joints=names, name="torque"), rate=servo.rate)
+    cascade = s.add(_cascade(len(names), servo), rate=servo.rate)
+    for port in "qua":
+        s.connect(inverse[port], cascade[port])
+    measured = _measured(s, m, names, sliding, servo)
+    s.connect(measured, cascade.measured)
+    s.connect(measured, torque.q)
+    s.connect([m.kinematics().rates[q] for q in m.actuators], cascade.speed)
+    s.connect(cascade.acceleration, torque.target_acceleration)
+    s.set_initial({**start, **actuator_rates(m, start, turning)})
+    return s
+
+
+def _observed(m: Mechanism, pass_: PathInSky, beamwidth: float, ship: Ship | None) -> Mechanism:
+    """Return a mount on its ship, with what its run tells."""
+    if m.platform is None or not m.actuators:
+        raise InputError(
+            f"{m.name!r} names no actuators and platform",
+            remedy="let it be a mount, such as mount-prismatic, or name them",
+        )
+    carried = m if ship is None else ship.carry(m)
+    target = pass_.expressions(m.time)
+    seen = target if ship is None else ship.seen([target], m.time)[0]
+    looks = m.platform.axis.components(m.ground.frame)
+    error = between(looks, seen) * (180 / math.pi)
+    loss = 12 * (error / beamwidth) ** 2
+    outputs = [
+        Output(ERROR, error, "deg", "angle between dish and satellite", ""),
+        Output("pointing loss", loss, "1", "what the error costs, dB", ""),
+    ]
+    return carried.with_outputs([*carried.outputs, *outputs])
+
+
+def between(a: Sequence[Scalar], b: Sequence[Scalar]) -> Expr:
+    """Return the angle between two unit vectors, rad; exact where it is small."""
+    gap = total((as_expr(x) - y) ** 2 for x, y in zip(a, b, strict=True))
+    return 2 * asin(minimum(1, sqrt(gap) / 2))
+
+
+def _target(pass_: PathInSky, ship: Ship | None) -> Block:
+    """Return where the satellite is seen from the deck."""
+    block = Block("target", doc="the satellite, seen from the mount")
+    rows = [pass_.expressions(block.time, order) for order in range(3)]
+    seen = rows if ship is None else ship.seen(rows, block.time)
+    for port, row, unit in zip(_DIRECTION, seen, ("1", "1/s", "1/s^2"), strict=True):
+        block.output_vector(port, row, unit=unit)
+    return block
+
+
+def _cascade(count: int, servo: Servo) -> Block:
+    """Return a position loop over a speed loop with an integral: accelerations of actuators."""
+    block = Block("cascade", doc="position loop over speed loop")
+    outer = block.parameter("position", servo.position, unit="1/s", least=0.0)
+    inner = block.parameter("speed_gain", servo.speed, unit="1/s", least=0.0)
+    slow = block.parameter("integral", servo.integral, unit="1/s^2", least=0.0)
+    q, u, a = (block.input_vector(n, count) for n in "qua")
+    at, moving = block.input_vector("measured", count), block.input_vector("speed", count)
+    made = []
+    for i in range(count):
+        wanted = block.intermediate(u[i] + outer * (q[i] - at[i]))
+        off = block.intermediate(wanted - moving[i])
+        summed = block.discrete_state(f"sum_{i}")
+        block.update(summed, saturated(summed + off * block.period, -1.0, 1.0))
+        made.append(a[i] + outer * (u[i] - moving[i]) + inner * off + slow * summed)
+    block.output_vector("acceleration", made)
+    return block
+
+
+def _sliding(m: Mechanism) -> list[bool]:
+    found = []
+    for q in m.actuators:
+        body = next(b for b in m.bodies.values() if q in b.coordinates)
+        found.append(q not in body.rotations)
+    return found
+
+
+def _measured(
+    s: System, m: Mechanism, names: Sequence[str], sliding: Sequence[bool], servo: Servo
+) -> list[Expr]:
+    """Return what encoders show of the actuators."""
+    found: list[Expr] = []
+    for name, slides in zip(names, sliding, strict=True):
+        step = servo.length_step if slides else servo.angle_step
+        if step:
+            encoder = Encoder(m, name, resolution=step, name=f"encoder_{len(found) + 1}")
+            found.append(s.add(encoder, rate=servo.rate).angle)
+        else:
+            found.append(m.coordinates[name])
+    return found
+
+
+def _numbers(pass_: PathInSky, ship: Ship | None) -> tuple[list[float], list[float]]:
+    """Return the direction of the satellite on deck at the beginning, and its rate."""
+    rows = [pass_.expressions(as_expr(0), order) for order in range(2)]
+    seen = rows if ship is None else ship.seen(rows, as_expr(0))
+    d, rate = ([float(x) for x in evaluate_all(list(row))] for row in seen)
+    return d, rate
