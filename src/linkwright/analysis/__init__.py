@@ -59,6 +59,7 @@ from linkwright.analysis.tuning import (
 from linkwright.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from linkwright.analysis.assembly_modes import Assemblies, AssemblyMode, assemblies
     from linkwright.analysis.beams import BeamSection, buckling_load, root_stress, tip_deflection
     from linkwright.analysis.calibration import DimensionCalibration, calibrate
     from linkwright.analysis.counterweights import Counterbalance, Counterweight, balance
@@ -85,6 +86,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DESCRIBING_FUNCTIONS",
+    "Assemblies",
+    "AssemblyMode",
     "BeamSection",
     "Catalog",
     "Counterbalance",
@@ -121,6 +124,7 @@ __all__ = [
     "Worst",
     "WorstCase",
     "WorstPose",
+    "assemblies",
     "backlash_gain",
     "balance",
     "best_gains",
@@ -172,6 +176,7 @@ if not TYPE_CHECKING:  # what reads files is imported when it is used
     __getattr__ = lazy_names(
         __name__,
         {
+            "linkwright.analysis.assembly_modes": ("Assemblies", "AssemblyMode", "assemblies"),
             "linkwright.analysis.calibration": ("DimensionCalibration", "calibrate"),
             "linkwright.analysis.counterweights": ("Counterbalance", "Counterweight", "balance"),
             "linkwright.analysis.beams": (

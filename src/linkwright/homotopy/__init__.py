@@ -1,0 +1,1 @@
+"""Systems of equations with parameters: solutions tracked, all of them found."""

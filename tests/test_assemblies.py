@@ -1,0 +1,171 @@
+"""Every assembly of a machine: how many there are, that none is missing, and that each closes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import root
+
+import linkwright as lw
+from linkwright.algebra import sqrt, symbol
+from linkwright.analysis import Assemblies, assemblies
+from linkwright.analysis.polynomials import NotPolynomialError, polynomials
+from linkwright.equations.parallel_machine import parallel_machine
+from linkwright.homotopy.ends import carried
+from linkwright.homotopy.family import Family, residuals
+from linkwright.homotopy.squares import MobileError
+from linkwright.homotopy.start_sets import Solutions, start_set
+from linkwright.homotopy.traces import is_complete
+
+
+def four_bar() -> lw.Mechanism:
+    m = lw.Mechanism("four-bar")
+    crank = m.body("crank", rotate="z")
+    coupler = m.body("coupler", parent=crank, at=(1, 0, 0), rotate="z")
+    tip, pivot = m.point("tip", coupler, (3, 0, 0)), m.point("pivot", at=(2, 0, 0))
+    m.constrain_distance(tip, pivot, 2.5)
+    m.actuate("crank")
+    m.set_platform("coupler")
+    return m
+
+
+def planar(
+    base: tuple[tuple[float, float], ...] = ((0, 0), (2.1, 0.2), (0.9, 1.8)),
+) -> lw.Mechanism:
+    """A planar platform on three struts (3-RPR)."""
+    m = lw.Mechanism("planar")
+    body = m.body("platform", translate="xy", rotate="z")
+    corners = ((0, 0), (0.8, 0), (0.3, 0.7))
+    for k, (foot, corner) in enumerate(zip(base, corners, strict=True), 1):
+        at = [m.parameter(f"base{k}_{axis}", v) for axis, v in zip("xy", foot, strict=True)]
+        on = [m.parameter(f"corner{k}_{axis}", v) for axis, v in zip("xy", corner, strict=True)]
+        low, high = m.point(f"foot{k}", at=(*at, 0)), m.point(f"head{k}", body, (*on, 0))
+        m.drive_strut(f"leg{k}", low, high)
+        m.actuate(f"leg{k}")
+    m.set_platform(body)
+    return m
+
+
+def closes(m: lw.Mechanism, found: Assemblies) -> None:
+    """Every real assembly closes the mechanism's own relations, and no two are the same."""
+    machine = parallel_machine(m)
+    for mode in found.real:
+        at = {q: mode.coordinates[q.name] for q in machine.coordinates}
+        at |= {machine.mechanism.parameters[n]: v for n, v in m.values.items()}
+        assert max(abs(x) for x in lw.algebra.evaluate_all(list(machine.relations), at)) < 1e-10
+    rows = np.array([[*mode.position, *mode.rotation.ravel()] for mode in found.real])
+    apart = np.abs(rows[:, None] - rows[None]).max(axis=2) + np.eye(len(rows))
+    assert apart.min(initial=1) > 1e-6
+
+
+def test_a_four_bar_has_two_assemblies() -> None:
+    m = four_bar()
+    found = assemblies(m, {"crank": 0.7})
+    assert (found.count, found.complete, found.generic) == (2, True, 2)
+    closes(m, found)
+    assert len(found.real) == 2
+
+
+def test_a_planar_platform_on_three_struts_has_six_assemblies() -> None:
+    m = planar()
+    found = assemblies(m, [1.1, 1.2, 1.0])
+    assert (found.count, found.complete, found.at_least) == (6, True, False)
+    assert found.residual < 1e-10
+    closes(m, found)
+    # a multi-start of Newton's method finds no other one
+    places = np.array([mode.position[:2] for mode in found.real])
+    for row in _by_newton(m, [1.1, 1.2, 1.0]):
+        assert np.abs(places - row).max(axis=1).min() < 1e-7
+
+
+def _by_newton(m: lw.Mechanism, legs: list[float]) -> list[np.ndarray]:
+    """Places of the platform from random starts, by SciPy on the distances alone."""
+    v = m.values
+    base = np.array([[v[f"base{k}_x"], v[f"base{k}_y"]] for k in (1, 2, 3)])
+    corner = np.array([[v[f"corner{k}_x"], v[f"corner{k}_y"]] for k in (1, 2, 3)])
+
+    def off(q: np.ndarray) -> np.ndarray:
+        c, s = np.cos(q[2]), np.sin(q[2])
+        heads = q[:2] + corner @ np.array([[c, s], [-s, c]])
+        return np.asarray(((heads - base) ** 2).sum(axis=1) - np.square(legs))
+
+    rng = np.random.default_rng(0)
+    found = [root(off, rng.uniform(-2, 2, 3) * (1, 1, 1.5), tol=1e-13) for _ in range(30)]
+    return [x.x[:2] for x in found if x.success and np.abs(off(x.x)).max() < 1e-10]
+
+
+def test_what_is_out_of_reach_has_no_real_assembly() -> None:
+    found = assemblies(planar(), [9.0, 0.1, 0.1])
+    assert found.real == ()
+    assert found.complete
+    assert found.words.endswith("these actuator values are out of reach")
+
+
+def test_a_platform_that_moves_with_locked_legs_is_told_with_its_dimension() -> None:
+    """Three equal parallel legs on congruent triangles: the platform goes around in a circle."""
+    base = ((0, 0), (0.8, 0), (0.3, 0.7))
+    found = assemblies(planar(base), [1.0, 1.0, 1.0])
+    assert found.self_motion == 1
+    assert not found.complete
+    assert "infinitely many assemblies" in found.words
+    assert "moves in 1 way" in found.words
+
+
+def test_a_missing_solution_bends_the_trace() -> None:
+    """The trace test can fail: of the roots of a cubic one is left out."""
+    x, a, b = symbol("x", "coordinate"), symbol("a"), symbol("b")
+    cubic = Family("cubic", (x,), (a, b), (x**3 + a * x + b,), (x,), pencil=(0, 1))
+    rng, start = np.random.default_rng(5), start_set(cubic)
+    assert (start.count, start.complete) == (3, True)
+    assert not is_complete(Solutions(cubic, start.parameters, start.solutions[:2]), rng)
+
+
+def test_singular_and_infinite_ends_are_told_apart() -> None:
+    x, a, b = symbol("x", "coordinate"), symbol("a"), symbol("b")
+    quadric = Family("quadric", (x,), (a, b), (a * x**2 + x + b,), (x,), pencil=(0, 1))
+    start = start_set(quadric)
+    assert (start.count, start.complete) == (2, True)
+    two = carried(quadric, start, np.array([1.0, -2.0], complex))
+    assert sorted(two.z[:, 0].real.round(9)) == [-2, 1]
+    assert two.residual < 1e-12
+    one = carried(quadric, start, np.array([0.0, 3.0], complex))
+    assert one.z[:, 0].round(9).tolist() == [-3]
+    assert (one.diverged, one.lost) == (1, 0)
+    double = carried(quadric, start, np.array([0.25, 1.0], complex))
+    assert len(double.z) == 0
+    assert len(double.singular) == 2
+    assert double.lost == 0
+    assert residuals(quadric, double.singular, np.array([0.25, 1.0], complex)).max() < 1e-8
+
+
+def test_wrong_requests_are_refused_in_words() -> None:
+    m = four_bar()
+    with pytest.raises(lw.Error, match="crank"):
+        assemblies(m, {"coupler": 1.0})
+    with pytest.raises(lw.Error, match="has 1 actuators"):
+        assemblies(m, [1.0, 2.0])
+    with pytest.raises(lw.Error, match="no value is given for crank"):
+        assemblies(m, {})
+    with pytest.raises(lw.Error, match="finite"):
+        assemblies(m, [float("nan")])
+    with pytest.raises(lw.Error, match="names no actuators"):
+        assemblies(lw.Mechanism("m"), [])
+
+
+def test_too_few_actuators_are_told_with_the_freedom_that_is_left() -> None:
+    m = planar()
+    with pytest.raises(MobileError, match="still moves in 1 way") as caught:
+        assemblies(m.with_drives(["leg1", "leg2"]), [1.0, 1.2])
+    assert caught.value.dimension == 1
+
+
+def test_what_is_no_polynomial_is_refused_by_its_name() -> None:
+    m = lw.Mechanism("slot")
+    a = m.body("a", translate="xy")
+    m.body("b", parent=a, rotate="z")
+    x, y = a.coordinates
+    m.constrain_position(sqrt(1 + x**2) - y, name="a bent slot")
+    m.actuate("b")
+    m.set_platform(a)
+    with pytest.raises(NotPolynomialError, match="'a bent slot' is no polynomial: 'sqrt'"):
+        polynomials(parallel_machine(m))
