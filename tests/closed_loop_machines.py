@@ -40,6 +40,7 @@ def hexapod() -> Mechanism:
 def rotary_mount(strut: bool = True, distance: float = 0.98) -> Mechanism:
     """Return the rotary mount with a strut (two actuators) or without (three)."""
     m = Mechanism("rotary_mount")
+    m.gravity()
     if strut:
         rod = m.body("strut", joint=Universal("x", "y"), mass=3, inertia=0.1)
         dish = m.body(

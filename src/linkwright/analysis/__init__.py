@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from linkwright.analysis.assembly_modes import Assemblies, AssemblyMode, assemblies
     from linkwright.analysis.beams import BeamSection, buckling_load, root_stress, tip_deflection
     from linkwright.analysis.calibration import DimensionCalibration, calibrate
+    from linkwright.analysis.charts import Chart, chart
     from linkwright.analysis.counterweights import Counterbalance, Counterweight, balance
     from linkwright.analysis.errors import (
         ErrorBudget,
@@ -90,6 +91,7 @@ __all__ = [
     "AssemblyMode",
     "BeamSection",
     "Catalog",
+    "Chart",
     "Counterbalance",
     "Counterweight",
     "DimensionCalibration",
@@ -130,6 +132,7 @@ __all__ = [
     "best_gains",
     "buckling_load",
     "calibrate",
+    "chart",
     "compliance",
     "cut_loop",
     "dead_zone_gain",
@@ -178,6 +181,7 @@ if not TYPE_CHECKING:  # what reads files is imported when it is used
         {
             "linkwright.analysis.assembly_modes": ("Assemblies", "AssemblyMode", "assemblies"),
             "linkwright.analysis.calibration": ("DimensionCalibration", "calibrate"),
+            "linkwright.analysis.charts": ("Chart", "chart"),
             "linkwright.analysis.counterweights": ("Counterbalance", "Counterweight", "balance"),
             "linkwright.analysis.beams": (
                 "BeamSection",

@@ -16,11 +16,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.algebra.units import Amount
+from linkwright.backends.kernel import Kernel, compile as compiled
 from linkwright.brief import one_line
 from linkwright.equations.closing import (
+    ENOUGH,
+    STILL,
+    WAY,
     closing_program,
     known_entries,
     known_expressions,
+    line_program,
     residual_names,
 )
 from linkwright.equations.closure import assemble
@@ -35,14 +40,15 @@ CLOSED, NOT_CLOSED, OFF_BRANCH = 0, 1, 2
 WORDS = ("closed", "not closed", "ran off the branch")
 """What became of a pose, by the number of its status."""
 
-_ENOUGH = 1e-10  # residual below which loops are closed, as in `assemble`
 _SHARP = 1e-14  # below which more turns bring nothing
+PLACES = 16
+"""Places of a line that one call of the kernel closes."""
+
+_FEW = 3  # turns from a neighbor
 _CALLS = 12
 _PROGRESS = 0.7  # of the residual at most that another call leaves behind, or it was the last
-_WAY = 2.0  # of the first step, within which Newton's method converges (Kantorovich)
-_PIECES = (2, 8)  # steps in place of one, where that did not close
+_PIECES = (4,)  # steps in place of one, where that did not close
 _MANY = (32, 128)  # and on the way to the first pose
-_STILL = 1e-6  # rad or m, a way that is never too far
 
 
 @one_line
@@ -94,41 +100,63 @@ class ClosedPoses:
 
 
 @dataclass(slots=True)
-class _Rows:
-    """What was found of some poses."""
+class PoseRows:
+    """What was found of some poses, as rows; the arrays are those of `ClosedPoses`."""
 
     q: Array
     residual: Array
     status: NDArray[np.int8]
     worst: NDArray[np.int_]
 
-    def take(self, rows: Any, found: _Rows) -> None:
+    def take(self, rows: Any, found: PoseRows) -> None:
         """Put what was found of some of the poses in its place."""
         self.q[rows], self.residual[rows] = found.q, found.residual
         self.status[rows], self.worst[rows] = found.status, found.worst
 
-    def reshaped(self, *shape: int) -> _Rows:
-        """Return views of other axes."""
-        return _Rows(
-            self.q.reshape(*shape, self.q.shape[-1]),
-            self.residual.reshape(shape),
-            self.status.reshape(shape),
-            self.worst.reshape(shape),
-        )
-
-    def at(self, index: Any) -> _Rows:
-        """Return views of a part."""
-        return _Rows(self.q[index], self.residual[index], self.status[index], self.worst[index])
+    def of(self, rows: Any) -> PoseRows:
+        """Return a part of the poses."""
+        return PoseRows(self.q[rows], self.residual[rows], self.status[rows], self.worst[rows])
 
 
 @dataclass(slots=True)
-class _Front:
-    """The last closed pose of each line, the one before it, and whether the last place closed."""
+class LineFront:
+    """Where lines of poses have come to: for each the last pose on the branch, and those before.
+
+    Args:
+        x: what was known there.
+        q: its coordinates, the newest first.
+        length: how many poses in a row have closed, up to three; 0 where the last did not.
+        here: the poses at the last place, closed or not.
+    """
 
     x: Array
-    q: Array
-    before: Array
-    known: NDArray[np.bool_]
+    q: list[Array]
+    length: NDArray[np.int_]
+    here: PoseRows
+
+    def of(self, rows: Any) -> LineFront:
+        """Return the front of some lines, which goes on by itself."""
+        q = [last[rows].copy() for last in self.q]
+        return LineFront(self.x[rows].copy(), q, self.length[rows].copy(), self.here.of(rows))
+
+    def put(self, rows: Any, other: LineFront) -> None:
+        """Put the front of some lines back in its place."""
+        self.x[rows], self.length[rows] = other.x, other.length
+        for own, last in zip(self.q, other.q, strict=True):
+            own[rows] = last
+
+    def predicted(self) -> Array:
+        """Return where the poses at the next place are expected, by the last three at most."""
+        now, before, first = self.q
+        many = self.length[:, None]
+        return np.where(
+            many >= 3, 3.0 * (now - before) + first, np.where(many == 2, 2.0 * now - before, now)
+        )
+
+
+def _stacked(rows: Sequence[PoseRows]) -> PoseRows:
+    """Return poses with one more axis in front."""
+    return PoseRows(*(np.array([getattr(r, n) for r in rows]) for n in PoseRows.__slots__))
 
 
 class Closing:
@@ -160,8 +188,6 @@ class Closing:
         unknown: Sequence[str] | None = None,
         values: Mapping[str, Amount] | None = None,
     ) -> None:
-        from linkwright.backends.kernel import compile as compiled
-
         self.machine = machine
         self.known = tuple(known)
         self.entries = known_entries(machine, self.known)
@@ -169,7 +195,11 @@ class Closing:
         self.relations = residual_names(machine, self.known)
         self.program: Program = closing_program(machine, self.known, unknown)
         self._values = all_values(machine.mechanism, values)
+        self._unknown = None if unknown is None else tuple(unknown)
         self._kernel = compiled(self.program)
+        computed = set(self.names) - set(self.entries) if unknown is None else set(unknown)
+        self._computed = [i for i, n in enumerate(self.names) if n in computed]
+        self._along: Kernel | None = None
         self._fixed = [
             np.zeros(1) if port.name == "t" else numbers(machine.mechanism, port.entries,
                                                          self._values)
@@ -204,7 +234,7 @@ class Closing:
         given = self._rows(x)
         first = self._starts(start, len(given))
         q, residual, worst, _ = self.turned(given, first, threads)
-        status = np.where(residual <= _ENOUGH, CLOSED, NOT_CLOSED).astype(np.int8)
+        status = np.where(residual <= ENOUGH, CLOSED, NOT_CLOSED).astype(np.int8)
         return ClosedPoses(self.names, q, residual, status, worst, self.relations)
 
     def _rows(self, x: ArrayLike) -> Array:
@@ -229,12 +259,24 @@ class Closing:
         return np.broadcast_to(first, (count, n))
 
     def turned(
-        self, x: Array, start: Array, threads: int = 1
+        self,
+        x: Array,
+        start: Array,
+        threads: int = 1,
+        wanted: NDArray[np.bool_] | None = None,
     ) -> tuple[Array, Array, NDArray[np.int_], NDArray[np.bool_]]:
-        """Return coordinates, residuals, the worst relations, and who ran far from its start."""
+        """Return coordinates, residuals, the worst relations, and who ran far from its start.
+
+        Args:
+            x: what is known, rows.
+            start: coordinates, rows.
+            threads: that share the work.
+            wanted: who is worth more calls; all by default.
+        """
         q, residual, worst, first, moved = self._call(x, start, threads)
-        far = moved > _WAY * first + _STILL
-        rows = np.flatnonzero(residual > _SHARP)
+        far = moved > WAY * first + STILL
+        late = residual > _SHARP
+        rows = np.flatnonzero(late if wanted is None else late & wanted)
         for _ in range(_CALLS):
             if not len(rows):
                 break
@@ -243,8 +285,9 @@ class Closing:
             better = left < before
             q[rows[better]] = again[better]
             residual[rows[better]], worst[rows[better]] = left[better], which[better]
-            way = np.sqrt(((q[rows] - start[rows]) ** 2).sum(axis=1))
-            far[rows] = way > _WAY * first[rows] + _STILL
+            steps = q[rows][:, self._computed] - start[rows][:, self._computed]
+            way = np.sqrt((steps**2).sum(axis=1))
+            far[rows] = way > WAY * first[rows] + STILL
             rows = rows[(left > _SHARP) & (left < _PROGRESS * before)]
         return q, residual, worst, far
 
@@ -254,7 +297,7 @@ class Closing:
         q, residual, worst, first, moved = self._kernel.batch(
             start, x, *self._fixed, size=len(x), threads=threads
         )
-        return q, residual[:, 0], np.rint(worst[:, 0]).astype(int), first[:, 0], moved[:, 0]
+        return q, residual[:, 0], worst[:, 0].astype(int), first[:, 0], moved[:, 0]
 
     # -- grids -------------------------------------------------------------------------------------
     def follow(
@@ -262,10 +305,10 @@ class Closing:
     ) -> ClosedPoses:
         """Return the poses of a grid, each closed from its neighbor, on the branch of the start.
 
-        The first pose is reached from the start in small steps, the rest of the last axis from
-        there, and so on; along the first axis all lines advance together. A pose that does not
-        close, or closes elsewhere than where Newton's method converges to from its neighbor, is
-        tried again in smaller steps before it is given up.
+        The first place of every line is reached straight from the start, in as many steps as it
+        takes; along the first axis all lines advance together. A pose that does not close, or
+        closes elsewhere than where Newton's method converges to from its neighbor, is tried again
+        in smaller steps before it is given up.
 
         Args:
             x: what is known, in the order of `entries` along the last axis; the other axes are
@@ -279,55 +322,123 @@ class Closing:
         shape, k = grid.shape[:-1], grid.shape[-1]
         self._rows(grid.reshape(-1, k))
         first = self._starts(start, 1)[0]
-        n = len(self.names)
-        made = _Rows(
-            np.empty((*shape, n)),
-            np.empty(shape),
-            np.empty(shape, dtype=np.int8),
-            np.empty(shape, dtype=int),
-        )
+        count = shape[0] if shape else 1
+        lines = grid.reshape(count, -1, k)
+        found = []
         if grid.size:
-            self._fill(grid, made, first, threads)
-        found = (made.q, made.residual, made.status, made.worst)
-        return ClosedPoses(self.names, *found, self.relations)
+            front = self.begin(lines[0], first, threads=threads)
+            found.append(_stacked([front.here]))
+            for i in range(1, count, PLACES):
+                found.append(self.go_on(front, lines[i : i + PLACES], threads=threads))
+        parts = [np.concatenate([getattr(r, name) for r in found]) for name in PoseRows.__slots__]
+        q, residual, status, worst = (
+            p.reshape(*shape, *(() if i else (len(self.names),))) for i, p in enumerate(parts)
+        )
+        return ClosedPoses(self.names, q, residual, status, worst, self.relations)
 
-    def _fill(self, x: Array, out: _Rows, start: Array, threads: int) -> None:
-        """Fill a part of a grid: its first hyperplane, then one after the other."""
-        if x.ndim == 1:
-            out.reshaped(1).take(slice(None), self._approached(x, start))
-            return
-        self._fill(x[0], out.at(slice(0, 1)).reshaped(*x.shape[1:-1]), start, threads)
-        count = len(x)
-        lines, flat = x.reshape(count, -1, x.shape[-1]), out.reshaped(count, x[0, ..., 0].size)
-        known = flat.status[0] == CLOSED
-        q = np.where(known[:, None], flat.q[0], start)
-        front = _Front(lines[0].copy(), q, q.copy(), known)
-        for i in range(1, count):
-            flat.take(i, self._advanced(lines[i], front, threads))
+    def begin(self, x: Array, start: Array, *, threads: int = 1) -> LineFront:
+        """Return the first poses of lines, each reached straight from one closed configuration.
 
-    def _advanced(self, x: Array, front: _Front, threads: int) -> _Rows:
-        """Close all lines at their next place, and move the front there."""
-        predicted = np.where(front.known[:, None], 2.0 * front.q - front.before, front.q)
-        found = self._tried(x, predicted, threads)
-        rows = np.flatnonzero((found.status != CLOSED) & front.known)
-        for pieces in _PIECES:
+        Args:
+            x: what is known there, a row for each line.
+            start: closed coordinates.
+            threads: that share the work.
+        """
+        at = np.broadcast_to(self.values_of(start[None]), x.shape)
+        q = np.broadcast_to(start, (len(x), len(start)))
+        found = self._stepped(at, x, q, 1, threads)
+        rows = np.flatnonzero(found.status != CLOSED)
+        for pieces in (*_PIECES, *_MANY):
             if not len(rows):
                 break
-            again = self._stepped(front.x[rows], x[rows], front.q[rows], pieces, threads)
+            again = self._stepped(at[rows], x[rows], q[rows], pieces, threads)
             found.take(rows, again)
             rows = rows[again.status != CLOSED]
         good = found.status == CLOSED
-        front.before[good] = np.where(front.known[good, None], front.q[good], found.q[good])
-        front.q[good], front.x[good] = found.q[good], x[good]
-        front.known = good
+        first = np.where(good[:, None], found.q, start)
+        place = np.where(good[:, None], x, at)
+        return LineFront(place, [first, first.copy(), first.copy()], good.astype(int), found)
+
+    def go_on(self, front: LineFront, x: Array, *, threads: int = 1) -> PoseRows:
+        """Close all lines at the next places, one after the other, and move the front there.
+
+        Lines on which all goes well stay in one call of the kernel; others are advanced place by
+        place. The result has an axis for places, then one for lines.
+
+        Args:
+            front: is changed.
+            x: what is known, an axis for places, then one for lines.
+            threads: that share the work.
+        """
+        if len(x) != PLACES or not self._computed:
+            made = []
+            for place in x:
+                self.advance(front, place, threads=threads)
+                made.append(front.here)
+            return _stacked(made)
+        q, residual, worst, good, *ends = self._line.batch(
+            *(np.ascontiguousarray(last[:, self._computed]) for last in front.q),
+            front.length[:, None].astype(float),
+            np.ascontiguousarray(np.swapaxes(x, 0, 1)),
+            *self._fixed,
+            size=x.shape[1],
+            threads=threads,
+        )
+        closes = good > 0
+        known = np.concatenate([front.length[:, None] > 0, closes[:, :-1]], axis=1)
+        rows = np.flatnonzero((~closes & known).any(axis=1))
+        aside = np.where(residual <= ENOUGH, OFF_BRANCH, NOT_CLOSED)
+        status = np.where(closes, CLOSED, aside).astype(np.int8)
+        found = PoseRows(np.swapaxes(q, 0, 1), residual.T, status.T, worst.T.astype(int))
+        slow = front.of(rows)
+        for i in range(PLACES) if len(rows) else ():
+            self.advance(slow, x[i, rows], threads=threads)
+            found.take((i, rows), slow.here)
+        for last, end in zip(front.q, ends, strict=False):
+            last[:, self._computed] = end
+        front.length = ends[3][:, 0].astype(int)
+        last_good = PLACES - 1 - closes[:, ::-1].argmax(axis=1)
+        moved = np.flatnonzero(closes.any(axis=1))
+        front.x[moved] = x[last_good[moved], moved]
+        front.put(rows, slow)
+        front.here = found.of(PLACES - 1)
         return found
 
-    def _tried(self, x: Array, start: Array, threads: int) -> _Rows:
-        q, residual, worst, far = self.turned(x, start, threads)
-        status = np.where(residual > _ENOUGH, NOT_CLOSED, np.where(far, OFF_BRANCH, CLOSED))
-        return _Rows(q, residual, status.astype(np.int8), worst)
+    def advance(self, front: LineFront, x: Array, *, threads: int = 1) -> None:
+        """Close all lines at their next place, and move the front there.
 
-    def _stepped(self, before: Array, x: Array, q: Array, pieces: int, threads: int) -> _Rows:
+        Lines whose last pose did not close are tried from their last pose on the branch, once.
+
+        Args:
+            front: is changed.
+            x: what is known at the next place, a row for each line.
+            threads: that share the work.
+        """
+        known = front.length > 0
+        found = self._tried(x, front.predicted(), threads, known)
+        rows = np.flatnonzero((found.status != CLOSED) & known)
+        for pieces in _PIECES:
+            if not len(rows):
+                break
+            again = self._stepped(front.x[rows], x[rows], front.q[0][rows], pieces, threads)
+            found.take(rows, again)
+            rows = rows[again.status != CLOSED]
+        good = found.status == CLOSED
+        column = good[:, None]
+        shifted = [found.q, *front.q[:2]]
+        front.q = [np.where(column, new, old) for new, old in zip(shifted, front.q, strict=True)]
+        front.x = np.where(column, x, front.x)
+        front.length = np.where(good, np.minimum(front.length + 1, 3), 0)
+        front.here = found
+
+    def _tried(
+        self, x: Array, start: Array, threads: int, known: NDArray[np.bool_] | None = None
+    ) -> PoseRows:
+        q, residual, worst, far = self.turned(x, start, threads, known)
+        status = np.where(residual > ENOUGH, NOT_CLOSED, np.where(far, OFF_BRANCH, CLOSED))
+        return PoseRows(q, residual, status.astype(np.int8), worst)
+
+    def _stepped(self, before: Array, x: Array, q: Array, pieces: int, threads: int) -> PoseRows:
         """Go from one place to the next in several steps."""
         found = self._tried(self._between(before, x, 1 / pieces), q, threads)
         for k in range(2, pieces + 1):
@@ -337,15 +448,12 @@ class Closing:
             found = after
         return found
 
-    def _approached(self, x: Array, start: Array) -> _Rows:
-        """Go from a closed configuration to a pose, in as many steps as it takes."""
-        at = self.values_of(start[None])
-        found = self._stepped(at, x[None], start[None], 1, 1)
-        for pieces in (*_PIECES, *_MANY):
-            if found.status[0] == CLOSED:
-                break
-            found = self._stepped(at, x[None], start[None], pieces, 1)
-        return found
+    @property
+    def _line(self) -> Kernel:
+        if self._along is None:
+            made = line_program(self.machine, self.known, self._unknown, PLACES, turns=_FEW)
+            self._along = compiled(made)
+        return self._along
 
     def values_of(self, q: Array) -> Array:
         """Return what is known of configurations, in the order of `entries`."""

@@ -25,6 +25,7 @@ from linkwright.algebra import (
     absolute,
     constant,
     free_symbols,
+    maximum,
     sqrt,
     symbol,
     total,
@@ -33,7 +34,17 @@ from linkwright.algebra import (
 from linkwright.algebra.calculus import gradient
 from linkwright.equations.parallel_machine import ParallelMachine
 from linkwright.errors import InputError
-from linkwright.program import Assign, Carried, Loop, Namer, Program, Statement, program
+from linkwright.program import (
+    Assign,
+    Carried,
+    Loop,
+    Namer,
+    Program,
+    Scanned,
+    Stacked,
+    Statement,
+    program,
+)
 from linkwright.program.linear import ldlt
 
 TURNS = 6
@@ -42,6 +53,17 @@ TURNS = 6
 KNOWN = ("actuators", "position", "rotation", "direction", "distance")
 """What can be known besides single coordinates."""
 
+ENOUGH = 1e-10
+"""Residual up to which loops are closed, as in `assemble`."""
+
+ENOUGH_ON_LINES = 1e-12
+"""Residual up to which a pose on a line needs no more turns."""
+
+WAY, STILL = 2.5, 1e-6
+"""A pose is on the branch of its start where the way to it is at most so many first steps (twice
+it is where Newton's method converges, Kantorovich), or so short, rad or m."""
+
+_LAST = ("now", "before", "first")
 _OWNER = "closing"
 _ROUNDING = 1e-15
 _WEAK = 1e-14  # of the mean square of a column: damping that is always there
@@ -58,7 +80,7 @@ def known_entries(machine: ParallelMachine, known: Sequence[str]) -> tuple[str, 
         known: names of coordinates, or of `KNOWN`: "actuators", "position" (of the platform's
             point, m), "rotation" (the first two columns of its matrix, one after the other),
             "direction" (where the platform points), "distance" (of the platform's point from the
-            origin, m).
+            origin, m), or one component of these, such as "position.x".
     """
     names: list[str] = []
     for word in known:
@@ -83,6 +105,11 @@ def _entries(machine: ParallelMachine, word: str) -> list[tuple[str, Expr]]:
                 enumerate("xyz")]  # fmt: skip
     if word == "distance":
         return [("distance", sqrt(total(e**2 for e in machine.position)))]
+    group, dot, _ = word.rpartition(".")
+    if dot and group in KNOWN:
+        found = [entry for entry in _entries(machine, group) if entry[0] == word]
+        if found:
+            return found
     return [(word, _coordinate(machine, word))]
 
 
@@ -118,19 +145,165 @@ def closing_program(
     >>> [p.name for p in closing_program(parallel_machine(m, platform="b")).outputs]
     ['q', 'residual', 'worst', 'first', 'moved']
     """
-    by_name = {q.name: q for q in machine.coordinates}
-    given = known_entries(machine, known)
-    if unknown is None:
-        computed = [q for q in machine.coordinates if q.name not in given]
-    else:
-        computed = [_coordinate(machine, name) for name in unknown]
-    if fixed := [q.name for q in computed if q.name in given]:
-        raise InputError(f"{', '.join(fixed)} cannot be known and computed at once")
-    if not computed:
-        raise InputError(f"{machine.mechanism.name!r} leaves no coordinate to be computed")
-    x = [by_name.get(n, symbol(f"x.{n}", "input", owner=_OWNER)) for n in given]
-    g = residuals(machine, known, x)
-    return _loop(machine, x, computed, g, turns)
+    newton = _Newton(machine, known, unknown, turns)
+    if not newton.computed:
+        return _all_known(machine, newton)
+    start = [symbol(f"{q.name}_0", "input", owner=_OWNER) for q in machine.coordinates]
+    loop, finals = newton.loop(dict(zip(machine.coordinates, start, strict=True)))
+    ways = zip(machine.coordinates, start, strict=True)
+    moved = sqrt(total((finals[q] - first) ** 2 for q, first in ways if q in newton.computed))
+    outputs = {
+        "q": [finals.get(q, q) for q in machine.coordinates],
+        "residual": [newton.end("residual")],
+        "worst": [newton.end("worst")],
+        "first": [newton.end("first")],
+        "moved": [moved],
+    }
+    before = [
+        Assign(q, first)
+        for q, first in zip(machine.coordinates, start, strict=True)
+        if q in newton.held
+    ]
+    inputs = {"start": start, "x": newton.x, **newton.constants}
+    return program(f"{machine.mechanism.name}_closing", inputs, outputs, statements=[*before, loop])
+
+
+def _all_known(machine: ParallelMachine, newton: _Newton) -> Program:
+    """Return the Program where nothing is left to compute: the relations hold or they do not."""
+    start = [symbol(f"{q.name}_0", "input", owner=_OWNER) for q in machine.coordinates]
+    largest, worst = ZERO, ZERO
+    for k, e in enumerate(newton.g):
+        worst = where(absolute(e) > largest, k, worst)
+        largest = maximum(absolute(e), largest)
+    held = dict(zip(machine.coordinates, start, strict=True))
+    outputs = {
+        "q": [held[q] if q in newton.held else q for q in machine.coordinates],
+        "residual": [largest],
+        "worst": [worst],
+        "first": [ZERO],
+        "moved": [ZERO],
+    }
+    before = [Assign(q, held[q]) for q in newton.held]
+    inputs = {"start": start, "x": newton.x, **newton.constants}
+    return program(f"{machine.mechanism.name}_known", inputs, outputs, statements=before)
+
+
+def line_program(
+    machine: ParallelMachine,
+    known: Sequence[str],
+    unknown: Iterable[str] | None,
+    places: int,
+    *,
+    turns: int,
+) -> Program:
+    """Return the Program that closes a line of poses, each from those before it.
+
+    Its inputs are `now`, `before` and `first` (coordinates of the last three poses), `length` (how
+    many of them are known), `x` (what is known at each place, one row after the other) and those of
+    `closing_program`; its outputs `q`, `residual`, `worst` and `good` (whether it closed on the
+    branch) for each place, and where the line ends: `now_end`, `before_end`, `first_end`,
+    `length_end`. Where a pose does not close, the next one starts from the last that did.
+
+    Args:
+        machine: whose loops are closed.
+        known: names of coordinates, or of `KNOWN`.
+        unknown: names of the coordinates that are computed, or None for all others; here no
+            coordinate may be neither.
+        places: on the line.
+        turns: of Newton's loop at each place.
+    """
+    newton = _Newton(machine, known, unknown, turns)
+    computed = newton.computed
+    before: dict[str, list[Expr]] = {
+        name: [symbol(f"{q.name}_{name}", "input", owner=_OWNER) for q in computed]
+        for name in _LAST
+    }
+    inside = {
+        name: [symbol(f"{q.name}_{name}_in", "local", owner=_OWNER) for q in computed]
+        for name in _LAST
+    }
+    count, count_in = (symbol(n, "local", owner=_OWNER) for n in ("length", "length_in"))
+    body: list[Statement] = []
+    guess: dict[Expr, Expr] = {}
+    for k, q in enumerate(computed):
+        now, last, first = (inside[name][k] for name in _LAST)
+        curved, straight = 3 * (now - last) + first, 2 * now - last
+        guess[q] = symbol(f"{q.name}_0", "local", owner=_OWNER)
+        value = where(count_in >= 3, curved, where(count_in >= 2, straight, now))
+        body.append(Assign(guess[q], value))
+    loop, finals = newton.loop(guess)
+    body.append(loop)
+    moved = sqrt(total((finals[q] - guess[q]) ** 2 for q in computed))
+    good = symbol("good", "local", owner=_OWNER)
+    near = moved <= WAY * newton.end("first") + STILL
+    body.append(
+        Assign(good, where(newton.end("residual") <= ENOUGH_ON_LINES, where(near, 1, 0), 0))
+    )
+    return _line(machine, newton, places, body, good, before, inside, (count, count_in), finals)
+
+
+def _line(
+    machine: ParallelMachine,
+    newton: _Newton,
+    places: int,
+    body: list[Statement],
+    good: Expr,
+    before: Mapping[str, Sequence[Expr]],
+    inside: Mapping[str, Sequence[Expr]],
+    count: tuple[Expr, Expr],
+    finals: Mapping[Expr, Expr],
+) -> Program:
+    """Return the loop over places around one of them."""
+    computed = newton.computed
+    ends = {
+        name: [symbol(f"{q.name}_{name}_end", "local", owner=_OWNER) for q in computed]
+        for name in _LAST
+    }
+    newer = {
+        "now": [finals[q] for q in computed],
+        "before": inside["now"],
+        "first": inside["before"],
+    }
+    ok = good > 0
+    carried = [
+        Carried(own, start, where(ok, new, own), end)
+        for name in _LAST
+        for own, start, new, end in zip(
+            inside[name], before[name], newer[name], ends[name], strict=True
+        )
+    ]
+    length, length_in = count
+    length_end = symbol("length_end", "local", owner=_OWNER)
+    longer = where(ok, where(length_in >= 3, 3, length_in + 1), 0)
+    carried.append(Carried(length_in, length, longer, length_end))
+    stacks: list[Stacked] = []
+
+    def stacked(name: str, values: Sequence[Expr]) -> list[list[Expr]]:
+        rows = [
+            [symbol(f"{name}_{t}[{k}]", "local", owner=_OWNER) for k in range(len(values))]
+            for t in range(places)
+        ]
+        stacks.extend(
+            Stacked(value, tuple(row[k] for row in rows)) for k, value in enumerate(values)
+        )
+        return rows
+
+    scanned = []
+    given = [
+        [symbol(f"{e.name}_{t}", "input", owner=_OWNER) for e in newton.x] for t in range(places)
+    ]
+    for k, e in enumerate(newton.x):
+        scanned.append(Scanned(e, tuple(row[k] for row in given)))
+    whole = [finals.get(q, q) for q in machine.coordinates]
+    singles = {"residual": newton.end("residual"), "worst": newton.end("worst"), "good": good}
+    outputs: dict[str, Sequence[object]] = {"q": stacked("q", whole)}
+    for name, value in singles.items():
+        outputs[name] = [row[0] for row in stacked(name, [value])]
+    outputs |= {f"{name}_end": ends[name] for name in _LAST}
+    outputs["length_end"] = [length_end]
+    loop = Loop(places, tuple(carried), tuple(scanned), tuple(stacks), tuple(body))
+    inputs = {**before, "length": [length], "x": given, **newton.constants}
+    return program(f"{machine.mechanism.name}_line", inputs, outputs, statements=[loop])
 
 
 def _coordinate(machine: ParallelMachine, name: str) -> Expr:
@@ -161,43 +334,57 @@ def residual_names(machine: ParallelMachine, known: Sequence[str]) -> tuple[str,
     return (*machine.names, *asked)
 
 
-def _loop(
-    machine: ParallelMachine,
-    x: Sequence[Expr],
-    computed: Sequence[Expr],
-    g: Sequence[Expr],
-    turns: int,
-) -> Program:
-    """Return the Program of Newton's loop over the residuals."""
-    mechanism = machine.mechanism
-    given, used = set(x), set(free_symbols(*g))
-    start = [symbol(f"{q.name}_0", "input", owner=_OWNER) for q in machine.coordinates]
-    first_of = dict(zip(machine.coordinates, start, strict=True))
-    held = [q for q in machine.coordinates if q not in given and q not in set(computed)]
-    inputs: dict[str, Sequence[Expr]] = {
-        "start": start,
-        "x": x,
-        "p": [p for p in machine.parameters if p in used],
-        "w": [w for w in mechanism.inputs.values() if w in used],
-        "t": [mechanism.time] if mechanism.time in used else [],
-    }
-    inputs = {name: entries for name, entries in inputs.items() if entries}
-    around = [s for name, entries in inputs.items() if name != "start" for s in entries]
-    turn = _Turn(machine.mechanism.name, g, computed, [*around, *held])
-    ends = [symbol(f"{q.name}_end", "local", owner=_OWNER) for q in computed]
-    finals = dict(zip(computed, ends, strict=True))
-    carried = turn.carried(first_of, finals)
-    before = [Assign(q, first_of[q]) for q in held]
-    moved = sqrt(total((finals[q] - first_of[q]) ** 2 for q in computed))
-    outputs = {
-        "q": [finals.get(q, q) for q in machine.coordinates],
-        "residual": [turn.end("residual")],
-        "worst": [turn.end("worst")],
-        "first": [turn.end("first")],
-        "moved": [moved],
-    }
-    loop = Loop(turns, carried, (), (), tuple(turn.statements))
-    return program(f"{mechanism.name}_closing", inputs, outputs, statements=[*before, loop])
+class _Newton:
+    """Newton's loop for what is known of a machine.
+
+    Args:
+        machine: whose loops are closed.
+        known: names of coordinates, or of `KNOWN`.
+        unknown: names of the coordinates that are computed, or None for all others.
+        turns: of the loop.
+    """
+
+    def __init__(
+        self,
+        machine: ParallelMachine,
+        known: Sequence[str],
+        unknown: Iterable[str] | None,
+        turns: int,
+    ) -> None:
+        by_name = {q.name: q for q in machine.coordinates}
+        given = known_entries(machine, known)
+        if unknown is None:
+            self.computed = [q for q in machine.coordinates if q.name not in given]
+        else:
+            self.computed = [_coordinate(machine, name) for name in unknown]
+        if fixed := [q.name for q in self.computed if q.name in given]:
+            raise InputError(f"{', '.join(fixed)} cannot be known and computed at once")
+        self.turns = turns
+        self.x = [by_name.get(n, symbol(f"x.{n}", "input", owner=_OWNER)) for n in given]
+        self.g = g = residuals(machine, known, self.x)
+        used, taken = set(free_symbols(*g)), {*self.x, *self.computed}
+        self.held = [q for q in machine.coordinates if q not in taken]
+        mechanism = machine.mechanism
+        found = {
+            "p": [p for p in machine.parameters if p in used],
+            "w": [w for w in mechanism.inputs.values() if w in used],
+            "t": [mechanism.time] if mechanism.time in used else [],
+        }
+        self.constants = {name: entries for name, entries in found.items() if entries}
+        outside = [s for entries in self.constants.values() for s in entries]
+        if self.computed:
+            self.turn = _Turn(mechanism.name, g, self.computed, [*self.x, *outside, *self.held])
+
+    def end(self, name: str) -> Expr:
+        """Return the symbol of a carried value after the loop."""
+        return self.turn.end(name)
+
+    def loop(self, start: Mapping[Expr, Expr]) -> tuple[Loop, dict[Expr, Expr]]:
+        """Return the loop from given starts, and the symbols of the coordinates after it."""
+        ends = [symbol(f"{q.name}_end", "local", owner=_OWNER) for q in self.computed]
+        finals = dict(zip(self.computed, ends, strict=True))
+        carried = self.turn.carried(start, finals)
+        return Loop(self.turns, carried, (), (), tuple(self.turn.statements)), finals
 
 
 class _Turn:

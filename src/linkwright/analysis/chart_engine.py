@@ -1,0 +1,373 @@
+"""Charts computed: lines of poses closed one after the other, quantities, causes, exact ends.
+
+Lines start at the place that is nearest to the machine's own configuration and go both ways. What a
+line gives depends on nothing but itself, so that parts can be computed in any order, by any number
+of threads, and again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.algebra import Expr, constant, cos, free_symbols, where
+from linkwright.algebra.units import Amount
+from linkwright.analysis.chart_quantities import ChartTerms, quantity_of
+from linkwright.analysis.chart_space import Array, ChartSpace
+from linkwright.analysis.distances import segment_distance
+from linkwright.analysis.machine_rates import machine_rates
+from linkwright.backends.kernel import compile as compiled
+from linkwright.equations.batch_closing import CLOSED, PLACES, Closing, PoseRows
+from linkwright.equations.closing import ENOUGH
+from linkwright.equations.evaluation import all_values, numbers
+from linkwright.equations.parallel_machine import ParallelMachine
+from linkwright.mechanism.parts import CollisionCapsule
+from linkwright.program import Program, program
+
+Columns = dict[str, NDArray[Any]]
+
+CAUSES = ("reached", "no solution", "joint limit", "cone", "collision", "effort")
+"""Why a place is not reached, by the number in the column `reach`."""
+
+NO_SOLUTION = 1
+_SAMPLED = 64  # lines that have a say in where lines start
+_HALVINGS = 46
+_TOUCHING = 1e-6  # m
+
+
+@dataclass(frozen=True, slots=True)
+class ChartBound:
+    """Something that a pose must keep: where its margin is below zero, the pose is not reached.
+
+    Args:
+        cause: number in `CAUSES`.
+        name: of what is at its end.
+    """
+
+    cause: int
+    name: str
+    margin: Expr = field(repr=False)
+
+
+def bounds_of(terms: ChartTerms) -> list[ChartBound]:
+    """Return all that a machine's poses must keep, in the order of the causes."""
+    machine = terms.machine
+    mechanism = machine.mechanism
+    found: list[ChartBound] = []
+    for r in mechanism.ranges:
+        if r.lower is not None:
+            found.append(
+                ChartBound(2, f"{r.coordinate.name} at its lower limit", r.coordinate - r.lower)
+            )
+        if r.upper is not None:
+            found.append(
+                ChartBound(2, f"{r.coordinate.name} at its upper limit", r.upper - r.coordinate)
+            )
+    for cone in mechanism.cones:
+        margin = terms.hold(cone.cosine) - cos(constant(float(cone.angle)))
+        found.append(ChartBound(3, f"the cone of {cone.joint}", margin))
+    for one, two in capsule_pairs(terms, mechanism.collision_capsules):
+        gap = _gap(terms, one, two) - one.radius - two.radius
+        found.append(ChartBound(4, f"{one.name} meets {two.name}", gap))
+    strong = {r.coordinate: r.effort for r in mechanism.ranges if r.effort is not None}
+    if any(a in strong for a in machine.actuators):
+        for a, effort in zip(machine.actuators, terms.efforts(), strict=True):
+            if a in strong:
+                size = where(effort < 0, -effort, effort)
+                found.append(ChartBound(5, f"{a.name} at its greatest effort", strong[a] - size))
+    return found
+
+
+def capsule_pairs(
+    terms: ChartTerms, capsules: Sequence[CollisionCapsule]
+) -> list[tuple[CollisionCapsule, CollisionCapsule]]:
+    """Return the pairs of capsules that may meet: those that hang on no common body or joint.
+
+    Args:
+        terms: of the machine.
+        capsules: all of them.
+    """
+    found = []
+    for i, one in enumerate(capsules):
+        for two in capsules[i + 1 :]:
+            bodies = [{p.body for p in (c.first, c.second)} for c in (one, two)]
+            joined = bodies[0] & bodies[1] - {terms.machine.mechanism.ground}
+            both_fixed = bodies[0] | bodies[1] == {terms.machine.mechanism.ground}
+            if not joined and not both_fixed and not _touch(terms, one, two):
+                found.append((one, two))
+    return found
+
+
+def _touch(terms: ChartTerms, one: CollisionCapsule, two: CollisionCapsule) -> bool:
+    """Whether two capsules share an end, as the machine stands: a joint is there."""
+    places = [[terms.place(p) for p in (c.first, c.second)] for c in (one, two)]
+    ways = [np.subtract(a, b) for a in places[0] for b in places[1]]
+    return min(float(np.linalg.norm(w)) for w in ways) < _TOUCHING
+
+
+def _gap(terms: ChartTerms, one: CollisionCapsule, two: CollisionCapsule) -> Expr:
+    ground = terms.machine.mechanism.ground.frame
+    ends = [
+        tuple([terms.hold(x) for x in p.position.components(ground)] for p in (c.first, c.second))
+        for c in (one, two)
+    ]
+    return segment_distance((ends[0][0], ends[0][1]), (ends[1][0], ends[1][1]), terms.hold)
+
+
+@dataclass(slots=True)
+class LineEnds:
+    """Where lines stop being reached: the last place that is, on both sides.
+
+    Args:
+        place: its number, -1 where the line's start is not reached.
+        q: its coordinates.
+        cause: at the next place, 0 where the chart ends first.
+        bound: the number of the bound that is broken there.
+    """
+
+    place: NDArray[np.int_]
+    q: Array
+    cause: NDArray[np.int8]
+    bound: NDArray[np.int16]
+
+
+class ChartEngine:
+    """Everything that is compiled for a chart.
+
+    Args:
+        machine: with actuators and platform.
+        space: the axes.
+        of: names of quantities; "reach" comes by itself.
+        output: what counts of the platform's motion; the space's own by default.
+        start: a closed configuration; the mechanism's own by default.
+        values: values of parameters by name.
+        length: the characteristic length, m.
+    """
+
+    def __init__(
+        self,
+        machine: ParallelMachine,
+        space: ChartSpace,
+        of: Sequence[str],
+        *,
+        output: str | None = None,
+        start: Mapping[str, Amount] | None = None,
+        values: Mapping[str, Amount] | None = None,
+        length: float | None = None,
+    ) -> None:
+        self.machine, self.space, self.of = machine, space, tuple(of)
+        self.closing = Closing(machine, space.known, None, values)
+        self.start = self.closing.start if start is None else self.closing.assembled(start)
+        rates = machine_rates(machine, length=length)
+        self.length = rates.length
+        self.output = output or space.output
+        terms = ChartTerms(rates, self.output, self.start.tolist())
+        columns: dict[str, Expr] = {}
+        self.units: dict[str, str] = {}
+        for name in of:
+            if name != "reach":
+                quantity = quantity_of(name)
+                made = quantity.columns(terms)
+                columns |= made
+                self.units |= dict.fromkeys(made, quantity.unit)
+        self.bounds = bounds_of(terms)
+        self.columns = tuple(columns)
+        self.program = _chart_program(machine, terms, columns, self.bounds)
+        self._kernel = compiled(self.program)
+        known = all_values(machine.mechanism, values)
+        self.fixed = [
+            np.zeros(1) if p.name == "t" else numbers(machine.mechanism, p.entries, known)
+            for p in self.program.inputs[1:]
+        ]
+        self.origin = self._origin()
+
+    def _origin(self) -> int:
+        """Return the place at which lines start: that nearest to the start."""
+        space = self.space
+        here = self.closing.values_of(self.start[None])[0]
+        lines = np.linspace(0, space.lines - 1, min(_SAMPLED, space.lines)).astype(int)
+        across = {k: v[:, None] for k, v in space.line_values(lines).items()}
+        rows = space.rows(across, space.axes[-1].values)
+        rows = rows.reshape(-1, len(space.axes[-1]), rows.shape[-1])
+        return int(((rows - here) ** 2).sum(axis=-1).mean(axis=0).argmin())
+
+    # -- lines -------------------------------------------------------------------------------------
+    def part(
+        self, first: int, last: int, threads: int
+    ) -> tuple[Columns, tuple[LineEnds, LineEnds]]:
+        """Return the columns of some lines, an axis for lines and one for places, and their ends.
+
+        Args:
+            first: number of the first line.
+            last: number after the last line.
+            threads: that share the work.
+        """
+        space, along = self.space, self.space.axes[-1].values
+        across = space.line_values(np.arange(first, last))
+        lines, places, o = last - first, len(along), self.origin
+        made = _Part(self, lines, places)
+        x = space.rows(across, along[o])
+        x = np.ascontiguousarray(np.broadcast_to(x, (lines, x.shape[-1])))
+        begun = self.closing.begin(x, self.start, threads=threads)
+        made.put(slice(o, o + 1), _one(begun.here), threads)
+        for order in (range(o + 1, places), range(o - 1, -1, -1)):
+            front = begun.of(slice(None))
+            numbers_ = np.array(order, dtype=int)
+            for k in range(0, len(numbers_), PLACES):
+                chosen = numbers_[k : k + PLACES]
+                rows = space.rows(across, along[chosen][:, None])
+                rows = np.broadcast_to(rows, (len(chosen), lines, rows.shape[-1]))
+                made.put(chosen, self.closing.go_on(front, rows, threads=threads), threads)
+        return made.columns(), made.ends(o)
+
+    def computed(self, q: Array, threads: int) -> tuple[Array, Array, Array]:
+        """Return the columns, the causes and the broken bounds of closed poses."""
+        values, cause, bound = self._kernel.batch(q, *self.fixed, size=len(q), threads=threads)
+        return values, cause[:, 0], bound[:, 0]
+
+    def ends(self, lines: NDArray[np.int_], found: LineEnds, side: int, threads: int = 1) -> Array:
+        """Return where lines stop being reached, values of the last axis; NaN where they do not.
+
+        Args:
+            lines: their numbers.
+            found: the last places that are reached.
+            side: 1 for the upper ends, -1 for the lower ones.
+            threads: that share the work.
+        """
+        along = self.space.axes[-1].values
+        result = np.full(len(lines), np.nan)
+        rows = np.flatnonzero((found.place >= 0) & (found.cause > 0))
+        if not len(rows):
+            return result
+        across = self.space.line_values(lines[rows])
+        low, high = along[found.place[rows]], along[found.place[rows] + side]
+        q = found.q[rows]
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (low + high)
+            good, near = self._reached(across, middle, q, threads)
+            low, high = np.where(good, middle, low), np.where(good, high, middle)
+            q = np.where(good[:, None], near, q)
+        result[rows] = low
+        return result
+
+    def _reached(
+        self, across: Mapping[str, Array], along: Array, q: Array, threads: int
+    ) -> tuple[NDArray[np.bool_], Array]:
+        """Return which poses are reached from neighbors, and their coordinates."""
+        x = self.space.rows(across, along)
+        near, residual, _, far = self.closing.turned(x, q, threads)
+        closed = (residual <= ENOUGH) & ~far
+        _, cause, _ = self.computed(near, threads)
+        return closed & (cause == 0), near
+
+
+def _one(rows: PoseRows) -> PoseRows:
+    """Return poses with an axis for one place."""
+    return PoseRows(rows.q[None], rows.residual[None], rows.status[None], rows.worst[None])
+
+
+class _Part:
+    """The columns of some lines while they are computed, places first."""
+
+    def __init__(self, engine: ChartEngine, lines: int, places: int) -> None:
+        self.engine = engine
+        self.values = np.empty((len(engine.columns), places, lines))
+        self.cause = np.empty((places, lines), dtype=np.int8)
+        self.bound = np.full((places, lines), -1, dtype=np.int16)
+        n = len(engine.closing.names)
+        self._q = [np.zeros((lines, n)) for _ in range(2)]
+        self._place = [np.full(lines, -1) for _ in range(2)]
+
+    def put(self, places: slice | NDArray[np.int_], rows: PoseRows, threads: int) -> None:
+        """Take poses that were closed at some places."""
+        count, lines, n = rows.q.shape
+        flat = np.ascontiguousarray(rows.q).reshape(-1, n)
+        values, cause, bound = self.engine.computed(flat, threads)
+        lost = (rows.status != CLOSED).reshape(-1)
+        if lost.any():
+            values[lost] = np.nan
+            cause[lost], bound[lost] = NO_SOLUTION, -1
+        for k in range(len(self.values)):
+            self.values[k, places] = values[:, k].reshape(count, lines)
+        self.cause[places] = cause.reshape(count, lines)
+        self.bound[places] = bound.reshape(count, lines)
+        self._keep(places, rows.q, cause.reshape(count, lines) == 0)
+
+    def _keep(self, places: slice | NDArray[np.int_], q: Array, good: NDArray[np.bool_]) -> None:
+        """Keep the outermost pose of each line that is reached without a gap from its start."""
+        numbers_ = np.arange(places.start, places.stop) if isinstance(places, slice) else places
+        first = isinstance(places, slice)
+        for side in range(2) if first else ((0,) if numbers_[0] < self.engine.origin else (1,)):
+            step = 1 if side else -1
+            before = numbers_[0] if first else numbers_[0] - step
+            whole = np.logical_and.accumulate(good, axis=0)
+            if not first:
+                whole &= self._place[side] == before
+            many = whole.sum(axis=0)
+            rows = np.flatnonzero(many)
+            self._q[side][rows] = q[many[rows] - 1, rows]
+            self._place[side][rows] = numbers_[many[rows] - 1]
+
+    def columns(self) -> Columns:
+        """Return the columns, lines first."""
+        made: Columns = {"reach": self.cause.T, "bound": self.bound.T}
+        for name, values in zip(self.engine.columns, self.values, strict=True):
+            made[name] = values.T
+        return made
+
+    def ends(self, origin: int) -> tuple[LineEnds, LineEnds]:
+        """Return the lower and the upper ends."""
+        found = []
+        places, lines = self.cause.shape
+        every = np.arange(lines)
+        for side, step in ((0, -1), (1, 1)):
+            place = self._place[side]
+            after = np.clip(place + step, 0, places - 1)
+            inside = (place >= 0) & (place + step >= 0) & (place + step < places)
+            cause = np.where(inside, self.cause[after, every], 0).astype(np.int8)
+            bound = np.where(inside, self.bound[after, every], -1).astype(np.int16)
+            found.append(LineEnds(place, self._q[side], cause, bound))
+        return found[0], found[1]
+
+
+def _chart_program(
+    machine: ParallelMachine,
+    terms: ChartTerms,
+    columns: Mapping[str, Expr],
+    bounds: list[ChartBound],
+) -> Program:
+    """Return the Program of all columns, of the cause and of the bound that is broken."""
+    from linkwright.program.passes import optimize
+
+    cause: Expr = constant(0)
+    number: Expr = constant(-1)
+    for k, bound in reversed(list(enumerate(bounds))):
+        broken = terms.hold(where(bound.margin < 0, 1, 0)) > 0
+        cause = where(broken, bound.cause, cause)
+        number = where(broken, k, number)
+    results = {"columns": [*columns.values()], "cause": [cause], "bound": [number]}
+    if not columns:
+        results["columns"] = [constant(0)]
+    mechanism = machine.mechanism
+    made = _operands(terms, results)
+    used = set(free_symbols(*made))
+    inputs: dict[str, Sequence[Expr]] = {
+        "q": machine.coordinates,
+        "p": [p for p in machine.parameters if p in used],
+        "w": [w for w in mechanism.inputs.values() if w in used],
+        "t": [mechanism.time] if mechanism.time in used else [],
+    }
+    inputs = {k: v for k, v in inputs.items() if v}
+    whole = program(f"{mechanism.name}_chart", inputs, results, statements=terms.statements)
+    return optimize(whole, rounds=1, brief=True)
+
+
+def _operands(terms: ChartTerms, results: Mapping[str, Sequence[Expr]]) -> list[Expr]:
+    found = [x for values in results.values() for x in values]
+    for statement in terms.statements:
+        found.extend(statement.operands)
+    return found

@@ -1,0 +1,259 @@
+"""Charts on the disk: tables, pictures, and large ones in parts, which go on after a kill.
+
+A folder holds the plan and, for each part, one Parquet file of its poses and one of the ends of its
+lines, each written under another name and renamed when it is whole, as those of a sweep are.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.analysis.chart_engine import CAUSES, ChartEngine
+from linkwright.analysis.chart_space import Array
+from linkwright.errors import InputError
+from linkwright.files import path_of, write_text, write_with
+from linkwright.optional import extra
+from linkwright.sweeps.sweep import part_file, write_part
+from linkwright.version import __version__
+
+if TYPE_CHECKING:
+    from linkwright.analysis.charts import Chart
+
+PLAN = "_chart.json"
+TABLES = (".csv", ".parquet")
+_ROWS = 2**18  # that are turned into text or a row group at once
+
+
+def charted_in(folder: Path, engine: ChartEngine, *, resume: bool, threads: int) -> Chart:
+    """Compute a chart part by part into a folder, and return it; its columns stay there.
+
+    Args:
+        folder: of the parts; new or empty, unless it is resumed.
+        engine: of the chart.
+        resume: go on with what is in the folder.
+        threads: that share the work.
+    """
+    from linkwright.analysis.charts import ends_of, finished, parts_of
+
+    extra("pyarrow.parquet", "recording")
+    _begin(folder, _plan(engine), resume)
+    space, parts = engine.space, parts_of(engine)
+    ends, causes = np.empty((space.lines, 2)), np.empty((space.lines, 2), dtype=np.int8)
+    for number, (first, last) in enumerate(parts):
+        told = _read_ends(folder, number, last - first)
+        if told is None or not _is_whole(
+            part_file(folder, number), (last - first) * len(space.axes[-1])
+        ):
+            columns, found = engine.part(first, last, threads)
+            told = ends_of(engine, first, last, found, threads)
+            write_part(
+                _ends_file(folder, number),
+                {
+                    "lower": told[0][:, 0], "upper": told[0][:, 1],
+                    "lower_cause": told[1][:, 0], "upper_cause": told[1][:, 1],
+                },
+            )  # fmt: skip
+            write_part(part_file(folder, number), _with_axes(engine, first, last, columns))
+        ends[first:last], causes[first:last] = told
+    stored = StoredColumns(folder, ("reach", "bound", *engine.columns), len(parts), space.shape)
+    return finished(engine, stored, ends, causes, folder)
+
+
+def _with_axes(
+    engine: ChartEngine, first: int, last: int, columns: Mapping[str, NDArray[Any]]
+) -> dict[str, NDArray[Any]]:
+    """Return the columns of a part as rows, the values of the axes before them."""
+    space = engine.space
+    along = space.axes[-1]
+    made: dict[str, NDArray[Any]] = {
+        name: np.repeat(values, len(along))
+        for name, values in space.line_values(np.arange(first, last)).items()
+    }
+    made[along.name] = np.tile(along.values, last - first)
+    for name, values in columns.items():
+        made[f"{name} of joint" if name in made else name] = np.ascontiguousarray(values).reshape(
+            -1
+        )
+    return made
+
+
+class StoredColumns(Mapping[str, NDArray[Any]]):
+    """The columns of a chart in a folder, each read when it is asked for.
+
+    Args:
+        folder: of the parts.
+        names: of the columns.
+        parts: how many there are.
+        shape: of the grid.
+    """
+
+    def __init__(
+        self, folder: Path, names: tuple[str, ...], parts: int, shape: tuple[int, ...]
+    ) -> None:
+        self._folder, self._names, self._parts, self._shape = folder, names, parts, shape
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        if name not in self._names:
+            raise KeyError(name)
+        parquet = extra("pyarrow.parquet", "recording")
+        found = []
+        for number in range(self._parts):
+            table = parquet.read_table(part_file(self._folder, number), columns=[name])
+            found.append(table.column(0).to_numpy())
+        return np.concatenate(found).reshape(self._shape)
+
+
+def _ends_file(folder: Path, number: int) -> Path:
+    return folder / f"ends-{number:05d}.parquet"
+
+
+def _read_ends(folder: Path, number: int, lines: int) -> tuple[Array, NDArray[np.int8]] | None:
+    path = _ends_file(folder, number)
+    if not _is_whole(path, lines):
+        return None
+    table = extra("pyarrow.parquet", "recording").read_table(path)
+    lower, upper, one, two = (table.column(k).to_numpy() for k in range(4))
+    return np.stack([lower, upper], axis=1), np.stack([one, two], axis=1)
+
+
+def _is_whole(path: Path, rows: int) -> bool:
+    arrow, parquet = extra("pyarrow", "recording"), extra("pyarrow.parquet", "recording")
+    try:
+        return path.is_file() and bool(parquet.read_metadata(path).num_rows == rows)
+    except (arrow.ArrowException, OSError):
+        return False
+
+
+def _plan(engine: ChartEngine) -> dict[str, Any]:
+    """Return what the parts of a chart depend on."""
+    sink = hashlib.blake2b(digest_size=16)
+    for made in (engine.closing.program, engine.program):
+        sink.update(made.fingerprint().encode())
+    for numbers in (*engine.fixed, engine.start, *(a.values for a in engine.space.axes)):
+        sink.update(np.ascontiguousarray(numbers, dtype=float).tobytes())
+    sink.update(repr(sorted(engine.space.fixed.items())).encode())
+    return {
+        "chart": engine.machine.mechanism.name,
+        "axes": {a.name: [float(a.values[0]), float(a.values[-1]), len(a)]
+                 for a in engine.space.axes},
+        "of": list(engine.of),
+        "digest": sink.hexdigest(),
+        "version": __version__,
+    }  # fmt: skip
+
+
+def _begin(folder: Path, plan: Mapping[str, Any], resume: bool) -> None:
+    """Make the folder, or see that it holds parts of the same chart."""
+    told = folder / PLAN
+    try:
+        there = folder.is_dir() and any(folder.iterdir())
+        if folder.exists() and not folder.is_dir():
+            raise InputError("this is a file, not a folder for a chart", file=folder)
+        if there and not told.is_file():
+            raise InputError("the folder holds something else than a chart", file=folder)
+        if there and not resume:
+            raise InputError(
+                "the chart was begun already", file=folder, remedy="resume it: resume=True"
+            )
+        if there:
+            try:
+                old = json.loads(told.read_text(encoding="utf-8"))
+            except ValueError:
+                raise InputError("the plan of the chart cannot be read", file=told) from None
+            if old != plan:
+                raise InputError(
+                    "the chart was begun with another machine, other axes or other quantities",
+                    file=told,
+                    remedy="take another folder",
+                )
+            return
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"the folder cannot be used: {error.strerror}", file=folder) from None
+    write_text(told, json.dumps(plan, indent=1) + "\n", replace=True)
+
+
+# -- single files ----------------------------------------------------------------------------------
+def save(chart: Chart, path: str | os.PathLike[str], of: str | None) -> Path:
+    """Write a chart as a table or a picture, by the ending of the name."""
+    target = path_of(path)
+    ending = target.suffix.lower()
+    if ending == ".csv":
+        write_with(target, lambda file: _write_csv(chart, file), replace=True)
+    elif ending == ".parquet":
+        write_with(target, lambda file: _write_parquet(chart, file), replace=True)
+    else:
+        from linkwright.recording.plots import ENDINGS, save_figure
+
+        if ending not in ENDINGS:
+            known = ", ".join((*TABLES, *ENDINGS))
+            raise InputError(f"a chart is not written as {ending!r}", file=target,
+                             remedy=f"end the name with one of {known}")  # fmt: skip
+        save_figure(target, chart.plot(of), replace=True)
+    return target
+
+
+def _tables(chart: Chart) -> Iterator[dict[str, NDArray[Any]]]:
+    """Yield the rows of a chart in pieces."""
+    columns = {name: np.asarray(chart[name]).reshape(-1) for name in chart.columns}
+    count = int(np.prod(chart.shape, dtype=np.int64))
+    for first in range(0, count, _ROWS):
+        rows = np.arange(first, min(first + _ROWS, count))
+        places = np.unravel_index(rows, chart.shape)
+        made: dict[str, NDArray[Any]] = {
+            a.name: a.values[i] for a, i in zip(chart.axes, places, strict=True)
+        }
+        for name, values in columns.items():
+            made[f"{name} of joint" if name in made else name] = values[rows]
+        yield made
+
+
+def _write_csv(chart: Chart, file: Any) -> None:
+    """Write a table; the cause is written in words, and a broken bound by its name."""
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+    writer = csv.writer(text)
+    for number, table in enumerate(_tables(chart)):
+        if not number:
+            units = {a.name: a.unit for a in chart.axes} | dict(chart.units)
+            writer.writerow([f"{n} ({units[n]})" if units.get(n) else n for n in table])
+        words: dict[str, list[str]] = {n: [repr(x) for x in v.tolist()] for n, v in table.items()}
+        words["reach"] = [CAUSES[k] for k in table["reach"]]
+        words["bound"] = ["" if k < 0 else chart.bounds[k] for k in table["bound"]]
+        writer.writerows(zip(*words.values(), strict=True))
+    text.flush()
+    text.detach()
+
+
+def _write_parquet(chart: Chart, file: Any) -> None:
+    arrow, parquet = extra("pyarrow", "recording"), extra("pyarrow.parquet", "recording")
+    about = {"causes": list(CAUSES), "bounds": list(chart.bounds), **chart.as_dict()}
+    writer = None
+    try:
+        for table in _tables(chart):
+            made = arrow.table({n: arrow.array(v) for n, v in table.items()})
+            if writer is None:
+                made = made.replace_schema_metadata({"linkwright chart": json.dumps(about)})
+                writer = parquet.ParquetWriter(file, made.schema)
+            writer.write_table(made.replace_schema_metadata(writer.schema.metadata))
+    finally:
+        if writer is not None:
+            writer.close()
