@@ -12,6 +12,7 @@ from typing import SupportsFloat, TypeAlias
 
 from linkwright.algebra import Expr
 from linkwright.blocks import BlockError, Element, checked, joint_of
+from linkwright.equations.closure import assemble
 from linkwright.equations.tree import tree_of
 from linkwright.mechanism import Mechanism
 
@@ -26,8 +27,9 @@ def driven_joints(
 
     Args:
         mechanism: whose joints they are.
-        wanted: names of coordinates, or of bodies with one; by default all that can be driven,
-            those left out that follow others by constraints.
+        wanted: names of coordinates, or of bodies with one; by default the actuators that the
+            mechanism names, else all that can be driven, those left out that follow others by
+            constraints.
 
     >>> m = Mechanism("m")
     >>> b = m.body("b", rotate="z", mass=1, inertia=1)
@@ -36,6 +38,8 @@ def driven_joints(
     """
     rates = mechanism.kinematics().rates
     own = {s.symbol for s in mechanism.kinematics().speeds}
+    if wanted is None and mechanism.actuators:
+        wanted = [q.name for q in mechanism.actuators]
     if wanted is not None:
         chosen = [joint_of(mechanism, name).coordinate for name in wanted]
         for q in chosen:
@@ -54,6 +58,13 @@ def driven_joints(
     if not found:
         raise BlockError(f"{mechanism.name!r} has no joint that a controller could drive")
     return found
+
+
+def _start(mechanism: Mechanism) -> Mapping[str, float]:
+    """Return where coordinates start; those of actuators where the loops are closed."""
+    if not (mechanism.actuators and mechanism.constraints):
+        return mechanism.initial
+    return assemble(mechanism).coordinates
 
 
 def numbers(
@@ -106,7 +117,7 @@ class JointController(Element):
     Args:
         name: of the element.
         mechanism: what is driven.
-        joints: names of the coordinates; all that can be driven by default.
+        joints: names of the coordinates; by default the actuators, else all that can be driven.
         target: where the joints should be, rad or m.
 
     >>> import linkwright as lw
@@ -126,9 +137,8 @@ class JointController(Element):
         pairs = driven_joints(self.mechanism, joints)
         self.joints = [q for q, _ in pairs]
         self.names_of_joints = [q.name for q in self.joints]
-        start = self.mechanism.initial
         wanted = (
-            [start.get(n, 0.0) for n in self.names_of_joints]
+            [_start(self.mechanism).get(n, 0.0) for n in self.names_of_joints]
             if target is None
             else numbers(target, self.names_of_joints, "target")
         )

@@ -145,6 +145,13 @@ def _places(
     rates = tree.kinematics.rates
     place = {rates[x]: x for x in tree.coordinates}
     free = [s for s in tree.speeds if s not in place]
+    if free and m.actuators:
+        raise BlockError(
+            f"{m.name!r} has {len(tree.speeds)} degrees of freedom and {len(m.actuators)} "
+            f"actuators, so that {', '.join(s.name for s in free)} is left to itself and its "
+            "inverse dynamics cannot be given by actuator",
+            remedy="name more actuators, or use a PD controller without a model",
+        )
     if free:
         raise BlockError(
             f"{', '.join(s.name for s in free)} of {m.name!r} belongs to no joint of its own, so "
