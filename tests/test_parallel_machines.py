@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 import linkwright as lw
+from linkwright.blocks import BlockError
 from linkwright.equations import derive
 from linkwright.equations.closure import assemble
 from linkwright.errors import InputError
 from linkwright.formats.text.files import read_model
 from linkwright.mechanism import MechanismError
+from linkwright.simulation.switching import Forms
 
 HEXAPOD = """format = 1
 name = "hexapod"
@@ -228,3 +230,59 @@ def test_cones_capsules_and_loops_read_back_as_they_were_written() -> None:
         m.limit_cone("a", 4.0)
     with pytest.raises(MechanismError, match="second_axis"):
         m.limit_cone("leg", 1.0, second_axis="z")
+
+
+# -- controllers -----------------------------------------------------------------------------------
+def controlled(machine: lw.Mechanism | lw.Robot, controller: lw.Block) -> lw.System:
+    system = lw.System(machine)
+    system.add(controller, rate=1000)
+    return system
+
+
+@pytest.mark.parametrize("gravity", [False, True])
+def test_a_pd_controller_moves_cranks_or_rods(gravity: bool) -> None:
+    """Whatever is named as actuator is driven; with gravity compensation no error is left."""
+    m = five_bar("rod", "right")
+    made = lw.control.PD(m, kp=200, kd=20, gravity=gravity, target={"rod": -1.3, "right": 0.8})
+    assert made.names_of_joints == ["rod", "right"]
+    run = lw.simulate(controlled(m, made), 2.0, record=["rod", "right"])
+    error = max(abs(run["rod"][-1] + 1.3), abs(run["right"][-1] - 0.8))
+    assert error < 1e-5 if gravity else error > 1e-3
+
+
+def test_a_controller_starts_where_its_machine_is_closed() -> None:
+    """The lengths that a file gives are guesses; the target is where the loops close."""
+    m = read_model(hexapod_text())
+    closed = assemble(m).coordinates
+    assert abs(closed["leg1"] - 1.2) > 1e-3
+    made = lw.control.PD(m, kp=1e4, kd=1e3)
+    found = [float(x.data) for x in made.inputs["target"].values]
+    assert found == pytest.approx([closed[f"leg{k}"] for k in range(1, 7)])
+
+
+def test_the_prismatic_mount_is_tracked_with_no_step_in_python(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Computed torque on the jacks at 1 kHz: each length obeys e'' + kd e' + kp e = 0."""
+    looked = []
+    for name in ("after", "instead", "ahead"):
+        monkeypatch.setattr(Forms, name, lambda *_, name=name: looked.append(name))
+    mount = lw.load("mount-prismatic")
+    start = assemble(mount).coordinates
+    goal = {"leg1": start["leg1"] + 0.03, "leg2": start["leg2"] - 0.02}
+    made = lw.control.ComputedTorque(mount, kp=400, kd=40, target=goal)
+    run = lw.simulate(controlled(mount, made), 0.3, record=["leg1", "leg2"])
+    t = run.times
+    shape = (1 + 20 * t) * np.exp(-20 * t)
+    for name, wanted in goal.items():
+        error = (wanted - np.asarray(run[name])) / (wanted - start[name])
+        assert np.abs(error - shape).max() < 0.02
+    assert not looked
+
+
+def test_too_few_actuators_for_a_model_are_told() -> None:
+    m = five_bar("left")
+    with pytest.raises(
+        BlockError, match=r"2 degrees of freedom, of which its actuators \(left\) drive 1"
+    ):
+        lw.control.ComputedTorque(m, kp=100, kd=20)

@@ -145,12 +145,14 @@ def _places(
     rates = tree.kinematics.rates
     place = {rates[x]: x for x in tree.coordinates}
     free = [s for s in tree.speeds if s not in place]
-    if free and m.actuators:
+    driven = {rates[x] for x in m.actuators}
+    if m.constraints and driven and not driven.issuperset(tree.speeds):
+        left = ", ".join(s.name for s in tree.speeds if s not in driven)
         raise BlockError(
-            f"{m.name!r} has {len(tree.speeds)} degrees of freedom and {len(m.actuators)} "
-            f"actuators, so that {', '.join(s.name for s in free)} is left to itself and its "
-            "inverse dynamics cannot be given by actuator",
-            remedy="name more actuators, or use a PD controller without a model",
+            f"{m.name!r} has {len(tree.speeds)} degrees of freedom, of which its actuators "
+            f"({', '.join(x.name for x in m.actuators)}) drive {len(driven)}; {left} is left to "
+            "itself, so that its inverse dynamics cannot be given by actuator",
+            remedy="name more actuators, or use a PD controller without gravity",
         )
     if free:
         raise BlockError(

@@ -1,7 +1,7 @@
 """Which form of the equations is integrated, and when it changes.
 
 A constrained mechanism starts in the independent form, unless it has more than `MANY` constraints,
-whose symbolic elimination would take longer than most runs, or more than a few that are coupled.
+whose symbolic elimination would take longer than most runs.
 Guards look at the part of J that belongs to the eliminated speeds after each step. If its condition
 number has passed `LIMIT`, and five times what it was when they were chosen, or if it was singular
 on the way, the step is discarded and repeated: with other eliminated speeds where those are good
@@ -157,12 +157,12 @@ class Forms:
         if not self._auto:
             return start
         self._watch.rank = len(start.active)
-        for candidate in (start, self._good(jacobian, q, _START)):
-            if candidate is None:
-                continue
-            if condition_of(eliminated_part(candidate, jacobian), jacobian) < _START:
-                self._take(candidate, jacobian)
-                return candidate
+        candidate: Integrated | None = start
+        if not condition_of(eliminated_part(start, jacobian), jacobian) < _START:
+            candidate = self._good(jacobian, q, _START)
+        if candidate is not None:
+            self._take(candidate, jacobian)
+            return candidate
         self.report.append(
             "the start is a singular configuration, so all speeds are kept until it has been left"
         )
@@ -307,7 +307,8 @@ class Forms:
     def _take(self, form: Integrated, jacobian: Array) -> None:
         """Remember how good a form is where it is taken up."""
         part = eliminated_part(form, jacobian)
-        self._limit = max(self._limit, 5.0 * condition_of(part, jacobian))
+        bound = float(np.linalg.norm(jacobian) * np.linalg.norm(np.linalg.inv(part)))
+        self._limit = max(self._limit, 5.0 * condition_of(part, jacobian), 2.0 * bound)
 
     def _good(self, jacobian: Array, q: Array, limit: float) -> Integrated | None:
         """Return the form that eliminates the speeds for which J is best solved here."""

@@ -45,7 +45,7 @@ LIMIT = 30.0
 GUARD = "guard."
 """What the names of guards and of what they remember begin with."""
 
-_LARGEST = 6  # constraints that are coupled, whose guards are written out
+_LARGEST = 6  # constraints that are coupled, of which all symmetric functions are written out
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,9 @@ class Guards:
     - a bound on |J|_F |A^-1|_F, which is not below the condition number;
     - the elementary symmetric functions of the eigenvalues of A0^-1 A1, with A0 before and A1
       after a step, for each part of A that is coupled. As long as all of them are above zero, that
-      matrix has no eigenvalue below zero, so no matrix between A0 and A1 is singular.
+      matrix has no eigenvalue below zero, so no matrix between A0 and A1 is singular. Of a large
+      part, 1 - |E^2|_F^2 with E = A0^-1 A1 - 1: as long as it is above zero, no eigenvalue of E
+      is as large as 1, which is a little more than what is needed, and much cheaper.
 
     Args:
         limit: the symbol of the bound.
@@ -108,8 +110,8 @@ class Guards:
     statements: tuple[Statement, ...]
 
 
-def guards_of(equations: Equations) -> Guards | None:
-    """Return the guards of a form; None where too many constraints are coupled."""
+def guards_of(equations: Equations) -> Guards:
+    """Return the guards of a form."""
     speeds = [s.symbol for s in equations.kinematics.speeds]
     tied = list(equations.reduction.dependent)
     active = [e.constraint for e in equations.eliminations if e.speed is not None]
@@ -119,8 +121,6 @@ def guards_of(equations: Equations) -> Guards | None:
         found, _ = linear_coefficients(constraint.speed, speeds)
         rows[constraint] = {u: writer.held(found[u]) for u in speeds}
     parts = _coupled([[rows[c][u] for u in tied] for c in active])
-    if any(len(part[0]) > _LARGEST for part in parts):
-        return None
     limit = symbol(f"{GUARD}limit", "discrete")
     memory: list[Expr] = []
     inverses: list[Expr] = []
@@ -143,7 +143,8 @@ def guards_of(equations: Equations) -> Guards | None:
     size = writer.held(whole) * writer.held(total([x**2 for x in inverses]))
     values = [limit**2 - size]
     for before, inner in matrices:
-        values += _symmetric(_product(before, inner, writer), writer)
+        change = _product(before, inner, writer)
+        values += _symmetric(change, writer) if len(change) <= _LARGEST else _near(change, writer)
     return Guards(
         limit,
         tuple(memory),
@@ -211,6 +212,16 @@ def _symmetric(matrix: Matrix, writer: _Names) -> list[Expr]:
         now = _product(matrix, rest, writer)
         found.append(writer.held(total([now[i][i] for i in range(n)]) / k))
     return found
+
+
+def _near(matrix: Matrix, writer: _Names) -> list[Expr]:
+    """Return what is above zero where no eigenvalue is as far from 1 as 0 is."""
+    change = [
+        [writer.held(x - 1) if i == j else x for j, x in enumerate(row)]
+        for i, row in enumerate(matrix)
+    ]
+    squared = _product(change, change, writer)
+    return [1 - total([x**2 for row in squared for x in row])]
 
 
 # -- all speeds ------------------------------------------------------------------------------------
