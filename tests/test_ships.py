@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 import linkwright as lw
 from linkwright.algebra import cos, diff, evaluate_all, sin, symbol
 from linkwright.motion import Sines
-from linkwright.mounts.ships import FREEDOMS, Ship, heave_amplitude, read_ship, report_ship
+from linkwright.mounts.ship_files import read_ship
+from linkwright.mounts.ships import FREEDOMS, Ship, heave_amplitude, report_ship
 
 Array = NDArray[np.float64]
 

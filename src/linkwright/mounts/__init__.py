@@ -38,7 +38,17 @@ if TYPE_CHECKING:
     from linkwright.mounts.rotator import Rotator, RotatorPort
     from linkwright.mounts.rotator_client import RotatorClient, RotatorError, drive_rotator
     from linkwright.mounts.rotctl_language import RotatorLimits
-    from linkwright.mounts.ships import Deck, Ship, heave_amplitude, read_ship, report_ship
+    from linkwright.mounts.seas import (
+        Responses,
+        Sea,
+        WaveSpectrum,
+        generic_responses,
+        jonswap,
+        pierson_moskowitz,
+        read_responses,
+    )
+    from linkwright.mounts.ship_files import read_ship
+    from linkwright.mounts.ships import Deck, Ship, heave_amplitude, report_ship
     from linkwright.mounts.site_files import read_site
     from linkwright.mounts.sites import Look, Site
     from linkwright.mounts.steppers import StepperAxis, StepperMotor
@@ -64,11 +74,13 @@ __all__ = [
     "Passes",
     "PointingDrive",
     "ReportOrbit",
+    "Responses",
     "Rotator",
     "RotatorClient",
     "RotatorError",
     "RotatorLimits",
     "RotatorPort",
+    "Sea",
     "SerialLine",
     "Servo",
     "Ship",
@@ -79,15 +91,20 @@ __all__ = [
     "StreamedMove",
     "TargetPath",
     "Trapezoids",
+    "WaveSpectrum",
     "circle_path",
     "drive_rotator",
+    "generic_responses",
     "heave_amplitude",
     "horizon_sweep",
+    "jonswap",
     "line_path",
     "orbit_path",
     "path_error",
+    "pierson_moskowitz",
     "plan_moves",
     "read_orbits",
+    "read_responses",
     "read_ship",
     "read_site",
     "report_ship",
@@ -136,7 +153,17 @@ if not TYPE_CHECKING:
             ".rotator": ["Rotator", "RotatorPort"],
             ".rotator_client": ["RotatorClient", "RotatorError", "drive_rotator"],
             ".rotctl_language": ["RotatorLimits"],
-            ".ships": ["Deck", "Ship", "heave_amplitude", "read_ship", "report_ship"],
+            ".seas": [
+                "Responses",
+                "Sea",
+                "WaveSpectrum",
+                "generic_responses",
+                "jonswap",
+                "pierson_moskowitz",
+                "read_responses",
+            ],
+            ".ship_files": ["read_ship"],
+            ".ships": ["Deck", "Ship", "heave_amplitude", "report_ship"],
             ".site_files": ["read_site"],
             ".sites": ["Look", "Site"],
             ".steppers": ["StepperAxis", "StepperMotor"],

@@ -14,24 +14,16 @@ on every body (Landau and Lifshitz, *Mechanics*, section 39).
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from pydantic import Field, StrictBool, StrictStr
 
 from linkwright.algebra import Expr, Scalar, Vector, as_expr, cos, evaluate_all, sin, symbol, total
-from linkwright.border import worded
 from linkwright.brief import one_line
 from linkwright.control.computed_torque import TrajectoryLike
 from linkwright.errors import InputError
-from linkwright.files import read_text
-from linkwright.formats.text.document import parse_record
-from linkwright.formats.text.table_reader import TableReader
-from linkwright.formats.text.tables import Record
 from linkwright.mechanism import Body, Force, Mechanism, ModelLike, Moment, mechanism_of
 from linkwright.motion import Sines
 
@@ -42,7 +34,6 @@ FREEDOMS = ("surge", "sway", "heave", "roll", "pitch", "yaw")
 """The six motions of a ship, in order: three in m, then three in rad."""
 GRAVITY = 9.81
 """m/s^2, of the report."""
-_LARGEST = 1_000_000  # characters of a file
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,78 +244,6 @@ def heave_amplitude(acceleration: float, period: float) -> float:
         6.212
     """
     return acceleration * (period / (2 * math.pi)) ** 2
-
-
-# -- files -----------------------------------------------------------------------------------------
-class SineTable(Record):
-    """One freedom of a ship that moves by a sine."""
-
-    amplitude: Annotated[Any, Field(description="m, or rad; a text has its unit")] = None
-    acceleration: Annotated[Any, Field(description="in place of the amplitude")] = None
-    period: Annotated[Any, Field(description="s")]
-    phase: Annotated[Any, Field(description="rad")] = 0.0
-
-
-class ShipFile(Record):
-    """A file of a ship."""
-
-    format: Annotated[int, Field(description="1")]
-    doc: Annotated[StrictStr, Field(description="what it is")] = ""
-    offset: Annotated[tuple[Any, ...], Field(description="from the center, m")] = (0, 0, 0)
-    heading: Annotated[Any, Field(description="of the bow, compass, deg")] = 90.0
-    stabilized: Annotated[StrictBool, Field(description="whether a platform keeps level")] = False
-    surge: Annotated[SineTable | None, Field(description="along the bow")] = None
-    sway: Annotated[SineTable | None, Field(description="to port")] = None
-    heave: Annotated[SineTable | None, Field(description="up")] = None
-    roll: Annotated[SineTable | None, Field(description="about the bow")] = None
-    pitch: Annotated[SineTable | None, Field(description="about the axis to port")] = None
-    yaw: Annotated[SineTable | None, Field(description="about the vertical")] = None
-
-
-@worded
-def read_ship(source: str | os.PathLike[str]) -> Ship:
-    """Return the ship of a file.
-
-    Args:
-        source: the path of a TOML file, or the text itself where it has more than one line.
-
-    Example:
-        >>> ship = read_ship('''
-        ... format = 1
-        ... offset = [0, 0, 20]
-        ... roll = {amplitude = "15 deg", period = 10}
-        ... heave = {acceleration = 2.4525, period = 10}
-        ... ''')
-        >>> [round(float(x), 3) for x in ship.motion.max_abs(0)]
-        [0.0, 0.0, 6.212, 0.262, 0.0, 0.0]
-    """
-    text, file = os.fspath(source), None
-    if isinstance(source, os.PathLike) or "\n" not in text:
-        file, text = text, read_text(source, _LARGEST)
-    record, placed = parse_record(text, ShipFile, file=file)
-    reader = TableReader(placed)
-    x, y, z = reader.row(record.offset, ("offset",), ("m",) * 3)
-    heading = reader.number(record.heading, ("heading",), "deg")
-    rows = []
-    for name in FREEDOMS:
-        table = getattr(record, name)
-        rows.append([] if table is None else [_sine(reader, table, name)])
-    return Ship(Sines([0.0] * 6, rows), (x, y, z), heading, record.stabilized)
-
-
-def _sine(reader: TableReader, table: SineTable, name: str) -> tuple[float, float, float]:
-    unit = "m" if name in FREEDOMS[:3] else "rad"
-    period = reader.positive(table.period, (name, "period"), "s")
-    if (table.amplitude is None) == (table.acceleration is None):
-        raise reader.source.error(
-            (name,), "takes one of amplitude and acceleration", "give one of them", key=True
-        )
-    if table.amplitude is not None:
-        size = reader.number(table.amplitude, (name, "amplitude"), unit)
-    else:
-        top = reader.number(table.acceleration, (name, "acceleration"), f"{unit}/s^2")
-        size = heave_amplitude(top, period)
-    return size, reader.number(table.phase, (name, "phase"), "rad"), 1 / period
 
 
 # -- inertial loads --------------------------------------------------------------------------------
