@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from linkwright.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from linkwright.mounts.aiming import AimError, Aiming
     from linkwright.mounts.easycomm import EasyCommPort
     from linkwright.mounts.element_files import read_orbits
     from linkwright.mounts.indexer import Indexer
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
         SerialLine,
         SimulatedLine,
     )
+    from linkwright.mounts.move_files import MoveTask, read_move
     from linkwright.mounts.moves import (
         MoveError,
         MovePlan,
@@ -56,6 +58,8 @@ if TYPE_CHECKING:
     from linkwright.mounts.sweeps import HorizonSweep, horizon_sweep, sweep_report
 
 __all__ = [
+    "AimError",
+    "Aiming",
     "Deck",
     "EasyCommPort",
     "HorizonSweep",
@@ -66,6 +70,7 @@ __all__ = [
     "Look",
     "MoveError",
     "MovePlan",
+    "MoveTask",
     "MoveWarning",
     "Orbit",
     "OrbitError",
@@ -103,6 +108,7 @@ __all__ = [
     "path_error",
     "pierson_moskowitz",
     "plan_moves",
+    "read_move",
     "read_orbits",
     "read_responses",
     "read_ship",
@@ -120,6 +126,8 @@ if not TYPE_CHECKING:
     __getattr__ = lazy_names(
         __name__,
         {
+            ".move_files": ["MoveTask", "read_move"],
+            ".aiming": ["AimError", "Aiming"],
             ".easycomm": ["EasyCommPort"],
             ".element_files": ["read_orbits"],
             ".indexer": ["Indexer"],

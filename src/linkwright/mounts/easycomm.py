@@ -11,6 +11,7 @@ import math
 from types import TracebackType
 from typing import Self
 
+from linkwright.errors import InputError
 from linkwright.mounts.pseudo_terminals import PseudoTerminal
 from linkwright.mounts.rotctl_language import DOWN, LEFT, LONGEST, RIGHT, UP, Steerable
 from linkwright.version import __version__
@@ -89,8 +90,11 @@ class EasyComm:
         if goes and self.refused > before:
             return b""  # half of a direction is none
         if goes and self._device.limits.hold(azimuth, elevation):
-            self._wanted = azimuth, elevation
-            self._device.go(azimuth, elevation)
+            try:
+                self._device.go(azimuth, elevation)
+                self._wanted = azimuth, elevation
+            except InputError:  # out of the mount's reach
+                self.refused += 1
         elif goes:
             self.refused += 1
         return f"{' '.join(told)}\n".encode() if told else b""

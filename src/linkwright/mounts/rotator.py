@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import math
+import socket
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -76,6 +77,7 @@ class Rotator:
         speed: the greatest, degrees/s.
         acceleration: degrees/s².
         limits: what directions it takes.
+        reaches: whether a unit vector is in reach of the mount; all are by default.
         park: azimuth and elevation where it parks and begins, degrees.
         watchdog: s without a message after which a move in a direction (`M`) ends; 0 for never.
         parks: whether it parks then, whatever it was doing.
@@ -97,6 +99,7 @@ class Rotator:
         speed: float = 5.0,
         acceleration: float = 5.0,
         limits: RotatorLimits | None = None,
+        reaches: Callable[[tuple[float, float, float]], bool] = lambda d: True,
         park: tuple[float, float] = (0.0, 90.0),
         watchdog: float = 10.0,
         parks: bool = False,
@@ -104,10 +107,11 @@ class Rotator:
         patience: float | None = None,
     ) -> None:
         self._name, self._limits, self._park = name, limits or RotatorLimits(), park
+        self._reaches = reaches
         for what, value in (("speed", speed), ("acceleration", acceleration)):
             if not (value > 0 and math.isfinite(value)):
                 raise InputError(f"{what} of a rotator must be above zero, not {value:g}")
-        if not self._limits.hold(*park):
+        if not (self._limits.hold(*park) and reaches(_plain(*park))):
             raise InputError(f"it cannot park at {park}", remedy="park within its limits")
         self._speed, self._percent = speed, 100.0
         self._toward = park[0]  # the azimuth that was asked for last
@@ -128,6 +132,8 @@ class Rotator:
             rate=RATE,
         )
         session, _ = session_of(system, RunSettings(_FOREVER, every=RATE))
+        names = [signal.name for signal in session.phases.outputs]
+        self._places = [names.index(f"drive.d[{i}]") for i in range(3)]
         self._virtual = clock == "virtual"
         self.loop = PacedLoop(session, clock=clock, patience=patience, sink=_Nowhere())
 
@@ -144,8 +150,13 @@ class Rotator:
                 f"azimuth {azimuth:g}°, elevation {elevation:g}° is out of limits",
                 remedy=f"stay within {self._limits}",
             )
-        self._toward = azimuth
         x, y, z = _plain(azimuth, elevation)
+        if not self._reaches((x, y, z)):
+            raise InputError(
+                f"azimuth {azimuth:g}°, elevation {elevation:g}° is out of reach",
+                remedy="choose another direction",
+            )
+        self._toward = azimuth
         self._tell({"mode": GO, "target[0]": x, "target[1]": y, "target[2]": z})
 
     def sweep(self, direction: int, percent: float) -> None:
@@ -212,7 +223,8 @@ class Rotator:
         stood = self.loop.latest()
         if stood.tick < 0:
             return self._home
-        return stood["drive.d[0]"], stood["drive.d[1]"], stood["drive.d[2]"]
+        x, y, z = stood.outputs[self._places].tolist()
+        return x, y, z
 
     def position(self) -> tuple[float, float]:
         """Return azimuth and elevation, degrees.
@@ -261,6 +273,27 @@ class Rotator:
         self.close()
 
 
+def listening_socket(host: str, port: int) -> socket.socket:
+    """Return a socket that listens; a port that is taken is told.
+
+    Args:
+        host: where to listen.
+        port: 0 picks one.
+
+    >>> with listening_socket("127.0.0.1", 0) as found:
+    ...     found.getsockname()[0]
+    '127.0.0.1'
+    """
+    try:
+        return socket.create_server((host, port), backlog=CLIENTS)
+    except (OSError, OverflowError) as error:
+        said = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise InputError(
+            f"cannot listen on {host}:{port}: {said}",
+            remedy="give another --port; 0 picks one that is free",
+        ) from error
+
+
 class RotatorPort:
     """A rotctld in front of a rotator, answered in a thread of its own.
 
@@ -268,6 +301,7 @@ class RotatorPort:
         rotator: what is driven; it is neither started nor closed here.
         host: where to listen; loopback unless told otherwise.
         port: 0 picks one, which `port` tells.
+        listening: what `listening_socket` returned, in place of both.
 
     >>> import socket
     >>> with (
@@ -281,24 +315,25 @@ class RotatorPort:
     RPRT 0
     """
 
-    def __init__(self, rotator: Rotator, host: str = "127.0.0.1", port: int = PORT) -> None:
-        self.rotator, self.host, self.port = rotator, host, port
+    def __init__(
+        self,
+        rotator: Rotator,
+        host: str = "127.0.0.1",
+        port: int = PORT,
+        *,
+        listening: socket.socket | None = None,
+    ) -> None:
+        self._socket = listening_socket(host, port) if listening is None else listening
+        self.rotator, self.port = rotator, int(self._socket.getsockname()[1])
         self.clients = 0
         self._news = False
         self._loop = asyncio.new_event_loop()
         self._stopping = asyncio.Event()
         self._ready: threading.Event = threading.Event()
-        self._failure: OSError | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._thread = threading.Thread(target=self._run, name="rotator port", daemon=True)
         self._thread.start()
         self._ready.wait()
-        if self._failure is not None:
-            self._thread.join()
-            raise InputError(
-                f"cannot listen on {host}:{port}: {self._failure.strerror or self._failure}",
-                remedy="give another --port; 0 picks one that is free",
-            ) from self._failure
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
@@ -309,12 +344,7 @@ class RotatorPort:
             self._loop.close()
 
     async def _serve(self) -> None:
-        try:
-            server = await asyncio.start_server(self._meet, self.host, self.port, limit=_CHUNK)
-        except OSError as error:
-            self._failure = error
-            return
-        self.port = int(server.sockets[0].getsockname()[1])
+        server = await asyncio.start_server(self._meet, sock=self._socket, limit=_CHUNK)
         self._ready.set()
         async with server:
             while not self._stopping.is_set():

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from linkwright.errors import Error
 from linkwright.mounts.locators import (
     decimal_of,
     degrees_minutes_seconds,
@@ -196,6 +197,8 @@ def answer(line: str, device: Steerable) -> RotatorAnswer:
             values, status = command.action(device, given), OK
         except CommandError as error:
             values, status = (), error.status
+        except Error:  # out of the mount's reach, say
+            values, status = (), BAD
         acted = acted or not command.gives
         said.append(_written(command, sign, given, values, status))
     return RotatorAnswer("".join(said), acted=acted)

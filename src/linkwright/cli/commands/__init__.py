@@ -42,6 +42,8 @@ COMMANDS: dict[str, str] = {
     "halt": "linkwright.cli.commands.halt",
     "recover": "linkwright.cli.commands.recover",
     "fake-robot": "linkwright.cli.commands.fake_robot",
+    "rotator": "linkwright.cli.commands.rotator",
+    "move": "linkwright.cli.commands.move",
     "latency": "linkwright.cli.commands.latency",
     "explain": "linkwright.cli.commands.explain",
     "info": "linkwright.cli.commands.info",

@@ -1,0 +1,118 @@
+"""From a direction to the actuators of any mount, by closing its loops along the way there."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linkwright.equations.batch_closing import CLOSED, Closing
+from linkwright.equations.parallel_machine import parallel_machine
+from linkwright.errors import DomainError, InputError
+from linkwright.mechanism import ModelLike
+from linkwright.mounts.pointing import angles, direction
+
+Array = NDArray[np.float64]
+
+_STEP = math.radians(5.0)  # of the way from the zenith
+_GRID = 5.0  # deg, of the directions that are looked at beforehand
+
+
+class AimError(DomainError):
+    """A direction that a mount cannot look along."""
+
+
+class Aiming:
+    """What the actuators of a mount are where its dish looks along a direction.
+
+    A mount with two actuators is determined by the direction; one with three keeps the distance of
+    its platform. Every pose is reached from the mount's own along a great circle, so that it lies
+    on the branch that the mount works on.
+
+    Args:
+        mount: a robot, mechanism, file or shipped model with actuators and a platform.
+
+    >>> aim = Aiming("mount-2-rotary")
+    >>> aim.actuators, np.degrees(aim(direction(90, 0))).round(3).tolist()
+    (('arm1', 'arm2'), [114.7, 1.053])
+    """
+
+    def __init__(self, mount: ModelLike) -> None:
+        machine = parallel_machine(mount)
+        self.actuators = tuple(q.name for q in machine.actuators)
+        self.name = machine.mechanism.name
+        known = {2: ("direction",), 3: ("direction", "distance")}.get(len(self.actuators))
+        if known is None:
+            raise InputError(
+                f"{self.name!r} has {len(self.actuators)} actuators",
+                remedy="aim a mount with two or three",
+            )
+        self._closing = Closing(machine, known)
+        self._columns = [self._closing.names.index(name) for name in self.actuators]
+        self._more: tuple[float, ...] = ()
+        if len(known) > 1:
+            at = self._closing.values_of(self._closing.start[None])[0]
+            self._more = (float(at[self._closing.entries.index("distance")]),)
+        self._reach: NDArray[np.bool_] | None = None
+
+    def __call__(self, d: ArrayLike) -> Array:
+        """Return the values of the actuators, rad or m.
+
+        Args:
+            d: unit vector (East, North, up) that the dish is to look along.
+        """
+        way = self._way(np.asarray(d, float))
+        found = self._closing.follow(self._rows(way))
+        if found.status[-1] != CLOSED:
+            azimuth, elevation = (float(x) for x in angles(d))
+            raise AimError(
+                f"{self.name} cannot look to azimuth {azimuth:.1f}°, elevation {elevation:.1f}°: "
+                f"{found.relations[int(found.worst[-1])]} does not close",
+                remedy="keep to its reach",
+            )
+        return np.asarray(found.q[-1][self._columns])
+
+    def reaches(self, d: ArrayLike) -> bool:
+        """Return whether a direction is in reach; where all around it is, without any closing.
+
+        Args:
+            d: unit vector (East, North, up).
+        """
+        azimuth, elevation = (float(x) for x in angles(d))
+        if self._reach is None:
+            self._reach = self._looked()
+        row, column = int((90 - elevation) // _GRID), int(azimuth // _GRID) % (len(self._reach[0]))
+        around = self._reach[row : row + 2, [column, (column + 1) % len(self._reach[0])]]
+        if around.shape == (2, 2) and around.all():
+            return True
+        try:
+            self(d)
+        except AimError:
+            return False
+        return True
+
+    def _looked(self) -> NDArray[np.bool_]:
+        """Return which directions of a grid, from the zenith to the horizon, are in reach."""
+        tilts, turns = np.arange(0, 90 + _GRID, _GRID), np.arange(0, 360, _GRID)
+        grid = np.stack([direction(turns, np.full(len(turns), 90 - tilt)) for tilt in tilts])
+        rows = self._rows(grid.reshape(-1, 3)).reshape(*grid.shape[:2], -1)
+        return np.asarray(self._closing.follow(rows).closed)
+
+    def _way(self, d: Array) -> Array:
+        """Return directions from the zenith to one, both included."""
+        if d.shape != (3,) or not abs(float(np.linalg.norm(d)) - 1) < 1e-6:
+            raise InputError("a direction is a unit vector: East, North, up")
+        tilt = math.atan2(math.hypot(d[0], d[1]), d[2])
+        count = max(2, math.ceil(tilt / _STEP) + 1)
+        level = math.hypot(d[0], d[1])
+        east, north = (d[0] / level, d[1] / level) if level > 0 else (1.0, 0.0)
+        rows = [
+            (math.sin(a) * east, math.sin(a) * north, math.cos(a))
+            for a in np.linspace(0, tilt, count)
+        ]
+        return np.array([*rows[:-1], d])
+
+    def _rows(self, directions: Array) -> Array:
+        more = np.broadcast_to(self._more, (len(directions), len(self._more)))
+        return np.concatenate([directions, more], axis=1)
