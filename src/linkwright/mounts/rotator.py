@@ -394,8 +394,9 @@ class RotatorPort:
                     return
             if len(rest) > LONGEST:
                 rest, skipping = b"", True
-            async with asyncio.timeout(_SLOW):
-                await writer.drain()
+            if writer.transport.get_write_buffer_size():  # it does not read as fast as it asks
+                async with asyncio.timeout(_SLOW):
+                    await writer.drain()
 
     def _answered(self, line: bytes) -> RotatorAnswer:
         try:
