@@ -193,21 +193,31 @@ def _begin(folder: Path, plan: Mapping[str, Any], resume: bool) -> None:
 
 
 # -- single files ----------------------------------------------------------------------------------
+def checked_target(path: str | os.PathLike[str]) -> Path:
+    """Return the path of a file that a chart can be written to; another ending is an error."""
+    from linkwright.recording.plots import ENDINGS
+
+    target = path_of(path)
+    if target.suffix.lower() not in (*TABLES, *ENDINGS):
+        raise InputError(
+            f"a chart is not written as {target.suffix!r}",
+            file=target,
+            remedy=f"end the name with one of {', '.join((*TABLES, *ENDINGS))}",
+        )
+    return target
+
+
 def save(chart: Chart, path: str | os.PathLike[str], of: str | None) -> Path:
     """Write a chart as a table or a picture, by the ending of the name."""
-    target = path_of(path)
+    target = checked_target(path)
     ending = target.suffix.lower()
     if ending == ".csv":
         write_with(target, lambda file: _write_csv(chart, file), replace=True)
     elif ending == ".parquet":
         write_with(target, lambda file: _write_parquet(chart, file), replace=True)
     else:
-        from linkwright.recording.plots import ENDINGS, save_figure
+        from linkwright.recording.plots import save_figure
 
-        if ending not in ENDINGS:
-            known = ", ".join((*TABLES, *ENDINGS))
-            raise InputError(f"a chart is not written as {ending!r}", file=target,
-                             remedy=f"end the name with one of {known}")  # fmt: skip
         save_figure(target, chart.plot(of), replace=True)
     return target
 

@@ -11,10 +11,10 @@ redundant relations are welcome). From X follow
   where r is the number of freedoms that count;
 - the efforts that hold the machine against its weight, dV/d(actuators) = X^T dV/dq.
 
-The transmission angle at a joint that closes a loop is that between the two links which meet there;
-at a driven strut, that between the strut and the link that it drives (Alt 1932). The least of all
-is shown, as the smaller of the angle and its supplement; the pressure angle is what it lacks to a
-right angle.
+The transmission angle at a joint that closes a loop with an actuator in it is that between the two
+links which meet there; at a driven strut, that between the strut and the link that it drives (Alt
+1932). The least of all is shown, as the smaller of the angle and its supplement; the pressure angle
+is what it lacks to a right angle.
 """
 
 from __future__ import annotations
@@ -237,12 +237,12 @@ def _least(values: Sequence[Expr]) -> Expr:
 
 
 def _links(terms: ChartTerms) -> list[tuple[str, Vector, Vector]]:
-    """Return the two links that meet at each joint that closes a loop, as vectors from it."""
+    """Return the two links that meet at joints that close driven loops, as vectors from them."""
     mechanism = terms.machine.mechanism
     found: list[tuple[str, Vector, Vector]] = []
-    for loop in mechanism.loops:
-        if loop.joint.translate:
-            continue
+    loops = [loop for loop in mechanism.loops if not loop.joint.translate]
+    driven = [loop for loop in loops if _is_driven(terms, loop.first.body, loop.second.body)]
+    for loop in driven or loops:
         first, second = (_link(terms, p) for p in (loop.first, loop.second))
         if first is not None and second is not None:
             found.append((loop.name, first, second))
@@ -253,6 +253,13 @@ def _links(terms: ChartTerms) -> list[tuple[str, Vector, Vector]]:
             if link is not None and point.body is not terms.machine.platform.point.body:
                 found.append((f"{strut.name} at {point.name}", along, link))
     return found
+
+
+def _is_driven(terms: ChartTerms, first: Body, second: Body) -> bool:
+    """Whether an actuator is on the way between two bodies through the tree."""
+    chains = [set(body.ancestors()) for body in (first, second)]
+    between = chains[0] ^ chains[1]
+    return any(q in terms.machine.actuators for body in between for q in body.coordinates)
 
 
 def _link(terms: ChartTerms, point: Point) -> Vector | None:
@@ -378,7 +385,7 @@ def _efforts(terms: ChartTerms) -> Columns:
 
 def _condition(terms: ChartTerms) -> Columns:
     values = terms.singular_values()
-    return {"condition": values[0] / maximum(values[-1], constant(_TINY))}
+    return {"condition": values[0] / values[-1]}
 
 
 def _manipulability(terms: ChartTerms) -> Columns:

@@ -24,6 +24,7 @@ COMMANDS: dict[str, str] = {
     "linearize": "linkwright.cli.commands.linearize",
     "require": "linkwright.cli.commands.require",
     "size": "linkwright.cli.commands.size",
+    "chart": "linkwright.cli.commands.chart",
     "passes": "linkwright.cli.commands.passes",
     "codegen": "linkwright.cli.commands.codegen",
     "simulate": "linkwright.cli.commands.simulate",
