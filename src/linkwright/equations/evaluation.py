@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from linkwright.algebra import Expr, free_symbols
 from linkwright.algebra.units import Amount
 from linkwright.mechanism import Mechanism, MechanismError
-from linkwright.program import Assign, Program, program
+from linkwright.program import Loop, Program, Statement, program
+from linkwright.program.program import walk
 
 Array = NDArray[np.float64]
 
@@ -47,7 +48,7 @@ def quantities(
     name: str,
     results: Mapping[str, Sequence[object]],
     roots: Iterable[Expr],
-    statements: Sequence[Assign] = (),
+    statements: Sequence[Statement] = (),
     **arrays: Sequence[Expr],
 ) -> Program:
     """Return a Program over the mechanism's symbols that computes expressions of them.
@@ -60,7 +61,11 @@ def quantities(
         statements: what the expressions refer to, in order.
         arrays: inputs beside parameters, inputs and time, such as q and u.
     """
-    used = set(free_symbols(*roots, *(s.value for s in statements)))
+    used = set(free_symbols(*roots))
+    for s in walk(statements):
+        used.update(free_symbols(*s.operands))
+        if isinstance(s, Loop):
+            used.update(s.outer_reads)
     inputs: dict[str, Sequence[Expr]] = {k: v for k, v in arrays.items() if v}
     parameters = [p for _, p in sorted(mechanism.parameters.items()) if p in used]
     given = [x for x in mechanism.inputs.values() if x in used]

@@ -26,6 +26,7 @@ COMMANDS: dict[str, str] = {
     "size": "linkwright.cli.commands.size",
     "chart": "linkwright.cli.commands.chart",
     "passes": "linkwright.cli.commands.passes",
+    "design": "linkwright.cli.commands.design",
     "codegen": "linkwright.cli.commands.codegen",
     "simulate": "linkwright.cli.commands.simulate",
     "drive": "linkwright.cli.commands.drive",
