@@ -71,6 +71,7 @@ if TYPE_CHECKING:
         pose_accuracy,
     )
     from linkwright.analysis.loci import Locus, singular_loci
+    from linkwright.analysis.mobility_counts import Mobility, mobility
     from linkwright.analysis.platform_stiffness import PlatformStiffness, stiffness
     from linkwright.analysis.pose_errors import (
         PoseSensitivity,
@@ -107,6 +108,7 @@ __all__ = [
     "LoadCycle",
     "Locus",
     "Margins",
+    "Mobility",
     "Mode",
     "OpenLoop",
     "PlatformStiffness",
@@ -149,6 +151,7 @@ __all__ = [
     "linearize_along",
     "measured_margins",
     "measured_response",
+    "mobility",
     "modes",
     "opened",
     "pose_accuracy",
@@ -203,6 +206,7 @@ if not TYPE_CHECKING:  # what reads files is imported when it is used
                 "pose_accuracy",
             ),
             "linkwright.analysis.screws": ("Screw",),
+            "linkwright.analysis.mobility_counts": ("Mobility", "mobility"),
             "linkwright.analysis.loci": ("Locus", "singular_loci"),
             "linkwright.analysis.singularities": ("Singularity", "singularity"),
             "linkwright.analysis.sizing.choice": ("Sizing", "size"),

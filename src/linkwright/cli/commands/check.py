@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,8 +13,10 @@ from linkwright.cli.robots import ROBOT, is_shipped, open_robot
 from linkwright.cli.terminal import echo
 
 if TYPE_CHECKING:
+    from linkwright.analysis.mobility_counts import Mobility
     from linkwright.formats.text.check import Report
     from linkwright.formats.text.document import ModelError
+    from linkwright.mechanism import Mechanism
     from linkwright.mechanism.rigidity import Finding
 
 BAD = 1
@@ -71,17 +73,22 @@ def command(
 
 
 def _check_model(file: str, as_json: bool, option: list[str], trust: bool) -> None:
-    report = _model_report(file, option, trust)
+    report, mechanism = _model_report(file, option, trust)
+    counted = mobility_of(mechanism)
     if as_json:
-        info = {
+        info: dict[str, Any] = {
             "facts": [{"what": label, "is": text} for label, text in report.facts],
             "warnings": report.warnings,
             "findings": [asdict(found) for found in report.findings],
         }
+        if counted is not None:
+            info["mobility"] = {**asdict(counted), "words": counted.words}
         echo(json.dumps(info, indent=2))
     else:
         for label, text in report.facts:
             echo(f"{label:<12} {text}")
+        if counted is not None:
+            echo(f"{'mobility':<12} {counted.words}")
         for warning in report.warnings:
             echo(f"warning: {warning}", err=True)
         for found in report.findings:
@@ -91,21 +98,34 @@ def _check_model(file: str, as_json: bool, option: list[str], trust: bool) -> No
         raise typer.Exit(BAD)
 
 
-def _model_report(file: str, option: list[str], trust: bool) -> Report:
-    from linkwright.formats.text.check import check, check_model
+def mobility_of(mechanism: Mechanism) -> Mobility | None:
+    """Return the mobility of a mechanism with closed loops whose numbers are known."""
+    from linkwright.analysis.mobility_counts import mobility
+
+    if not mechanism.constraints or any(n not in mechanism.values for n in mechanism.parameters):
+        return None
+    return mobility(mechanism)
+
+
+def _model_report(file: str, option: list[str], trust: bool) -> tuple[Report, Mechanism]:
+    from linkwright.formats.text.check import check_model
     from linkwright.formats.text.document import ModelError
     from linkwright.formats.text.files import open_model
+    from linkwright.mechanism import mechanism_of
 
     if is_shipped(file):
         from linkwright.models import opened
 
-        return check_model(opened(":".join([file, *([",".join(option)] if option else [])])))
+        model = opened(":".join([file, *([",".join(option)] if option else [])]))
+        return check_model(model), mechanism_of(model)
     try:
         document = open_model(file)
     except ModelError as error:
         _say_all_but_first(error)
         raise
-    return check(document, options=_options(option), trust=trust)
+    build = document.system if document.model.is_system else document.build
+    model = build(options=_options(option), trust=trust)
+    return check_model(model), mechanism_of(model)
 
 
 def _check_catalog(file: str, as_json: bool) -> None:

@@ -50,6 +50,7 @@ def command(
       linkwright describe swing.toml --latex report.tex
     """
     from linkwright.algebra.printers import text
+    from linkwright.cli.commands.check import mobility_of
     from linkwright.cli.models import open_model
     from linkwright.cli.tables import print_table
     from linkwright.equations import derive
@@ -73,6 +74,9 @@ def command(
         return
     echo(f"{mechanism.name}: {mechanism.doc}" if mechanism.doc else mechanism.name)
     echo(summary(derived))
+    counted = mobility_of(mechanism)
+    if counted is not None:
+        echo(counted.words)
     for section in describe(derived):
         echo()
         print_table(section.columns, section.rows, title=section.title, numbers=_NUMBERS)

@@ -168,6 +168,7 @@ def _unused(m: Mechanism) -> Iterator[str]:
     roots += [x for shapes in m.shapes.values() for shape in shapes for x in shape.values()]
     roots += [c for v in vectors for _, c in v.terms]
     roots += [x for x in m.variables.values() if isinstance(x, Expr)]
+    roots += [capsule.radius for capsule in m.collision_capsules]
     used = set(free_symbols(*roots))
     for name, x in (*m.parameters.items(), *m.inputs.items()):
         if x not in used:
