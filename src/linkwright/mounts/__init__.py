@@ -6,6 +6,7 @@ from linkwright.lazy import lazy_names
 
 if TYPE_CHECKING:
     from linkwright.mounts.aiming import AimError, Aiming
+    from linkwright.mounts.deck_loads import deck_loads
     from linkwright.mounts.easycomm import EasyCommPort
     from linkwright.mounts.element_files import read_orbits
     from linkwright.mounts.indexer import Indexer
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
         SerialLine,
         SimulatedLine,
     )
+    from linkwright.mounts.licence import VESSELS, Licence, TransmitInhibit
     from linkwright.mounts.move_files import MoveTask, read_move
     from linkwright.mounts.moves import (
         MoveError,
@@ -56,8 +58,10 @@ if TYPE_CHECKING:
     from linkwright.mounts.steppers import StepperAxis, StepperMotor
     from linkwright.mounts.sun import sun_direction, sun_path
     from linkwright.mounts.sweeps import HorizonSweep, horizon_sweep, sweep_report
+    from linkwright.mounts.wind import Wind, WindLoad
 
 __all__ = [
+    "VESSELS",
     "AimError",
     "Aiming",
     "Deck",
@@ -67,6 +71,7 @@ __all__ = [
     "IndexerDriver",
     "IndexerError",
     "IndexerTerminal",
+    "Licence",
     "Look",
     "MoveError",
     "MovePlan",
@@ -95,9 +100,13 @@ __all__ = [
     "StepperMotor",
     "StreamedMove",
     "TargetPath",
+    "TransmitInhibit",
     "Trapezoids",
     "WaveSpectrum",
+    "Wind",
+    "WindLoad",
     "circle_path",
+    "deck_loads",
     "drive_rotator",
     "generic_responses",
     "heave_amplitude",
@@ -154,6 +163,9 @@ if not TYPE_CHECKING:
                 "synchronized",
             ],
             ".orbits": ["Orbit", "OrbitError", "Orbits"],
+            ".deck_loads": ["deck_loads"],
+            ".licence": ["VESSELS", "Licence", "TransmitInhibit"],
+            ".wind": ["Wind", "WindLoad"],
             ".pass_tracking": ["Servo", "tracking"],
             ".passes": ["Pass", "Passes"],
             ".pointing_drive": ["PointingDrive"],

@@ -25,7 +25,9 @@ from linkwright.errors import InputError
 from linkwright.mechanism import Mechanism, ModelLike, mechanism_of
 from linkwright.mechanism.parts import Output
 from linkwright.mounts.inverse_pointing import InversePointing, actuator_rates, start_at
+from linkwright.mounts.licence import VESSELS, Licence, TransmitInhibit
 from linkwright.mounts.ships import Ship
+from linkwright.mounts.wind import Wind, WindLoad
 from linkwright.system import System
 
 ERROR = "pointing error"
@@ -95,12 +97,14 @@ def tracking(
     *,
     beamwidth: float = 0.8,
     ship: Ship | None = None,
+    wind: Wind | None = None,
     servo: Servo | None = None,
+    licence: Licence = VESSELS,
 ) -> System:
     """Return the System of a mount that follows a pass.
 
     Its channel "pointing error" is the angle between the dish and the satellite, deg; "pointing
-    loss" what that costs, dB.
+    loss" what that costs, dB; `transmitter` is silenced while the dish is off.
 
     Args:
         mount: a mechanism, a robot, a file or the name of a shipped model, with actuators and
@@ -108,7 +112,9 @@ def tracking(
         pass_: a path of unit vectors East, North, up.
         beamwidth: full width of the beam at half power, deg.
         ship: that carries the mount; on the ground by default.
+        wind: that blows on the dish.
         servo: of its actuators.
+        licence: that the transmitter keeps.
 
     Example:
         >>> import linkwright as lw
@@ -120,7 +126,7 @@ def tracking(
         >>> d, rate = [[0, 0, 1], [0.02, 0, 0.9998]], [[0.02, 0, 0], [0.02, 0, -0.0004]]
         >>> s = tracking(m, lw.motion.hermite([0, 1], d, rate))
         >>> list(s.members)
-        ['target', 'inverse', 'torque', 'cascade']
+        ['target', 'inverse', 'torque', 'cascade', 'transmitter']
     """
     if pass_.size != 3:
         raise InputError(f"a pass is a path of 3 numbers, not of {pass_.size}")
@@ -147,6 +153,10 @@ def tracking(
     s.connect(measured, torque.q)
     s.connect([m.kinematics().rates[q] for q in m.actuators], cascade.speed)
     s.connect(cascade.acceleration, torque.target_acceleration)
+    transmitter = s.add(TransmitInhibit(licence), rate=servo.rate)
+    s.connect(_error(m, pass_, ship), transmitter.error)
+    if wind is not None:
+        s.add(WindLoad(m, wind, pass_.duration, ship=ship))
     s.set_initial({**start, **actuator_rates(m, start, turning)})
     return s
 
@@ -159,16 +169,21 @@ def _observed(m: Mechanism, pass_: PathInSky, beamwidth: float, ship: Ship | Non
             remedy="let it be a mount, such as mount-prismatic, or name them",
         )
     carried = m if ship is None else ship.carry(m)
-    target = pass_.expressions(m.time)
-    seen = target if ship is None else ship.seen([target], m.time)[0]
-    looks = m.platform.axis.components(m.ground.frame)
-    error = between(looks, seen) * (180 / math.pi)
+    error = _error(m, pass_, ship)
     loss = 12 * (error / beamwidth) ** 2
     outputs = [
         Output(ERROR, error, "deg", "angle between dish and satellite", ""),
         Output("pointing loss", loss, "1", "what the error costs, dB", ""),
     ]
     return carried.with_outputs([*carried.outputs, *outputs])
+
+
+def _error(m: Mechanism, pass_: PathInSky, ship: Ship | None) -> Expr:
+    """Return the angle between dish and satellite, deg."""
+    assert m.platform is not None
+    target = pass_.expressions(m.time)
+    seen = target if ship is None else ship.seen([target], m.time)[0]
+    return between(m.platform.axis.components(m.ground.frame), seen) * (180 / math.pi)
 
 
 def between(a: Sequence[Scalar], b: Sequence[Scalar]) -> Expr:

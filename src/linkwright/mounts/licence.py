@@ -1,0 +1,128 @@
+"""Rules for stations on vessels: how far a dish may be off while it transmits.
+
+After 47 CFR 25.222 (earth stations on vessels): a pointing error of 0.2 deg at most; where it
+exceeds 0.5 deg, all emissions cease within 100 ms, and begin again only when it is 0.2 deg or less.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linkwright.algebra import where
+from linkwright.blocks import Block
+from linkwright.brief import one_line
+from linkwright.errors import InputError
+
+Array = NDArray[np.float64]
+
+
+@one_line
+@dataclass(frozen=True, slots=True)
+class Licence:
+    """What a station may do.
+
+    Args:
+        error: pointing error at most, deg.
+        silence: error beyond which it must not transmit, deg.
+        within: s in which it must be silent then.
+
+    Example:
+        >>> VESSELS.silence
+        0.5
+    """
+
+    error: float = 0.2
+    silence: float = 0.5
+    within: float = 0.1
+
+    def __post_init__(self) -> None:
+        if not (0 < self.error <= self.silence < 180 and self.within >= 0):
+            raise InputError(
+                f"a licence of {self.error} deg, silent beyond {self.silence} deg within "
+                f"{self.within} s",
+                remedy="let 0 < error <= silence, and within be 0 or more",
+            )
+
+    def verdict(self, error: ArrayLike, transmits: ArrayLike, period: float) -> str:
+        """Return in words whether a run kept the licence.
+
+        Args:
+            error: pointing error at each sample, deg.
+            transmits: whether it transmitted there.
+            period: s from sample to sample.
+
+        >>> VESSELS.verdict([0.1, 0.1], [1, 1], 0.01)
+        'kept: 0.100 deg at most while transmitting, silent for 0.00 s'
+        """
+        off, on = np.asarray(error, float), np.asarray(transmits, float) > 0.5
+        silent = float((~on).sum()) * period
+        worst = float(off[on].max(initial=0.0))
+        told = f"{worst:.3f} deg at most while transmitting, silent for {silent:.2f} s"
+        late = _longest(on & (off > self.silence)) * period
+        if late > self.within + period:
+            return f"broken: transmitted {late:.3f} s beyond {self.silence} deg; {told}"
+        if worst > self.error:
+            over = float((on & (off > self.error)).sum()) * period
+            return f"broken: beyond {self.error} deg for {over:.2f} s; {told}"
+        return f"kept: {told}"
+
+
+VESSELS = Licence()
+"""The licence of stations on vessels."""
+
+
+def _longest(flags: NDArray[np.bool_]) -> int:
+    """Return how many samples in a row are flagged at most."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], flags.astype(int), [0]])))
+    return int(np.diff(edges)[::2].max(initial=0))
+
+
+class TransmitInhibit(Block):
+    """A switch that silences a transmitter while the dish is off: add it at a rate.
+
+    Its input `error` is in deg. Outputs: `transmits`, 1 or 0; `cuts`, how often it was silenced;
+    `late`, s that it transmitted for longer than the licence allows.
+
+    Args:
+        licence: that is kept.
+        ticks: by which the monitor of the error is late, whole ticks.
+        name: of the block.
+
+    >>> TransmitInhibit()
+    TransmitInhibit(transmitter: error -> transmits, cuts, late)
+    """
+
+    def __init__(
+        self, licence: Licence = VESSELS, *, ticks: int = 0, name: str = "transmitter"
+    ) -> None:
+        super().__init__(name, doc="silences a transmitter while the dish is off")
+        error = self.input("error", unit="deg")
+        low = self.parameter("resume", licence.error, unit="deg", least=0.0)
+        high = self.parameter("silence", licence.silence, unit="deg", least=0.0)
+        within = self.parameter("within", licence.within, unit="s", least=0.0)
+        seen = self.delay(error, ticks, name="seen") if ticks else error
+        before = self.discrete_state("on", initial=1.0)
+        on = self.intermediate(where(seen > high, 0, where(seen <= low, 1, before)))
+        self.update(before, on)
+        cuts = self.discrete_state("cut")
+        cut = self.intermediate(cuts + where((before > 0.5) & (on < 0.5), 1, 0))
+        self.update(cuts, cut)
+        beyond = self.discrete_state("beyond")
+        far = self.intermediate(where(error > high, beyond + self.period, 0))
+        self.update(beyond, far)
+        late = self.discrete_state("lateness")
+        more = self.intermediate(
+            late + where((on > 0.5) & (far > within + self.period / 2), self.period, 0)
+        )
+        self.update(late, more)
+        self.output("transmits", on, unit="1")
+        self.output("cuts", cut, unit="1")
+        self.output("late", more, unit="s")
+
+    @property
+    def needs_rate(self) -> bool:
+        """It counts instants."""
+        return True

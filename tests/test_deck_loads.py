@@ -1,0 +1,68 @@
+"""What a mount carries at sea, and when its transmitter must be silent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import linkwright as lw
+from linkwright.mounts.deck_loads import deck_loads
+from linkwright.mounts.licence import VESSELS, Licence, TransmitInhibit
+from linkwright.mounts.ships import report_ship
+
+PLATFORM = {"2-3": "platform", "3-4": "upper2", "3-8": "upper3", "3-12": "strut_cross"}
+"""The joints of the platform, in the report's numbers of bodies."""
+
+
+def test_the_joints_of_a_platform_carry_more_at_sea(tmp_path: Path) -> None:
+    """Mount check 52: roll, pitch and heave of the report, stabilized, the dish at the horizon."""
+    balanced = {"strut_balance_mass": 130.63 / 0.5, "strut_balance_arm": 0.5}
+    mount = lw.load("mount-prismatic").mechanism.with_values(balanced)
+    t = np.linspace(0.0, 70.0, 1401)  # the periods 10 and 7 s have met again
+    still = deck_loads(mount, (1.0, 0.0, 0.0), t[:2])
+    moving = deck_loads(mount, (1.0, 0.0, 0.0), t, report_ship(stabilized=True))
+    for words, name in PLATFORM.items():
+        assert moving[name].max() > 1.05 * still[name].max(), words
+        assert still[name].std() < 1e-9
+    # held still on its deck, all weigh what they do with the gravity that is felt there
+    mass = np.linalg.norm(report_ship().felt(t), axis=1) / 9.81
+    assert moving["leg1"].max() < still["leg1"].max() * mass.max() * 4
+    file = tmp_path / "reactions.svg"
+    moving.plot(*PLATFORM.values()).savefig(file)
+    assert file.stat().st_size > 5000
+
+
+def errors(values: list[float]) -> lw.Run:
+    """Return the run of a switch that sees errors, one for each 10 ms."""
+    s = lw.System(name="station", base=100)
+    switch = s.add(TransmitInhibit(ticks=3), rate=100)
+    shown = s.add(
+        lambda t: values[min(round(t * 100), len(values) - 1)],
+        rate=100,
+        name="monitor",
+        outputs="y",
+    )
+    s.connect(shown.y, switch.error)
+    return lw.simulate(s, until=len(values) / 100, every=1)
+
+
+def test_a_transmitter_is_silent_in_time_and_until_the_dish_is_back() -> None:
+    course = [0.1] * 10 + [0.6] * 30 + [0.3] * 20 + [0.15] * 40
+    run = errors(course)
+    on = run["transmitter.transmits"]
+    assert on[:13].min() == 1  # three ticks late, within 100 ms
+    assert on[14:62].max() == 0
+    assert on[65:].min() == 1
+    assert run.final["transmitter.cuts"] == 1
+    assert run.final["transmitter.late"] == 0
+    off = np.interp(run.times, np.arange(len(course)) / 100, course)
+    assert VESSELS.verdict(off, on, 0.01).startswith("broken: beyond 0.2 deg for 0.0")
+    slow = np.where(np.arange(len(on)) < 25, 1.0, on)
+    assert VESSELS.verdict(off, slow, 0.01).startswith("broken: transmitted 0.1")
+
+
+def test_a_licence_that_makes_no_sense_is_refused() -> None:
+    with pytest.raises(lw.InputError, match="licence"):
+        Licence(error=0.6, silence=0.5)
