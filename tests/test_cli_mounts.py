@@ -57,6 +57,23 @@ def test_passes_as_json_are_those_of_python(capsys: pytest.CaptureFixture[str]) 
     assert said["passes"][0]["rise"] == want[0].rise.isoformat(timespec="milliseconds")
 
 
+def test_mounts_are_compared_by_what_they_lose(capsys: pytest.CaptureFixture[str]) -> None:
+    """Mount check 60: as a table, and as JSON for each pass."""
+    words = ("--satellite", "ISS (ZARYA)", "--days", "2", "--mounts", "alt-az,3-axis,2-rotary")
+    rows = run(capsys, "keyholes", ORBITS, "--site", SITE, *words).splitlines()
+    assert rows[0].endswith("passes over Christchurch; axes of 5°/s, beamwidth 0.8°")
+    assert [row.split()[0] for row in rows[2:5]] == ["alt-az", "3-axis", "2-rotary"]
+    assert "at 89.6°" in rows[2]
+    said = json.loads(run(capsys, "keyholes", ORBITS, "--site", SITE, *words, "--json"))
+    assert said["mounts"]["alt-az"]["losing"] == 1
+    assert said["mounts"]["2-rotary"]["losing"] == 0
+    assert len(said["mounts"]["alt-az"]["each"]) == len(said["passes"])
+    assert "no model 'alt-ax'" in refused(
+        capsys, "keyholes", ORBITS, "--site", SITE, "--mounts", "alt-ax"
+    )
+    assert "no mounts" in refused(capsys, "keyholes", ORBITS, "--site", SITE, "--mounts", ",")
+
+
 def test_wrong_files_and_names_are_refused(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

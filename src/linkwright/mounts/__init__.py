@@ -6,6 +6,7 @@ from linkwright.lazy import lazy_names
 
 if TYPE_CHECKING:
     from linkwright.mounts.aiming import AimError, Aiming
+    from linkwright.mounts.axes import KeyholePassage, SerialAxes, ThreeAxes, serial_axes
     from linkwright.mounts.deck_loads import deck_loads
     from linkwright.mounts.easycomm import EasyCommPort
     from linkwright.mounts.element_files import read_orbits
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
         SerialLine,
         SimulatedLine,
     )
+    from linkwright.mounts.keyholes import FollowedPath, Keyholes, compare_mounts, follow, passage
     from linkwright.mounts.licence import VESSELS, Licence, TransmitInhibit
+    from linkwright.mounts.machine_axes import MachineAxes, machine_axes, mount_axes
     from linkwright.mounts.move_files import MoveTask, read_move
     from linkwright.mounts.moves import (
         MoveError,
@@ -51,6 +54,7 @@ if TYPE_CHECKING:
         pierson_moskowitz,
         read_responses,
     )
+    from linkwright.mounts.shaping import ShapedPath, ShapingError, shaped
     from linkwright.mounts.ship_files import read_ship
     from linkwright.mounts.ships import Deck, Ship, heave_amplitude, report_ship
     from linkwright.mounts.site_files import read_site
@@ -66,13 +70,17 @@ __all__ = [
     "Aiming",
     "Deck",
     "EasyCommPort",
+    "FollowedPath",
     "HorizonSweep",
     "Indexer",
     "IndexerDriver",
     "IndexerError",
     "IndexerTerminal",
+    "KeyholePassage",
+    "Keyholes",
     "Licence",
     "Look",
+    "MachineAxes",
     "MoveError",
     "MovePlan",
     "MoveTask",
@@ -91,8 +99,11 @@ __all__ = [
     "RotatorLimits",
     "RotatorPort",
     "Sea",
+    "SerialAxes",
     "SerialLine",
     "Servo",
+    "ShapedPath",
+    "ShapingError",
     "Ship",
     "SimulatedLine",
     "Site",
@@ -100,20 +111,26 @@ __all__ = [
     "StepperMotor",
     "StreamedMove",
     "TargetPath",
+    "ThreeAxes",
     "TransmitInhibit",
     "Trapezoids",
     "WaveSpectrum",
     "Wind",
     "WindLoad",
     "circle_path",
+    "compare_mounts",
     "deck_loads",
     "drive_rotator",
+    "follow",
     "generic_responses",
     "heave_amplitude",
     "horizon_sweep",
     "jonswap",
     "line_path",
+    "machine_axes",
+    "mount_axes",
     "orbit_path",
+    "passage",
     "path_error",
     "pierson_moskowitz",
     "plan_moves",
@@ -123,6 +140,8 @@ __all__ = [
     "read_ship",
     "read_site",
     "report_ship",
+    "serial_axes",
+    "shaped",
     "streamed",
     "sun_direction",
     "sun_path",
@@ -135,8 +154,9 @@ if not TYPE_CHECKING:
     __getattr__ = lazy_names(
         __name__,
         {
-            ".move_files": ["MoveTask", "read_move"],
             ".aiming": ["AimError", "Aiming"],
+            ".axes": ["KeyholePassage", "SerialAxes", "ThreeAxes", "serial_axes"],
+            ".deck_loads": ["deck_loads"],
             ".easycomm": ["EasyCommPort"],
             ".element_files": ["read_orbits"],
             ".indexer": ["Indexer"],
@@ -147,6 +167,10 @@ if not TYPE_CHECKING:
                 "SerialLine",
                 "SimulatedLine",
             ],
+            ".keyholes": ["FollowedPath", "Keyholes", "compare_mounts", "follow", "passage"],
+            ".licence": ["VESSELS", "Licence", "TransmitInhibit"],
+            ".machine_axes": ["MachineAxes", "machine_axes", "mount_axes"],
+            ".move_files": ["MoveTask", "read_move"],
             ".moves": [
                 "MoveError",
                 "MovePlan",
@@ -163,9 +187,6 @@ if not TYPE_CHECKING:
                 "synchronized",
             ],
             ".orbits": ["Orbit", "OrbitError", "Orbits"],
-            ".deck_loads": ["deck_loads"],
-            ".licence": ["VESSELS", "Licence", "TransmitInhibit"],
-            ".wind": ["Wind", "WindLoad"],
             ".pass_tracking": ["Servo", "tracking"],
             ".passes": ["Pass", "Passes"],
             ".pointing_drive": ["PointingDrive"],
@@ -182,6 +203,7 @@ if not TYPE_CHECKING:
                 "pierson_moskowitz",
                 "read_responses",
             ],
+            ".shaping": ["ShapedPath", "ShapingError", "shaped"],
             ".ship_files": ["read_ship"],
             ".ships": ["Deck", "Ship", "heave_amplitude", "report_ship"],
             ".site_files": ["read_site"],
@@ -189,5 +211,6 @@ if not TYPE_CHECKING:
             ".steppers": ["StepperAxis", "StepperMotor"],
             ".sun": ["sun_direction", "sun_path"],
             ".sweeps": ["HorizonSweep", "horizon_sweep", "sweep_report"],
+            ".wind": ["Wind", "WindLoad"],
         },
     )

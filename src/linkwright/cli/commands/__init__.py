@@ -27,6 +27,7 @@ COMMANDS: dict[str, str] = {
     "chart": "linkwright.cli.commands.chart",
     "passes": "linkwright.cli.commands.passes",
     "design": "linkwright.cli.commands.design",
+    "keyholes": "linkwright.cli.commands.keyholes",
     "codegen": "linkwright.cli.commands.codegen",
     "simulate": "linkwright.cli.commands.simulate",
     "drive": "linkwright.cli.commands.drive",

@@ -1,0 +1,246 @@
+"""Keyholes: which mounts lose a satellite because an axis of theirs is too slow.
+
+Each pass is followed by the axes of each mount, of which none turns faster than its servo. Nothing
+else lags here: what is lost is lost to geometry. The pointing error is the angle between the dish
+and the satellite, and contact is lost while it is more than half the beamwidth.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.errors import InputError
+from linkwright.motion.trajectory import Trajectory
+from linkwright.mounts.axes import KeyholePassage, MountAxes, SerialAxes, rate_limited
+
+Array = NDArray[np.float64]
+
+RATE = 50.0
+"""Samples in a second, where an axis is too slow."""
+ROUGH = 0.05
+"""Angle that the fastest axis turns by between samples, rad, where none is too slow."""
+SMALL = 0.02
+"""Share of the beamwidth by which the target may turn between samples in any case."""
+
+
+@dataclass(frozen=True, slots=True)
+class FollowedPath:
+    """How one mount follows one pass.
+
+    Args:
+        mount: its name.
+        path: the pass.
+        fastest: the speed that the fastest actuator would need, over its limit.
+        error: the largest pointing error, rad.
+        lost: how long the error is above half the beamwidth, s.
+        at: when the error is largest, s after the rise.
+
+    >>> path = Trajectory([0, 1], np.eye(1, 6)[:, :, None] * np.ones(3))
+    >>> FollowedPath("alt-az", path, 0.4, 0.0, 0.0, 0.0).fastest
+    0.4
+    """
+
+    mount: str
+    path: Trajectory
+    fastest: float
+    error: float
+    lost: float
+    at: float
+
+
+def follow(
+    name: str,
+    axes: MountAxes,
+    path: Trajectory,
+    *,
+    speed: float = math.radians(5.0),
+    beamwidth: float = math.radians(0.8),
+    rate: float = RATE,
+) -> FollowedPath:
+    """Return how a mount with servos of limited speed follows a path of directions.
+
+    Args:
+        name: of the mount.
+        axes: its actuators.
+        path: unit vectors over time, such as a pass.
+        speed: that no axis exceeds, rad/s; a jack turns its lever by no more.
+        beamwidth: of the dish, rad.
+        rate: samples in a second.
+
+    >>> from linkwright.mounts.axes import serial_axes
+    >>> from linkwright.mounts.orbits import Orbit
+    >>> from linkwright.mounts.sites import Site
+    >>> orbit = Orbit("A", 1, 61000, 0.0, 51.6, 0.0, 0.001, 0.0, 0.0, 15.5)
+    >>> low = Site(-43.52, 172.58, 20).passes(orbit, days=1)[0]
+    >>> follow("alt-az", serial_axes("alt-az"), low).lost
+    0.0
+    """
+    turning = float(np.linalg.norm(path.coefficients[:, 1], axis=1).max())
+    rough = max(ROUGH / speed, SMALL * beamwidth / max(turning, 1e-12))
+    asked = _sampled(axes, path, rough, speed)
+    if asked.need >= 0.9:  # else in steps so short that no peak of the speed hides between them
+        asked = _sampled(axes, path, 1.0 / rate, speed)
+    if asked.need <= 1.0:
+        return FollowedPath(name, path, asked.need, 0.0, 0.0, 0.0)
+    columns = zip(asked.q.T, asked.most, strict=True)
+    stood = np.stack([rate_limited(q, float(most)) for q, most in columns], axis=1)
+    error = between(axes.directions(stood), asked.d)
+    worst = int(np.argmax(error))
+    lost = float(np.count_nonzero(error > beamwidth / 2) * (asked.times[1] - asked.times[0]))
+    at = float(asked.times[worst])
+    return FollowedPath(name, path, asked.need, float(error[worst]), lost, at)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sampled:
+    """A path, what it asks of the actuators, how far they come in a step, and the worst share."""
+
+    times: Array
+    d: Array
+    q: Array
+    most: Array
+    need: float
+
+
+def _sampled(axes: MountAxes, path: Trajectory, step: float, speed: float) -> _Sampled:
+    count = max(3, math.ceil(path.duration / step) + 1)
+    times = np.linspace(path.instants[0], path.instants[-1], count)
+    d, each = path(times), float(times[1] - times[0])
+    q = axes.values(d, each)
+    most = speed * each * np.array(axes.arms)
+    need = np.abs(np.diff(q, axis=0)).max(axis=0) / most
+    return _Sampled(times, d, q, most, float(need.max()))
+
+
+def between(a: Array, b: Array) -> Array:
+    """Return the angles between rows of vectors, rad, exact for small ones."""
+    across = np.linalg.norm(np.cross(a, b), axis=-1)
+    return np.asarray(np.arctan2(across, np.einsum("...i,...i->...", a, b)))
+
+
+def passage(axes: SerialAxes, path: Trajectory, speed: float) -> KeyholePassage:
+    """Return the passage by a mount's first axis that a pass makes, for the closed form.
+
+    Args:
+        axes: of the mount.
+        path: of the target.
+        speed: limit of the first axis, rad/s.
+
+    >>> from linkwright.mounts.axes import serial_axes
+    >>> from linkwright.mounts.orbits import Orbit
+    >>> from linkwright.mounts.sites import Site
+    >>> orbit = Orbit("A", 1, 61000, 0.0, 51.6, 0.0, 0.001, 0.0, 0.0, 15.5)
+    >>> low = Site(-43.52, 172.58, 20).passes(orbit, days=1)[0]
+    >>> by = passage(serial_axes("alt-az"), low, math.radians(5.0))
+    >>> round(math.degrees(by.distance) + low.culmination, 6)
+    90.0
+    """
+    a, knots = np.array(axes.first), path.instants
+    k = int(np.argmax(np.abs(path.coefficients[:, 0] @ a)))
+    low, high = knots[max(k - 1, 0)], knots[min(k + 1, len(knots) - 1)]
+    when = knots[k]
+    for _ in range(5):
+        t = np.linspace(low, high, 21)
+        best = int(np.argmax(np.abs(path(t) @ a)))
+        low, when, high = t[max(best - 1, 0)], t[best], t[min(best + 1, 20)]
+    distance = math.atan2(
+        float(np.linalg.norm(np.cross(a, path(when)))), abs(float(path(when) @ a))
+    )
+    return KeyholePassage(distance, float(np.linalg.norm(path.speed(when))), speed)
+
+
+@dataclass(frozen=True, slots=True)
+class MountRow:
+    """How one mount follows all passes.
+
+    Args:
+        mount: its name.
+        passes: how many there were.
+        losing: in how many contact was lost.
+        lost: for how long in all, s.
+        error: the largest pointing error, rad.
+        need: the highest speed that an actuator would have had to reach, over its limit.
+    """
+
+    mount: str
+    passes: int
+    losing: int
+    lost: float
+    error: float
+    need: float
+
+
+@dataclass(frozen=True, slots=True)
+class Keyholes:
+    """How mounts follow passes.
+
+    Args:
+        followings: for each mount by name, one for each pass.
+        speed: limit of all axes, rad/s.
+        beamwidth: rad.
+
+    >>> Keyholes({"alt-az": ()}, math.radians(5.0), math.radians(0.8)).rows()[0].losing
+    0
+    """
+
+    followings: Mapping[str, tuple[FollowedPath, ...]]
+    speed: float
+    beamwidth: float
+
+    def rows(self) -> list[MountRow]:
+        """Return one row for each mount, in their order."""
+        return [
+            MountRow(
+                name,
+                len(found),
+                sum(f.lost > 0 for f in found),
+                sum((f.lost for f in found), 0.0),
+                max((f.error for f in found), default=0.0),
+                max((f.fastest for f in found), default=0.0),
+            )
+            for name, found in self.followings.items()
+        ]
+
+
+def compare_mounts(
+    mounts: Mapping[str, MountAxes],
+    passes: Iterable[Trajectory],
+    *,
+    speed: float = math.radians(5.0),
+    beamwidth: float = math.radians(0.8),
+    rate: float = RATE,
+) -> Keyholes:
+    """Return how mounts with servos of limited speed follow passes.
+
+    Args:
+        mounts: their axes, by name.
+        passes: paths of directions.
+        speed: that no axis exceeds, rad/s.
+        beamwidth: of the dish, rad.
+        rate: samples in a second.
+
+    >>> from linkwright.mounts.axes import serial_axes
+    >>> from linkwright.mounts.orbits import Orbit
+    >>> from linkwright.mounts.sites import Site
+    >>> orbit = Orbit("A", 1, 61000, 0.0, 51.6, 0.0, 0.001, 0.0, 0.0, 15.5)
+    >>> passes = Site(-43.52, 172.58, 20).passes(orbit, days=1)
+    >>> (row,) = compare_mounts({"alt-az": serial_axes("alt-az")}, passes).rows()
+    >>> row.passes, row.losing, row.error
+    (5, 0, 0.0)
+    """
+    for what, value in (("speed", speed), ("beamwidth", beamwidth), ("rate", rate)):
+        if not 0 < value < math.inf:
+            raise InputError(f"the {what} is {value}", remedy="give a number above zero")
+    paths: Sequence[Trajectory] = list(passes)
+    found = {
+        name: tuple(
+            follow(name, axes, path, speed=speed, beamwidth=beamwidth, rate=rate) for path in paths
+        )
+        for name, axes in mounts.items()
+    }
+    return Keyholes(found, speed, beamwidth)

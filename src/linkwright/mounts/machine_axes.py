@@ -1,0 +1,188 @@
+"""Actuators of any mount with a platform, as functions of where its dish points.
+
+The loops are closed by Newton's method in batches, each direction from the zenith outward, so that
+all lie on the branch in which the mount was assembled. Between directions that are near each other
+the actuators are splines.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.equations.batch_closing import ClosedPoses, Closing
+from linkwright.equations.parallel_machine import parallel_machine
+from linkwright.errors import DomainError, InputError
+from linkwright.mechanism import ModelLike
+from linkwright.mounts.axes import MountAxes, ThreeAxes, serial_axes
+from linkwright.mounts.pointing import angles
+from linkwright.mounts.sites import Site
+
+Array = NDArray[np.float64]
+
+SERIAL = ("alt-az", "x-y", "equatorial")
+STEPS = 3
+"""From the zenith to a direction."""
+NEAR = 0.1
+"""Angle between directions at which the loops are closed along a path, rad."""
+_ZENITH = np.array([0.0, 0.0, 1.0])
+
+
+@dataclass(frozen=True, slots=True)
+class MachineAxes:
+    """The actuators of a mount: where they are for directions, and where the dish then points.
+
+    A jack is taken as fast as it must be to turn the dish at the zenith as fast as the limit says.
+
+    Args:
+        name: of the mount.
+        names: of its actuators.
+        arms: what a limit in rad/s is multiplied by for each: 1 for an angle, m for a jack.
+        inverse: closes the loops for a direction.
+        zenith: all coordinates where the dish points there.
+        kept: the platform's distance, where a plunge would change it.
+
+    >>> axes = machine_axes("mount-2-rotary")
+    >>> axes.names, axes.arms
+    (('arm1', 'arm2'), (1.0, 1.0))
+    >>> np.degrees(axes.values(np.array([[0.0, 0.0, 1.0]]), 1.0)).round(3)
+    array([[54.364, 54.364]])
+    """
+
+    name: str
+    names: tuple[str, ...]
+    arms: tuple[float, ...]
+    inverse: Closing = field(repr=False)
+    zenith: Array = field(repr=False)
+    kept: Array = field(repr=False)
+
+    def closed(self, d: Array) -> Array:
+        """Return all coordinates for directions, each reached from the zenith.
+
+        Args:
+            d: unit vectors.
+        """
+        turn = np.arctan2(np.hypot(d[:, 0], d[:, 1]), d[:, 2])
+        across = d - d[:, 2:] * _ZENITH
+        size = np.linalg.norm(across, axis=1, keepdims=True)
+        across = np.divide(across, size, out=np.zeros_like(across), where=size > 0)
+        kept = np.broadcast_to(self.kept, (len(d), len(self.kept)))
+        q: Array = np.broadcast_to(self.zenith, (len(d), len(self.zenith)))
+        for share in np.arange(1, STEPS) / STEPS:
+            q = self._closed(turn * share, across, kept, q).q
+        found = self._closed(turn, across, kept, q)
+        if not found.closed.all():
+            bad = int(np.flatnonzero(~found.closed)[0])
+            azimuth, elevation = angles(d[bad])
+            raise DomainError(
+                f"{self.name} does not reach azimuth {float(azimuth):.1f}°, elevation "
+                f"{float(elevation):.1f}°: {found.words(bad)}",
+                remedy="look at higher elevations only, or take other dimensions",
+            )
+        return np.asarray(found.q)
+
+    def _closed(self, turn: Array, across: Array, kept: Array, q: Array) -> ClosedPoses:
+        out, up = np.sin(turn)[:, None], np.cos(turn)[:, None]
+        return self.inverse.close(np.hstack([out * across + up * _ZENITH, kept]), q)
+
+    def values(self, d: Array, step: float) -> Array:
+        """Return what the actuators are at directions that follow each other.
+
+        Args:
+            d: unit vectors, near each other.
+            step: s from one to the next, which changes nothing here.
+        """
+        from scipy.interpolate import make_interp_spline
+
+        turned = np.linalg.norm(np.diff(d, axis=0), axis=1)
+        apart = max(1, math.floor(NEAR / max(float(turned.max(initial=0.0)), 1e-12)))
+        count = max(2, math.ceil((len(d) - 1) / apart) + 1)
+        rows = np.unique(np.linspace(0, len(d) - 1, count).round().astype(int))
+        driven = _driven(self.inverse, self.closed(d[rows]))
+        if len(rows) < 8 or len(rows) == len(d):
+            return driven if len(rows) == len(d) else _driven(self.inverse, self.closed(d))
+        return np.asarray(make_interp_spline(rows, driven, k=5)(np.arange(len(d))))
+
+    def directions(self, q: Array) -> Array:
+        """Return where the dish points at values of the actuators that follow each other.
+
+        Args:
+            q: one row for each direction, near each other.
+        """
+        forward = Closing(self.inverse.machine, ("actuators",))
+        first = _driven(self.inverse, self.zenith)
+        way = first + (q[0] - first) * np.linspace(0, 1, 20)[:, None]
+        found = forward.follow(q, forward.follow(way, self.zenith).q[-1])
+        if not found.closed.all():
+            bad = int(np.flatnonzero(~found.closed)[0])
+            raise DomainError(f"{self.name} does not go together: {found.words(bad)}")
+        return np.asarray(self.inverse.values_of(found.q)[:, :3])
+
+
+def _driven(closing: Closing, q: Array) -> Array:
+    """Return the columns of the actuators, in their order."""
+    columns = [closing.names.index(a.name) for a in closing.machine.actuators]
+    return np.asarray(q[..., columns])
+
+
+def machine_axes(source: ModelLike | str | os.PathLike[str]) -> MachineAxes:
+    """Return the actuators of a mount with a platform, as functions of where its dish points.
+
+    Args:
+        source: a robot, mechanism, file or shipped model; one with a plunge keeps its distance.
+
+    >>> [round(arm, 3) for arm in machine_axes("mount-prismatic").arms]
+    [0.241, 0.241]
+    """
+    machine = parallel_machine(source)
+    m = machine.mechanism
+    spare = len(machine.actuators) - 2
+    if spare not in (0, 1):
+        raise InputError(
+            f"{m.name!r} has {len(machine.actuators)} actuators",
+            remedy="give a mount with two of them, or three of which one is its plunge",
+        )
+    inverse = Closing(machine, ("direction", "distance")[: 1 + spare])
+    kept = inverse.values_of(inverse.start[None])[0, 3:]
+    first = inverse.follow(np.hstack([_ZENITH, kept])[None], inverse.start)
+    if not first.closed.all():
+        raise DomainError(f"{m.name} does not point to the zenith: {first.words(0)}")
+    zenith = np.asarray(first.q).reshape(-1)
+    turn = np.arange(8) * (math.pi / 4)
+    small = 1e-3
+    around = np.stack([np.cos(turn), np.sin(turn), np.full(8, 1 / small)], axis=1)
+    around /= np.linalg.norm(around, axis=1)[:, None]
+    near = inverse.close(np.hstack([around, np.broadcast_to(kept, (8, len(kept)))]), zenith)
+    slope = np.abs(_driven(inverse, near.q) - _driven(inverse, zenith)).max(axis=0) / small
+    arms = tuple(
+        1.0 if m.units[a.name] == "rad" else float(slope[k])
+        for k, a in enumerate(machine.actuators)
+    )
+    names = tuple(a.name for a in machine.actuators)
+    return MachineAxes(m.name, names, arms, inverse, zenith, kept)
+
+
+def mount_axes(name: str, site: Site | None = None, *, speed: float = math.radians(5)) -> MountAxes:
+    """Return the axes of a mount by its name.
+
+    Args:
+        name: "alt-az", "x-y", "equatorial", "3-axis", a shipped mount with or without its "mount-"
+            ("2-rotary", "prismatic"), or the file of one.
+        site: whose latitude tilts the axis of an equatorial mount.
+        speed: limit of all axes, rad/s, of which the azimuth of a mount with three uses 0.8.
+
+    >>> mount_axes("alt-az").names
+    ('azimuth', 'elevation')
+    """
+    from linkwright.models import MODELS
+
+    short = name.removeprefix("mount-")
+    if short in SERIAL:
+        return serial_axes(short, site)
+    if short == "3-axis":
+        return ThreeAxes(0.8 * speed)
+    return machine_axes(f"mount-{short}" if f"mount-{short}" in MODELS else name)
