@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from linkwright.analysis.assembly_modes import Assemblies, AssemblyMode, assemblies
     from linkwright.analysis.beams import BeamSection, buckling_load, root_stress, tip_deflection
     from linkwright.analysis.calibration import DimensionCalibration, calibrate
+    from linkwright.analysis.certificates import RegionProof, prove_regular
     from linkwright.analysis.charts import Chart, chart
     from linkwright.analysis.counterweights import Counterbalance, Counterweight, balance
     from linkwright.analysis.errors import (
@@ -115,6 +116,7 @@ __all__ = [
     "PoseAccuracy",
     "PoseSensitivity",
     "ProposedGains",
+    "RegionProof",
     "RelayRun",
     "Requirement",
     "Screening",
@@ -158,6 +160,7 @@ __all__ = [
     "pose_budget",
     "pose_sensitivity",
     "proposed_gains",
+    "prove_regular",
     "quantizer_gain",
     "rainflow",
     "read_catalog",
@@ -207,6 +210,7 @@ if not TYPE_CHECKING:  # what reads files is imported when it is used
             ),
             "linkwright.analysis.screws": ("Screw",),
             "linkwright.analysis.mobility_counts": ("Mobility", "mobility"),
+            "linkwright.analysis.certificates": ("RegionProof", "prove_regular"),
             "linkwright.analysis.loci": ("Locus", "singular_loci"),
             "linkwright.analysis.singularities": ("Singularity", "singularity"),
             "linkwright.analysis.sizing.choice": ("Sizing", "size"),
