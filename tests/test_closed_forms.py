@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from linkwright.algebra import Expr, evaluate_all
 from linkwright.analysis.resultants import closures, triangle_modes
+from linkwright.equations.closure import assemble
 from linkwright.equations.parallel_machine import ParallelMachine, parallel_machine
 from linkwright.errors import InputError
 from linkwright.models import load_model
@@ -468,3 +469,40 @@ def test_closed_forms_close_the_loops_of_the_shipped_model(name: str) -> None:
             np.testing.assert_allclose(center, distance * pointing.normal(d), atol=1e-13)
             rows = [evaluate_all(row, numbers) for row in machine.rotation]
             assert abs(pointing.torsion(rows)) < 1e-13
+
+
+def test_newton_from_the_zenith_finds_the_nearest_way() -> None:
+    """Mount check 10: the example's arms lead the shipped model to mode a."""
+    m = load_model("mount-3-rotary")
+    m.set_values(l_upper1=-0.141)
+    found = assemble(m, {f"arm{k + 1}": float(b) for k, b in enumerate(CASE)}).coordinates
+    upper = [found[name] for name in ("platform", "upper2", "upper3")]
+    np.testing.assert_allclose(np.degrees(upper), MODES["a"][0], atol=1e-4)
+
+
+def test_efforts_of_the_truss_peak_where_two_arms_lie_in_the_plane_of_the_platform() -> None:
+    """Mount check 27: within 2 deg of azimuths 60, 180 and 300 on the horizon; 6860 N."""
+    azimuths = np.arange(0.0, 360, 0.5)
+    g, kappa, lower, upper, joint, platform = 9.81, 0.5, 8.81, 8.15, 6.47, 119.57
+
+    def potential(d: Array, distance: float) -> Array:
+        arms = np.cos(arm_angles(d, distance)).sum(-1)
+        lifted = distance * pointing.normal(d)[..., 2] * (platform + 3 * upper * (1 - kappa))
+        found: Array = g * ((kappa * lower + joint + kappa * upper) * LEGS.l * arms + lifted)
+        return found
+
+    h = 1e-5
+    turn = np.degrees(h)
+    ends = [
+        [(pointing.direction_at(azimuths + s * turn, 90), 0.98) for s in (1, -1)],
+        [(pointing.direction_at(azimuths, 90 + s * turn), 0.98) for s in (1, -1)],
+        [(pointing.direction_at(azimuths, 90), 0.98 + s * h) for s in (1, -1)],
+    ]
+    lengths = np.stack([member_lengths(*a) - member_lengths(*b) for a, b in ends], axis=-2)
+    work = np.stack([potential(*a) - potential(*b) for a, b in ends], axis=-1)
+    forces = np.abs(np.linalg.solve(lengths, work[..., None])[..., 0])
+    peak = forces.max(axis=1)
+    assert peak.max() == pytest.approx(6860, abs=2)
+    for wanted in (60, 180, 300):
+        near = np.abs(azimuths - wanted) <= 30
+        assert abs(azimuths[near][int(peak[near].argmax())] - wanted) <= 2
