@@ -77,6 +77,19 @@ def test_ends_of_a_strut_point_at_each_other() -> None:
             np.testing.assert_allclose(z, span / np.linalg.norm(span), atol=1e-9)
 
 
+def test_a_driven_strut_is_drawn_between_its_ends_and_its_length_is_no_body() -> None:
+    """A jack without a spring, whose halves meet; the coordinate itself has no solid."""
+    scene = scene_of(mechanism_of("mount-truss-2"))
+    names = [node.name for node in scene.nodes]
+    assert {"member12 strut", "member12 strut end", "member23 strut"} <= set(names)
+    length = scene.nodes[names.index("member12")]
+    assert not length.solids
+    barrel = scene.nodes[names.index("member12 strut")]
+    assert {s.kind for s in barrel.solids} == {"cylinder", "sphere"}
+    assert any(s.kind == "dish" for s in scene.nodes[names.index("platform")].solids)
+    assert scene.nodes[0].solids  # the pedestal
+
+
 def test_wheels_have_the_radius_that_they_roll_with() -> None:
     cart = Geometry(lw.load("cart"))
     assert {b.name: round(r, 9) for b, r in cart.wheels.items()} == dict.fromkeys(

@@ -298,3 +298,4 @@ def _close_legs(m: Mechanism) -> None:
 
 def _close_strut(m: Mechanism) -> None:
     m.close_loop("foot", m.origin, m.point("heel", "strut", (0, 0, "-D")), Ball())
+    m.limit_cone("foot", "62.5 deg")

@@ -22,12 +22,13 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Span:
-    """Two points with something between them: a strut that changes its length, or a rod."""
+    """Two points with something between them: a spring, a jack that is driven, or a rod."""
 
     name: str
     first: Point
     second: Point
     rigid: bool = False
+    driven: bool = False
 
 
 @dataclass(eq=False)
@@ -117,6 +118,8 @@ class Geometry:
             for f in self.mechanism.forces
             if f.away_from is not None
         ]
+        driven = self.mechanism.driven_struts
+        found += [Span(f"{s.name} strut", s.first, s.second, driven=True) for s in driven]
         for c in self.mechanism.constraints:
             ends = _loop_ends(c)
             known = any({s.first, s.second} == set(ends or ()) for s in found)

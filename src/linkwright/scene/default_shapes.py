@@ -50,7 +50,11 @@ def generated(geometry: Geometry, size: float) -> dict[Body, list[Solid]]:
         tint = LINKS[max(level, 0) % len(LINKS)]
         radius = _THICK * size * max(_TAPER ** max(level, 0), 0.35)
         made[body] = _of_body(geometry, body, radius, tint, level)
+    sliders = {s.slider for s in m.driven_struts}  # lengths, not bodies
+    made.update({body: [] for body in sliders})
     for body in m.depth_first():
+        if body in sliders:
+            continue
         for rail in _rails(geometry, body, _THICK * size):
             assert body.parent is not None
             made[body.parent].append(rail)
@@ -338,7 +342,7 @@ def strut(span: Span, length: float, size: float) -> tuple[list[Solid], list[Sol
     first = [
         Solid("cylinder", (1.3 * radius, barrel), Place((0.0, 0.0, barrel / 2)), JOINT),
         Solid("sphere", (1.5 * radius,), Place(), METAL),
-        *_coils(barrel, 1.9 * radius),
+        *([] if span.driven else _coils(barrel, 1.9 * radius)),
     ]
     second = [
         Solid("cylinder", (0.55 * radius, piston), Place((0.0, 0.0, piston / 2)), METAL),

@@ -74,7 +74,8 @@ def mechanism_scene(
     if look is not None:
         # A mechanism that only bears the name of a shipped one keeps its generated shapes.
         with suppress(KeyError):
-            solids.update({m.bodies[n]: s for n, s in look(geometry).items() if n in m.bodies})
+            known_as = {**m.bodies, "n": m.ground}
+            solids.update({known_as[n]: s for n, s in look(geometry).items() if n in known_as})
     if tool is not None:
         long = 2 * (thickness(solids[tool[0]]) or 0.01 * size)
         solids[tool[0]] = [*solids[tool[0]], *glyph(tool[1], long)]

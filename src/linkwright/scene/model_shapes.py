@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from linkwright.formats.meshes.triangle_mesh import Color
 from linkwright.formats.robot.description import Place
+from linkwright.scene import machine_shapes
 from linkwright.scene.body_geometry import Geometry
 from linkwright.scene.default_shapes import wheel
 from linkwright.scene.solids import (
@@ -347,6 +348,19 @@ def spacecraft_2(g: Geometry) -> dict[str, list[Solid]]:
 
 
 LOOKS: dict[str, Look] = {
+    **dict.fromkeys(
+        ("mount-3-rotary", "mount-2-rotary", "mount-prismatic", "mount-truss-3", "mount-truss-2"),
+        machine_shapes.legged_mount,
+    ),
+    **dict.fromkeys(
+        ("mount-alt-az", "mount-x-y", "mount-equatorial", "mount-3-axis"),
+        machine_shapes.serial_mount,
+    ),
+    "stewart": machine_shapes.hexapod,
+    "delta": machine_shapes.delta,
+    "tripod": machine_shapes.tripod,
+    "agile-eye": machine_shapes.agile_eye,
+    "planar-3-rpr": machine_shapes.planar,
     "car": car,
     "cart": cart,
     "whipple": whipple,

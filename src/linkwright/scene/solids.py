@@ -174,6 +174,14 @@ def _rim(radius: float, width: float) -> TriangleMesh:
     )
 
 
+def _dish(radius: float, depth: float, thick: float) -> TriangleMesh:
+    """A paraboloid about z, open toward it, with its lowest point at the origin."""
+    out = np.linspace(0, radius, 13)
+    front = [(float(r), float(depth * (r / radius) ** 2)) for r in out]
+    back = [(r, z - thick) for r, z in front]
+    return lathe([*back, *reversed(front)], 64)
+
+
 def _spokes(radius: float, count: float, thick: float) -> TriangleMesh:
     """Thin spokes about z out to a radius, and a hub."""
     parts = [cylinder(3 * thick, 10 * thick, 16)]
@@ -197,6 +205,7 @@ KINDS: dict[str, Callable[..., TriangleMesh]] = {
     "tire": tire,
     "rim": _rim,
     "spokes": _spokes,
+    "dish": _dish,
     "bars": _bars,
     "hull": _hull,
     **{kind: partial(_outlined, kind) for kind in OUTLINES},
