@@ -7,12 +7,14 @@ import pytest
 from scipy.optimize import root
 
 import linkwright as lw
-from linkwright.algebra import sqrt, symbol
+from linkwright.algebra import ONE, sqrt, symbol
 from linkwright.analysis import Assemblies, assemblies
 from linkwright.analysis.polynomials import NotPolynomialError, polynomials
+from linkwright.analysis.resultants import closures, triangle_modes
+from linkwright.equations.closure import assemble
 from linkwright.equations.parallel_machine import parallel_machine
 from linkwright.homotopy.ends import carried
-from linkwright.homotopy.family import Family, residuals
+from linkwright.homotopy.family import IMAGINARY, Family, residuals
 from linkwright.homotopy.squares import MobileError
 from linkwright.homotopy.start_sets import Solutions, start_set
 from linkwright.homotopy.traces import is_complete
@@ -169,3 +171,61 @@ def test_what_is_no_polynomial_is_refused_by_its_name() -> None:
     m.set_platform(a)
     with pytest.raises(NotPolynomialError, match="'a bent slot' is no polynomial: 'sqrt'"):
         polynomials(parallel_machine(m))
+
+
+@pytest.mark.parametrize("name", ["five-bar", "delta"])
+def test_shipped_machines_of_two_circles_or_three_spheres_have_two_assemblies(name: str) -> None:
+    m = parallel_machine(name).mechanism
+    home = assemble(m).coordinates
+    turned = [home[q.name] + 0.03 * k for k, q in enumerate(m.actuators, 1)]
+    found = assemblies(m, turned)
+    assert (found.count, found.complete, len(found.real)) == (2, True, 2)
+    closes(m, found)
+
+
+def _closures() -> Family:
+    """The closures of `resultants` in exp(i b): three tips on circles keep their distances."""
+    turns = [symbol(f"w{k}", "coordinate") for k in range(3)]
+    c = [(w + 1 / w) / 2 for w in turns]
+    s = [-IMAGINARY * (w - 1 / w) / 2 for w in turns]
+    equations, parameters = [], []
+    for pair, (i, j) in enumerate(((0, 1), (1, 2), (2, 0))):
+        d = [symbol(f"d{pair}{k}", "input") for k in range(9)]
+        terms = (c[i], c[j], s[i], s[j], c[i] * c[j], s[i] * c[j], c[i] * s[j], s[i] * s[j], ONE)
+        equations.append(sum((x * y for x, y in zip(d, terms, strict=True)), 0 * d[0]))
+        parameters += d
+    w, p = tuple(turns), tuple(parameters)
+    return Family("closures", w, p, tuple(equations), w, pencil=tuple(range(27)))
+
+
+def test_three_arms_on_a_triangle_have_sixteen_assemblies_as_the_resultant_says() -> None:
+    """Mount checks 8, 9 and 12: by the general engine, against the polynomial of degree 16."""
+    family = _closures()
+    start = start_set(family)
+    assert (start.count, start.complete) == (16, True)
+    outward = np.array([[np.cos(a), np.sin(a), 0] for a in np.radians([0, 120, 240])])
+    up = np.array([0, 0, 1.0])
+    for upper, real in ((0.7, 4), (0.841, None)):
+        arms = np.radians([60, 45, 30])
+        along = np.sin(arms)[:, None] * outward + np.cos(arms)[:, None] * up
+        base = 0.28033 * outward + 0.841 * along
+        sides = [np.linalg.norm(base[i] - base[j]) for i, j in ((0, 1), (1, 2), (2, 0))]
+        d = closures(0.28033 * outward, outward, -up + 0 * outward, [upper, 0.841, 0.841], sides)
+        ends = carried(family, start, d.ravel().astype(complex))
+        assert (len(ends.z), ends.lost) == (16, 0)
+        assert ends.residual < 1e-10
+        on_circle = np.abs(np.abs(ends.z) - 1).max(axis=1) < 1e-8
+        angles = np.degrees(np.angle(ends.z[on_circle]))
+        known = np.degrees(triangle_modes(d).angles)
+        assert len(angles) == len(known)
+        for row in known:
+            off = (angles - row + 180) % 360 - 180
+            assert np.abs(off).max(axis=1).min() < 1e-6
+        mirrored = (180 - angles[:, None] - angles[None] + 180) % 360 - 180
+        assert np.abs(mirrored).max(axis=2).min(axis=1).max() < 1e-6  # pairs a/b, c/d
+        if real is not None:
+            assert len(angles) == real
+            table = [[73.7023, 46.6238, 28.2939], [149.7838, 92.0426, -21.4092]]
+            assert all(np.abs(angles - row).max(axis=1).min() < 1e-4 for row in table)
+        else:  # with equal arms the symmetric mode is one of them: upper angles like lower ones
+            assert np.abs(angles - [60, 45, 30]).max(axis=1).min() < 1e-9

@@ -29,6 +29,7 @@ from linkwright.robots.ik import (
     spherical_arm,
 )
 from linkwright.robots.ik.closed import quaternion
+from linkwright.robots.ik.general import GeneralArm, general_branches
 
 ROBOTS = Path(__file__).parent / "robots"
 Rows = tuple[tuple[float, float, float], ...]
@@ -109,6 +110,41 @@ def test_singular_wrists_are_solved(puma: lw.Robot) -> None:
     goal = puma.pose(q, "l6")
     found = branches(screws, goal)
     assert np.abs(puma.pose(found, "l6") - goal).max() < 1e-9
+
+
+def test_a_general_arm_has_sixteen_branches() -> None:
+    """The arm of Manseur and Doty (1989), all of whose 16 solutions are real at one pose."""
+    twists = np.radians([90, 1, 90, 1, 90])
+    lengths, shifts = np.array([0.3, 1, 0, 1.5, 0]), np.array([0, 0.2, 0, 0])
+    nearly = GeneralArm(lengths, shifts, twists, np.zeros(6), np.eye(4), np.eye(4))
+    goal = np.eye(4)
+    goal[:3] = [
+        [-0.760117, -0.641689, 0.102262, -1.140175],
+        [0.133333, 0, 0.991071, 0],
+        [-0.635959, 0.766965, 0.085558, 0],
+    ]
+    left, _, right = np.linalg.svd(goal[:3, :3])
+    goal[:3, :3] = left @ right
+    found = general_branches(nearly, goal)
+    assert np.isfinite(found).all()
+    assert found.shape == (16, 6)
+    apart = np.abs(np.angle(np.exp(1j * (found[:, None] - found[None])))).max(axis=2)
+    assert (apart + np.eye(16)).min() > 1e-3
+
+
+def test_an_arm_without_a_spherical_wrist_gets_all_its_branches() -> None:
+    first = [(0, 0, 0.3), (-H, 0.1, 0.1), (0.4, 0.4, 0)]
+    robot = lw.Robot(arm([*first, (H, 0.05, 0.4), (-1.0, 0.1, 0), (1.2, 0, 0.1)]))
+    for q in robot.random(4, seed=5):
+        goal = robot.pose(q, "l6")
+        found = robot.inverse_kinematics_branches(goal, "l6")
+        there = found[np.isfinite(found).all(axis=1)]
+        assert found.shape == (16, 6)
+        assert len(there) % 2 == 0
+        assert np.abs(robot.pose(there, "l6") - goal).max() < 1e-8
+        assert min(np.abs(np.angle(np.exp(1j * (there - q)))).max(axis=1)) < 1e-6
+    with pytest.raises(NoClosedForm, match="6 revolute"):
+        lw.Robot(arm(PUMA[:5])).inverse_kinematics_branches(np.eye(4), "l5")
 
 
 def test_what_is_no_such_arm_is_refused(puma: lw.Robot) -> None:

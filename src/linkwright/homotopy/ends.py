@@ -1,8 +1,9 @@
 """The solutions of any member of a family, from those of a generic one.
 
 Where two paths end at one place although that place is not singular, one of them has jumped: they
-are tracked again with a tighter tolerance. So are paths that stood still. What is left over ends at
-a singular place, or runs off to infinity; it is told apart by the size and the residual there.
+are tracked again with a tighter tolerance. So are paths that stood still; where one stands still in
+midway, all go another way, over a random member. What is left over ends at a singular place, or
+runs off to infinity; it is told apart by the size and the residual there.
 """
 
 from __future__ import annotations
@@ -11,14 +12,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from linkwright.homotopy.family import Complex, Family, conditions, features, residuals, slopes
-from linkwright.homotopy.start_sets import StartSet, same
+from linkwright.homotopy.family import (
+    Complex,
+    Family,
+    Real,
+    conditions,
+    features,
+    residuals,
+    slopes,
+)
+from linkwright.homotopy.start_sets import StartSet, random_parameters, same
 from linkwright.homotopy.tracking import FAR, TOLERANCE, Paths, PathStatus, polished, track
 
 TIGHTER = (1e-2, 1e-4)
 """Tolerances, relative to the first one, with which paths are tracked again."""
+DETOURS = 3
+"""Other ways to the same member that are tried where paths are lost."""
 LARGE = 1e3
 """The size of an unknown beyond which a path that stands still is on its way to infinity."""
+_SEED = 7
 _NEAR_END = 1e-2
 _CLOSE = 1e-8
 _POLISHED = 1e-9
@@ -62,23 +74,59 @@ def carried(family: Family, start: StartSet, p: Complex) -> Ends:
     >>> np.sort(ends.z[:, 0].real).round(9).tolist()
     [-1.0, 0.0, 1.0]
     """
-    paths = track(family, start.solutions, start.parameters, p)
+    rng = np.random.default_rng(_SEED)
+    found = _along(family, start.solutions, start.parameters, p)
+    for _ in range(DETOURS):
+        if not found.lost:
+            break
+        middle = random_parameters(family, rng)
+        there = track(family, start.solutions, start.parameters, middle, tolerance=TOLERANCE / 100)
+        if there.arrived.all():
+            more = _along(family, there.z, middle, p)
+            found = _united(found, more, start.count)
+    return found
+
+
+def _along(family: Family, solutions: Complex, start: Complex, p: Complex) -> Ends:
+    """Return the ends of paths along a straight line of the parameters."""
+    paths = track(family, solutions, start, p)
     z, t, status = paths.z.copy(), paths.t.copy(), paths.status.copy()
-    told = _settle(family, z, status, p)
+    told = _settle(family, z, t, status, p)
     for factor in TIGHTER:
         again = _doubtful(told, status)
         if not len(again):
             break
-        more = track(
-            family, start.solutions[again], start.parameters, p, tolerance=TOLERANCE * factor
-        )
+        more = track(family, solutions[again], start, p, tolerance=TOLERANCE * factor)
         z[again], t[again], status[again] = more.z, more.t, more.status
-        told = _settle(family, z, status, p)
+        told = _settle(family, z, t, status, p)
     return _sorted(family, Paths(z, t, status, paths.steps), told, p)
 
 
-def _settle(family: Family, z: Complex, status: np.ndarray, p: Complex) -> Complex:
-    """Polish what has arrived, in place, and return the features of all."""
+def _united(first: Ends, second: Ends, count: int) -> Ends:
+    """Return what two ways to the same member found together."""
+    if not second.lost:
+        return second
+    new = [k for k, row in enumerate(second.features) if not len(same(first.features, row))]
+    z = np.vstack([first.z, second.z[new]])
+    rest = max(first, second, key=lambda ends: (ends.diverged + len(ends.singular), -ends.lost))
+    lost = max(0, count - len(z) - rest.diverged - len(rest.singular))
+    return Ends(
+        z,
+        np.vstack([first.features, second.features[new]]),
+        rest.singular,
+        rest.diverged,
+        lost,
+        max(first.residual, second.residual),
+    )
+
+
+def _settle(family: Family, z: Complex, t: Real, status: np.ndarray, p: Complex) -> Complex:
+    """Polish what has arrived, in place, and return the features of all.
+
+    A path that stands still near its end, far out, is on its way to infinity.
+    """
+    away = status != PathStatus.ARRIVED
+    status[away & (np.abs(z).max(axis=1) > LARGE) & (t > 1 - _NEAR_END)] = PathStatus.DIVERGED
     own = np.flatnonzero(status == PathStatus.ARRIVED)
     if len(own):
         z[own], _ = polished(family, z[own], p)
@@ -114,7 +162,7 @@ def _sorted(family: Family, paths: Paths, told: Complex, p: Complex) -> Ends:
                 singular.append(z[k])
             else:
                 isolated.append(k)
-        elif status[k] == PathStatus.DIVERGED or (size > LARGE and paths.t[k] > 1 - _NEAR_END):
+        elif status[k] == PathStatus.DIVERGED:
             diverged += 1
         elif paths.t[k] > 1 - _NEAR_END and size < FAR:
             near, residual = _closest(family, z[k], p)

@@ -9,14 +9,16 @@ around again, until nothing new comes. Whether none is missing is then asked of 
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from linkwright.cache import entry_key, open_cache
 from linkwright.errors import Error
-from linkwright.homotopy.family import Complex, Family, features, slopes
+from linkwright.homotopy.family import Complex, Family, conditions, features, slopes
 from linkwright.homotopy.tracking import TOLERANCE, polished, track
 
 SAME = 1e-6
@@ -26,8 +28,15 @@ QUIET = 4
 LOOPS = 60
 """Loops after which the search is given up."""
 _ALONE = 12  # loops without anything new where there is one solution
-_VERSION = 1
+_ROUNDS = 3
+_FAR = 1e3
+_ISOLATED = 1e-7
+_VERSION = 4
 _SEED = 20_261_116
+
+
+Seed: TypeAlias = Callable[[np.random.Generator], tuple[Complex, Complex]]
+"""Makes up a solution, with the parameters that it belongs to."""
 
 
 class HomotopyError(Error):
@@ -64,30 +73,49 @@ def random_parameters(family: Family, rng: np.random.Generator) -> Complex:
     return p
 
 
-def made_up(family: Family, rng: np.random.Generator) -> tuple[Complex, Complex]:
+def made_up(
+    family: Family, rng: np.random.Generator, *, anywhere: bool = False
+) -> tuple[Complex, Complex]:
     """Return a random complex solution with the parameters that it belongs to.
 
-    Unknowns and parameters move together, as little as needed, until the equations hold.
+    Unknowns and parameters move together, as little as needed, until the equations hold. One
+    random combination of the parameters is kept, so that not all of them become zero where the
+    equations allow that (a machine without any size).
+
+    Args:
+        family: the equations.
+        rng: random numbers.
+        anywhere: also where the solution is not isolated.
     """
     n = family.size
     for _ in range(20):
         z, p = normal(rng, n), random_parameters(family, rng)
+        kept = np.concatenate([np.zeros(n), normal(rng, len(p))])[None]
         for _ in range(60):
             f, by_z, by_p = slopes(family, z, p)
             both = np.hstack([by_z, by_p])
             if not np.all(np.isfinite(both)) or not np.all(np.isfinite(f)):
                 break
+            if len(p):
+                both, f = np.vstack([both, kept]), np.append(f, 0)
             step = np.linalg.lstsq(both, -f, rcond=1e-9)[0]
             step *= min(1.0, 1.0 / max(np.abs(step).max(), 1e-300))
             z, p = z + step[:n], p + step[n:]
             if np.abs(step).max() < 1e-13 and np.abs(f).max() < 1e-11:
-                if np.abs(z).max() < 1e3 and np.abs(p).max() < 1e3:
+                if _is_general(family, z, p, anywhere):
                     return z, p
                 break
     raise HomotopyError(
         f"no made-up configuration of {family.name!r} closes",
         remedy="check that its loops can be closed at all",
     )
+
+
+def _is_general(family: Family, z: Complex, p: Complex, anywhere: bool) -> bool:
+    """Return whether a made-up solution lies well, and is isolated where it can be."""
+    if max(np.abs(z).max(), np.abs(p).max(initial=0)) > _FAR:
+        return False
+    return anywhere or bool(conditions(family, z[None], p)[0] > _ISOLATED)
 
 
 def normal(rng: np.random.Generator, count: int) -> Complex:
@@ -142,6 +170,7 @@ def monodromy(
     moved: npt.NDArray[np.intp] | None = None,
     quiet: int = QUIET,
     loops: int = LOOPS,
+    bound: int = 0,
 ) -> int:
     """Carry solutions around random triangles until nothing new comes, and return the loops.
 
@@ -151,6 +180,7 @@ def monodromy(
         moved: the parameters that move; by default all.
         quiet: how many loops without anything new end it.
         loops: how many there are at most.
+        bound: how many solutions there are at most, or 0.
     """
     family, home = found.family, found.parameters
     still = 0
@@ -169,13 +199,20 @@ def monodromy(
             if not len(z):
                 break
         still = 0 if found.add(z) else still + 1
+        if len(found) == bound:
+            return loop + 1
         if still >= max(quiet, _ALONE // max(1, len(found))):
             return loop + 1
     return loops
 
 
-def start_set(family: Family) -> StartSet:
+def start_set(family: Family, *, seed: Seed | None = None, bound: int = 0) -> StartSet:
     """Return all solutions of a generic member of a family, from disk where they are known.
+
+    Args:
+        family: the equations.
+        seed: makes up solutions, where not every solution of the equations is meant.
+        bound: a proven bound of their number, or 0; a set that reaches it is complete.
 
     >>> from linkwright.algebra import symbol
     >>> x, a, b = symbol("x", "coordinate"), symbol("a"), symbol("b")
@@ -195,7 +232,7 @@ def start_set(family: Family) -> StartSet:
                 bool(data["complete"]),
                 int(data["loops"]),
             )
-    made = _searched(family)
+    made = _searched(family, made_up_of(family) if seed is None else seed, bound)
     if cache is not None:
         file = io.BytesIO()
         np.savez(
@@ -209,21 +246,26 @@ def start_set(family: Family) -> StartSet:
     return made
 
 
-def _searched(family: Family) -> StartSet:
+def made_up_of(family: Family) -> Seed:
+    """Return what makes up solutions of a family."""
+    return lambda rng: made_up(family, rng)
+
+
+def _searched(family: Family, seed: Seed, bound: int) -> StartSet:
     from linkwright.homotopy.traces import is_complete
 
     rng = np.random.default_rng(_SEED)
-    z, p = made_up(family, rng)
+    z, p = seed(rng)
     found = Solutions(family, p, z[None])
     complete, loops = False, 0
-    for _ in range(3):
-        loops += monodromy(found, rng)
+    for _ in range(_ROUNDS):
+        loops += monodromy(found, rng, bound=bound)
         for _ in range(2):  # made-up configurations of their own: there may be several components
-            other, from_there = made_up(family, rng)
+            other, from_there = seed(rng)
             paths = track(family, other[None], from_there, p, tolerance=TOLERANCE / 100)
             if found.add(paths.z[paths.arrived]):
-                loops += monodromy(found, rng)
-        complete = is_complete(found, rng)
+                loops += monodromy(found, rng, bound=bound)
+        complete = len(found) == bound if bound else is_complete(found, rng)
         if complete:
             break
     return StartSet(p, found.z, complete, loops)

@@ -39,7 +39,6 @@ STRAIGHT = 1e-6
 FEATURES = 12
 """The features by which the curve is looked at, at most."""
 _ROUNDS = 4
-_SEEDS = 4
 _MANY = 1_500  # points beyond which the test is not tried
 _TIGHT = 1e-7
 
@@ -156,9 +155,9 @@ def is_complete(found: Solutions, rng: np.random.Generator) -> bool:
     (d,) = normal(rng, 1)
     home = cuts.plane(a, d)
     points = Solutions(cuts.family, home, starts[:0])
-    for k in range(min(_SEEDS, len(starts))):  # each lies on a parallel plane
-        paths = track(cuts.family, starts[k : k + 1], cuts.plane(a, at[k]), home)
-        points.add(paths.z[paths.arrived])
+    own = np.array([cuts.plane(a, x) for x in at])  # each solution lies on a parallel plane
+    paths = track(cuts.family, starts, own, np.broadcast_to(home, own.shape))
+    points.add(paths.z[paths.arrived])
     for _ in range(_ROUNDS):
         monodromy(points, rng, moved=cuts.moved, quiet=3, loops=30)
         if len(points) > _MANY:

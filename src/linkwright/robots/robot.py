@@ -552,13 +552,20 @@ class Robot(Dynamics, Shown):
         )
 
     def inverse_kinematics_branches(self, target: Any, frame: str) -> Array:
-        """Return all solutions of an arm with a spherical wrist, 8 x 6, nan where there is none.
+        """Return all solutions of an arm with six revolute joints, nan where there is none.
+
+        An arm with a spherical wrist has up to 8, in closed form; any other up to 16.
 
         Args:
             target: the pose of the frame, a 4 x 4 matrix.
             frame: the tool.
         """
-        return ik.branches(ik.spherical_arm(self, frame), target)
+        try:
+            return ik.branches(ik.spherical_arm(self, frame), target)
+        except ik.NoClosedForm:
+            from linkwright.robots.ik.general import general_arm, general_branches
+
+            return general_branches(general_arm(self, frame), target)
 
 
 def _read(
