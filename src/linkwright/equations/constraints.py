@@ -248,6 +248,8 @@ def reduce(
     namer: Namer,
     values: Mapping[str, float],
     samples: Mapping[Expr, np.ndarray] | None = None,
+    *,
+    guarded: bool = False,
 ) -> Reduction:
     """Write the statements that give dependent speeds and what their rates need.
 
@@ -259,6 +261,7 @@ def reduce(
         namer: names of the linear solution.
         values: numbers for parameters, to find an order of solution by, as for `choose`.
         samples: configurations in which loops are closed, as for `choose`.
+        guarded: whether a pivot of the solution may vanish in some configuration.
     """
     active = [e for e in eliminations if e.speed is not None]
     dependent = tuple(e.speed for e in active if e.speed is not None)
@@ -282,7 +285,11 @@ def reduce(
     sides = [*columns, [-rest for rest in rests]]
     used = [k for k, side in enumerate(sides) if any(x is not ZERO for x in side)]
     statements, solved = solve_in_safe_order(
-        matrix, [*(sides[k] for k in used), drifts], namer, sampled[:, :, columns_of]
+        matrix,
+        [*(sides[k] for k in used), drifts],
+        namer,
+        sampled[:, :, columns_of],
+        guarded=guarded,
     )
     writer.statements.extend(statements)
     full: list[Sequence[Expr]] = [(ZERO,) * len(active)] * len(sides)

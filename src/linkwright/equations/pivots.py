@@ -19,6 +19,7 @@ from linkwright.program.linear import LinearError, lu
 
 Array = NDArray[np.float64]
 _ACCURATE = 1e-7
+_STATIC = 1e-8  # of the largest entry: the root of the rounding, as in SuperLU
 
 
 def without_zeros(
@@ -38,8 +39,12 @@ def solve_in_safe_order(
     right: Sequence[Sequence[Expr]],
     namer: Namer,
     sampled: Array,
+    *,
+    guarded: bool = False,
 ) -> tuple[list[Assign], list[list[Expr]]]:
     """Return statements and solutions of a linear system, as `lu` does, with pivots that hold.
+
+    With `guarded` they may vanish elsewhere than at the samples, at the price of a refinement.
 
     >>> from linkwright.algebra import ONE, symbols
     >>> a, b, c, d = symbols("a b c d", "coordinate")
@@ -66,7 +71,8 @@ def solve_in_safe_order(
     row_order, column_order, order = chosen
     ordered = [[matrix[i][j] for j in column_order] for i in row_order]
     sides = [[side[i] for i in row_order] for side in right]
-    statements, found = lu(ordered, sides, namer, order)
+    least = _STATIC * float(np.abs(sampled).max(initial=0.0)) if guarded else 0.0
+    statements, found = lu(ordered, sides, namer, order, least=least)
     place = [column_order.index(j) for j in plain]
     return statements, [[solution[k] for k in place] for solution in found]
 

@@ -177,7 +177,14 @@ def tree_of(mechanism: Mechanism, known: Mapping[Expr, Expr | float] | None = No
     writer = Writer(mechanism.name)
     rates = dict(kinematics.rates)
     reduction = reduce(
-        kinematics, eliminations, rates, writer, Namer(None, "r"), mechanism.values, samples
+        kinematics,
+        eliminations,
+        rates,
+        writer,
+        Namer(None, "r"),
+        mechanism.values,
+        samples,
+        guarded=bool(mechanism.actuators),
     )
     statements = [s for s in in_order(writer.statements) if isinstance(s, Assign)]
     return Tree(kinematics, reduction, tuple(statements), put_in or None, last=len(statements))

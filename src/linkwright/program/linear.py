@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 
-from linkwright.algebra.expr import ZERO, Expr, raised, scaled, total
+from linkwright.algebra.expr import ZERO, Expr, constant, raised, scaled, total
+from linkwright.algebra.functions.calls import absolute, where
 from linkwright.program.program import Assign, Namer, ProgramError
 
 _EXACT = 10  # up to so many unknowns the order is the best there is
@@ -321,10 +322,15 @@ def lu(
     right: Sequence[Sequence[Expr]],
     namer: Namer,
     order: str | Sequence[int] = "auto",
+    *,
+    least: float = 0.0,
 ) -> tuple[list[Assign], list[list[Expr]]]:
     """Return the statements that solve a general system without pivoting, and its solutions.
 
-    Rows are exchanged beforehand where a diagonal entry is structurally zero.
+    Rows are exchanged beforehand where a diagonal entry is structurally zero. With `least` above
+    zero, a pivot of smaller magnitude counts as that, and the solution is refined once by what is
+    left of the system (static pivoting; Li and Demmel 1998), so that a pivot may vanish where the
+    matrix does not.
 
     >>> from linkwright.algebra import symbols, ZERO
     >>> from linkwright.program import Namer
@@ -342,6 +348,7 @@ def lu(
     writer = _Writer(namer)
     upper: dict[tuple[int, int], Expr] = {}
     lower: dict[tuple[int, int], Expr] = {}
+    guarded = False
 
     def left_of(i: int, j: int, done: Sequence[int]) -> Expr:
         steps = [
@@ -359,16 +366,44 @@ def lu(
                 upper[k, j] = writer.hold(value, f"pivot {k}" if j == k else "")
         if (k, k) not in upper:
             raise _zero_pivot(k)
+        if least > 0.0 and not upper[k, k].is_constant:
+            upper[k, k] = writer.hold(_no_less(upper[k, k], least))
+            guarded = True
         for i in sequence[place + 1 :]:
             value = left_of(i, k, done)
             if value is not ZERO:
                 lower[i, k] = writer.hold(value * raised(upper[k, k], -1))
     divided = {k: upper[k, k] for k in sequence}
-    unknowns = [
-        _substitute(writer, sequence, lower, upper, divided, column, scale_first=False)
-        for column in right
-    ]
+
+    def solved(column: Sequence[Expr]) -> list[Expr]:
+        return _substitute(writer, sequence, lower, upper, divided, column, scale_first=False)
+
+    unknowns = [solved(column) for column in right]
+    if guarded:
+        unknowns = [
+            [writer.hold(x + more) for x, more in zip(first, solved(left), strict=True)]
+            for first, left in (
+                (first, [writer.hold(x) for x in _left_over(matrix, first, column)])
+                for first, column in zip(unknowns, right, strict=True)
+            )
+        ]
     return writer.statements, unknowns
+
+
+def _no_less(pivot: Expr, least: float) -> Expr:
+    """Return a pivot, or one of its sign that is large enough to divide by."""
+    limit = constant(least)
+    return where(absolute(pivot) < limit, where(pivot < 0, -limit, limit), pivot)
+
+
+def _left_over(
+    matrix: Sequence[Sequence[Expr]], unknown: Sequence[Expr], column: Sequence[Expr]
+) -> list[Expr]:
+    """Return what a solution leaves of the right side."""
+    return [
+        total([y, *(scaled(-1, a * x) for a, x in zip(row, unknown, strict=True))])
+        for row, y in zip(matrix, column, strict=True)
+    ]
 
 
 def _substitute(
