@@ -37,6 +37,27 @@ def hexapod() -> Mechanism:
     return m
 
 
+def five_bar() -> Mechanism:
+    """Return a five-bar linkage in a vertical plane, driven at both shoulders, with heavy links."""
+    m = Mechanism("five_bar")
+    m.gravity((0, -1, 0))
+    rods = []
+    for side, x in (("left", -0.2), ("right", 0.2)):
+        arm = m.body(side, at=(x, 0, 0), rotate="z", mass=2, com=(0.2, 0, 0), inertia=0.01)
+        rods.append(
+            m.body(
+                f"{side}_rod", parent=arm, at=(0.5, 0, 0), rotate="z", mass=1, com=(0.3, 0, 0),
+                inertia=0.01,
+            )
+        )  # fmt: skip
+    left, right = (m.point(f"{rod.name}_tip", rod, (0.6, 0, 0)) for rod in rods)
+    m.close_loop("pin", left, right, Revolute("z"))
+    m.set_initial({"left": 2.2, "right": 0.94, "left_rod": -1.4, "right_rod": 1.4})
+    m.actuate("left", "right")
+    m.set_platform(left)
+    return m
+
+
 def rotary_mount(strut: bool = True, distance: float = 0.98) -> Mechanism:
     """Return the rotary mount with a strut (two actuators) or without (three)."""
     m = Mechanism("rotary_mount")

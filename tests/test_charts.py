@@ -20,64 +20,65 @@ from linkwright.analysis.chart_engine import CAUSES
 from linkwright.analysis.machine_rates import machine_rates
 from linkwright.errors import Error
 from linkwright.mechanism import Mechanism
-from tests.closed_loop_machines import arm_angles, directions, rotary_mount
+from tests.closed_loop_machines import arm_angles, directions, five_bar, rotary_mount
 
 ALL = ["reach", "condition", "manipulability", "transmission", "pressure", "effort", "coordinates"]
-AXES: dict[str, ArrayLike] = {"azimuth": (0, 330, 12), "zenith": (0, 120, 25)}
+AXES: dict[str, ArrayLike] = {"x": (-0.2, 0.2, 5), "y": (0.3, 1.1, 20)}
 
 
 @pytest.fixture(scope="module")
-def mount() -> Mechanism:
-    return rotary_mount()
+def mount() -> Chart:
+    of = ["reach", "transmission", "coordinates"]
+    return chart(rotary_mount(), {"azimuth": (0, 330, 12), "zenith": (0, 120, 25)}, of=of)
 
 
 @pytest.fixture(scope="module")
-def whole(mount: Mechanism) -> Chart:
-    return chart(mount, AXES, of=ALL)
+def whole() -> Chart:
+    return chart(five_bar(), AXES, of=ALL)
 
 
-def compass(found: Chart) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    """Return the directions of a chart over azimuth and zenith, in the order of its axes."""
-    azimuth, zenith = (np.radians(a.values) for a in found.axes)
-    return np.swapaxes(directions(np.pi / 2 - azimuth, zenith), 0, 1)
-
-
-def test_reach_is_where_the_closed_form_has_a_solution(whole: Chart) -> None:
+def test_reach_is_where_the_closed_form_has_a_solution(mount: Chart) -> None:
+    azimuth, zenith = (np.radians(a.values) for a in mount.axes)
+    d = np.swapaxes(directions(np.pi / 2 - azimuth, zenith), 0, 1)
     with np.errstate(invalid="ignore"):
-        arms = arm_angles(compass(whole), 0.98)
-    np.testing.assert_array_equal(whole["reach"] == 0, np.isfinite(arms).all(axis=-1))
-    assert set(np.unique(whole["reach"])) == {0, CAUSES.index("no solution")}
-    assert np.isnan(whole["effort lower1"][whole["reach"] != 0]).all()
-    found = np.stack([whole[f"lower{k}"] for k in (1, 2, 3)], axis=-1)
-    reached = whole["reach"] == 0
+        arms = arm_angles(d, 0.98)
+    np.testing.assert_array_equal(mount["reach"] == 0, np.isfinite(arms).all(axis=-1))
+    assert set(np.unique(mount["reach"])) == {0, CAUSES.index("no solution")}
+    assert np.isnan(mount["transmission"][mount["reach"] != 0]).all()
+    found = np.stack([mount[f"lower{k}"] for k in (1, 2, 3)], axis=-1)
+    reached = mount["reach"] == 0
     np.testing.assert_allclose(found[reached], arms[reached], atol=1e-9)
 
 
-def test_quantities_are_those_of_other_routes(whole: Chart, mount: Mechanism) -> None:
-    """Efforts by inverse dynamics, singular values by NumPy, pressure."""
-    i, k = 3, 14
-    q = np.array([whole[n][i, k] for n in machine_rates(mount).names])
-    robot = lw.Robot(mount)
-    order = dict(zip(machine_rates(mount).names, q, strict=True))
+def test_quantities_are_those_of_other_routes(whole: Chart) -> None:
+    """Efforts by inverse dynamics, singular values by NumPy."""
+    i, k = 1, 7
+    assert whole["reach"][i, k] == 0
+    m = five_bar()
+    rates = machine_rates(m)
+    q = np.array([whole[n][i, k] for n in rates.names])
+    order = dict(zip(rates.names, q, strict=True))
+    robot = lw.Robot(m)
     held = robot.inverse_dynamics([order[n] for n in robot.coordinates], [0, 0], [0, 0])
-    efforts = [whole[f"effort lower{j}"][i, k] for j in (1, 2)]
-    np.testing.assert_allclose(efforts, held, rtol=1e-9, atol=1e-7)
-    rates = machine_rates(mount)
+    efforts = [whole[f"effort {side}"][i, k] for side in ("left", "right")]
+    np.testing.assert_allclose(efforts, held, rtol=1e-9)
     at = rates.at(q)
+    np.testing.assert_allclose(at.position[:2], [whole.axes[0].values[i], whole.axes[1].values[k]])
     passive = [j for j in range(len(q)) if j not in rates.driven]
     slope = np.zeros((len(q), 2))
     slope[rates.driven] = np.eye(2)
     jacobian = at.jacobian
     slope[passive] = np.linalg.lstsq(jacobian[:, passive], -jacobian[:, rates.driven])[0]
-    values = np.linalg.svd(at.turning @ slope, compute_uv=False)
+    values = np.linalg.svd(at.twist[3:] @ slope / rates.length, compute_uv=False)
+    assert whole.length == rates.length
     assert whole["condition"][i, k] == pytest.approx(values[0] / values[1], rel=1e-9)
     assert whole["manipulability"][i, k] == pytest.approx(values[0] * values[1], rel=1e-9)
     np.testing.assert_allclose(whole["pressure"], 90 - whole["transmission"], equal_nan=True)
 
 
-def test_angles_between_arms_are_those_of_the_digest(whole: Chart) -> None:
+def test_angles_between_arms_are_those_of_the_digest(mount: Chart) -> None:
     """Table of section 3.7: the least over the hemisphere at D = 0.98 is 40.6 degrees."""
-    hemisphere = whole["transmission"][:, whole.axes[1].values <= 90]
+    hemisphere = mount["transmission"][:, mount.axes[1].values <= 90]
     assert hemisphere.min() == pytest.approx(40.6, abs=0.15)
 
 
@@ -137,10 +138,10 @@ def test_each_end_has_its_cause_and_its_exact_place() -> None:
 
 
 def test_bits_are_the_same_for_any_number_of_threads_and_parts(
-    whole: Chart, mount: Mechanism, monkeypatch: pytest.MonkeyPatch
+    whole: Chart, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("linkwright.analysis.charts.PART", 100)
-    parts = chart(mount, AXES, of=ALL, threads=3)
+    monkeypatch.setattr("linkwright.analysis.charts.PART", 40)
+    parts = chart(five_bar(), AXES, of=ALL, threads=3)
     for name in whole.columns:
         np.testing.assert_array_equal(parts[name], whole[name])
     np.testing.assert_array_equal(parts.ends, whole.ends)
@@ -149,15 +150,15 @@ def test_bits_are_the_same_for_any_number_of_threads_and_parts(
 KILLED = """
 import sys
 import linkwright.analysis.charts as charts
-from tests.closed_loop_machines import rotary_mount
-charts.PART = 100
-axes = {"azimuth": (0, 330, 12), "zenith": (0, 120, 25)}
-charts.chart(rotary_mount(), axes, of=sys.argv[2:], folder=sys.argv[1])
+from tests.closed_loop_machines import five_bar
+charts.PART = 40
+axes = {"x": (-0.2, 0.2, 5), "y": (0.3, 1.1, 20)}
+charts.chart(five_bar(), axes, of=sys.argv[2:], folder=sys.argv[1])
 """
 
 
 def test_a_chart_that_was_killed_goes_on(
-    whole: Chart, mount: Mechanism, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    whole: Chart, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "chart"
     root = Path(__file__).parent.parent
@@ -174,27 +175,29 @@ def test_a_chart_that_was_killed_goes_on(
         process.send_signal(signal.SIGKILL)
         process.wait(30)
     before = (folder / "part-00000.parquet").stat().st_mtime_ns
-    monkeypatch.setattr("linkwright.analysis.charts.PART", 100)
-    found = chart(mount, AXES, of=ALL, folder=folder, resume=True, threads=2)
+    monkeypatch.setattr("linkwright.analysis.charts.PART", 40)
+    found = chart(five_bar(), AXES, of=ALL, folder=folder, resume=True, threads=2)
     assert (folder / "part-00000.parquet").stat().st_mtime_ns == before
     assert len(list(folder.glob("part-*.parquet"))) == 3
     for name in whole.columns:
         np.testing.assert_array_equal(found[name], whole[name])
     np.testing.assert_array_equal(found.ends, whole.ends)
     with pytest.raises(Error, match="begun already"):
-        chart(mount, AXES, of=ALL, folder=folder)
+        chart(five_bar(), AXES, of=ALL, folder=folder)
     with pytest.raises(Error, match="another machine"):
-        chart(mount, AXES, of=["reach"], folder=folder, resume=True)
+        chart(five_bar(), AXES, of=["reach"], folder=folder, resume=True)
 
 
-def test_a_chart_is_written_as_table_and_as_picture(whole: Chart, tmp_path: Path) -> None:
+def test_a_chart_is_written_as_table_and_as_picture(
+    whole: Chart, mount: Chart, tmp_path: Path
+) -> None:
     lines = whole.save(tmp_path / "b.csv").read_text().splitlines()
-    assert lines[0].startswith("azimuth (deg),zenith (deg),reach,bound,condition")
-    assert len(lines) == 1 + 12 * 25
-    assert lines[1].split(",")[2] == "reached"
+    assert lines[0].startswith("x (m),y (m),reach,bound,condition")
+    assert len(lines) == 1 + 5 * 20
+    assert lines[8].split(",")[2] == "reached"
     table = pytest.importorskip("pyarrow.parquet").read_table(whole.save(tmp_path / "b.parquet"))
     np.testing.assert_array_equal(table["condition"], whole["condition"].reshape(-1))
-    text = whole.save(tmp_path / "b.svg", of="reach").read_text()
+    text = mount.save(tmp_path / "b.svg", of="reach").read_text()
     assert "no solution" in text
     assert len(json.dumps(whole.as_dict())) > 100
     with pytest.raises(Error, match="not written as"):
@@ -208,12 +211,10 @@ def test_a_chart_is_written_as_table_and_as_picture(whole: Chart, tmp_path: Path
         ({"zenith": (0, 90, 3)}, "reach", "azimuth"),
         ({"azimut": (0, 90, 3)}, "reach", "did you mean 'azimuth'"),
         ({"azimuth": (0, 90, 3), "zenith": (0, 90, 0)}, "reach", "count of at least 1"),
-        ({"azimuth": (0, 90, 3), "zenith": (0, 90, 3)}, "reech", "did you mean 'reach'"),
+        ({"x": (0, 1, 3), "y": (0, 1, 3)}, "reech", "did you mean 'reach'"),
         ({"azimuth": (0, 90, 3), "zenith": [np.nan]}, "reach", "no values"),
     ],
 )
-def test_bad_input_is_refused_in_words(
-    mount: Mechanism, axes: dict[str, ArrayLike], of: str, words: str
-) -> None:
+def test_bad_input_is_refused_in_words(axes: dict[str, ArrayLike], of: str, words: str) -> None:
     with pytest.raises(Error, match=words):
-        chart(mount, axes, of=[of])
+        chart(five_bar(), axes, of=[of])

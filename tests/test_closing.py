@@ -84,14 +84,6 @@ def test_the_bits_are_the_same_for_any_number_of_threads(tracker: Closing) -> No
     np.testing.assert_array_equal(one.q[100:103], few.q)
 
 
-def test_a_machine_with_a_spare_freedom_takes_its_distance_as_known() -> None:
-    d = directions(np.radians([0.0, 50.0]), np.radians([10.0, 70.0]))
-    known: dict[str, ArrayLike] = {"direction": d, "distance": 0.9}
-    found = closed(rotary_mount(strut=False), known, follow=True)
-    arms = np.stack([found[f"lower{k}"] for k in (1, 2, 3)], axis=-1)
-    np.testing.assert_allclose(arms, arm_angles(d, 0.9), atol=1e-12)
-
-
 def bennett(alpha: float, beta: float) -> Mechanism:
     """Return Bennett's linkage: four hinges in space, closed by five relations of which two count.
 

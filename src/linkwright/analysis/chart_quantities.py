@@ -11,10 +11,8 @@ redundant relations are welcome). From X follow
   where r is the number of freedoms that count;
 - the efforts that hold the machine against its weight, dV/d(actuators) = X^T dV/dq.
 
-The transmission angle at a joint that closes a loop with an actuator in it is that between the two
-links which meet there; at a driven strut, that between the strut and the link that it drives (Alt
-1932). The least of all is shown, as the smaller of the angle and its supplement; the pressure angle
-is what it lacks to a right angle.
+Of the transmission angles (`linkwright.analysis.transmission_angles`) the least is shown, as the
+smaller of the angle and its supplement; the pressure angle is what it lacks to a right angle.
 """
 
 from __future__ import annotations
@@ -41,6 +39,7 @@ from linkwright.algebra import (
     where,
 )
 from linkwright.algebra.calculus import gradient
+from linkwright.analysis.transmission_angles import driven_angles
 from linkwright.equations.energy import energy
 from linkwright.errors import InputError, nearest
 from linkwright.program import Assign, Carried, Loop, Namer, Statement
@@ -48,14 +47,13 @@ from linkwright.program.linear import ldlt
 
 if TYPE_CHECKING:
     from linkwright.analysis.machine_rates import MachineRates
-    from linkwright.mechanism import Body, Point
+    from linkwright.mechanism import Point
 
 _OWNER = "chart"
 _WEAK = 1e-14
 _TINY = 1e-300
 _DEGREES = 57.29577951308232
 _SWEEPS = 8  # of Jacobi's rotations, after which a matrix of six rows is diagonal to rounding
-_APART = 1e-6  # m
 
 
 class ChartTerms:
@@ -199,10 +197,10 @@ class ChartTerms:
         return self._efforts
 
     def transmission_angles(self) -> list[tuple[str, Expr]]:
-        """Return the transmission angle at each joint that closes a loop and each strut, deg."""
+        """Return the transmission angle at each joint where an actuator drives a link, deg."""
         if self._angles is None:
             found = []
-            for name, first, second in _links(self):
+            for name, first, second in driven_angles(self.machine, self.at_start):
                 a, b = (
                     [self.hold(x) for x in v.components(self.machine.mechanism.ground.frame)]
                     for v in (first, second)
@@ -218,8 +216,8 @@ class ChartTerms:
         angles = [x for _, x in self.transmission_angles()]
         if not angles:
             raise InputError(
-                f"{self.machine.mechanism.name!r} has no joint that closes a loop and no driven "
-                "strut, so it has no transmission angle",
+                f"no actuator of {self.machine.mechanism.name!r} drives a link that drives "
+                "another, so it has no transmission angle",
                 remedy="leave it out",
             )
         return self.hold(_least([minimum(x, 180 - x) for x in angles]))
@@ -234,44 +232,6 @@ def _least(values: Sequence[Expr]) -> Expr:
     for x in values[1:]:
         found = minimum(found, x)
     return found
-
-
-def _links(terms: ChartTerms) -> list[tuple[str, Vector, Vector]]:
-    """Return the two links that meet at joints that close driven loops, as vectors from them."""
-    mechanism = terms.machine.mechanism
-    found: list[tuple[str, Vector, Vector]] = []
-    loops = [loop for loop in mechanism.loops if not loop.joint.translate]
-    driven = [loop for loop in loops if _is_driven(terms, loop.first.body, loop.second.body)]
-    for loop in driven or loops:
-        first, second = (_link(terms, p) for p in (loop.first, loop.second))
-        if first is not None and second is not None:
-            found.append((loop.name, first, second))
-    for strut in mechanism.driven_struts:
-        span = strut.second.position - strut.first.position
-        for point, along in ((strut.first, span), (strut.second, -span)):
-            link = _link(terms, point)
-            if link is not None and point.body is not terms.machine.platform.point.body:
-                found.append((f"{strut.name} at {point.name}", along, link))
-    return found
-
-
-def _is_driven(terms: ChartTerms, first: Body, second: Body) -> bool:
-    """Whether an actuator is on the way between two bodies through the tree."""
-    chains = [set(body.ancestors()) for body in (first, second)]
-    between = chains[0] ^ chains[1]
-    return any(q in terms.machine.actuators for body in between for q in body.coordinates)
-
-
-def _link(terms: ChartTerms, point: Point) -> Vector | None:
-    """Return the vector from a point to the joint on which its body hangs, or one further up."""
-    body: Body | None = point.body
-    mechanism = terms.machine.mechanism
-    while body is not None and body is not mechanism.ground:
-        span = body.origin.position - point.position
-        if sum(x**2 for x in terms.at_start(span)) > _APART**2:
-            return span
-        body = body.parent
-    return None
 
 
 def _eigenvalues(terms: ChartTerms, matrix: Sequence[Sequence[Expr]]) -> list[Expr]:
@@ -409,7 +369,7 @@ for _quantity in (
     ChartQuantity(
         "transmission",
         "deg",
-        "least angle between the links that meet where a loop is closed",
+        "least angle between a driven link and the next one",
         lambda terms: {"transmission": terms.least_transmission()},
     ),
     ChartQuantity(
