@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         SimulatedLine,
     )
     from linkwright.mounts.keyholes import FollowedPath, Keyholes, compare_mounts, follow, passage
+    from linkwright.mounts.leg_axes import LegAxes, leg_axes
     from linkwright.mounts.licence import VESSELS, Licence, TransmitInhibit
     from linkwright.mounts.machine_axes import MachineAxes, machine_axes, mount_axes
     from linkwright.mounts.move_files import MoveTask, read_move
@@ -78,6 +79,7 @@ __all__ = [
     "IndexerTerminal",
     "KeyholePassage",
     "Keyholes",
+    "LegAxes",
     "Licence",
     "Look",
     "MachineAxes",
@@ -126,6 +128,7 @@ __all__ = [
     "heave_amplitude",
     "horizon_sweep",
     "jonswap",
+    "leg_axes",
     "line_path",
     "machine_axes",
     "mount_axes",
@@ -168,6 +171,7 @@ if not TYPE_CHECKING:
                 "SimulatedLine",
             ],
             ".keyholes": ["FollowedPath", "Keyholes", "compare_mounts", "follow", "passage"],
+            ".leg_axes": ["LegAxes", "leg_axes"],
             ".licence": ["VESSELS", "Licence", "TransmitInhibit"],
             ".machine_axes": ["MachineAxes", "machine_axes", "mount_axes"],
             ".move_files": ["MoveTask", "read_move"],

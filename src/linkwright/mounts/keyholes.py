@@ -8,8 +8,9 @@ and the satellite, and contact is lost while it is more than half the beamwidth.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,41 +81,56 @@ def follow(
     >>> follow("alt-az", serial_axes("alt-az"), low).lost
     0.0
     """
-    turning = float(np.linalg.norm(path.coefficients[:, 1], axis=1).max())
-    rough = max(ROUGH / speed, SMALL * beamwidth / max(turning, 1e-12))
-    asked = _sampled(axes, path, rough, speed)
-    if asked.need >= 0.9:  # else in steps so short that no peak of the speed hides between them
-        asked = _sampled(axes, path, 1.0 / rate, speed)
-    if asked.need <= 1.0:
-        return FollowedPath(name, path, asked.need, 0.0, 0.0, 0.0)
-    columns = zip(asked.q.T, asked.most, strict=True)
-    stood = np.stack([rate_limited(q, float(most)) for q, most in columns], axis=1)
-    error = between(axes.directions(stood), asked.d)
-    worst = int(np.argmax(error))
-    lost = float(np.count_nonzero(error > beamwidth / 2) * (asked.times[1] - asked.times[0]))
-    at = float(asked.times[worst])
-    return FollowedPath(name, path, asked.need, float(error[worst]), lost, at)
+    return _followed(name, axes, path, _rough(path, speed, beamwidth), speed, beamwidth, rate)
 
 
-@dataclass(frozen=True, slots=True)
-class _Sampled:
-    """A path, what it asks of the actuators, how far they come in a step, and the worst share."""
-
-    times: Array
-    d: Array
-    q: Array
-    most: Array
-    need: float
+Rows: TypeAlias = tuple[Array, Array]
+"""Times at even steps, and directions at them."""
 
 
-def _sampled(axes: MountAxes, path: Trajectory, step: float, speed: float) -> _Sampled:
+def _rows(path: Trajectory, step: float) -> Rows:
     count = max(3, math.ceil(path.duration / step) + 1)
     times = np.linspace(path.instants[0], path.instants[-1], count)
-    d, each = path(times), float(times[1] - times[0])
-    q = axes.values(d, each)
-    most = speed * each * np.array(axes.arms)
-    need = np.abs(np.diff(q, axis=0)).max(axis=0) / most
-    return _Sampled(times, d, q, most, float(need.max()))
+    return times, path(times)
+
+
+def _rough(path: Trajectory, speed: float, beamwidth: float) -> Rows:
+    """Return rows so near each other that no peak of an axis' speed hides between them."""
+    turning = float(np.linalg.norm(path.coefficients[:, 1], axis=1).max())
+    return _rows(path, max(ROUGH / speed, SMALL * beamwidth / max(turning, 1e-12)))
+
+
+def _followed(
+    name: str,
+    axes: MountAxes,
+    path: Trajectory,
+    rough: Rows,
+    speed: float,
+    beamwidth: float,
+    rate: float,
+) -> FollowedPath:
+    need, _, _ = _asked(axes, rough, speed)
+    if need < 0.9:
+        return FollowedPath(name, path, need, 0.0, 0.0, 0.0)
+    times, d = rows = _rows(path, 1.0 / rate)
+    need, q, most = _asked(axes, rows, speed)
+    if need <= 1.0:
+        return FollowedPath(name, path, need, 0.0, 0.0, 0.0)
+    columns = zip(q.T, most, strict=True)
+    stood = np.stack([rate_limited(column, float(step)) for column, step in columns], axis=1)
+    error = between(axes.directions(stood), d)
+    worst = int(np.argmax(error))
+    lost = float(np.count_nonzero(error > beamwidth / 2) * (times[1] - times[0]))
+    return FollowedPath(name, path, need, float(error[worst]), lost, float(times[worst]))
+
+
+def _asked(axes: MountAxes, rows: Rows, speed: float) -> tuple[float, Array, Array]:
+    """Return the worst share of a limit, the actuators, and how far each comes in a step."""
+    times, d = rows
+    step = float(times[1] - times[0])
+    q = axes.values(d, step)
+    most = speed * step * np.array(axes.arms)
+    return float((np.abs(np.diff(q, axis=0)).max(axis=0) / most).max()), q, most
 
 
 def between(a: Array, b: Array) -> Array:
@@ -236,11 +252,9 @@ def compare_mounts(
     for what, value in (("speed", speed), ("beamwidth", beamwidth), ("rate", rate)):
         if not 0 < value < math.inf:
             raise InputError(f"the {what} is {value}", remedy="give a number above zero")
-    paths: Sequence[Trajectory] = list(passes)
-    found = {
-        name: tuple(
-            follow(name, axes, path, speed=speed, beamwidth=beamwidth, rate=rate) for path in paths
-        )
-        for name, axes in mounts.items()
-    }
-    return Keyholes(found, speed, beamwidth)
+    found: dict[str, list[FollowedPath]] = {name: [] for name in mounts}
+    for path in passes:
+        rough = _rough(path, speed, beamwidth)
+        for name, axes in mounts.items():
+            found[name].append(_followed(name, axes, path, rough, speed, beamwidth, rate))
+    return Keyholes({name: tuple(row) for name, row in found.items()}, speed, beamwidth)

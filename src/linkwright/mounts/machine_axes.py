@@ -19,6 +19,7 @@ from linkwright.equations.parallel_machine import parallel_machine
 from linkwright.errors import DomainError, InputError
 from linkwright.mechanism import ModelLike
 from linkwright.mounts.axes import MountAxes, ThreeAxes, serial_axes
+from linkwright.mounts.leg_axes import LEGGED, leg_axes
 from linkwright.mounts.pointing import angles
 from linkwright.mounts.sites import Site
 
@@ -185,4 +186,6 @@ def mount_axes(name: str, site: Site | None = None, *, speed: float = math.radia
         return serial_axes(short, site)
     if short == "3-axis":
         return ThreeAxes(0.8 * speed)
+    if short in LEGGED:
+        return leg_axes(short)
     return machine_axes(f"mount-{short}" if f"mount-{short}" in MODELS else name)
