@@ -85,6 +85,18 @@ class Dynamics(Quantities):
             lambda tree: joint_loads.loads_program(tree, self._carriers, None, (), results),
         ).with_loads(self._under(*results))
 
+    @cached_property
+    def loop_loads(self) -> LoadedQuantity:
+        """Efforts, `reactions` of the tree's joints, and force and moment (N, N*m, n x 6) that what
+        closes each loop (of `loops`) puts on its second body, about that one's point along the
+        ground's axes: `loop_loads(q, u, a)`. A relation that others imply carries nothing."""
+        results = "tau", "reactions", "loops"
+        return self._quantity_of_kind(
+            LoadedQuantity,
+            "loop_loads",
+            lambda tree: joint_loads.loads_program(tree, self._carriers, None, (), results),
+        ).with_loads(self._under(*results))
+
     def _under(self, *results: str) -> Callable[[str | None, tuple[str, ...]], Quantity]:
         """Return what makes quantities of joint loads under some loads, each once."""
         known: dict[tuple[str | None, tuple[str, ...]], Quantity] = {}

@@ -42,6 +42,7 @@ from linkwright.program import Program
 from linkwright.robots.fixed_frames import FixedFrame
 from linkwright.robots.kinematics import product
 from linkwright.robots.loaded_quantity import LOADS
+from linkwright.robots.loop_forces import LoopForces
 
 _HALF = constant(0.5)
 _MINUS = constant(-1)
@@ -66,8 +67,8 @@ def joint_loads(
     links: Sequence[FixedFrame],
     spot: FixedFrame | None,
     loads: dict[str, tuple[Expr, ...]],
-) -> tuple[list[Expr], list[list[Expr]]]:
-    """Return efforts of the independent speeds, and force and moment on each link.
+) -> tuple[list[Expr], list[list[Expr]], list[list[Expr]]]:
+    """Return efforts of the independent speeds, and force and moment on each link and in each loop.
 
     Args:
         tree: of the robot.
@@ -78,7 +79,7 @@ def joint_loads(
         loads: the symbols of what acts beside gravity.
     """
     kinematics = tree.kinematics
-    _refuse_loops(kinematics.mechanism)
+    _refuse_loads(kinematics.mechanism)
     own = {body: own_moments(body) for body in kinematics.mechanism.bodies.values()}
     if "payload" in loads and spot is not None:
         carried = _payload(writer, loads["payload"], spot)
@@ -96,15 +97,24 @@ def joint_loads(
         u: [writer.hold(j * a - f)] for u, j, a, f in zip(order, rotors, given, right, strict=True)
     }
     efforts = [column[0] for column in tree.on_independent(writer, columns, 1)]
-    return efforts, [_on_link(writer, made[link.body], link) for link in links]
+    closing: list[list[Expr]] = []
+    if tree.reduction is not None:
+        needed = {u: column[0] for u, column in columns.items()}
+        forces = LoopForces(tree, writer, made, needed)
+        made = make_links(kinematics, writer, Choices(regroup=False), own)
+        if "wrench" in loads and spot is not None:
+            _push(writer, made, spot, loads["wrench"])
+        forces.push(made)
+        recursion(kinematics, writer, made, NO_SHIFT, given, (x, y, z))
+        closing = forces.on_second()
+    return efforts, [_on_link(writer, made[link.body], link) for link in links], closing
 
 
-def _refuse_loops(mechanism: Workspace) -> None:
-    """Refuse mechanisms in which force goes around the joints of the tree."""
+def _refuse_loads(mechanism: Workspace) -> None:
+    """Refuse mechanisms in which a load goes around the joints of the tree."""
     pairs = [(f.name, f.point.body, f.reaction) for f in mechanism.forces]
     pairs += [(m.name, m.body, m.reaction) for m in mechanism.moments]
-    around = [c.name for c in mechanism.constraints if c.works]
-    around += [
+    around = [
         name
         for name, one, other in pairs
         if None not in (one.parent, other.parent) and other not in (one, one.parent)
@@ -113,7 +123,7 @@ def _refuse_loops(mechanism: Workspace) -> None:
     if around:
         raise InputError(
             f"force goes around the joints, through {around[0]!r}",
-            remedy="ask lw.reactions for the forces in joints of closed loops",
+            remedy="ask lw.reactions for the forces in joints",
             code="R210",
         )
 
@@ -172,12 +182,13 @@ def loads_program(
     loads: Sequence[str],
     results: Sequence[str],
 ) -> Program:
-    """Return the Program of efforts `tau` and of force and moment in each joint, `reactions`."""
+    """Return the Program of efforts `tau`, of force and moment in each joint, `reactions`, and in
+    what closes each loop, `loops`."""
     symbols = load_symbols(loads)
 
     def write(writer: Writer) -> Results:
-        efforts, found = joint_loads(tree, writer, tree.accelerations, links, spot, symbols)
-        made = {"tau": efforts, "reactions": found}
+        efforts, found, loops = joint_loads(tree, writer, tree.accelerations, links, spot, symbols)
+        made = {"tau": efforts, "reactions": found, "loops": loops}
         return {name: made[name] for name in results}
 
     return tree.program("_".join(results), ["q", "u", "a"], write, symbols)

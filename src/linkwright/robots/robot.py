@@ -251,6 +251,17 @@ class Robot(Dynamics, Shown):
         return tuple(q.name for q in self.mechanism.actuators)
 
     @property
+    def loops(self) -> tuple[str, ...]:
+        """What closes its loops: joints by their names, then rods and driven struts.
+
+        >>> Robot("five-bar").loops
+        ('tip',)
+        """
+        from linkwright.robots.loop_forces import loop_names
+
+        return loop_names(self.mechanism)
+
+    @property
     def platform(self) -> Platform | None:
         """The point that the robot moves, and the axis along which it points."""
         return self.mechanism.platform

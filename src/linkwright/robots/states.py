@@ -81,7 +81,7 @@ def facts_of(assembled: Assembled, tree: Tree) -> Facts:
         tuple(q.name for q in tree.coordinates),
         tuple(u.name for u in tree.speeds),
         tuple(assembled.places),
-        tuple(joint.child for joint in assembled.joints),
+        tuple(joint.child for joint in assembled.joints if joint.child in assembled.places),
         tuple(map(float, limits[:, 0])),
         tuple(map(float, limits[:, 1])),
         _by_speed(assembled, tree, "speed"),

@@ -1,0 +1,178 @@
+"""Statics and dynamics of mounts: efforts of actuators, and what every joint carries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import pytest
+
+import linkwright as lw
+from linkwright.algebra import evaluate, evaluate_all
+from linkwright.equations.closure import assemble
+from tests.mount_machines import E_CASE, Array, Moved, jack_lengths, motion_of
+
+
+@dataclass(frozen=True)
+class Case:
+    """The regression case of the prismatic mount, worked out once."""
+
+    robot: lw.Robot
+    q: Array
+    bodies: dict[str, Moved]
+    rates: dict[str, tuple[float, float]]
+    speed: Array
+    acceleration: Array
+
+
+@cache
+def case() -> Case:
+    m = lw.load("mount-prismatic").mechanism.with_values(E_CASE)
+    robot = lw.Robot(m)
+
+    def lengths(t: float) -> dict[str, float]:
+        return dict(zip(robot.actuators, jack_lengths(t).real, strict=True))
+
+    closed, bodies, rates = motion_of(m, lengths)
+    q = np.array([closed[name] for name in robot.coordinates])
+    speed, acceleration = (np.array([rates[n][k] for n in robot.actuators]) for k in (0, 1))
+    return Case(robot, q, bodies, rates, speed, acceleration)
+
+
+def unbalanced(c: Case, reactions: Array, loops: Array, moving: bool) -> float:
+    """Return what is left of Newton's and Euler's equations, by the largest force."""
+    m = c.robot.mechanism
+    force = {name: b.force.copy() for name, b in c.bodies.items()}
+    moment = {name: b.moment.copy() for name, b in c.bodies.items()}
+    if not moving:
+        up = np.array([0, 0, 9.81])
+        for name, body in c.bodies.items():
+            com = m.bodies[name].inertia.center
+            known = {x: m.values[n] for n, x in m.parameters.items()}
+            at = np.array([float(evaluate(x, known)) for x in com])
+            force[name] = body.mass * up
+            moment[name] = np.cross(body.rotation @ at, force[name])
+    largest = max(np.abs(f).max() for f in force.values())
+
+    def act(name: str, f: Array, mom: Array, at: Array) -> None:
+        if name in force:
+            force[name] -= f
+            moment[name] -= mom + np.cross(at - c.bodies[name].origin, f)
+
+    for name, row in zip(c.robot.links, reactions, strict=True):
+        turn, parent = c.bodies[name].rotation, m.bodies[name].parent
+        assert parent is not None
+        f, mom, at = turn @ row[:3], turn @ row[3:], c.bodies[name].origin
+        act(name, f, mom, at)
+        act(parent.name, -f, -mom, at)
+    known = {x: m.values[n] for n, x in m.parameters.items()}
+    known |= dict(zip(m.coordinates.values(), c.q, strict=True))
+    for loop, row in zip(m.loops, loops, strict=True):
+        parts = loop.second.position.components(m.ground.frame)
+        at = np.array([float(evaluate(x, known)) for x in parts])
+        act(loop.second.body.name, row[:3], row[3:], at)
+        act(loop.first.body.name, -row[:3], -row[3:], at)
+    left = max(np.abs(x).max() for x in (*force.values(), *moment.values()))
+    return float(left / largest)
+
+
+def test_the_regression_case_of_the_prismatic_mount() -> None:
+    """Mount check 47: forces, and their power as the rate of energy by differences of poses."""
+    c = case()
+    assert c.speed == pytest.approx([0.108805, -0.071568], abs=1e-6)
+    force = c.robot.inverse_dynamics(c.q, c.speed, c.acceleration)
+    assert force == pytest.approx([3220.16, 2649.08], rel=1e-5)
+    power = sum(body.power for body in c.bodies.values())
+    assert force @ c.speed == pytest.approx(power, rel=1e-6)
+    assert power == pytest.approx(160.781, abs=1e-3)
+
+
+def test_all_reactions_of_the_prismatic_mount_satisfy_newton_and_euler() -> None:
+    """Mount check 49: every body's balance, its motion from differences of its poses."""
+    c = case()
+    tau, reactions, loops = c.robot.loop_loads(c.q, c.speed, c.acceleration)
+    assert c.robot.loops == ("ball2", "ball3", "foot", "foot1", "foot2")
+    assert tau == pytest.approx(c.robot.inverse_dynamics(c.q, c.speed, c.acceleration), rel=1e-10)
+    assert unbalanced(c, reactions, loops, moving=True) < 1e-8
+    row = dict(zip(c.robot.links, reactions, strict=True))
+    assert -row["leg1"][2] == pytest.approx(tau[0], rel=1e-9)  # the jack's own force, along -z
+
+
+def test_at_rest_dynamics_are_statics_and_the_ground_carries_the_weight() -> None:
+    """Mount checks 33 and 48."""
+    c = case()
+    still = np.zeros(2)
+    tau, reactions, loops = c.robot.loop_loads(c.q, still, still)
+    assert tau == pytest.approx(c.robot.gravity(c.q), rel=1e-10)
+    assert unbalanced(c, reactions, loops, moving=False) < 1e-8
+    row = dict(zip(c.robot.links, reactions, strict=True))
+    ground = sum(c.bodies[n].rotation @ row[n][:3] for n in ("arm1", "arm2", "arm3"))
+    for loop, f in zip(c.robot.mechanism.loops, loops, strict=True):
+        if loop.first.body is c.robot.mechanism.ground:
+            ground = ground + f[:3]
+    weight = 9.81 * sum(body.mass for body in c.bodies.values())
+    assert ground == pytest.approx([0, 0, weight], abs=1e-7 * weight)
+
+
+def test_passive_rates_are_those_of_the_geometry() -> None:
+    """Mount check 46: speeds and accelerations of all joints, against differences of poses."""
+    c = case()
+    m = c.robot.mechanism
+    single = [b.name for b in m.bodies.values() if len(b.coordinates) == 1]
+    tree = c.robot.tree
+    reduction = tree.reduction
+    assert reduction is not None
+    wanted = [name for name in single if name not in c.robot.actuators]
+    known = {x: m.values[n] for n, x in m.parameters.items()}
+    known |= dict(zip(m.coordinates.values(), c.q, strict=True))
+    known |= dict(zip(tree.speeds, c.speed, strict=True))
+    known |= dict(zip(tree.accelerations, c.acceleration, strict=True))
+    writer = tree.writer()
+    rates = tree.all_rates(writer, tree.accelerations)
+    for s in writer.statements:
+        known[s.target] = evaluate(s.value, known)
+    kinematics = tree.kinematics
+    for name in wanted:
+        u = kinematics.rates[m.coordinates[name]]
+        assert float(known[u]) == pytest.approx(c.rates[name][0], abs=1e-9)
+        assert float(evaluate(rates[u], known)) == pytest.approx(c.rates[name][1], abs=1e-7)
+
+
+@pytest.mark.parametrize("name", ["mount-3-rotary", "mount-2-rotary"])
+def test_statics_are_the_gradient_of_the_potential(name: str) -> None:
+    """Mount check 32: by central differences over closed poses."""
+    robot = lw.load(name)
+    m = robot.mechanism
+    start = {"arm1": 1.2, "arm2": 0.8} | ({"arm3": 0.9} if "3" in name else {})
+
+    def closed(more: dict[str, float]) -> dict[str, float]:
+        return assemble(m, {n: start[n] + more.get(n, 0.0) for n in start}).coordinates
+
+    heights = [
+        b.com.position.components(m.ground.frame)[2] * b.inertia.mass for b in m.bodies.values()
+    ]
+    known = {x: m.values[n] for n, x in m.parameters.items()}
+
+    def potential(at: dict[str, float]) -> float:
+        q = {x: at[n] for n, x in m.coordinates.items()}
+        return 9.81 * sum(float(v) for v in evaluate_all(heights, {**known, **q}))
+
+    here = closed({})
+    found = robot.gravity([here[n] for n in robot.coordinates])
+    for actuator, torque in zip(robot.actuators, found, strict=True):
+        high, low = (potential(closed({actuator: s * 1e-4})) for s in (1, -1))
+        assert torque == pytest.approx((high - low) / 2e-4, abs=1e-5)
+
+
+def test_the_static_experiment_with_three_arms() -> None:
+    """Mount check 34: arms 1 and 2 held at 20 and 0 degrees, arm 3 moved in steps of 20."""
+    m = lw.load("mount-3-rotary").mechanism.with_values({"antenna_mass": 0.0})
+    robot = lw.Robot(m)
+    found = []
+    for angle in range(0, 140, 20):
+        held = {"arm1": np.deg2rad(20), "arm2": 0.0, "arm3": np.deg2rad(angle)}
+        closed = assemble(m, held).coordinates
+        found.append(robot.gravity([closed[n] for n in robot.coordinates])[2])
+    wanted = [-5.93, -101.05, -202.80, -289.63, -345.83, -363.15, -339.51]
+    assert found == pytest.approx(wanted, abs=0.1)
