@@ -25,6 +25,7 @@ COMMANDS: dict[str, str] = {
     "require": "linkwright.cli.commands.require",
     "size": "linkwright.cli.commands.size",
     "chart": "linkwright.cli.commands.chart",
+    "assemblies": "linkwright.cli.commands.assemblies",
     "passes": "linkwright.cli.commands.passes",
     "design": "linkwright.cli.commands.design",
     "keyholes": "linkwright.cli.commands.keyholes",

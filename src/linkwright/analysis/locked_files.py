@@ -1,0 +1,64 @@
+"""Files with the values at which the actuators of a machine are locked."""
+
+from __future__ import annotations
+
+import os
+
+from pydantic import Field
+
+from linkwright.errors import Error, nearest
+from linkwright.files import path_of, read_text
+from linkwright.formats.text.document import parse_record
+from linkwright.formats.text.tables import Record
+from linkwright.mechanism import Mechanism
+
+_SIZE = 2**20
+
+
+class _LockedFile(Record):
+    """Where actuators are locked."""
+
+    format: int = 1
+    actuators: dict[str, float | str] = Field(min_length=1)
+
+
+def read_locked(path: str | os.PathLike[str], mechanism: Mechanism) -> dict[str, float]:
+    """Return the value of every actuator of a machine from a TOML file.
+
+    Args:
+        path: of a file with a table `[actuators]`: numbers in rad and m, or with a unit ("60 cm").
+        mechanism: the machine.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> m = Mechanism("m")
+    >>> b = m.body("b", translate="x")
+    >>> m.actuate("b")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     place = Path(folder) / "lengths.toml"
+    ...     _ = place.write_text('format = 1\\n[actuators]\\nb = "60 cm"\\n')
+    ...     read_locked(place, m)
+    {'b': 0.6}
+    """
+    place = path_of(path, "the values of the actuators")
+    record, source = parse_record(read_text(place, _SIZE), _LockedFile, file=place)
+    names = [q.name for q in mechanism.actuators]
+    for name in record.actuators:
+        if name not in names:
+            near = nearest(name, names)
+            hint = f"did you mean {near!r}?" if near else f"it has {', '.join(names)}"
+            raise source.error(
+                ("actuators", name), f"{mechanism.name!r} has no actuator {name!r}", hint
+            )
+    missing = [name for name in names if name not in record.actuators]
+    if missing:
+        raise source.error(
+            ("actuators",), f"no value is given for {', '.join(missing)}", "give one for each"
+        )
+    found: dict[str, float] = {}
+    for name, value in record.actuators.items():
+        try:
+            found |= mechanism.amounts({name: value}, "actuators")
+        except Error as error:
+            raise source.error(("actuators", name), error.what, error.remedy) from None
+    return found

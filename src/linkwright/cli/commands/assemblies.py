@@ -1,0 +1,89 @@
+"""``linkwright assemblies``: every way in which a machine goes together."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from linkwright.cli.models import MODEL, SET, TRUST
+from linkwright.cli.terminal import echo
+
+if TYPE_CHECKING:
+    from linkwright.analysis import Assemblies
+
+AT: Path = typer.Option(
+    ...,
+    "--at",
+    metavar="FILE",
+    help="Values of the actuators (.toml): a table [actuators], rad and m or with units.",
+)
+
+
+def command(
+    model: str = MODEL,
+    at: Path = AT,
+    settings: list[str] = SET,
+    trust: bool = TRUST,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List every assembly of a machine whose actuators are locked, and say if none is missing.
+
+    \b
+    Examples:
+      linkwright assemblies stewart --at lengths.toml
+      linkwright assemblies stewart --at lengths.toml --json
+    """
+    from linkwright.analysis import assemblies
+    from linkwright.analysis.locked_files import read_locked
+    from linkwright.cli.models import open_model
+    from linkwright.equations.parallel_machine import parallel_machine
+
+    machine = parallel_machine(open_model(model, settings, trust=trust))
+    found = assemblies(machine.mechanism, read_locked(at, machine.mechanism))
+    if as_json:
+        echo(json.dumps(_plain(found), indent=2))
+        return
+    _print(found)
+
+
+def _print(found: Assemblies) -> None:
+    from linkwright.cli.tables import print_table
+
+    echo(found.words)
+    if found.real:
+        columns = ["", "x", "y", "z", "points to x", "y", "z", "residual"]
+        rows = [
+            [
+                str(k),
+                *(f"{v:.6f}" for v in (*mode.position, *mode.direction)),
+                f"{mode.residual:.0e}",
+            ]
+            for k, mode in enumerate(found.real, 1)
+        ]
+        print_table(columns, rows)
+
+
+def _plain(found: Assemblies) -> dict[str, Any]:
+    return {
+        "words": found.words,
+        "count": found.count,
+        "complete": found.complete,
+        "generic": found.generic,
+        "diverged": found.diverged,
+        "singular": found.singular,
+        "self_motion": found.self_motion,
+        "residual": found.residual,
+        "real": [
+            {
+                "coordinates": dict(mode.coordinates),
+                "position": mode.position.tolist(),
+                "rotation": mode.rotation.tolist(),
+                "direction": mode.direction.tolist(),
+                "residual": mode.residual,
+            }
+            for mode in found.real
+        ],
+    }
