@@ -173,6 +173,7 @@ BAD = {
     "nothing": ("", "f:1: the file is empty"),
     "a sentence": ("No GP data found", "f:1: there are no elements here"),
     "half a list": (json.dumps([FIELDS])[:-1], "f:1: the list of records does not end"),
+    "a second list": (json.dumps([FIELDS]) + "\n[]", "f:2: something stands after the list"),
     "half an object": (json.dumps([FIELDS])[:-30], "f:1:.* not JSON"),
     "no number": (json.dumps([{**FIELDS, "NORAD_CAT_ID": None}]), "there is no NORAD_CAT_ID"),
     "no epoch": (json.dumps([FIELDS, {**FIELDS, "EPOCH": ""}], indent=0), "f:15: .* no epoch"),

@@ -68,6 +68,26 @@ def test_a_pass_is_a_trajectory_of_the_direction(passes: Passes) -> None:
             assert np.abs(jump).max() < 1e-7
 
 
+HIGH = {
+    "geostationary": Orbit("GEO", 1, 60500, 0.0, 3.0, 0.0, 0.0004, 0.0, 0.0, 1.00273),
+    "navigation": Orbit("NAV", 2, 60500, 0.0, 55.0, 40.0, 0.005, 10.0, 200.0, 2.0056),
+    "molniya": Orbit("MOL", 3, 60500, 0.0, 63.4, 40.0, 0.72, 90.0, 10.0, 2.006, 1e-5),
+}
+
+
+@pytest.mark.parametrize("name", HIGH)
+def test_passes_of_high_satellites_are_as_exact(name: str) -> None:
+    """Slow targets have few knots, but never too few for the turn of satellite and Earth."""
+    seen = 0
+    for longitude in (0.0, 120.0, 240.0):
+        for found in Site(-43.52, longitude).passes(HIGH[name], days=2, above=1):
+            t = np.linspace(0.0, found.duration, 500)
+            error = np.linalg.norm(found(t) - found.look(t).direction, axis=1)
+            assert np.degrees(error).max() < 1e-6
+            seen += 1
+    assert seen
+
+
 def test_a_pass_is_a_reference_in_a_system(passes: Passes) -> None:
     best = max(passes, key=lambda p: p.culmination)
     system = lw.System(name="sky")

@@ -200,7 +200,7 @@ def _pair(name: str, one: str, place1: _Place, two: str, place2: _Place) -> Orbi
         raise place1.error(f"the epoch is day {at:g} of a year", "give a day from 1 to 366")
     begin = (datetime(year, 1, 1, tzinfo=UTC) - MJD_ZERO).days - 1
     whole = math.floor(at)
-    second = float(f"0.{one[24:32].strip()}") * DAY
+    second = float(f"0.{one[20:32].strip().partition('.')[2] or 0}") * DAY  # all of its digits
     elements = {
         "inclination": _field(two, 8, 16, "the inclination", place2),
         "node": _field(two, 17, 25, "the ascending node", place2),
@@ -278,7 +278,13 @@ def _json(text: str, file: str) -> Iterator[tuple[Orbit, _Place]]:
         at = text.index("[") + 1
     while True:
         at = _blank(text, at)
-        if at >= len(text) or text[at] == "]":
+        if at >= len(text):
+            return
+        if inside and text[at] == "]":
+            rest = _blank(text, at + 1)
+            if rest < len(text):
+                line = text.count("\n", 0, rest) + 1
+                raise _Place(file, line).error("something stands after the list", "remove it")
             return
         place = _Place(file, text.count("\n", 0, at) + 1)
         try:

@@ -34,6 +34,9 @@ TURN = 60
 """Samples in the time that one turn at the perigee's angular speed would take."""
 REACH = 0.05
 """Angle by which the direction turns between knots at most, rad; less than 1e-7° is lost then."""
+SWING = 0.1
+"""Angle by which the satellite and the Earth turn about its center between knots at most, rad."""
+DAY_TURN = 2 * math.pi / DAY
 PADDING = 4
 """Knots before and after a pass, so that the ends of its spline lie outside."""
 FINE = 2.0
@@ -331,7 +334,8 @@ def _splines(
     rough = np.linspace(ends[:, 0], ends[:, 1], 33, axis=1)
     rates = _turning(search, rough.ravel()).reshape(rough.shape)
     for (a, b), fastest in zip(spans, rates.max(axis=1), strict=True):
-        count = max(8, math.ceil((b - a) * float(fastest) / REACH))
+        turns = max(float(fastest) / REACH, search.orbit.fastest / SWING, DAY_TURN / SWING)
+        count = max(8, math.ceil((b - a) * turns))
         knots.append(np.arange(-PADDING, count + PADDING + 1) * ((b - a) / count))
     since = np.concatenate([k + a for k, (a, _) in zip(knots, spans, strict=True)])
     directions, _ = search.sight(since)
