@@ -7,6 +7,12 @@ from linkwright.lazy import lazy_names
 if TYPE_CHECKING:
     from linkwright.mounts.aiming import AimError, Aiming
     from linkwright.mounts.axes import KeyholePassage, SerialAxes, ThreeAxes, serial_axes
+    from linkwright.mounts.budget import (
+        PointingLimits,
+        along_track_error,
+        pointing_budget,
+        pointing_loss,
+    )
     from linkwright.mounts.deck_loads import deck_loads
     from linkwright.mounts.easycomm import EasyCommPort
     from linkwright.mounts.element_files import read_orbits
@@ -93,6 +99,7 @@ __all__ = [
     "Pass",
     "Passes",
     "PointingDrive",
+    "PointingLimits",
     "ReportOrbit",
     "Responses",
     "Rotator",
@@ -119,6 +126,7 @@ __all__ = [
     "WaveSpectrum",
     "Wind",
     "WindLoad",
+    "along_track_error",
     "circle_path",
     "compare_mounts",
     "deck_loads",
@@ -137,6 +145,8 @@ __all__ = [
     "path_error",
     "pierson_moskowitz",
     "plan_moves",
+    "pointing_budget",
+    "pointing_loss",
     "read_move",
     "read_orbits",
     "read_responses",
@@ -191,6 +201,12 @@ if not TYPE_CHECKING:
                 "synchronized",
             ],
             ".orbits": ["Orbit", "OrbitError", "Orbits"],
+            ".budget": [
+                "PointingLimits",
+                "along_track_error",
+                "pointing_budget",
+                "pointing_loss",
+            ],
             ".pass_tracking": ["Servo", "tracking"],
             ".passes": ["Pass", "Passes"],
             ".pointing_drive": ["PointingDrive"],

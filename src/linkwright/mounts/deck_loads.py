@@ -55,7 +55,8 @@ def deck_loads(
     given |= {p: carried.values[n] for n, p in carried.parameters.items()}
     given |= {x: carried.values[n] for n, x in carried.inputs.items()}
     given[carried.time] = t
-    found = reactions(carried).joints
+    joints = reactions(carried).joints
+    found = {body: joints[body] for body in carried.bodies.values()}
     values = evaluate_all([x for force, moment in found.values() for x in (*force, *moment)], given)
     table = np.stack([np.broadcast_to(np.asarray(x, float), t.shape) for x in values], axis=-1)
     channels, columns = [], []

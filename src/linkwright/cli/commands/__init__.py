@@ -27,6 +27,7 @@ COMMANDS: dict[str, str] = {
     "chart": "linkwright.cli.commands.chart",
     "assemblies": "linkwright.cli.commands.assemblies",
     "passes": "linkwright.cli.commands.passes",
+    "track": "linkwright.cli.commands.track",
     "design": "linkwright.cli.commands.design",
     "keyholes": "linkwright.cli.commands.keyholes",
     "codegen": "linkwright.cli.commands.codegen",

@@ -437,6 +437,11 @@ def _listed(value: Any) -> Any:
 
 def table_data(table: Lookup1D | Lookup2D) -> dict[str, Any]:
     """Return the `[[table]]` of a function that is given by points."""
+    if table.kind not in ("linear", "cubic"):
+        raise InputError(
+            f"the table {table.name!r} is made of polynomials, which have no place in a text",
+            remedy="keep what makes it in Python",
+        )
     data: dict[str, Any] = {"name": table.name, "kind": table.kind, "outside": table.outside}
     data |= {"x": list(table.x), "y": list(table.y)}
     if isinstance(table, Lookup2D):
