@@ -11,8 +11,13 @@ ALIKE = frozenset(
         "mount-truss-2",
         "mount-x-y",
         "mount-3-axis",
+        "tripod",
+        "planar-3-rpr",
     }
 )
 
 DIFFERENT = tuple(name for name in MODELS if name not in ALIKE)
 """The names of models without those that have the parts of another."""
+
+SMALL = tuple(name for name in DIFFERENT if name not in ("mount-prismatic", "agile-eye"))
+"""Those of them that are derived in little time."""

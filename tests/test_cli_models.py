@@ -16,7 +16,7 @@ from linkwright.equations.meanings import parameter_units, parameter_words
 from linkwright.mechanism import Mechanism, mechanism_of
 from linkwright.models import MODELS
 from linkwright.program.passes import PASSES
-from tests.shipped_models import DIFFERENT
+from tests.shipped_models import SMALL
 
 COMPOSITE = ("--formulation", "composite-usual")  # one without search is quicker than the others
 
@@ -62,7 +62,7 @@ def test_models_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 # -- show ------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("name", DIFFERENT)
+@pytest.mark.parametrize("name", SMALL)
 def test_show_names_everything_in_a_model(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     out = run(capsys, "describe", name, *COMPOSITE)
     m = mechanism_of(name)

@@ -13,7 +13,7 @@ import linkwright as lw
 from linkwright.cli import main
 from linkwright.formats.text.starters import STARTERS
 from linkwright.mechanism import mechanism_of
-from tests.shipped_models import DIFFERENT
+from tests.shipped_models import SMALL
 
 
 def test_a_run_as_a_data_frame() -> None:
@@ -75,7 +75,7 @@ def test_a_near_spelling_is_named(wrong: str, right: str) -> None:
         getattr(lw, wrong)
 
 
-@pytest.mark.parametrize("template", [*STARTERS, *DIFFERENT])
+@pytest.mark.parametrize("template", [*STARTERS, *SMALL])
 def test_every_template_is_sound(
     template: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

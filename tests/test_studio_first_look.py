@@ -30,7 +30,7 @@ Array = NDArray[np.float64]
 # -- motions ---------------------------------------------------------------------------------------
 #: Machines that fall without their drives.
 FALLING = {name for name in MODELS if name.startswith("mount-")}
-FALLING |= {"stewart", "delta", "tripod", "agile-eye", "planar-3-rpr"}
+FALLING |= {"stewart", "delta", "tripod", "agile-eye", "five-bar", "planar-3-rpr"}
 
 
 @pytest.mark.parametrize(
