@@ -30,7 +30,6 @@ def build() -> Mechanism:
     declare(m, "rad", "between the axes of a link at the platform", alpha2=math.pi / 2)
     declare(m, "m", "radius of the links", R=0.1)
     declare(m, "kg", "link", link_mass=0.15)
-    declare(m, "kg*m^2", "link about any axis through the center", link_inertia=0.001)
     declare(m, "kg", "camera", platform_mass=0.5)
     declare(m, "kg*m^2", "camera about any axis through the center", platform_inertia=0.0005)
     declare(m, "m/s^2", "gravity", g=9.81)
@@ -72,7 +71,7 @@ def _link(m: Mechanism, name: str, parent: Body | None, joint: Joint) -> Body:
         parent=parent,
         joint=joint,
         mass="link_mass",
-        inertia="link_inertia",
+        inertia="2*link_mass*R**2/3",  # of a thin shell
         doc=f"link of leg {name[-1]} at the {where}",
     )
 
