@@ -30,7 +30,7 @@ from linkwright.mechanism import ModelLike
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PART = 2**18
+PART = 2**17
 """Poses of a part, which is computed at once."""
 
 

@@ -386,14 +386,12 @@ class Closing:
         )
         closes = good > 0
         known = np.concatenate([front.length[:, None] > 0, closes[:, :-1]], axis=1)
-        rows = np.flatnonzero((~closes & known).any(axis=1))
+        stops = ~closes & known
+        rows = np.flatnonzero(stops.any(axis=1))
         aside = np.where(residual <= ENOUGH, OFF_BRANCH, NOT_CLOSED)
         status = np.where(closes, CLOSED, aside).astype(np.int8)
         found = PoseRows(np.swapaxes(q, 0, 1), residual.T, status.T, worst.T.astype(int))
-        slow = front.of(rows)
-        for i in range(PLACES) if len(rows) else ():
-            self.advance(slow, x[i, rows], threads=threads)
-            found.take((i, rows), slow.here)
+        rows, slow = self._tried_again(front, x, found, rows, stops, threads)
         for last, end in zip(front.q, ends, strict=False):
             last[:, self._computed] = end
         front.length = ends[3][:, 0].astype(int)
@@ -403,6 +401,36 @@ class Closing:
         front.put(rows, slow)
         front.here = found.of(PLACES - 1)
         return found
+
+    def _tried_again(
+        self,
+        front: LineFront,
+        x: Array,
+        found: PoseRows,
+        rows: NDArray[np.int_],
+        stops: NDArray[np.bool_],
+        threads: int,
+    ) -> tuple[NDArray[np.int_], LineFront]:
+        """Take lines that stop over that place with more care; return those that go on."""
+        place = stops[rows].argmax(axis=1)
+        begins = (place == 0)[:, None]
+        before = np.maximum(place - 1, 0)
+        q = np.where(begins, front.q[0][rows], found.q[before, rows])
+        was = np.where(begins, front.x[rows], x[before, rows])
+        here = found.of((place, rows))
+        slow = LineFront(was, [q, q.copy(), q.copy()], np.ones(len(rows), dtype=int), here)
+        if len(rows):
+            self.advance(slow, x[place, rows], threads=threads)
+            found.take((place, rows), slow.here)
+        alive = slow.length > 0
+        rows, place, slow = rows[alive], place[alive], slow.of(alive)
+        for i in range(int(place.min(initial=PLACES)) + 1, PLACES):
+            own = np.flatnonzero(place < i)
+            part = slow.of(own)
+            self.advance(part, x[i, rows[own]], threads=threads)
+            found.take((i, rows[own]), part.here)
+            slow.put(own, part)
+        return rows, slow
 
     def advance(self, front: LineFront, x: Array, *, threads: int = 1) -> None:
         """Close all lines at their next place, and move the front there.
