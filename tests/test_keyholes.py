@@ -141,6 +141,9 @@ def test_random_passes_are_lost_by_alt_az_near_the_zenith_as_the_closed_form_say
     assert len(passes) == 500
     losing = 0
     for path, found in zip(passes, compared.followings["alt-az"], strict=True):
+        if found.fastest < 0.5:
+            assert found.lost == 0
+            continue
         by = passage(axes, path, SPEED)
         assert by.peak_rate == pytest.approx(found.fastest * SPEED, rel=0.05)
         wanted = by.lost(BEAM / 2)
@@ -161,6 +164,9 @@ def test_random_passes_are_lost_by_x_y_only_near_its_axis(
     axes = AXES["x-y"]
     whole, losing = 0, 0
     for path, found in zip(passes, compared.followings["x-y"], strict=True):
+        if found.fastest < 0.5:
+            assert found.lost == 0
+            continue
         by = passage(axes, path, SPEED)
         wanted = by.lost(BEAM / 2)
         if found.lost > 0:

@@ -201,3 +201,29 @@ def test_an_orbit_that_has_decayed_says_when_and_what_to_do() -> None:
     (orbit,) = parse_orbits(json.dumps({**FIELDS, "MEAN_MOTION": 16.4, "BSTAR": 0.01}))
     with pytest.raises(OrbitError, match=r"ISS .* no place at 20.* decays; .* of 2008-09-20"):
         orbit.propagate(np.arange(0.0, 60.0) * 86400.0)
+
+
+@pytest.mark.parametrize("form", ["two lines", *FORMS])
+def test_damaged_files_are_read_or_refused_never_worse(form: str) -> None:
+    """Random cuts, swaps and wrong characters end in an orbit or in our own words."""
+    rng = np.random.default_rng(7)
+    whole = LINES if form == "two lines" else FORMS[form](FIELDS)
+    refused: list[str] = []
+    for _ in range(80):
+        text = list(whole)
+        for _ in range(int(rng.integers(1, 4))):
+            at = int(rng.integers(len(text)))
+            kind = int(rng.integers(3))
+            if kind == 0:
+                text[at] = str(rng.choice(list('\0\n,<>{}[]"=-.9eZ²\ud800')))
+            elif kind == 1:
+                del text[at : at + int(rng.integers(1, 40))]
+            else:
+                text[at:at] = text[at - 20 : at]
+            text = text or ["x"]
+        try:
+            parse_orbits("".join(text), file="f")
+        except lw.InputError as error:
+            refused.append(str(error))
+    assert len(refused) > 20
+    assert all(words.startswith("f:") for words in refused)

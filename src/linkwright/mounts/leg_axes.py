@@ -31,6 +31,8 @@ class LegAxes:
         distance: of the centers of base and platform, m.
         legs: their dimensions.
         jacks: where they are; a mount with motors at the base has none.
+        arms: what a limit in rad/s is multiplied by for each actuator: 1 for an angle, and for a
+            jack what turns the dish so fast at the zenith, m.
 
     >>> axes = leg_axes("2-rotary")
     >>> axes.names, np.degrees(axes.values(np.array([[0.0, 0.0, 1.0]]))).round(3)
@@ -41,6 +43,7 @@ class LegAxes:
     distance: float
     legs: Legs
     jacks: Jacks
+    arms: tuple[float, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -48,17 +51,6 @@ class LegAxes:
         count = 3 if self.kind == "3-rotary" else 2
         word = "leg" if self.kind == "prismatic" else "arm"
         return tuple(f"{word}{k + 1}" for k in range(count))
-
-    @property
-    def arms(self) -> tuple[float, ...]:
-        """What a limit in rad/s is multiplied by: 1, or what turns the dish so at the zenith, m."""
-        if self.kind != "prismatic":
-            return (1.0,) * len(self.names)
-        turn = np.arange(360) * math.radians(1.0)
-        around = np.stack([np.cos(turn), np.sin(turn), np.full(360, 1 / _SMALL)], axis=1)
-        around /= np.linalg.norm(around, axis=1)[:, None]
-        at, near = jack_lengths((0.0, 0.0, 1.0), self.jacks), jack_lengths(around, self.jacks)
-        return tuple(float(x) for x in np.abs(near - at).max(axis=0) / _SMALL)
 
     def values(self, d: Array, step: float = 1.0) -> Array:
         """Return what the actuators are at directions; one out of reach is refused.
@@ -104,5 +96,17 @@ def leg_axes(kind: str) -> LegAxes:
     m = mechanism_of(f"mount-{kind}")
     legs = Legs.of(m)
     legs.require_symmetric()
-    jacks = Jacks.of(m) if kind == "prismatic" else Jacks()
-    return LegAxes(kind, float(m.values.get("D", 0.98)), legs, jacks)
+    distance, count = float(m.values["D"]), len(m.actuators)
+    if kind != "prismatic":
+        return LegAxes(kind, distance, legs, Jacks(), (1.0,) * count)
+    jacks = Jacks.of(m)
+    return LegAxes(kind, distance, legs, jacks, _levers(jacks))
+
+
+def _levers(jacks: Jacks) -> tuple[float, ...]:
+    """Return how far jacks move for an angle of the dish at the zenith, at most, m."""
+    turn = np.arange(360) * math.radians(1.0)
+    around = np.stack([np.cos(turn), np.sin(turn), np.full(360, 1 / _SMALL)], axis=1)
+    around /= np.linalg.norm(around, axis=1)[:, None]
+    at, near = jack_lengths((0.0, 0.0, 1.0), jacks), jack_lengths(around, jacks)
+    return tuple(float(x) for x in np.abs(near - at).max(axis=0) / _SMALL)
