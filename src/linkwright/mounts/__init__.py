@@ -6,6 +6,7 @@ from linkwright.lazy import lazy_names
 
 if TYPE_CHECKING:
     from linkwright.mounts.aiming import AimError, Aiming
+    from linkwright.mounts.attitude import AttitudeSensors, SensedMotion
     from linkwright.mounts.axes import KeyholePassage, SerialAxes, ThreeAxes, serial_axes
     from linkwright.mounts.budget import (
         PointingLimits,
@@ -75,6 +76,7 @@ __all__ = [
     "VESSELS",
     "AimError",
     "Aiming",
+    "AttitudeSensors",
     "Deck",
     "EasyCommPort",
     "FollowedPath",
@@ -108,6 +110,7 @@ __all__ = [
     "RotatorLimits",
     "RotatorPort",
     "Sea",
+    "SensedMotion",
     "SerialAxes",
     "SerialLine",
     "Servo",
@@ -201,6 +204,7 @@ if not TYPE_CHECKING:
                 "synchronized",
             ],
             ".orbits": ["Orbit", "OrbitError", "Orbits"],
+            ".attitude": ["AttitudeSensors", "SensedMotion"],
             ".budget": [
                 "PointingLimits",
                 "along_track_error",

@@ -114,7 +114,7 @@ def pointing_budget(
         >>> platform = m.set_platform(dish)
         >>> found = pointing_budget(m, (0, 0, 1), (0.01, 0, 0), PointingLimits(lag=0.1, sag=0.02))
         >>> print(found.root_of_squares.round(4))
-        [0.0606 0.02  ]
+        [0.0607 0.02  ]
     """
     d, moving = np.asarray(direction, dtype=float), np.asarray(rate, dtype=float)
     if d.shape != (3,) or moving.shape != (3,) or not np.isfinite([*d, *moving]).all():

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from linkwright.algebra import Expr, Scalar, as_expr, asin, evaluate_all, minimum, sqrt, total
@@ -24,6 +24,7 @@ from linkwright.elements import Encoder
 from linkwright.errors import InputError
 from linkwright.mechanism import Mechanism, ModelLike, mechanism_of
 from linkwright.mechanism.parts import Output
+from linkwright.mounts.attitude import AttitudeSensors, SensedMotion, attitude
 from linkwright.mounts.inverse_pointing import InversePointing, actuator_rates, start_at
 from linkwright.mounts.licence import VESSELS, Licence, TransmitInhibit
 from linkwright.mounts.ships import Ship
@@ -100,6 +101,7 @@ def tracking(
     wind: Wind | None = None,
     servo: Servo | None = None,
     licence: Licence = VESSELS,
+    sensors: AttitudeSensors | None = None,
 ) -> System:
     """Return the System of a mount that follows a pass.
 
@@ -115,6 +117,7 @@ def tracking(
         wind: that blows on the dish.
         servo: of its actuators.
         licence: that the transmitter keeps.
+        sensors: from which the attitude of an unstabilized deck is estimated; known by default.
 
     Example:
         >>> import linkwright as lw
@@ -135,7 +138,12 @@ def tracking(
     servo = servo or Servo()
     m = _observed(mechanism_of(mount), pass_, beamwidth, ship)
     s = System(m, base=servo.rate)
-    target = s.add(_target(pass_, ship), rate=servo.rate)
+    sensed = sensors is not None and ship is not None and not ship.stabilized
+    target = s.add(_target(pass_, ship, sensed), rate=servo.rate)
+    if sensed and ship is not None:
+        estimate = s.add(attitude(ship, sensors, rate=servo.rate), name="attitude")
+        s.connect(estimate.angles, target.angles)
+        s.connect(estimate.rates, target.angle_rates)
     first, turning = _numbers(pass_, ship)
     start = start_at(m, first)
     sliding = _sliding(m)
@@ -192,10 +200,14 @@ def between(a: Sequence[Scalar], b: Sequence[Scalar]) -> Expr:
     return 2 * asin(minimum(1, sqrt(gap) / 2))
 
 
-def _target(pass_: PathInSky, ship: Ship | None) -> Block:
+def _target(pass_: PathInSky, ship: Ship | None, sensed: bool) -> Block:
     """Return where the satellite is seen from the deck."""
     block = Block("target", doc="the satellite, seen from the mount")
     rows = [pass_.expressions(block.time, order) for order in range(3)]
+    if sensed and ship is not None:
+        angles = block.input_vector("angles", 3, unit="rad")
+        rates = block.input_vector("angle_rates", 3, unit="rad/s")
+        ship = replace(ship, motion=SensedMotion(angles, rates))
     seen = rows if ship is None else ship.seen(rows, block.time)
     for port, row, unit in zip(_DIRECTION, seen, ("1", "1/s", "1/s^2"), strict=True):
         block.output_vector(port, row, unit=unit)
