@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-LENGTHS = {"Methods": 57, "Use": 77, "ROBSIM": 66, "Motion server": 57, "SL": 82}
+LENGTHS = {"Methods": 57, "Use": 77, "ROBSIM": 66, "Motion server": 57, "SL": 82, "Mounts": 62}
 NOT_HELD = {
     "Methods": [],
     "Use": [74],
     "ROBSIM": [],
     "Motion server": [23, *range(26, 35), *range(37, 54)],
     "SL": [],
+    "Mounts": [44, 45, 51, 61],
 }
 DIFFERENT = {
     "Methods": [3, 6, 28, 38, 47],
@@ -24,6 +25,7 @@ DIFFERENT = {
     "ROBSIM": [58, 60],
     "Motion server": [6, 56, 57],
     "SL": [],
+    "Mounts": [],
 }
 PHYSICS = 14
 FOUND = 46
