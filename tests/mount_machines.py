@@ -13,6 +13,7 @@ import linkwright as lw
 from linkwright.algebra import Expr, evaluate_all
 from linkwright.equations.closure import Relations, assemble
 from linkwright.equations.evaluation import all_values
+from linkwright.mechanism import Joint
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -73,6 +74,8 @@ class Moved:
         rotation: from its axes to the ground's.
         origin: of the body, m.
         mass: kg.
+        center: its mass center, m.
+        inertia: about that, kg*m^2.
         force: rate of its momentum less its weight, N.
         moment: rate of its moment of momentum less that of its weight, about its origin, N*m.
         power: rate of its kinetic and potential energy, W.
@@ -81,6 +84,8 @@ class Moved:
     rotation: Array
     origin: Array
     mass: float
+    center: Array
+    inertia: Array
     force: Array
     moment: Array
     power: float
@@ -133,4 +138,94 @@ def _moved(rows: Array, fall: Array) -> Moved:
     torque = inertia @ alpha + np.cross(omega, inertia @ omega)
     moment = torque + np.cross(center[4] - origin[4], force)
     power = float(force @ velocity + torque @ omega)
-    return Moved(turn, origin[4], mass, force, moment, power)
+    return Moved(turn, origin[4], mass, center[4], inertia, force, moment, power)
+
+
+REPORT = (
+    ("1", "n", "arm1"), ("2", "1", "upper1"), ("3", "2", "platform"), ("4", "3", "upper2"),
+    ("5", "4", "arm2"), ("6", "5", ""), ("8", "3", "upper3"), ("9", "8", "arm3"), ("10", "9", ""),
+    ("12", "3", "strut"), ("13", "12", ""), ("15", "12", "jack1"), ("16", "15", "leg1"),
+    ("17", "16", ""), ("19", "12", "jack2"), ("20", "19", "leg2"), ("21", "20", ""),
+)  # fmt: skip
+"""The bodies of the report's tree of the prismatic mount: number, parent, name in the library."""
+
+
+def report_tree(
+    bodies: dict[str, Moved], feet: list[Array], *, ship: bool = False
+) -> tuple[lw.Mechanism, lw.Mechanism]:
+    """Return the prismatic mount as the report cuts it, without its loops and with them.
+
+    Coordinates are zero in the pose of the bodies, in which all axes are those of the ground. Five
+    massless tips at the ends of branches are to be welded to the ground.
+
+    Args:
+        bodies: of the library's mount, in motion.
+        feet: the anchors of both jacks, m.
+        ship: put it on a ship with nine freedoms.
+    """
+    made = []
+    for closed in (False, True):
+        m = lw.Mechanism("report")
+        m.gravity()
+        base = m.ground
+        if ship:
+            base = m.body("surge", translate="xyz", mass=0, inertia=0)
+            base = m.body("roll", parent=base, rotate="xyz", mass=0, inertia=0)
+            base = m.body("level", parent=base, rotate="xyz", mass=0, inertia=0)
+        places: dict[str, Array] = {"n": np.zeros(3)}
+        for number, parent, name in REPORT:
+            at, joint = _report_joint(number, bodies, feet)
+            places[number] = at
+            own = bodies.get(name)
+            inertia = (
+                np.zeros(6) if own is None else own.inertia[(0, 1, 2, 0, 1, 2), (0, 1, 2, 1, 2, 0)]
+            )
+            m.body(
+                f"b{number}",
+                parent=base if parent == "n" else f"b{parent}",
+                joint=joint,
+                at=tuple(map(float, at - places[parent])),
+                mass=0 if own is None else own.mass,
+                com=(0, 0, 0) if own is None else tuple(map(float, own.center - at)),
+                inertia=tuple(map(float, inertia)),
+            )
+        if closed:
+            for number in ("6", "10", "13", "17", "21"):
+                place = m.point_of(base, tuple(map(float, places[number])))
+                m.close_loop(f"tip{number}", place, f"b{number}", lw.Weld())
+        made.append(m)
+    return made[0], made[1]
+
+
+def _report_joint(number: str, bodies: dict[str, Moved], feet: list[Array]) -> tuple[Array, Joint]:
+    """Return the place and the joint of a body of the report's tree."""
+    ball = lw.Ball(quaternion=True)
+
+    def hinge(name: str) -> Joint:
+        return lw.Revolute(tuple(map(float, bodies[name].rotation[:, 1])))
+
+    if number in ("1", "3", "4", "8"):
+        name = {"1": "arm1", "3": "platform", "4": "upper2", "8": "upper3"}[number]
+        return bodies[name].origin, hinge(name)
+    if number in ("6", "10"):
+        name = {"6": "arm2", "10": "arm3"}[number]
+        return bodies[name].origin, hinge(name)
+    if number == "2":
+        return bodies["upper1"].origin, ball
+    if number in ("5", "9"):
+        arm = bodies[{"5": "arm2", "9": "arm3"}[number]]
+        return arm.origin + 0.841 * arm.rotation[:, 2], ball
+    if number in ("13", "17", "21"):
+        return {"13": np.zeros(3), "17": feet[0], "21": feet[1]}[number], ball
+    if number in ("16", "20"):
+        jack = bodies[{"16": "jack1", "20": "jack2"}[number]]
+        return jack.origin, lw.Prismatic(tuple(map(float, -jack.rotation[:, 2])))
+    name = {"12": "strut", "15": "jack1", "19": "jack2"}[number]
+    cross, own = bodies[f"{name}_cross"], bodies[name]
+    axes = (
+        (cross.rotation[:, 0], own.rotation[:, 1])
+        if name == "strut"
+        else (cross.rotation[:, 1], own.rotation[:, 0])
+    )
+    first, second = (tuple(map(float, axis)) for axis in axes)
+    return own.origin, lw.Universal(first, second)

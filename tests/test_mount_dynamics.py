@@ -10,8 +10,8 @@ import pytest
 
 import linkwright as lw
 from linkwright.algebra import evaluate, evaluate_all
-from linkwright.equations.closure import assemble
-from tests.mount_machines import E_CASE, Array, Moved, jack_lengths, motion_of
+from linkwright.equations.closure import Relations, assemble
+from tests.mount_machines import E_CASE, Array, Moved, jack_lengths, motion_of, report_tree
 
 
 @dataclass(frozen=True)
@@ -176,3 +176,52 @@ def test_the_static_experiment_with_three_arms() -> None:
         found.append(robot.gravity([closed[n] for n in robot.coordinates])[2])
     wanted = [-5.93, -101.05, -202.80, -289.63, -345.83, -363.15, -339.51]
     assert found == pytest.approx(wanted, abs=0.1)
+
+
+def test_both_cuts_of_the_prismatic_mount_give_the_same_forces() -> None:
+    """Mount checks 44, 45 and 47: the report's tree of 32 freedoms, its null space by SVD."""
+    c = case()
+    feet = [0.6 * np.array([np.cos(a), np.sin(a), 0]) for a in (0.0, np.deg2rad(120))]
+    tree, closed = report_tree(c.bodies, feet)
+    kinematics = closed.kinematics()
+    names = [s.symbol.name for s in kinematics.speeds]
+    driven = [names.index("b16_dot"), names.index("b20_dot")]
+    assert len(names) == 32
+    assert [k + 1 for k in driven] == [23, 29]
+    relations = Relations(closed, {})
+    q = np.array([1.0 if x.name.endswith("e0") else 0.0 for x in relations.coordinates])
+    assert np.abs(relations.position(q, 0.0)[0]).max() < 1e-12
+    y, _ = relations.speed(q, 0.0)
+    _, sizes, vt = np.linalg.svd(y)
+    assert y.shape == (30, 32)
+    assert (sizes > 1e-9 * sizes[0]).sum() == 30
+    null = vt[30:].T
+    r = null @ np.linalg.inv(null[driven])
+    assert np.abs(y @ r).max() < 1e-10
+    assert r[driven] == pytest.approx(np.eye(2), abs=1e-12)
+    u = r @ c.speed
+    for own, name in (("b1", "arm1"), ("b3", "platform"), ("b4", "upper2"), ("b16", "leg1")):
+        assert u[names.index(f"{own}_dot")] == pytest.approx(c.rates[name][0], abs=1e-9)
+    known = dict(zip(relations.coordinates, q, strict=True)) | dict(
+        zip(relations.speeds, u, strict=True)
+    )
+    way = np.array([float(evaluate(kinematics.rates[x], known)) for x in relations.coordinates])
+    h = 1e-4
+    high, low = (relations.speed(q + s * h * way, 0.0)[0] @ u for s in (1, -1))
+    picked = np.eye(32)[driven]
+    right = np.concatenate([-(high - low) / (2 * h), c.acceleration])
+    a = np.linalg.solve(np.concatenate([y, picked]), right)
+    assert a[names.index("b1_dot")] == pytest.approx(c.rates["arm1"][1], abs=1e-6)
+    robot = lw.Robot(tree)
+    assert [f"{x}" for x in robot.speeds] == names
+    force = r.T @ robot.inverse_dynamics(q, u, a)
+    assert force == pytest.approx(c.robot.inverse_dynamics(c.q, c.speed, c.acceleration), rel=1e-7)
+
+
+def test_a_ship_puts_nine_freedoms_before_the_mount() -> None:
+    """Mount check 44: the actuated places are 32 and 38 then."""
+    c = case()
+    feet = [0.6 * np.array([np.cos(a), np.sin(a), 0]) for a in (0.0, np.deg2rad(120))]
+    tree, _ = report_tree(c.bodies, feet, ship=True)
+    names = [s.symbol.name for s in tree.kinematics().speeds]
+    assert [names.index(f"b{k}_dot") + 1 for k in (16, 20)] == [32, 38]

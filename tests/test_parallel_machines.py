@@ -13,6 +13,7 @@ from linkwright.blocks import BlockError
 from linkwright.equations import derive
 from linkwright.equations.closure import assemble
 from linkwright.errors import InputError
+from linkwright.formats.robot.from_mechanism import description_of
 from linkwright.formats.text.files import read_model
 from linkwright.mechanism import MechanismError
 from linkwright.simulation.switching import Forms
@@ -286,3 +287,8 @@ def test_too_few_actuators_for_a_model_are_told() -> None:
         BlockError, match=r"2 degrees of freedom, of which its actuators \(left\) drive 1"
     ):
         lw.control.ComputedTorque(m, kp=100, kd=20)
+
+
+def test_robot_files_refuse_driven_struts_in_words(hexapod: lw.Mechanism) -> None:
+    with pytest.raises(InputError, match=r"struts whose length is driven.*text model"):
+        description_of(hexapod)

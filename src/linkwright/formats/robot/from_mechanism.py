@@ -82,6 +82,13 @@ class _Survey:
                 f"{m.name!r} is not a robot of numbers: {', '.join(missing[:5])} have no value",
                 remedy="give its parameters values",
             )
+        if m.driven_struts:
+            names = ", ".join(strut.name for strut in m.driven_struts)
+            raise InputError(
+                f"{m.name!r} has struts whose length is driven ({names}), which robot files do not "
+                "know",
+                remedy="write it as a text model (.toml)",
+            )
         self.values = {x: m.values[name] for name, x in m.parameters.items()}
         self.values |= {x: m.values.get(name, 0.0) for name, x in m.inputs.items()}
         self.folded = self._mounts()
