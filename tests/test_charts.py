@@ -19,7 +19,7 @@ from linkwright.analysis import Chart, chart
 from linkwright.analysis.chart_engine import CAUSES
 from linkwright.analysis.machine_rates import machine_rates
 from linkwright.errors import Error
-from linkwright.mechanism import Mechanism
+from linkwright.mechanism import Mechanism, Universal
 from tests.closed_loop_machines import arm_angles, directions, five_bar, rotary_mount
 
 ALL = ["reach", "condition", "manipulability", "transmission", "pressure", "effort", "coordinates"]
@@ -109,8 +109,6 @@ def limited(**more: float) -> Mechanism:
         m.limit("lower", 0.2, more["limit"])
     if "effort" in more:
         m.limit("upper", effort=more["effort"])
-    if "cone" in more:
-        m.limit_cone("lower", more["cone"])
     if "wall" in more:
         m.collision_capsule("link", lower, tip, 0.1)
         low, high = (m.point(f"w{y:g}", at=(more["wall"], y - 4, 0)) for y in (1.0, 7.0))
@@ -135,6 +133,18 @@ def test_each_end_has_its_cause_and_its_exact_place() -> None:
     least = np.arccos((12.0 / 9.81 - 1.5 * np.cos(1.0)) / 0.5)
     assert found.words(0, 7) == "effort: upper at its greatest effort"
     np.testing.assert_allclose(found.ends[0, 0], least + 1.0, atol=1e-9)
+
+
+def test_a_universal_joint_is_reached_up_to_its_cone() -> None:
+    m = Mechanism("gimbal")
+    dish = m.body("dish", joint=Universal("x", "y"), mass=1, inertia=0.1)
+    m.limit_cone("dish", "60 deg")
+    m.actuate(*(q.name for b in m.bodies.values() for q in b.coordinates))
+    m.set_platform(dish)
+    found = chart(m, {"azimuth": (0, 315, 8), "zenith": (2.5, 82.5, 9)})
+    np.testing.assert_allclose(found.ends[:, 1], 60.0, atol=1e-7)
+    assert found.words(3, 7) == "cone: the cone of dish"
+    assert found.counts["cone"] == 24
 
 
 def test_bits_are_the_same_for_any_number_of_threads_and_parts(
