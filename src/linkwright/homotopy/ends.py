@@ -26,7 +26,7 @@ from linkwright.homotopy.tracking import FAR, TOLERANCE, Paths, PathStatus, poli
 
 TIGHTER = (1e-2, 1e-4)
 """Tolerances, relative to the first one, with which paths are tracked again."""
-DETOURS = 3
+DETOURS = 6
 """Other ways to the same member that are tried where paths are lost."""
 LARGE = 1e3
 """The size of an unknown beyond which a path that stands still is on its way to infinity."""
@@ -81,8 +81,8 @@ def carried(family: Family, start: StartSet, p: Complex) -> Ends:
             break
         middle = random_parameters(family, rng)
         there = track(family, start.solutions, start.parameters, middle, tolerance=TOLERANCE / 100)
-        if there.arrived.all():
-            more = _along(family, there.z, middle, p)
+        if there.arrived.any():  # whichever these are: their ends are solutions, too
+            more = _along(family, there.z[there.arrived], middle, p)
             found = _united(found, more, start.count)
     return found
 
@@ -104,7 +104,7 @@ def _along(family: Family, solutions: Complex, start: Complex, p: Complex) -> En
 
 def _united(first: Ends, second: Ends, count: int) -> Ends:
     """Return what two ways to the same member found together."""
-    if not second.lost:
+    if not second.lost and len(second.z) + second.diverged + len(second.singular) == count:
         return second
     new = [k for k, row in enumerate(second.features) if not len(same(first.features, row))]
     z = np.vstack([first.z, second.z[new]])
@@ -125,8 +125,9 @@ def _settle(family: Family, z: Complex, t: Real, status: np.ndarray, p: Complex)
 
     A path that stands still near its end, far out, is on its way to infinity.
     """
-    away = status != PathStatus.ARRIVED
-    status[away & (np.abs(z).max(axis=1) > LARGE) & (t > 1 - _NEAR_END)] = PathStatus.DIVERGED
+    size, away = np.abs(z).max(axis=1), status != PathStatus.ARRIVED
+    far = (size > LARGE) & (t > 1 - _NEAR_END)
+    status[away & (far | ((size > LARGE / 10) & (t > 1 - _NEAR_END / 100)))] = PathStatus.DIVERGED
     own = np.flatnonzero(status == PathStatus.ARRIVED)
     if len(own):
         z[own], _ = polished(family, z[own], p)
