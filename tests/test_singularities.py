@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from math import acos, atan2, cos, hypot, pi, sin
 
 import numpy as np
@@ -239,3 +240,14 @@ def test_what_cannot_be_asked_is_refused_in_words() -> None:
         singularity(m, output="speed")
     with pytest.raises(lw.Error, match="names no actuators"):
         singularity(lw.Mechanism("bare"))
+
+
+def test_the_command_says_what_the_function_says(capsys: pytest.CaptureFixture[str]) -> None:
+    from linkwright.cli import main
+
+    assert main(["singularities", "five-bar", "--output", "position", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["pose"]
+    found = singularity("five-bar", output="position")
+    assert told["words"] == found.words
+    assert told["distance"] == pytest.approx(found.distance)
+    assert main(["singularities", "five-bar", "--at", "lefty=1"]) == 2

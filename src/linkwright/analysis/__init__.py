@@ -80,6 +80,7 @@ if TYPE_CHECKING:
         pose_sensitivity,
         sampled_poses,
     )
+    from linkwright.analysis.pose_proofs import PoseProof, prove_pose
     from linkwright.analysis.screws import Screw
     from linkwright.analysis.singularities import Singularity, singularity
     from linkwright.analysis.sizing.choice import Sizing, size
@@ -114,6 +115,7 @@ __all__ = [
     "OpenLoop",
     "PlatformStiffness",
     "PoseAccuracy",
+    "PoseProof",
     "PoseSensitivity",
     "ProposedGains",
     "RegionProof",
@@ -160,6 +162,7 @@ __all__ = [
     "pose_budget",
     "pose_sensitivity",
     "proposed_gains",
+    "prove_pose",
     "prove_regular",
     "quantizer_gain",
     "rainflow",
@@ -210,6 +213,7 @@ if not TYPE_CHECKING:  # what reads files is imported when it is used
             ),
             "linkwright.analysis.screws": ("Screw",),
             "linkwright.analysis.mobility_counts": ("Mobility", "mobility"),
+            "linkwright.analysis.pose_proofs": ("PoseProof", "prove_pose"),
             "linkwright.analysis.certificates": ("RegionProof", "prove_regular"),
             "linkwright.analysis.loci": ("Locus", "singular_loci"),
             "linkwright.analysis.singularities": ("Singularity", "singularity"),

@@ -64,6 +64,7 @@ _OWNER = "certificates"
 _CHUNK = 4096
 _MARGIN, _ANYWAY = 0.1, 0.05  # of a coordinate's own way, and of the largest of all
 _MANY = 400_000
+_CORNERS = np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]])
 _REASONS = (
     "its poses were not enclosed",
     "it may be singular",
@@ -295,14 +296,14 @@ class _Proof:
             self.centers = np.zeros((0, 2))
             return
         centers, q, slope = (np.concatenate(x) for x in zip(*again, strict=True))
-        corners = np.array([[-1, -1], [-1, 1], [1, -1], [1, 1]]) * self.half
+        corners = _CORNERS * self.half
         self.centers = (centers[:, None] + corners).reshape(-1, 2)
         self.q = (q[:, None] + np.einsum("bij,kj->bki", slope, corners)).reshape(-1, q.shape[1])
         self._drop_outside()
 
     def _polished(self, centers: Array, q: Array, axes: Array) -> tuple[Array, Array, Array]:
         """Return poses at the middles by Newton's method, and their derivatives."""
-        fixed = self.rates.fixed
+        fixed = self.rates.fixed_of(self.programs.kernel.inputs)
         for _ in range(6):
             f, jacobian, shift = self.programs.kernel.batch(q, centers, axes, *fixed, size=len(q))
             inverse = inverses(jacobian)
@@ -329,7 +330,8 @@ class _Proof:
             margin = _MARGIN * way + _ANYWAY * farthest + 1e-9
             reach = (way + margin) * (1 + 1e-12)
             held = margin + UNIT * 8 * np.abs(slope).sum(axis=2) * half  # the products are rounded
-            point = [exact(x) for x in (*q.T, *centers.T, *axes.T)] + self._fixed()
+            point = [exact(x) for x in (*q.T, *centers.T, *axes.T)]
+            point += [exact(x) for x in self._fixed(self.programs.values)]
             f = stacked_intervals(evaluated(self.programs.values, point), count, (n,))
             moves = slope * half
             box = [
@@ -337,7 +339,9 @@ class _Proof:
                 for m, a, b, r in zip(q.T, moves[:, :, 0].T, moves[:, :, 1].T, held.T, strict=True)
             ]
             box += [AffineForm(centers[:, 0], half), AffineForm(centers[:, 1], 0.0, half)]
-            box += [AffineForm(x) for x in axes.T] + [AffineForm(x) for x, _ in self._fixed()]
+            box += [AffineForm(x) for x in axes.T] + [
+                AffineForm(x) for x in self._fixed(self.programs.slopes)
+            ]
             found = forms_of(self.programs.slopes, box)
             jacobian = stacked_forms(found[: n * n], count, (n, n))
             shift = stacked_forms(found[n * n : n * n + 2 * n], count, (n, 2))
@@ -366,8 +370,8 @@ class _Proof:
         )
         return proven, reasons, done
 
-    def _fixed(self) -> list[Any]:
-        return [exact(float(x)) for array in self.rates.fixed for x in array]
+    def _fixed(self, code: Code) -> list[float]:
+        return [float(x) for array in self.rates.fixed_of(code.inputs) for x in array]
 
     def _second_kind(self, q: Array, jacobian: list[Array]) -> NDArray[np.bool_]:
         """Whether the rates of relations and actuators are regular in each box."""
@@ -388,8 +392,7 @@ class _Proof:
         parts = [np.concatenate([getattr(d, f) for d in self.done]) for f in _Done.__slots__]
         centers, half, q, slope, near, reach = parts
         finest = float(half.min())
-        signs = np.array([[-1, -1], [-1, 1], [1, -1], [1, 1]])
-        corners = centers[:, None] + signs * half[:, None, None]
+        corners = centers[:, None] + _CORNERS * half[:, None, None]
         keys = np.rint(corners / finest).astype(np.int64).reshape(-1, 2)
         owner = np.repeat(np.arange(len(half)), 4)
         _, place, group = np.unique(keys, axis=0, return_index=True, return_inverse=True)

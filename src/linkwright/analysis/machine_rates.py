@@ -29,6 +29,7 @@ from linkwright.equations.evaluation import all_values, numbers, quantities
 from linkwright.equations.parallel_machine import ParallelMachine, parallel_machine
 from linkwright.errors import InputError, nearest
 from linkwright.mechanism import ModelLike
+from linkwright.program import ProgramPort
 
 Array = NDArray[np.float64]
 Coordinates: TypeAlias = Mapping[str, Amount] | Sequence[float] | Array
@@ -86,7 +87,6 @@ class MachineRates:
         scales: what a unit of each scaled coordinate is: 1 rad, or the length.
         slides: which coordinates are lengths.
         parts: the expressions that Programs of it are made from.
-        fixed: the arrays of parameters, inputs and time that Programs take after q.
     """
 
     machine: ParallelMachine
@@ -94,7 +94,7 @@ class MachineRates:
     scales: Array
     slides: NDArray[np.bool_]
     parts: ProgramParts = field(repr=False)
-    fixed: tuple[Array, ...] = field(repr=False)
+    _fixed: tuple[Array, ...] = field(repr=False)
     _kernel: Kernel = field(repr=False)
 
     @property
@@ -108,6 +108,16 @@ class MachineRates:
         place = {x: i for i, x in enumerate(self.machine.coordinates)}
         return [place[x] for x in self.machine.actuators]
 
+    def fixed_of(self, ports: Sequence[ProgramPort]) -> list[Array]:
+        """Return the arrays of parameters, inputs and time that a Program takes."""
+        mechanism = self.machine.mechanism
+        values = all_values(mechanism, None)
+        return [
+            np.zeros(1) if p.name == "t" else numbers(mechanism, p.entries, values)
+            for p in ports
+            if p.name in ("p", "w", "t")
+        ]
+
     def apart(self, way: Array) -> Array:
         """Return a difference of scaled coordinates without whole turns of angles."""
         turns = np.where(self.slides, 0.0, np.rint(way / (2 * np.pi)))
@@ -115,7 +125,7 @@ class MachineRates:
 
     def at(self, q: Array) -> MotionRates:
         """Return the relations and rates at coordinates, or at rows of them."""
-        found = self._kernel(q, *self.fixed)
+        found = self._kernel(q, *self._fixed)
         n = len(self.machine.coordinates)
         none = (np.zeros((*q.shape[:-1], 0)), np.zeros((*q.shape[:-1], 0, n)))
         g, jacobian, pose, slope = found if self.machine.relations else (*none, *found)

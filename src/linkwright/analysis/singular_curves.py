@@ -64,6 +64,7 @@ class SingularCurve:
     held: Array = field(repr=False)
     values: Array = field(repr=False)
     _second: Kernel = field(repr=False)
+    _fixed: tuple[Array, ...] = field(repr=False)
 
     def matrix(self, now: MotionRates) -> Array:
         """Return K, or many of them, in scaled coordinates."""
@@ -117,7 +118,7 @@ class SingularCurve:
         multipliers[:m] = y[:m] / self.weights
         if self.kind == "type 1":
             multipliers[m:][self._pose_rows] = y[m:] * self._pose_scales
-        found = self._second(q, multipliers, *self.rates.fixed, x * self.rates.scales)
+        found = self._second(q, multipliers, *self._fixed, x * self.rates.scales)
         return np.asarray(found) * self.rates.scales
 
     def solved(self, z: Array, across: Array | None = None) -> tuple[Array, Array] | None:
@@ -163,7 +164,8 @@ def singular_curve(
     n = len(q)
     held = np.eye(n)[list(hold)]
     values = np.array(list(hold.values())) / rates.scales[list(hold)]
-    parts = (held, values, _second_derivatives(rates.parts))
+    second = _second_derivatives(rates.parts)
+    parts = (held, values, second, tuple(rates.fixed_of(second.inputs)))
     trial = SingularCurve(
         rates, kind, output, weights, np.eye(1), np.eye(1), np.zeros((0, n)), *parts
     )

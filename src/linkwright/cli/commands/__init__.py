@@ -26,6 +26,7 @@ COMMANDS: dict[str, str] = {
     "size": "linkwright.cli.commands.size",
     "chart": "linkwright.cli.commands.chart",
     "assemblies": "linkwright.cli.commands.assemblies",
+    "singularities": "linkwright.cli.commands.singularities",
     "passes": "linkwright.cli.commands.passes",
     "track": "linkwright.cli.commands.track",
     "design": "linkwright.cli.commands.design",
