@@ -10,11 +10,11 @@ from linkwright.control import consistency_band, inside
 from linkwright.mechanism import Mechanism
 from linkwright.motion import Trajectory
 from linkwright.mounts.attitude import AttitudeSensors, attitude
-from linkwright.mounts.pass_tracking import Servo, tracking
+from linkwright.mounts.pass_tracking import TrackingServo, tracking
 from linkwright.mounts.ships import Ship, report_ship
 
 ROLLING = report_ship(stabilized=False, offset=(0, 0, 5))
-FAST = Servo(turning=0.5)  # rad/s: the ship rolls by 9.4 deg/s
+FAST = TrackingServo(turning=0.5)  # rad/s: the ship rolls by 9.4 deg/s
 
 
 def test_errors_of_the_estimate_are_as_large_as_the_filter_says() -> None:

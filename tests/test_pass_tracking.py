@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import linkwright as lw
 from linkwright.mechanism import Mechanism
 from linkwright.motion import Trajectory, hermite
-from linkwright.mounts.pass_tracking import Servo, tracking
+from linkwright.mounts.pass_tracking import TrackingServo, tracking
 
 Array = NDArray[np.float64]
 SPEED, HEIGHT = 7500.0, 400e3  # m/s and m, of a satellite that flies straight on
@@ -109,7 +109,7 @@ def test_x_y_follows_overhead_and_fails_at_the_end_of_its_axis() -> None:
 )
 def test_servos_that_make_no_sense_are_refused(change: dict[str, float], words: str) -> None:
     with pytest.raises(lw.InputError, match=words):
-        Servo(**change)
+        TrackingServo(**change)
 
 
 def test_what_is_no_mount_is_refused_in_words() -> None:

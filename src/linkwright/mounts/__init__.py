@@ -46,7 +46,7 @@ if TYPE_CHECKING:
         synchronized,
     )
     from linkwright.mounts.orbits import Orbit, OrbitError, Orbits
-    from linkwright.mounts.pass_tracking import Servo, tracking
+    from linkwright.mounts.pass_tracking import TrackingServo, tracking
     from linkwright.mounts.passes import Pass, Passes
     from linkwright.mounts.pointing_drive import PointingDrive
     from linkwright.mounts.report_orbit import ReportOrbit
@@ -113,7 +113,6 @@ __all__ = [
     "SensedMotion",
     "SerialAxes",
     "SerialLine",
-    "Servo",
     "ShapedPath",
     "ShapingError",
     "Ship",
@@ -124,6 +123,7 @@ __all__ = [
     "StreamedMove",
     "TargetPath",
     "ThreeAxes",
+    "TrackingServo",
     "TransmitInhibit",
     "Trapezoids",
     "WaveSpectrum",
@@ -211,7 +211,7 @@ if not TYPE_CHECKING:
                 "pointing_budget",
                 "pointing_loss",
             ],
-            ".pass_tracking": ["Servo", "tracking"],
+            ".pass_tracking": ["TrackingServo", "tracking"],
             ".passes": ["Pass", "Passes"],
             ".pointing_drive": ["PointingDrive"],
             ".report_orbit": ["ReportOrbit"],

@@ -53,7 +53,7 @@ class PathInSky(Protocol):
 
 @one_line
 @dataclass(frozen=True, slots=True)
-class Servo:
+class TrackingServo:
     """The servos of a mount's actuators.
 
     Args:
@@ -67,7 +67,7 @@ class Servo:
         length_step: of encoders of actuators that slide, m; 0 for none.
 
     Example:
-        >>> Servo(turning=0.1).position
+        >>> TrackingServo(turning=0.1).position
         12.0
     """
 
@@ -99,7 +99,7 @@ def tracking(
     beamwidth: float = 0.8,
     ship: Ship | None = None,
     wind: Wind | None = None,
-    servo: Servo | None = None,
+    servo: TrackingServo | None = None,
     licence: Licence = VESSELS,
     sensors: AttitudeSensors | None = None,
 ) -> System:
@@ -135,7 +135,7 @@ def tracking(
         raise InputError(f"a pass is a path of 3 numbers, not of {pass_.size}")
     if not 0 < beamwidth < 180:
         raise InputError(f"a beamwidth of {beamwidth} deg", remedy="give one above 0")
-    servo = servo or Servo()
+    servo = servo or TrackingServo()
     m = _observed(mechanism_of(mount), pass_, beamwidth, ship)
     s = System(m, base=servo.rate)
     sensed = sensors is not None and ship is not None and not ship.stabilized
@@ -214,7 +214,7 @@ def _target(pass_: PathInSky, ship: Ship | None, sensed: bool) -> Block:
     return block
 
 
-def _cascade(count: int, servo: Servo) -> Block:
+def _cascade(count: int, servo: TrackingServo) -> Block:
     """Return a position loop over a speed loop with an integral: accelerations of actuators."""
     block = Block("cascade", doc="position loop over speed loop")
     outer = block.parameter("position", servo.position, unit="1/s", least=0.0)
@@ -242,7 +242,7 @@ def _sliding(m: Mechanism) -> list[bool]:
 
 
 def _measured(
-    s: System, m: Mechanism, names: Sequence[str], sliding: Sequence[bool], servo: Servo
+    s: System, m: Mechanism, names: Sequence[str], sliding: Sequence[bool], servo: TrackingServo
 ) -> list[Expr]:
     """Return what encoders show of the actuators."""
     found: list[Expr] = []
