@@ -1,0 +1,35 @@
+"""Singular curves and proofs: the truss mount, and two mounts proven down to the horizon."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from bench.measure import Row
+from linkwright.analysis import prove_regular, singular_loci
+from tests.closed_loop_machines import circle
+from tests.test_singular_loci import truss_mount
+
+TITLE = "Singular curves and proofs"
+
+
+def run() -> list[Row]:
+    """Return the rows of the table."""
+    started = time.process_time()
+    (curve,) = singular_loci(truss_mount(0.98), "type 2", {"zenith": (0, 90)})
+    took = time.process_time() - started
+    d = curve.at_zenith(90)
+    ends = np.sort(np.degrees(np.arctan2(d[:, 1], d[:, 0])) % 360)
+    told = f"{len(curve.q)} points; on the horizon at {ends[0]:.9f} and {ends[1]:.9f} degrees"
+    rows = [Row("curve of the truss mount, with compiling", took, "s", note=told)]
+    anchors = circle([0, 90], 0.8) + np.array([0.0, 0.0, 0.3465])
+    for name, machine in (
+        ("rotary mount, D = 0.98", truss_mount(0.98, "rotary")),
+        ("prismatic mount of check 30", truss_mount(0.98, "prismatic", anchors)),
+    ):
+        started = time.process_time()
+        proof = prove_regular(machine, 90, seconds=600.0)
+        took = time.process_time() - started if proof.proven else float("inf")
+        rows.append(Row(f"{name}, proven to the horizon", took, "s", 60.0, note=proof.words))
+    return rows
