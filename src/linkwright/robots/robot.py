@@ -28,6 +28,7 @@ from linkwright.errors import InputError, nearest
 from linkwright.forking import cached_property
 from linkwright.formats.robot.description import Description, Ignored
 from linkwright.lazy import Later
+from linkwright.robots.drives import Drives
 from linkwright.robots.dynamics import Dynamics
 from linkwright.robots.quantities import Slopes
 from linkwright.robots.quantity import Quantity
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from linkwright.equations.tree import Tree
     from linkwright.formats.robot.to_mechanism import Assembled
     from linkwright.mechanism import Mechanism, ModelLike, Point, kinematics, plausibility
-    from linkwright.mechanism.parts import Platform
     from linkwright.program import Program
     from linkwright.robots import conventions, derivatives, ik
     from linkwright.robots.fixed_frames import FixedFrame
@@ -55,7 +55,7 @@ Array: TypeAlias = NDArray[np.float64]
 _Q = TypeVar("_Q", bound=Quantity)
 
 
-class Robot(Dynamics, Shown):
+class Robot(Drives, Dynamics, Shown):
     """A robot from a file, a description or a mechanism.
 
     Args:
@@ -240,31 +240,6 @@ class Robot(Dynamics, Shown):
     def speeds(self) -> tuple[str, ...]:
         """The names of the speeds u."""
         return self._facts.speeds
-
-    @property
-    def actuators(self) -> tuple[str, ...]:
-        """The names of the coordinates that are driven, in order; empty where none are named.
-
-        >>> Robot("four-bar", actuators=["b"]).actuators
-        ('b',)
-        """
-        return tuple(q.name for q in self.mechanism.actuators)
-
-    @property
-    def loops(self) -> tuple[str, ...]:
-        """What closes its loops: joints by their names, then rods and driven struts.
-
-        >>> Robot("five-bar").loops
-        ('tip',)
-        """
-        from linkwright.robots.loop_forces import loop_names
-
-        return loop_names(self.mechanism)
-
-    @property
-    def platform(self) -> Platform | None:
-        """The point that the robot moves, and the axis along which it points."""
-        return self.mechanism.platform
 
     @property
     def frames(self) -> tuple[str, ...]:
