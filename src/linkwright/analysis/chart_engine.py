@@ -173,7 +173,7 @@ class ChartEngine:
                 quantity = quantity_of(name)
                 made = quantity.columns(terms)
                 columns |= made
-                self.units |= dict.fromkeys(made, quantity.unit)
+                self.units |= {column: quantity.unit_of(terms, column) for column in made}
         self.bounds = bounds_of(terms)
         self.columns = tuple(columns)
         self.program = _chart_program(machine, terms, columns, self.bounds)

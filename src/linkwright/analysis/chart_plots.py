@@ -1,10 +1,17 @@
-"""Pictures of charts, with Matplotlib (the extra `plot`): polar for directions, else maps."""
+"""Pictures of charts, with Matplotlib (the extra `plot`): polar for directions, else maps.
+
+Directions are drawn as on a map of the sky that lies on the ground: north is up, east is right, the
+zenith in the middle. Places that are not reached have the color of their cause, with its share in
+the legend. The colors differ to eyes without red or green cones too (Okabe and Ito 2008).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linkwright.analysis.chart_engine import CAUSES
 from linkwright.errors import InputError
@@ -16,8 +23,14 @@ if TYPE_CHECKING:
 
     from linkwright.analysis.charts import Chart
 
-_COLORS = ("#d9f0e3", "#9aa3af", "#f2c14e", "#c77dff", "#e4572e", "#4d7ea8")
+Array = NDArray[np.float64]
+_COLORS = ("#dcebf5", "#b6bcc4", "#e69f00", "#cc79a7", "#d55e00", "#0072b2")
 """One for each cause."""
+INK = "#111827"
+_COMPASS = ("N", "NE", "E", "SE", "S", "SW", "W", "NW")
+_MOST = 720  # cells along a side, more than a picture shows
+_FAR = 20.0  # times the median, from which on values are drawn by their logarithms
+_FARTHEST = 1e3  # times the median, where colors end
 
 
 def figure(chart: Chart, of: str | None) -> Figure:
@@ -25,7 +38,8 @@ def figure(chart: Chart, of: str | None) -> Figure:
 
     Args:
         chart: with one axis or two.
-        of: a column; by default the first that is shown besides the reach, or the reach.
+        of: a column; by default the first that is shown besides the reach, or the reach. "effort"
+            is the greatest effort of all actuators.
     """
     if len(chart.axes) > 2:
         raise InputError(
@@ -38,66 +52,178 @@ def figure(chart: Chart, of: str | None) -> Figure:
     with styled():
         if len(chart.axes) == 1:
             return _line(chart, name, made)
-        polar = {a.name for a in chart.axes} in ({"azimuth", "zenith"}, {"azimuth", "elevation"})
-        drawing: Figure = made.Figure(figsize=(7.5, 6.5), layout="constrained")
-        ax: Any = drawing.add_subplot(projection="polar" if polar else None)
-        values = np.asarray(chart[name], dtype=float)
-        if polar:
-            across, along, values = _polar(chart, values)
-            ax.set_theta_zero_location("N")
-            ax.set_theta_direction(-1)
-            if along.max() <= 90:
-                ax.set_ylim(0, 90)
-        else:
-            across, along = (a.values for a in chart.axes)
-            ax.set_xlabel(_label(chart.axes[0].name, chart.axes[0].unit))
-            ax.set_ylabel(_label(chart.axes[1].name, chart.axes[1].unit))
-        ax.grid(False)
-        _mesh(drawing, ax, chart, name, across, along, values)
-        _ends(ax, chart, polar)
-        if polar:
-            ax.grid(True, color="#6b7280", linewidth=0.4, alpha=0.5)
-        ax.set_title(f"{chart.name}: {_label(name, chart.units.get(name, ''))}", loc="left")
+        drawing: Figure = made.Figure(figsize=(7.5, 6.8), layout="constrained")
+        ax = drawing.add_subplot(projection="polar" if is_sky(chart) else None)
+        draw(drawing, ax, chart, name)
+        ax.set_title(f"{chart.name}: {_label(name, _unit(chart, name))}", loc="left", pad=14)
     return drawing
 
 
+def is_sky(chart: Chart) -> bool:
+    """Whether a chart is about directions.
+
+    Args:
+        chart: of two axes.
+    """
+    return {a.name for a in chart.axes} in ({"azimuth", "zenith"}, {"azimuth", "elevation"})
+
+
+def draw(drawing: Figure, ax: Any, chart: Chart, name: str) -> None:
+    """Draw a column of a chart with two axes, its bar and its legend.
+
+    Args:
+        drawing: the figure.
+        ax: axes of the figure; polar for directions.
+        chart: with two axes.
+        name: of the column.
+    """
+    values, reach = _column(chart, name), np.asarray(chart["reach"])
+    polar = is_sky(chart)
+    if polar:
+        across, along, values, reach = _polar(chart, values, reach)
+        sky(ax, float(max(along.max(), 10.0)))
+    else:
+        across, along = (a.values for a in chart.axes)
+        ax.set_xlabel(_label(chart.axes[0].name, chart.axes[0].unit))
+        ax.set_ylabel(_label(chart.axes[1].name, chart.axes[1].unit))
+    ax.grid(False)
+    _mesh(drawing, ax, (across, along), (values, reach), _label(name, _unit(chart, name)))
+    _ends(ax, chart, polar)
+    _legend(ax, reach)
+    if polar:
+        ax.grid(True, color="#9aa3af", linewidth=0.5, alpha=0.6)
+
+
+def sky(ax: Any, most: float = 90.0) -> None:
+    """Make polar axes a map of the sky: north up, east right, rings of the angle from the zenith.
+
+    Args:
+        ax: polar axes.
+        most: the angle from the zenith at the rim, deg.
+    """
+    ax.set_theta_zero_location("N")
+    ax.set_theta_direction(-1)
+    ax.set_ylim(0, most)
+    ax.set_xticks(np.radians(np.arange(0, 360, 45)), _COMPASS)
+    rings = [r for r in (30, 60, 90, 120, 150) if r <= most]
+    box = {"facecolor": "#ffffff", "edgecolor": "none", "alpha": 0.7, "pad": 0.8}
+    ax.set_yticks(rings, [f"{r}°" for r in rings], fontsize=7, bbox=box)
+    ax.set_rlabel_position(112.5)
+    ax.spines["polar"].set_color("#9aa3af")
+    if most > 90:
+        ring = np.linspace(0, 2 * np.pi, 181)
+        ax.plot(ring, np.full_like(ring, 90.0), color="#374151", linewidth=0.9, dashes=(4, 3))
+
+
+def draw_curve(ax: Any, directions: Array, **style: Any) -> None:
+    """Draw a curve of directions on a map of the sky.
+
+    Args:
+        ax: axes that `sky` has made.
+        directions: unit vectors East, North, up, one row each.
+        style: of the line.
+    """
+    ax.plot(*places(directions), **style)
+
+
+def places(directions: Array) -> tuple[Array, Array]:
+    """Return compass azimuths, rad, and angles from the zenith, deg.
+
+    >>> [x.round(9).tolist() for x in places(np.array([[1.0, 0, 0], [0, 0, 1]]))]
+    [[1.570796327, 0.0], [90.0, 0.0]]
+    """
+    d = np.asarray(directions, dtype=float)
+    out = np.hypot(d[:, 0], d[:, 1])
+    return np.unwrap(np.arctan2(d[:, 0], d[:, 1])), np.degrees(np.arctan2(out, d[:, 2]))
+
+
 def _label(name: str, unit: str) -> str:
-    return f"{name} ({unit})" if unit else name
+    shown = unit.replace("*", "·")
+    return f"{name} ({shown})" if unit else name
 
 
-def _polar(chart: Chart, values: Any) -> tuple[Any, Any, Any]:
-    """Return azimuths in rad, zenith angles in deg, and values with azimuths first."""
+def _parts(chart: Chart, name: str) -> list[str]:
+    """Return the columns that a name stands for."""
+    if name in chart.columns:
+        return [name]
+    return [n for n in chart.columns if n.startswith(f"{name} ")]
+
+
+def _unit(chart: Chart, name: str) -> str:
+    return next((chart.units.get(n, "") for n in _parts(chart, name)), "")
+
+
+def _column(chart: Chart, name: str) -> Array:
+    parts = _parts(chart, name)
+    if len(parts) > 1 or (parts and parts[0] != name):
+        return np.asarray(np.max([np.abs(chart[n]) for n in parts], axis=0), dtype=float)
+    return np.asarray(chart[name], dtype=float)
+
+
+def _polar(chart: Chart, *columns: NDArray[Any]) -> tuple[Any, ...]:
+    """Return azimuths in rad, zenith angles in deg, and columns with azimuths first."""
     by_name = {a.name: (k, a.values) for k, a in enumerate(chart.axes)}
     first, azimuth = by_name["azimuth"]
     zenith = 90 - by_name["elevation"][1] if "elevation" in by_name else by_name["zenith"][1]
-    return np.radians(azimuth), zenith, values if first == 0 else values.T
+    return np.radians(azimuth), zenith, *(c if first == 0 else c.T for c in columns)
 
 
 def _mesh(
-    drawing: Figure, ax: Any, chart: Chart, name: str, across: Any, along: Any, values: Any
+    drawing: Figure, ax: Any, places: tuple[Any, Any], columns: tuple[Any, Any], label: str
 ) -> None:
     colors = extra("matplotlib.colors", "plot")
-    most = 720  # cells along a side, more than a picture shows
-    steps = [max(1, -(-len(v) // most)) for v in (across, along)]
-    values = values[:: steps[0], :: steps[1]]
-    across, along = across[:: steps[0]], along[:: steps[1]]
-    if name == "reach":
-        scale = colors.ListedColormap(_COLORS)
-        mesh = ax.pcolormesh(
-            across, along, values.T, cmap=scale, vmin=-0.5, vmax=len(CAUSES) - 0.5,
-            shading="nearest", rasterized=True,
-        )  # fmt: skip
-        bar = drawing.colorbar(mesh, ax=ax, ticks=range(len(CAUSES)), shrink=0.7)
-        bar.ax.set_yticklabels(CAUSES)
+    across, along = places
+    steps = [max(1, -(-len(v) // _MOST)) for v in places]
+    values, reach = (c[:: steps[0], :: steps[1]] for c in columns)
+    across, along = _edges(across[:: steps[0]]), _edges(along[:: steps[1]])
+    if ax.name == "polar":
+        along = np.maximum(along, 0.0)
+    options: dict[str, Any] = {"shading": "flat", "rasterized": True}
+    scale = colors.ListedColormap(_COLORS)
+    causes = np.where(reach == 0, np.nan, reach) if label != "reach" else reach.astype(float)
+    if np.isfinite(causes).any():
+        span = {"vmin": -0.5, "vmax": len(CAUSES) - 0.5}
+        ax.pcolormesh(across, along, causes.T, cmap=scale, **span, **options)
+    if label == "reach":
         return
+    values = np.where((reach == 0) & np.isfinite(values), values, np.nan)
     known = values[np.isfinite(values)]
-    options: dict[str, Any] = {}
-    if len(known) and known.min() > 0 and known.max() > 1e3 * np.median(known):
-        options["norm"] = colors.LogNorm(known.min(), 1e3 * float(np.median(known)))
-    mesh = ax.pcolormesh(
-        across, along, values.T, cmap="viridis", shading="nearest", rasterized=True, **options
+    if len(known) and known.min() > 0 and known.max() > _FAR * np.median(known):
+        middle = float(np.median(known))
+        ends = max(known.min(), middle / _FARTHEST), min(known.max(), middle * _FARTHEST)
+        options["norm"] = colors.LogNorm(*ends)
+    elif len(known) and np.ptp(known) > 0:
+        options["vmin"], options["vmax"] = known.min(), np.quantile(known, 0.995)
+    mesh = ax.pcolormesh(across, along, values.T, cmap="viridis", **options)
+    over = bool(len(known)) and "vmax" in options and known.max() > 1.05 * options["vmax"]
+    bar = drawing.colorbar(
+        mesh, ax=ax, shrink=0.72, pad=0.08, aspect=26, extend="max" if over else "neither"
     )
-    drawing.colorbar(mesh, ax=ax, shrink=0.7)
+    bar.set_label(label)
+    bar.outline.set_visible(False)
+
+
+def _edges(values: Array) -> Array:
+    """Return the edges of cells about values."""
+    if len(values) < 2:
+        return np.array([values[0] - 0.5, values[0] + 0.5])
+    middle = (values[1:] + values[:-1]) / 2
+    return np.r_[2 * values[0] - middle[0], middle, 2 * values[-1] - middle[-1]]
+
+
+def _legend(ax: Any, reach: NDArray[Any]) -> None:
+    """Say which part is reached, and why not the rest."""
+    patches = extra("matplotlib.patches", "plot")
+    counts = np.bincount(reach.reshape(-1), minlength=len(CAUSES))
+    if counts[0] == reach.size:
+        return
+    entries = [
+        patches.Patch(facecolor=_COLORS[k], edgecolor="#6b7280", linewidth=0.5,
+                      label=f"{cause}, {counts[k] / reach.size:.1%}")
+        for k, cause in enumerate(CAUSES)
+        if counts[k]
+    ]  # fmt: skip
+    ax.legend(handles=entries, loc="upper center", bbox_to_anchor=(0.5, -0.06), ncols=3)
 
 
 def _ends(ax: Any, chart: Chart, polar: bool) -> None:
@@ -108,18 +234,22 @@ def _ends(ax: Any, chart: Chart, polar: bool) -> None:
         if not np.isfinite(ends).any():
             continue
         if not polar:
-            ax.plot(first.values, ends, color="#111827", linewidth=1.2)
+            ax.plot(first.values, ends, color=INK, linewidth=1.2)
         elif first.name == "azimuth":
             radius = 90 - ends if last.name == "elevation" else ends
-            ax.plot(np.radians(first.values), radius, color="#111827", linewidth=1.2)
+            ax.plot(np.radians(first.values), radius, color=INK, linewidth=1.2)
 
 
 def _line(chart: Chart, name: str, made: Any) -> Figure:
     (axis,) = chart.axes
     drawing: Figure = made.Figure(figsize=(8.0, 4.5), layout="constrained")
     ax = drawing.add_subplot()
-    ax.plot(axis.values, chart[name])
+    parts: Sequence[str] = _parts(chart, name) or [name]
+    for part in parts:
+        ax.plot(axis.values, chart[part], label=part)
     ax.set_xlabel(_label(axis.name, axis.unit))
-    ax.set_ylabel(_label(name, chart.units.get(name, "")))
+    ax.set_ylabel(_label(name, _unit(chart, name)))
+    if len(parts) > 1:
+        ax.legend()
     ax.set_title(chart.name, loc="left")
     return drawing

@@ -299,15 +299,24 @@ class ChartQuantity:
 
     Args:
         name: in lists of what is shown.
-        unit: of its numbers.
+        unit: of its numbers, or a function that returns it for a column of a machine.
         doc: what it is.
         columns: returns expressions of closed coordinates by the names of columns.
     """
 
     name: str
-    unit: str
+    unit: str | Callable[[ChartTerms, str], str]
     doc: str
     columns: Callable[[ChartTerms], Columns]
+
+    def unit_of(self, terms: ChartTerms, column: str) -> str:
+        """Return the unit of a column.
+
+        Args:
+            terms: of the machine.
+            column: its name.
+        """
+        return self.unit if isinstance(self.unit, str) else self.unit(terms, column)
 
 
 QUANTITIES: dict[str, ChartQuantity] = {}
@@ -341,6 +350,11 @@ def quantity_of(name: str) -> ChartQuantity:
 def _efforts(terms: ChartTerms) -> Columns:
     names = (a.name for a in terms.machine.actuators)
     return {f"effort {n}": x for n, x in zip(names, terms.efforts(), strict=True)}
+
+
+def _effort_unit(terms: ChartTerms, column: str) -> str:
+    units = terms.machine.mechanism.units
+    return {"rad": "N*m", "m": "N"}.get(units.get(column.removeprefix("effort "), ""), "")
 
 
 def _condition(terms: ChartTerms) -> Columns:
@@ -378,10 +392,12 @@ for _quantity in (
         "what the transmission angle lacks to a right angle",
         lambda terms: {"pressure": 90 - terms.least_transmission()},
     ),
-    ChartQuantity("effort", "", "efforts of the actuators against the weight, N or N*m", _efforts),
+    ChartQuantity(
+        "effort", _effort_unit, "efforts of the actuators against the weight, N or N*m", _efforts
+    ),
     ChartQuantity(
         "coordinates",
-        "",
+        lambda terms, column: terms.machine.mechanism.units.get(column, ""),
         "all coordinates, rad or m",
         lambda terms: {q.name: q for q in terms.machine.coordinates},
     ),

@@ -133,7 +133,7 @@ class Chart:
     def _extreme(self, name: str, sign: float) -> tuple[float, dict[str, float]]:
         values = np.where(self["reach"] == 0, sign * self[name], -np.inf)
         at = np.unravel_index(int(np.nanargmax(values)), self.shape)
-        if not np.isfinite(values[at]):
+        if values[at] == -np.inf:
             raise InputError(f"no place of the chart has a {name!r}")
         place = {a.name: float(a.values[i]) for a, i in zip(self.axes, at, strict=True)}
         return float(self[name][at]), place

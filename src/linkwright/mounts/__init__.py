@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         pointing_budget,
         pointing_loss,
     )
+    from linkwright.mounts.comparison_page import MountComparison, comparison
     from linkwright.mounts.deck_loads import deck_loads
     from linkwright.mounts.easycomm import EasyCommPort
     from linkwright.mounts.element_files import read_orbits
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from linkwright.mounts.pass_tracking import TrackingServo, tracking
     from linkwright.mounts.passes import Pass, Passes
     from linkwright.mounts.pointing_drive import PointingDrive
+    from linkwright.mounts.ranking import MountRank, MountStudy, mount_study, ranked
     from linkwright.mounts.report_orbit import ReportOrbit
     from linkwright.mounts.rotator import Rotator, RotatorPort
     from linkwright.mounts.rotator_client import RotatorClient, RotatorError, drive_rotator
@@ -91,6 +93,9 @@ __all__ = [
     "Licence",
     "Look",
     "MachineAxes",
+    "MountComparison",
+    "MountRank",
+    "MountStudy",
     "MoveError",
     "MovePlan",
     "MoveTask",
@@ -132,6 +137,7 @@ __all__ = [
     "along_track_error",
     "circle_path",
     "compare_mounts",
+    "comparison",
     "deck_loads",
     "drive_rotator",
     "follow",
@@ -143,6 +149,7 @@ __all__ = [
     "line_path",
     "machine_axes",
     "mount_axes",
+    "mount_study",
     "orbit_path",
     "passage",
     "path_error",
@@ -150,6 +157,7 @@ __all__ = [
     "plan_moves",
     "pointing_budget",
     "pointing_loss",
+    "ranked",
     "read_move",
     "read_orbits",
     "read_responses",
@@ -174,6 +182,7 @@ if not TYPE_CHECKING:
             ".axes": ["KeyholePassage", "SerialAxes", "ThreeAxes", "serial_axes"],
             ".deck_loads": ["deck_loads"],
             ".easycomm": ["EasyCommPort"],
+            ".comparison_page": ["MountComparison", "comparison"],
             ".element_files": ["read_orbits"],
             ".indexer": ["Indexer"],
             ".indexer_driver": [
@@ -214,6 +223,7 @@ if not TYPE_CHECKING:
             ".pass_tracking": ["TrackingServo", "tracking"],
             ".passes": ["Pass", "Passes"],
             ".pointing_drive": ["PointingDrive"],
+            ".ranking": ["MountRank", "MountStudy", "mount_study", "ranked"],
             ".report_orbit": ["ReportOrbit"],
             ".rotator": ["Rotator", "RotatorPort"],
             ".rotator_client": ["RotatorClient", "RotatorError", "drive_rotator"],

@@ -106,6 +106,12 @@ def horizon_sweep(
                 remedy="take a higher elevation, or other dimensions",
             )
     efforts = np.asarray(robot.gravity(found.q)).reshape(count, -1)
+    if not np.isfinite(efforts).all():
+        bad = int(np.flatnonzero(~np.isfinite(efforts).all(axis=1))[0])
+        raise DomainError(
+            f"the efforts of {m.name!r} are not finite at the azimuth of {azimuths[bad]:g} deg",
+            remedy="take a higher elevation, or other dimensions",
+        )
     unit = "N*m" if m.units[m.actuators[0].name] == "rad" else "N"
     weights = _weights(robot)
     balances = {

@@ -1,0 +1,85 @@
+"""Mounts beside each other: ranking, efforts around the horizon, and the page that shows them."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from linkwright.errors import Error
+from linkwright.mounts import MountComparison, comparison, mount_study, ranked, sweep_report
+from linkwright.mounts.comparison_page import MOUNTS
+from linkwright.mounts.ranking import _places
+
+
+@pytest.fixture(scope="module")
+def five() -> MountComparison:
+    return comparison(grid=(13, 4), sweep=10)
+
+
+def test_the_mount_with_jacks_is_first(five: MountComparison) -> None:
+    """Mount check 61: two jacks, 45 deg of transmission, balanced, free of singularities."""
+    first = five.ranks[0]
+    assert (first.place, first.mount) == (1, "mount-prismatic")
+    assert five.ranks[1].place == 2
+    assert five.ranks[-1].mount.startswith("mount-truss")
+    study = five.study("mount-prismatic")
+    assert study.transmission == pytest.approx(45.0, abs=0.1)
+    assert (study.actuators, study.linear, study.singular) == (2, True, False)
+    assert study.left < 0.01
+    assert five.study("mount-2-rotary").transmission == pytest.approx(40.6, abs=0.05)
+    truss = five.study("mount-truss-2")
+    assert truss.singular
+    assert min(x.zenith.min() for x in truss.loci) == pytest.approx(59.34, abs=0.2)
+
+
+def test_places_are_shared_by_what_is_close_and_last_without_a_number() -> None:
+    assert _places([2.0, 3.0, 2.005, 3.0]) == [1, 3, 1, 3]
+    assert _places([-40.6, -45.0, -22.0, -40.6]) == [2, 1, 4, 2]
+    assert _places([math.nan, 0.0, 0.5, math.nan]) == [3, 1, 2, 3]
+
+
+def test_five_mounts_are_swept_with_and_without_weights(five: MountComparison) -> None:
+    """Mount check 51: a mount whose sweep does not close says why."""
+    assert [s.mount for s in five.studies] == list(MOUNTS)
+    swept = [s.sweep for s in five.studies if s.sweep is not None]
+    lines = sweep_report(swept).splitlines()
+    assert len(lines) == 1 + len(swept)
+    for sweep, line in zip(swept, lines[1:], strict=True):
+        assert line.split()[:3] == [sweep.mount, sweep.unit, f"{sweep.peak:.1f}"]
+        assert sweep.balances
+        assert all(b.peak < sweep.peak for b in sweep.balances.values())
+    assert {s.mount for s in swept} >= set(MOUNTS) - {"mount-truss-3", "mount-truss-2"}
+    assert all(s.unswept for s in five.studies if s.sweep is None)
+
+
+def test_the_page_needs_nothing_else_and_has_the_numbers(
+    five: MountComparison, tmp_path: Path
+) -> None:
+    studies = tuple(five.study(n) for n in ("mount-truss-2", "mount-prismatic"))
+    size = MountComparison(studies, ranked(studies)).save(tmp_path / "compare.html")
+    text = (tmp_path / "compare.html").read_text()
+    assert size == len(text.encode())
+    for bad in ("<script", "<link", "<img", "@import", 'src="http'):
+        assert bad not in text
+    for study in studies:
+        assert study.mount in text
+        assert f"{study.transmission:.1f}°" in text
+        said = f"{study.sweep.peak:.1f}" if study.sweep else f"{study.mount} has no sweep"
+        assert said in text
+    assert "from 59.3° off the zenith on" in text
+    assert text.count("<svg") == 4  # sweeps, transmission, condition, effort
+
+
+def test_what_cannot_be_compared_is_refused(five: MountComparison, tmp_path: Path) -> None:
+    with pytest.raises(Error, match="singular at the zenith"):
+        mount_study("mount-alt-az", grid=(5, 3), sweep=0)
+    with pytest.raises(Error, match="no mount to compare"):
+        comparison([])
+    with pytest.raises(Error, match="a comparison is a page"):
+        five.save(tmp_path / "compare.pdf")
+    with pytest.raises(Error, match="is not compared"):
+        five.study("stewart")
+    with pytest.raises(Error, match="no mount of the comparison"):
+        five.plot("beauty")
