@@ -208,7 +208,8 @@ def _edges(values: Array) -> Array:
     if len(values) < 2:
         return np.array([values[0] - 0.5, values[0] + 0.5])
     middle = (values[1:] + values[:-1]) / 2
-    return np.r_[2 * values[0] - middle[0], middle, 2 * values[-1] - middle[-1]]
+    ends = 2 * values[0] - middle[0], 2 * values[-1] - middle[-1]
+    return np.concatenate([[ends[0]], middle, [ends[1]]])
 
 
 def _legend(ax: Any, reach: NDArray[Any]) -> None:
