@@ -15,7 +15,7 @@ from linkwright.equations.closure import assemble
 from linkwright.equations.parallel_machine import parallel_machine
 from linkwright.homotopy.ends import carried
 from linkwright.homotopy.family import IMAGINARY, Family, residuals
-from linkwright.homotopy.squares import MobileError
+from linkwright.homotopy.squares import MobileError, squared
 from linkwright.homotopy.start_sets import Solutions, start_set
 from linkwright.homotopy.traces import is_complete
 
@@ -181,6 +181,26 @@ def test_shipped_machines_of_two_circles_or_three_spheres_have_two_assemblies(na
     found = assemblies(m, turned)
     assert (found.count, found.complete, len(found.real)) == (2, True, 2)
     closes(m, found)
+
+
+def test_the_shipped_hexapod_has_forty_assemblies_and_a_flat_one_twenty_eight() -> None:
+    """A hexapod has 40 at most (Ronga and Vust 1992), so the start set needs no trace test here.
+
+    The bench of assemblies makes the trace test from nothing.
+    """
+    general, flat = lw.load("stewart"), lw.load("stewart:stagger=0")
+    machine = parallel_machine(general)
+    assert start_set(squared(polynomials(machine).family).family, bound=40).complete
+    home = assemble(machine.mechanism).coordinates
+    found = assemblies(general, [home[q.name] for q in machine.actuators])
+    assert (found.count, found.complete, found.diverged) == (40, True, 0)
+    closes(machine.mechanism, found)
+    lengths = [0.6, 0.64, 0.7, 0.55, 0.66, 0.73]
+    found = assemblies(general, lengths)
+    assert (found.count, found.complete) == (40, True)
+    assert found.residual < 1e-10
+    found = assemblies(flat, lengths)
+    assert (found.count, found.complete, found.diverged) == (28, True, 12)
 
 
 def _closures() -> Family:

@@ -12,6 +12,20 @@ from linkwright.cli import main
 GOOD = 'format = 1\n\n[actuators]\nleft = "126 deg"\nright = 0.9\n'
 
 
+def test_without_values_the_actuators_are_locked_where_the_machine_starts(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["assemblies", "five-bar"]) == 0
+    first, told, *_ = capsys.readouterr().out.splitlines()
+    assert first == (
+        "actuators locked where the machine starts (rad and m): left = 2.24159, right = 0.9"
+    )
+    assert told.startswith("2 assemblies, 2 of them real")
+    assert main(["assemblies", "five-bar", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["at"], found["actuators"]["right"]) == ("start", 0.9)
+
+
 def test_assemblies_are_printed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     place = tmp_path / "angles.toml"
     place.write_text(GOOD)

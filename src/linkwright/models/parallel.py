@@ -14,16 +14,20 @@ def stewart(
     platform: float = 0.3,
     base_spread: float = 20.0,
     platform_spread: float = 20.0,
+    stagger: float = 0.03,
 ) -> Mechanism:
     """Return the hexapod of Gough and Stewart: a platform on six struts whose lengths are driven.
 
-    The places of all twelve ball joints are parameters; the options give their values.
+    The places of all twelve ball joints are parameters; the options give their values. With two
+    flat hexagons 12 of the 40 assemblies of a hexapod lie at infinity; the stagger of its ball
+    joints makes this one a general hexapod.
 
     Args:
         base: radius of the joints of the base, m.
         platform: radius of those of the platform, m.
         base_spread: angle between two joints that are a pair on the base, deg.
         platform_spread: the same on the platform, where the pairs are those of the other legs, deg.
+        stagger: height of the ball joints of legs 2, 4 and 6 over the others of the platform, m.
 
     >>> m = stewart()
     >>> len(m.constraints), m.actuators[0], round(m.initial["leg1"], 4)
@@ -35,8 +39,10 @@ def stewart(
         pair = 120 * ((k - 1) // 2)
         low = math.radians(pair + side * base_spread / 2)
         high = math.radians(pair + side * (120 - platform_spread) / 2)
-        for what, radius, azimuth in (("base", base, low), ("platform", platform, high)):
-            place = (radius * math.cos(azimuth), radius * math.sin(azimuth), 0.0)
+        lifted = 0.0 if k % 2 else stagger
+        rings = (("base", base, low, 0.0), ("platform", platform, high, lifted))
+        for what, radius, azimuth, height in rings:
+            place = (radius * math.cos(azimuth), radius * math.sin(azimuth), height)
             for axis, value in zip("xyz", place, strict=True):
                 doc = f"{axis} of the ball joint of leg {k} at the {what}"
                 m.parameter(f"{what}{k}_{axis}", value, unit="m", doc=doc)

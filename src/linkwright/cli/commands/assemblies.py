@@ -14,17 +14,18 @@ from linkwright.cli.terminal import echo
 if TYPE_CHECKING:
     from linkwright.analysis import Assemblies
 
-AT: Path = typer.Option(
-    ...,
+AT: Path | None = typer.Option(
+    None,
     "--at",
     metavar="FILE",
-    help="Values of the actuators (.toml): a table [actuators], rad and m or with units.",
+    help="Values of the actuators (.toml): a table [actuators], rad and m or with units. "
+    "Without it, those of the machine's start, closed.",
 )
 
 
 def command(
     model: str = MODEL,
-    at: Path = AT,
+    at: Path | None = AT,
     settings: list[str] = SET,
     trust: bool = TRUST,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -33,19 +34,29 @@ def command(
 
     \b
     Examples:
-      linkwright assemblies stewart --at lengths.toml
+      linkwright assemblies stewart
       linkwright assemblies stewart --at lengths.toml --json
     """
     from linkwright.analysis import assemblies
     from linkwright.analysis.locked_files import read_locked
     from linkwright.cli.models import open_model
+    from linkwright.equations.closure import assemble
     from linkwright.equations.parallel_machine import parallel_machine
 
-    machine = parallel_machine(open_model(model, settings, trust=trust))
-    found = assemblies(machine.mechanism, read_locked(at, machine.mechanism))
+    m = parallel_machine(open_model(model, settings, trust=trust)).mechanism
+    if at is None:
+        start = assemble(m).coordinates
+        locked = {q.name: start[q.name] for q in m.actuators}
+    else:
+        locked = read_locked(at, m)
+    found = assemblies(m, locked)
     if as_json:
-        echo(json.dumps(_plain(found), indent=2))
+        where = {"at": "start" if at is None else str(at), "actuators": locked}
+        echo(json.dumps({**_plain(found), **where}, indent=2))
         return
+    if at is None:
+        values = ", ".join(f"{name} = {value:.6g}" for name, value in locked.items())
+        echo(f"actuators locked where the machine starts (rad and m): {values}")
     _print(found)
 
 
