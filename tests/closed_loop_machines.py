@@ -90,6 +90,41 @@ def rotary_mount(strut: bool = True, distance: float = 0.98) -> Mechanism:
     return m
 
 
+def truss_mount(distance: float, drives: str = "truss", anchors: Array | None = None) -> Mechanism:
+    """Return legs R-S-R about a strut, driven by two members of the truss or two cylinders."""
+    m = Mechanism(f"{drives}_mount")
+    first = float(np.arccos(distance / 2 / L))
+    x, y = circle([0, 120, 240], R).tolist(), circle([90, 210, 330], 1.0).tolist()
+    lower = [m.body(f"lower{k + 1}", at=x[k], rotate=y[k], mass=1) for k in range(3)]
+    strut = m.body("strut", rotate="xyz", mass=1)
+    dish = m.body("dish", parent=strut, at=(0, 0, distance), joint=Universal("x", "y"), mass=1)
+    upper = [m.body(f"upper{k + 1}", parent=dish, at=x[k], rotate=y[k], mass=1) for k in range(3)]
+    balls = [m.point(f"b{k + 1}", lower[k], (0, 0, L)) for k in range(3)]
+    tips = [m.point(f"c{k + 1}", upper[k], (0, 0, -L)) for k in range(3)]
+    if drives == "truss":
+        side = float(np.sqrt(3) * (R + L * np.sin(first)))
+        m.drive_strut("e", balls[0], balls[1], length=side)
+        m.drive_strut("f", balls[1], balls[2], length=side)
+        m.actuate("e", "f")
+    elif anchors is not None:
+        for k, a in enumerate(anchors):
+            foot = m.point(f"foot{k + 1}", at=[f"{x}{k + 1}" for x in "xyz"])
+            m.set_values({f"{x}{k + 1}": float(v) for x, v in zip("xyz", a, strict=True)})
+            head = (0.0, 0.0, 0.49)
+            end = m.point(f"head{k + 1}", strut, head)
+            m.drive_strut(f"leg{k + 1}", foot, end, length=float(np.linalg.norm(a - head)))
+        m.actuate("leg1", "leg2")
+    else:
+        m.actuate("lower1", "lower2")
+    for tip, ball in zip(tips, balls, strict=True):
+        for axis in "xyz":
+            m.constrain_points(tip, ball, axis)
+    m.set_initial({f"lower{k}": first for k in (1, 2, 3)})
+    m.set_initial({f"upper{k}": -first for k in (1, 2, 3)})
+    m.set_platform(dish)
+    return m
+
+
 def arm_angles(direction: Array, distance: float) -> Array:
     """Return the arms' angles of a rotary mount in closed form (scalar form of section 3.3)."""
     z = np.array([0.0, 0.0, 1.0])

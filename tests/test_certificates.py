@@ -18,7 +18,7 @@ from linkwright.analysis.affine_forms import AffineForm, forms_of
 from linkwright.analysis.intervals import ball_arithmetic, evaluated
 from linkwright.program import Code, lower, program
 from linkwright.program.interpret import execute
-from tests.test_singular_loci import truss_mount
+from tests.closed_loop_machines import truss_mount
 
 Array = NDArray[np.float64]
 X, Y, U = symbols("x y u")
@@ -124,21 +124,25 @@ def test_what_has_no_rule_is_refused_by_name() -> None:
         prove_regular(truss_mount(0.98), 0.0)
 
 
-def test_a_region_without_singular_directions_is_proven() -> None:
-    found = prove_regular(truss_mount(0.98), 25)
+@pytest.fixture(scope="module")
+def truss() -> lw.Mechanism:
+    return truss_mount(0.98)
+
+
+def test_a_region_without_singular_directions_is_proven(truss: lw.Mechanism) -> None:
+    found = prove_regular(truss, 12)
     assert found.proven
     assert found.one_branch
     assert found.words.startswith("proven: 'truss_mount' has no singularity of type 1 or 2")
     assert len(found.open_directions) == 0
 
 
-def test_no_proven_box_holds_a_singular_direction() -> None:
+def test_no_proven_box_holds_a_singular_direction(truss: lw.Mechanism) -> None:
     """The truss mount is singular from 59.33 degrees on; boxes stay open there, and say so."""
-    machine = truss_mount(0.98)
-    found = prove_regular(machine, 64, smallest=1.0)
+    found = prove_regular(truss, 64, smallest=2.0)
     assert not found.proven
     assert "is no statement" in found.words
-    (curve,) = singular_loci(machine, "type 2", {"zenith": (0, 63)}, grid=12)
+    (curve,) = singular_loci(truss, "type 2", {"zenith": (0, 63)}, grid=8)
     middles, sizes = found.open_directions, np.radians(found.open_sizes)
     gaps = np.arccos(np.clip(curve.directions @ middles.T, -1, 1))
     assert (gaps < 0.75 * sizes).any(axis=1).all()  # half a diagonal is 0.71 of a side

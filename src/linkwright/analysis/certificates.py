@@ -12,7 +12,9 @@ direction of the box has one pose within m of q0 + S (s - s0), and that J is reg
 singularity of type 1, and none of passive joints at given directions. That the rates of relations
 and actuators are regular (none of type 2, no constraint singularity) is proven in the same way.
 A box in which a test fails is cut in four. Boxes that meet have one pose in common, so the poses of
-the region are one branch.
+the region are one branch. Before that the machine is brought to fewer coordinates without changing
+its poses or singularities (`equations.reduced_machine`); that what was removed is regular is proven
+in each box as well.
 
 All of it is done with forms and intervals rounded outward: what is proven holds for the machine
 with exactly the numbers that it has in double precision. What is left open is listed, and is no
@@ -56,6 +58,7 @@ from linkwright.border import worded
 from linkwright.brief import one_line
 from linkwright.equations.batch_closing import Closing
 from linkwright.equations.evaluation import quantities
+from linkwright.equations.reduced_machine import ReducedMachine, reduced_machine
 from linkwright.errors import DomainError, InputError
 from linkwright.mechanism import ModelLike
 from linkwright.program import Code, lower, optimize
@@ -68,6 +71,7 @@ _CORNERS = np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]])
 _REASONS = (
     "its poses were not enclosed",
     "it may be singular",
+    "a leg may be without length or lie along an axis of its joint",
     "a joint may meet its limit",
 )
 
@@ -156,9 +160,11 @@ def prove_regular(
     begun = time.perf_counter()
     if not 0.0 < zenith < 180.0:
         raise InputError(f"a region up to {zenith} degrees from the zenith is none", remedy="0-180")
-    rates = machine_rates(robot)
-    proof = _Proof(rates, radians(zenith), limits)
-    proof.seed(rates.coordinates(q))
+    given = machine_rates(robot)
+    reduced = reduced_machine(given.machine)
+    rates = machine_rates(reduced.machine, length=given.length)
+    proof = _Proof(rates, reduced, radians(zenith), limits)
+    proof.seed(reduced.coordinates(given.coordinates(q)))
     finest = radians(smallest) / 4.0
     while len(proof.centers):
         proof.advance(finest, begun + seconds)
@@ -177,7 +183,7 @@ class _Programs:
 
 
 @lru_cache(maxsize=8)
-def _programs(parts: ProgramParts) -> _Programs:
+def _programs(parts: ProgramParts, conditions: tuple[Expr, ...]) -> _Programs:
     q = parts.coordinates
     a, b = (symbol(x, "input", owner=_OWNER) for x in ("a", "b"))
     axes = [symbol(f"e{k}", "input", owner=_OWNER) for k in range(9)]
@@ -202,7 +208,7 @@ def _programs(parts: ProgramParts) -> _Programs:
         return optimize(quantities(mechanism, name, results, flat, q=q, s=(a, b), e=axes), rounds=1)
 
     values = made("closed", {"f": f})
-    slopes = made("slopes", {"J": jacobian, "S": shift, "h": [ahead]})
+    slopes = made("slopes", {"J": jacobian, "S": shift, "h": [ahead, *conditions]})
     kernel = compiled(made("poses", {"f": f, "J": jacobian, "S": shift}))
     return _Programs(kernel, lower(values), lower(slopes))
 
@@ -223,7 +229,9 @@ class _Done:
 class _Proof:
     """The state of one branch and bound."""
 
-    def __init__(self, rates: MachineRates, zenith: float, limits: bool) -> None:
+    def __init__(
+        self, rates: MachineRates, reduced: ReducedMachine, zenith: float, limits: bool
+    ) -> None:
         n, m = len(rates.names), len(rates.machine.relations)
         name = rates.machine.mechanism.name
         if len(rates.driven) != 2 or m + 2 != n:
@@ -233,9 +241,9 @@ class _Proof:
                 "and actuators together",
                 remedy="cut loops so that no relation is redundant and nothing moves idly",
             )
-        self.rates, self.zenith = rates, zenith
+        self.rates, self.reduced, self.zenith = rates, reduced, zenith
         self.edge = tan(zenith / 2.0)
-        self.programs = _programs(rates.parts)
+        self.programs = _programs(rates.parts, reduced.conditions)
         self.low, self.high = np.full(n, -np.inf), np.full(n, np.inf)
         if limits:
             for found in rates.machine.mechanism.ranges:
@@ -345,7 +353,9 @@ class _Proof:
             found = forms_of(self.programs.slopes, box)
             jacobian = stacked_forms(found[: n * n], count, (n, n))
             shift = stacked_forms(found[n * n : n * n + 2 * n], count, (n, 2))
-            ahead = np.broadcast_to(found[-1].middle - found[-1].swing, (count,))
+            ahead, *legs = (
+                np.broadcast_to(x.middle - x.swing, (count,)) for x in found[n * n + 2 * n :]
+            )
             off, products = off_unit(inverse, jacobian)
             bent = slope_bound(inverse, products, slope, shift).sum(axis=2) * half
             rest = product_bound(inverse, f) + bent
@@ -356,10 +366,10 @@ class _Proof:
             second = self._second_kind(q, jacobian)
             low, high = q - reach, q + reach
             allowed = ((low > self.low) & (high < self.high)).all(axis=1)
-        proven = closes & second & allowed
-        reasons = [
-            _REASONS[0 if not a else 1 if not b else 2] for a, b in zip(closes, second, strict=True)
-        ]
+            upright = np.all([closes, *(x > 0 for x in legs)], axis=0)
+        tests = np.stack([closes, second, upright, allowed], axis=1)
+        proven = np.asarray(tests.all(axis=1))
+        reasons = [_REASONS[k] for k in tests.argmin(axis=1)]
         done = _Done(
             centers[proven],
             np.full(int(proven.sum()), half),
@@ -408,17 +418,25 @@ class _Proof:
         inside = within(owner, first) | within(first, owner)
         return bool(inside.all()) and _connected(first, owner, len(half))
 
+    def _told(self) -> str:
+        """Return in words what was done to the machine before."""
+        if not self.reduced.words:
+            return ""
+        legs = "; the joints of these legs are regular there" if self.reduced.conditions else ""
+        return f"; reduced before, exactly: {', '.join(self.reduced.words)}{legs}"
+
     def result(self, zenith: float, one: bool, seconds: float) -> RegionProof:
         """Return what was proven."""
         name = self.rates.machine.mechanism.name
         proven = not self.left and one
         kinds = "no singularity of type 1 or 2 and no constraint singularity"
         if np.isfinite([*self.low, *self.high]).any():
-            kinds += ", and meets no limit of its joints,"
+            kinds += ", and meets no limit of its coordinates,"
+        told = self._told()
         if proven:
             words = (
                 f"proven: {name!r} has {kinds} in any direction up to {zenith:g} degrees from the "
-                f"zenith ({self.count} boxes in {seconds:.1f} s)"
+                f"zenith ({self.count} boxes in {seconds:.1f} s{told})"
             )
         elif not self.left:
             words = (
