@@ -209,6 +209,14 @@ def test_a_chart_is_written_as_table_and_as_picture(
     np.testing.assert_array_equal(table["condition"], whole["condition"].reshape(-1))
     text = mount.save(tmp_path / "b.svg", of="reach").read_text()
     assert "no solution" in text
+    from linkwright.mounts import Orbit, Site
+
+    orbit = Orbit("A", 1, 61000, 0.0, 51.6, 0.0, 0.001, 0.0, 0.0, 15.5)
+    over = list(Site(-43.52, 172.58, 20).passes(orbit, days=0.2))
+    words = [t.get_text() for t in mount.plot("reach", passes=over).axes[0].texts]
+    assert sum(w.startswith("rise\n") for w in words) == len(over) > 0
+    with pytest.raises(Error, match="map of the sky, and the chart is over x and y"):
+        whole.plot(passes=over)
     assert len(json.dumps(whole.as_dict())) > 100
     with pytest.raises(Error, match="not written as"):
         whole.save(tmp_path / "b.xyz")

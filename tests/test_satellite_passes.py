@@ -229,3 +229,22 @@ def test_a_site_comes_from_a_file_with_its_mask(tmp_path: Path) -> None:
     (tmp_path / "horizon.csv").write_text("0, 5\n90\n")
     with pytest.raises(lw.InputError, match=r"horizon\.csv:2: '90' is no pair"):
         lw.mounts.read_site(path)
+
+
+def test_a_pass_is_drawn_on_a_map_of_the_sky_with_its_times(passes: Passes, tmp_path: Path) -> None:
+    mpl = pytest.importorskip("matplotlib")
+    best = max(passes, key=lambda p: p.culmination)
+    figure = best.plot()
+    with mpl.rc_context({"svg.fonttype": "none"}):
+        figure.savefig(tmp_path / "pass.svg")
+    svg = (tmp_path / "pass.svg").read_text()
+    times = [f"{t:%H:%M:%S} UTC" for t in (best.rise, best.top, best.set)]
+    for label in ("N", "E", "S", "W", "30°", "60°", "90°", "rise", "set", *times):
+        assert f">{label}</" in svg, label
+    (line,) = (x for x in figure.axes[0].lines if np.size(x.get_xdata()) > 1)
+    azimuth, zenith = (np.asarray(x, dtype=float) for x in line.get_data())
+    look = best.look(np.linspace(0.0, best.duration, len(azimuth)))
+    assert 90 - zenith == pytest.approx(look.elevation, abs=1e-5)
+    assert np.cos(azimuth - np.radians(look.azimuth)) == pytest.approx(1.0, abs=1e-6)
+    still = find_passes(SITE, LEO, best.duration / 2 / 86400, start=best.top.isoformat())[0]
+    assert [t.get_text().split("\n")[0] for t in still.plot().axes[0].texts] == ["start", "set"]

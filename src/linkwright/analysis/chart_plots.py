@@ -8,7 +8,8 @@ the legend. The colors differ to eyes without red or green cones too (Okabe and 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,20 +32,68 @@ _COMPASS = ("N", "NE", "E", "SE", "S", "SW", "W", "NW")
 _MOST = 720  # cells along a side, more than a picture shows
 _FAR = 20.0  # times the median, from which on values are drawn by their logarithms
 _FARTHEST = 1e3  # times the median, where colors end
+_STEPS = 721  # of the line of a pass
+_PATH = "#b91c1c"
+_PAPER = {"facecolor": "#ffffff", "edgecolor": "none", "alpha": 0.7, "pad": 0.8}
+"""Behind labels on a map."""
 
 
-def figure(chart: Chart, of: str | None) -> Figure:
+class DrawnPass(Protocol):
+    """What crosses the sky: a pass of a satellite (`linkwright.mounts.Pass`)."""
+
+    @property
+    def culminates(self) -> float:
+        """When it is highest, s."""
+        ...
+
+    @property
+    def culmination(self) -> float:
+        """Its highest elevation, deg."""
+        ...
+
+    @property
+    def rises(self) -> bool:
+        """Whether it rises at its beginning."""
+        ...
+
+    @property
+    def sets(self) -> bool:
+        """Whether it sets at its end."""
+        ...
+
+    @property
+    def duration(self) -> float:
+        """From the first place to the last, s."""
+        ...
+
+    def __call__(self, t: Array) -> Array:
+        """Return unit vectors East, North, up."""
+        ...
+
+    def time(self, t: float) -> datetime:
+        """Return the time of day, UTC."""
+        ...
+
+
+def figure(chart: Chart, of: str | None, passes: Sequence[DrawnPass] = ()) -> Figure:
     """Return the picture of a column over the last two axes.
 
     Args:
         chart: with one axis or two.
         of: a column; by default the first that is shown besides the reach, or the reach. "effort"
             is the greatest effort of all actuators.
+        passes: drawn over it, where the axes are azimuth and elevation or zenith angle.
     """
     if len(chart.axes) > 2:
         raise InputError(
             f"a picture has two axes, and the chart has {len(chart.axes)}",
             remedy="chart two axes, and fix the others: at={...}",
+        )
+    if passes and not is_sky(chart):
+        names = " and ".join(a.name for a in chart.axes)
+        raise InputError(
+            f"passes are drawn on a map of the sky, and the chart is over {names}",
+            remedy="chart azimuth and elevation, or leave out the passes",
         )
     shown = [n for n in chart.columns if n not in ("reach", "bound")]
     name = of or next(iter(shown), "reach")
@@ -55,6 +104,8 @@ def figure(chart: Chart, of: str | None) -> Figure:
         drawing: Figure = made.Figure(figsize=(7.5, 6.8), layout="constrained")
         ax = drawing.add_subplot(projection="polar" if is_sky(chart) else None)
         draw(drawing, ax, chart, name)
+        for one in passes:
+            draw_pass(ax, one, _PATH)
         ax.set_title(f"{chart.name}: {_label(name, _unit(chart, name))}", loc="left", pad=14)
     return drawing
 
@@ -106,8 +157,7 @@ def sky(ax: Any, most: float = 90.0) -> None:
     ax.set_ylim(0, most)
     ax.set_xticks(np.radians(np.arange(0, 360, 45)), _COMPASS)
     rings = [r for r in (30, 60, 90, 120, 150) if r <= most]
-    box = {"facecolor": "#ffffff", "edgecolor": "none", "alpha": 0.7, "pad": 0.8}
-    ax.set_yticks(rings, [f"{r}°" for r in rings], fontsize=7, bbox=box)
+    ax.set_yticks(rings, [f"{r}°" for r in rings], fontsize=7, bbox=_PAPER)
     ax.set_rlabel_position(112.5)
     ax.spines["polar"].set_color("#9aa3af")
     if most > 90:
@@ -124,6 +174,63 @@ def draw_curve(ax: Any, directions: Array, **style: Any) -> None:
         style: of the line.
     """
     ax.plot(*places(directions), **style)
+
+
+def draw_pass(ax: Any, path: DrawnPass, color: str) -> None:
+    """Draw a pass on a map of the sky, with the times of its rise, culmination and set.
+
+    A pass that was up when the search began has a start instead of a rise, and one that still was
+    when it ended an end.
+
+    Args:
+        ax: axes that `sky` has made.
+        path: the pass.
+        color: of its line.
+    """
+    effects = extra("matplotlib.patheffects", "plot")
+    halo = [effects.withStroke(linewidth=3.0, foreground="#ffffff")]
+    draw_curve(
+        ax, path(np.linspace(0.0, path.duration, _STEPS)), color=color, linewidth=2.0,
+        path_effects=halo, zorder=4,
+    )  # fmt: skip
+    marks = [
+        ("rise" if path.rises else "start", 0.0, "o"),
+        ("set" if path.sets else "end", path.duration, "s"),
+    ]
+    if 0 < path.culminates < path.duration:
+        marks.insert(1, (f"top {path.culmination:.1f}°", path.culminates, "^"))
+    for words, t, marker in marks:
+        (azimuth,), (zenith,) = places(path(np.array([t])))
+        ax.plot(
+            [azimuth], [zenith], marker, color=color, markersize=6, markeredgecolor="#ffffff",
+            zorder=5, clip_on=zenith > ax.get_ylim()[1] + 0.5,
+        )  # fmt: skip
+        # into the map from its left and right edges, so that labels stay on it
+        right = np.sin(azimuth) * zenith > 0
+        ax.annotate(
+            f"{words}\n{path.time(t):%H:%M:%S} UTC", (azimuth, zenith),
+            xytext=(-8 if right else 8, 0), textcoords="offset points",
+            ha="right" if right else "left", va="center", fontsize=8, color=INK,
+            bbox=_PAPER, zorder=6,
+        )  # fmt: skip
+
+
+def pass_figure(path: DrawnPass, title: str) -> Figure:
+    """Return a map of the sky with a pass.
+
+    Args:
+        path: the pass.
+        title: of the picture.
+    """
+    made = extra("matplotlib.figure", "plot")
+    with styled():
+        drawing: Figure = made.Figure(figsize=(6.4, 6.4), layout="constrained")
+        ax = drawing.add_subplot(projection="polar")
+        lowest = float(places(path(np.linspace(0.0, path.duration, _STEPS)))[1].max())
+        sky(ax, max(90.0, lowest))
+        draw_pass(ax, path, _PATH)
+        ax.set_title(title, loc="left", pad=14)
+    return drawing
 
 
 def places(directions: Array) -> tuple[Array, Array]:

@@ -30,6 +30,8 @@ from linkwright.mechanism import ModelLike
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from linkwright.analysis.chart_plots import DrawnPass
+
 PART = 2**17
 """Poses of a part, which is computed at once."""
 
@@ -138,15 +140,16 @@ class Chart:
         place = {a.name: float(a.values[i]) for a, i in zip(self.axes, at, strict=True)}
         return float(self[name][at]), place
 
-    def plot(self, of: str | None = None) -> Figure:
+    def plot(self, of: str | None = None, *, passes: Sequence[DrawnPass] = ()) -> Figure:
         """Return a picture: polar for directions, else a map of the last two axes.
 
         Args:
             of: a column; the first one by default. Needs Matplotlib (the extra `plot`).
+            passes: of satellites, drawn over a map of the sky (`site.passes(...)`).
         """
         from linkwright.analysis.chart_plots import figure
 
-        return figure(self, of)
+        return figure(self, of, passes)
 
     def save(self, path: str | os.PathLike[str], *, of: str | None = None) -> Path:
         """Write the chart as a table (.csv, .parquet) or a picture (.svg, .png, .pdf).

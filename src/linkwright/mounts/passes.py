@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +25,9 @@ from linkwright.mounts.earth import lifted
 from linkwright.mounts.orbits import DAY, EARTH, NEAR, Orbit, propagated
 from linkwright.mounts.sites import Look, Site, topocentric
 from linkwright.mounts.splines import quintic
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
 
@@ -134,6 +137,16 @@ class Pass(Trajectory):
         """
         since = self.begins + np.asarray(t, dtype=float)
         return self.site.look(self.orbit, since, refraction=self.refraction)
+
+    def plot(self) -> Figure:
+        """Return its path on a map of the sky, with rise, culmination and set in UTC.
+
+        North is up, east right and the zenith in the middle. Needs Matplotlib (the extra `plot`);
+        `chart.plot(passes=[...])` draws it over what a mount reaches.
+        """
+        from linkwright.analysis.chart_plots import pass_figure
+
+        return pass_figure(self, f"{self.orbit.name}, {self.rise:%Y-%m-%d}")
 
 
 @dataclass(frozen=True, slots=True)
