@@ -71,6 +71,7 @@ if TYPE_CHECKING:
         PoseAccuracy,
         pose_accuracy,
     )
+    from linkwright.analysis.joined_poses import JoinedPoses, joined
     from linkwright.analysis.loci import Locus, singular_loci
     from linkwright.analysis.mobility_counts import Mobility, mobility
     from linkwright.analysis.platform_stiffness import PlatformStiffness, stiffness
@@ -103,6 +104,7 @@ __all__ = [
     "Excess",
     "FrequencyResponse",
     "HarmonicBalance",
+    "JoinedPoses",
     "JointCycle",
     "LimitCycle",
     "LimitCycleMap",
@@ -149,6 +151,7 @@ __all__ = [
     "frequency_response",
     "gains_at",
     "harmonic_balance",
+    "joined",
     "limit_cycle_map",
     "limit_cycles",
     "linearize",
@@ -215,6 +218,7 @@ if not TYPE_CHECKING:  # what reads files is imported when it is used
             "linkwright.analysis.mobility_counts": ("Mobility", "mobility"),
             "linkwright.analysis.pose_proofs": ("PoseProof", "prove_pose"),
             "linkwright.analysis.certificates": ("RegionProof", "prove_regular"),
+            "linkwright.analysis.joined_poses": ("JoinedPoses", "joined"),
             "linkwright.analysis.loci": ("Locus", "singular_loci"),
             "linkwright.analysis.singularities": ("Singularity", "singularity"),
             "linkwright.analysis.sizing.choice": ("Sizing", "size"),
