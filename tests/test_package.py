@@ -237,3 +237,10 @@ def test_a_public_name_stays_when_a_folder_of_its_name_is_imported() -> None:
     """`linkwright.codegen` is a folder, and `lw.codegen` the function that users call."""
     import_module("linkwright.codegen.files")
     assert linkwright.codegen is sys.modules["linkwright.codegen"].codegen
+
+
+def test_names_that_are_imported_later_are_listed() -> None:
+    """Completion in a notebook knows them before they are used."""
+    for package in ("linkwright.mounts", "linkwright.analysis"):
+        module = import_module(package)
+        assert set(module.__all__) <= set(dir(module))

@@ -126,6 +126,8 @@ def test_what_cannot_be_stiff_is_refused_in_words() -> None:
         stiffness(m, q, links={"crak": TUBE})
     with pytest.raises(InputError, match="positive"):
         stiffness(m, q, drives={"crank": 0.0})
+    with pytest.raises(InputError, match="nothing gives way"):
+        stiffness(m, q)
     with pytest.raises(DomainError, match="rigid in some direction"):
         _ = stiffness(m, q, drives={"crank": 1e5}).matrix
 
@@ -230,7 +232,7 @@ def test_dimensions_are_found_from_measured_poses_with_their_confidence() -> Non
     for name, value in true.items():
         assert abs(found.values[name] - value) < 3.5 * found.deviations[name]
         assert 1e-7 < found.deviations[name] < 1e-4
-    assert found.residual == pytest.approx(1e-5 * math.sqrt(2 / 3), rel=0.3)
+    assert found.residual == pytest.approx(1e-5, rel=0.2)  # z, which nothing moves, left out
     clean = calibrate(m, q, list(true), drives, places=places)
     assert clean.values == pytest.approx(true, abs=1e-9)
 

@@ -50,4 +50,7 @@ def lazy_names(package: str, homes: Mapping[str, Iterable[str]]) -> Callable[[st
         setattr(sys.modules[package], name, value)
         return value
 
+    module = sys.modules.get(package)
+    if module is not None:  # so that dir() and completion know what is not imported yet
+        vars(module)["__dir__"] = lambda: sorted({*vars(module), *home})
     return find

@@ -185,6 +185,8 @@ def _least(table: Array, left: Array) -> tuple[Array, Array]:
 
 
 def _told(slopes: PoseSlopes, values: Array, table: Array, left: Array) -> DimensionCalibration:
+    moved = np.abs(table).max(axis=1) > 0.0  # what no dimension moves tells nothing of the scatter
+    table, left = table[moved], left[moved]
     _, unseen = _least(table, left)
     free = max(len(left) - (len(values) - len(unseen)), 1)
     scatter = float(left @ left) / free
@@ -198,7 +200,7 @@ def _told(slopes: PoseSlopes, values: Array, table: Array, left: Array) -> Dimen
     return DimensionCalibration(
         dict(zip(names, map(float, values), strict=True)),
         dict(zip(names, map(float, np.sqrt(np.diag(covariance).clip(0.0))), strict=True)),
-        float(np.sqrt(np.mean(left**2))),
+        float(np.sqrt(np.mean(left**2))) if len(left) else 0.0,
         tuple(words),
         covariance,
     )

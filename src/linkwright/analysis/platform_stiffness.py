@@ -134,6 +134,11 @@ def stiffness(
     >>> round(float(found.compliance[2, 2]) / (8 / (3 * 70e9 * tube.bending) + 4 / 1e5), 9)
     1.0
     """
+    if not any((links, drives, joints, clearances)):
+        raise InputError(
+            "nothing gives way, so that the platform has no compliance",
+            remedy="name links, drives, joints or clearances",
+        )
     flexing = _Flexing(parallel_machine(source), q)
     parts: dict[str, tuple[Array, Array]] = {}
     for name, section in (links or {}).items():
