@@ -103,6 +103,9 @@ def test_a_pose_on_the_truss_mounts_curve_is_said_to_be_type_2(
     assert found.words.startswith("type 2: with its actuators locked the dish still turns about (")
     assert found.distance < 1e-10
     assert found.distances["constraint"] > 1e-3
+    assert truss_curve.away(found.coordinates) < 1e-5
+    upright = singularity(truss)
+    assert abs(truss_curve.away(upright.coordinates) - truss_curve.nearest()[1]) < 1e-9
 
 
 def test_the_first_singularity_of_the_rotary_mount() -> None:

@@ -120,6 +120,15 @@ class Locus:
                 found = rates.at(at * rates.scales).direction
         return found, degrees(float(np.arccos(np.clip(found @ aim, -1.0, 1.0))))
 
+    def away(self, coordinates: Mapping[str, float]) -> float:
+        """Return the angle from where a pose points to the nearest direction on the curve, degrees.
+
+        Args:
+            coordinates: of the pose, by name, as in `Singularity`.
+        """
+        q = np.array([float(coordinates[n]) for n in self.names])
+        return self.nearest(self.curve.rates.at(q).direction.tolist())[1]
+
     def _shifted(self, k: int, step: float) -> Array:
         t = self.tangents[k]
         found = self.curve.solved(self.q[k] / self.curve.rates.scales + step * t, t)

@@ -57,12 +57,13 @@ def command(
     lines = [found.words, found.scaling]
     if locus:
         curves = singular_loci(opened, locus, {"zenith": (0.0, zenith)}, q=q, output=output)
-        told["loci"] = [c.as_dict() for c in curves]
+        told["loci"] = [c.as_dict() | {"away": c.away(found.coordinates)} for c in curves]
         lines.append(f"{len(curves)} curves on this grid of directions; a grid is no proof")
         for c in curves:
             near = c.nearest()[1]
             lines.append(
-                f"  {c.kind}: {len(c.q)} points, {near:.6f} degrees from the zenith at least"
+                f"  {c.kind}: {len(c.q)} points, at least {near:.6f} degrees from the zenith and "
+                f"{c.away(found.coordinates):.6f} from where this pose points"
             )
     if prove:
         proof = prove_regular(opened, prove, q=q)
