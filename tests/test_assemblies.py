@@ -183,6 +183,27 @@ def test_shipped_machines_of_two_circles_or_three_spheres_have_two_assemblies(na
     closes(m, found)
 
 
+@pytest.mark.parametrize(
+    ("name", "count", "generic"), [("agile-eye", 8, 8), ("planar-3-rpr", 4, 6)]
+)
+def test_shipped_machines_with_closed_hinges_have_all_their_assemblies(
+    name: str, count: int, generic: int
+) -> None:
+    """None has the axis of a hinge turned over; a plate like its base loses two at infinity."""
+    m = parallel_machine(name).mechanism
+    home = assemble(m).coordinates
+    turned = [home[q.name] + 0.03 * k for k, q in enumerate(m.actuators, 1)]
+    found = assemblies(m, turned)
+    assert (found.count, found.complete, found.generic) == (count, True, generic)
+    assert found.residual < 1e-10
+    closes(m, found)
+    signs = [x for loop in m.loops for x in loop.aligned]
+    for mode in found.real:
+        at = {q: mode.coordinates[n] for n, q in m.coordinates.items()}
+        at |= {m.parameters[n]: v for n, v in m.values.items()}
+        assert lw.algebra.evaluate_all(signs, at) == pytest.approx([1] * len(signs))
+
+
 def test_the_shipped_hexapod_has_forty_assemblies_and_a_flat_one_twenty_eight() -> None:
     """A hexapod has 40 at most (Ronga and Vust 1992), so the start set needs no trace test here.
 

@@ -135,7 +135,9 @@ class _Writer:
         moving = set(machine.coordinates) - set(locked)
         places = [*machine.position, *rotation, *origins]
         self.features = [x for x in places if moving.intersection(free_symbols(x))]
-        everything = [*self.relations, *self.features]
+        signs = [x for loop in machine.mechanism.loops for x in loop.aligned]
+        self.signs = [x for x in signs if moving.intersection(free_symbols(x))]
+        everything = [*self.relations, *self.features, *self.signs]
         self.inside = _trigonometric(everything)
         self.powers = _even(everything)
         self.unknown: dict[Expr, Expr] = {}
@@ -183,6 +185,7 @@ class _Writer:
         features = [
             x for x in dict.fromkeys(features) if self.unknowns().intersection(free_symbols(x))
         ]
+        signs = [self.plain(x, "an axis of a closed hinge") for x in self.signs]
         unknowns = (
             *self.unknown.values(),
             *(y for three in self.quaternions.values() for y in three),
@@ -196,6 +199,7 @@ class _Writer:
             tuple(features),
             tuple(k for k, (_, _, turns) in enumerate(parameters) if turns),
             tuple(range(len(parameters))),
+            tuple(signs),
         )
         angles = {q: w for q, w in self.unknown.items() if q in self.inside}
         lengths = {q: x for q, x in self.unknown.items() if q not in self.inside}

@@ -30,6 +30,7 @@ Complex = npt.NDArray[np.complex128]
 Real = npt.NDArray[np.float64]
 
 _DIFFERENCE = 1e-5
+_TURNED_OVER = 1e-6
 
 IMAGINARY = symbol("i", owner="complex numbers")
 """The square root of -1 in the equations of a family."""
@@ -48,6 +49,8 @@ class Family:
         turns: places of the parameters that are exp(i angle): never zero, of size one.
         pencil: places of the parameters in which the equations are polynomials; the trace test
             moves these.
+        signs: expressions that are 1 or -1 at every solution; those with 1 are meant. They never
+            change along a path, so the solutions with one pattern of signs are a family.
 
     >>> x, p = symbol("x", "coordinate"), symbol("p")
     >>> Family("roots", (x,), (p,), (x**3 - p,), (x,)).size
@@ -61,6 +64,7 @@ class Family:
     features: tuple[Expr, ...] = field(repr=False)
     turns: tuple[int, ...] = ()
     pencil: tuple[int, ...] = ()
+    signs: tuple[Expr, ...] = ()
 
     @property
     def size(self) -> int:
@@ -77,7 +81,13 @@ class Family:
 
     def fingerprint(self) -> str:
         """Return a digest of the equations, the same in every process."""
-        return self.program().fingerprint()
+        own = self.program().fingerprint()
+        return own + self.sign_program().fingerprint() if self.signs else own
+
+    def sign_program(self) -> Program:
+        """Return the Program of the signs, over complex numbers."""
+        given = {"z": list(self.unknowns), "p": list(self.parameters)} | _unit()
+        return program("signs", given, {"signs": list(self.signs)})
 
 
 def _unit() -> dict[str, Expr]:
@@ -131,6 +141,19 @@ def newton_program(family: Family) -> Program:
 def value_kernel(family: Family) -> Kernel:
     """Return the kernel of equations and features at a place, over pairs."""
     return compiled(_as_pairs(family.program()))
+
+
+@lru_cache(maxsize=32)
+def _sign_kernel(family: Family) -> Kernel:
+    return compiled(_as_pairs(family.sign_program()))
+
+
+def is_meant(family: Family, z: Complex, p: Complex) -> bool:
+    """Return whether no sign of a solution is -1."""
+    if not family.signs:
+        return True
+    found = from_pairs(_sign_kernel(family)(pairs_of(z), pairs_of(p)))
+    return bool(np.abs(found + 1).min() > _TURNED_OVER)
 
 
 def pairs_of(z: npt.ArrayLike) -> Real:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from linkwright.cache import entry_key, open_cache
 from linkwright.errors import Error
-from linkwright.homotopy.family import Complex, Family, conditions, features, slopes
+from linkwright.homotopy.family import Complex, Family, conditions, features, is_meant, slopes
 from linkwright.homotopy.tracking import TOLERANCE, polished, track
 
 SAME = 1e-6
@@ -31,7 +31,7 @@ _ALONE = 12  # loops without anything new where there is one solution
 _ROUNDS = 3
 _FAR = 1e3
 _ISOLATED = 1e-7
-_VERSION = 4
+_VERSION = 5
 _SEED = 20_261_116
 
 
@@ -88,7 +88,7 @@ def made_up(
         anywhere: also where the solution is not isolated.
     """
     n = family.size
-    for _ in range(20):
+    for _ in range(20 * 2 ** len(family.signs)):
         z, p = normal(rng, n), random_parameters(family, rng)
         kept = np.concatenate([np.zeros(n), normal(rng, len(p))])[None]
         for _ in range(60):
@@ -102,7 +102,7 @@ def made_up(
             step *= min(1.0, 1.0 / max(np.abs(step).max(), 1e-300))
             z, p = z + step[:n], p + step[n:]
             if np.abs(step).max() < 1e-13 and np.abs(f).max() < 1e-11:
-                if _is_general(family, z, p, anywhere):
+                if is_meant(family, z, p) and _is_general(family, z, p, anywhere):
                     return z, p
                 break
     raise HomotopyError(

@@ -72,12 +72,13 @@ class _Cuts:
         return np.array([3, *range(4 + self.width, 4 + 2 * self.width)])
 
 
-def _cuts(family: Family, p: Complex, rng: np.random.Generator) -> _Cuts:
-    """Return the cuts of the curve of solutions over a random line through p."""
+def _cuts(found: Solutions, rng: np.random.Generator) -> _Cuts:
+    """Return the cuts of the curve of solutions over a random line of parameters."""
+    family, p = found.family, found.parameters
     width = min(FEATURES, len(family.features))
     count = len(p)
     v = np.zeros(count, complex)
-    moving = _pencil(family, rng)
+    moving = _pencil(found, rng)
     v[moving] = normal(rng, len(moving))
 
     def named(name: str, size: int) -> list[Expr]:
@@ -109,13 +110,18 @@ def _cuts(family: Family, p: Complex, rng: np.random.Generator) -> _Cuts:
     return _Cuts(made, np.concatenate([normal(rng, 1), normal(rng, width), p, v]), width)
 
 
-def _pencil(family: Family, rng: np.random.Generator) -> list[int]:
+def _pencil(found: Solutions, rng: np.random.Generator) -> list[int]:
     """Return the parameters that move along the line.
 
     The fewer powers of t there are, the fewer points the curve has on a plane. Where the equations
     are linear in some parameters together and independent in these, the solutions over them are a
     bundle of planes over the unknowns, so the curve over a line of them alone has one component.
+
+    Otherwise one parameter is enough where its loops alone join all solutions that are known: they
+    lie on one component of the curve then. Other components would be copies of it, exchanged by
+    loops of all parameters, by which the known solutions were found without leaving it.
     """
+    family = found.family
     z, p = normal(rng, family.size), normal(rng, len(family.parameters))
 
     def equations(at: Complex) -> Complex:
@@ -134,6 +140,11 @@ def _pencil(family: Family, rng: np.random.Generator) -> list[int]:
             chosen, direction = [*chosen, k], trial
     if chosen and np.linalg.matrix_rank(by_p[:, chosen], tol=1e-7) == len(family.equations):
         return chosen
+    for k in family.pencil:
+        joined = Solutions(family, found.parameters, found.z[:1])
+        monodromy(joined, rng, moved=np.array([k]), quiet=6, bound=len(found))
+        if len(joined) == len(found) > 1:
+            return [k]
     return list(family.pencil)
 
 
@@ -147,7 +158,7 @@ def is_complete(found: Solutions, rng: np.random.Generator) -> bool:
     family = found.family
     if not family.pencil or not len(found):
         return False
-    cuts = _cuts(family, found.parameters, rng)
+    cuts = _cuts(found, rng)
     a = normal(rng, cuts.width)
     starts = np.hstack([found.z, np.zeros((len(found), 1))])
     anywhere = Solutions(cuts.family, cuts.plane(a, 0), starts[:0])

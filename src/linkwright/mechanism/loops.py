@@ -206,6 +206,20 @@ def _rotation(
     return [relation(y1, z2), relation(z1, x2), relation(x1, y2)]
 
 
+def aligned(
+    mechanism: Mechanism, first: Body, second: Body, joint: Joint, second_axis: Any
+) -> tuple[Expr, ...]:
+    """Return what is 1 where the axes of a joint point the same way in both bodies, else -1."""
+    if len(joint.rotate) == 3 or joint.second is not None:
+        return ()
+    if len(joint.rotate) == 1:
+        (axis,) = joint.rotate
+        other = axis if second_axis is None else second_axis
+        return (_axis(mechanism, first, axis) @ _axis(mechanism, second, other),)
+    pairs = zip(first.frame.axes[:2], second.frame.axes[:2], strict=True)
+    return tuple(a @ b for a, b in pairs)
+
+
 def _axis(mechanism: Mechanism, body: Body, axis: Any) -> Vector:
     """Return an axis of a joint as a unit vector that is fixed in a body."""
     return direction_of(mechanism.vector(axis, body.frame))

@@ -264,7 +264,9 @@ class Mechanism(DriveBuilder, Shown):
             )
         first, second = self._place(name, first), self._place(name, second)
         made = loops.close(self, name, first, second, joint, along=along, second_axis=second_axis)
-        self.loops.append(ClosedLoop(name, first, second, joint, frozenset(c.name for c in made)))
+        aligned = loops.aligned(self, first.body, second.body, joint, second_axis)
+        names = frozenset(c.name for c in made)
+        self.loops.append(ClosedLoop(name, first, second, joint, names, aligned))
         self._changed()
         return made
 

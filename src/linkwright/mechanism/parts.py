@@ -191,6 +191,8 @@ class ClosedLoop:
 
     Args:
         relations: names of its constraints.
+        aligned: expressions that are 1 where its axes point the same way in both bodies; its
+            relations hold, too, where one is -1.
     """
 
     name: str
@@ -198,6 +200,7 @@ class ClosedLoop:
     second: Point
     joint: Joint
     relations: frozenset[str] = frozenset()
+    aligned: tuple[Expr, ...] = ()
 
 
 @one_line
