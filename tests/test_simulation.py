@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 from linkwright.equations import derive
@@ -14,8 +15,9 @@ from linkwright.errors import Error
 from linkwright.mechanism import Mechanism
 from linkwright.models import load_model
 from linkwright.models.spacecraft1 import build as spacecraft
-from linkwright.simulation import simulate
+from linkwright.simulation import simulate, switching
 from linkwright.system import System
+from linkwright.system.forms import reference_of
 
 DEGREE = math.pi / 180.0
 
@@ -293,20 +295,25 @@ def kite_inertia(angle: float, h: float = 1e-4) -> float:
     return 1 / 3 + coupler + 8 / 3 * turning(far - pivot, far_rate) ** 2
 
 
+def kite_start(angle: float, rate: float) -> dict[str, float]:
+    """Return where a kite starts."""
+    tip, far = kite_vertices(angle)
+    along, rocker = far - tip, far - np.array([2.0, 0.0])
+    return {
+        "a": angle,
+        "b": math.atan2(along[1], along[0]) - angle,
+        "c": math.atan2(rocker[1], rocker[0]),
+        "a_dot": rate,
+    }
+
+
 @pytest.mark.parametrize(
     ("method", "step", "tolerance"),
     [("dop853", 1.0, 1e-9), ("dop853", 5.0, 1e-11), ("rk4", 0.005, 1e-10)],
 )
 def test_kite_passes_its_singular_position(method: str, step: float, tolerance: float) -> None:
     angle, rate = 0.8, -1.0
-    tip, far = kite_vertices(angle)
-    along, rocker = far - tip, far - np.array([2.0, 0.0])
-    start = {
-        "a": angle,
-        "b": math.atan2(along[1], along[0]) - angle,
-        "c": math.atan2(rocker[1], rocker[0]),
-        "a_dot": rate,
-    }
+    start = kite_start(angle, rate)
     energy = kite_inertia(angle) * rate**2
     reference = solve_ivp(
         lambda _, y: [-math.sqrt(energy / kite_inertia(y[0]))],
@@ -321,6 +328,23 @@ def test_kite_passes_its_singular_position(method: str, step: float, tolerance: 
     assert run.final["a"] < -1.0  # it has gone through the flat position at a = 0
     assert any("went through a singular configuration" in line for line in run.report)
     assert np.abs(run.energies().imbalance).max() < 1e-6
+
+
+def test_guards_that_compare_with_a_reference_notice_a_singular_position(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    taken: list[int] = []
+
+    def counted(part: NDArray[np.float64]) -> dict[str, float]:
+        taken.append(len(part))
+        return reference_of(part)
+
+    monkeypatch.setattr(switching, "FEW", 0)
+    monkeypatch.setattr(switching, "reference_of", counted)
+    run = simulate(kite(), 0.9, step=0.005, method="rk4", initial=kite_start(0.3, -1.0))
+    assert run.final["a"] < 0.0
+    assert any("went through a singular configuration" in line for line in run.report)
+    assert 3 < len(taken) < 60  # of 180 steps
 
 
 # -- inputs, states, errors ------------------------------------------------------------------------

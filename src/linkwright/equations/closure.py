@@ -12,7 +12,8 @@ Quaternions are kept at unit length by a relation of their own.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ from linkwright.brief import one_line
 from linkwright.equations.evaluation import Array, Evaluator, Signals, all_values, quantities
 from linkwright.errors import DomainError
 from linkwright.mechanism import Constraint, Mechanism, ModelLike, Work, mechanism_of
+from linkwright.program import Program
 
 RANK = 1e-8
 _CLOSED = 1e-10
@@ -61,19 +63,14 @@ class Relations:
         )
         self._position: Evaluator | None = None
         self._speed: Evaluator | None = None
+        known = (*(p for _, p in sorted(mechanism.parameters.items())), *mechanism.inputs.values())
+        content = _Content((*known, mechanism.time), tuple(q), mechanism)
         if zero:
-            rows = [gradient(g, self.coordinates) for g in zero]
-            roots = [*zero, *(x for row in rows for x in row)]
-            results: dict[str, Sequence[object]] = {"g": zero, "G": rows}
-            made = quantities(mechanism, "closure", results, roots, q=q)
+            made = _position_program(content, tuple(zero), tuple(self.coordinates))
             self._position = Evaluator(mechanism, made, values, backend, signals)
         if mechanism.constraints:
-            split = [linear_coefficients(c.speed, self.speeds) for c in mechanism.constraints]
-            rows = [[found[u] for u in self.speeds] for found, _ in split]
-            rests = [rest for _, rest in split]
-            roots = [*rests, *(x for row in rows for x in row)]
-            results = {"J": rows, "b": rests}
-            made = quantities(mechanism, "constraints", results, roots, q=q)
+            bound = tuple(c.speed for c in mechanism.constraints)
+            made = _speed_program(content, bound, tuple(self.speeds))
             self._speed = Evaluator(mechanism, made, values, backend, signals)
 
     def position(self, q: Array, t: float) -> tuple[Array, Array]:
@@ -105,6 +102,37 @@ class Relations:
         """
         columns = np.arange(len(self.coordinates)) if free is None else np.array(free, dtype=int)
         return newton_closed(lambda x: self.position(x, t), q, columns, iterations, rank)
+
+
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """What Programs of a mechanism's relations depend on, beside these."""
+
+    known: tuple[Expr, ...]
+    q: tuple[Expr, ...]
+    mechanism: Mechanism = field(compare=False, repr=False)
+
+
+@lru_cache(maxsize=16)
+def _position_program(
+    content: _Content, zero: tuple[Expr, ...], coordinates: tuple[Expr, ...]
+) -> Program:
+    """Return the Program of relations of position and their Jacobian."""
+    rows = [gradient(g, coordinates) for g in zero]
+    roots = [*zero, *(x for row in rows for x in row)]
+    results: dict[str, Sequence[object]] = {"g": zero, "G": rows}
+    return quantities(content.mechanism, "closure", results, roots, q=content.q)
+
+
+@lru_cache(maxsize=16)
+def _speed_program(content: _Content, bound: tuple[Expr, ...], speeds: tuple[Expr, ...]) -> Program:
+    """Return the Program of J and b in the relations J u + b = 0 between speeds."""
+    split = [linear_coefficients(x, speeds) for x in bound]
+    rows = [[found[u] for u in speeds] for found, _ in split]
+    rests = [rest for _, rest in split]
+    roots = [*rests, *(x for row in rows for x in row)]
+    results: dict[str, Sequence[object]] = {"J": rows, "b": rests}
+    return quantities(content.mechanism, "constraints", results, roots, q=content.q)
 
 
 def newton_closed(

@@ -196,7 +196,7 @@ def session_of(
     refuse_unreal(system.mechanism, known)
     if not system.members:
         refuse_idle(system.mechanism, all_values_of(system))
-    fallback = forms_of(system, record, settings.form, preparing)
+    fallback = forms_of(system, record, settings.form, preparing, settings.chosen.adaptive)
     if fallback is not None:
         phases = fallback.phases
     else:

@@ -8,6 +8,11 @@ on the way, the step is discarded and repeated: with other eliminated speeds whe
 before and after the step, else, at a singular configuration, with all speeds of the tree. From
 there it goes back to an independent form as soon as one is good again. Speeds to eliminate are
 chosen by elimination with complete pivoting.
+
+With steps of a fixed size, which are short, guards of more than `FEW` constraints compare with a
+reference state rather than with the start of each step. Where they fail, the state before the step
+becomes the reference, and the step is repeated; where they fail again, guards that look at each
+step take over.
 """
 
 from __future__ import annotations
@@ -27,9 +32,10 @@ from linkwright.simulation.stopwatch import Stopwatch
 from linkwright.simulation.watch import Watch
 from linkwright.system import Phases, System
 from linkwright.system.flatten import Flattened
-from linkwright.system.forms import GUARD, LIMIT, Form, is_regular
+from linkwright.system.forms import GUARD, LIMIT, Form, is_regular, reference_of
 from linkwright.system.numbers import beginnings, parameters
 
+FEW = 6
 MANY = 24
 _START = 1000.0
 _GAPS = {"dop853": 0.4667, "dopri5": 0.55}
@@ -68,6 +74,7 @@ class Forms:
         record: names of its channels.
         wanted: one of `linkwright.simulation.settings.FORMS`.
         preparing: what deriving and compiling is timed by.
+        adaptive: whether the method chooses its steps.
     """
 
     def __init__(
@@ -76,6 +83,7 @@ class Forms:
         record: Iterable[str] | None,
         wanted: str,
         preparing: Stopwatch | None = None,
+        adaptive: bool = True,
     ) -> None:
         self.system = system
         self._record = None if record is None else tuple(record)
@@ -83,8 +91,11 @@ class Forms:
         self._known: dict[object, Integrated] = {}
         m = system.mechanism
         many = wanted == "auto" and len(m.constraints) > MANY
+        self._referring = wanted == "auto" and not adaptive and FEW < len(m.constraints) <= MANY
+        self._reference: tuple[float, dict[str, float]] = -np.inf, {}
         with self._preparing:
-            first = self._made(Form(redundant=wanted == "redundant" or many))
+            redundant = wanted == "redundant" or many
+            first = self._made(Form(redundant=redundant, reference=self._referring))
             if wanted == "auto" and not first.flattened.trusted:
                 first = self._made(Form(redundant=True))
         self._auto = wanted == "auto" and not first.redundant
@@ -175,7 +186,7 @@ class Forms:
         return self._numbered(self.now.phases)
 
     def _numbered(self, phases: Phases) -> Phases:
-        limits = {f"{GUARD}limit": self._limit}
+        limits = {f"{GUARD}limit": self._limit, **self._reference[1]}
         return replace(
             phases, d=tuple(replace(s, value=limits.get(s.name, s.value)) for s in phases.d)
         )
@@ -204,9 +215,11 @@ class Forms:
     ) -> dict[str, float]:
         """Choose the form in which to repeat a step that is not trusted; return the state in it."""
         q, u = self._here(place)
+        before, _ = self.relations.speed(q, place.t)
+        if self.now.form.reference:
+            return self._referred(place.t, before, q, u)
         self._watch.forget()
         self._watch.look(place.t, q, u)
-        before, _ = self.relations.speed(q, place.t)
         after, _ = self.relations.speed(np.array([x_new[n] for n in self._coordinates]), t_new)
         better = self._good(before, q, 0.3 * self._limit)
         if better is not None and better is not self.now:
@@ -223,6 +236,15 @@ class Forms:
         )
         self._near = 0.0
         return self._in(self._all_speeds(), q, u)
+
+    def _referred(self, t: float, jacobian: Array, q: Array, u: Array) -> dict[str, float]:
+        """Take another reference, or guards that need none where this is not the first try."""
+        form = self.now
+        if t > self._reference[0]:
+            self._reference = t, reference_of(eliminated_part(form, jacobian))
+            return self._in(form, q, u)
+        with self._preparing:
+            return self._in(self._made(replace(form.form, reference=False)), q, u)
 
     def after(self, place: SessionPlace) -> dict[str, float] | None:
         """Look at an accepted state; return it in another form where one is better."""
@@ -309,6 +331,7 @@ class Forms:
         part = eliminated_part(form, jacobian)
         bound = float(np.linalg.norm(jacobian) * np.linalg.norm(np.linalg.inv(part)))
         self._limit = max(self._limit, 5.0 * condition_of(part, jacobian), 2.0 * bound)
+        self._reference = -np.inf, reference_of(part) if form.form.reference else {}
 
     def _good(self, jacobian: Array, q: Array, limit: float) -> Integrated | None:
         """Return the form that eliminates the speeds for which J is best solved here."""
@@ -323,7 +346,7 @@ class Forms:
         here = zip((x.name for x in self.relations.coordinates), map(float, q), strict=False)
         speeds = tuple(self.relations.speeds[i].name for i in dependent)
         with self._preparing:
-            made = self._made(Form(speeds, tuple(here)))
+            made = self._made(Form(speeds, tuple(here), reference=self._referring))
         return made if made.flattened.trusted else None
 
     def _all_speeds(self) -> Integrated:
@@ -350,6 +373,7 @@ def forms_of(
     record: Iterable[str] | None,
     wanted: str = "auto",
     preparing: Stopwatch | None = None,
+    adaptive: bool = True,
 ) -> Forms | None:
     """Return the forms of a run; None where its equations hold everywhere, or shall be taken so."""
     m = system.mechanism
@@ -361,7 +385,7 @@ def forms_of(
     bound = [x for c in m.constraints for x in (c.speed, c.position) if x is not None]
     if driven & set(free_symbols(*bound)):
         return None  # what drives a constraint is not known from here
-    return Forms(system, record, wanted, preparing)
+    return Forms(system, record, wanted, preparing, adaptive)
 
 
 def eliminated_part(form: Integrated, jacobian: Array) -> Array:

@@ -164,7 +164,7 @@ def flatten(
         flat.settled = dict(zip(flat.kept.moved, moved, strict=True))
     regular = equations is None or form.redundant or is_regular(equations.mechanism)
     if equations is not None and not regular and form.guarded:
-        flat.guards = guards_of(equations)
+        flat.guards = guards_of(equations, form.reference)
     _states(flat)
     channels = _channels(flat, record)
     outputs = [value for _, value in channels]

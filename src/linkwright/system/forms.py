@@ -45,6 +45,12 @@ LIMIT = 30.0
 GUARD = "guard."
 """What the names of guards and of what they remember begin with."""
 
+REFERENCE = f"{GUARD}reference"
+"""What the names of A^-1 at a reference begin with."""
+
+NEAR = 0.3
+"""How far from a reference, |A0^-1 A1 - 1|_F, guards that compare with it hold."""
+
 _LARGEST = 6  # constraints that are coupled, of which all symmetric functions are written out
 
 
@@ -57,12 +63,15 @@ class Form:
         at: coordinates by name where they are chosen; empty for the start.
         redundant: whether all speeds are kept.
         guarded: whether guards end a run before the form fails.
+        reference: whether guards compare with a state that is set from outside (`reference_of`),
+            in place of the start of each step: far cheaper where steps are short.
     """
 
     dependent: tuple[str, ...] = ()
     at: tuple[tuple[str, float], ...] = ()
     redundant: bool = False
     guarded: bool = True
+    reference: bool = False
 
 
 def is_regular(mechanism: Mechanism) -> bool:
@@ -95,6 +104,9 @@ class Guards:
       part, 1 - |E^2|_F^2 with E = A0^-1 A1 - 1: as long as it is above zero, no eigenvalue of E
       is as large as 1, which is a little more than what is needed, and much cheaper.
 
+    Where A0 is that of a reference, they are NEAR^2 - |E|_F^2, which says that a new reference is
+    due, and the bound on the condition number by |A1^-1|_F <= |A0^-1|_F / (1 - NEAR).
+
     Args:
         limit: the symbol of the bound.
         memory: symbols of A^-1 at the start of a step, row by row.
@@ -110,8 +122,13 @@ class Guards:
     statements: tuple[Statement, ...]
 
 
-def guards_of(equations: Equations) -> Guards:
-    """Return the guards of a form."""
+def guards_of(equations: Equations, reference: bool = False) -> Guards:
+    """Return the guards of a form.
+
+    Args:
+        equations: of the form.
+        reference: whether A0^-1 is set from outside.
+    """
     speeds = [s.symbol for s in equations.kinematics.speeds]
     tied = list(equations.reduction.dependent)
     active = [e.constraint for e in equations.eliminations if e.speed is not None]
@@ -122,6 +139,9 @@ def guards_of(equations: Equations) -> Guards:
         rows[constraint] = {u: writer.held(found[u]) for u in speeds}
     parts = _coupled([[rows[c][u] for u in tied] for c in active])
     limit = symbol(f"{GUARD}limit", "discrete")
+    if reference:
+        every = [list(row.values()) for row in rows.values()]
+        return _referred(limit, every, [[rows[c][u] for u in tied] for c in active], writer)
     memory: list[Expr] = []
     inverses: list[Expr] = []
     matrices: list[tuple[list[list[Expr]], list[list[Expr]]]] = []
@@ -153,6 +173,36 @@ def guards_of(equations: Equations) -> Guards:
         tuple(values),
         tuple(writer.statements),
     )
+
+
+def _referred(limit: Expr, whole: Matrix, part: Matrix, writer: _Names) -> Guards:
+    """Return guards that compare with a reference.
+
+    Args:
+        limit: the symbol of the bound.
+        whole: all of J.
+        part: A.
+        writer: of their statements.
+    """
+    n = len(part)
+    memory = tuple(symbol(f"{REFERENCE}{k}", "discrete") for k in range(n * n))
+    change = _product([memory[i * n : (i + 1) * n] for i in range(n)], part, writer)
+    off = [x - 1 if i == j else x for i, row in enumerate(change) for j, x in enumerate(row)]
+    distance = total([x**2 for x in off])
+    size = writer.held(total([x**2 for row in whole for x in row]))
+    size *= writer.held(total([x**2 for x in memory]))
+    values = (((1 - NEAR) * limit) ** 2 - size, NEAR**2 - distance)
+    return Guards(limit, memory, (), (), values, tuple(writer.statements))
+
+
+def reference_of(part: Array) -> dict[str, float]:
+    """Return what guards remember of a reference, by name.
+
+    Args:
+        part: the eliminated part A of the constraints' Jacobian there.
+    """
+    inverse = np.linalg.inv(part).ravel().tolist()
+    return {f"{REFERENCE}{k}": x for k, x in enumerate(inverse)}
 
 
 def _coupled(matrix: Sequence[Sequence[Expr]]) -> list[tuple[list[int], list[int]]]:

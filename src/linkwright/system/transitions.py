@@ -33,10 +33,11 @@ def accepted_program(flat: FlatSystem) -> Program | None:
     for member in flat.members:
         if not member.held:
             changed.update((x, following) for _, x, following in member.remembered())
-    if not changed and flat.guards is None:
+    remembers = flat.guards is not None and bool(flat.guards.inverse)
+    if not changed and not remembers:
         return None
     first = flat.program("accepted", _arrays(flat, changed), more=statements)
-    if not statements and flat.guards is None:
+    if not statements and not remembers:
         return first
     namer = Namer(first, "again")
     arrays = {port.name: list(port.entries) for port in first.inputs}
@@ -53,7 +54,7 @@ def accepted_program(flat: FlatSystem) -> Program | None:
     if statements:
         only = _arrays(flat, moved)["x_new"]
         x = called(flat.program("settle", {"x_new": only}, more=statements, quick=True), x, d)
-    if flat.guards is not None:
+    if flat.guards is not None and remembers:
         roots = {"d_new": list(flat.guards.inverse)}
         inverse = called(flat.program("inverse", roots, more=flat.guards.inner, quick=True), x, d)
         d[-len(inverse) :] = inverse

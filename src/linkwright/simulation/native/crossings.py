@@ -17,12 +17,17 @@ class EventWriter(BlockWriter):
     """
 
     def known_events(self) -> None:
-        """Evaluate the events at x, where their values are not known from the step before."""
+        """Evaluate the events at x, where their values are not known from the step before.
+
+        Guards come last, and only their values after a step count: they alone are not evaluated.
+        """
         w, c, now = self.w, self.config, self.whole
         unknown = w.i("icmp eq", now["events_known"].get(), "0")
         with w.when(w.op(f"and i1 {unknown}, {self.present(c['events_fn'])}")):
-            self.events("x_at", "g_at")
-            now["events_known"].set("1")
+            first = w.load("i64", w.at(c["event_table"], str(EVENT["guard"])))
+            with w.when(w.i("icmp eq", first, "0")):
+                self.events("x_at", "g_at")
+                now["events_known"].set("1")
 
     def events(self, x: str, g: str) -> None:
         c = self.config
