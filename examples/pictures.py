@@ -1,5 +1,6 @@
 """Draw the pictures of the README: models as the pages of `linkwright page` show them, four of them
-in motion, the live studio, and the operations of the Stanford arm beside those of others.
+in motion, the live studio, the operations of the Stanford arm beside those of others, and for the
+page on mounts one that tracks a satellite and a map of its sky.
 
 ``make pictures`` runs it; names of pictures after it draw only these. It needs the extras `plot`
 and `studio`, Playwright and a Chromium on the machine, and writes into ``docs/pictures``.
@@ -75,6 +76,10 @@ class Shot:
 
 
 LANDING = "forces"
+TRACKING = "tracking"
+MOUNT = "mount-2-rotary"
+SATELLITE = lw.mounts.Orbit("LEO", 25544, 60500, 1234.5, 51.64, 120.0, 7e-4, 90.0, 270.0, 15.5)
+SITE = lw.mounts.Site(-43.52, 172.58, 20.0)
 SHOTS = (
     Shot("car", 0.75, 0.85, -50),
     Shot("whipple", 0.12, 0.95, -62),
@@ -82,6 +87,7 @@ SHOTS = (
     Shot("four-bar", 0.06, 0.92),
     Shot("stanford-arm-controlled", 0.25, 0.62, scene_file="work-cell"),
     Shot(LANDING, 1.0, 0.95),
+    Shot(TRACKING, 1.0, 1.05, -85, 14),
 )
 MOVING = (
     Shot("whipple", 0.35, 0.95, -62),
@@ -104,6 +110,8 @@ def main(wanted: Sequence[str] = ()) -> None:
 
     if asked("operations"):
         _chart()
+    if asked("mount-sky"):
+        _sky()
     browser = next((found for found in map(shutil.which, BROWSERS) if found), None)
     if browser is None:
         raise SystemExit("pictures need Chromium; sh scripts/need_chromium.sh says how to get it")
@@ -147,9 +155,32 @@ def _landing(folder: Path) -> Path:
     return path
 
 
+def _passes() -> list[lw.mounts.Pass]:
+    """Return a pass near the zenith, and a low one."""
+    found = sorted(SITE.passes(SATELLITE, days=2), key=lambda p: p.culmination)
+    return [found[-1], found[len(found) // 2]]
+
+
+def _sky() -> None:
+    """Draw how well a mount transmits over the sky, with two passes."""
+    axes = {"azimuth": (0, 360, 121), "zenith": (0, 90, 46)}
+    chart = lw.analysis.chart(MOUNT, axes, of=["transmission"])
+    chart.plot("transmission", passes=_passes()).savefig(FOLDER / "mount-sky.png", dpi=100)
+
+
+def _tracked(folder: Path) -> Path:
+    """Record the beginning of a pass that a mount tracks; return the file."""
+    path = folder / f"{TRACKING}.npz"
+    if not path.exists():
+        system = lw.mounts.tracking(lw.load(MOUNT), _passes()[0], beamwidth=0.8)
+        lw.simulate(system, 2.0, method="rk4", every=20).save(path)
+    return path
+
+
 def _opened(running: Any, folder: Path, shot: Shot, wide: int, tall: int) -> Any:
     """Open the page of a shot, with nothing but its scene."""
-    model = str(_landing(folder)) if shot.model == LANDING else shot.model
+    recorded = {LANDING: _landing, TRACKING: _tracked}.get(shot.model)
+    model = str(recorded(folder)) if recorded else shot.model
     file = folder / f"{shot.name}.html"
     if not file.exists():
         write_page(file, [open_motion(model, scene_file=shot.scene_file or None, roots=[ROBOTS])])
