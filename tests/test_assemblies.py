@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import root
@@ -13,6 +15,7 @@ from linkwright.analysis.polynomials import NotPolynomialError, polynomials
 from linkwright.analysis.resultants import closures, triangle_modes
 from linkwright.equations.closure import assemble
 from linkwright.equations.parallel_machine import parallel_machine
+from linkwright.errors import InputError
 from linkwright.homotopy.ends import carried
 from linkwright.homotopy.family import IMAGINARY, Family, residuals
 from linkwright.homotopy.squares import MobileError, squared
@@ -171,6 +174,27 @@ def test_what_is_no_polynomial_is_refused_by_its_name() -> None:
     m.set_platform(a)
     with pytest.raises(NotPolynomialError, match="'a bent slot' is no polynomial: 'sqrt'"):
         polynomials(parallel_machine(m))
+
+
+def test_where_two_assemblies_meet_the_machine_is_singular_and_within_reach() -> None:
+    found = assemblies("five-bar", {"left": np.pi, "right": 0.0})
+    assert (found.count, found.real, found.singular, found.complete) == (0, (), 2, False)
+    (mode,) = found.meeting
+    assert mode.position == pytest.approx([0, 0, 0], abs=1e-9)
+    assert "several assemblies meet in a real place" in found.words
+    assert "out of reach" not in found.words
+    assert replace(found, singular=1).words.endswith("1 path ends at singular places")
+    apart = assemblies("five-bar", {"left": 3.0, "right": 0.0})
+    assert not apart.meeting
+
+
+@pytest.mark.parametrize(
+    ("name", "lengths"),
+    [("stewart", [0.6, -0.6, 0.6, 0.6, 0.6, 0.6]), ("planar-3-rpr", [1, -1, 1])],
+)
+def test_a_leg_of_negative_length_is_refused_by_name(name: str, lengths: list[float]) -> None:
+    with pytest.raises(InputError, match="the leg 'leg2' cannot be"):
+        assemblies(name, lengths)
 
 
 @pytest.mark.parametrize("name", ["five-bar", "delta"])

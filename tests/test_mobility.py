@@ -50,6 +50,16 @@ def test_a_strut_between_two_balls_twists_freely(monkeypatch: pytest.MonkeyPatch
     assert "idle: the strut twists freely" in found.words
 
 
+def test_a_robot_whose_platform_moves_undriven_is_refused_and_an_idle_strut_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    words = "1 too few: with it locked the left_rod still moves; name 1 more of left_rod, right, "
+    with pytest.raises(lw.Error, match=words):
+        assert lw.Robot(lw.load("five-bar").mechanism, actuators=["left"]).speeds
+    monkeypatch.setattr(mounts, "Universal", lambda *_: lw.Ball())
+    assert {"arm1_dot", "arm2_dot"} < {*lw.Robot(mounts.two_rotary()).speeds}
+
+
 def test_legs_that_twist_are_told_one_by_one() -> None:
     """Two rods between balls: each twists, and cylinder and rod of a jack twist together."""
     m = lw.Mechanism("m")

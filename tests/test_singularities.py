@@ -232,7 +232,7 @@ def test_what_cannot_be_asked_is_refused_in_words() -> None:
         singularity(m, [1.0, 2.0])
     with pytest.raises(lw.Error, match="not finite"):
         singularity(m, [1.0, 2.0, float("nan"), 0.0])
-    with pytest.raises(lw.Error, match="do not close near the given coordinates"):
+    with pytest.raises(lw.Error, match=r"pin to other along n\.x. is left open by 3"):
         singularity(m, [pi, 0.0, pi, 0.0])
     with pytest.raises(lw.Error, match="the direction of the platform of 'five_bar' never changes"):
         singularity(m, output="direction")
@@ -240,6 +240,19 @@ def test_what_cannot_be_asked_is_refused_in_words() -> None:
         singularity(m, output="speed")
     with pytest.raises(lw.Error, match="names no actuators"):
         singularity(lw.Mechanism("bare"))
+
+
+def test_another_pose_than_the_one_asked_about_is_not_judged() -> None:
+    with pytest.raises(
+        lw.DomainError, match="at left = 2, left_rod = 0: the relation 'pin: no mov"
+    ):
+        singularity("five-bar", {"left": 2.0, "left_rod": 0.0})
+    with pytest.raises(lw.DomainError, match=r"'pin: no movement along n\.x' is left open"):
+        singularity("five-bar", [1.0, 2.0, 3.0, 4.0])
+    found = singularity("five-bar", {"left": 2.0})
+    near = [round(v, 4) for v in found.coordinates.values()]
+    assert singularity("five-bar", near).distance == pytest.approx(found.distance, abs=1e-3)
+    assert found.coordinates["left"] == pytest.approx(2.0, abs=1e-12)
 
 
 def test_the_command_says_what_the_function_says(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ asked about. What is real there is an assembly that can be built.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -38,6 +38,7 @@ REAL = 1e-6
 """Imaginary parts of features below which an assembly may be real, relative to their size."""
 CLOSED = 1e-10
 """The largest relation of a real assembly, in its own unit."""
+_MEETING = 1e-4  # how exactly the end of several paths is known, rad or m
 
 
 @one_line
@@ -78,6 +79,7 @@ class Assemblies:
         singular: how many come to places where they are not isolated or not single.
         self_motion: dimension of the motion that is left with the actuators locked, or 0.
         residual: the largest relation of all complex assemblies.
+        meeting: real places where several assemblies meet, which are singular and can be built.
 
     >>> Assemblies(2, False, (), 2, 0, 0, 0, 1e-16).words.split("; ")[0]
     'at least 2 assemblies, none of them real'
@@ -91,6 +93,7 @@ class Assemblies:
     singular: int
     self_motion: int
     residual: float
+    meeting: tuple[AssemblyMode, ...] = ()
 
     @property
     def at_least(self) -> bool:
@@ -108,10 +111,17 @@ class Assemblies:
         number = f"{'at least ' if self.at_least else ''}{self.count}"
         proof = "none is missing (trace test)" if self.complete else "more may exist"
         told = [f"{number} assemblies, {len(self.real) or 'none'} of them real; {proof}"]
-        if not self.real:
+        if self.singular and not self.count:
+            told = ["no assembly stands alone"]
+        if self.meeting:
+            places = len(self.meeting)
+            where = "a real place" if places == 1 else f"{places} real places"
+            told.append(f"singular: several assemblies meet in {where}, where the machine closes")
+        elif not self.real:
             told.append("these actuator values are out of reach")
         if self.singular:
-            told.append(f"{self.singular} paths end at singular places")
+            ends = "1 path ends" if self.singular == 1 else f"{self.singular} paths end"
+            told.append(f"{ends} at singular places")
         if self.diverged:
             told.append(f"{self.diverged} of the family's {self.generic} lie at infinity")
         return "; ".join(told)
@@ -180,6 +190,15 @@ def _locked(machine: ParallelMachine, given: Mapping[str, Amount] | Sequence[flo
     found = [float(values[n]) for n in names]
     if not np.all(np.isfinite(found)):
         raise InputError("the values of the actuators are not all finite numbers")
+    ranges = machine.mechanism.ranges
+    legs = {strut.length for strut in machine.mechanism.driven_struts}
+    legs |= {r.coordinate for r in ranges if r.lower is not None and r.lower >= 0}
+    slides = {q for b in machine.mechanism.bodies.values() for q, _ in b.translations}
+    for q, value in zip(machine.actuators, found, strict=True):
+        if q in slides & legs and value < 0:
+            raise InputError(
+                f"the leg {q.name!r} cannot be {value:g} m long", remedy="give a positive length"
+            )
     return found
 
 
@@ -267,7 +286,31 @@ def _assembled(made: _Prepared, values: Mapping[Expr, float]) -> Assemblies:
         len(ends.singular),
         max(motions, default=0),
         ends.residual,
+        _meeting(made, values, made.square.unknowns(ends.singular)) if not any(motions) else (),
     )
+
+
+def _meeting(
+    made: _Prepared, values: Mapping[Expr, float], places: Complex
+) -> tuple[AssemblyMode, ...]:
+    """Return the real assemblies at which paths meet, each once."""
+    found: list[AssemblyMode] = []
+    for z in places:
+        at = made.polynomials.coordinates(z)
+        mode = _mode(made, values, z) if _is_flat(at.values()) else None
+        if mode is not None and not any(_same(mode, known) for known in found):
+            found.append(mode)
+    return tuple(found)
+
+
+def _is_flat(coordinates: Iterable[complex]) -> bool:
+    return all(abs(x.imag) < _MEETING for x in coordinates)
+
+
+def _same(one: AssemblyMode, other: AssemblyMode) -> bool:
+    """Whether two assemblies have the platform in one pose."""
+    apart = np.abs(one.position - other.position).max()
+    return bool(max(apart, np.abs(one.rotation - other.rotation).max()) < _MEETING)
 
 
 def _closed(

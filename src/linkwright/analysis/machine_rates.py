@@ -37,6 +37,7 @@ Coordinates: TypeAlias = Mapping[str, Amount] | Sequence[float] | Array
 
 OUTPUTS = ("pose", "direction", "position")
 _CLOSED = 1e-10
+_NEAR = 0.02  # rad, by which coordinates that are all given may be off
 _SPREADS = (0.3, 0.1, 0.03, 0.01)
 
 
@@ -158,15 +159,14 @@ class MachineRates:
 
     def closed(self, q: Array) -> tuple[Array, float]:
         """Return coordinates nearby at which the loops are closed, and the residual left."""
+        return newton_closed(self._relations, q, np.arange(len(q)))
 
-        def position(x: Array) -> tuple[Array, Array]:
-            now = self.at(x)
-            return now.residual, now.jacobian
-
-        return newton_closed(position, q, np.arange(len(q)))
+    def _relations(self, q: Array) -> tuple[Array, Array]:
+        now = self.at(q)
+        return now.residual, now.jacobian
 
     def coordinates(self, given: Coordinates | None) -> Array:
-        """Return all coordinates, closed: those given are held where the loops allow it."""
+        """Return all coordinates, closed: those given by name are held, all are nearly closed."""
         mechanism = self.machine.mechanism
         if given is None or isinstance(given, Mapping):
             wanted = {} if given is None else dict(given)
@@ -178,10 +178,9 @@ class MachineRates:
                         remedy=f"did you mean {likely!r}?" if likely else f"one of {self.names}",
                     )
             whole = len(wanted) == len(self.names)
-            if not whole:
-                found = assemble(mechanism, wanted or None)
-                return np.array([found.coordinates[n] for n in self.names])
             amounts = mechanism.amounts(wanted, "q")
+            if not whole:
+                return self._held(amounts)
             q = np.array([float(amounts[n]) for n in self.names])
         else:
             q = np.array(given, dtype=float)
@@ -194,14 +193,33 @@ class MachineRates:
         if not np.isfinite(q).all():
             raise InputError("q holds a number that is not finite")
         near, left = self.closed(q)
-        if left > _CLOSED:
-            worst = int(np.abs(self.at(near).residual).argmax())
-            raise AssemblyError(
-                f"the loops of {mechanism.name!r} do not close near the given coordinates; what "
-                f"is left is largest in {self.machine.names[worst]!r}",
-                remedy="give coordinates of a closed configuration, or fewer of them",
-            )
+        if left > _CLOSED or np.abs(self.apart((near - q) / self.scales)).max(initial=0.0) > _NEAR:
+            raise self._open(q, "with these coordinates", "give coordinates of a closed pose, ")
         return near
+
+    def _held(self, wanted: Mapping[str, float]) -> Array:
+        """Return closed coordinates in which those wanted have their values."""
+        found = assemble(self.machine.mechanism, wanted or None).coordinates
+        q = np.array([found[n] for n in self.names])
+        target = np.array([wanted.get(n, found[n]) for n in self.names])
+        if np.abs(self.apart((q - target) / self.scales)).max(initial=0.0) <= 1e-8:
+            return q
+        free = np.array([i for i, n in enumerate(self.names) if n not in wanted])
+        q, left = newton_closed(self._relations, target, free)
+        if left <= _CLOSED:
+            return q
+        values = ", ".join(f"{n} = {float(v):.6g}" for n, v in wanted.items())
+        raise self._open(q, f"at {values}", "give values within reach, ")
+
+    def _open(self, q: Array, where: str, remedy: str) -> AssemblyError:
+        """Return the error that says which relation is left open."""
+        left = np.abs(self.at(q).residual)
+        worst = int(left.argmax())
+        return AssemblyError(
+            f"{self.machine.mechanism.name!r} does not close {where}: the relation "
+            f"{self.machine.names[worst]!r} is left open by {left[worst]:.3g}",
+            remedy=f"{remedy}or fewer coordinates by name; the others are computed",
+        )
 
     def samples(self, q: Array, count: int = 6) -> Array:
         """Return closed configurations around one, as rows; itself is not among them."""

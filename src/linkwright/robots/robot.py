@@ -207,7 +207,12 @@ class Robot(Drives, Dynamics, Shown):
         known.update(dict.fromkeys(mechanism.inputs.values(), 0.0))
         if not self._options["symbolic"]:
             known.update((mechanism.parameters[k], v) for k, v in self.parameters.items())
-        return tree_of(mechanism, known)
+        made = tree_of(mechanism, known)
+        if len(made.speeds) > len(mechanism.actuators) > 0:
+            from linkwright.equations.undriven import refuse_undriven
+
+            refuse_undriven(mechanism)
+        return made
 
     @cached_property
     def parameters(self) -> dict[str, float]:

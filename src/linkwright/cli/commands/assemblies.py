@@ -12,7 +12,7 @@ from linkwright.cli.models import MODEL, SET, TRUST
 from linkwright.cli.terminal import echo
 
 if TYPE_CHECKING:
-    from linkwright.analysis import Assemblies
+    from linkwright.analysis import Assemblies, AssemblyMode
 
 AT: Path | None = typer.Option(
     None,
@@ -64,7 +64,7 @@ def _print(found: Assemblies) -> None:
     from linkwright.cli.tables import print_table
 
     echo(found.words)
-    if found.real:
+    if found.real or found.meeting:
         columns = ["", "x", "y", "z", "points to x", "y", "z", "residual"]
         rows = [
             [
@@ -72,7 +72,7 @@ def _print(found: Assemblies) -> None:
                 *(f"{v:.6f}" for v in (*mode.position, *mode.direction)),
                 f"{mode.residual:.0e}",
             ]
-            for k, mode in enumerate(found.real, 1)
+            for k, mode in enumerate((*found.real, *found.meeting), 1)
         ]
         print_table(columns, rows)
 
@@ -87,14 +87,16 @@ def _plain(found: Assemblies) -> dict[str, Any]:
         "singular": found.singular,
         "self_motion": found.self_motion,
         "residual": found.residual,
-        "real": [
-            {
-                "coordinates": dict(mode.coordinates),
-                "position": mode.position.tolist(),
-                "rotation": mode.rotation.tolist(),
-                "direction": mode.direction.tolist(),
-                "residual": mode.residual,
-            }
-            for mode in found.real
-        ],
+        "real": [_plain_mode(mode) for mode in found.real],
+        "meeting": [_plain_mode(mode) for mode in found.meeting],
+    }
+
+
+def _plain_mode(mode: AssemblyMode) -> dict[str, Any]:
+    return {
+        "coordinates": dict(mode.coordinates),
+        "position": mode.position.tolist(),
+        "rotation": mode.rotation.tolist(),
+        "direction": mode.direction.tolist(),
+        "residual": mode.residual,
     }
