@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from linkwright.analysis.locked_files import read_locked
 from linkwright.cli import main
+from linkwright.mechanism import mechanism_of
 
 GOOD = 'format = 1\n\n[actuators]\nleft = "126 deg"\nright = 0.9\n'
 
@@ -62,6 +64,17 @@ def test_bad_files_are_answered_with_their_line(
     out, err = capsys.readouterr()
     assert complaint in err
     assert (out, "Traceback" in err) == ("", False)
+
+
+def test_the_shipped_lengths_are_those_of_the_manual_and_fit_the_hexapod() -> None:
+    root = Path(__file__).parents[1]
+    place = root / "examples/mounts/lengths.toml"
+    locked = read_locked(place, mechanism_of("stewart"))
+    assert list(locked.values()) == [0.6, 0.64, 0.7, 0.55, 0.66, 0.73]
+    shown = place.read_text().partition("[actuators]")[2]
+    assert (
+        f"format = 1\n\n[actuators]{shown}```" in (root / "docs/parallel-machines.md").read_text()
+    )
 
 
 def test_a_model_without_actuators_is_refused(
