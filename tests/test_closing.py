@@ -144,6 +144,9 @@ def test_what_does_not_close_names_the_relation(six_legs: Mechanism) -> None:
     assert found.words(0) == "closed"
     assert found.words(1).startswith("not closed: 'leg")
     assert "is as long as it is driven' is left by" in found.words(1)
+    assert found.words(1).endswith(
+        "where the steps ended; it is out of reach, or far from the start"
+    )
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,8 @@ class ClosedPoses:
         if status != NOT_CLOSED:
             return WORDS[status]
         worst = self.relations[int(self.worst[index])]
-        return f"not closed: {worst!r} is left by {float(self.residual[index]):.3g}"
+        left = f"{worst!r} is left by {float(self.residual[index]):.3g} where the steps ended"
+        return f"not closed: {left}; it is out of reach, or far from the start"
 
 
 @dataclass(slots=True)
