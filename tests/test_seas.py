@@ -40,13 +40,25 @@ def through_window(spectrum: WaveSpectrum, size: int) -> Array:
 def test_an_hour_has_the_height_and_the_spectrum_of_its_sea(spectrum: WaveSpectrum) -> None:
     f = np.linspace(0.001, 3, 20_001)
     assert 4 * np.sqrt(np.trapezoid(spectrum(f), f)) == pytest.approx(spectrum.height, rel=2e-3)
+    # Welch: segments of 128 s by Hann's window, half of each shared with the next; ten bands, each
+    # with about a tenth of the energy
+    wanted = through_window(spectrum, 256)
+    tenth = np.minimum(9, 10 * np.cumsum(wanted) / wanted.sum()).astype(int)
+    lags = np.arange(120.0, 1800.0, 7.0)
     for seed in (0, 1, 7):
-        waves = Sea(spectrum, seed).elevation(HOUR)
+        sea = Sea(spectrum, seed)
+        waves = sea.elevation(HOUR)
         assert 4 * waves.std() == pytest.approx(spectrum.height, rel=0.02)
-        for size in (256, 400):
-            found, wanted = welch(waves, 2.0, nperseg=size)[1], through_window(spectrum, size)
-            most = wanted > 0.1 * wanted.max()
-            assert np.abs(found / wanted - 1)[most].max() < 0.10
+        found = welch(waves, 2.0, nperseg=256)[1]
+        for band in np.unique(tenth):
+            within = tenth == band
+            assert found[within].sum() == pytest.approx(wanted[within].sum(), rel=0.10)
+        # it does not repeat itself, upside down or otherwise: envelope of its autocorrelation
+        a, _, f = sea.components
+        again = np.exp(2j * np.pi * f * lags[:, None]) @ a**2 / (a @ a)
+        assert np.abs(again).max() < 0.1
+        for lag in (360, 720):
+            assert abs(np.corrcoef(waves[: -2 * lag], waves[2 * lag :])[0, 1]) < 0.15
 
 
 def test_seeds_tell_seas_apart_and_repeat_them() -> None:

@@ -8,10 +8,13 @@ frequency fp, Pierson and Moskowitz (1964) have
 and JONSWAP (Hasselmann and others 1973) multiplies by gamma^b, b = exp(-(f/fp - 1)^2/(2 s^2)), s =
 0.07 below the peak and 0.09 above, scaled so that H stays what it is (DNV-RP-C205, section 3.5).
 
-A sea is one sine in each cell of frequencies, with the energy of the cell, a random phase, and a
-place within the middle tenth of it. So any two sines are most of a cell apart, and beat many times
-in an hour: what an hour shows of height and spectrum (Welch's, of segments up to 256 s, beside the
-spectrum through the same window) is that of the spectrum itself, whatever the seed.
+A sea is one sine in each cell of frequencies, with the energy of the cell and a random phase. Cells
+are an hour's finest, 1/3600 Hz, from 1.5 times the peak's frequency on wider in proportion to it,
+and each is wider or narrower by up to 8 % at random. So the sines have no common period: the sea
+does not repeat itself (its autocorrelation stays below 0.1 from two minutes to half an hour). And
+any two of them beat about once in an hour or more: what an hour shows of the height is that of the
+spectrum within 2 %; of the energy in tenths of it, by Welch's method with segments of 128 s, within
+about 10 %, whatever the seed.
 """
 
 from __future__ import annotations
@@ -36,11 +39,13 @@ from linkwright.mounts.ships import FREEDOMS, Ship
 
 Array = NDArray[np.float64]
 
-CELL = 1 / 360
-"""Width of the cells of a sea, Hz."""
+CELL = 1 / 3600
+"""Width of the cells of a sea, Hz, up to 1.5 times the frequency of the peak."""
 BAND = (0.4, 6.0)
 """Frequencies that count, over that of the peak."""
-_FINE = 64  # points of a cell, over which its energy is summed
+_FINE = 20_001  # points of the band, over which energies are summed
+_WIDER = 1.5  # over the frequency of the peak: from there cells grow with frequency
+_UNEVEN = 0.08  # share by which cells are wider or narrower
 _STEP = 0.1  # s between the knots of a ship's motion
 _LARGEST = 1_000_000  # characters of a table
 
@@ -130,7 +135,7 @@ class Sea:
 
     Args:
         spectrum: of the waves.
-        seed: of phases, and of places of the sines in their cells.
+        seed: of phases, and of the widths of the cells.
 
     Example:
         >>> sea = Sea(jonswap(4, 10), seed=1)
@@ -145,15 +150,17 @@ class Sea:
     @property
     def components(self) -> tuple[Array, Array, Array]:
         """Amplitudes (m), phases (rad) and frequencies (Hz) of its sines."""
-        low, high = (x / self.spectrum.period for x in BAND)
-        cells = np.arange(math.floor(low / CELL), math.ceil(high / CELL))
-        inside = (np.arange(_FINE) + 0.5) / _FINE
-        energy = self.spectrum((cells[:, None] + inside) * CELL).mean(axis=1) * CELL
-        energy *= self.spectrum.height**2 / 16 / energy.sum()
+        f = np.linspace(*BAND, _FINE) / self.spectrum.period
+        energy = _summed_up(f, self.spectrum(f))
+        energy *= self.spectrum.height**2 / 16 / energy[-1]
+        cells = _summed_up(f, 1 / CELL / np.maximum(1, f * self.spectrum.period / _WIDER))
         random = np.random.default_rng([20_261_116, self.seed])
-        place = 0.45 + 0.1 * random.random(len(cells))
-        phase = 2 * math.pi * random.random(len(cells))
-        return np.sqrt(2 * energy), phase, (cells + place) * CELL
+        most = math.ceil(cells[-1] / (1 - _UNEVEN))
+        edges = np.cumsum(1 + _UNEVEN * (2 * random.random(most) - 1))
+        edges = np.concatenate([[0.0], edges[edges < cells[-1] - 0.5], cells[-1:]])
+        held = np.diff(np.interp(np.interp(edges, cells, f), f, energy))
+        places = np.interp((edges[1:] + edges[:-1]) / 2, cells, f)
+        return np.sqrt(2 * held), 2 * math.pi * random.random(len(held)), places
 
     @property
     def sines(self) -> Sines:
@@ -180,13 +187,12 @@ class Sea:
         amplitude, phase, frequency = self.components
         factors = responses.at(frequency)
         t = np.linspace(0.0, duration, math.ceil(duration / _STEP) + 1)
-        rows = []
-        for order in range(3):
-            # of sin(w t + p) = Im exp(i (w t + p)), each derivative a factor i w
-            weights = factors * (amplitude * np.exp(1j * phase))[:, None]
-            weights = weights * ((2j * math.pi * frequency) ** order)[:, None]
-            rows.append(np.concatenate(list(_summed(t, frequency, weights))))
-        return hermite(t, *rows)
+        weights = factors * (amplitude * np.exp(1j * phase))[:, None]
+        turn = (2j * math.pi * frequency)[:, None]
+        # of sin(w t + p) = Im exp(i (w t + p)), each derivative a factor i w
+        orders = np.concatenate([weights * turn**order for order in range(3)], axis=1)
+        found = np.concatenate(_summed(t, frequency, orders))
+        return hermite(t, *np.split(found, 3, axis=1))
 
     def ship(
         self,
@@ -214,6 +220,11 @@ class Sea:
         x, y, z = map(float, offset)
         motion = self.motion(responses or generic_responses(), duration)
         return Ship(motion, (x, y, z), heading, stabilized)
+
+
+def _summed_up(x: Array, y: Array) -> Array:
+    """Return the integral of values up to each place."""
+    return np.concatenate([[0.0], np.cumsum((y[1:] + y[:-1]) / 2 * np.diff(x))])
 
 
 def _summed(t: Array, frequency: Array, weights: NDArray[np.complex128]) -> list[Array]:
