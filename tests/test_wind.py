@@ -39,8 +39,22 @@ def test_a_steady_wind_pushes_a_dish_by_its_coefficients() -> None:
     pressure = AIR * 20**2 / 2 * math.pi
     assert run["wind.push_x"][0] == pytest.approx(pressure * (0.3 + 1.2 * 0.25))
     assert run["wind.push_y"][0] == pytest.approx(0.0, abs=1e-9)
-    # across the wind: away from facing it
-    assert run["wind.turn_z"][0] == pytest.approx(pressure * 2 * 0.1 * math.sin(math.radians(120)))
+    # back to facing it
+    turn = -pressure * 2 * 0.1 * math.sin(math.radians(120))
+    assert run["wind.turn_z"][0] == pytest.approx(turn)
+
+
+@pytest.mark.parametrize(("still", "stable"), [(0, True), (90, False), (180, True)])
+def test_a_dish_held_at_its_middle_is_stable_broadside(still: int, stable: bool) -> None:
+    m = Mechanism("post")
+    dish = m.body("dish", rotate="z", mass=10, inertia=100)
+    m.set_platform(dish, axis="x")
+    s = lw.System(m)
+    s.add(WindLoad(m, Wind(20.0, 270.0, roughness=0.0), 4.0, face=0.0, edge=0.0, diameter=2.0))
+    run = lw.simulate(s, until=4.0, initial={"dish": math.radians(still + 10)})
+    off = np.degrees(run["dish"]) - still
+    assert (np.abs(off).max() < 10.01) == stable
+    assert (off.min() < -9) == stable  # it swings to the other side
 
 
 @pytest.mark.parametrize(("speed", "roughness"), [(-1.0, 0.005), (10.0, -0.1)])

@@ -7,8 +7,11 @@ a logarithmic scale of frequencies with the energy of the cell, and random phase
 
 A dish of the area A feels the pressure p = rho v^2/2 of the wind as the force p A C along it, where
 C goes from `edge` to `face` with the square of the cosine between beam and wind, and as the moment
-p A D `twist` sin(2 psi) that turns its face across the wind. The coefficients are round numbers for
-solid paraboloids; give those of your dish.
+p A D `twist` sin(2 psi), psi from wind to beam, that turns it broadside: a plate that is held at
+its middle stands across the stream, for the stagnation point, and with it the center of pressure,
+lies toward the edge that leads (Lamb, Hydrodynamics, chapter VI). The beam is normal to the face,
+so that a beam along the wind, or against it, is stable, and one across it is not. The coefficients
+are round numbers for solid paraboloids; give those of your dish.
 """
 
 from __future__ import annotations
@@ -175,7 +178,7 @@ class WindLoad(Element):
         load = self.intermediate(density * speed * absolute(speed) / 2 * math.pi / 4 * across**2)
         size = self.intermediate(load * (edge + (face - edge) * lined**2))
         self.force_vector("push", [size * x for x in along], at=m.platform.point)
-        # 2 sin cos times the unit normal of both: turns the beam across the wind
+        # 2 sin cos times the unit normal of both: turns the beam along the wind, the face across it
         turn = self.intermediate(2 * load * across * twist * lined)
         crossed = (
             looks[1] * along[2] - looks[2] * along[1],
@@ -183,5 +186,5 @@ class WindLoad(Element):
             looks[0] * along[1] - looks[1] * along[0],
         )
         for c, x, axis in zip("xyz", crossed, m.ground.frame.axes, strict=True):
-            self.moment(f"turn_{c}", -turn * x, on=body, about=axis)
+            self.moment(f"turn_{c}", turn * x, on=body, about=axis)
         self.output("speed", speed, unit="m/s", doc="of the wind")
