@@ -52,7 +52,8 @@ def test_a_transmitter_is_silent_in_time_and_until_the_dish_is_back() -> None:
     course = [0.1] * 10 + [0.6] * 30 + [0.3] * 20 + [0.15] * 40
     run = errors(course)
     on = run["transmitter.transmits"]
-    assert on[:13].min() == 1  # three ticks late, within 100 ms
+    assert on[:3].max() == 0  # nothing is known yet
+    assert on[4:13].min() == 1  # three ticks late, within 100 ms
     assert on[14:62].max() == 0
     assert on[65:].min() == 1
     assert run.final["transmitter.cuts"] == 1
@@ -61,6 +62,18 @@ def test_a_transmitter_is_silent_in_time_and_until_the_dish_is_back() -> None:
     assert VESSELS.verdict(off, on, 0.01).startswith("broken: beyond 0.2 deg for 0.0")
     slow = np.where(np.arange(len(on)) < 25, 1.0, on)
     assert VESSELS.verdict(off, slow, 0.01).startswith("broken: transmitted 0.1")
+
+
+def test_a_transmitter_begins_silent_and_an_unknown_error_silences_it() -> None:
+    nan = float("nan")
+    on = errors([0.4] * 10 + [0.1] * 10 + [0.4] * 10 + [nan] * 10 + [0.4] * 10)[
+        "transmitter.transmits"
+    ]
+    assert on[:13].max() == 0
+    assert on[14:32].min() == 1
+    assert on[35:].max() == 0
+    assert VESSELS.verdict([0.1, nan], [1, 1], 0.01).startswith("broken: transmitted for 0.01 s")
+    assert VESSELS.verdict([0.1, nan], [1, 0], 0.01).startswith("kept")
 
 
 def test_a_licence_that_makes_no_sense_is_refused() -> None:

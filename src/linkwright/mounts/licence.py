@@ -59,6 +59,9 @@ class Licence:
         """
         off, on = np.asarray(error, float), np.asarray(transmits, float) > 0.5
         silent = float((~on).sum()) * period
+        unknown = float((on & ~np.isfinite(off)).sum()) * period
+        if unknown:
+            return f"broken: transmitted for {unknown:.2f} s with an error that is not known"
         worst = float(off[on].max(initial=0.0))
         told = f"{worst:.3f} deg at most while transmitting, silent for {silent:.2f} s"
         late = _longest(on & (off > self.silence)) * period
@@ -83,6 +86,9 @@ def _longest(flags: NDArray[np.bool_]) -> int:
 class TransmitInhibit(Block):
     """A switch that silences a transmitter while the dish is off: add it at a rate.
 
+    It begins silent, until the error is small for the first time; an error that is not a number
+    silences it as one that is too great does.
+
     Its input `error` is in deg. Outputs: `transmits`, 1 or 0; `cuts`, how often it was silenced;
     `late`, s that it transmitted for longer than the licence allows.
 
@@ -103,15 +109,16 @@ class TransmitInhibit(Block):
         low = self.parameter("resume", licence.error, unit="deg", least=0.0)
         high = self.parameter("silence", licence.silence, unit="deg", least=0.0)
         within = self.parameter("within", licence.within, unit="s", least=0.0)
-        seen = self.delay(error, ticks, name="seen") if ticks else error
-        before = self.discrete_state("on", initial=1.0)
-        on = self.intermediate(where(seen > high, 0, where(seen <= low, 1, before)))
+        seen = self.delay(error, ticks, 180.0, name="seen") if ticks else error
+        before = self.discrete_state("on")
+        # kept on only by an error that is small: one that is not a number silences it
+        on = self.intermediate(where(seen <= low, 1, where(seen <= high, before, 0)))
         self.update(before, on)
         cuts = self.discrete_state("cut")
         cut = self.intermediate(cuts + where((before > 0.5) & (on < 0.5), 1, 0))
         self.update(cuts, cut)
         beyond = self.discrete_state("beyond")
-        far = self.intermediate(where(error > high, beyond + self.period, 0))
+        far = self.intermediate(where(error <= high, 0, beyond + self.period))
         self.update(beyond, far)
         late = self.discrete_state("lateness")
         more = self.intermediate(
