@@ -18,7 +18,7 @@ from linkwright.errors import InputError
 from linkwright.mounts.pointing import direction
 from linkwright.mounts.rotator import CLIENTS, Rotator, RotatorPort
 from linkwright.mounts.rotator_client import RotatorClient, RotatorError, drive_rotator
-from linkwright.mounts.rotctl_language import COMMANDS, answer
+from linkwright.mounts.rotctl_language import COMMANDS, DOWN, UP, answer
 
 LIMIT = 30.0  # s, for anything that has to happen
 
@@ -169,6 +169,7 @@ def test_bad_input_is_refused_and_moves_nothing(port: RotatorPort) -> None:
         b"P 20 -1\n": b"RPRT -1\n",
         b"P\n": b"RPRT -1\n",
         b"P 20\n": b"RPRT -1\n",
+        b"P 1_0 20\n": b"RPRT -1\n",
         b"M 16 nan\n": b"RPRT -1\n",
         b"M 16 101\n": b"RPRT -1\n",
         b"\\foo 1 2\n": b"RPRT -1\n",
@@ -342,3 +343,20 @@ def test_a_port_that_is_taken_and_a_rotator_that_is_not_there_are_told(port: Rot
         nobody.bind(("127.0.0.1", 0))
         with pytest.raises(RotatorError, match="no rotator"):
             RotatorClient(port=nobody.getsockname()[1])
+
+
+def test_a_command_from_python_counts_as_heard() -> None:
+    with Rotator(speed=10, acceleration=20, park=(0, 30), clock="virtual") as rotator:
+        rotator.advance(15)  # longer than the watchdog's 10 s
+        rotator.sweep(UP, 50)
+        rotator.advance(2)
+        assert rotator.position()[1] > 35
+
+
+def test_a_sweep_leaves_the_zenith_along_the_last_azimuth() -> None:
+    with Rotator(speed=10, acceleration=20, park=(70, 90), clock="virtual") as rotator:
+        rotator.sweep(DOWN, 50)
+        rotator.advance(3)
+        azimuth, elevation = rotator.position()
+    assert azimuth == pytest.approx(70, abs=1e-6)
+    assert 70 < elevation < 80

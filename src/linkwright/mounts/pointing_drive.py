@@ -22,6 +22,7 @@ HOLD, GO, SWEEP = 0, 1, 2
 
 ZENITH = (0.0, 0.0, 1.0)
 _NONE = 1e-12
+_AWAY = 1e-9  # from the zenith, rad
 
 
 class PointingDrive(Block):
@@ -33,6 +34,7 @@ class PointingDrive(Block):
         lowest: elevation below which it never sweeps, rad.
         highest: elevation above which it never sweeps, rad.
         start: unit vector (East, North, up) that it begins at.
+        heading: azimuth along which it leaves a start at the zenith, rad.
         park: unit vector that it parks at.
         watchdog: s without a new `heard` after which it ends a sweep; 0 for never.
         parks: whether it then parks, whatever it was doing.
@@ -58,6 +60,7 @@ class PointingDrive(Block):
         lowest: float = 0.0,
         highest: float = math.pi / 2,
         start: Sequence[float] = ZENITH,
+        heading: float = 0.0,
         park: Sequence[float] = ZENITH,
         watchdog: float = 10.0,
         parks: bool = False,
@@ -125,9 +128,25 @@ class PointingDrive(Block):
                 -minimum(-lift, stopping(height - low)),
             )
         )
+        # at the zenith every way is down: the one along the azimuth that it came by
+        beside = math.hypot(start[0], start[1])
+        ahead = (math.sin(heading), math.cos(heading))
+        if beside > 0:
+            ahead = (start[0] / beside, start[1] / beside)
+        ways = [
+            self.discrete_state(f"way_{n}", initial=float(x))
+            for n, x in zip("xy", ahead, strict=True)
+        ]
+        away = hold(level > _AWAY)
+        for way, x in zip(ways, d, strict=False):
+            self.update(way, where(away, x / maximum(level, _NONE), way))
+        rises = [
+            where(away, u / maximum(level, _NONE), -way)
+            for u, way in zip(up, (*ways, self.expr(0)), strict=True)
+        ]
         sweep = [
-            swing * east + climb * u / maximum(level, _NONE)
-            for east, u in zip((d[1], -d[0], self.expr(0)), up, strict=True)
+            swing * east + climb * u
+            for east, u in zip((d[1], -d[0], self.expr(0)), rises, strict=True)
         ]
         wanted = [
             where(equal(mode, GO), g, where(equal(mode, SWEEP), s, 0))

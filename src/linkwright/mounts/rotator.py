@@ -125,6 +125,7 @@ class Rotator:
                 lowest=math.radians(self._limits.min_el),
                 highest=math.radians(self._limits.max_el),
                 start=start,
+                heading=math.radians(park[0]),
                 park=start,
                 watchdog=watchdog,
                 parks=parks,
@@ -186,8 +187,7 @@ class Rotator:
 
     def hear(self) -> None:
         """Note that somebody is there: what the watchdog waits for."""
-        self._heard += 1
-        self._tell({"heard": self._heard % 1e9})
+        self._tell({})
 
     @property
     def percent(self) -> float:
@@ -200,6 +200,8 @@ class Rotator:
         self._tell({"share": value / 100})
 
     def _tell(self, values: dict[str, float]) -> None:
+        self._heard += 1
+        values = {**values, "heard": self._heard % 1e9}
         self.loop.set({f"drive.{name}": float(value) for name, value in values.items()})
 
     # -- what it tells -----------------------------------------------------------------------------

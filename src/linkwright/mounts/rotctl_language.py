@@ -229,6 +229,8 @@ def _number(text: str) -> float:
         number = float(text)
     except ValueError:
         raise CommandError from None
+    if "_" in text:  # Python's own, as in 1_000
+        raise CommandError
     if not math.isfinite(number):
         raise CommandError
     return number
