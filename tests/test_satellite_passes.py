@@ -248,3 +248,9 @@ def test_a_pass_is_drawn_on_a_map_of_the_sky_with_its_times(passes: Passes, tmp_
     assert np.cos(azimuth - np.radians(look.azimuth)) == pytest.approx(1.0, abs=1e-6)
     still = find_passes(SITE, LEO, best.duration / 2 / 86400, start=best.top.isoformat())[0]
     assert [t.get_text().split("\n")[0] for t in still.plot().axes[0].texts] == ["start", "set"]
+
+
+def test_short_dips_of_a_high_satellite_end_its_passes() -> None:
+    orbit = Orbit("G", 1, 61000, 0.0, 8.0, 100.0, 0.0005, 0.0, 0.0, 1.0027)
+    found = Site(20, 0).passes(orbit, days=2, above=34.834)
+    assert len(found) == 3

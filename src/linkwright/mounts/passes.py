@@ -250,7 +250,7 @@ def find_passes(
         t = t[: faulty[0] - 1]
     old = _age(orbit, t)
     d, climb = search.sight(t)
-    tops = _maxima(search, t, climb)
+    tops = _extremes(search, t, climb)
     grid, kept = _refined_grid(search, t, d, tops)
     up = kept > 0
     cross = np.flatnonzero(up[1:] != up[:-1])
@@ -286,9 +286,9 @@ def _age(orbit: Orbit, t: Array) -> str:
     )
 
 
-def _maxima(search: _Search, t: Array, climb: Array) -> Array:
-    """Return when the elevation has a maximum."""
-    k = np.flatnonzero((climb[:-1] > 0) & (climb[1:] <= 0))
+def _extremes(search: _Search, t: Array, climb: Array) -> Array:
+    """Return when the elevation is greatest, or least, of all around."""
+    k = np.flatnonzero((climb[:-1] > 0) != (climb[1:] > 0))
     return _roots(search.climb, t[k], t[k + 1], climb[k], climb[k + 1])
 
 
