@@ -150,7 +150,7 @@ def test_a_universal_joint_is_reached_up_to_its_cone() -> None:
 def test_bits_are_the_same_for_any_number_of_threads_and_parts(
     whole: Chart, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("linkwright.analysis.charts.PART", 40)
+    monkeypatch.setattr("linkwright.analysis.chart_parts.PART", 40)
     parts = chart(five_bar(), AXES, of=ALL, threads=3)
     for name in whole.columns:
         np.testing.assert_array_equal(parts[name], whole[name])
@@ -159,9 +159,10 @@ def test_bits_are_the_same_for_any_number_of_threads_and_parts(
 
 KILLED = """
 import sys
+import linkwright.analysis.chart_parts as parts
 import linkwright.analysis.charts as charts
 from tests.closed_loop_machines import five_bar
-charts.PART = 40
+parts.PART = 40
 axes = {"x": (-0.2, 0.2, 5), "y": (0.3, 1.1, 20)}
 charts.chart(five_bar(), axes, of=sys.argv[2:], folder=sys.argv[1])
 """
@@ -185,7 +186,7 @@ def test_a_chart_that_was_killed_goes_on(
         process.send_signal(signal.SIGKILL)
         process.wait(30)
     before = (folder / "part-00000.parquet").stat().st_mtime_ns
-    monkeypatch.setattr("linkwright.analysis.charts.PART", 40)
+    monkeypatch.setattr("linkwright.analysis.chart_parts.PART", 40)
     found = chart(five_bar(), AXES, of=ALL, folder=folder, resume=True, threads=2)
     assert (folder / "part-00000.parquet").stat().st_mtime_ns == before
     assert len(list(folder.glob("part-*.parquet"))) == 3
@@ -236,3 +237,21 @@ def test_a_chart_is_written_as_table_and_as_picture(
 def test_bad_input_is_refused_in_words(axes: dict[str, ArrayLike], of: str, words: str) -> None:
     with pytest.raises(Error, match=words):
         chart(five_bar(), axes, of=[of])
+
+
+def test_reach_is_the_same_for_any_order_of_axes_and_by_hand() -> None:
+    """Lines that begin out of reach are entered from beside them."""
+    axes = {"x": (-0.45, 0.45, 19), "y": (0.053, 0.6, 28)}
+    one = chart(lw.load("five-bar"), axes)
+    two = chart(lw.load("five-bar"), dict(reversed(axes.items())))
+    np.testing.assert_array_equal(one["reach"], two["reach"].T)
+    x, y = one.axes[0].values[:, None], one.axes[1].values
+    ways = [np.hypot(x - motor, y) for motor in (-0.1, 0.1)]
+    by_hand = np.all([(w > 0.1) & (w < 0.6) for w in ways], axis=0)
+    np.testing.assert_array_equal(one["reach"] != 1, by_hand)
+
+
+def test_a_coarse_axis_hides_nothing() -> None:
+    found = chart(lw.load("five-bar"), {"x": (-0.3, 0.3, 7), "y": (0.05, 0.6, 12)})
+    assert found["reach"][[0, -1], 7].tolist() == [0, 0]
+    np.testing.assert_allclose(found.ends[[0, -1], 1], np.sqrt(0.2), rtol=1e-7)

@@ -1,13 +1,14 @@
 """Charts computed: lines of poses closed one after the other, quantities, causes, exact ends.
 
 Lines start at the place that is nearest to the machine's own configuration and go both ways. What a
-line gives depends on nothing but itself, so that parts can be computed in any order, by any number
-of threads, and again.
+line gives by itself depends on nothing else, so that parts can be computed in any order, by any
+number of threads, and again. Then what did not close is tried from the places beside it
+(`linkwright.equations.grid_closing`), over the whole chart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,9 +22,10 @@ from linkwright.analysis.chart_space import Array, ChartSpace
 from linkwright.analysis.distances import segment_distance
 from linkwright.analysis.machine_rates import machine_rates
 from linkwright.backends.kernel import compile as compiled
-from linkwright.equations.batch_closing import CLOSED, PLACES, Closing, PoseRows
+from linkwright.equations.batch_closing import CLOSED, NOT_CLOSED, PLACES, Closing, PoseRows
 from linkwright.equations.closing import ENOUGH
 from linkwright.equations.evaluation import all_values, numbers
+from linkwright.equations.grid_closing import FilledPlaces, Places, fill
 from linkwright.equations.parallel_machine import ParallelMachine
 from linkwright.mechanism.parts import CollisionCapsule
 from linkwright.program import Program, program
@@ -36,6 +38,8 @@ CAUSES = ("reached", "no solution", "joint limit", "cone", "collision", "effort"
 NO_SOLUTION = 1
 _SAMPLED = 64  # lines that have a say in where lines start
 _HALVINGS = 46
+_TO_FOLD = 2.5  # first steps of the way to an end; it is twice the first at a fold
+_COARSE = 4  # halvings in which the way may take several steps
 _TOUCHING = 1e-6  # m
 
 
@@ -123,7 +127,7 @@ class LineEnds:
     """Where lines stop being reached: the last place that is, on both sides.
 
     Args:
-        place: its number, -1 where the line's start is not reached.
+        place: its number, -1 where nothing of the line is reached.
         q: its coordinates.
         cause: at the next place, 0 where the chart ends first.
         bound: the number of the bound that is broken there.
@@ -196,10 +200,8 @@ class ChartEngine:
         return int(((rows - here) ** 2).sum(axis=-1).mean(axis=0).argmin())
 
     # -- lines -------------------------------------------------------------------------------------
-    def part(
-        self, first: int, last: int, threads: int
-    ) -> tuple[Columns, tuple[LineEnds, LineEnds]]:
-        """Return the columns of some lines, an axis for lines and one for places, and their ends.
+    def part(self, first: int, last: int, threads: int) -> ChartPart:
+        """Return some lines, each followed by itself from its start.
 
         Args:
             first: number of the first line.
@@ -209,20 +211,43 @@ class ChartEngine:
         space, along = self.space, self.space.axes[-1].values
         across = space.line_values(np.arange(first, last))
         lines, places, o = last - first, len(along), self.origin
-        made = _Part(self, lines, places)
+        made = ChartPart(self, lines, places)
         x = space.rows(across, along[o])
         x = np.ascontiguousarray(np.broadcast_to(x, (lines, x.shape[-1])))
         begun = self.closing.begin(x, self.start, threads=threads)
         made.put(slice(o, o + 1), _one(begun.here), threads)
         for order in (range(o + 1, places), range(o - 1, -1, -1)):
-            front = begun.of(slice(None))
+            front, whole = begun.of(slice(None)), begun.here.status == CLOSED
             numbers_ = np.array(order, dtype=int)
             for k in range(0, len(numbers_), PLACES):
                 chosen = numbers_[k : k + PLACES]
                 rows = space.rows(across, along[chosen][:, None])
                 rows = np.broadcast_to(rows, (len(chosen), lines, rows.shape[-1]))
-                made.put(chosen, self.closing.go_on(front, rows, threads=threads), threads)
-        return made.columns(), made.ends(o)
+                found = self.closing.go_on(front, rows, threads=threads)
+                gapless = whole & np.logical_and.accumulate(found.status == CLOSED, axis=0)
+                found.status[~gapless] = NOT_CLOSED  # another branch may lie beyond a gap
+                whole = gapless[-1]
+                made.put(chosen, found, threads)
+        return made
+
+    def filled(
+        self, closed: NDArray[np.bool_], poses: Callable[[Places], Array], threads: int
+    ) -> FilledPlaces:
+        """Return the places that close from places beside them, though not along their line.
+
+        Args:
+            closed: which places closed along their lines, the whole chart.
+            poses: gives the coordinates of places that did.
+            threads: that share the work.
+        """
+        along = self.space.axes[-1].values
+
+        def known(places: Places) -> Array:
+            lines, place = np.divmod(places, len(along))
+            return self.space.rows(self.space.line_values(lines), along[place])
+
+        shape = self.space.shape
+        return fill(self.closing, shape, known, closed, poses, self.start, threads=threads)
 
     def computed(self, q: Array, threads: int) -> tuple[Array, Array, Array]:
         """Return the columns, the causes and the broken bounds of closed poses."""
@@ -246,21 +271,31 @@ class ChartEngine:
         across = self.space.line_values(lines[rows])
         low, high = along[found.place[rows]], along[found.place[rows] + side]
         q = found.q[rows]
-        for _ in range(_HALVINGS):
+        for k in range(_HALVINGS):
             middle = 0.5 * (low + high)
-            good, near = self._reached(across, middle, q, threads)
+            before = self.space.rows(across, low) if k < _COARSE else None
+            good, near = self._reached(across, middle, q, before, threads)
             low, high = np.where(good, middle, low), np.where(good, high, middle)
             q = np.where(good[:, None], near, q)
         result[rows] = low
         return result
 
     def _reached(
-        self, across: Mapping[str, Array], along: Array, q: Array, threads: int
+        self,
+        across: Mapping[str, Array],
+        along: Array,
+        q: Array,
+        before: Array | None,
+        threads: int,
     ) -> tuple[NDArray[np.bool_], Array]:
         """Return which poses are reached from neighbors, and their coordinates."""
         x = self.space.rows(across, along)
-        near, residual, _, far = self.closing.turned(x, q, threads)
+        near, residual, _, far = self.closing.turned(x, q, threads, None, _TO_FOLD)
         closed = (residual <= ENOUGH) & ~far
+        rows = np.flatnonzero(~closed)
+        if before is not None and len(rows):
+            found = self.closing.walk(before[rows], x[rows], q[rows], threads=threads)
+            near[rows], closed[rows] = found.q, found.status == CLOSED
         _, cause, _ = self.computed(near, threads)
         return closed & (cause == 0), near
 
@@ -270,17 +305,26 @@ def _one(rows: PoseRows) -> PoseRows:
     return PoseRows(rows.q[None], rows.residual[None], rows.status[None], rows.worst[None])
 
 
-class _Part:
-    """The columns of some lines while they are computed, places first."""
+class ChartPart:
+    """Some lines of a chart while they are computed, places first.
+
+    Args:
+        engine: that computes them.
+        lines: how many there are.
+        places: of each line.
+    """
 
     def __init__(self, engine: ChartEngine, lines: int, places: int) -> None:
         self.engine = engine
         self.values = np.empty((len(engine.columns), places, lines))
         self.cause = np.empty((places, lines), dtype=np.int8)
         self.bound = np.full((places, lines), -1, dtype=np.int16)
-        n = len(engine.closing.names)
-        self._q = [np.zeros((lines, n)) for _ in range(2)]
-        self._place = [np.full(lines, -1) for _ in range(2)]
+        self.q = np.empty((places, lines, len(engine.closing.names)))
+
+    @property
+    def closed(self) -> NDArray[np.bool_]:
+        """Which places are closed, an axis for lines and one for places."""
+        return np.asarray((self.cause != NO_SOLUTION).T)
 
     def put(self, places: slice | NDArray[np.int_], rows: PoseRows, threads: int) -> None:
         """Take poses that were closed at some places."""
@@ -295,22 +339,22 @@ class _Part:
             self.values[k, places] = values[:, k].reshape(count, lines)
         self.cause[places] = cause.reshape(count, lines)
         self.bound[places] = bound.reshape(count, lines)
-        self._keep(places, rows.q, cause.reshape(count, lines) == 0)
+        self.q[places] = rows.q
 
-    def _keep(self, places: slice | NDArray[np.int_], q: Array, good: NDArray[np.bool_]) -> None:
-        """Keep the outermost pose of each line that is reached without a gap from its start."""
-        numbers_ = np.arange(places.start, places.stop) if isinstance(places, slice) else places
-        first = isinstance(places, slice)
-        for side in range(2) if first else ((0,) if numbers_[0] < self.engine.origin else (1,)):
-            step = 1 if side else -1
-            before = numbers_[0] if first else numbers_[0] - step
-            whole = np.logical_and.accumulate(good, axis=0)
-            if not first:
-                whole &= self._place[side] == before
-            many = whole.sum(axis=0)
-            rows = np.flatnonzero(many)
-            self._q[side][rows] = q[many[rows] - 1, rows]
-            self._place[side][rows] = numbers_[many[rows] - 1]
+    def fill(self, lines: Places, places: Places, q: Array, threads: int) -> None:
+        """Take poses that were closed from places beside them.
+
+        Args:
+            lines: of the poses, counted from the first of the part.
+            places: on these lines.
+            q: their coordinates, rows.
+            threads: that share the work.
+        """
+        values, cause, bound = self.engine.computed(np.ascontiguousarray(q), threads)
+        for k in range(len(self.values)):
+            self.values[k, places, lines] = values[:, k]
+        self.cause[places, lines], self.bound[places, lines] = cause, bound
+        self.q[places, lines] = q
 
     def columns(self) -> Columns:
         """Return the columns, lines first."""
@@ -319,18 +363,25 @@ class _Part:
             made[name] = values.T
         return made
 
-    def ends(self, origin: int) -> tuple[LineEnds, LineEnds]:
-        """Return the lower and the upper ends."""
-        found = []
+    def ends(self) -> tuple[LineEnds, LineEnds]:
+        """Return the lower and the upper ends, about the reached place next to each start."""
         places, lines = self.cause.shape
-        every = np.arange(lines)
-        for side, step in ((0, -1), (1, 1)):
-            place = self._place[side]
-            after = np.clip(place + step, 0, places - 1)
-            inside = (place >= 0) & (place + step >= 0) & (place + step < places)
+        every, number = np.arange(lines), np.arange(places)[:, None]
+        good = self.cause == 0
+        far = np.abs(number - self.engine.origin)
+        first = np.where(good, far, places).argmin(axis=0)
+        some = good[first, every]
+        lower = np.where(~good & (number < first), number, -1).max(axis=0) + 1
+        upper = np.where(~good & (number > first), number, places).min(axis=0) - 1
+        found = []
+        for last, step in ((lower, -1), (upper, 1)):
+            place = np.where(some, last, -1)
+            after = np.clip(last + step, 0, places - 1)
+            inside = some & (last + step >= 0) & (last + step < places)
             cause = np.where(inside, self.cause[after, every], 0).astype(np.int8)
             bound = np.where(inside, self.bound[after, every], -1).astype(np.int16)
-            found.append(LineEnds(place, self._q[side], cause, bound))
+            q = self.q[np.clip(last, 0, places - 1), every]
+            found.append(LineEnds(place, q, cause, bound))
         return found[0], found[1]
 
 

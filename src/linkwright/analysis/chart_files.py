@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.analysis.chart_engine import CAUSES, ChartEngine
+from linkwright.analysis.chart_engine import CAUSES, NO_SOLUTION, ChartEngine
+from linkwright.analysis.chart_parts import computed_parts, parts_of
 from linkwright.analysis.chart_space import Array
 from linkwright.errors import InputError
 from linkwright.files import path_of, write_text, write_with
@@ -43,28 +44,37 @@ def charted_in(folder: Path, engine: ChartEngine, *, resume: bool, threads: int)
         resume: go on with what is in the folder.
         threads: that share the work.
     """
-    from linkwright.analysis.charts import ends_of, finished, parts_of
+    from linkwright.analysis.charts import finished
 
     extra("pyarrow.parquet", "recording")
     _begin(folder, _plan(engine), resume)
     space, parts = engine.space, parts_of(engine)
+    places = len(space.axes[-1])
     ends, causes = np.empty((space.lines, 2)), np.empty((space.lines, 2), dtype=np.int8)
-    for number, (first, last) in enumerate(parts):
+
+    def there(number: int) -> NDArray[np.bool_] | None:
+        """Return what closed in a part that is written, unless more of it closed from beside it."""
+        first, last = parts[number]
         told = _read_ends(folder, number, last - first)
-        if told is None or not _is_whole(
-            part_file(folder, number), (last - first) * len(space.axes[-1])
-        ):
-            columns, found = engine.part(first, last, threads)
-            told = ends_of(engine, first, last, found, threads)
-            write_part(
-                _ends_file(folder, number),
-                {
-                    "lower": told[0][:, 0], "upper": told[0][:, 1],
-                    "lower_cause": told[1][:, 0], "upper_cause": told[1][:, 1],
-                },
-            )  # fmt: skip
-            write_part(part_file(folder, number), _with_axes(engine, first, last, columns))
-        ends[first:last], causes[first:last] = told
+        file = part_file(folder, number)
+        if told is None or told[2].any() or not _is_whole(file, (last - first) * places):
+            return None
+        ends[first:last], causes[first:last] = told[:2]
+        reach = extra("pyarrow.parquet", "recording").read_table(file, columns=["reach"])
+        return np.asarray(reach.column(0).to_numpy() != NO_SOLUTION).reshape(last - first, places)
+
+    for made in computed_parts(engine, threads, there):
+        ends[made.lines], causes[made.lines] = made.ends, made.causes
+        write_part(
+            _ends_file(folder, made.number),
+            {
+                "lower": made.ends[:, 0], "upper": made.ends[:, 1],
+                "lower_cause": made.causes[:, 0], "upper_cause": made.causes[:, 1],
+                "filled": made.filled,
+            },
+        )  # fmt: skip
+        columns = _with_axes(engine, *parts[made.number], made.part.columns())
+        write_part(part_file(folder, made.number), columns)
     stored = StoredColumns(folder, ("reach", "bound", *engine.columns), len(parts), space.shape)
     return finished(engine, stored, ends, causes, folder)
 
@@ -126,13 +136,15 @@ def _ends_file(folder: Path, number: int) -> Path:
     return folder / f"ends-{number:05d}.parquet"
 
 
-def _read_ends(folder: Path, number: int, lines: int) -> tuple[Array, NDArray[np.int8]] | None:
+def _read_ends(
+    folder: Path, number: int, lines: int
+) -> tuple[Array, NDArray[np.int8], NDArray[np.int32]] | None:
     path = _ends_file(folder, number)
     if not _is_whole(path, lines):
         return None
     table = extra("pyarrow.parquet", "recording").read_table(path)
-    lower, upper, one, two = (table.column(k).to_numpy() for k in range(4))
-    return np.stack([lower, upper], axis=1), np.stack([one, two], axis=1)
+    lower, upper, one, two, filled = (table.column(k).to_numpy() for k in range(5))
+    return np.stack([lower, upper], axis=1), np.stack([one, two], axis=1), filled
 
 
 def _is_whole(path: Path, rows: int) -> bool:

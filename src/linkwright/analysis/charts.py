@@ -1,10 +1,11 @@
 """Charts of machines over directions, poses or actuators: what is reached, why not, and how well.
 
-A chart closes the loops of a machine at every place of a grid, on the branch of a start, and shows
-quantities of the poses (`linkwright.analysis.chart_quantities`). A place that is not reached has a
-cause: no solution, a joint limit, a cone, a collision, an effort. Where lines stop being reached is
-found exactly, by halving the interval between two places of the grid; a chart is a grid for all
-that, and no proof of what lies between its lines.
+A chart closes the loops of a machine at every place of a grid, on the branch of a start, first
+along lines, then from any place beside one that did not close, and shows quantities of the poses
+(`linkwright.analysis.chart_quantities`). A place that is not reached has a cause: no solution, a
+joint limit, a cone, a collision, an effort. Where lines stop being reached is found exactly, by
+halving the interval between two places of the grid; a chart is a grid for all that, and no proof of
+what lies between its lines.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.algebra.units import Amount
-from linkwright.analysis.chart_engine import CAUSES, ChartEngine, LineEnds
+from linkwright.analysis.chart_engine import CAUSES, ChartEngine
+from linkwright.analysis.chart_parts import computed_parts
 from linkwright.analysis.chart_space import Array, ChartAxis, chart_space
 from linkwright.analysis.machine_rates import OUTPUTS
 from linkwright.border import worded
@@ -31,9 +33,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from linkwright.analysis.chart_plots import DrawnPass
-
-PART = 2**17
-"""Poses of a part, which is computed at once."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -50,9 +49,9 @@ class Chart:
         output: what counts of the platform's motion in condition and manipulability.
         length: the characteristic length, m: a slider's rate and the platform's velocity are
             divided by it.
-        ends: values of the last axis between which each line is reached, without a gap, from its
-            start; NaN where the chart ends first or the start is not reached. The last axis has
-            the lower and the upper end.
+        ends: values of the last axis between which each line is reached, without a gap, about the
+            reached place next to the line's start; NaN where the chart ends first or nothing is
+            reached. The last axis has the lower and the upper end.
         end_causes: why each line ends there, numbers of `CAUSES`.
         folder: where the parts of a large chart lie as Parquet files; its columns are read there.
 
@@ -261,37 +260,14 @@ def chart(
         raise InputError("a chart is resumed in a folder", remedy="name it: folder=...")
     result: dict[str, NDArray[Any]] = {}
     ends, causes = np.empty((space.lines, 2)), np.empty((space.lines, 2), dtype=np.int8)
-    for first, last in parts_of(engine):
-        columns, found = engine.part(first, last, threads)
-        for name, values_ in columns.items():
+    for made in computed_parts(engine, threads):
+        for name, values_ in made.part.columns().items():
             if name not in result:
                 result[name] = np.empty((space.lines, len(space.axes[-1])), dtype=values_.dtype)
-            result[name][first:last] = values_
-        ends[first:last], causes[first:last] = ends_of(engine, first, last, found, threads)
+            result[name][made.lines] = values_
+        ends[made.lines], causes[made.lines] = made.ends, made.causes
     shaped = {name: values_.reshape(space.shape) for name, values_ in result.items()}
     return finished(engine, shaped, ends, causes)
-
-
-def parts_of(engine: ChartEngine) -> list[tuple[int, int]]:
-    """Return the first line of each part and the one after its last; they depend on the axes only.
-
-    Args:
-        engine: of the chart.
-    """
-    lines, places = engine.space.lines, len(engine.space.axes[-1])
-    size = max(1, PART // places)
-    return [(k, min(k + size, lines)) for k in range(0, lines, size)]
-
-
-def ends_of(
-    engine: ChartEngine, first: int, last: int, found: tuple[LineEnds, LineEnds], threads: int
-) -> tuple[Array, NDArray[np.int8]]:
-    """Return the exact ends of some lines and their causes, lower and upper ones."""
-    lines = np.arange(first, last)
-    ends = np.stack(
-        [engine.ends(lines, found[k], s, threads) for k, s in ((0, -1), (1, 1))], axis=1
-    )
-    return ends, np.stack([found[0].cause, found[1].cause], axis=1)
 
 
 def finished(

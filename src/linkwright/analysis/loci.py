@@ -29,6 +29,7 @@ from linkwright.analysis.singularities import generic_motions, singularity_at
 from linkwright.border import worded
 from linkwright.brief import one_line
 from linkwright.equations.batch_closing import Closing
+from linkwright.equations.grid_closing import fill
 from linkwright.errors import DomainError, InputError, nearest
 from linkwright.mechanism import ModelLike
 
@@ -376,8 +377,17 @@ def _closed(
     closing: Closing, known: Array, fixed: Array, start: Array, circle: bool, inside: Inside
 ) -> _Chart:
     more = np.broadcast_to(fixed, (*known.shape[:-1], len(fixed)))
-    found = closing.follow(np.concatenate([known, more], axis=-1), start)
-    return _Chart(found.q, found.closed, circle, inside)
+    grid = np.concatenate([known, more], axis=-1)
+    found = closing.follow(grid, start)
+    gapless = np.logical_and.accumulate(found.closed, axis=0)  # another branch may lie beyond
+    rows, q = grid.reshape(-1, grid.shape[-1]), found.q.reshape(-1, len(start))
+    around = 1 if circle else None
+    filled = fill(
+        closing, gapless.shape, rows.__getitem__, gapless, q.__getitem__, start, around=around
+    )  # fmt: skip
+    q[filled.places] = filled.q
+    gapless.reshape(-1)[filled.places] = True
+    return _Chart(q.reshape(found.q.shape), gapless, circle, inside)
 
 
 def _candidates(

@@ -47,8 +47,8 @@ PLACES = 16
 _FEW = 3  # turns from a neighbor
 _CALLS = 12
 _PROGRESS = 0.7  # of the residual at most that another call leaves behind, or it was the last
-_PIECES = (4,)  # steps in place of one, where that did not close
-_MANY = (32, 128)  # and on the way to the first pose
+_WALK = 60  # steps of a walk to a place that did not close
+_SHORTEST = 1 / 500  # of the way
 
 
 @one_line
@@ -265,6 +265,7 @@ class Closing:
         start: Array,
         threads: int = 1,
         wanted: NDArray[np.bool_] | None = None,
+        longest: float = WAY,
     ) -> tuple[Array, Array, NDArray[np.int_], NDArray[np.bool_]]:
         """Return coordinates, residuals, the worst relations, and who ran far from its start.
 
@@ -273,9 +274,10 @@ class Closing:
             start: coordinates, rows.
             threads: that share the work.
             wanted: who is worth more calls; all by default.
+            longest: the way, in first steps, from which on a pose ran far.
         """
         q, residual, worst, first, moved = self._call(x, start, threads)
-        far = moved > WAY * first + STILL
+        far = moved > longest * first + STILL
         late = residual > _SHARP
         rows = np.flatnonzero(late if wanted is None else late & wanted)
         for _ in range(_CALLS):
@@ -288,7 +290,7 @@ class Closing:
             residual[rows[better]], worst[rows[better]] = left[better], which[better]
             steps = q[rows][:, self._computed] - start[rows][:, self._computed]
             way = np.sqrt((steps**2).sum(axis=1))
-            far[rows] = way > WAY * first[rows] + STILL
+            far[rows] = way > longest * first[rows] + STILL
             rows = rows[(left > _SHARP) & (left < _PROGRESS * before)]
         return q, residual, worst, far
 
@@ -347,14 +349,7 @@ class Closing:
         """
         at = np.broadcast_to(self.values_of(start[None]), x.shape)
         q = np.broadcast_to(start, (len(x), len(start)))
-        found = self._stepped(at, x, q, 1, threads)
-        rows = np.flatnonzero(found.status != CLOSED)
-        for pieces in (*_PIECES, *_MANY):
-            if not len(rows):
-                break
-            again = self._stepped(at[rows], x[rows], q[rows], pieces, threads)
-            found.take(rows, again)
-            rows = rows[again.status != CLOSED]
+        found = self.walk(at, x, q, threads=threads)
         good = found.status == CLOSED
         first = np.where(good[:, None], found.q, start)
         place = np.where(good[:, None], x, at)
@@ -446,12 +441,9 @@ class Closing:
         known = front.length > 0
         found = self._tried(x, front.predicted(), threads, known)
         rows = np.flatnonzero((found.status != CLOSED) & known)
-        for pieces in _PIECES:
-            if not len(rows):
-                break
-            again = self._stepped(front.x[rows], x[rows], front.q[0][rows], pieces, threads)
-            found.take(rows, again)
-            rows = rows[again.status != CLOSED]
+        if len(rows):
+            walked = self.walk(front.x[rows], x[rows], front.q[0][rows], threads=threads)
+            found.take(rows, walked)
         good = found.status == CLOSED
         column = good[:, None]
         shifted = [found.q, *front.q[:2]]
@@ -467,14 +459,34 @@ class Closing:
         status = np.where(residual > ENOUGH, NOT_CLOSED, np.where(far, OFF_BRANCH, CLOSED))
         return PoseRows(q, residual, status.astype(np.int8), worst)
 
-    def _stepped(self, before: Array, x: Array, q: Array, pieces: int, threads: int) -> PoseRows:
-        """Go from one place to the next in several steps."""
-        found = self._tried(self._between(before, x, 1 / pieces), q, threads)
-        for k in range(2, pieces + 1):
-            after = self._tried(self._between(before, x, k / pieces), found.q, threads)
-            lost = found.status != CLOSED
-            after.status[lost] = np.maximum(after.status[lost], found.status[lost])
-            found = after
+    def walk(self, before: Array, x: Array, q: Array, *, threads: int = 1) -> PoseRows:
+        """Return the poses at places reached from closed ones, in steps as short as they must be.
+
+        A step that does not close, or leaves the branch, is halved; one that does is doubled. A
+        pose is given up where steps of a five-hundredth of the way do not help.
+
+        Args:
+            before: what is known at the closed poses, rows.
+            x: what is known where they are to go.
+            q: the closed coordinates.
+            threads: that share the work.
+        """
+        found = self._tried(x, q, threads)
+        rows = np.flatnonzero(found.status != CLOSED)
+        now, share, step = q[rows].copy(), np.zeros(len(rows)), np.full(len(rows), 0.5)
+        for _ in range(_WALK):
+            if not len(rows):
+                break
+            after = np.minimum(share + step, 1.0)
+            there = self._between(before[rows], x[rows], after[:, None])
+            tried = self._tried(there, now, threads)
+            good = tried.status == CLOSED
+            now[good] = tried.q[good]
+            share, step = np.where(good, after, share), np.where(good, 2.0 * step, 0.5 * step)
+            arrived = good & (after == 1.0)
+            found.take(rows[arrived], tried.of(arrived))
+            on = ~arrived & (step > _SHORTEST)
+            rows, now, share, step = rows[on], now[on], share[on], step[on]
         return found
 
     @property
@@ -495,9 +507,9 @@ class Closing:
         read = self._read
         return np.array([read(q=row)[0] for row in np.asarray(q, dtype=float)])
 
-    def _between(self, before: Array, after: Array, share: float) -> Array:
+    def _between(self, before: Array, after: Array, share: float | Array) -> Array:
         """Return what is known on the way from one place to another."""
-        if share == 1.0:
+        if np.all(share == 1.0):
             return after
         found = (1.0 - share) * before + share * after
         for name in ("direction.x", "rotation.xx", "rotation.xy"):
@@ -508,4 +520,4 @@ class Closing:
                     other = found[:, k - 3 : k]
                     axis -= (axis * other).sum(axis=1, keepdims=True) * other
                 axis /= np.linalg.norm(axis, axis=1, keepdims=True)
-        return found
+        return np.where(share == 1.0, after, found)

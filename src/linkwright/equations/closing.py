@@ -59,9 +59,9 @@ ENOUGH = 1e-10
 ENOUGH_ON_LINES = 1e-12
 """Residual up to which a pose on a line needs no more turns."""
 
-WAY, STILL = 2.5, 1e-6
-"""A pose is on the branch of its start where the way to it is at most so many first steps (twice
-it is where Newton's method converges, Kantorovich), or so short, rad or m."""
+WAY, STILL = 1.3, 1e-6
+"""A pose is on the branch of its start where the way to it is at most so many first steps (at a
+fold, where branches meet, it is twice the first step), or so short, rad or m."""
 
 _LAST = ("now", "before", "first")
 _OWNER = "closing"
