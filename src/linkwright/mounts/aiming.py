@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from linkwright.equations.batch_closing import CLOSED, Closing
 from linkwright.equations.parallel_machine import parallel_machine
 from linkwright.errors import DomainError, InputError
-from linkwright.mechanism import ModelLike
+from linkwright.mechanism import Mechanism, ModelLike
+from linkwright.mounts.inverse_pointing import start_at
 from linkwright.mounts.pointing import angles, direction
 
 Array = NDArray[np.float64]
@@ -28,7 +29,8 @@ class Aiming:
 
     A mount with two actuators is determined by the direction; one with three keeps the distance of
     its platform. Every pose is reached from the mount's own along a great circle, so that it lies
-    on the branch that the mount works on.
+    on the branch that the mount works on; two axes in series, which may begin in their keyhole,
+    have theirs in closed form.
 
     Args:
         mount: a robot, mechanism, file or shipped model with actuators and a platform.
@@ -55,6 +57,8 @@ class Aiming:
             at = self._closing.values_of(self._closing.start[None])[0]
             self._more = (float(at[self._closing.entries.index("distance")]),)
         self._reach: NDArray[np.bool_] | None = None
+        chain = not machine.relations and len(machine.coordinates) == 2
+        self._chain = machine.mechanism if chain else None
 
     def __call__(self, d: ArrayLike) -> Array:
         """Return the values of the actuators, rad or m.
@@ -63,6 +67,8 @@ class Aiming:
             d: unit vector (East, North, up) that the dish is to look along.
         """
         way = self._way(np.asarray(d, float))
+        if self._chain is not None:
+            return self._turned(self._chain, way[-1])
         found = self._closing.follow(self._rows(way))
         if found.status[-1] != CLOSED:
             azimuth, elevation = (float(x) for x in angles(d))
@@ -79,18 +85,34 @@ class Aiming:
         Args:
             d: unit vector (East, North, up).
         """
-        azimuth, elevation = (float(x) for x in angles(d))
-        if self._reach is None:
-            self._reach = self._looked()
-        row, column = int((90 - elevation) // _GRID), int(azimuth // _GRID) % (len(self._reach[0]))
-        around = self._reach[row : row + 2, [column, (column + 1) % len(self._reach[0])]]
-        if around.shape == (2, 2) and around.all():
+        if self._chain is None and self._surrounded(d):
             return True
         try:
             self(d)
         except AimError:
             return False
         return True
+
+    def _turned(self, chain: Mechanism, d: Array) -> Array:
+        """Return the angles of two axes in series."""
+        at = start_at(chain, d)
+        q = np.array([at[name] for name in self._closing.names])
+        if not float(np.abs(self._closing.values_of(q[None])[0][:3] - d).max()) < 1e-6:
+            azimuth, elevation = (float(x) for x in angles(d))
+            raise AimError(
+                f"{self.name} cannot look to azimuth {azimuth:.1f}°, elevation {elevation:.1f}°",
+                remedy="keep to its reach",
+            )
+        return np.asarray(q[self._columns])
+
+    def _surrounded(self, d: ArrayLike) -> bool:
+        """Return whether all directions of the grid around one are in reach."""
+        azimuth, elevation = (float(x) for x in angles(d))
+        if self._reach is None:
+            self._reach = self._looked()
+        row, column = int((90 - elevation) // _GRID), int(azimuth // _GRID) % (len(self._reach[0]))
+        around = self._reach[row : row + 2, [column, (column + 1) % len(self._reach[0])]]
+        return bool(around.shape == (2, 2) and around.all())
 
     def _looked(self) -> NDArray[np.bool_]:
         """Return which directions of a grid, from the zenith to the horizon, are in reach."""
