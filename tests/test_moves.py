@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+from linkwright.cli import main
 from linkwright.errors import DomainError, InputError
 from linkwright.mounts.indexer import BUFFER, BYTE_TIME, Indexer
 from linkwright.mounts.indexer_driver import (
@@ -288,3 +290,12 @@ def test_the_driver_drives_an_indexer_on_a_pseudo_terminal() -> None:
         SerialLine("/nowhere/at/all")
     with pytest.raises(IndexerError, match="no serial port"):
         SerialLine("/dev/null")
+
+
+def test_move_refuses_a_mount_whose_drives_slide(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    orbit = tmp_path / "orbit.toml"
+    orbit.write_text('format = 1\nkind = "orbit"\nradius = 1000\nheight = 577\nspeed = 15\n')
+    assert main(["move", "mount-prismatic", str(orbit)]) == 2
+    assert "rotary drives" in capsys.readouterr().err

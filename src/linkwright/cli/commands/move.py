@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from linkwright.cli.terminal import echo
+from linkwright.errors import InputError
 
 if TYPE_CHECKING:
     from linkwright.mounts import Indexer, MovePlan
@@ -35,6 +36,7 @@ def command(
       linkwright move mount-2-rotary orbit.toml --device simulated
       linkwright move mount-3-rotary orbit.toml --device /dev/ttyUSB0
     """
+    from linkwright.mechanism import mechanism_of
     from linkwright.mounts.aiming import Aiming
     from linkwright.mounts.indexer import Indexer
     from linkwright.mounts.indexer_driver import IndexerDriver, SerialLine, SimulatedLine
@@ -42,7 +44,15 @@ def command(
     from linkwright.mounts.moves import MoveWarning, plan_moves
     from linkwright.mounts.steppers import HOME_STEPS, StepperAxis, StepperMotor
 
-    task, aim = read_move(path), Aiming(mount)
+    task, m = read_move(path), mechanism_of(mount)
+    turning = {q for body in m.bodies.values() for q in body.rotations}
+    sliding = [q.name for q in m.actuators if q not in turning]
+    if sliding:
+        raise InputError(
+            f"{', '.join(sliding)} of {mount!r} slide, and the motors of move turn",
+            remedy="take a mount with rotary drives, such as mount-2-rotary",
+        )
+    aim = Aiming(mount)
     axes = [StepperAxis(home) for home in HOME_STEPS[: len(aim.actuators)]]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MoveWarning)  # they are told together

@@ -37,7 +37,8 @@ def command(
 
     It listens on this machine alone unless --host says otherwise; whoever reaches the port drives
     the mount. The first line that is printed says where it listens. With --easycomm it also prints
-    the pseudo-terminal on which it speaks EasyComm II. Ctrl-C ends it.
+    the pseudo-terminal on which it speaks EasyComm II. Ctrl-C ends it. The dish goes along great
+    circles at the speed given, with serial mounts too: their keyholes are not simulated here.
 
     \b
     Examples:
