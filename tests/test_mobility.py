@@ -9,6 +9,8 @@ import pytest
 import linkwright as lw
 from linkwright.analysis import mobility
 from linkwright.cli import main
+from linkwright.equations import derive
+from linkwright.equations.description import describe
 from linkwright.models import mounts
 
 
@@ -101,3 +103,10 @@ def test_check_and_describe_tell_the_mobility(capsys: pytest.CaptureFixture[str]
     assert main(["check", "planar-3-rpr", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)["mobility"]
     assert (told["kutzbach"], told["true"], told["overconstraint"], told["idle"]) == (-3, 3, 6, [])
+
+
+def test_a_quaternion_is_described_at_rest_with_unit_length() -> None:
+    m = lw.Mechanism("m")
+    m.body("top", joint=lw.Free(quaternion=True), mass=1, inertia=1)
+    rows = {r[0]: r[2] for s in describe(derive(m)) if s.title == "coordinates" for r in s.rows}
+    assert sorted(rows.values()) == ["0"] * 6 + ["1"]

@@ -236,7 +236,9 @@ def meanings(m: Mechanism) -> dict[str, str]:
 
 
 def _start(m: Mechanism, x: Expr) -> str:
-    return f"{m.initial.get(x.name, 0.0):g}"
+    turned = [b.rotations for b in m.bodies.values() if b.joint.quaternion]
+    rest = {q[0] for q in turned if not any(e.name in m.initial for e in q)}
+    return f"{m.initial.get(x.name, 1.0 if x in rest else 0.0):g}"
 
 
 def _speeds(equations: Equations) -> Section:
