@@ -20,22 +20,22 @@ ORBIT = "examples/mounts/orbit.toml"
 def test_a_mount_is_a_rotator_by_command(begin: Begin, capsys: pytest.CaptureFixture[str]) -> None:
     """The first line says where it listens, rotctl drives it, Ctrl-C ends it cleanly."""
     process = begin(
-        "rotator", "mount-2-rotary", "--port", "0", "--speed", "720", "--acceleration", "7200"
+        "rotator", "mount-x-y", "--port", "0", "--speed", "720", "--acceleration", "7200"
     )
     assert process.stdout is not None
     line = process.stdout.readline().strip()
-    found = re.fullmatch(r"mount-2-rotary listens on 127\.0\.0\.1:(\d+)", line)
+    found = re.fullmatch(r"mount-x-y listens on 127\.0\.0\.1:(\d+)", line)
     assert found is not None, line
     port = int(found[1])
-    assert "Linkwright mount-2-rotary" in rotctl(port, "P 180 45", "_")
+    assert "Linkwright mount-x-y" in rotctl(port, "P 180 45", "_")
     with RotatorClient(port=port) as client:
         until(lambda: client.position() == (180.0, 45.0))
-    assert main(["rotator", "mount-2-rotary", "--port", str(port)]) == 2
+    assert main(["rotator", "mount-x-y", "--port", str(port)]) == 2
     assert "cannot listen" in capsys.readouterr().err
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=LIMIT)
     assert process.returncode == 0, err
-    assert re.search(r"mount-2-rotary: \d+ ticks, \d+ missed", out)
+    assert re.search(r"mount-x-y: \d+ ticks, \d+ missed", out)
     assert "Traceback" not in err
     with pytest.raises(RotatorError):
         RotatorClient(port=port)
@@ -89,7 +89,7 @@ def test_a_path_that_cannot_be_is_told_with_its_file(
 
 
 def test_devices_and_mounts_that_are_none_are_told(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["move", "mount-2-rotary", ORBIT, "--device", "/dev/null"]) == 2
+    assert main(["move", "mount-x-y", ORBIT, "--device", "/dev/null"]) == 2
     assert "no serial port" in capsys.readouterr().err
     assert main(["rotator", "pendulum", "--port", "0"]) == 2
     assert main(["rotator", "no-such-mount", "--port", "0"]) == 2

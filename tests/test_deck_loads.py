@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import linkwright as lw
-from linkwright.mounts.deck_loads import deck_loads
 from linkwright.mounts.licence import VESSELS, Licence, TransmitInhibit
+from linkwright.mounts.loads_on_deck import deck_loads
 from linkwright.mounts.ships import report_ship
 
 PLATFORM = {"2-3": "platform", "3-4": "upper2", "3-8": "upper3", "3-12": "strut_cross"}

@@ -61,7 +61,7 @@ def places(tmp_path: Path) -> dict[str, str]:
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let robots keep a laboratory that a slow machine silences for a while."""
-    monkeypatch.setattr("linkwright.lab.drivers.robot_end.SILENCE", PATIENCE)
+    monkeypatch.setattr("linkwright.lab.drivers.robot_side.SILENCE", PATIENCE)
 
 
 @contextmanager

@@ -244,3 +244,13 @@ def test_names_that_are_imported_later_are_listed() -> None:
     for package in ("linkwright.mounts", "linkwright.analysis"):
         module = import_module(package)
         assert set(module.__all__) <= set(dir(module))
+
+
+def test_no_name_that_is_imported_later_is_a_module_of_its_package() -> None:
+    """Importing that module would put the module in the name's place."""
+    for file in sorted(Path(linkwright.__file__).parent.rglob("__init__.py")):
+        modules = {path.stem for path in file.parent.glob("*.py")}
+        for later in (x for x in ast.parse(file.read_text()).body if isinstance(x, ast.If)):
+            homes = [x for x in later.body if isinstance(x, ast.ImportFrom)]
+            names = {a.name for x in homes for a in x.names if len((x.module or "").split(".")) > 2}
+            assert not names & modules, file

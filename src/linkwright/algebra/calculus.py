@@ -7,6 +7,7 @@ mechanism that owns it knows its rate.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from linkwright.algebra.expr import (
@@ -139,8 +140,35 @@ def diff(expr: Expr, variable: Expr) -> Expr:
 
 
 def gradient(expr: Expr, variables: Iterable[Expr]) -> list[Expr]:
-    """Return the partial derivatives by several symbols."""
-    return [diff(expr, x) for x in variables]
+    """Return the partial derivatives by several symbols.
+
+    One walk finds the nodes and what each depends on; a derivative looks only at those above it.
+
+    >>> from linkwright.algebra import symbols, sin
+    >>> a, x = symbols("a x")
+    >>> gradient(a * sin(x), [x, a])
+    [a*cos(x), sin(x)]
+    """
+    variables = list(variables)
+    for x in variables:
+        if x.op != "sym":
+            raise ExprError(f"cannot differentiate by {x}: it is not a symbol")
+    bits = {x: 1 << k for k, x in enumerate(dict.fromkeys(variables))}
+    below: dict[Expr, int] = {}
+    for node in postorder([expr]):
+        mask = bits.get(node, 0)
+        for a in node.args:
+            mask |= below[a]
+        below[node] = mask
+    found = []
+    for x in variables:
+        bit = bits[x]
+        rate: dict[Expr, Expr] = defaultdict(lambda: ZERO, {x: ONE})
+        for node, mask in below.items():
+            if mask & bit and node is not x:
+                rate[node] = _node_rate(node, rate)
+        found.append(rate[expr])
+    return found
 
 
 def time_derivative(expr: Expr, rates: Mapping[Expr, Scalar]) -> Expr:
@@ -195,8 +223,7 @@ def linear_coefficients(expr: Expr, variables: Iterable[Expr]) -> tuple[dict[Exp
     ({x: a, y: -a}, b)
     """
     variables = list(variables)
-    present = set(free_symbols(expr))
-    coefficients = {x: diff(expr, x) if x in present else ZERO for x in variables}
+    coefficients = dict(zip(variables, gradient(expr, variables), strict=True))
     here = set(variables)
     for x, c in coefficients.items():
         if not here.isdisjoint(free_symbols(c)):

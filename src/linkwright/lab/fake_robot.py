@@ -19,7 +19,7 @@ from linkwright.lab.contacts import contacts
 from linkwright.lab.drivers.layout import KEEPERS, driver_layout
 from linkwright.lab.drivers.places import driver_place
 from linkwright.lab.drivers.relay import Troubles
-from linkwright.lab.drivers.robot_end import robot_end
+from linkwright.lab.drivers.robot_side import robot_end
 from linkwright.lab.plant import RobotDrive, lab_mechanism
 from linkwright.lab.ready import ready_session
 from linkwright.lab.servos.columns import is_number

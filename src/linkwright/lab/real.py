@@ -23,7 +23,7 @@ from linkwright.lab.config import LabConfig
 from linkwright.lab.drivers.driver import LinkDriver
 from linkwright.lab.drivers.layout import driver_layout
 from linkwright.lab.drivers.places import shared_root
-from linkwright.lab.drivers.robot_end import swept
+from linkwright.lab.drivers.robot_side import swept
 from linkwright.lab.drivers.schemes import driver_at
 from linkwright.lab.remote import TaskProcess, arguments_record, results_record
 from linkwright.lab.running import task_function

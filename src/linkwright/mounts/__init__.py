@@ -15,7 +15,6 @@ if TYPE_CHECKING:
         pointing_loss,
     )
     from linkwright.mounts.comparison_page import MountComparison, comparison
-    from linkwright.mounts.deck_loads import deck_loads
     from linkwright.mounts.easycomm import EasyCommPort
     from linkwright.mounts.element_files import read_orbits
     from linkwright.mounts.indexer import Indexer
@@ -27,9 +26,10 @@ if TYPE_CHECKING:
         SimulatedLine,
     )
     from linkwright.mounts.keyholes import FollowedPath, Keyholes, compare_mounts, follow, passage
-    from linkwright.mounts.leg_axes import LegAxes, leg_axes
+    from linkwright.mounts.legs import LegAxes, leg_axes
     from linkwright.mounts.licence import VESSELS, Licence, TransmitInhibit
-    from linkwright.mounts.machine_axes import MachineAxes, machine_axes, mount_axes
+    from linkwright.mounts.loads_on_deck import deck_loads
+    from linkwright.mounts.machines import MachineAxes, machine_axes, mount_axes
     from linkwright.mounts.move_files import MoveTask, read_move
     from linkwright.mounts.moves import (
         MoveError,
@@ -180,7 +180,7 @@ if not TYPE_CHECKING:
         {
             ".aiming": ["AimError", "Aiming"],
             ".axes": ["KeyholePassage", "SerialAxes", "ThreeAxes", "serial_axes"],
-            ".deck_loads": ["deck_loads"],
+            ".loads_on_deck": ["deck_loads"],
             ".easycomm": ["EasyCommPort"],
             ".comparison_page": ["MountComparison", "comparison"],
             ".element_files": ["read_orbits"],
@@ -193,9 +193,9 @@ if not TYPE_CHECKING:
                 "SimulatedLine",
             ],
             ".keyholes": ["FollowedPath", "Keyholes", "compare_mounts", "follow", "passage"],
-            ".leg_axes": ["LegAxes", "leg_axes"],
+            ".legs": ["LegAxes", "leg_axes"],
             ".licence": ["VESSELS", "Licence", "TransmitInhibit"],
-            ".machine_axes": ["MachineAxes", "machine_axes", "mount_axes"],
+            ".machines": ["MachineAxes", "machine_axes", "mount_axes"],
             ".move_files": ["MoveTask", "read_move"],
             ".moves": [
                 "MoveError",

@@ -35,9 +35,9 @@ class Aiming:
     Args:
         mount: a robot, mechanism, file or shipped model with actuators and a platform.
 
-    >>> aim = Aiming("mount-2-rotary")
-    >>> aim.actuators, np.degrees(aim(direction(90, 0))).round(3).tolist()
-    (('arm1', 'arm2'), [114.7, 1.053])
+    >>> aim = Aiming("mount-x-y")
+    >>> aim.actuators, np.degrees(aim(direction(90, 30))).round(3).tolist()
+    (('x_axis', 'y_axis'), [0.0, 60.0])
     """
 
     def __init__(self, mount: ModelLike) -> None:

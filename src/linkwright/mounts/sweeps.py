@@ -79,9 +79,9 @@ def horizon_sweep(
         elevation: deg.
         values: of parameters, over the mount's own.
 
-    >>> sweep = horizon_sweep("mount-2-rotary", count=36)
-    >>> round(sweep.peak), sweep.balances["arms and strut"].exact
-    (1501, True)
+    >>> sweep = horizon_sweep("mount-alt-az", count=4, elevation=60)
+    >>> sweep.unit, sweep.efforts.shape
+    ('N*m', (4, 2))
     """
     from linkwright.robots import Robot, closed
 
@@ -145,9 +145,12 @@ def sweep_report(sweeps: Sequence[HorizonSweep]) -> str:
     Args:
         sweeps: one for each mount.
 
-    >>> print(sweep_report([horizon_sweep("mount-2-rotary", count=36)]))
-    mount           unit    none   arms  strut  arms and strut
-    mount-2-rotary   N*m  1500.9  499.4   81.8             0.0
+    >>> arms = Counterbalance({"arms": 40.0}, {"arms": 0.0}, 1500.9, 499.4, np.zeros((1, 2)))
+    >>> none = np.array([[-1500.9, 12.0]])
+    >>> sweep = HorizonSweep("m", "N*m", np.zeros(1), np.eye(3), none, none, {"arms": arms})
+    >>> print(sweep_report([sweep]))
+    mount  unit    none   arms
+    m       N*m  1500.9  499.4
     """
     kinds = [kind for sweep in sweeps for kind in sweep.balances]
     columns = list(dict.fromkeys(kinds))

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from linkwright.lab.drivers.layout import DriverLayout
     from linkwright.lab.drivers.places import DriverPlace, driver_place
     from linkwright.lab.drivers.relay import Troubles
-    from linkwright.lab.drivers.robot_end import robot_end
+    from linkwright.lab.drivers.robot_side import robot_end
     from linkwright.lab.drivers.schemes import driver_at
 
 __all__ = [
@@ -30,7 +30,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     ".layout": ("DriverLayout",),
     ".places": ("DriverPlace", "driver_place"),
     ".relay": ("Troubles",),
-    ".robot_end": ("robot_end",),
+    ".robot_side": ("robot_end",),
     ".schemes": ("driver_at",),
 }
 

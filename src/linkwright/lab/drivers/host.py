@@ -23,7 +23,7 @@ from linkwright.errors import Error, InputError
 from linkwright.lab.drivers.driver import RobotDriver
 from linkwright.lab.drivers.layout import KEEPERS, DriverLayout
 from linkwright.lab.drivers.places import driver_place
-from linkwright.lab.drivers.robot_end import SharedEnd
+from linkwright.lab.drivers.robot_side import SharedEnd
 from linkwright.simulation.hardware import ACTIVE, FAILED
 
 PATIENCE = 5

@@ -10,7 +10,7 @@ from linkwright.errors import Error, InputError
 from linkwright.lab.drivers.driver import LinkDriver
 from linkwright.lab.drivers.greeting import greeting, read_greeting
 from linkwright.lab.drivers.places import shared_root
-from linkwright.lab.drivers.robot_end import COMMANDS, LAB, ROBOT, STATES, swept
+from linkwright.lab.drivers.robot_side import COMMANDS, LAB, ROBOT, STATES, swept
 from linkwright.windows import Window
 from linkwright.windows.mapping import Claim
 

@@ -19,7 +19,7 @@ from linkwright.equations.parallel_machine import parallel_machine
 from linkwright.errors import DomainError, InputError
 from linkwright.mechanism import ModelLike
 from linkwright.mounts.axes import MountAxes, ThreeAxes, serial_axes
-from linkwright.mounts.leg_axes import LEGGED, leg_axes
+from linkwright.mounts.legs import LEGGED, leg_axes
 from linkwright.mounts.pointing import angles
 from linkwright.mounts.sites import Site
 
@@ -47,11 +47,11 @@ class MachineAxes:
         zenith: all coordinates where the dish points there.
         kept: the platform's distance, where a plunge would change it.
 
-    >>> axes = machine_axes("mount-2-rotary")
+    >>> axes = machine_axes("mount-x-y")
     >>> axes.names, axes.arms
-    (('arm1', 'arm2'), (1.0, 1.0))
-    >>> np.degrees(axes.values(np.array([[0.0, 0.0, 1.0]]), 1.0)).round(3)
-    array([[54.364, 54.364]])
+    (('x_axis', 'y_axis'), (1.0, 1.0))
+    >>> np.degrees(axes.values(np.array([[0.0, 0.6, 0.8]]), 1.0)).round(3)
+    array([[-36.87,   0.  ]])
     """
 
     name: str
