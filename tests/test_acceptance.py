@@ -17,7 +17,7 @@ NOT_HELD = {
     "ROBSIM": [],
     "Motion server": [23, *range(26, 35), *range(37, 54)],
     "SL": [],
-    "Mounts": [44, 45, 51, 61],
+    "Mounts": [],
 }
 DIFFERENT = {
     "Methods": [3, 6, 28, 38, 47],
