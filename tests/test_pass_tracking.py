@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -117,3 +118,14 @@ def test_what_is_no_mount_is_refused_in_words() -> None:
         tracking(lw.load("pendulum"), flight(60.0))
     with pytest.raises(lw.InputError, match="beamwidth"):
         tracking(x_y(), flight(60.0), beamwidth=-1.0)
+
+
+def test_an_equatorial_mount_is_tilted_by_the_latitude_of_the_site() -> None:
+    """And sensors of a deck that does not move are refused, not left out."""
+    stations = Path(__file__).parent.parent / "examples" / "mounts" / "stations.json"
+    orbit = lw.mounts.read_orbits(stations)["ISS (ZARYA)"]
+    seen = lw.mounts.Site(40.0, 0.0).passes(orbit, days=1, above=10)[0]
+    s = tracking("mount-equatorial", seen)
+    assert s.mechanism.values["latitude"] == pytest.approx(math.radians(40.0))
+    with pytest.raises(lw.InputError, match="a deck that moves"):
+        tracking(x_y(), flight(80.0), sensors=lw.mounts.AttitudeSensors())

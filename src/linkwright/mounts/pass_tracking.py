@@ -136,9 +136,14 @@ def tracking(
     if not 0 < beamwidth < 180:
         raise InputError(f"a beamwidth of {beamwidth} deg", remedy="give one above 0")
     servo = servo or TrackingServo()
-    m = _observed(mechanism_of(mount), pass_, beamwidth, ship)
+    m = _observed(_on_site(mechanism_of(mount), pass_), pass_, beamwidth, ship)
     s = System(m, base=servo.rate)
     sensed = sensors is not None and ship is not None and not ship.stabilized
+    if sensors is not None and not sensed:
+        raise InputError(
+            "attitude sensors serve a deck that moves, and this one does not",
+            remedy="give an unstabilized ship, or leave the sensors out",
+        )
     target = s.add(_target(pass_, ship, sensed), rate=servo.rate)
     if sensed and ship is not None:
         estimate = s.add(attitude(ship, sensors, rate=servo.rate), name="attitude")
@@ -167,6 +172,14 @@ def tracking(
         s.add(WindLoad(m, wind, pass_.duration, ship=ship))
     s.set_initial({**start, **actuator_rates(m, start, turning)})
     return s
+
+
+def _on_site(m: Mechanism, pass_: PathInSky) -> Mechanism:
+    """Return a mount whose axis is tilted by the latitude of the pass's site, where it has one."""
+    site = getattr(pass_, "site", None)
+    if site is None or "latitude" not in m.parameters:
+        return m
+    return m.with_values({"latitude": math.radians(site.latitude)})
 
 
 def _observed(m: Mechanism, pass_: PathInSky, beamwidth: float, ship: Ship | None) -> Mechanism:
