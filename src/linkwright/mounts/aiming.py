@@ -36,8 +36,8 @@ class Aiming:
         mount: a robot, mechanism, file or shipped model with actuators and a platform.
 
     >>> aim = Aiming("mount-x-y")
-    >>> aim.actuators, np.degrees(aim(direction(90, 30))).round(3).tolist()
-    (('x_axis', 'y_axis'), [0.0, 60.0])
+    >>> aim.actuators, np.degrees(aim(direction(30, 45))).round(3).tolist()
+    (('x_axis', 'y_axis'), [-40.893, 20.705])
     """
 
     def __init__(self, mount: ModelLike) -> None:

@@ -50,8 +50,8 @@ class MachineAxes:
     >>> axes = machine_axes("mount-x-y")
     >>> axes.names, axes.arms
     (('x_axis', 'y_axis'), (1.0, 1.0))
-    >>> np.degrees(axes.values(np.array([[0.0, 0.6, 0.8]]), 1.0)).round(3)
-    array([[-36.87,   0.  ]])
+    >>> np.degrees(axes.values(np.array([[0.6, 0.48, 0.64]]), 1.0)).round(3)
+    array([[-36.87,  36.87]])
     """
 
     name: str
