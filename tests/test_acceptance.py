@@ -25,7 +25,7 @@ DIFFERENT = {
     "ROBSIM": [58, 60],
     "Motion server": [6, 56, 57],
     "SL": [],
-    "Mounts": [],
+    "Mounts": [22, 23, 51, 60],
 }
 PHYSICS = 14
 FOUND = 46
