@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 import typer
 
@@ -29,5 +30,12 @@ def command(
         ]
         echo(json.dumps(info, indent=2))
         return
-    rows = [(name, model.doc, " ".join(option_texts(name))) for name, model in MODELS.items()]
+    rows = [(name, model.doc, _brief(option_texts(name))) for name, model in MODELS.items()]
     print_table(("model", "what", "options"), rows)
+
+
+def _brief(options: Sequence[str]) -> str:
+    """Return options as a cell of a table; the others are in `--json`."""
+    if len(options) > 2:
+        return f"{options[0]} and {len(options) - 1} more"
+    return " ".join(options)
