@@ -21,7 +21,10 @@ def test_both_ways_of_a_four_bar_are_proven_apart() -> None:
         m.constrain_points(tip, end, axis)
     m.actuate("crank")
     m.set_platform(c)
-    up, down = (prove_pose(m, {"crank": 1.0, "rocker": s}) for s in (1.4, -2.2))
+    starts = ({"crank": 1.0, "rod": r, "rocker": s} for r, s in ((-0.3, 1.4), (-2.2, -2.2)))
+    closed = [lw.assemble(m, start).coordinates for start in starts]
+    assert abs(closed[0]["rocker"] - closed[1]["rocker"]) > 1.0
+    up, down = (prove_pose(m, q) for q in closed)
     for found in (up, down):
         assert found.proven
         assert found.within < 1e-12 < found.alone

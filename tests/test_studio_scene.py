@@ -132,6 +132,7 @@ SIZES: dict[str, tuple[tuple[float, ...], float | None]] = {
     "ellipsoid": ((1.0, 0.5, 0.25), 4 / 3 * np.pi * 0.125),
     "cone": ((1.0, 0.5, 3.0), np.pi * (1 + 0.5 + 0.25)),
     "plane": ((1.0, 1.0), None),
+    "dish": ((1.0, 0.3, 0.02), None),
     "tire": ((0.3, 0.1), None),
     "rim": ((0.3, 0.1), None),
     "spokes": ((0.3, 12.0, 0.005), None),

@@ -25,7 +25,7 @@ from linkwright.analysis.chart_quantities import ChartTerms, quantity_of
 from linkwright.analysis.machine_rates import machine_rates
 from linkwright.border import worded
 from linkwright.brief import one_line
-from linkwright.equations.batch_closing import Closing
+from linkwright.equations.batch_closing import ClosedPoses, Closing
 from linkwright.equations.closing import known_entries, known_expressions
 from linkwright.equations.evaluation import BatchEvaluator, quantities
 from linkwright.equations.parallel_machine import (
@@ -334,13 +334,11 @@ class _Problem:
         if self._kept is not None and self._kept[0] == key:
             return self._kept[1]
         self.evaluations += 1
-        rows = np.broadcast_to(x, (len(self._x), len(x)))
-        start = np.hstack([self._at, rows])
-        closed = self._closing.close(np.hstack([self._x, rows]), start)
         n = len(self.machine.coordinates)
-        q = closed.q[:, :n]
-        if closed.closed.all():
-            self._at = q
+        closed = self._closed(self._at, x, _SHARES[0])
+        for share in _SHARES[1:]:  # always from the first design, so that the branch is the same
+            closed = self._closed(closed.q[:, :n], x, share)
+        q, rows = closed.q[:, :n], np.broadcast_to(x, (len(self._x), len(x)))
         values, by_q, by_p = self._f(q, x)
         (table,) = self._g(np.hstack([q, rows]))
         follow = -np.linalg.pinv(table[:, :, :n], rcond=1e-10) @ table[:, :, n:]
@@ -348,6 +346,12 @@ class _Problem:
         left = np.where(closed.closed, 0.0, closed.residual)
         self._kept = key, (values, slopes, left)
         return self._kept[1]
+
+    def _closed(self, q: Array, x: Array, share: float) -> ClosedPoses:
+        """Return the poses with dimensions on the way from the first ones."""
+        now = self.first + share * (np.asarray(x) - self.first)
+        rows = np.broadcast_to(now, (len(self._x), len(now)))
+        return self._closing.close(np.hstack([self._x, rows]), np.hstack([q, rows]))
 
     def told(self, x: Array, before: float) -> MachineDesign:
         """Return what was found, with true worst cases."""
@@ -374,6 +378,7 @@ class _Problem:
 
 
 _REACHED = 1e-10
+_SHARES = (0.25, 0.5, 0.75, 1.0)
 
 
 class _Sloped:

@@ -28,6 +28,7 @@ __all__ = ["HorizonSweep", "horizon_sweep", "sweep_report"]
 Array = NDArray[np.float64]
 _ARMS = ("arm1", "arm2", "arm3")
 _DOWN = (0.0, 0.0, -1.0)
+_STEPS = 144  # around the horizon
 
 
 @one_line
@@ -92,8 +93,10 @@ def horizon_sweep(
         robot = Robot(robot.mechanism.with_values(values))
     m = robot.mechanism
     azimuths = np.arange(count) * 360.0 / count
+    finer = -(-_STEPS // count)  # the way around goes in steps short enough to stay on its branch
+    around = np.arange(count * finer) * 360.0 / (count * finer)
     down = np.linspace(90.0, elevation, 19)
-    given = [_directions(np.zeros(19), down), _directions(azimuths, np.full(count, elevation))]
+    given = [_directions(np.zeros(19), down), _directions(around, np.full(len(around), elevation))]
     more = {} if len(robot.speeds) < 3 else {"distance": np.array(m.values["D"])}
     way = closed(robot, {"direction": given[0], **more}, follow=True)
     found = closed(robot, {"direction": given[1], **more}, start=way.q[-1], follow=True)
@@ -105,7 +108,8 @@ def horizon_sweep(
                 f"{poses.words(bad)}",
                 remedy="take a higher elevation, or other dimensions",
             )
-    efforts = np.asarray(robot.gravity(found.q)).reshape(count, -1)
+    q = np.ascontiguousarray(found.q[::finer])
+    efforts = np.asarray(robot.gravity(q)).reshape(count, -1)
     if not np.isfinite(efforts).all():
         bad = int(np.flatnonzero(~np.isfinite(efforts).all(axis=1))[0])
         raise DomainError(
@@ -115,11 +119,11 @@ def horizon_sweep(
     unit = "N*m" if m.units[m.actuators[0].name] == "rad" else "N"
     weights = _weights(robot)
     balances = {
-        " and ".join(chosen): balance(robot, found.q, {k: weights[k] for k in chosen})
+        " and ".join(chosen): balance(robot, q, {k: weights[k] for k in chosen})
         for chosen in (("arms",), ("strut",), ("arms", "strut"))
         if weights.keys() >= set(chosen)
     }
-    return HorizonSweep(m.name, unit, azimuths, given[1], found.q, efforts, balances)
+    return HorizonSweep(m.name, unit, azimuths, given[1][::finer], q, efforts, balances)
 
 
 def _directions(azimuths: Array, elevations: Array) -> Array:

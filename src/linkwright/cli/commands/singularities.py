@@ -16,7 +16,7 @@ AT = typer.Option(
     help="Coordinate of the pose, rad or m. Default: the model's own configuration.",
 )
 OUTPUT = typer.Option(
-    "pose", metavar="WHAT", help="What the platform is for: pose, direction, position."
+    "pose", "--of", metavar="WHAT", help="What the platform is for: pose, direction, position."
 )
 LOCUS = typer.Option(
     "", metavar="TYPE", help="Trace the curves of 'type 1' or 'type 2' over directions."
