@@ -218,6 +218,8 @@ def test_a_chart_is_written_as_table_and_as_picture(
     assert sum(w.startswith("rise\n") for w in words) == len(over) > 0
     with pytest.raises(Error, match="map of the sky, and the chart is over x and y"):
         whole.plot(passes=over)
+    titles = [ax.get_title(loc="left") for ax in whole.plot("condition,reach").axes]
+    assert sum("condition" in t for t in titles) == sum("reach" in t for t in titles) == 1
     assert len(json.dumps(whole.as_dict())) > 100
     with pytest.raises(Error, match="not written as"):
         whole.save(tmp_path / "b.xyz")

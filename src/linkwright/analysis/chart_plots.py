@@ -81,7 +81,7 @@ def figure(chart: Chart, of: str | None, passes: Sequence[DrawnPass] = ()) -> Fi
     Args:
         chart: with one axis or two.
         of: a column; by default the first that is shown besides the reach, or the reach. "effort"
-            is the greatest effort of all actuators.
+            is the greatest effort of all actuators. Several, divided by commas, stand side by side.
         passes: drawn over it, where the axes are azimuth and elevation or zenith angle.
     """
     if len(chart.axes) > 2:
@@ -96,17 +96,20 @@ def figure(chart: Chart, of: str | None, passes: Sequence[DrawnPass] = ()) -> Fi
             remedy="chart azimuth and elevation, or leave out the passes",
         )
     shown = [n for n in chart.columns if n not in ("reach", "bound")]
-    name = of or next(iter(shown), "reach")
+    wanted = (of or next(iter(shown), "reach")).split(",")
     made = extra("matplotlib.figure", "plot")
     with styled():
         if len(chart.axes) == 1:
-            return _line(chart, name, made)
-        drawing: Figure = made.Figure(figsize=(7.5, 6.8), layout="constrained")
-        ax = drawing.add_subplot(projection="polar" if is_sky(chart) else None)
-        draw(drawing, ax, chart, name)
-        for one in passes:
-            draw_pass(ax, one, _PATH)
-        ax.set_title(f"{chart.name}: {_label(name, _unit(chart, name))}", loc="left", pad=14)
+            return _line(chart, wanted[-1], made)
+        drawing: Figure = made.Figure(figsize=(7.5 * len(wanted), 6.8), layout="constrained")
+        for k, name in enumerate(wanted):
+            ax = drawing.add_subplot(
+                1, len(wanted), k + 1, projection="polar" if is_sky(chart) else None
+            )
+            draw(drawing, ax, chart, name)
+            for one in passes:
+                draw_pass(ax, one, _PATH)
+            ax.set_title(f"{chart.name}: {_label(name, _unit(chart, name))}", loc="left", pad=14)
     return drawing
 
 
@@ -140,7 +143,7 @@ def draw(drawing: Figure, ax: Any, chart: Chart, name: str) -> None:
     ax.grid(False)
     _mesh(drawing, ax, (across, along), (values, reach), _label(name, _unit(chart, name)))
     _ends(ax, chart, polar)
-    _legend(ax, reach)
+    _legend(ax, reach, colored=name == "reach")
     if polar:
         ax.grid(True, color="#9aa3af", linewidth=0.5, alpha=0.6)
 
@@ -319,8 +322,8 @@ def _edges(values: Array) -> Array:
     return np.concatenate([[ends[0]], middle, [ends[1]]])
 
 
-def _legend(ax: Any, reach: NDArray[Any]) -> None:
-    """Say which part is reached, and why not the rest."""
+def _legend(ax: Any, reach: NDArray[Any], *, colored: bool) -> None:
+    """Say which part is reached, where it has a color of its own, and why not the rest."""
     patches = extra("matplotlib.patches", "plot")
     counts = np.bincount(reach.reshape(-1), minlength=len(CAUSES))
     if counts[0] == reach.size:
@@ -329,7 +332,7 @@ def _legend(ax: Any, reach: NDArray[Any]) -> None:
         patches.Patch(facecolor=_COLORS[k], edgecolor="#6b7280", linewidth=0.5,
                       label=f"{cause}, {counts[k] / reach.size:.1%}")
         for k, cause in enumerate(CAUSES)
-        if counts[k]
+        if counts[k] and (k or colored)
     ]  # fmt: skip
     ax.legend(handles=entries, loc="upper center", bbox_to_anchor=(0.5, -0.06), ncols=3)
 

@@ -143,7 +143,8 @@ class Chart:
         """Return a picture: polar for directions, else a map of the last two axes.
 
         Args:
-            of: a column; the first one by default. Needs Matplotlib (the extra `plot`).
+            of: a column, or several divided by commas; the first one by default. Needs Matplotlib
+                (the extra `plot`).
             passes: of satellites, drawn over a map of the sky (`site.passes(...)`).
         """
         from linkwright.analysis.chart_plots import figure
@@ -155,7 +156,7 @@ class Chart:
 
         Args:
             path: its ending says which.
-            of: the column of a picture.
+            of: the column of a picture, or several divided by commas.
         """
         from linkwright.analysis.chart_files import save
 

@@ -111,9 +111,9 @@ def _axis(text: str) -> tuple[str, Any]:
 
 
 def _shown(found: Chart, names: list[str]) -> str | None:
-    """Return the column of a picture: the first of the last quantity."""
-    last = names[-1] if names else "reach"
-    return next((c for c in found.columns if c == last or c.startswith(f"{last} ")), None)
+    """Return the columns of a picture: all that were asked for, and the reach where it is alone."""
+    known = [n for n in names if any(c == n or c.startswith(f"{n} ") for c in found.columns)]
+    return ",".join([n for n in known if n != "reach"] or known) or None
 
 
 def _print(found: Chart) -> None:
