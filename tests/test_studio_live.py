@@ -20,6 +20,7 @@ from linkwright.scene.scene import Scene, scene_of
 from linkwright.studio.joint_control import Poser, dragged, freedoms, pose_of, tools
 from linkwright.studio.live import Live
 from linkwright.studio.live_system import Plant, plant_of
+from linkwright.studio.user_force import Hand
 
 ARM = "tests/robots/oblique_arm.urdf"
 
@@ -142,6 +143,25 @@ def test_a_pull_brings_a_body_to_the_handle_and_a_release_lets_it_go() -> None:
     live.advance(240)
     assert not live.pulling
     assert live.latest.x == pytest.approx(before, abs=0.01)
+
+
+def test_a_release_in_the_midst_of_a_tick_does_not_end_the_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The page lets go from another thread, while the run computes what the spring pulls."""
+    live = Live(*slide())
+    live.pull("block", np.array([0.7, 5.0, 0.0]))
+    place = Hand.place
+
+    def released(hand: Hand, body: str, poses: Any) -> Any:
+        hand.release()
+        return place(hand, body, poses)
+
+    monkeypatch.setattr(Hand, "place", released)
+    live.advance(240)
+    assert live.latest.stopped == ""
+    assert live.latest.time == 1.0
+    assert not live.pulling
 
 
 def test_the_stiffest_pull_stays_stable_on_the_lightest_body() -> None:

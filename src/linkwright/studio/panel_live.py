@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -241,6 +242,7 @@ class _Handle:
         self.control: Any = None
         self.line: Any = None
         self.body = ""
+        self._lock = threading.RLock()  # the page's events come from several threads
 
     def hold(self, body: str) -> None:
         """Show the handle at a body, and pull when it is moved."""
@@ -255,7 +257,7 @@ class _Handle:
         self.body = body
         scene = self.panels.server.scene
         size = 0.18 * self.panels.size
-        self.control = scene.add_transform_controls(
+        self.control = control = scene.add_transform_controls(
             "/handle", scale=size, disable_rotations=True, depth_test=False, position=tuple(at)
         )
         self.line = scene.add_line_segments(
@@ -267,27 +269,30 @@ class _Handle:
         )
 
         def pulled(event: Any) -> None:
-            if self.control is not None:
-                live.pull(body, self.panels.to_world(np.array(self.control.position)))
+            with self._lock:
+                if self.control is control:  # not one that came after it was let go
+                    live.pull(body, self.panels.to_world(np.array(control.position)))
 
-        self.control.on_update(pulled)
+        control.on_update(pulled)
 
     def drop(self) -> None:
         """Let go."""
-        for part in (self.control, self.line):
-            if part is not None:
-                part.remove()
-        self.control = self.line = None
-        if self.panels.live is not None:
-            self.panels.live.release()
+        with self._lock:
+            for part in (self.control, self.line):
+                if part is not None:
+                    part.remove()
+            self.control = self.line = None
+            if self.panels.live is not None:
+                self.panels.live.release()
 
     def refresh(self) -> None:
         """Draw the spring, and keep a handle that pulls nothing at its body."""
-        live = self.panels.live
-        if live is None or self.control is None or self.line is None:
-            return
-        at = self.panels.to_picture(live.center(self.body))
-        if not live.pulling:
-            self.control.position = tuple(at)
-        ends = np.array([[at, np.array(self.control.position)]], np.float32)
-        self.line.points = ends
+        with self._lock:
+            live = self.panels.live
+            if live is None or self.control is None or self.line is None:
+                return
+            at = self.panels.to_picture(live.center(self.body))
+            if not live.pulling:
+                self.control.position = tuple(at)
+            ends = np.array([[at, np.array(self.control.position)]], np.float32)
+            self.line.points = ends

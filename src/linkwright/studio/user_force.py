@@ -7,6 +7,7 @@ mass of the body, which stays well damped at 240 ticks a second whatever else ha
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,6 +42,7 @@ class Hand:
         self._where: dict[str, Array] = {}
         self.pulled: Pull | None = None
         self.pushes: list[tuple[str, Array, int]] = []
+        self._lock = threading.Lock()
 
     @property
     def acts(self) -> bool:
@@ -76,19 +78,23 @@ class Hand:
             raise Error(f"{body!r} has no mass to push")
         ticks = max(1, round(_PUSH * self._plant.speed / self._tick))
         force = np.asarray(impulse, float) / (ticks * self._tick)
-        self.pushes.append((body, force, now + ticks))
+        with self._lock:
+            self.pushes.append((body, force, now + ticks))
 
     def inputs(self, held: Array, now: int, poses: Array | None, hertz: float) -> Array:
         """Return the inputs of the System with the forces that act now."""
         forces = held.copy()
         for body in self._plant.hands:
             forces[list(self._plant.hands[body])] = 0.0
-        self.pushes = [p for p in self.pushes if p[2] > now]
-        for body, force, _ in self.pushes:
+        # Whoever pulls, pushes and lets go does so from another thread than the run's.
+        with self._lock:
+            self.pushes = [p for p in self.pushes if p[2] > now]
+            pushes, pulled = list(self.pushes), self.pulled
+        for body, force, _ in pushes:
             forces[list(self._plant.hands[body])] += force
-        if self.pulled is not None and poses is not None:
-            spring = self._spring(self.pulled, now, poses, hertz)
-            forces[list(self._plant.hands[self.pulled.body])] += spring
+        if pulled is not None and poses is not None:
+            spring = self._spring(pulled, now, poses, hertz)
+            forces[list(self._plant.hands[pulled.body])] += spring
         return forces
 
     def _spring(self, pull: Pull, now: int, poses: Array, hertz: float) -> Array:
