@@ -1,0 +1,375 @@
+"""What all laws of force share: their ports, the tool's Jacobian, and axes by name.
+
+Frames and signs. The six axes are those of the flange, the body that carries the wrist: "x y z"
+along them and "rx ry rz" about them, at the tool's reference point (its origin at rest). The port
+`wrench` is what the surroundings put on the tool, so a tool that presses with 5 N along z feels
+-5 N there. The Jacobian has its rows along these axes too: J u is the velocity of the
+reference point and the angular velocity of the flange, as the flange sees them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, SupportsFloat, TypeAlias, runtime_checkable
+
+from linkwright.algebra import ZERO, Expr, substitute_all, total
+from linkwright.blocks import BlockError, checked, joint_of
+from linkwright.blocks.places import NOTHING, Places, Rows, Triple, cross, minus, plus, times
+from linkwright.control.joints import JointController, PerJoint, driven_joints
+from linkwright.mechanism import Body, Mechanism, mechanism_of
+from linkwright.program import Solve
+
+AXES = ("x", "y", "z", "rx", "ry", "rz")
+"""The names of the six axes: along x, y, z, and about them."""
+
+PerAxis: TypeAlias = float | Sequence[float] | Mapping[str, float]
+"""One number for all axes, six in the order of `AXES`, or by the name of the axis."""
+
+
+@runtime_checkable
+class WristLike(Protocol):
+    """A wrist between flange and tool, as force laws see it."""
+
+    @property
+    def flange(self) -> Body:
+        """The body that carries the wrist."""
+        ...
+
+    @property
+    def tool(self) -> Body:
+        """The body that the wrist carries."""
+        ...
+
+    @property
+    def deflection(self) -> Sequence[Expr]:
+        """The tool's frame from its rest place, along the flange's axes: m, rad."""
+        ...
+
+    @property
+    def stiffness(self) -> Sequence[Any]:
+        """Six parameters of the wrist, or numbers: N/m, N*m/rad."""
+        ...
+
+
+WristOrBody: TypeAlias = WristLike | Body | str
+"""A wrist; or, where the tool is rigid, the body whose origin is its reference point."""
+
+
+def selection(axes: str, what: str = "force") -> tuple[int, ...]:
+    """Return the places of axes that are named, in the order of `AXES`.
+
+    Args:
+        axes: their names, with spaces between them.
+        what: they are for, in messages.
+
+    >>> selection("z rx ry")
+    (2, 3, 4)
+    """
+    if not isinstance(axes, str):
+        raise BlockError(f"{what} is {axes!r}", remedy=f"name axes, as in {what}='z rx ry'")
+    words = axes.replace(",", " ").split()
+    _known(words, what)
+    if len(set(words)) < len(words):
+        raise BlockError(f"{what}={axes!r} names an axis twice")
+    if not words:
+        raise BlockError(f"{what} selects no axis", remedy=f"name one or more of {' '.join(AXES)}")
+    return tuple(k for k, axis in enumerate(AXES) if axis in words)
+
+
+def _known(words: Iterable[str], what: str) -> None:
+    unknown = [word for word in words if word not in AXES]
+    if unknown:
+        raise BlockError(
+            f"{what} names {', '.join(map(repr, unknown))}, which is no axis",
+            remedy=f"the axes are {' '.join(AXES)}",
+        )
+
+
+def per_axis(given: PerAxis, what: str, *, least: float = -float("inf")) -> list[float]:
+    """Return a number for each of the six axes; those that are not named get zero.
+
+    Args:
+        given: one number, six, or numbers by axis.
+        what: they are, in messages.
+        least: the smallest value that makes sense.
+
+    >>> per_axis({"z": 5}, "push")
+    [0.0, 0.0, 5.0, 0.0, 0.0, 0.0]
+    """
+    if isinstance(given, Mapping):
+        _known(given, what)
+        found = [given.get(axis, 0.0) for axis in AXES]
+    elif isinstance(given, SupportsFloat):
+        found = [float(given)] * len(AXES)
+    elif not _is_list(given):
+        raise BlockError(f"{what} is {given!r}", remedy="give a number, six, or numbers by axis")
+    elif len(given) != len(AXES):
+        raise BlockError(f"{what} has {len(given)} numbers for {len(AXES)} axes")
+    else:
+        found = list(given)
+    rows = zip(found, AXES, strict=True)
+    return [checked(value, f"{what} of {axis!r}", least=least) for value, axis in rows]
+
+
+def _is_list(given: object) -> bool:
+    return hasattr(given, "__len__") and not isinstance(given, str)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolPlacement:
+    """Where the tool's rest place is, for some values of the joints.
+
+    Args:
+        rotation: rows of the matrix from the flange's axes to the ground's.
+        position: of the reference point in the ground's axes, m.
+        jacobian: six rows along the flange's axes, one column for each joint.
+    """
+
+    rotation: Rows
+    position: Triple
+    jacobian: tuple[tuple[Expr, ...], ...]
+
+
+class ForceLaw(JointController):
+    """A law that feels a wrench on a tool; base of the laws of force.
+
+    Beside the ports of joint controllers it has `wrench` (6: N, N*m): what the surroundings put on
+    the tool, along the flange's axes, about the tool's reference point. With a compliant wrist it
+    is the wrist's stiffness times its deflection unless a sensor is connected.
+
+    Args:
+        name: of the element.
+        mechanism: what is driven.
+        wrist: a compliant wrist; or the body that is the tool, where it is rigid and a sensor gives
+            the wrench.
+        joints: names of the coordinates; by default all that can be driven up to the flange.
+        target: where the joints should be, rad or m.
+        stiffness: of the wrist as the law believes it to be, N/m and N*m/rad; the wrist's own by
+            default.
+        axes: that the joints can move, such as "x y rz" for a planar arm; by default those that
+            they move at all.
+
+    >>> import linkwright as lw
+    >>> m = lw.Mechanism("press")
+    >>> slide = m.body("slide", translate="z", mass=1)
+    >>> law = ForceLaw("law", m, slide, None, None)
+    >>> law.inputs["wrench"].shape, [AXES[k] for k in law.moved]
+    ((6,), ['z'])
+    """
+
+    def __init__(
+        self,
+        name: str,
+        mechanism: Any,
+        wrist: WristOrBody,
+        joints: Iterable[str] | None,
+        target: PerJoint | None,
+        *,
+        stiffness: PerAxis | None = None,
+        axes: str | None = None,
+    ) -> None:
+        m = mechanism_of(mechanism)
+        self.flange, self.tool = _bodies(m, wrist)
+        chosen = _joints_to(m, self.flange) if joints is None else list(joints)
+        super().__init__(name, mechanism, chosen, target)
+        self.wrist = wrist if isinstance(wrist, WristLike) else None
+        given = _stiffness(self.wrist) if stiffness is None else stiffness
+        self.stiffness: tuple[Expr, ...] = ()
+        if given is not None:
+            self.stiffness = self._stiff(per_axis(given, "stiffness", least=0.0))
+        felt: list[Expr] = [ZERO] * 6
+        if self.wrist is not None:
+            pairs = zip(self.stiffness, self.wrist.deflection, strict=True)
+            felt = [k * d for k, d in pairs]
+        self.wrench = self.input_vector(
+            "wrench", 6, felt, doc="what the surroundings put on the tool, N and N*m"
+        )
+        self.frame = self.tool_frame(self.q)
+        self.moved = self._moved(axes)
+
+    def _stiff(self, numbers: Sequence[float]) -> tuple[Expr, ...]:
+        rows = zip(AXES, numbers, ("N/m",) * 3 + ("N*m/rad",) * 3, strict=True)
+        return tuple(
+            self.parameter(f"stiffness_{axis}", k, unit=self.own_unit(unit), least=0.0)
+            for axis, k, unit in rows
+        )
+
+    def believed_deflection(self) -> list[Expr]:
+        """Return the wrench over the stiffness: the deflection of the wrist, m and rad."""
+        if not self.stiffness:
+            raise BlockError(
+                f"{self.name!r} knows no stiffness of a wrist",
+                remedy="give a CompliantWrist, or stiffness=[...] of the six axes",
+            )
+        soft = [x for x, k in zip(AXES, self.stiffness, strict=True) if not self._value(k)]
+        if soft:
+            raise BlockError(
+                f"{self.name!r} is given a stiffness of zero for {' '.join(soft)}, which says "
+                "nothing of the deflection there",
+                remedy="give stiffnesses above zero",
+            )
+        return [w / k for w, k in zip(self.wrench, self.stiffness, strict=True)]
+
+    def _value(self, parameter: Expr) -> float:
+        return self.parameters[parameter.name].value
+
+    # -- kinematics --------------------------------------------------------------------------------
+    def tool_frame(self, at: Sequence[Expr]) -> ToolPlacement:
+        """Return the tool's rest place and its Jacobian, as named partial results.
+
+        Args:
+            at: values of the joints; for those that are measured, `frame` is it already.
+        """
+        known: dict[Expr, Expr | float] = dict(zip(self.joints, at, strict=True))
+        known |= {s.symbol: 0.0 for s in self.mechanism.kinematics().speeds}
+        if self.tool is not self.flange:
+            known |= dict.fromkeys(self.tool.coordinates, 0.0)
+
+        def name(x: Expr) -> Expr:
+            (found,) = substitute_all([x], known)
+            return found if found.is_atom or found.op == "num" else self.intermediate(found)
+
+        places = Places(name)
+        there = places.of(self.flange)
+        rest = self.tool.from_parent.components(self.flange.frame)
+        if self.tool is self.flange:
+            rest = NOTHING
+        arm = places.outward(self.flange, substitute_all(rest, known))
+        position = self._named(plus(substitute_all(there.origin, known), arm))
+        rotation = self._rows(substitute_all(row, known) for row in there.rotation)
+        inward = tuple(zip(*rotation, strict=True))
+        columns = [self._column(places, q, position, inward, known) for q in self.joints]
+        return ToolPlacement(rotation, position, tuple(zip(*columns, strict=True)))
+
+    def _column(
+        self, places: Places, q: Expr, tip: Triple, inward: Any, known: Mapping[Expr, Any]
+    ) -> tuple[Expr, ...]:
+        """Return how the tool moves with a joint, along the flange's axes."""
+        joint = joint_of(self.mechanism, q)
+        body = joint.body
+        if body is not self.flange and body not in self.flange.ancestors():
+            return (ZERO,) * 6
+        parent = body.parent
+        assert parent is not None
+        local = substitute_all(joint.axis.components(parent.frame), known)
+        axis = substitute_all(places.outward(parent, local), known)
+        if not joint.turns:
+            return (*self._named(times(inward, axis)), *(ZERO,) * 3)
+        lever = minus(tip, substitute_all(places.of(body).origin, known))
+        around = self._named(times(inward, axis))
+        along = times(inward, self._named(cross(self._named(axis), self._named(lever))))
+        return (*self._named(along), *around)
+
+    def _named(self, v: Sequence[Expr]) -> Triple:
+        a, b, c = (x if x.is_atom or x.op == "num" else self.intermediate(x) for x in v)
+        return a, b, c
+
+    def _rows(self, rows: Iterable[Sequence[Expr]]) -> Rows:
+        a, b, c = (self._named(row) for row in rows)
+        return a, b, c
+
+    def _moved(self, axes: str | None) -> tuple[int, ...]:
+        """Return the axes along which the joints move the tool."""
+        n = len(self.joints)
+        if axes is not None:
+            chosen = selection(axes, "axes")
+        else:
+            rows = self.frame.jacobian
+            chosen = tuple(k for k in range(6) if any(x is not ZERO for x in rows[k]))
+        if len(chosen) > n:
+            names = " ".join(AXES[k] for k in chosen)
+            raise BlockError(
+                f"{self.name!r} has {n} joint{'s' * (n != 1)} for the {len(chosen)} axes {names}",
+                remedy=f"name at most {n} of them as axes=",
+            )
+        return chosen
+
+    def joint_motion(
+        self, frame: ToolPlacement, motion: Sequence[Expr], damping: Expr | None = None
+    ) -> list[Expr]:
+        """Return the motion of the joints that moves the tool, J^-1 times it.
+
+        With more joints than axes it is the smallest one. Damping d makes it
+        J' (J J' + d^2)^-1 times the motion (damped least squares), which stays small at a singular
+        pose.
+
+        Args:
+            frame: where the tool is.
+            motion: along the six axes; those that the joints cannot move do not count.
+            damping: m; none by default.
+        """
+        rows = [frame.jacobian[k] for k in self.moved]
+        right = [motion[k] for k in self.moved]
+        n = len(rows)
+        if damping is None and n == len(self.joints):
+            return self.solved(rows, right)
+        square = [[self.intermediate(_dot(a, b)) for b in rows] for a in rows]
+        if damping is not None:
+            for k in range(n):
+                square[k][k] = square[k][k] + damping**2
+        part = self.solved(square, right)
+        columns = zip(*rows, strict=True)
+        return [self.intermediate(_dot(column, part)) for column in columns]
+
+    def solved(self, matrix: Sequence[Sequence[Expr]], right: Sequence[Expr]) -> list[Expr]:
+        """Return the solution of a small system, with pivoting at run time.
+
+        Args:
+            matrix: its rows.
+            right: the right side.
+        """
+        n = len(matrix)
+        if n == 1:
+            return [self.intermediate(right[0] / matrix[0][0])]
+        flat = tuple(x for row in matrix for x in row)
+        targets = tuple(self._local() for _ in range(n))
+        self.statements.append(Solve(n, flat, tuple(right), targets))
+        return list(targets)
+
+
+def _dot(a: Sequence[Expr], b: Sequence[Expr]) -> Expr:
+    return total([x * y for x, y in zip(a, b, strict=True)])
+
+
+def _bodies(m: Mechanism, wrist: Any) -> tuple[Body, Body]:
+    """Return flange and tool."""
+    if isinstance(wrist, WristLike):
+        found = (wrist.flange, wrist.tool)
+    else:
+        if isinstance(wrist, str):
+            if wrist not in m.bodies:
+                m.unknown(wrist, m.bodies, "body")
+            wrist = m.bodies[wrist]
+        if not isinstance(wrist, Body):
+            raise BlockError(
+                f"{wrist!r} is no wrist", remedy="give a CompliantWrist, or a body for a rigid tool"
+            )
+        found = (wrist, wrist)
+    for body in found:
+        if m.bodies.get(body.name) is not body:
+            raise BlockError(f"the wrist's {body.name!r} is not a body of {m.name!r}")
+    return found
+
+
+def _joints_to(m: Mechanism, flange: Body) -> list[str]:
+    """Return the coordinates that can be driven and that carry the flange."""
+    carrying = {flange, *flange.ancestors()}
+    found = [q.name for q, _ in driven_joints(m) if joint_of(m, q).body in carrying]
+    if not found:
+        raise BlockError(
+            f"no joint that can be driven carries {flange.name!r}",
+            remedy="name the joints of the arm as joints=[...]",
+        )
+    return found
+
+
+def _stiffness(wrist: WristLike | None) -> list[float] | None:
+    """Return the numbers of a wrist's stiffness."""
+    if wrist is None:
+        return None
+    known = getattr(wrist, "parameters", {})
+    found = []
+    for k in wrist.stiffness:
+        found.append(float(known[k.name].value) if isinstance(k, Expr) else float(k))
+    return found
