@@ -360,3 +360,32 @@ def test_a_sweep_leaves_the_zenith_along_the_last_azimuth() -> None:
         azimuth, elevation = rotator.position()
     assert azimuth == pytest.approx(70, abs=1e-6)
     assert 70 < elevation < 80
+
+
+def test_the_studio_shows_the_mount_as_it_looks_and_stops_it() -> None:
+    from linkwright.mounts.aiming import Aiming
+    from linkwright.studio.panel_rotator import open_rotator_studio
+    from linkwright.studio.rotator_link import RotatorLink
+
+    aim = Aiming("mount-x-y")
+    with (
+        Rotator(aim.name, speed=20, acceleration=40, clock="virtual") as rotator,
+        open_rotator_studio(rotator, "mount-x-y", aim) as studio,
+    ):
+        link = studio.link
+        assert isinstance(link, RotatorLink)
+        rotator.go(30, 45)
+        rotator.advance(10)
+        east, north, up = direction(30, 45)  # in closed form: an axis to the East, one across it
+        shown = dict(zip(aim.names, link.coordinates(), strict=True))
+        assert shown["x_axis"] == pytest.approx(-math.atan2(north, up), abs=1e-6)
+        assert shown["y_axis"] == pytest.approx(math.asin(east), abs=1e-6)
+        until(lambda: bool(len(link.samples()[0]) and abs(link.samples()[1][-1, 1] - 45) < 1e-6))
+        rotator.go(200, 20)
+        rotator.advance(1)
+        link.halt()
+        rotator.advance(3)
+        stood = rotator.position()
+        rotator.advance(1)
+        assert rotator.position() == stood
+        assert link.bar()["pace"] == "stands"

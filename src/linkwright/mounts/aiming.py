@@ -66,6 +66,19 @@ class Aiming:
         Args:
             d: unit vector (East, North, up) that the dish is to look along.
         """
+        return self.coordinates(d)[self._columns]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The coordinates of the mount, those of its passive joints included."""
+        return tuple(self._closing.names)
+
+    def coordinates(self, d: ArrayLike) -> Array:
+        """Return all coordinates of the mount, in the order of `names`, rad or m.
+
+        Args:
+            d: unit vector (East, North, up) that the dish is to look along.
+        """
         way = self._way(np.asarray(d, float))
         if self._chain is not None:
             return self._turned(self._chain, way[-1])
@@ -77,7 +90,7 @@ class Aiming:
                 f"{found.relations[int(found.worst[-1])]} does not close",
                 remedy="keep to its reach",
             )
-        return np.asarray(found.q[-1][self._columns])
+        return np.asarray(found.q[-1])
 
     def reaches(self, d: ArrayLike) -> bool:
         """Return whether a direction is in reach; where all around it is, without any closing.
@@ -94,7 +107,7 @@ class Aiming:
         return True
 
     def _turned(self, chain: Mechanism, d: Array) -> Array:
-        """Return the angles of two axes in series."""
+        """Return the angles of two axes in series, in the order of `names`."""
         at = start_at(chain, d)
         q = np.array([at[name] for name in self._closing.names])
         if not float(np.abs(self._closing.values_of(q[None])[0][:3] - d).max()) < 1e-6:
@@ -103,7 +116,7 @@ class Aiming:
                 f"{self.name} cannot look to azimuth {azimuth:.1f}°, elevation {elevation:.1f}°",
                 remedy="keep to its reach",
             )
-        return np.asarray(q[self._columns])
+        return q
 
     def _surrounded(self, d: ArrayLike) -> bool:
         """Return whether all directions of the grid around one are in reach."""

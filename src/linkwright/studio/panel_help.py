@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from linkwright.studio.cell_link import CellLink
 from linkwright.studio.lab_link import LabLink
+from linkwright.studio.rotator_link import RotatorLink
 from linkwright.studio.shortcuts import add_key, sheet
 
 if TYPE_CHECKING:
@@ -44,7 +45,17 @@ LAB_SHEET = f"""{_CAMERA}{_GRAPHS}
 has the tasks with their parameters, the recorder, the servos and the console: its commands are
 those of the prompt, and `man` lists them. The gray robot is what is wanted. **Scope** plots joints.
 """
-_SHEETS: dict[type, str] = {CellLink: CELL_SHEET, LabLink: LAB_SHEET}
+
+ROTATOR_SHEET = f"""{_CAMERA}{_GRAPHS}
+**Stop** lets the mount stand, whoever drives it. **Rotator** sends it somewhere: the last command
+counts, from the page or from the port. The orange line is its path in the sky, the blue one what
+it looks along. **Scope** plots its angles.
+"""
+_SHEETS: dict[type, str] = {
+    CellLink: CELL_SHEET,
+    LabLink: LAB_SHEET,
+    RotatorLink: ROTATOR_SHEET,
+}
 
 
 def add(studio: Studio, tabs: Any, name: str) -> None:

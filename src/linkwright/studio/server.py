@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 PANELS: dict[str, str] = {
     "Cell": "linkwright.studio.panel_cell:add",
     "Lab": "linkwright.studio.panel_lab:add",
+    "Rotator": "linkwright.studio.panel_rotator:add",
     "Tune": "linkwright.studio.panel_tune:add",
     "Play": "linkwright.studio.panel_play:add",
     "Live": "linkwright.studio.panel_live:add",

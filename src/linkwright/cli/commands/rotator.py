@@ -20,6 +20,7 @@ _WATCHDOG = typer.Option(
 )
 _PARKS = typer.Option(False, "--park", help="Park after that silence, whatever was going on.")
 _EASYCOMM = typer.Option(False, "--easycomm", help="Listen on a pseudo-terminal too.")
+_STUDIO = typer.Option(False, "--studio", help="Show the mount and its path in the sky.")
 
 
 def command(
@@ -32,18 +33,21 @@ def command(
     watchdog: float = _WATCHDOG,
     park: bool = _PARKS,
     easycomm: bool = _EASYCOMM,
+    studio: bool = _STUDIO,
 ) -> None:
     """Let programs for satellites drive a mount: Hamlib's rotctld protocol, by the clock.
 
     It listens on this machine alone unless --host says otherwise; whoever reaches the port drives
     the mount. The first line that is printed says where it listens. With --easycomm it also prints
-    the pseudo-terminal on which it speaks EasyComm II. Ctrl-C ends it. The dish goes along great
-    circles at the speed given, with serial mounts too: their keyholes are not simulated here.
+    the pseudo-terminal on which it speaks EasyComm II, with --studio the address of a page on which
+    the mount moves. Ctrl-C ends it. The dish goes along great circles at the speed given, with
+    serial mounts too: their keyholes are not simulated here.
 
     \b
     Examples:
       linkwright rotator mount-prismatic
       linkwright rotator mount-2-rotary --port 0 --easycomm
+      linkwright rotator mount-prismatic --port 4533 --studio
       rotctl -m 2 -r 127.0.0.1:4533 P 180 45
     """
     from contextlib import ExitStack
@@ -73,6 +77,11 @@ def command(
         echo(f"{mount} listens on {host}:{door.port}")
         if easycomm:
             echo(f"EasyComm II on {more.enter_context(EasyCommPort(rotator)).path}")
+        if studio:
+            from linkwright.studio.panel_rotator import open_rotator_studio
+
+            page = more.enter_context(open_rotator_studio(rotator, mount, aim))
+            echo(f"the studio is at {page.address}")
         while not ended.wait(0.2) and rotator.loop.running:
             pass
     counted = rotator.counters

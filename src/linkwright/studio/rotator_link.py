@@ -1,0 +1,142 @@
+"""A rotator as the panels of a studio see it: where it looks, and what it is told by the page.
+
+A thread keeps some samples a second for the scope; whoever draws takes the newest direction. The
+rotator's loop knows nothing of all this.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.mounts.aiming import AimError, Aiming
+from linkwright.mounts.rotator import Rotator
+from linkwright.pages.scope import Graph, ScopeLayout
+from linkwright.recording import Channel, Recording
+from linkwright.simulation.sample_buffer import Kept
+
+Array = NDArray[np.float64]
+RATE = 30.0
+"""Samples a second that are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class RotatorMoment:
+    """Where a rotator stands.
+
+    Args:
+        tick: of its loop.
+        time: s since its loop began.
+        running: whether its loop goes on.
+        epoch: 0; a live run has the times that it was reset here.
+    """
+
+    tick: int
+    time: float
+    running: bool
+    epoch: int = 0
+
+
+class RotatorLink:
+    """A rotator in a studio, until it is closed; the rotator outlives it.
+
+    Args:
+        rotator: that is looked at.
+        aim: what the coordinates of its mount are for a direction.
+    """
+
+    side_by_side = False
+    freeze = None
+
+    def __init__(self, rotator: Rotator, aim: Aiming) -> None:
+        self.rotator, self.aim = rotator, aim
+        self.channels = [
+            Channel("azimuth", "deg", "clockwise from North"),
+            Channel("elevation", "deg", "above the horizon"),
+        ]
+        self._kept = Kept(len(self.channels))
+        self._keeping = threading.Lock()
+        self._ending = threading.Event()
+        self._last = -1
+        self._shown = aim.coordinates(rotator.looks_along())
+        self._keep()
+        self._thread = threading.Thread(target=self._watch, name="linkwright rotator", daemon=True)
+        self._thread.start()
+
+    @property
+    def name(self) -> str:
+        """The mount's name."""
+        return self.aim.name
+
+    @property
+    def latest(self) -> RotatorMoment:
+        """Where the rotator stands."""
+        counted, loop = self.rotator.loop.latest(), self.rotator.loop
+        tick = max(counted.tick, 0)
+        return RotatorMoment(tick, tick * loop.session.phases.tick_seconds, loop.running)
+
+    def samples(self, last: float | None = None) -> tuple[Array, Array]:
+        """Return times and rows of the channels that were kept, copies.
+
+        Args:
+            last: only so many seconds; all that is kept by default.
+        """
+        with self._keeping:
+            return self._kept.of_late(last)
+
+    def recording(self) -> Recording:
+        """Return what was kept of late, and of which mount."""
+        t, rows = self.samples()
+        return Recording(t, self.channels, rows, {"mount": self.name})
+
+    def first_layout(self) -> ScopeLayout:
+        """Return what the scope shows at first: both angles."""
+        return ScopeLayout((Graph(("azimuth",)), Graph(("elevation",))))
+
+    def bar(self) -> dict[str, Any]:
+        """Return what the bar over the scene shows."""
+        azimuth, elevation = self.rotator.position()
+        moves = "moves" if self.rotator.flags() else "stands"
+        return {
+            "stop": True,
+            "freeze": False,
+            "mode": "ROTATOR",
+            "kind": "live",
+            "time": f"{azimuth:.1f}°, {elevation:.1f}°",
+            "pace": moves,
+            "note": "",
+            "busy": False,
+        }
+
+    def coordinates(self) -> Array:
+        """Return the coordinates of the mount where it looks; the last that closed."""
+        with suppress(AimError):  # on its way through a direction that the mount has no pose for
+            self._shown = self.aim.coordinates(self.rotator.looks_along())
+        return self._shown
+
+    def _watch(self) -> None:
+        while not self._ending.wait(1 / RATE):
+            self._keep()
+
+    def _keep(self) -> None:
+        now = self.latest
+        if now.tick == self._last:
+            return
+        self._last = now.tick
+        row = np.array([self.rotator.position()])
+        with self._keeping:
+            self._kept.add(np.array([now.time]), row)
+
+    def halt(self) -> None:
+        """Stop the rotator."""
+        self.rotator.stop()
+
+    def close(self) -> None:
+        """Leave the rotator, which goes on."""
+        self._ending.set()
+        self._thread.join(timeout=5)
