@@ -92,6 +92,10 @@ def _joint(r: np.random.Generator, **more: Any) -> Numbers:
 #: The arguments of each kind, all by name; those with a mechanism get it before them.
 EXAMPLES: dict[str, Callable[[Mechanism, np.random.Generator], Numbers]] = {
     "Butterworth": lambda m, r: {"cutoff": r.uniform(5, 60), "initial": 0.2},
+    "CompliantWrist": lambda m, r: {
+        "flange": "ball", "tool": "wheel", "stiffness": r.uniform(1, 9, 6).tolist(),
+        "damping": r.uniform(0.01, 0.05, 6).tolist(), "massless": False,
+    },
     "Contact": lambda m, r: {
         "points": ["ball"], "surface": elements.Plane(), "stiffness": r.uniform(2e3, 2e4),
         "damping": r.uniform(1, 30), "dissipation": r.uniform(0.1, 1), "viscous": r.uniform(0, 5),

@@ -97,6 +97,27 @@ class Block(BlockWorkspace):
         self.inputs[name] = Port(name, unit, shape, made, defaults, doc=doc)
         return made
 
+    def default_source(self, port: str, block: Block, name: str) -> None:
+        """Let an input port be driven by another block of the same System unless it is connected.
+
+        Args:
+            port: of this block.
+            block: the other one, which is added to the System before this one.
+            name: of the other block's output, state or parameter.
+
+        >>> from linkwright import System
+        >>> first, second = Block("first"), Block("second")
+        >>> y, u = first.output("y", 3), second.input("u")
+        >>> second.default_source("u", first, "y")
+        >>> s = System(name="s")
+        >>> members = s.add(first), s.add(second)
+        >>> s.inputs()
+        {}
+        """
+        if port not in self.inputs:
+            raise BlockError(f"the block {self.name!r} has no input {port!r}")
+        self.sources[port] = (block, name)
+
     def parameter(
         self,
         name: str,

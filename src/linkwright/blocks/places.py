@@ -42,15 +42,24 @@ class BodyPlacement:
 
 
 class Places:
-    """The places of bodies, worked out once each."""
+    """The places of bodies, worked out once each.
 
-    def __init__(self, name: Name) -> None:
+    Args:
+        name: gives a partial result a name.
+        root: the body relative to which, and along whose axes, all is said; by default the ground.
+    """
+
+    def __init__(self, name: Name, root: Body | None = None) -> None:
         self._name = name
-        self._known: dict[Body, BodyPlacement] = {}
+        self._known: dict[Body, BodyPlacement] = {} if root is None else {root: BodyPlacement()}
+        self._root = root
 
     def of(self, body: Body) -> BodyPlacement:
         """Return the place of a body."""
-        for each in reversed(body.ancestors()):
+        chain = body.ancestors()
+        if self._root in chain:
+            chain = chain[: chain.index(self._root)]
+        for each in reversed(chain):
             if each not in self._known:
                 assert each.parent is not None
                 above = self._known.get(each.parent, BodyPlacement())

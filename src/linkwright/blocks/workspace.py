@@ -66,6 +66,8 @@ class BlockWorkspace(Made):
         self.period = symbol("period", owner=self.owner, unit="s", sign="positive")
         self.inputs: dict[str, Port] = {}
         self.outputs: dict[str, Port] = {}
+        self.sources: dict[str, tuple[Any, str]] = {}
+        """What drives an input that is not connected: another block, and the name of a part."""
         self.parameters: dict[str, Parameter] = {}
         self.states: dict[Expr, BlockState] = {}
         self.discrete_states: dict[Expr, BlockState] = {}

@@ -18,15 +18,18 @@ from linkwright.elements.surfaces import (
     Plane,
     SphereSurface,
     Surface,
+    Wave,
 )
 from linkwright.elements.tire_laws import LinearTire, MagicFormula, TableTire, TireLaw
 from linkwright.elements.tires import Tire
+from linkwright.elements.wrist import CompliantWrist
 
 __all__ = [
     "ELEMENTS",
     "BoxSurface",
     "Butterworth",
     "CapsuleSurface",
+    "CompliantWrist",
     "Contact",
     "Drag",
     "EllipsoidSurface",
@@ -49,5 +52,6 @@ __all__ = [
     "TableTire",
     "Tire",
     "TireLaw",
+    "Wave",
     "drives",
 ]

@@ -18,12 +18,15 @@ from linkwright.elements.surfaces import (
     HeightField,
     Plane,
     SphereSurface,
+    Wave,
 )
 from linkwright.elements.tire_laws import LinearTire, MagicFormula, TableTire
 from linkwright.elements.tires import Tire
+from linkwright.elements.wrist import CompliantWrist
 
 ELEMENTS = (
     Kind(Butterworth, passive=True),
+    Kind(CompliantWrist, passive=True),
     Kind(Contact, passive=True),
     Kind(Drag, passive=True),
     Kind(Encoder, passive=True),
@@ -40,7 +43,7 @@ ELEMENTS = (
 )
 """Every kind of element."""
 
-SURFACES = (BoxSurface, CapsuleSurface, EllipsoidSurface, HeightField, Plane, SphereSurface)
+SURFACES = (BoxSurface, CapsuleSurface, EllipsoidSurface, HeightField, Plane, SphereSurface, Wave)
 """Every surface that can be touched."""
 
 TIRE_LAWS = (LinearTire, MagicFormula, TableTire)

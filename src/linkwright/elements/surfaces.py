@@ -8,6 +8,7 @@ that method.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -22,13 +23,16 @@ from linkwright.algebra import (
     Lookup2D,
     absolute,
     as_expr,
+    cos,
     maximum,
     minimum,
     sign,
+    sin,
     sqrt,
     total,
     where,
 )
+from linkwright.blocks import checked
 from linkwright.errors import Error
 from linkwright.mechanism import Body
 
@@ -218,6 +222,58 @@ class HeightField(Placed):
         by_x, by_y = self.table.derivative(0)(x, y), self.table.derivative(1)(x, y)
         long = sqrt(1 + by_x**2 + by_y**2)
         return (self.table(x, y) - z) / long, (-by_x / long, -by_y / long, 1 / long)
+
+
+@dataclass(frozen=True, slots=True)
+class Wave(Placed):
+    """Ground whose height is amplitude * sin(2 pi x / length), the same for all y.
+
+    The depth is that below the nearest point of the surface, with the normal there: two steps of
+    Newton's method from the point straight below, which are exact to rounding as long as the point
+    is nearer than about a tenth of the least radius of curvature, length^2 / (4 pi^2 amplitude).
+    Far away, where these steps lead across the surface, they are those of the tangent plane under
+    the point.
+
+    Args:
+        amplitude: from the mean height to a crest, m.
+        length: from crest to crest, m.
+
+    >>> from linkwright.algebra import as_expr, evaluate
+    >>> depth, normal = Wave(0.01, 0.2).depth(as_expr(0.05), as_expr(0.0), as_expr(0.009))
+    >>> round(evaluate(depth, {}), 12), evaluate(normal[2], {})
+    (0.001, 1.0)
+    """
+
+    amplitude: float
+    length: float
+
+    def __post_init__(self) -> None:
+        checked(self.amplitude, "amplitude of a wave", least=0)
+        checked(self.length, "length of a wave", above=0)
+
+    def depth(self, x: Expr, y: Expr, z: Expr) -> tuple[Expr, Triple]:
+        """Return the depth below the nearest point of the wave, and the normal there."""
+        k = 2 * math.pi / self.length
+        foot = x
+        for _ in range(2):
+            height, slope = self._height(foot, k), self._slope(foot, k)
+            low = height - z
+            steep = 1 + slope**2
+            bend = maximum(steep - k**2 * height * low, steep / 2)
+            foot = foot - (foot - x + low * slope) / bend
+        height, slope = self._height(foot, k), self._slope(foot, k)
+        below = self._height(x, k) - z
+        same = (height - z + slope * (x - foot)) * below > 0
+        slope = where(same, slope, self._slope(x, k))
+        under = where(same, height - z + slope * (x - foot), below)
+        long = sqrt(1 + slope**2)
+        return under / long, (-slope / long, ZERO, 1 / long)
+
+    def _height(self, x: Expr, k: float) -> Expr:
+        return self.amplitude * sin(k * x)
+
+    def _slope(self, x: Expr, k: float) -> Expr:
+        return self.amplitude * k * cos(k * x)
 
 
 def _round(x: Expr, y: Expr, z: Expr, radius: float) -> tuple[Expr, Triple]:

@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
@@ -224,12 +224,29 @@ class System(Shown):
             for x, value in zip(symbols, member.of(port.values), strict=True):
                 if told or value.op != "num":
                     self.wires[x] = Wire(value)
+            if port.name in member.block.sources:
+                self._take_source(member, port.name, symbols)
             if isinstance(member.block, Foreign):
                 whole = self._whole(port.name)
                 if whole is not None and len(whole) == len(symbols):
                     self.wires.update((x, Wire(v)) for x, v in zip(symbols, whole, strict=True))
                 elif not port.shape and self._known(port.name):
                     self.wires[symbols[0]] = Wire(self.mechanism.expr(port.name))
+
+    def _take_source(self, member: Member, port: str, symbols: Sequence[Expr]) -> None:
+        """Wire a port to the part of another block that it reads by default."""
+        block, part = member.block.sources[port]
+        for other in self.members.values():
+            if other.block is block:
+                found = other[part]
+                values = found if isinstance(found, tuple) else (found,)
+                self.wires.update((x, Wire(v)) for x, v in zip(symbols, values, strict=True))
+                return
+        del self.members[member.name]
+        raise BlockError(
+            f"{member.name!r} reads {part!r} of {block.name!r}, which is not in {self.name!r}",
+            remedy=f"add {block.name!r} first",
+        )
 
     def _label(self, name: str, stem: str) -> str:
         """Return the name of a new member: a given one that is free, or a free one."""
