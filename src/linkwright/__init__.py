@@ -23,6 +23,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "mounts",
         "server",
         "shapes",
+        "systolic",
         "windows",
     ),  # used by their names: lw.control.PD
     "linkwright.algebra": (
@@ -129,6 +130,7 @@ if TYPE_CHECKING:
         mounts as mounts,
         server as server,
         shapes as shapes,
+        systolic as systolic,
         windows as windows,
     )
     from linkwright.algebra import (

@@ -1,0 +1,24 @@
+"""A systolic array of 256 processing elements: its cells, its cost, and the machine itself.
+
+`faddeev` computes D + C A⁻¹ B by the cells of the array, in floats or in its fixed point, and
+`array_cost` says what that takes. The package needs nothing of the others but their errors.
+"""
+
+from __future__ import annotations
+
+from linkwright.systolic.cells import faddeev
+from linkwright.systolic.cost import STEP_CYCLES, ArrayCost, array_cost, pseudo_inverse_cost
+from linkwright.systolic.fixed import ArrayFault, to_numbers, to_words
+from linkwright.systolic.roots import root
+
+__all__ = [
+    "STEP_CYCLES",
+    "ArrayCost",
+    "ArrayFault",
+    "array_cost",
+    "faddeev",
+    "pseudo_inverse_cost",
+    "root",
+    "to_numbers",
+    "to_words",
+]
