@@ -81,8 +81,7 @@ class CompliantWrist(Element):
     ) -> None:
         super().__init__(name, mechanism, doc="compliant wrist")
         self.flange: Body = self.point_at(flange).body
-        self.reference: Point = self.point_at(tool)
-        self.tool: Body = self.reference.body
+        self.tool: Point = self.point_at(tool)
         self.massless = massless
         between = self._between()
         units = self._units()
@@ -125,7 +124,7 @@ class CompliantWrist(Element):
 
     def _between(self) -> list[Body]:
         """Return the bodies from the tool up to the flange, without the latter."""
-        m, tool, flange = self.mechanism, self.tool, self.flange
+        m, tool, flange = self.mechanism, self.tool.body, self.flange
         chain = tool.ancestors()
         whole = [*chain, m.ground]
         if flange not in whole:
@@ -155,8 +154,8 @@ class CompliantWrist(Element):
     def _of_coordinates(self, between: Sequence[Body]) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
         """Return deflection and rate as expressions of the mechanism."""
         places = Places(lambda x: x, self.flange)
-        point = self.reference
-        place = places.of(self.tool)
+        point = self.tool
+        place = places.of(point.body)
         still = {q: ZERO for b in between for q in b.coordinates}
         here = places.position(point)
         way = minus(here, substitute_all(here, still))
@@ -183,15 +182,13 @@ class CompliantWrist(Element):
         if sum(x is not ZERO for x in self.deflection[3:]) > 1:
             gradient = [self.intermediate(x) for x in loads[3:]]
             loads[3:] = moment_from_gradient(where[3:], gradient, self.intermediate)
-        on, back, axes = self.tool, self.flange, self.flange.frame.axes
+        on, back, axes = self.tool.body, self.flange, self.flange.frame.axes
         words = f"of the wrist on {on.name}, flange's axes"
         for c, axis, force, moment in zip("xyz", axes, loads[:3], loads[3:], strict=True):
             push, turn = f"force_{c}", f"moment_{c}"
             self.in_joints |= {push: hung, turn: hung}
             doc = f"force {words}"
-            self.force(
-                push, -force, at=self.reference, along=axis, reaction=back, doc=doc, shown=False
-            )
+            self.force(push, -force, at=self.tool, along=axis, reaction=back, doc=doc, shown=False)
             self.moment(turn, -moment, on=on, about=axis, reaction=back, doc=f"moment {words}")
 
     # -- massless ----------------------------------------------------------------------------------
@@ -211,7 +208,7 @@ class CompliantWrist(Element):
             couple = plus(load[3:], cross(states[:3], load[:3]))
             axes = self.flange.frame.axes
             for letter, axis, value in zip("xyz", axes, load[:3], strict=True):
-                self.force(f"force_{letter}", value, at=self.reference, along=axis, shown=False)
+                self.force(f"force_{letter}", value, at=self.tool, along=axis, shown=False)
             for letter, axis, value in zip("xyz", axes, couple, strict=True):
                 self.moment(f"moment_{letter}", value, on=self.flange, about=axis)
         return states, rates
