@@ -124,6 +124,13 @@ EXAMPLES: dict[str, Callable[[Mechanism, np.random.Generator], Numbers]] = {
     },
     "Muscle": lambda m, r: {"points": ["post", "tip"], "strength": r.uniform(1, 20),
                             "coordinates": ["arm", "cart"], "activation": r.uniform(0, 1)},
+    "PinholeCamera": lambda m, r: {
+        "at": "cart", "targets": [
+            elements.DiscTarget(0.1, body="arm", rotation=((1, 0, 0), (0, 0, -1), (0, 1, 0))),
+        ], "rotation": ((0, 1, 0), (0, 0, 1), (1, 0, 0)), "focal": (500.0, 620.0),
+        "every": 2, "exposure": 1, "readout": 1, "interlaced": True, "noise": r.uniform(0.1, 1),
+        "area_noise": 0.01, "skipped": 0.2,
+    },
     "RoundContact": lambda m, r: {
         "first": elements.SphereSurface(0.1, body="ball"), "second": elements.Plane(),
         "stiffness": r.uniform(2e3, 2e4), "damping": r.uniform(1, 30),
@@ -168,6 +175,9 @@ EXAMPLES: dict[str, Callable[[Mechanism, np.random.Generator], Numbers]] = {
         "phi": [[1.0, 0.1], [0.0, 0.9]], "theta": [[0.0], [0.1]], "h": [[1.0, 0.0]],
         "process": 0.1, "measurement": 0.5,
     },
+    "VisualCompensator": lambda m, r: {
+        "axes": 2, "gain": r.uniform(0.05, 0.2), "scale": [1e-3, 2e-3], "limit": 0.5,
+    },
     "TransferFunction": lambda m, r: {"numerator": [1.0, 2.0], "denominator": [1.0, 3.0, 5.0]},
 }  # fmt: skip
 
@@ -177,7 +187,7 @@ SMALL_RIG = {"ComputedTorque", "LQR", "Observer"}
 SOURCES = {
     "AxisController", "Butterworth", "KalmanFilter", "LeadLag", "Observer", "PID",
     "StateSpace",
-    "SteadyKalmanFilter", "TransferFunction",
+    "SteadyKalmanFilter", "TransferFunction", "VisualCompensator",
 }  # fmt: skip
 """Blocks without a mechanism, whose first port is fed with a sine."""
 
@@ -382,7 +392,7 @@ def _enabled(name: str) -> Numbers:
 ALLOWED_BELOW_ZERO = {
     "offset", "rest", "lower", "upper", "target", "initial", "wind", "activation", "load", "spin",
     "force_bias", "moment_bias", "accel_bias", "gyro_bias", "low", "high", "weight", "gain",
-    "K", "a", "b", "c", "d", "numerator", "denominator", "inputs",
+    "K", "a", "b", "c", "d", "zero", "numerator", "denominator", "inputs",
 }  # fmt: skip
 
 

@@ -36,6 +36,7 @@ from linkwright.control.pid import PID, JointPID, PidGains, PidParts, PidTerms, 
 from linkwright.control.registry import CONTROLLERS
 from linkwright.control.servo import PD, GravityCompensation, saturated
 from linkwright.control.step_model import Measurement
+from linkwright.control.visual_compensator import VisualCompensator, tracking_poles
 from linkwright.lazy import lazy_names
 
 __all__ = [
@@ -67,6 +68,7 @@ __all__ = [
     "StateSpace",
     "SteadyKalmanFilter",
     "TransferFunction",
+    "VisualCompensator",
     "Whiteness",
     "axis_coefficients",
     "consistency_band",
@@ -88,6 +90,7 @@ __all__ = [
     "pid_parts",
     "predicted",
     "saturated",
+    "tracking_poles",
     "whiteness",
 ]
 

@@ -10,6 +10,7 @@ from linkwright.control.kalman_filter import KalmanFilter, SteadyKalmanFilter
 from linkwright.control.linear import LQR, Observer, StateFeedback
 from linkwright.control.pid import PID, JointPID
 from linkwright.control.servo import PD, GravityCompensation
+from linkwright.control.visual_compensator import VisualCompensator
 
 CONTROLLERS = (
     Kind(AxisController, passive=True),
@@ -27,5 +28,6 @@ CONTROLLERS = (
     Kind(StateSpace, passive=True),
     Kind(SteadyKalmanFilter, passive=True),
     Kind(TransferFunction, passive=True),
+    Kind(VisualCompensator, passive=True),
 )
 """Every kind of controller."""

@@ -1,6 +1,13 @@
 """Elements: what acts on a mechanism or measures it."""
 
 from linkwright.elements import drives
+from linkwright.elements.camera import PinholeCamera
+from linkwright.elements.camera_calibration import (
+    PixelScale,
+    calibrated_scale,
+    depth_from_area,
+)
+from linkwright.elements.camera_targets import DiscTarget, PolygonTarget, Target
 from linkwright.elements.contact import Contact
 from linkwright.elements.drag import Drag
 from linkwright.elements.filters import Butterworth
@@ -31,6 +38,7 @@ __all__ = [
     "CapsuleSurface",
     "CompliantWrist",
     "Contact",
+    "DiscTarget",
     "Drag",
     "EllipsoidSurface",
     "Encoder",
@@ -43,15 +51,21 @@ __all__ = [
     "LuGre",
     "MagicFormula",
     "Muscle",
+    "PinholeCamera",
+    "PixelScale",
     "Plane",
+    "PolygonTarget",
     "RoundContact",
     "SphereSurface",
     "Spring",
     "Stop",
     "Surface",
     "TableTire",
+    "Target",
     "Tire",
     "TireLaw",
     "Wave",
+    "calibrated_scale",
+    "depth_from_area",
     "drives",
 ]

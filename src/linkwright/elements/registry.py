@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from linkwright.blocks.kinds import Kind
+from linkwright.elements.camera import PinholeCamera
+from linkwright.elements.camera_targets import DiscTarget, PolygonTarget
 from linkwright.elements.contact import Contact
 from linkwright.elements.drag import Drag
 from linkwright.elements.filters import Butterworth
@@ -36,6 +38,7 @@ ELEMENTS = (
     Kind(JointSpring, passive=True),
     Kind(LuGre, passive=True),
     Kind(Muscle),
+    Kind(PinholeCamera, passive=True),
     Kind(RoundContact, passive=True),
     Kind(Spring, passive=True),
     Kind(Stop, passive=True),
@@ -45,6 +48,9 @@ ELEMENTS = (
 
 SURFACES = (BoxSurface, CapsuleSurface, EllipsoidSurface, HeightField, Plane, SphereSurface, Wave)
 """Every surface that can be touched."""
+
+TARGETS = (DiscTarget, PolygonTarget)
+"""Everything that a camera can see."""
 
 TIRE_LAWS = (LinearTire, MagicFormula, TableTire)
 """Every law of a tire."""

@@ -24,6 +24,7 @@ from linkwright.blocks import BLOCKS, Block, Element, Foreign, Rate
 from linkwright.control.computed_torque import TrajectoryLike
 from linkwright.control.linear import Linear, StateModel
 from linkwright.control.registry import CONTROLLERS
+from linkwright.elements.camera_targets import Target
 from linkwright.elements.drives import (
     Amplifier,
     Brake,
@@ -36,7 +37,7 @@ from linkwright.elements.drives import (
     Train,
 )
 from linkwright.elements.drives.registry import DRIVES, parts_of
-from linkwright.elements.registry import ELEMENTS, SURFACES, TIRE_LAWS
+from linkwright.elements.registry import ELEMENTS, SURFACES, TARGETS, TIRE_LAWS
 from linkwright.elements.surfaces import Surface
 from linkwright.elements.tire_laws import TireLaw
 from linkwright.errors import nearest
@@ -78,6 +79,7 @@ MAKERS: dict[str, Callable[..., Any]] = dict(
 
 _PARTS: dict[Any, Makers] = {
     Surface: SURFACES,
+    Target: TARGETS,
     TireLaw: TIRE_LAWS,
     TrajectoryLike: _PATHS,
     Trajectory: _PATHS,

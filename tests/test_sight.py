@@ -1,0 +1,224 @@
+"""A camera in a loop: the report's tracker, its skipped fields, and depth from a known area."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwright as lw
+from linkwright import control, elements
+from linkwright.blocks import Delay, Integrator
+
+SAMPLE = lw.sampled(period=0.028)
+AREA = math.pi * 0.04**2
+HEIGHT = 1.0
+"""m, of the camera above the belt."""
+
+
+def stage() -> lw.Mechanism:
+    """Return a stage that carries a camera over a belt; both slide along x."""
+    m = lw.Mechanism("stage")
+    slide = m.body("slide", translate="x", mass=1.0)
+    m.point("eye", slide, (0, 0, HEIGHT))
+    belt = m.body("belt", translate="x", mass=1.0)
+    assert belt.name
+    m.force("push", m.input("F", unit="N"), at=slide, along="x")
+    return m
+
+
+def tracker(m: lw.Mechanism, *, focal: tuple[float, float] = (800.0, 700.0)) -> lw.System:
+    """Return the stage with its camera and the report's compensator: three samples of delay."""
+    s = lw.System(m)
+    down = ((1, 0, 0), (0, -1, 0), (0, 0, -1))
+    disc = elements.DiscTarget(0.03, body="belt")
+    eye = s.add(
+        elements.PinholeCamera(
+            m, "eye", [disc], rotation=down, focal=focal, pixels=(1024, 512), readout=1
+        ),
+        rate=SAMPLE,
+    )
+    law = s.add(control.VisualCompensator(1, scale=HEIGHT / focal[0]), rate=SAMPLE)
+    late = s.add(Delay(2, count=1), rate=SAMPLE)
+    s.connect(eye.u[0] - 512, law.error[0])
+    s.connect(eye.visible[0], law.seen)
+    s.connect(eye.count, law.field)
+    s.connect(law.velocity, late.u)
+    s.connect("4000*(delay.y[0] - slide_dot)", "F")
+    return s
+
+
+# -- the loop --------------------------------------------------------------------------------------
+def test_the_tracker_in_a_system_has_the_poles_of_the_report() -> None:
+    """Server check 49."""
+    s = lw.System(name="loop")
+    law = s.add(control.VisualCompensator(1), rate=SAMPLE)
+    late, robot = s.add(Delay(3, count=1), rate=SAMPLE), s.add(Integrator())
+    s.connect(law.velocity, late.u)
+    s.connect(late.y[0], robot.u)
+    s.connect("1 - integrator.y", law.error[0])
+    poles = np.linalg.eigvals(lw.linearize(s).a)
+    slow = [z for z in poles if z.imag > 0 and z.real > 0]
+    assert slow == [pytest.approx(0.9149 + 0.0619j, abs=5e-5)]
+    for z in control.tracking_poles():
+        assert np.abs(poles - z).min() < 1e-9
+    for other in (1, 2):
+        assert abs(max(control.tracking_poles(delay=other), key=lambda z: z.real) - slow[0]) > 0.002
+    run = lw.simulate(s, until=5.0)
+    assert 0.33 < run["integrator.y"].max() - 1 < 0.37
+    at_ticks = [float(np.interp(k * 0.028, run.times, run["integrator.y"])) for k in range(170)]
+    assert max(at_ticks) == pytest.approx(1.3491, abs=2e-4)
+
+
+def test_a_camera_on_a_stage_overshoots_as_measured_and_follows_a_ramp_without_error() -> None:
+    """Server check 49."""
+    s = tracker(stage())
+    step = lw.simulate(s, until=4.0, initial={"belt": 0.1}, method="rk4", step=4e-4)
+    assert 1.33 < step["slide"].max() / 0.1 < 1.37
+    ramp = lw.simulate(s, until=6.0, initial={"belt_dot": 0.1}, method="rk4", step=4e-4)
+    assert ramp["camera.visible[0]"][-1] == 1
+    late = 512 + 0.1 * 0.0 - ramp.final["camera.u[0]"]
+    assert abs(late) < 0.02  # pixels
+    assert abs(ramp.final["belt"] - ramp.final["slide"]) < 1e-4
+
+
+def test_skipped_fields_hold_the_speed_and_a_lost_target_stops_the_robot() -> None:
+    """Server check 49."""
+    s = tracker(stage())
+    s.connect("1 if t > 3 and t < 3.5 else 0", "camera.skip")
+    s.connect("1 if t > 5 else 0", "camera.occluded[0]")
+    run = lw.simulate(s, until=7.0, initial={"belt_dot": 0.1}, method="rk4", step=4e-4)
+    t, v = run.times, run["tracker.velocity[0]"]
+    gap = (t > 3.06) & (t < 3.5)
+    assert np.ptp(v[gap]) == 0.0
+    assert v[gap][0] == pytest.approx(0.1, abs=2e-3)
+    assert np.ptp(run["camera.count"][gap]) == 0.0
+    assert run["tracker.missed"][gap].max() >= 15
+    assert run["tracker.lost"][gap].max() == 0.0
+    assert run["tracker.lost"][-1] == 1.0
+    assert run["tracker.velocity[0]"][-1] == 0.0
+    assert run["camera.visible[0]"][-1] == 0.0
+    assert abs(run.final["slide_dot"]) < 1e-6
+
+
+# -- pictures --------------------------------------------------------------------------------------
+CORNERS = [(-0.2, -0.1), (0.25, -0.15), (0.1, 0.2), (0.0, 0.05)]
+
+
+@cache
+def viewer(kind: str) -> lw.System:
+    """Return a camera at the origin, which looks along z, and a target on a free body."""
+    target: Any = (
+        elements.DiscTarget(0.2, body="thing")
+        if kind == "disc"
+        else elements.PolygonTarget(CORNERS, body="thing")
+    )
+    m = _free()
+    s = lw.System(m, base=60)
+    s.add(elements.PinholeCamera(m, "n", [target], focal=(500, 400), pixels=(800, 600)), rate=60)
+    return s
+
+
+def picture(kind: str, at: dict[str, float], **values: float) -> dict[str, float]:
+    """Return what the camera sees of a target at a place."""
+    lens = {f"camera.{k}": v for k, v in values.items()}
+    initial = {f"thing.{k}": v for k, v in at.items()}
+    run = lw.simulate(viewer(kind), until=0.01, initial=initial, values=lens)
+    return {k.split(".")[1]: v for k, v in run.final.items() if k.startswith("camera.")}
+
+
+@pytest.mark.parametrize("kind", ["disc", "polygon"])
+def test_centroid_area_and_variance_are_those_of_the_projected_shape(kind: str) -> None:
+    """Against sums over a fine grid of points of the target, each projected by itself."""
+    place = {"x": 0.1, "y": -0.05, "z": 1.2, "rx": 0.5, "ry": -0.4, "rz": 0.3}
+    seen = picture(kind, place)
+    edge = np.array(CORNERS)
+    if kind == "disc":
+        phi = np.linspace(0, 2 * math.pi, 20001)[:-1]
+        edge = 0.2 * np.column_stack([np.cos(phi), np.sin(phi)])
+    R = lw.Robot(_free()).pose([0, 0, 0, place["rx"], place["ry"], place["rz"]], "thing")[:3, :3]
+    points = np.column_stack([edge, np.zeros(len(edge))]) @ R.T + [place[k] for k in "xyz"]
+    u = 400 + 500 * points[:, 0] / points[:, 2]
+    v = 300 + 400 * points[:, 1] / points[:, 2]
+    area, mean, variance = _by_triangles(np.column_stack([u, v]))
+    got = [seen["area[0]"], seen["u[0]"], seen["v[0]"], *(seen[f"variance[{i}]"] for i in range(3))]
+    want = [area, *mean, variance[0, 0], variance[0, 1], variance[1, 1]]
+    np.testing.assert_allclose(got, want, rtol=1e-6)
+    assert seen["visible[0]"] == 1
+
+
+def _free() -> lw.Mechanism:
+    m = lw.Mechanism("m")
+    m.body("thing", translate="xyz", rotate="xyz", mass=1, inertia=1)
+    return m
+
+
+def _by_triangles(corners: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+    """Return area, centroid and variance of a polygon as a signed sum of triangles."""
+    a, b = corners, np.roll(corners, -1, axis=0)
+    areas = (a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]) / 2
+    total = areas.sum()
+    mean = (areas[:, None] * (a + b) / 3).sum(0) / total
+    p, q, o = a - mean, b - mean, -mean[None, :]
+    areas = areas / total
+    middle = (p + q + o) / 3
+    spread = sum(
+        areas[:, None, None] * (x - middle)[:, :, None] * (x - middle)[:, None, :]
+        for x in (p, q, np.repeat(o, len(p), 0))
+    )
+    around = (areas[:, None, None] * middle[:, :, None] * middle[:, None, :]).sum(0)
+    return abs(float(total)), mean, np.asarray(spread).sum(0) / 12 + around
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        {"z": -1.0},
+        {"z": 1.0, "x": 0.9},
+        {"z": 0.05, "ry": 1.2},
+        {"z": 1.0, "ry": math.pi / 2},
+        {"z": 250},
+    ],
+    ids=["behind", "beside", "across the camera", "edge on", "too far"],
+)
+def test_what_is_not_whole_in_the_picture_is_not_visible_and_leaves_no_number(
+    place: dict[str, float],
+) -> None:
+    for kind in ("disc", "polygon"):
+        seen = picture(kind, place)
+        assert seen["visible[0]"] == 0
+        assert [seen[k] for k in ("u[0]", "v[0]", "area[0]")] == [0, 0, 0]
+        assert all(math.isfinite(x) for x in seen.values())
+
+
+# -- depth -----------------------------------------------------------------------------------------
+@pytest.mark.parametrize("focal", [(800.0, 800.0), (800.0, 560.0)])
+def test_depth_from_a_known_area_is_within_two_percent_over_a_range(
+    focal: tuple[float, float],
+) -> None:
+    """Server check 50."""
+    scale = elements.PixelScale(1 / focal[0], 1 / focal[1])
+    lens = {"focal_u": focal[0], "focal_v": focal[1], "size0": 0.04}
+    for u in np.geomspace(0.3, 5.0, 8):
+        pixels = picture("disc", {"z": float(u), "x": 0.1 * u, "ry": 0.1}, **lens)["area[0]"]
+        assert elements.depth_from_area(AREA, pixels, scale) == pytest.approx(u, rel=0.02)
+        if focal[0] != focal[1]:
+            square = elements.PixelScale(scale.across, scale.across)
+            assert elements.depth_from_area(AREA, pixels, square) != pytest.approx(u, rel=0.1)
+
+
+def test_scales_of_pixels_are_calibrated_from_known_steps() -> None:
+    """Server check 50."""
+    places = [(0.0, 0.0), (0.1, 0.0), (0.1, 0.1), (-0.1, 0.05)]
+    seen = [picture("disc", {"z": 1.5, "x": x, "y": y}, size0=0.02) for x, y in places]
+    rows = [(each["u[0]"], each["v[0]"]) for each in seen]
+    found = elements.calibrated_scale(places, rows, 1.5)
+    assert found.focal == pytest.approx((500, 400), rel=1e-9)
+    assert found.across != found.down
+    with pytest.raises(lw.Error, match="not moved along its columns"):
+        elements.calibrated_scale([(0, 0), (1, 0)], [(0, 0), (9, 0)], 1.0)
+    with pytest.raises(lw.Error, match="nothing is seen"):
+        elements.depth_from_area(AREA, 0.0, found)
