@@ -161,6 +161,10 @@ EXAMPLES: dict[str, Callable[[Mechanism, np.random.Generator], Numbers]] = {
     },
     "LQR": lambda m, r: {"model": lw.linearize(m), "Q": 1.0, "R": 0.1},
     "LeadLag": lambda m, r: {"zero": r.uniform(1, 5), "pole": r.uniform(6, 20), "gain": 2.0},
+    "MomentumObserver": lambda m, r: {
+        "gain": r.uniform(20, 100), "threshold": r.uniform(0.5, 2), "damping": 0.5, "reflex": 0.1,
+        "acts": True,
+    },
     "Observer": lambda m, r: {"model": lw.linearize(m), "process": 1.0, "measurement": 0.1},
     "PD": lambda m, r: _joint(r, target={"cart": 0.0, "arm": 0.4}, limit=30.0),
     "PID": lambda m, r: {"kp": 2.0, "ki": 1.0, "kd": 0.1, "low": -1.0, "high": 1.0, "filter": 50.0,
@@ -181,7 +185,7 @@ EXAMPLES: dict[str, Callable[[Mechanism, np.random.Generator], Numbers]] = {
     "TransferFunction": lambda m, r: {"numerator": [1.0, 2.0], "denominator": [1.0, 3.0, 5.0]},
 }  # fmt: skip
 
-SMALL_RIG = {"ComputedTorque", "LQR", "Observer"}
+SMALL_RIG = {"ComputedTorque", "LQR", "MomentumObserver", "Observer"}
 """Those that model the whole mechanism: they get the cart and its arm alone."""
 
 SOURCES = {

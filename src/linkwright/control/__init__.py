@@ -17,6 +17,8 @@ from linkwright.control.computed_torque import ComputedTorque, Feedforward
 from linkwright.control.consistency import Whiteness, consistency_band, inside, whiteness
 from linkwright.control.covariances import Correction, corrected, intersected, predicted
 from linkwright.control.filters import LeadLag, StateSpace, TransferFunction
+from linkwright.control.force.momentum_observer import MomentumObserver
+from linkwright.control.force.thresholds import residual_bounds
 from linkwright.control.joints import JointController, driven_joints
 from linkwright.control.kalman_filter import KalmanFilter, SteadyKalmanFilter
 from linkwright.control.linear import (
@@ -58,6 +60,7 @@ __all__ = [
     "KalmanFilter",
     "LeadLag",
     "Measurement",
+    "MomentumObserver",
     "Observer",
     "PidGains",
     "PidParts",
@@ -89,6 +92,7 @@ __all__ = [
     "pid_law",
     "pid_parts",
     "predicted",
+    "residual_bounds",
     "saturated",
     "tracking_poles",
     "whiteness",

@@ -107,7 +107,31 @@ def gains(element: Element, name: str, given: PerJoint, joints: Sequence[str]) -
     ]
 
 
-class JointController(Element):
+class JointElement(Element):
+    """An element that measures joints: `q` and `u`, the mechanism's own unless a sensor is
+    connected; base of observers and of the joint controllers.
+
+    Args:
+        name: of the element.
+        mechanism: what is measured.
+        joints: names of the coordinates; by default the actuators, else all that can be driven.
+    """
+
+    def __init__(self, name: str, mechanism: object, joints: Iterable[str] | None) -> None:
+        super().__init__(name, mechanism)
+        pairs = driven_joints(self.mechanism, joints)
+        self.joints = [q for q, _ in pairs]
+        self.names_of_joints = [q.name for q in self.joints]
+        n = len(pairs)
+        self.q = self.input_vector("q", n, self.joints, doc="measured coordinates")
+        self.u = self.input_vector("u", n, [u for _, u in pairs], doc="measured speeds")
+
+    def by_joint(self, values: Sequence[Expr]) -> dict[Expr, Expr]:
+        """Return values of the joints by coordinate."""
+        return dict(zip(self.joints, values, strict=True))
+
+
+class JointController(JointElement):
     """An element that measures joints and drives them; base of the joint controllers.
 
     Its ports are vectors over the joints: `q` and `u`, what is measured (the mechanism's own
@@ -133,17 +157,12 @@ class JointController(Element):
         joints: Iterable[str] | None,
         target: PerJoint | None,
     ) -> None:
-        super().__init__(name, mechanism)
-        pairs = driven_joints(self.mechanism, joints)
-        self.joints = [q for q, _ in pairs]
-        self.names_of_joints = [q.name for q in self.joints]
+        super().__init__(name, mechanism, joints)
         wanted = (
             [_start(self.mechanism).get(n, 0.0) for n in self.names_of_joints]
             if target is None
             else numbers(target, self.names_of_joints, "target")
         )
-        n = len(pairs)
-        self.q = self.input_vector("q", n, self.joints, doc="measured coordinates")
-        self.u = self.input_vector("u", n, [u for _, u in pairs], doc="measured speeds")
+        n = len(self.joints)
         self.target = self.input_vector("target", n, wanted, doc="wanted coordinates")
         self.target_rate = self.input_vector("target_rate", n, doc="wanted speeds")

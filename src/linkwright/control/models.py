@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from linkwright.algebra import ZERO, Expr, as_expr, where
+from linkwright.algebra import ZERO, Expr, as_expr, total, where
 from linkwright.blocks import Block, BlockError, Element
 from linkwright.equations.background import split_dynamics
-from linkwright.equations.kernels import quick_inverse
+from linkwright.equations.kernels import mass_matrix_of, quick_inverse
 from linkwright.equations.tree import Tree, tree_of
-from linkwright.program import Program, gated
+from linkwright.program import Program, gated, program
+from linkwright.program.derivatives import jacobian_vector
 
 
 def inverse_dynamics(
@@ -94,6 +95,76 @@ def efforts_of(
     known = {port.name for port in program.inputs}
     found = block.embed(program, {key: x for key, x in arguments.items() if key in known})["tau"]
     return dict(zip(tree.speeds, found, strict=True))
+
+
+def mass_matrix(
+    element: Element, q: Mapping[Expr, Expr], *, values: Mapping[str, float] | None = None
+) -> dict[tuple[Expr, Expr], Expr]:
+    """Return the mass matrix of the joints, by pairs of coordinates.
+
+    Args:
+        element: that computes it; its mechanism is the model.
+        q: coordinates as they are measured; others are the mechanism's own.
+        values: numbers of parameters where the controller's model differs from the mechanism.
+    """
+    tree = tree_of(element.mechanism)
+    place = _places(element, tree, q, values)
+    made = mass_matrix_of(tree)
+    found = element.embed(made, _measured(made, place, q, None, values))["M"]
+    order = [place[x] for x in tree.speeds]
+    pairs = [(x, y) for x in order for y in order]
+    return dict(zip(pairs, found, strict=True))
+
+
+def momentum(
+    element: Element,
+    q: Mapping[Expr, Expr],
+    u: Mapping[Expr, Expr],
+    *,
+    values: Mapping[str, float] | None = None,
+) -> tuple[dict[Expr, Expr], dict[Expr, Expr]]:
+    """Return the generalized momentum M u of each joint, and its rate without efforts in joints.
+
+    The rate is M' u - b(q, u), with b the nonlinear effects: what remains of the equations of
+    motion, (M u)' = tau + M' u - b, when nothing drives the joints.
+
+    Args:
+        element: that computes them; its mechanism is the model.
+        q: coordinates as they are measured; others are the mechanism's own.
+        u: their speeds, by coordinate; others are the mechanism's own.
+        values: numbers of parameters where the controller's model differs from the mechanism.
+    """
+    tree = tree_of(element.mechanism)
+    place = _places(element, tree, q, values)
+    speeds = {place[x]: u.get(place[x], x) for x in tree.speeds}
+    made = jacobian_vector(_momentum_program(tree), "momentum", "q", values=True)
+    arguments = _measured(made, place, q, speeds, values)
+    arguments["d_q"] = [speeds.get(x, ZERO) for x in tree.coordinates]
+    found = element.embed(made, arguments)
+    order = [place[x] for x in tree.speeds]
+    taken = efforts_of(
+        element,
+        tree,
+        {x: q.get(x, x) for x in tree.coordinates},
+        {x: speeds[place[x]] for x in tree.speeds},
+        dict.fromkeys(tree.speeds, ZERO),
+        values=values,
+    )
+    bias = {place[x]: effort for x, effort in taken.items()}
+    flow = {x: y - bias[x] for x, y in zip(order, found["d_momentum"], strict=True)}
+    return dict(zip(order, found["momentum"], strict=True)), flow
+
+
+def _momentum_program(tree: Tree) -> Program:
+    """Return the Program of M(q) u."""
+    mass, u = mass_matrix_of(tree), tree.speeds
+    n = len(u)
+    entries = mass.port("M").entries
+    rows = [entries[n * i : n * (i + 1)] for i in range(n)]
+    inputs = {port.name: list(port.entries) for port in mass.inputs}
+    products = [total([x * y for x, y in zip(row, u, strict=True)]) for row in rows]
+    outputs = {"momentum": products}
+    return program("momentum", inputs | {"u": list(u)}, outputs, statements=mass.statements)
 
 
 def split_law(

@@ -6,6 +6,7 @@ from linkwright.blocks.kinds import Kind
 from linkwright.control.axis.controller import AxisController
 from linkwright.control.computed_torque import ComputedTorque, Feedforward
 from linkwright.control.filters import LeadLag, StateSpace, TransferFunction
+from linkwright.control.force.momentum_observer import MomentumObserver
 from linkwright.control.kalman_filter import KalmanFilter, SteadyKalmanFilter
 from linkwright.control.linear import LQR, Observer, StateFeedback
 from linkwright.control.pid import PID, JointPID
@@ -21,6 +22,7 @@ CONTROLLERS = (
     Kind(KalmanFilter, passive=True),
     Kind(LQR),
     Kind(LeadLag, passive=True),
+    Kind(MomentumObserver),
     Kind(Observer, passive=True),
     Kind(PD, passive=True),
     Kind(PID, passive=True),

@@ -1,0 +1,225 @@
+"""Contact without a force sensor: residuals, thresholds by rule, and the stop after a collision."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+import linkwright as lw
+from linkwright import control, elements, motion
+from linkwright.blocks import Block, BlockError
+from linkwright.control.models import momentum
+from linkwright.program import lower, program
+from linkwright.program.interpret import interpret
+
+KNOCK = 0.25
+"""Speed at which the arm meets the wall, m/s."""
+
+
+def planar(mass: float = 3.0) -> lw.Mechanism:
+    """Return an arm of two links in a vertical plane."""
+    m = lw.Mechanism("planar")
+    m.parameter("m1", mass, unit="kg")
+    m.parameter("m2", 2.0, unit="kg")
+    upper = m.body("upper", rotate="z", mass="m1", com=(0.2, 0, 0), inertia=0.05)
+    fore = m.body(
+        "fore", parent=upper, at=(0.5, 0, 0), rotate="z", mass="m2", com=(0.15, 0, 0), inertia=0.02
+    )
+    m.point("tip", fore, (0.4, 0, 0))
+    m.gravity(along="-y")
+    return m
+
+
+def pushed(gain: float, rate: float) -> tuple[lw.Run, lw.System]:
+    """Return a run of an arm that holds its place while something pushes at its tip."""
+    m = planar()
+    s = lw.System(m)
+    servo = s.add(control.ComputedTorque(m, kp=100, kd=20, acts=False), rate=rate)
+    seen = s.add(control.MomentumObserver(m, gain, 1e3, acts=True), rate=rate)
+    s.connect(servo.tau, seen.tau)
+    s.connect("0.5*sin(4*t)", servo.target[0])
+    hand = lw.Element("hand", m)
+    hand.force_vector("push", [hand.expr("5*sin(9*t)"), hand.expr("8 - 20*t"), 0], at="tip")
+    s.add(hand)
+    return lw.simulate(s, 0.6, initial={"upper": 0.3, "fore": 0.8, "fore_dot": 1.5}, every=1), s
+
+
+def test_the_residual_is_the_external_torque_behind_its_lag() -> None:
+    """J'F of the push, by hand and through a filter of first order: no model of dynamics."""
+    gain, rate = 60.0, 1000.0
+    run, _ = pushed(gain, rate)
+    a, b = run["upper"], run["upper"] + run["fore"]
+    fx, fy = run["hand.push_x"], run["hand.push_y"]
+    elbow = np.array([0.5 * np.cos(a), 0.5 * np.sin(a)])
+    reach = np.array([0.4 * np.cos(b), 0.4 * np.sin(b)])
+    second = reach[0] * fy - reach[1] * fx
+    torques = np.array([second + elbow[0] * fy - elbow[1] * fx, second])
+    kept = np.exp(-gain / rate)
+    filtered = np.zeros_like(torques)
+    for k in range(1, torques.shape[1]):
+        mean = 0.5 * (torques[:, k] + torques[:, k - 1])
+        filtered[:, k] = kept * filtered[:, k - 1] + (1 - kept) * mean
+    residual = np.array([run[f"momentum_observer.residual[{k}]"] for k in range(2)])
+    assert np.abs(filtered).max() > 3.0
+    np.testing.assert_allclose(residual, filtered, atol=2e-4 * np.abs(filtered).max())
+
+
+def test_the_momentum_and_its_rate_are_those_of_the_mass_matrix() -> None:
+    """M u, and M' u - b with M' by central differences, at random states of a PUMA."""
+    arm = lw.load("puma560:drives=off")
+    robot = lw.Robot(arm)
+    probe = lw.Element("probe", arm)
+    q, u = probe.input_vector("q", 6), probe.input_vector("u", 6)
+    joints = list(arm.coordinates.values())
+    p, flow = momentum(probe, dict(zip(joints, q, strict=True)), dict(zip(joints, u, strict=True)))
+    made = program(
+        "probe",
+        {"q": list(q), "u": list(u), "p": [x for _, x in sorted(arm.parameters.items())]},
+        {"momentum": [p[x] for x in joints], "flow": [flow[x] for x in joints]},
+        statements=probe.statements,
+    )
+    rng = np.random.default_rng(4)
+    for _ in range(3):
+        at, speed = rng.uniform(-2, 2, 6), rng.uniform(-2, 2, 6)
+        known = [at, speed, np.array([arm.values[n] for n in sorted(arm.parameters)])]
+        found, rate = interpret(lower(made), known)
+        np.testing.assert_allclose(found, robot.mass_matrix(at) @ speed, atol=1e-12)
+        h = 1e-5
+        change = robot.mass_matrix(at + h * speed) - robot.mass_matrix(at - h * speed)
+        wanted = change @ speed / (2 * h) - robot.nonlinear_effects(at, speed)
+        np.testing.assert_allclose(rate, wanted, atol=1e-7)
+
+
+# -- the bar ---------------------------------------------------------------------------------------
+MASSES = ("m2", "m3", "m4", "m5", "m6")
+
+
+def bounds(arm: lw.Mechanism) -> dict[str, float]:
+    """Return thresholds by the rule: masses wrong by 1 %, and 20 % for what no sample met."""
+    return control.residual_bounds(
+        arm, dict.fromkeys(MASSES, 0.01), speed=1.0, acceleration=5.0, margin=1.2, least=0.05
+    )
+
+
+@cache
+def collisions() -> tuple[lw.Mechanism, lw.Batch]:
+    """Return runs of a PUMA into a wall, the masses 1 % off in all sorts of ways."""
+    arm = lw.load("puma560:drives=off")
+    robot = lw.Robot(arm)
+    begin, end = [0, 0.6, -2.8, 0.1, 0.7, 0.2], [0.4, 0.9, -2.4, 0.4, 0.4, 0.5]
+    short = motion.point_to_point(begin, end, 1.0)
+    speed = np.linalg.norm(robot.jacobian(short(0.5), "tool")[:3] @ short.speed(0.5))
+    way = motion.point_to_point(begin, end, float(speed / KNOCK))
+    knock = way.duration / 2
+    velocity = robot.jacobian(way(knock), "tool")[:3] @ way.speed(knock)
+    back = -velocity / KNOCK
+    side = np.cross(back, [0, 0, 1]) / np.linalg.norm(np.cross(back, [0, 0, 1]))
+    turn = np.column_stack([side, np.cross(back, side), back])
+    place = robot.pose(way(knock), "tool")[:3, 3]
+    wall = elements.Plane(center=tuple(place), rotation=turn.tolist())
+    believed = {n: arm.values[n] for n in MASSES}
+    s = lw.System(arm, base=1000)
+    servo = control.ComputedTorque(arm, kp=400, kd=40, values=believed, acts=False)
+    drive, task = s.add(servo, rate=1000), s.add(way.block("task"))
+    s.connect(task.q, drive.target)
+    s.connect(task.q_dot, drive.target_rate)
+    s.connect(task.q_ddot, drive.target_acceleration)
+    damping = [20, 20, 10, 0.05, 0.05, 0.005]
+    law = control.MomentumObserver(
+        arm, 200.0, bounds(arm), values=believed, acts=True, damping=damping
+    )
+    s.connect(drive.tau, s.add(law, rate=1000).tau)
+    contact = s.add(elements.Contact(arm, ["tool"], wall, stiffness=1e5, dissipation=1.0))
+    watch = Block("watch")
+    depth, ratio = watch.input("depth"), watch.input("ratio")
+    watch.discrete_state("touched", "where(touched < 0, where(depth > 0, t, -1), touched)", -1.0)
+    watch.discrete_state(
+        "before", "where(touched < 0, where(depth > 0, before, max(before, ratio)), before)"
+    )
+    watch.output("out", depth + ratio)
+    member = s.add(watch, rate=1000)
+    s.connect(contact.depth1, member.depth)
+    s.connect("momentum_observer.ratio", member.ratio)
+    s.set_initial(dict(zip(robot.coordinates, begin, strict=True)))
+    signs = np.array([[1, 1, 1, 1, 1], [-1, -1, -1, -1, -1], [1, -1, 1, -1, 1], [-1, 1, 1, 1, -1]])
+    values = {n: arm.values[n] * (1 + 0.01 * signs[:, k]) for k, n in enumerate(MASSES)}
+    until = knock + 0.6
+    return arm, lw.simulate_batch(s, until, runs=4, values=values, method="rk4", step=1e-3)
+
+
+def test_a_knock_at_a_quarter_meter_a_second_is_noticed_within_ten_milliseconds() -> None:
+    """Without a force sensor, and with masses that are 1 % wrong."""
+    _, runs = collisions()
+    touched, noticed = runs["watch.touched"], runs["momentum_observer.since"]
+    assert (touched > 1.0).all()
+    assert (noticed >= touched - 1e-3).all()
+    assert (noticed - touched <= 0.010).all()
+
+
+def test_wrong_masses_alone_give_no_alarm() -> None:
+    """Until the arm touches, the residual stays below thresholds that follow the rule."""
+    _, runs = collisions()
+    assert (runs["watch.before"] < 1.0).all()
+    assert runs["watch.before"].max() > 0.3  # thresholds are not merely large
+
+
+def test_the_arm_comes_to_rest_after_the_stop() -> None:
+    arm, runs = collisions()
+    speeds = np.array([runs[f"{q}_dot"] for q in arm.coordinates])
+    assert np.abs(speeds).max() < 0.02
+
+
+def torques(q: np.ndarray, u: np.ndarray, a: np.ndarray, masses: np.ndarray) -> np.ndarray:
+    """Return the torques of the planar arm by the textbook's formulas, without friction."""
+    m1, m2 = masses
+    l, c1, c2, i1, i2, g = 0.5, 0.2, 0.15, 0.05, 0.02, 9.81
+    cos, sin = np.cos(q[:, 1]), np.sin(q[:, 1])
+    both = m2 * (c2**2 + l * c2 * cos) + i2
+    first = m1 * c1**2 + i1 + m2 * (l**2 + c2**2 + 2 * l * c2 * cos) + i2
+    turn = m2 * l * c2 * sin
+    weight = m2 * g * c2 * np.cos(q[:, 0] + q[:, 1])
+    lean = (m1 * c1 + m2 * l) * g * np.cos(q[:, 0])
+    return np.column_stack(
+        [
+            first * a[:, 0] + both * a[:, 1] - turn * (2 * u[:, 0] + u[:, 1]) * u[:, 1]
+            + lean + weight,
+            both * a[:, 0] + (m2 * c2**2 + i2) * a[:, 1] + turn * u[:, 0] ** 2 + weight,
+        ]
+    )  # fmt: skip
+
+
+def test_bounds_hold_what_wrong_masses_do_to_inverse_dynamics() -> None:
+    """At all states within the ranges; the worst of them come close to the bound."""
+    limits = control.residual_bounds(
+        planar(), {"m1": 0.01, "m2": 0.01}, speed=1.0, acceleration=5.0
+    )
+    rng = np.random.default_rng(11)
+    q = rng.uniform(-np.pi, np.pi, (20000, 2))
+    u, a = rng.uniform(-1, 1, q.shape), rng.uniform(-5, 5, q.shape)
+    right = torques(q, u, a, np.array([3.0, 2.0]))
+    for signs in ([1, 1], [1, -1]):
+        wrong = torques(q, u, a, np.array([3.0, 2.0]) * (1 + 0.01 * np.array(signs)))
+        largest = np.abs(wrong - right).max(axis=0)
+        assert (largest <= 1.02 * np.array(list(limits.values()))).all()
+    assert (np.abs(0.01 * (right - torques(q, u, a, np.zeros(2)))).max(axis=0) > 0.9 * np.array(
+        list(limits.values())
+    )).all()  # fmt: skip
+
+
+# -- refusals --------------------------------------------------------------------------------------
+def test_what_cannot_be_meant_is_refused() -> None:
+    m = planar()
+    with pytest.raises(BlockError, match="threshold of upper, fore in 'momentum_observer' is not"):
+        control.MomentumObserver(m, 50, 0.0)
+    with pytest.raises(BlockError, match="gain"):
+        control.MomentumObserver(m, 0.0, 1.0)
+    with pytest.raises(BlockError, match="no parameter m9"):
+        control.residual_bounds(m, {"m9": 0.01}, speed=1, acceleration=1)
+    with pytest.raises(BlockError, match="uncertainty names no parameter"):
+        control.residual_bounds(m, {}, speed=1, acceleration=1)
+    with pytest.raises(BlockError, match="ends at -1, before it begins at 1"):
+        control.residual_bounds(m, {"m1": 0.01}, speed=1, acceleration=1, span=(1, -1))
+    with pytest.raises(BlockError, match="no rate"):
+        lw.System(m).add(control.MomentumObserver(m, 50, 1.0))
