@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -355,6 +356,17 @@ class ChartPart:
             self.values[k, places, lines] = values[:, k]
         self.cause[places, lines], self.bound[places, lines] = cause, bound
         self.q[places, lines] = q
+
+    def lay_into(self, files: Path) -> None:
+        """Move the numbers into files, of which only what is looked at is read again.
+
+        Args:
+            files: how their names begin.
+        """
+        for name, held in (("q", self.q), ("values", self.values)):
+            file = files.with_name(f"{files.name}-{name}.npy")
+            np.save(file, held)
+            setattr(self, name, np.load(file, mmap_mode="c"))
 
     def columns(self) -> Columns:
         """Return the columns, lines first."""

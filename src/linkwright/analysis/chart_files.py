@@ -11,6 +11,8 @@ import hashlib
 import io
 import json
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.analysis.chart_engine import CAUSES, NO_SOLUTION, ChartEngine
-from linkwright.analysis.chart_parts import computed_parts, parts_of
+from linkwright.analysis.chart_parts import ComputedPart, computed_parts, parts_of
 from linkwright.analysis.chart_space import Array
 from linkwright.errors import InputError
 from linkwright.files import path_of, write_text, write_with
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from linkwright.analysis.charts import Chart
 
 PLAN = "_chart.json"
+_BESIDE = "kept-"  # what folders of unfinished parts begin with
 TABLES = (".csv", ".parquet")
 _ROWS = 2**18  # that are turned into text or a row group at once
 
@@ -63,20 +66,35 @@ def charted_in(folder: Path, engine: ChartEngine, *, resume: bool, threads: int)
         reach = extra("pyarrow.parquet", "recording").read_table(file, columns=["reach"])
         return np.asarray(reach.column(0).to_numpy() != NO_SOLUTION).reshape(last - first, places)
 
-    for made in computed_parts(engine, threads, there):
-        ends[made.lines], causes[made.lines] = made.ends, made.causes
-        write_part(
-            _ends_file(folder, made.number),
-            {
-                "lower": made.ends[:, 0], "upper": made.ends[:, 1],
-                "lower_cause": made.causes[:, 0], "upper_cause": made.causes[:, 1],
-                "filled": made.filled,
-            },
-        )  # fmt: skip
-        columns = _with_axes(engine, *parts[made.number], made.part.columns())
-        write_part(part_file(folder, made.number), columns)
+    for old in folder.glob(f"{_BESIDE}*"):  # of a run that was killed
+        shutil.rmtree(old, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=_BESIDE, dir=folder) as beside:
+        for made in computed_parts(engine, threads, there, Path(beside)):
+            _write(folder, engine, made, parts[made.number], ends, causes)
     stored = StoredColumns(folder, ("reach", "bound", *engine.columns), len(parts), space.shape)
     return finished(engine, stored, ends, causes, folder)
+
+
+def _write(
+    folder: Path,
+    engine: ChartEngine,
+    made: ComputedPart,
+    lines: tuple[int, int],
+    ends: Array,
+    causes: NDArray[np.int8],
+) -> None:
+    """Write a part of a chart, and keep the ends of its lines."""
+    ends[made.lines], causes[made.lines] = made.ends, made.causes
+    write_part(
+        _ends_file(folder, made.number),
+        {
+            "lower": made.ends[:, 0], "upper": made.ends[:, 1],
+            "lower_cause": made.causes[:, 0], "upper_cause": made.causes[:, 1],
+            "filled": made.filled,
+        },
+    )  # fmt: skip
+    columns = _with_axes(engine, *lines, made.part.columns())
+    write_part(part_file(folder, made.number), columns)
 
 
 def _with_axes(

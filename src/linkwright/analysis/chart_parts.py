@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,8 @@ from linkwright.equations.grid_closing import Places
 PART = 2**17
 """Poses of a part, which is computed at once."""
 
-_KEPT = 2**27  # numbers of parts that are kept until they are filled, 1 GiB
+_KEPT = 2**27  # numbers of parts that are kept until they are filled, 1 GiB of memory
+_LAID = 2**30  # the same where they are laid into files, 8 GiB of the disk
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,6 +56,7 @@ def computed_parts(
     engine: ChartEngine,
     threads: int,
     there: Callable[[int], NDArray[np.bool_] | None] = lambda number: None,
+    beside: Path | None = None,
 ) -> Iterator[ComputedPart]:
     """Yield all parts of a chart; those of which more closes from beside them come a second time.
 
@@ -62,11 +65,12 @@ def computed_parts(
         threads: that share the work.
         there: gives which places of a part closed along their lines, where that is known from
             before; such a part is not computed again, unless it is needed.
+        beside: a folder for files of what is kept until it is filled; in memory by default.
     """
     parts, places = parts_of(engine), len(engine.space.axes[-1])
     closed = np.empty((engine.space.lines, places), dtype=bool)
     kept: dict[int, ChartPart] = {}
-    room = _KEPT
+    room = _KEPT if beside is None else _LAID
     for number, (first, last) in enumerate(parts):
         known = there(number)
         if known is None:
@@ -76,6 +80,8 @@ def computed_parts(
             if not known.all() and size < room:
                 kept[number], room = part, room - size
             yield _computed(engine, number, (first, last), part, threads)
+            if number in kept and beside is not None:
+                part.lay_into(beside / f"{number:05d}")
         closed[first:last] = known
     if closed.all():
         return
@@ -98,6 +104,7 @@ def computed_parts(
     owner = np.searchsorted(starts, lines, side="right") - 1
     for number in np.unique(owner).tolist():
         rows, part = owner == number, part_of(number)
+        kept.pop(number, None)
         own = lines[rows] - starts[number]
         part.fill(own, place[rows], filled.q[rows], threads)
         yield _computed(engine, number, parts[number], part, threads, own)
