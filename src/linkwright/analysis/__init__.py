@@ -59,6 +59,7 @@ from linkwright.analysis.tuning import (
 from linkwright.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from linkwright.analysis import sampling
     from linkwright.analysis.assembly_modes import Assemblies, AssemblyMode, assemblies
     from linkwright.analysis.beams import BeamSection, buckling_load, root_stress, tip_deflection
     from linkwright.analysis.calibration import DimensionCalibration, calibrate
@@ -174,6 +175,7 @@ __all__ = [
     "require",
     "root_stress",
     "sampled_poses",
+    "sampling",
     "saturation_gain",
     "screen",
     "singular_loci",
@@ -191,6 +193,7 @@ if not TYPE_CHECKING:  # what reads files is imported when it is used
     __getattr__ = lazy_names(
         __name__,
         {
+            "linkwright.analysis": ("sampling",),
             "linkwright.analysis.assembly_modes": ("Assemblies", "AssemblyMode", "assemblies"),
             "linkwright.analysis.calibration": ("DimensionCalibration", "calibrate"),
             "linkwright.analysis.charts": ("Chart", "chart"),

@@ -1,0 +1,383 @@
+"""Four answers to whether a loop with random sampling is stable, which must not be confused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from linkwright.analysis.sampling.contraction import best_transform, log_norms
+from linkwright.analysis.sampling.exponents import Exponent, exponent_of, growths, rounded_up
+from linkwright.analysis.sampling.mean_square import coupled, lyapunov, radius, second_moment
+from linkwright.analysis.sampling.regimes import Array, Counts, Distribution, Regimes
+from linkwright.analysis.sampling.steps import closed
+from linkwright.errors import InputError
+
+if TYPE_CHECKING:
+    from linkwright.analysis.sampling.loops import Loop
+
+MEANINGS = {
+    "contraction": "E[ln |T^-1 Gamma T|] with the T given; below 0 every run dies out with "
+    "probability one, above 0 it says nothing",
+    "best_contraction": "the same with the T that makes it smallest; below 0 every run dies out "
+    "with probability one, above 0 no single norm proves it",
+    "mean_square": "spectral radius of E[Gamma (x) Gamma]; below 1 variances die out, above 1 they "
+    "grow although single runs may still die out",
+    "exponent": "Lyapunov exponent by Monte Carlo; below 0 runs die out with probability one, "
+    "above 0 they grow; it is measured, not proven",
+}
+"""What each answer says, in a sentence."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Answers:
+    """Four answers about a loop; `MEANINGS` has a sentence for each.
+
+    Args:
+        loop: that they are about.
+        distribution: of its intervals.
+        gain: K of u = K x.
+        transform: the T of `contraction`.
+        contraction: E[gamma] with that T; infinite where a random delay leaves no such T.
+        best_transform: the T that makes E[gamma] smallest.
+        best_contraction: E[gamma] with it.
+        spread: standard deviation of gamma with it.
+        mean_square: spectral radius of E[Gamma (x) Gamma].
+        exponent: Lyapunov exponent with its band.
+        period: interval for which the gain was designed, s; 0 where it was given.
+        procedure: by which that interval was found.
+
+    >>> from linkwright.analysis.sampling import Loop, Uniform
+    >>> found = Loop([[0.0]], [[1.0]]).answers(Uniform(0.1, 0.3), [[-2.0]])
+    >>> found
+    Answers(contraction -0.530, best T -0.530, mean square 0.373, exponent -0.530: proven)
+    """
+
+    loop: Loop
+    distribution: Distribution
+    gain: Array
+    transform: Array
+    contraction: float
+    best_transform: Array
+    best_contraction: float
+    spread: float
+    mean_square: float
+    exponent: Exponent
+    period: float = 0.0
+    procedure: str = ""
+
+    def __repr__(self) -> str:
+        return (
+            f"Answers(contraction {self.contraction:.3f}, best T {self.best_contraction:.3f}, mean "
+            f"square {self.mean_square:.3f}, exponent {self.exponent.value:.3f}: {self.verdict})"
+        )
+
+    def designed(self, period: float, procedure: str) -> Answers:
+        """Return the same, with how its gain was designed.
+
+        Args:
+            period: interval for which it was, s.
+            procedure: by which that was found.
+        """
+        return replace(self, period=period, procedure=procedure)
+
+    @property
+    def stable(self) -> bool:
+        """Whether a proof says that runs die out: by a norm, or by mean squares."""
+        return min(self.contraction, self.best_contraction) < 0.0 or self.mean_square < 1.0
+
+    @property
+    def verdict(self) -> str:
+        """The whole in a word: proven, likely, open or unstable."""
+        if self.stable:
+            return "proven"
+        if self.exponent.high < 0.0:
+            return "likely"
+        return "unstable" if self.exponent.low > 0.0 else "open"
+
+    @property
+    def decay(self) -> float:
+        """The rate at which the root of the mean square of the state dies out, 1/s."""
+        mean = self.distribution.mean
+        return float(-0.5 * np.log(max(self.mean_square, 1e-300)) / mean)
+
+    def bound(self, samples: int, margin: float) -> float:
+        """Return a bound of the probability that |T^-1 x| is below e^(k (E + margin)) of its start.
+
+        It follows from Chebyshev's inequality, with E and T of the best contraction.
+
+        Args:
+            samples: k.
+            margin: above 0.
+        """
+        if not (samples > 0 and margin > 0.0):
+            raise InputError(
+                "a bound needs samples and a margin above 0", remedy="bound(100, 0.05)"
+            )
+        return max(0.0, 1.0 - self.spread**2 / (samples * margin**2))
+
+    def cost(self, start: ArrayLike, q: ArrayLike, r: ArrayLike | None = None) -> float:
+        """Return the expected integral of x'Qx + u'Ru over time, from a start on.
+
+        Args:
+            start: the state of the plant (or of the whole loop) at the first sample.
+            q: weight Q of the plant's states.
+            r: weight R of the inputs; none by default.
+        """
+        if self.mean_square >= 1.0:
+            raise InputError(
+                f"the mean square grows (its radius is {self.mean_square:.4g}), so that the cost "
+                "is infinite",
+                remedy="choose a gain with a mean square radius below 1",
+                code="R627",
+            )
+        return expected_cost(self.loop, self.distribution.regimes(), self.gain, start, q, r)
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the answers as plain data."""
+        return {
+            "states": list(self.loop.states),
+            "gain": self.gain.tolist(),
+            "contraction": _plain(self.contraction),
+            "best_contraction": _plain(self.best_contraction),
+            "mean_square": self.mean_square,
+            "exponent": {
+                "value": self.exponent.value,
+                "low": self.exponent.low,
+                "high": self.exponent.high,
+                "rate": self.exponent.rate,
+            },
+            "mean_interval": self.distribution.mean,
+            "decay": self.decay,
+            "verdict": self.verdict,
+            "period": self.period,
+            "procedure": self.procedure,
+        }
+
+
+def answers(
+    loop: Loop,
+    distribution: Distribution,
+    gain: Array,
+    transform: Array | None,
+    *,
+    streams: int,
+    steps: int,
+    seed: int,
+) -> Answers:
+    """Return all four answers.
+
+    Args:
+        loop: that is asked about.
+        distribution: of the intervals.
+        gain: K.
+        transform: T of the first answer; none for that of the mean interval.
+        streams: of the Monte Carlo.
+        steps: of each.
+        seed: of all that is random.
+    """
+    regimes = distribution.regimes()
+    gammas, weights, moments = expectations(loop, regimes, gain)
+    square = radius(coupled(moments, regimes.transition))
+    start = lyapunov_transform(moments, regimes.transition, square)
+    whole, shares = _together(gammas, weights, regimes.shares)
+    given = mean_transform(loop, regimes, gain) if transform is None else transform
+    plain = float("inf")
+    if regimes.depth == 0:
+        plain = float(shares @ log_norms(whole, given))
+    best, best_t = best_transform(whole, shares, start)
+    if plain < best:
+        best, best_t = best_transform(whole, shares, given)
+    spread = log_norms(whole, best_t)
+    found = monte_carlo(loop, distribution, gain, streams, steps, seed)
+    return Answers(
+        loop=loop,
+        distribution=distribution,
+        gain=gain,
+        transform=given,
+        contraction=plain,
+        best_transform=best_t,
+        best_contraction=best,
+        spread=float(np.sqrt(max(0.0, float(shares @ (spread - shares @ spread) ** 2)))),
+        mean_square=square,
+        exponent=exponent_of(found, regimes.mean),
+    )
+
+
+def expectations(
+    loop: Loop, regimes: Regimes, gain: Array, panels: int = 16
+) -> tuple[list[Array], list[Array], list[Array]]:
+    """Return the matrices of the closed loop, their weights and E[Gamma (x) Gamma], by regime.
+
+    Args:
+        loop: that is asked about.
+        regimes: of its intervals.
+        gain: K.
+        panels: into which ranges are cut.
+    """
+    gammas, weights, moments = [], [], []
+    for regime in regimes.each:
+        at, w = regime.nodes(panels)
+        phi, psi = loop.steps(at)
+        gammas.append(closed(phi, psi, gain, regime.delay, regimes.depth))
+        weights.append(w)
+        moments.append(second_moment(gammas[-1], w))
+    return gammas, weights, moments
+
+
+def mean_transform(loop: Loop, regimes: Regimes, gain: Array) -> Array:
+    """Return a T that makes the closed loop diagonal (in blocks) at the mean interval.
+
+    Args:
+        loop: that is asked about.
+        regimes: of its intervals.
+        gain: K.
+    """
+    phi, psi = loop.steps(regimes.mean)
+    values, vectors = np.linalg.eig(phi[0] + psi[0] @ gain)
+    sizes = loop.sizes(regimes.mean)
+    columns: list[Array] = []
+    for value, vector in zip(values, vectors.T, strict=True):
+        if value.imag > 0.0:
+            columns += [vector.real, vector.imag]
+        elif value.imag == 0.0:
+            columns.append(vector.real / np.linalg.norm(vector.real / sizes))
+    t = np.array(columns).T
+    if np.linalg.cond(t / sizes[:, None]) > 1e8:  # poles that coincide
+        t = np.diag(sizes)
+    return t
+
+
+def lyapunov_transform(moments: list[Array], transition: Array, square: float) -> Array:
+    """Return the T of the norm in which mean squares shrink evenly.
+
+    Args:
+        moments: E[Gamma (x) Gamma], by regime.
+        transition: which regime follows which.
+        square: their spectral radius.
+    """
+    n = round(len(moments[0]) ** 0.5)
+    scale = 1.0 / (1.02 * max(square, 1e-300))
+    solved = lyapunov([scale * m for m in moments], transition, [np.eye(n)] * len(moments))
+    p = sum(solved) / len(solved)
+    found: Array = np.linalg.inv(np.linalg.cholesky(p + 1e-12 * np.trace(p) * np.eye(n))).T
+    return found
+
+
+def monte_carlo(
+    loop: Loop, distribution: Distribution, gain: Array, streams: int, steps: int, seed: int
+) -> Array:
+    """Return the mean logarithm of growth for each of some random streams.
+
+    Args:
+        loop: that is asked about.
+        distribution: of its intervals.
+        gain: K.
+        streams: how many.
+        steps: of each.
+        seed: of all that is random.
+    """
+    if streams < 2 or steps < 1:
+        raise InputError(
+            f"{streams} streams of {steps} steps say nothing of a mean",
+            remedy="give at least 2 streams of 64 steps",
+        )
+    count = rounded_up(steps)
+    at, delays = distribution.draw(streams, count, seed)
+    return growths(stream_matrices(loop, at, delays, gain, distribution.regimes().depth))
+
+
+def stream_matrices(loop: Loop, at: Array, delays: Counts, gain: Array, depth: int) -> Array:
+    """Return the matrices of the closed loop along streams of intervals.
+
+    Args:
+        loop: that is asked about.
+        at: intervals, a row for each stream.
+        delays: in samples, in the same way.
+        gain: K.
+        depth: the longest delay.
+    """
+    phi, psi = loop.steps(at.ravel())
+    found = closed(phi, psi, gain, delays.ravel(), depth)
+    return found.reshape(*at.shape, *found.shape[1:])
+
+
+def expected_cost(
+    loop: Loop,
+    regimes: Regimes,
+    gain: Array,
+    start: ArrayLike,
+    q: ArrayLike,
+    r: ArrayLike | None,
+) -> float:
+    """Return the expected integral of x'Qx + u'Ru.
+
+    Args:
+        loop: that is asked about.
+        regimes: of its intervals.
+        gain: K.
+        start: state at the first sample.
+        q: weight of the plant's states.
+        r: weight of the inputs.
+    """
+    n, m, r_count = len(loop.a), loop.sums, loop.inputs
+    weight = np.zeros((n + r_count, n + r_count))
+    weight[:n, :n] = np.asarray(q, dtype=float)
+    if r is not None:
+        weight[n:, n:] = np.asarray(r, dtype=float)
+    rate = np.zeros_like(weight)
+    rate[:n, :n], rate[:n, n:] = loop.a, loop.b
+    sources, moments = [], []
+    size = loop.size * (regimes.depth + 1)
+    for regime in regimes.each:
+        at, w = regime.nodes(4)
+        phi, psi = loop.steps(at)
+        gammas = closed(phi, psi, gain, regime.delay, regimes.depth)
+        moments.append(second_moment(gammas, w))
+        seen = np.zeros((n + r_count, size))  # what holds over the interval, from the loop's state
+        seen[:n, m : m + n] = np.eye(n)
+        if loop.delayed:
+            seen[n:, m + n : m + n + r_count] = np.eye(r_count)
+        else:
+            first = regime.delay * loop.size
+            seen[n:, first : first + loop.size] = gain
+        spent = sum(c * _integral(rate, weight, float(t)) for t, c in zip(at, w, strict=True))
+        sources.append(seen.T @ spent @ seen)
+    x = np.zeros(size)
+    given = np.asarray(start, dtype=float).ravel()
+    if given.shape == (n,):
+        x[m : m + n] = given
+    elif given.shape == (loop.size,):
+        x[: loop.size] = given
+    else:
+        raise InputError(
+            f"a start of {given.size} numbers does not fit {n} states", remedy=f"give {n} numbers"
+        )
+    for d in range(1, regimes.depth + 1):
+        x[d * loop.size : (d + 1) * loop.size] = x[: loop.size]
+    found = lyapunov(moments, regimes.transition, sources)
+    return float(sum(s * (x @ p @ x) for s, p in zip(regimes.shares, found, strict=True)))
+
+
+def _integral(rate: Array, weight: Array, time: float) -> Array:
+    """Return the integral of exp(A's) Q exp(A s) from 0 to a time, by Van Loan's block (1978)."""
+    from scipy.linalg import expm
+
+    n = len(rate)
+    block = np.zeros((2 * n, 2 * n))
+    block[:n, :n], block[:n, n:], block[n:, n:] = -rate.T, weight, rate
+    made = expm(block * time)
+    found: Array = made[n:, n:].T @ made[:n, n:]
+    return found
+
+
+def _together(gammas: list[Array], weights: list[Array], shares: Array) -> tuple[Array, Array]:
+    """Return the matrices of all regimes with their probabilities in the long run."""
+    all_weights = [s * w for s, w in zip(shares, weights, strict=True)]
+    return np.concatenate(gammas), np.concatenate(all_weights)
+
+
+def _plain(value: float) -> float | None:
+    return value if np.isfinite(value) else None

@@ -1,0 +1,157 @@
+"""How much a step shrinks the state, in a norm of one's choosing.
+
+With gamma(t) = ln |T^-1 Gamma(t) T|, a state shrinks in the long run by the mean of gamma for each
+sample, or more. So E[gamma] < 0 is enough for stability with probability one, whatever T is; the
+best T makes E[gamma] smallest. As a function of P = (T T')^-1 the mean is convex along geodesics of
+positive definite matrices (Bhatia, Positive Definite Matrices, 2007, chapter 6), so what a search
+finds is the smallest everywhere.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.analysis.sampling.regimes import Array
+
+_TINY = 1e-300
+
+
+def log_norms(gammas: Array, t: Array | None = None) -> Array:
+    """Return ln |T^-1 Gamma T|, the norm being the largest singular value.
+
+    Args:
+        gammas: matrices Gamma, along the last two axes.
+        t: the transformation T, broadcast along the others; none for the identity.
+
+    >>> log_norms(np.array([[0.5, 0.0], [0.0, 0.2]])).round(6)
+    np.float64(-0.693147)
+    """
+    g: Array = gammas if t is None else np.asarray(np.linalg.solve(t, gammas @ t), dtype=float)
+    if g.shape[-1] == 1:
+        found: Array = np.log(np.maximum(np.abs(g[..., 0, 0]), _TINY))
+        return found
+    if g.shape[-1] == 2:
+        return _log_norms_of_pairs(g)
+    largest = np.linalg.svd(g, compute_uv=False)[..., 0]
+    return np.asarray(np.log(np.maximum(largest, _TINY)))
+
+
+def _log_norms_of_pairs(g: Array) -> Array:
+    """Return the logarithms of the norms of 2 by 2 matrices, in closed form."""
+    a, b, c, d = g[..., 0, 0], g[..., 0, 1], g[..., 1, 0], g[..., 1, 1]
+    total = np.hypot(np.hypot(a + d, c - b), 0.0)
+    apart = np.hypot(a - d, b + c)
+    return np.asarray(np.log(np.maximum(0.5 * (total + apart), _TINY)))
+
+
+def best_transform(gammas: Array, weights: Array, start: Array) -> tuple[float, Array]:
+    """Return the smallest mean of ln |T^-1 Gamma T| and the T that has it.
+
+    Args:
+        gammas: matrices Gamma.
+        weights: their probabilities.
+        start: a T to begin with.
+
+    >>> g = np.array([[[0.5, 4.0], [0.0, 0.5]]])
+    >>> round(best_transform(g, np.ones(1), np.eye(2))[0], 2)
+    -0.69
+    """
+    from scipy.optimize import minimize
+
+    n = gammas.shape[-1]
+    rows, columns = np.tril_indices(n)
+    seen: Array = np.asarray(np.linalg.solve(start, gammas @ start), dtype=float)
+
+    def triangle(p: Array) -> Array:
+        made = np.zeros((n, n))
+        made[rows, columns] = p
+        at = np.arange(n)
+        made[at, at] = np.exp(np.clip(made[at, at], -30.0, 30.0))
+        return made
+
+    def slope(p: Array) -> tuple[float, Array]:
+        lower = triangle(p)
+        g = np.linalg.solve(lower, seen @ lower)
+        u, s, vt = np.linalg.svd(g)
+        largest = np.maximum(s[:, 0], _TINY)
+        # d ln s = u' (dG) v / s, with dG = G X - X G, X = L^-1 dL
+        left = (weights / largest)[:, None] * u[:, :, 0]
+        right = vt[:, 0, :]
+        core = (g.transpose(0, 2, 1) @ left[:, :, None])[:, :, 0]
+        far = (g @ right[:, :, None])[:, :, 0]
+        x = core.T @ right - left.T @ far
+        back = np.linalg.solve(lower.T, x)
+        found = back[rows, columns]
+        diagonal = rows == columns
+        found[diagonal] *= np.diag(lower)
+        return float(weights @ np.log(largest)), found
+
+    def value(p: Array) -> float:
+        lower = triangle(p)
+        return float(np.dot(weights, log_norms(seen, lower)))
+
+    best, where = math.inf, np.zeros(len(rows))
+    for _ in range(3):  # norms have kinks, at which a search may stop too early
+        found = minimize(slope, where, jac=True, method="BFGS", options={"gtol": 1e-9})
+        gained = best - found.fun
+        if found.fun < best:
+            best, where = float(found.fun), found.x
+        if n <= 3:
+            options = {"xatol": 1e-7, "fatol": 1e-10, "maxiter": 400 * n}
+            found = minimize(value, where, method="Nelder-Mead", options=options)
+            if found.fun < best:
+                gained = max(gained, best - found.fun)
+                best, where = float(found.fun), found.x
+        if not gained > 1e-8:
+            break
+    return best, start @ triangle(where)
+
+
+def best_pairs(gammas: Array, weights: Array, rounds: int = 22) -> Array:
+    """Return the smallest mean of ln |T^-1 Gamma T| for many loops of two states at once.
+
+    Args:
+        gammas: matrices, with axes for loops and for intervals.
+        weights: probabilities of the intervals, with the same axes or those of the intervals alone.
+        rounds: of halving the steps of the search.
+
+    >>> g = np.array([[[[0.5, 4.0], [0.0, 0.5]]]])
+    >>> best_pairs(g, np.ones(1)).round(2)
+    array([-0.69])
+    """
+    a, b, c, d = (gammas[..., i, j] for i in (0, 1) for j in (0, 1))
+
+    def mean(stretch: Array, shear: Array) -> Array:
+        # T = [1 0; shear stretch], T^-1 G T
+        s, h = stretch[..., None], shear[..., None]
+        p, q = a + b * h, b * s
+        r, w = (c + d * h - h * p) / s, d - h * b
+        norm = 0.5 * (np.hypot(p + w, r - q) + np.hypot(p - w, q + r))
+        found: Array = (np.log(np.maximum(norm, _TINY)) * weights).sum(axis=-1)
+        return found
+
+    scale = np.sqrt(
+        np.maximum(np.abs(c).max(axis=-1), _TINY) / np.maximum(np.abs(b).max(axis=-1), _TINY)
+    )
+    x, y = np.zeros(scale.shape), np.zeros(scale.shape)  # ln(stretch/scale), shear/scale
+
+    def at(x: Array, y: Array) -> Array:
+        return mean(scale * np.exp(x), scale * y)
+
+    best = at(x, y)
+    step = np.ones(scale.shape)
+    moves: tuple[tuple[float, float], ...] = ((1, 0), (-1, 0), (0, 1), (0, -1))
+    for _ in range(rounds):
+        moved: NDArray[np.bool_] = np.zeros(scale.shape, dtype=bool)
+        for dx, dy in moves:
+            tried_x, tried_y = x + dx * step, y + dy * step
+            value = at(tried_x, tried_y)
+            better = value < best
+            x, y = np.where(better, tried_x, x), np.where(better, tried_y, y)
+            best = np.where(better, value, best)
+            moved |= better
+        step = np.where(moved, step, 0.5 * step)
+    return best

@@ -1,0 +1,170 @@
+"""The Lyapunov exponent by Monte Carlo: how fast a typical run grows or dies out.
+
+A random direction is carried through random steps and brought back to length 1 after each; the mean
+of the logarithms of its lengths tends to the exponent (Furstenberg and Kesten 1960; Benettin et al.
+1980). Streams are independent, so their scatter gives the band of the mean.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from linkwright.algebra import log, sqrt, symbol
+from linkwright.algebra.expr import Expr, as_expr
+from linkwright.analysis.sampling.regimes import Array
+from linkwright.backends.kernel import Kernel, compile as compile_kernel
+from linkwright.program.program import Assign, Carried, Loop as Scan, Scanned, program
+
+_TURNS = 64  # steps in one call of the kernel
+_TOGETHER = 8  # steps from one length to the next
+_TINY = 1e-150
+
+
+@dataclass(frozen=True, slots=True)
+class Exponent:
+    """A Lyapunov exponent with its band, for each sample.
+
+    Args:
+        value: mean of the logarithm by which the state grows from sample to sample.
+        low: lower end of the band in which the exponent is with a probability of 95 %.
+        high: upper end.
+        interval: mean interval, s.
+
+    >>> Exponent(-0.2, -0.21, -0.19, 0.02).rate
+    -10.0
+    """
+
+    value: float
+    low: float
+    high: float
+    interval: float
+
+    @property
+    def rate(self) -> float:
+        """The exponent for each second, 1/s."""
+        return self.value / self.interval
+
+    def __format__(self, form: str) -> str:
+        return f"{self.value:{form}} ({self.low:{form}} to {self.high:{form}})"
+
+
+@lru_cache(maxsize=16)
+def growth_kernel(states: int, inputs: int) -> Kernel:
+    """Return the kernel that carries a state through steps with Phi + Psi K.
+
+    Args:
+        states: of the loop.
+        inputs: of the loop; 0 where Phi is that of the closed loop.
+
+    >>> [port.shape for port in growth_kernel(2, 1).inputs]
+    [(2,), (1, 2), (64, 2, 2), (64, 2, 1)]
+    """
+    x0 = [symbol(f"x{i}") for i in range(states)]
+    gain = [[symbol(f"k{i}_{j}") for j in range(states)] for i in range(inputs)]
+    phi, psi = _table("a", states, states), _table("b", states, inputs)
+    carried = [symbol(f"y{i}") for i in range(states)]
+    grown, zero = symbol("grown"), as_expr(0)
+    scanned: list[Scanned] = []
+    body: list[Assign] = []
+
+    def entry(table: list[list[list[Expr]]], name: str, at: int, i: int, j: int) -> Expr:
+        made = symbol(f"{name}{at}_{i}_{j}")
+        scanned.append(Scanned(made, tuple(turn[i][j] for turn in table[at::_TOGETHER])))
+        return made
+
+    def named(name: str, value: Expr) -> Expr:
+        made = symbol(name)
+        body.append(Assign(made, value))
+        return made
+
+    y = carried
+    for at in range(_TOGETHER):
+        fed = [
+            named(f"u{at}_{i}", sum((g * v for g, v in zip(row, y, strict=True)), zero))
+            for i, row in enumerate(gain)
+        ]
+        y = [
+            named(
+                f"y{at}_{i}",
+                sum((entry(phi, "phi", at, i, j) * y[j] for j in range(states)), zero)
+                + sum((entry(psi, "psi", at, i, j) * fed[j] for j in range(inputs)), zero),
+            )
+            for i in range(states)
+        ]
+    length = named("length", sqrt(sum((v * v for v in y), zero) + _TINY))
+    inverse = named("inverse", 1 / length)
+    turned = [
+        Carried(carried[i], x0[i], y[i] * inverse, symbol(f"final{i}")) for i in range(states)
+    ]
+    total = symbol("total")
+    turned.append(Carried(grown, zero, grown + log(length), total))
+    scan = Scan(_TURNS // _TOGETHER, tuple(turned), tuple(scanned), (), tuple(body))
+    given = {"x": x0, "gain": gain, "phi": phi, "psi": psi} if inputs else {"x": x0, "phi": phi}
+    outputs = {"following": [c.final for c in turned[:-1]], "grown": total}
+    return compile_kernel(program("growth", given, outputs, statements=[scan]))
+
+
+def growths(phi: Array, psi: Array | None = None, gain: Array | None = None) -> Array:
+    """Return the mean logarithm of growth for each stream, after a part that is left out.
+
+    Args:
+        phi: matrices of the steps: streams, steps, n, n.
+        psi: matrices of the inputs, in the same way; none where `phi` is that of the closed loop.
+        gain: of the loop.
+    """
+    streams, count, n = phi.shape[:3]
+    kernel = growth_kernel(n, 0 if psi is None or gain is None else len(gain))
+    x = np.full((streams, n), 1.0 / np.sqrt(n))
+    calls = count // _TURNS
+    skipped = calls // 8
+    total = np.zeros(streams)
+    threads = min(2, os.cpu_count() or 1)
+    for k in range(calls):
+        part = slice(k * _TURNS, (k + 1) * _TURNS)
+        given = [np.ascontiguousarray(phi[:, part])]
+        if psi is not None and gain is not None:
+            given = [gain, *given, np.ascontiguousarray(psi[:, part])]
+        x, grown = kernel.batch(x, *given, threads=threads)
+        if k >= skipped:
+            total += grown
+    found: Array = total / ((calls - skipped) * _TURNS)
+    return found
+
+
+def exponent_of(rates: Array, interval: float) -> Exponent:
+    """Return an exponent from the growth in each stream.
+
+    Args:
+        rates: mean logarithm of growth for each sample, one for each stream.
+        interval: mean interval, s.
+    """
+    from scipy.special import stdtrit
+
+    mean = float(rates.mean())
+    if len(rates) < 2:
+        return Exponent(mean, -np.inf, np.inf, interval)
+    half = float(stdtrit(len(rates) - 1, 0.975) * rates.std(ddof=1) / np.sqrt(len(rates)))
+    return Exponent(mean, mean - half, mean + half, interval)
+
+
+def rounded_up(count: int) -> int:
+    """Return a number of steps that the kernel takes whole.
+
+    Args:
+        count: that was asked for.
+
+    >>> rounded_up(100)
+    128
+    """
+    return -(-count // _TURNS) * _TURNS
+
+
+def _table(name: str, rows: int, columns: int) -> list[list[list[Expr]]]:
+    return [
+        [[symbol(f"{name}{k}_{i}_{j}") for j in range(columns)] for i in range(rows)]
+        for k in range(_TURNS)
+    ]

@@ -1,0 +1,73 @@
+"""Second moments: do they die out, and what do they cost until then?
+
+The covariance X of a state obeys X[k+1] = E[Gamma X Gamma'], as vec X[k+1] = E[Gamma (x) Gamma]
+vec X[k]. It dies out if and only if the spectral radius of that matrix is below 1 (Costa, Fragoso
+and Marques, Discrete-Time Markov Jump Linear Systems, 2005, chapter 3). Where intervals follow a
+Markov chain, there is a covariance for each of its states, and they are coupled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from linkwright.analysis.sampling.regimes import Array
+
+
+def second_moment(gammas: Array, weights: Array) -> Array:
+    """Return E[Gamma (x) Gamma].
+
+    Args:
+        gammas: matrices Gamma.
+        weights: their probabilities.
+
+    >>> second_moment(np.array([[[0.5]], [[1.5]]]), np.array([0.5, 0.5]))
+    array([[1.25]])
+    """
+    n = gammas.shape[-1]
+    flat = gammas.reshape(-1, n * n)
+    product = (flat * weights[:, None]).T @ flat  # [ij, kl]
+    found: Array = product.reshape(n, n, n, n).transpose(0, 2, 1, 3).reshape(n * n, n * n)
+    return found
+
+
+def coupled(moments: Sequence[Array], transition: Array) -> Array:
+    """Return the matrix that carries the covariances of all states of a chain on.
+
+    Args:
+        moments: E[Gamma (x) Gamma] in each state.
+        transition: row i has the probabilities of the states that follow state i.
+    """
+    blocks = [
+        [transition[i, j] * moments[i] for i in range(len(moments))] for j in range(len(moments))
+    ]
+    return np.block(blocks)
+
+
+def radius(matrix: Array) -> float:
+    """Return the spectral radius.
+
+    Args:
+        matrix: any square one.
+    """
+    return float(np.abs(np.linalg.eigvals(matrix)).max())
+
+
+def lyapunov(moments: Sequence[Array], transition: Array, sources: Sequence[Array]) -> list[Array]:
+    """Return P of each state of a chain: P[i] = Q[i] + E[Gamma' (sum of p[i, j] P[j]) Gamma].
+
+    Args:
+        moments: E[Gamma (x) Gamma] in each state.
+        transition: row i has the probabilities of the states that follow state i.
+        sources: Q in each state.
+
+    >>> lyapunov([np.array([[0.25]])], np.ones((1, 1)), [np.array([[3.0]])])
+    [array([[4.]])]
+    """
+    n = len(sources[0])
+    whole = coupled(moments, transition).T
+    right = np.concatenate([q.reshape(-1) for q in sources])
+    found = np.linalg.solve(np.eye(len(whole)) - whole, right)
+    made = found.reshape(len(sources), n, n)
+    return [0.5 * (p + p.T) for p in made]
