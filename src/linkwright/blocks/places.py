@@ -22,6 +22,9 @@ Triple = tuple[Expr, Expr, Expr]
 Rows = tuple[Triple, Triple, Triple]
 Name = Callable[[Expr], Expr]
 
+AXES = ("x", "y", "z", "rx", "ry", "rz")
+"""The names of the six directions of a rigid motion or a wrench: along x, y, z, and about them."""
+
 NOTHING: Triple = (ZERO, ZERO, ZERO)
 _UNIT: Rows = ((ONE, ZERO, ZERO), (ZERO, ONE, ZERO), (ZERO, ZERO, ONE))
 

@@ -24,7 +24,7 @@ from typing import Any
 
 from linkwright.algebra import ZERO, Expr, substitute_all
 from linkwright.blocks import BlockError, Element, Location, checked
-from linkwright.blocks.places import Places, Rows, cross, minus, plus, times
+from linkwright.blocks.places import AXES, Places, Rows, cross, minus, plus, times
 from linkwright.elements.rotation_vectors import (
     gradient_from_moment,
     moment_from_gradient,
@@ -32,9 +32,6 @@ from linkwright.elements.rotation_vectors import (
     rotation_vector,
 )
 from linkwright.mechanism import Body, Point
-
-AXES = ("x", "y", "z", "rx", "ry", "rz")
-"""The six directions, in this order everywhere."""
 
 
 class CompliantWrist(Element):

@@ -15,13 +15,10 @@ from typing import Any, Protocol, SupportsFloat, TypeAlias, runtime_checkable
 
 from linkwright.algebra import ZERO, Expr, substitute_all, total
 from linkwright.blocks import BlockError, checked, joint_of
-from linkwright.blocks.places import NOTHING, Places, Rows, Triple, cross, minus, plus, times
+from linkwright.blocks.places import AXES, NOTHING, Places, Rows, Triple, cross, minus, plus, times
 from linkwright.control.joints import JointController, PerJoint, driven_joints
 from linkwright.mechanism import Body, Mechanism, mechanism_of
 from linkwright.program import Solve
-
-AXES = ("x", "y", "z", "rx", "ry", "rz")
-"""The names of the six axes: along x, y, z, and about them."""
 
 PerAxis: TypeAlias = float | Sequence[float] | Mapping[str, float]
 """One number for all axes, six in the order of `AXES`, or by the name of the axis."""
