@@ -65,7 +65,7 @@ def test_damped_rates_weights_and_the_null_space() -> None:
     rng = np.random.default_rng(5)
     q, rate, aim = rng.uniform(-2, 2, 7), rng.normal(size=6), rng.normal(size=7)
     jacobian = robot.jacobian(q, "tool")
-    damped = robot.joint_rates(q, rate, "tool", damping=0.3).rates
+    damped = robot.joint_rates(q, rate, "tool", method="damped", damping=0.3).rates
     square = jacobian @ jacobian.T + 0.09 * np.eye(6)
     assert np.allclose(damped, jacobian.T @ np.linalg.solve(square, rate), atol=1e-10)
     inverse = pseudo_inverse(jacobian).matrix

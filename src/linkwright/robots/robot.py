@@ -32,6 +32,7 @@ from linkwright.robots.drives import Drives
 from linkwright.robots.dynamics import Dynamics
 from linkwright.robots.quantities import Slopes
 from linkwright.robots.quantity import Quantity
+from linkwright.robots.sources import read_source, refuse_choices
 from linkwright.viewer import Shown
 
 if TYPE_CHECKING:
@@ -42,7 +43,8 @@ if TYPE_CHECKING:
     from linkwright.program import Program
     from linkwright.robots import conventions, derivatives, ik
     from linkwright.robots.fixed_frames import FixedFrame
-    from linkwright.robots.ik import JointRates, Solution, Solver
+    from linkwright.robots.ik import JointRates, RateLimits, Solution, Solver
+    from linkwright.robots.ik.resolution import Method
     from linkwright.robots.states import Facts
 else:
     conventions = Later("linkwright.robots.conventions")
@@ -109,10 +111,10 @@ class Robot(Drives, Dynamics, Shown):
     ) -> None:
         started = time.perf_counter()
         self.timings: dict[str, float] = {}
-        self._source, usual = _read(source, roots)
+        self._source, usual = read_source(source, roots)
         friction = usual if friction is None else friction
         if not isinstance(self._source, Description):
-            _refuse_choices(base=base, friction=friction, mimic=mimic, locked=locked)
+            refuse_choices(base=base, friction=friction, mimic=mimic, locked=locked)
         elif self._source is not source:
             self.timings["read"] = time.perf_counter() - started
         self._options: dict[str, Any] = {
@@ -124,6 +126,7 @@ class Robot(Drives, Dynamics, Shown):
             "symbolic": symbolic,
         }
         self._drives = (None if actuators is None else tuple(actuators), platform)
+        self._told: Mechanism | None = None
 
     # -- what there is -----------------------------------------------------------------------------
     @property
@@ -163,7 +166,9 @@ class Robot(Drives, Dynamics, Shown):
                 source = source.with_drives(actuators, platform)
             made = as_assembled(source, symbolic=self._options["symbolic"])
         self.timings["assemble"] = time.perf_counter() - started
-        made.mechanism.when_changed(self.forget)
+        if self._told is not made.mechanism:
+            made.mechanism.when_changed(self.forget)
+            self._told = made.mechanism
         return made
 
     def _forget_all(self) -> None:
@@ -174,10 +179,16 @@ class Robot(Drives, Dynamics, Shown):
     def forget(self) -> None:
         """Forget what was derived: the mechanism has been changed, and is what counts now."""
         own = type(self)
+        stays = self._source is not self._told  # else places of points may be others now
         for name in [n for n in vars(self) if isinstance(getattr(own, n, None), cached_property)]:
-            if name != "assembled":
+            if name != "assembled" or not stays:
                 del self.__dict__[name]
         self.__dict__["_digest"] = ""  # the disk cache knows it as it was
+
+    @cached_property
+    def kept(self) -> dict[str, dict[Any, Any]]:
+        """Kernels of inverse kinematics that were made of the robot, until it is changed."""
+        return {}
 
     @cached_property
     def _digest(self) -> str:
@@ -521,10 +532,15 @@ class Robot(Drives, Dynamics, Shown):
         rate: ArrayLike,
         frame: str,
         *,
+        method: Method = "pseudo",
         threshold: float = 1e-6,
-        damping: float = 0.0,
+        damping: float | None = None,
         weights: ArrayLike = (1.0, 1.0, 1.0, 1.0, 1.0, 1.0),
         aim: ArrayLike | None = None,
+        climb: str | Expr | None = None,
+        gain: float = 1.0,
+        limits: RateLimits | None = None,
+        last: ArrayLike | None = None,
     ) -> JointRates:
         """Return the least rates of joints that give a frame a velocity, as far as they can.
 
@@ -532,14 +548,35 @@ class Robot(Drives, Dynamics, Shown):
             q: coordinates, or rows of them.
             rate: velocity and angular velocity of the frame, in the world's axes; or rows.
             frame: the name of the frame.
-            threshold: pivots of the Jacobian below this, in relation to its largest row, count
-                as zero.
-            damping: of damped least squares, in the units of the Jacobian.
-            weights: of the six components of the rate; 0 leaves one free.
+            method: "pseudo" for the pseudo-inverse that finds the rank; "damped" for damped least
+                squares; "partition" for one square solve, with the same result as the first where
+                the Jacobian has full rank, in fewer operations.
+            threshold: pivots of the Jacobian below this, in relation to its largest row (its
+                largest entry, for a partition), count as zero.
+            damping: of damped least squares, in the units of the Jacobian; 0.05 by default.
+            weights: of the six components of the rate; 0 leaves one free. A partition meets all
+                that are not free exactly, so they are alike to it.
             aim: rates of joints that are approached with what freedom is left (null space).
+            climb: what freedom makes larger: "manipulability", or an expression of coordinates.
+            gain: rates of joints for a unit of its gradient.
+            limits: of position, speed and acceleration to keep, by saturation in the null space;
+                where they do not allow the whole rate, `scale` tells what part they allow.
+            last: the rates before these, for limits of acceleration; at rest by default.
         """
         return ik.joint_rates(
-            self, q, frame, rate, threshold=threshold, damping=damping, weights=weights, aim=aim
+            self,
+            q,
+            frame,
+            rate,
+            method=method,
+            threshold=threshold,
+            damping=damping,
+            weights=weights,
+            aim=aim,
+            climb=climb,
+            gain=gain,
+            limits=limits,
+            last=last,
         )
 
     def inverse_kinematics_branches(self, target: Any, frame: str) -> Array:
@@ -557,35 +594,6 @@ class Robot(Drives, Dynamics, Shown):
             from linkwright.robots.ik.general import general_arm, general_branches
 
             return general_branches(general_arm(self, frame), target)
-
-
-def _read(
-    source: Any, roots: Sequence[str | os.PathLike[str]]
-) -> tuple[Description | Mechanism, bool]:
-    """Return what a robot is made from, and whether it has friction unless something is said."""
-    from linkwright.formats.robot.files import read_description, robot_format
-
-    if isinstance(source, Description):
-        return source, True
-    if isinstance(source, str | os.PathLike):
-        kind = robot_format(source)
-        if kind not in (None, "text"):
-            return read_description(source, roots=roots), kind != "urdf"
-    from linkwright.mechanism import mechanism_of
-
-    return mechanism_of(source), True
-
-
-def _refuse_choices(base: str, friction: bool, mimic: bool, locked: object) -> None:
-    """Refuse what can only be chosen for the description of a robot."""
-    chosen = {"base": base != "file", "friction": not friction, "mimic": not mimic}
-    chosen["locked"] = bool(locked)
-    wrong = [name for name, made in chosen.items() if made]
-    if wrong:
-        raise InputError(
-            f"a mechanism is taken as it is, and {', '.join(wrong)} cannot be chosen",
-            remedy="change the mechanism, or load the robot from a robot file",
-        )
 
 
 def _alone(results: tuple[Array, ...]) -> Any:

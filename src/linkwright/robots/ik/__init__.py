@@ -3,7 +3,8 @@
 from linkwright.robots.ik.closed import NoClosedForm, SphericalArm, branches, spherical_arm
 from linkwright.robots.ik.follow import follow_quantity
 from linkwright.robots.ik.numeric import Solution, Solver, solve
-from linkwright.robots.ik.pseudo import JointRates, PseudoInverse, joint_rates, pseudo_inverse
+from linkwright.robots.ik.pseudo import PseudoInverse, pseudo_inverse
+from linkwright.robots.ik.resolution import JointRates, RateLimits, joint_rates
 from linkwright.robots.ik.tick import tool_kinematics
 from linkwright.robots.ik.velocity import VelocityIK, checked_weights
 
@@ -11,6 +12,7 @@ __all__ = [
     "JointRates",
     "NoClosedForm",
     "PseudoInverse",
+    "RateLimits",
     "Solution",
     "Solver",
     "SphericalArm",

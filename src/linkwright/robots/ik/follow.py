@@ -262,7 +262,7 @@ def _spin(
 
 def follow_quantity(robot: Robot, frame: str, count: int) -> Quantity:
     """Return the quantity of so many steps of a frame that follows rates."""
-    kept: dict[tuple[str, int], Quantity] = robot.__dict__.setdefault("_follow_steps", {})
+    kept: dict[tuple[str, int], Quantity] = robot.kept.setdefault("follow", {})
     if (frame, count) not in kept:
         spot = robot.spot(frame)
         kept[frame, count] = robot.quantity(

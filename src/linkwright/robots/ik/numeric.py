@@ -158,7 +158,7 @@ def step_of(robot: Robot, *frames: str) -> Quantity:
     """Return the quantity that makes one step toward the pose of a frame, or of several."""
     from linkwright.robots.ik.step import step_program
 
-    kept = robot.__dict__.setdefault("_ik_steps", {})
+    kept = robot.kept.setdefault("steps", {})
     if frames not in kept:
         spots = [robot.spot(frame) for frame in frames]
         names = " and ".join(map(repr, frames))

@@ -25,6 +25,7 @@ from linkwright.errors import InputError
 from linkwright.program import Namer, Program
 from linkwright.program.linear import ldlt
 from linkwright.robots.fixed_frames import FixedFrame
+from linkwright.robots.ik.saturation import bounds, limit_inputs, saturated
 from linkwright.robots.ik.step import pose_errors
 from linkwright.robots.kinematics import pose_and_jacobian
 
@@ -125,6 +126,17 @@ class Orthogonal:
             for j, z in enumerate(rates)
         ]
 
+    def projector(self) -> list[list[Expr]]:
+        """Return the symmetric matrix that projects on the null space."""
+        n = len(self.q[0])
+        found: list[list[Expr]] = [[ZERO] * n for _ in range(n)]
+        for i in range(n):
+            for j in range(i + 1):
+                shares = total(row[i] * row[j] for row in self.q)
+                entry = self.writer.hold((ONE if i == j else ZERO) - shares)
+                found[i][j] = found[j][i] = entry
+        return found
+
 
 def orthogonalized(
     writer: Writer,
@@ -206,7 +218,9 @@ def refuse_quaternions(tree: Tree) -> None:
         )
 
 
-def rates_program(tree: Tree, spot: FixedFrame, *, goal: bool = False) -> Program:
+def rates_program(
+    tree: Tree, spot: FixedFrame, *, goal: bool = False, saturates: int | None = None
+) -> Program:
     """Return the Program of joint rates.
 
     Its inputs are `q`, `rate` (6, in the world's axes), `weights` (6), `aim` (n), `settings`
@@ -214,7 +228,9 @@ def rates_program(tree: Tree, spot: FixedFrame, *, goal: bool = False) -> Progra
     `rank` and `ratio` (of the smallest pivot to the first). With a goal it also takes `place` (3)
     and `turn` (a 3 x 3 rotation) where the frame should be, and `axes` (3 x 3, from the axes of the
     weights to the world's); it gives `error` (6: the way there), `step` (n) that closes it, and
-    `missed` (2 x 6): residual and error along the axes of the weights, weighted.
+    `missed` (2 x 6): residual and error along the axes of the weights, weighted. With `saturates`
+    it keeps limits, and so many joints may be put on them: it also takes the inputs of
+    `saturation` and gives the `scale` of the rate that they allow.
     """
     refuse_quaternions(tree)
     n = len(tree.coordinates)
@@ -227,6 +243,8 @@ def rates_program(tree: Tree, spot: FixedFrame, *, goal: bool = False) -> Progra
             "turn": rate_inputs("turn", 9),
             "axes": rate_inputs("axes", 9),
         }
+    if saturates is not None:
+        more |= limit_inputs(n)
 
     def write(writer: Writer) -> Results:
         hold = writer.hold
@@ -256,7 +274,14 @@ def rates_program(tree: Tree, spot: FixedFrame, *, goal: bool = False) -> Progra
             found["error"] = error
         solutions = made.solved(*rights)
         free = made.null(aim)
-        rates = [hold(x + z) for x, z in zip(solutions[0], free, strict=True)]
+        if saturates is not None:
+            low, high = bounds(writer, tree.coordinates, more)
+            rates, scale = saturated(
+                writer, solutions[0], free, made.projector(), low, high, saturates
+            )
+            found["scale"] = [scale]
+        else:
+            rates = [hold(x + z) for x, z in zip(solutions[0], free, strict=True)]
         if goal:
             found["step"] = solutions[1]
         residual = [

@@ -1,0 +1,86 @@
+"""What joints do with the freedom that the motion of a frame leaves them: gradients to climb."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from linkwright.algebra import Expr, constant, free_symbols, sqrt, total
+from linkwright.algebra.functions import maximum
+from linkwright.equations.tree import Results, Tree
+from linkwright.equations.writer import Writer
+from linkwright.errors import InputError
+from linkwright.program import Program
+from linkwright.robots.fixed_frames import FixedFrame
+from linkwright.robots.kinematics import pose_and_jacobian
+
+if TYPE_CHECKING:
+    from linkwright.robots.quantity import Quantity
+    from linkwright.robots.robot import Robot
+
+MANIPULABILITY = "manipulability"
+_TINY = constant(1e-280)
+
+
+def manipulability_program(tree: Tree, spot: FixedFrame, rows: Sequence[int]) -> Program:
+    """Return the Program of sqrt(det(J J^T)), or of J^T J with fewer joints (Yoshikawa 1985).
+
+    Args:
+        tree: whose joints move.
+        spot: the frame.
+        rows: the components of its rate that count, of 0 to 5.
+    """
+
+    def write(writer: Writer) -> Results:
+        hold = writer.hold
+        _, jacobian = pose_and_jacobian(writer, tree, spot, "local-world-aligned")
+        chosen = [list(jacobian[k]) for k in rows]
+        if len(chosen[0]) < len(chosen):
+            chosen = [list(column) for column in zip(*chosen, strict=True)]
+        left = [
+            [hold(total(x * y for x, y in zip(one, other, strict=True))) for other in chosen]
+            for one in chosen
+        ]
+        found: Expr = constant(1)
+        for k, row in enumerate(left):
+            pivot = hold(maximum(row[k], _TINY))
+            found = hold(found * pivot)
+            for i in range(k + 1, len(left)):
+                share = hold(left[i][k] / pivot)
+                for j in range(i, len(left)):
+                    left[i][j] = left[j][i] = hold(left[i][j] - share * row[j])
+        return {"manipulability": hold(sqrt(found))}
+
+    return tree.program("manipulability", ["q"], write)
+
+
+def climbed(robot: Robot, frame: str, rows: Sequence[int], what: str | Expr) -> Quantity:
+    """Return the gradient, by the coordinates, of what freedom should make larger.
+
+    Args:
+        robot: whose joints move.
+        frame: the frame whose manipulability it may be.
+        rows: the components of its rate that count.
+        what: "manipulability", or an expression of the coordinates.
+    """
+    if what == MANIPULABILITY:
+        spot, chosen = robot.spot(frame), tuple(rows)
+        marks = "".join(map(str, chosen))
+        return robot.quantity(
+            f"manipulability of {frame!r} {marks}",
+            lambda tree: manipulability_program(tree, spot, chosen),
+            weighs=False,
+        ).derivative("q")
+    value = robot.mechanism.expr(what)
+    known = {x.name for x in robot.tree.coordinates} | set(robot.parameters)
+    others = sorted(x.name for x in free_symbols(value) if x.name not in known)
+    if others:
+        raise InputError(
+            f"what freedom makes larger depends on {', '.join(others)}",
+            remedy=f"write it with the coordinates {', '.join(robot.coordinates)}",
+        )
+    return robot.quantity(
+        f"climbed {value}",
+        lambda tree: tree.program("climbed", ["q"], lambda _: {"value": value}),
+        weighs=False,
+    ).derivative("q")

@@ -1,0 +1,232 @@
+"""Rates of joints from the rate of a frame: by pseudo-inverse, damped, or by a partition.
+
+One kernel for each method, frame and set of components, for one pose or rows of them; with limits
+it keeps those of position, speed and acceleration (`saturation`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linkwright.errors import InputError, ShapeError
+from linkwright.robots.ik.saturation import FAR, LIMITS
+
+if TYPE_CHECKING:
+    from linkwright.algebra import Expr
+    from linkwright.program import Program
+    from linkwright.robots.quantity import Quantity
+    from linkwright.robots.robot import Robot
+
+Array = NDArray[np.float64]
+Method = Literal["pseudo", "damped", "partition"]
+METHODS = ("pseudo", "damped", "partition")
+DAMPING = 0.05
+"""Damping of damped least squares where none is given, in the units of the Jacobian."""
+
+
+@dataclass(frozen=True, slots=True)
+class JointRates:
+    """Rates of joints, the rank of the Jacobian, and what is left of the tool's rate.
+
+    Args:
+        rates: of the joints.
+        rank: of the Jacobian, a number or one for each row.
+        residual: what is left of the tool's rate.
+        ratio: of the smallest pivot of the Jacobian to the largest: near 0 a pose is singular.
+        scale: the part of the rate that limits allow, 1 where they allow all of it.
+        free: numbers of the joints that a partition leaves to freedom; none for other methods.
+    """
+
+    rates: Array
+    rank: int | NDArray[np.int_]
+    residual: Array
+    ratio: Array
+    scale: Array
+    free: NDArray[np.int_]
+
+
+@dataclass(frozen=True, slots=True)
+class RateLimits:
+    """Limits that joint rates keep while they are held for a period.
+
+    A joint brakes in time for its position limits, with its acceleration limit. Where limits
+    contradict each other (a joint that begins outside of them), speed counts before acceleration
+    and acceleration before position.
+
+    Args:
+        period: s, for which rates are held.
+        lower: least positions; by default those of the robot.
+        upper: greatest positions; by default those of the robot.
+        speed: greatest magnitudes of rates; by default those of the robot.
+        acceleration: greatest change of rates, per second; by default none.
+
+    >>> RateLimits(0.001, acceleration=20.0).period
+    0.001
+    """
+
+    period: float
+    lower: ArrayLike | None = None
+    upper: ArrayLike | None = None
+    speed: ArrayLike | None = None
+    acceleration: ArrayLike | None = None
+
+    def of(self, robot: Robot) -> dict[str, Array]:
+        """Return the limits of each joint of a robot, by their names in `LIMITS`.
+
+        Args:
+            robot: whose limits count where none are given.
+        """
+        if not (np.isfinite(self.period) and self.period > 0):
+            raise InputError(f"the period of rate limits is {self.period}; it is above 0")
+        n = len(robot.coordinates)
+        own = robot.limits
+        usual = {
+            "lower": own[:, 0],
+            "upper": own[:, 1],
+            "speed": robot.speed_limits,
+            "acceleration": np.full(n, np.inf),
+        }
+        found: dict[str, Array] = {}
+        for name in LIMITS:
+            given = getattr(self, name)
+            values = usual[name] if given is None else np.asarray(given, dtype=float)
+            if values.shape not in ((), (n,)):
+                raise ShapeError(f"limits `{name}` have the shape {values.shape}, not ({n},)")
+            far = FAR * FAR if name == "acceleration" else FAR
+            values = np.clip(np.broadcast_to(values, (n,)), -far, far)
+            if np.isnan(values).any() or (name in LIMITS[2:] and (values <= 0).any()):
+                raise InputError(f"limits `{name}` are numbers above 0, not {values.tolist()}")
+            found[name] = values
+        if (found["lower"] > found["upper"]).any():
+            raise InputError("a lower limit of joint rates is above the upper one")
+        return found
+
+
+def joint_rates(
+    robot: Robot,
+    q: ArrayLike,
+    frame: str,
+    rate: ArrayLike,
+    *,
+    method: Method = "pseudo",
+    threshold: float = 1e-6,
+    damping: float | None = None,
+    weights: ArrayLike = (1.0, 1.0, 1.0, 1.0, 1.0, 1.0),
+    aim: ArrayLike | None = None,
+    climb: str | Expr | None = None,
+    gain: float = 1.0,
+    limits: RateLimits | None = None,
+    last: ArrayLike | None = None,
+) -> JointRates:
+    """Return rates of joints that give a frame a velocity; see `Robot.joint_rates`."""
+    wanted = np.asarray(rate, dtype=float)
+    if wanted.shape[-1:] != (6,):
+        raise ShapeError("the rate of a frame is six numbers: velocity and angular velocity")
+    level = checked_damping(method, damping)
+    if threshold < 0:
+        raise InputError("the threshold of joint rates is not below zero")
+    shares = np.asarray(weights, dtype=float)
+    if shares.shape != (6,) or not np.isfinite(shares).all() or (shares < 0).any():
+        raise InputError("weights of a rate are six numbers, none below zero")
+    rows = chosen_rows(shares)
+    n = len(robot.speeds)
+    free = np.zeros(n) if aim is None else np.asarray(aim, dtype=float)
+    if climb is not None:
+        free = free + gain * gradient_of(robot, frame, rows, climb)(q)
+    aimed = aim is not None or climb is not None or limits is not None
+    given: list[Array] = [wanted]
+    if method == "partition":
+        given += [np.array([threshold]), *([free] if aimed else [])]
+    else:
+        given += [shares, free, np.array([level, threshold])]
+    if limits is not None:
+        before = np.zeros(n) if last is None else np.asarray(last, dtype=float)
+        given += [before, *limits.of(robot).values(), np.array([limits.period])]
+    elif last is not None:
+        raise InputError("last rates count with limits alone", remedy="give limits=RateLimits(...)")
+    made = quantity_of(robot, frame, method, rows, aimed=aimed, limited=limits is not None)
+    found = dict(zip((name for name, _ in made.outputs), made(q, *given), strict=True))
+    rank = np.rint(found["rank"][..., 0]).astype(int)
+    scale = found["scale"][..., 0] if limits is not None else np.ones(rank.shape)
+    spare = found.get("free", np.zeros((*rank.shape, 0)))
+    return JointRates(
+        found["rates"],
+        int(rank) if rank.ndim == 0 else rank,
+        found["residual"],
+        found["ratio"][..., 0],
+        scale,
+        np.rint(spare).astype(int),
+    )
+
+
+def checked_damping(method: str, damping: float | None) -> float:
+    """Return the damping of a method, or refuse the method or the damping."""
+    if method not in METHODS:
+        raise InputError(
+            f"there is no method {method!r} for joint rates",
+            remedy=f"choose one of {', '.join(METHODS)}",
+        )
+    if damping is not None and method != "damped":
+        raise InputError(f"joint rates by {method!r} have no damping", remedy='use method="damped"')
+    if damping is not None and not (np.isfinite(damping) and damping > 0):
+        raise InputError(f"the damping of joint rates is {damping}; it is above zero")
+    if method != "damped":
+        return 0.0
+    return DAMPING if damping is None else float(damping)
+
+
+def chosen_rows(weights: Array) -> tuple[int, ...]:
+    """Return which components of a rate have a weight, or refuse that none has."""
+    rows = tuple(int(k) for k in np.flatnonzero(weights))
+    if not rows:
+        raise InputError("all weights of the rate are zero, so nothing is wanted of the frame")
+    return rows
+
+
+def gradient_of(robot: Robot, frame: str, rows: Sequence[int], what: str | Expr) -> Quantity:
+    """Return the gradient of what freedom should make larger, once for each robot."""
+    from linkwright.robots.ik.freedom import climbed
+
+    robot.spot(frame)
+    kept: dict[object, Quantity] = robot.kept.setdefault("climbed", {})
+    key = (frame, tuple(rows), what)
+    if key not in kept:
+        kept[key] = climbed(robot, frame, rows, what)
+    return kept[key]
+
+
+def quantity_of(
+    robot: Robot,
+    frame: str,
+    method: str,
+    rows: Sequence[int],
+    *,
+    aimed: bool = False,
+    limited: bool = False,
+) -> Quantity:
+    """Return the quantity of joint rates of a frame, once for each robot."""
+    rooms = max(len(robot.speeds) - len(rows), 0) if limited else None
+    if method == "partition":
+        label = f"partition {''.join(map(str, rows))}{' aimed' * aimed}{' limited' * limited}"
+    else:
+        label = "" if rooms is None else f"limited {rooms}"
+    kept: dict[str, Quantity] = robot.kept.setdefault("joint rates", {})
+    key = f"joint rates of {frame!r}" + (f", {label}" if label else "")
+    if key not in kept:
+        spot = robot.spot(frame)
+
+        def derive(tree: object) -> Program:
+            from linkwright.robots.ik.partition import partition_program
+            from linkwright.robots.ik.rates import rates_program
+
+            if method == "partition":
+                return partition_program(robot.tree, spot, rows, aimed=aimed, limited=limited)
+            return rates_program(robot.tree, spot, saturates=rooms)
+
+        kept[key] = robot.quantity(key, derive, weighs=False)
+    return kept[key]

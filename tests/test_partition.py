@@ -1,0 +1,266 @@
+"""Redundant arms: rates of joints by a partition of the Jacobian, freedom, and limits."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+import linkwright as lw
+from linkwright.errors import InputError, ShapeError
+from linkwright.formats.robot.description import Description, Link, LinkJoint, NamedFrame, Place
+from linkwright.program import Program, count_operations
+from linkwright.robots import Robot
+from linkwright.robots.ik import RateLimits
+from linkwright.robots.ik.resolution import Method, quantity_of
+
+ALL = range(6)
+
+
+@cache
+def arm(axes: str = "zyyxyxz", sliders: str = "") -> Robot:
+    """Return rods on joints about some axes; those whose numbers are in `sliders` slide."""
+    links, joints = [Link("l0")], []
+    for k, axis in enumerate(axes, 1):
+        along = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}[axis]
+        links.append(Link(f"l{k}"))
+        kind = "prismatic" if str(k) in sliders else "revolute"
+        place = Place((0.0 if k == 1 else 0.35, 0.0, 0.05 * k))
+        joints.append(LinkJoint(f"q{k}", kind, f"l{k - 1}", f"l{k}", place, along))
+    tool = NamedFrame("tool", f"l{len(axes)}", Place((0.2, 0.0, 0.1)))
+    elbow = NamedFrame("elbow", "l4", Place((0.1, 0.0, 0.0)))
+    frames = (tool, elbow) if len(axes) > 4 else (tool,)
+    return Robot(Description(f"rods {axes} {sliders}", tuple(links), tuple(joints), frames))
+
+
+def demands(count: int, n: int, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return rng.uniform(-2, 2, (count, n)), rng.normal(size=(count, 6))
+
+
+# -- the partition ---------------------------------------------------------------------------------
+def test_a_partition_gives_the_rates_of_the_pseudo_inverse() -> None:
+    """Server check 48: seven joints, least norm, to 1e-12 of the largest rate."""
+    robot = arm()
+    q, rate = demands(300, 7)
+    found = robot.joint_rates(q, rate, "tool", method="partition")
+    jacobian = robot.jacobian(q, "tool")
+    expected = np.einsum("kij,kj->ki", np.linalg.pinv(jacobian), rate)
+    size = np.linalg.cond(jacobian)[:, None] * np.abs(expected).max(axis=1, keepdims=True)
+    assert np.abs((found.rates - expected) / size).max() < 1e-12
+    calm = np.linalg.cond(jacobian) < 30
+    assert calm.sum() > 100
+    assert np.abs(found.rates - expected)[calm].max() < 1e-12 * np.abs(expected[calm]).max()
+    assert np.abs(found.residual).max() < 1e-11
+    assert np.all(np.asarray(found.rank) == 6)
+    assert np.all(found.scale == 1)
+    one = robot.joint_rates(q[0], rate[0], "tool", method="partition")
+    assert one.rates == pytest.approx(found.rates[0], abs=1e-13)
+    assert isinstance(one.rank, int)
+
+
+def operations(program: Program) -> int:
+    return count_operations(program).total
+
+
+def test_a_partition_takes_few_operations() -> None:
+    """Server check 48: at most 0.65 of those of the pseudo-inverse, one square solve a tick."""
+    robot = arm()
+    partition = quantity_of(robot, "tool", "partition", ALL).program
+    pseudo = quantity_of(robot, "tool", "pseudo", ALL).program
+    assert [p.name for p in pseudo.outputs] == [p.name for p in partition.outputs][:4]
+    assert operations(partition) <= 0.65 * operations(pseudo)
+
+
+def test_the_free_joint_changes_and_rates_do_not_jump() -> None:
+    """Server check 48: a smooth swap, also where freedom climbs a gradient."""
+    robot = arm()
+    s = np.linspace(0, 1, 2001)[:, None]
+    q = (1 - s) * np.array([0.6, 0.5, 0.6, -0.4, -1.2, 0.7, 0.1])
+    q = q + s * np.array([-0.6, 0.0, 1.2, 1.4, -0.5, 0.2, -0.6])
+    rate = np.array([0.2, -0.1, 0.3, 0.1, 0.4, -0.2])
+    for climb in (None, "manipulability"):
+        found = robot.joint_rates(q, rate, "tool", method="partition", climb=climb, gain=5.0)
+        changes = np.flatnonzero(np.diff(found.free[:, 0]))
+        assert len(changes) >= 3
+        steps = np.abs(np.diff(found.rates, axis=0)).max(axis=1)
+        around = np.maximum(np.roll(steps, 1), np.roll(steps, -1))
+        assert np.all(steps[changes] < 1.5 * around[changes] + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("axes", "sliders"), [("zyyxyxzyx", "3"), ("zyyxyx", "2"), ("zyyxyxz", "14")]
+)
+def test_sliders_and_any_number_of_free_joints(axes: str, sliders: str) -> None:
+    robot = arm(axes, sliders)
+    q, rate = demands(50, len(axes), 4)
+    aim = np.random.default_rng(2).normal(size=len(axes))
+    found = robot.joint_rates(q, rate, "tool", method="partition", aim=aim)
+    assert found.free.shape == (50, len(axes) - 6)
+    jacobian = robot.jacobian(q, "tool")
+    inverse = np.linalg.pinv(jacobian)
+    off = rate - np.einsum("kij,j->ki", jacobian, aim)
+    expected = aim + np.einsum("kij,kj->ki", inverse, off)
+    size = np.linalg.cond(jacobian)[:, None] * (1 + np.abs(expected).max(axis=1, keepdims=True))
+    assert np.abs((found.rates - expected) / size).max() < 1e-12
+
+
+def test_components_that_do_not_count_and_frames_in_the_middle() -> None:
+    """A frame on the fourth link: the joints after it do not move it, and only get the aim."""
+    robot = arm()
+    q, rate = demands(20, 7, 6)
+    place = (1, 1, 1, 0, 0, 0)
+    aim = np.arange(7.0)
+    found = robot.joint_rates(q, rate, "elbow", method="partition", weights=place, aim=aim)
+    other = robot.joint_rates(q, rate, "elbow", weights=place, aim=aim)
+    assert np.abs(found.rates - other.rates).max() < 1e-8 * np.abs(other.rates).max()
+    assert np.all(found.rates[:, 4:] == aim[4:])
+    assert np.all(found.residual[:, 3:] == 0)
+    assert set(found.free.ravel()) <= {0, 1, 2, 3}
+    with pytest.raises(InputError, match="4 joints move the frame for 6 components"):
+        robot.joint_rates(q, rate, "elbow", method="partition")
+
+
+def test_a_singular_pose_has_finite_rates_and_says_so() -> None:
+    robot = arm("zyyzyz")  # six joints, wrist straight
+    straight = np.array([0.3, 0.4, 0.5, 0.2, 0.0, 0.1])
+    rate = np.array([0.0, 0.0, 0.0, 1.0, 0.5, 0.2])
+    jacobian = robot.jacobian(straight, "tool")
+    if np.linalg.matrix_rank(jacobian, 1e-9) == 6:
+        straight[2] = 0.0
+    found = robot.joint_rates(straight, rate, "tool", method="partition")
+    assert np.isfinite(found.rates).all()
+    assert found.rank == np.linalg.matrix_rank(robot.jacobian(straight, "tool"), 1e-7)
+
+
+# -- freedom ---------------------------------------------------------------------------------------
+def test_freedom_climbs_manipulability_and_any_expression() -> None:
+    """The gradient is that of finite differences; what it climbs grows, and the frame stays."""
+    robot = arm()
+    q, _ = demands(5, 7, 8)
+
+    def measure(x: np.ndarray) -> np.ndarray:
+        jacobian = robot.jacobian(x, "tool")
+        return np.asarray(np.sqrt(np.linalg.det(jacobian @ np.swapaxes(jacobian, -1, -2))))
+
+    still = np.zeros(6)
+    for climb, value in (
+        ("manipulability", measure),
+        ("-(q2 - 0.3)**2", lambda x: -((x[..., 1] - 0.3) ** 2)),
+    ):
+        found = robot.joint_rates(q, still, "tool", method="partition", climb=climb)
+        h = 1e-6
+        shifts = h * np.eye(7)
+        slope = (value(q[:, None] + shifts) - value(q[:, None] - shifts)) / (2 * h)
+        jacobian = robot.jacobian(q, "tool")
+        null = np.eye(7) - np.linalg.pinv(jacobian) @ jacobian
+        expected = np.einsum("kij,kj->ki", null, slope)
+        assert np.abs(found.rates - expected).max() < 1e-7
+        grown = value(q + 1e-4 * found.rates) - value(q)
+        assert np.all(grown > 0.5e-4 * np.sum(found.rates**2, axis=1))
+    with pytest.raises(InputError, match="depends on q2_dot"):
+        robot.joint_rates(q, still, "tool", climb="-q2_dot**2")
+
+
+# -- limits ----------------------------------------------------------------------------------------
+METHODS: tuple[Method, ...] = ("partition", "pseudo", "damped")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_limits_are_never_exceeded_and_the_scale_is_what_is_left(method: Method) -> None:
+    """Server check 48, with limits: 20,000 random demands; the bench takes a million."""
+    robot = arm()
+    count = 20_000
+    rng = np.random.default_rng(5)
+    limits = RateLimits(0.01, lower=-2.5, upper=2.2, speed=1.5, acceleration=30.0)
+    q = rng.uniform(-2.4, 2.1, (count, 7))
+    rate = rng.normal(size=(count, 6)) * rng.choice([0.05, 0.3, 1.0], (count, 1))
+    last = rng.uniform(-0.5, 0.5, (count, 7))
+    aim = rng.normal(size=(count, 7))
+    found = robot.joint_rates(q, rate, "tool", method=method, limits=limits, last=last, aim=aim)
+    u = found.rates
+    assert np.abs(u).max() <= 1.5
+    assert np.abs(u - last).max() <= 0.3 + 1e-12
+    assert ((found.scale >= 0) & (found.scale <= 1)).all()
+    slow = RateLimits(0.01, lower=-3.0, upper=3.0, speed=1.5)
+    found = robot.joint_rates(q, rate, "tool", method=method, limits=slow)
+    assert np.abs(found.rates).max() <= 1.5
+    moved = np.einsum("kij,kj->ki", robot.jacobian(q, "tool"), found.rates)
+    assert 0.1 < np.mean(found.scale < 1) < 0.9
+    if method != "damped":
+        assert np.abs(moved - found.scale[:, None] * rate).max() < 1e-7
+        assert np.abs(rate - moved - found.residual).max() < 1e-7
+
+
+def test_saturation_uses_the_null_space_before_it_scales() -> None:
+    """What one joint may not do the others do: scaling the least rates alone gives less."""
+    robot = arm()
+    q, rate = demands(500, 7, 9)
+    limits = RateLimits(0.01, lower=-3.0, upper=3.0, speed=1.0)
+    least = robot.joint_rates(q, rate, "tool").rates
+    plain = np.minimum(1, 1 / np.abs(least).max(axis=1))
+    found = robot.joint_rates(q, rate, "tool", method="partition", limits=limits)
+    assert np.all(found.scale >= plain - 1e-12)
+    assert np.mean(found.scale > 1.05 * plain) > 0.3
+    inside = plain == 1
+    assert np.abs(found.rates - least)[inside].max() < 1e-9
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_joints_brake_in_time_for_their_stops(method: Method) -> None:
+    """A tool that is driven away for long: positions, speeds and accelerations stay in limits."""
+    robot = arm()
+    h, count = 0.01, 40
+    rng = np.random.default_rng(3)
+    q, u = rng.uniform(-0.8, 0.8, (count, 7)), np.zeros((count, 7))
+    push = rng.normal(size=(count, 6))
+    limits = RateLimits(h, lower=-1.0, upper=1.2, speed=2.0, acceleration=8.0)
+    stopped = 0
+    for _ in range(150):
+        found = robot.joint_rates(q, push, "tool", method=method, limits=limits, last=u)
+        assert np.abs(found.rates).max() <= 2.0
+        assert np.abs(found.rates - u).max() <= 8.0 * h + 1e-12
+        u = found.rates
+        q = q + h * u
+        assert q.max() <= 1.2 + 1e-12
+        assert q.min() >= -1.0 - 1e-12
+        stopped += int(np.sum((q > 1.2 - 1e-6) | (q < -1.0 + 1e-6)))
+    assert stopped > 100
+
+
+def test_bad_limits_and_methods_are_named() -> None:
+    robot = arm()
+    q, rate = np.zeros(7), np.ones(6)
+    with pytest.raises(InputError, match="no method 'qp'"):
+        robot.joint_rates(q, rate, "tool", method="qp")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="have no damping"):
+        robot.joint_rates(q, rate, "tool", damping=0.1)
+    with pytest.raises(InputError, match="above zero"):
+        robot.joint_rates(q, rate, "tool", method="damped", damping=-1.0)
+    with pytest.raises(InputError, match="all weights"):
+        robot.joint_rates(q, rate, "tool", method="partition", weights=np.zeros(6))
+    with pytest.raises(InputError, match="period"):
+        robot.joint_rates(q, rate, "tool", limits=RateLimits(0.0))
+    with pytest.raises(InputError, match="`speed` are numbers above 0"):
+        robot.joint_rates(q, rate, "tool", limits=RateLimits(0.1, speed=0.0))
+    with pytest.raises(ShapeError, match="shape"):
+        robot.joint_rates(q, rate, "tool", limits=RateLimits(0.1, upper=[1.0, 2.0]))
+    with pytest.raises(InputError, match="above the upper"):
+        robot.joint_rates(q, rate, "tool", limits=RateLimits(0.1, lower=1.0, upper=0.0))
+    with pytest.raises(InputError, match="with limits alone"):
+        robot.joint_rates(q, rate, "tool", last=q)
+
+
+def test_a_changed_mechanism_has_other_rates() -> None:
+    m = lw.Mechanism("two")
+    length = m.parameter("L", 1.0)
+    one = m.body("a", rotate="z", mass=1, inertia=(1, 1, 1))
+    two = m.body("b", parent=one, at=(length, 0, 0), rotate="z", mass=1, inertia=(1, 1, 1))
+    m.point("tip", two, at=(length, 0, 0))
+    robot = Robot(m)
+    q, rate, weights = [0.3, 0.9], [0, 1, 0, 0, 0, 0], (1, 1, 0, 0, 0, 0)
+    found = robot.joint_rates(q, rate, "tip", method="partition", weights=weights).rates
+    m.defaults(L=2.0)
+    again = robot.joint_rates(q, rate, "tip", method="partition", weights=weights).rates
+    assert again == pytest.approx(found / 2)
