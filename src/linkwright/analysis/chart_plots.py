@@ -285,7 +285,7 @@ def _mesh(
     across, along = places
     steps = [max(1, -(-len(v) // _MOST)) for v in places]
     values, reach = (c[:: steps[0], :: steps[1]] for c in columns)
-    across, along = _edges(across[:: steps[0]]), _edges(along[:: steps[1]])
+    across, along = edges(across[:: steps[0]]), edges(along[:: steps[1]])
     if ax.name == "polar":
         along = np.maximum(along, 0.0)
     options: dict[str, Any] = {"shading": "flat", "rasterized": True}
@@ -313,7 +313,7 @@ def _mesh(
     bar.outline.set_visible(False)
 
 
-def _edges(values: Array) -> Array:
+def edges(values: Array) -> Array:
     """Return the edges of cells about values."""
     if len(values) < 2:
         return np.array([values[0] - 0.5, values[0] + 0.5])

@@ -27,6 +27,7 @@ COMMANDS: dict[str, str] = {
     "chart": "linkwright.cli.commands.chart",
     "assemblies": "linkwright.cli.commands.assemblies",
     "singularities": "linkwright.cli.commands.singularities",
+    "contact": "linkwright.cli.commands.contact",
     "passes": "linkwright.cli.commands.passes",
     "track": "linkwright.cli.commands.track",
     "design": "linkwright.cli.commands.design",

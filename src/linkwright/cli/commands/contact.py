@@ -1,0 +1,124 @@
+"""``linkwright contact``: whether a compliant wrist is stable in contact, and over which gains."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from linkwright.cli.terminal import echo
+from linkwright.errors import InputError
+
+if TYPE_CHECKING:
+    from linkwright.analysis.contact import ContactMap, WristLoop
+
+WRIST = (
+    'A wrist along one axis (.toml): law = "position", "force" or "accumulating"; Kp or KF, m, Cw, '
+    "Kw, a, T, Ke, Ce as numbers or texts with units; order; a table [map] of ranges."
+)
+MAP = "Two parameters to map, such as Kp,a or m,T; their ranges are those of the file's [map]."
+
+
+def command(
+    wrist: Annotated[Path, typer.Argument(metavar="WRIST", help=WRIST)],
+    over: Annotated[str, typer.Option("--map", metavar="NAME,NAME", help=MAP)] = "",
+    points: Annotated[
+        int | None, typer.Option(metavar="N", help="Points along each axis of the map.")
+    ] = None,
+    simulate: Annotated[
+        bool, typer.Option("--simulate/--no-simulate", help="Run each point of the map too.")
+    ] = True,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", metavar="FILE", help="Picture (.png, .svg, .pdf).")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Say whether a compliant wrist is stable, by Routh's conditions, as sampled, and simulated.
+
+    \b
+    Examples:
+      linkwright contact wrist.toml
+      linkwright contact wrist.toml --map Kp,a -o map.png
+    """
+    from linkwright.analysis.contact import contact_map, read_wrist
+
+    if out is not None:
+        _checked(out)
+    if (out is not None or points is not None) and not over:
+        raise InputError(
+            "a picture is that of a map" if out is not None else "points are those of a map",
+            remedy="name its parameters: --map Kp,a",
+        )
+    given = read_wrist(wrist)
+    if not over:
+        _tell(given.loop, as_json)
+        return
+    names = [name.strip() for name in over.split(",") if name.strip()]
+    if len(set(names)) != 2 or len(names) != 2:
+        raise InputError(
+            f"--map {over!r} does not name two parameters", remedy="such as --map Kp,a"
+        )
+    found = contact_map(
+        given.loop, {name: given.axis(name, points) for name in names}, simulate=simulate
+    )
+    if out is not None:
+        found.save(out)
+    if as_json:
+        echo(json.dumps(found.as_dict(), indent=2))
+        return
+    _print(found)
+    if out is not None:
+        echo(f"wrote      {out}")
+
+
+def _checked(out: Path) -> None:
+    from linkwright.recording.plots import ENDINGS
+
+    if out.suffix.lower() not in ENDINGS:
+        raise InputError(
+            f"a picture is not written as {out.suffix!r}",
+            file=out,
+            remedy=f"end the name with one of {', '.join(ENDINGS)}",
+        )
+
+
+def _tell(loop: WristLoop, as_json: bool) -> None:
+    from linkwright.control.force.sampled_limits import CONTACT_LAWS, CONTACT_ORDERS
+
+    if as_json:
+        echo(json.dumps(loop.as_dict(), indent=2))
+        return
+    name = loop.gain_name
+    echo(f"law        {CONTACT_LAWS[loop.law]}")
+    echo(f"order      {loop.order}: {CONTACT_ORDERS[loop.order].words}")
+    echo(f"continuous {loop.continuous}: {loop.polynomial.words} = 0")
+    echo(f"sampled    {loop.sampled}: spectral radius {loop.radius:.4f}")
+    limits = (loop.continuous_limit, loop.gain_limit)
+    told = ["no limit" if x == float("inf") else f"{x:.4g}" for x in limits]
+    echo(f"limits     {name} = {loop.gain:g}; continuous {told[0]}, sampled {told[1]}")
+    if loop.law != "accumulating":
+        ratio = "P0" if loop.law == "position" else "Q0"
+        echo(f"{ratio}         {loop.frequency_ratio:.4g}, natural frequency over the wrist's own")
+    if loop.law == "position":
+        echo(f"alpha0     {loop.alpha0:.4g} of the filter; P0 is 1 at {loop.critical_alpha0:.4g}")
+    echo(f"stiffness  {loop.stiffness:.4g} N/m at rest; {loop.Kw:.4g} N/m of the wrist alone")
+
+
+def _print(found: ContactMap) -> None:
+    from linkwright.analysis.contact import VERDICTS
+    from linkwright.cli.tables import print_table
+
+    rows = []
+    for name, codes in found.answers.items():
+        counts = found.counts(name)
+        shares = [f"{counts[word] / codes.size:.1%}" for word in VERDICTS]
+        same = "" if name == "sampled" else f"{found.agreement('sampled', name):.1%}"
+        rows.append((name, *shares, same))
+    axes = " x ".join(
+        f"{n} {v[0]:g} to {v[-1]:g}" for n, v in zip(found.names, found.axes, strict=True)
+    )
+    columns = ("answer", *VERDICTS, "as sampled")
+    title = f"{found.loop.law} law, {found.loop.order}: {axes}, {found.sampled.size} points"
+    print_table(columns, rows, title=title, numbers=columns[1:])
