@@ -153,7 +153,16 @@ EXAMPLES: dict[str, Callable[[Mechanism, np.random.Generator], Numbers]] = {
     "Feedforward": lambda m, r: {
         "motion": {"cart": "swing*sin(beat*t)", "arm": "0.4 + 0.2*sin(beat*t)"},
     },
+    "ForceControl": lambda m, r: {
+        "wrist": "arm", "KF": r.uniform(0.1, 0.5), "base": "specified", "push": {"ry": 0.1},
+        "stiffness": 500.0, "axes": "x ry", "damping": 0.01,
+    },
     "GravityCompensation": lambda m, r: {"joints": ["cart", "arm"]},
+    "Hybrid": lambda m, r: {
+        "wrist": "arm", "force": "ry", "KF": r.uniform(0.1, 0.5), "Kp": 0.5, "axes": "x ry",
+        "stiffness": 500.0, "approach": {"ry": 0.1}, "threshold": {"ry": 1e-3}, "release": 0.4,
+        "form": "cartesian", "push": {"ry": 1.0}, "damping": 0.01,
+    },
     "JointPID": lambda m, r: _joint(r, ki=r.uniform(0.1, 2), limit=30.0, unwind=0.5, target=0.1),
     "KalmanFilter": lambda m, r: {
         "phi": [[1.0, 0.1], [0.0, 0.9]], "h": [[1.0, 0.0]], "process": 0.1,
@@ -169,6 +178,10 @@ EXAMPLES: dict[str, Callable[[Mechanism, np.random.Generator], Numbers]] = {
     "PD": lambda m, r: _joint(r, target={"cart": 0.0, "arm": 0.4}, limit=30.0),
     "PID": lambda m, r: {"kp": 2.0, "ki": 1.0, "kd": 0.1, "low": -1.0, "high": 1.0, "filter": 50.0,
                          "unwind": 0.4, "weight": 0.8},
+    "PositionCompensation": lambda m, r: {
+        "wrist": "arm", "Kp": r.uniform(0.1, 1), "stiffness": 500.0, "axes": "x ry",
+        "filter": 0.5, "damping": 0.01,
+    },
     "StateFeedback": lambda m, r: {
         "K": [r.uniform(0.1, 2, 3).tolist()], "states": ["cart", "cart_dot", "arm_dot"],
         "target": {"cart": 0.1}, "rest": {"F": 0.5},

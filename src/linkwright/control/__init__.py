@@ -17,6 +17,7 @@ from linkwright.control.computed_torque import ComputedTorque, Feedforward
 from linkwright.control.consistency import Whiteness, consistency_band, inside, whiteness
 from linkwright.control.covariances import Correction, corrected, intersected, predicted
 from linkwright.control.filters import LeadLag, StateSpace, TransferFunction
+from linkwright.control.force import ForceControl, Hybrid, PositionCompensation
 from linkwright.control.force.momentum_observer import MomentumObserver
 from linkwright.control.force.thresholds import residual_bounds
 from linkwright.control.joints import JointController, driven_joints
@@ -53,8 +54,10 @@ __all__ = [
     "ComputedTorque",
     "Correction",
     "Feedforward",
+    "ForceControl",
     "Gain",
     "GravityCompensation",
+    "Hybrid",
     "JointController",
     "JointPID",
     "KalmanFilter",
@@ -65,6 +68,7 @@ __all__ = [
     "PidGains",
     "PidParts",
     "PidTerms",
+    "PositionCompensation",
     "RoundedCoefficients",
     "StateFeedback",
     "StateModel",

@@ -6,7 +6,10 @@ from linkwright.blocks.kinds import Kind
 from linkwright.control.axis.controller import AxisController
 from linkwright.control.computed_torque import ComputedTorque, Feedforward
 from linkwright.control.filters import LeadLag, StateSpace, TransferFunction
+from linkwright.control.force.force_control import ForceControl
+from linkwright.control.force.hybrid import Hybrid
 from linkwright.control.force.momentum_observer import MomentumObserver
+from linkwright.control.force.position_compensation import PositionCompensation
 from linkwright.control.kalman_filter import KalmanFilter, SteadyKalmanFilter
 from linkwright.control.linear import LQR, Observer, StateFeedback
 from linkwright.control.pid import PID, JointPID
@@ -17,7 +20,9 @@ CONTROLLERS = (
     Kind(AxisController, passive=True),
     Kind(ComputedTorque),
     Kind(Feedforward),
+    Kind(ForceControl, passive=True),
     Kind(GravityCompensation),
+    Kind(Hybrid, passive=True),
     Kind(JointPID),
     Kind(KalmanFilter, passive=True),
     Kind(LQR),
@@ -26,6 +31,7 @@ CONTROLLERS = (
     Kind(Observer, passive=True),
     Kind(PD, passive=True),
     Kind(PID, passive=True),
+    Kind(PositionCompensation, passive=True),
     Kind(StateFeedback),
     Kind(StateSpace, passive=True),
     Kind(SteadyKalmanFilter, passive=True),

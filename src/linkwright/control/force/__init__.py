@@ -1,6 +1,10 @@
 """Laws that control force, and the gains that their sampling allows."""
 
-from linkwright.control.force.ports import AXES, ForceLaw, ToolPlacement, WristLike, selection
+from linkwright.blocks.places import AXES
+from linkwright.control.force.force_control import ForceControl
+from linkwright.control.force.hybrid import Hybrid
+from linkwright.control.force.ports import ForceLaw, ToolPlacement, WristLike, selection
+from linkwright.control.force.position_compensation import PositionCompensation
 from linkwright.control.force.sampled_limits import (
     CONTACT_LAWS,
     CONTACT_ORDERS,
@@ -15,7 +19,10 @@ __all__ = [
     "AXES",
     "CONTACT_LAWS",
     "CONTACT_ORDERS",
+    "ForceControl",
     "ForceLaw",
+    "Hybrid",
+    "PositionCompensation",
     "ToolPlacement",
     "WristLike",
     "accumulating_damping",

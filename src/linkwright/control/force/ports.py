@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol, SupportsFloat, TypeAlias, runtime_checkable
 
 from linkwright.algebra import ZERO, Expr, substitute_all, total
-from linkwright.blocks import BlockError, checked, joint_of
-from linkwright.blocks.places import AXES, NOTHING, Places, Rows, Triple, cross, minus, plus, times
+from linkwright.blocks import Block, BlockError, Parameter, checked, joint_of
+from linkwright.blocks.places import AXES, Places, Rows, Triple, cross, minus, times
 from linkwright.control.joints import JointController, PerJoint, driven_joints
-from linkwright.mechanism import Body, Mechanism, mechanism_of
+from linkwright.mechanism import Body, Mechanism, Point, mechanism_of
 from linkwright.program import Solve
 
 PerAxis: TypeAlias = float | Sequence[float] | Mapping[str, float]
@@ -34,18 +34,18 @@ class WristLike(Protocol):
         ...
 
     @property
-    def tool(self) -> Body:
-        """The body that the wrist carries."""
+    def tool(self) -> Point:
+        """The reference point of the tool."""
         ...
 
     @property
-    def deflection(self) -> Sequence[Expr]:
-        """The tool's frame from its rest place, along the flange's axes: m, rad."""
+    def stiffness(self) -> Sequence[Expr]:
+        """Six parameters of the wrist: N/m, N*m/rad."""
         ...
 
     @property
-    def stiffness(self) -> Sequence[Any]:
-        """Six parameters of the wrist, or numbers: N/m, N*m/rad."""
+    def parameters(self) -> Mapping[str, Parameter]:
+        """The parameters of the wrist by name, with their values."""
         ...
 
 
@@ -133,7 +133,7 @@ class ForceLaw(JointController):
 
     Beside the ports of joint controllers it has `wrench` (6: N, N*m): what the surroundings put on
     the tool, along the flange's axes, about the tool's reference point. With a compliant wrist it
-    is the wrist's stiffness times its deflection unless a sensor is connected.
+    is the wrist's output of that name, stiffness times deflection, unless a sensor is connected.
 
     Args:
         name: of the element.
@@ -167,7 +167,7 @@ class ForceLaw(JointController):
         axes: str | None = None,
     ) -> None:
         m = mechanism_of(mechanism)
-        self.flange, self.tool = _bodies(m, wrist)
+        self.flange, self.tool = _ends(m, wrist)
         chosen = _joints_to(m, self.flange) if joints is None else list(joints)
         super().__init__(name, mechanism, chosen, target)
         self.wrist = wrist if isinstance(wrist, WristLike) else None
@@ -175,13 +175,11 @@ class ForceLaw(JointController):
         self.stiffness: tuple[Expr, ...] = ()
         if given is not None:
             self.stiffness = self._stiff(per_axis(given, "stiffness", least=0.0))
-        felt: list[Expr] = [ZERO] * 6
-        if self.wrist is not None:
-            pairs = zip(self.stiffness, self.wrist.deflection, strict=True)
-            felt = [k * d for k, d in pairs]
         self.wrench = self.input_vector(
-            "wrench", 6, felt, doc="what the surroundings put on the tool, N and N*m"
+            "wrench", 6, doc="what the surroundings put on the tool, N and N*m"
         )
+        if isinstance(self.wrist, Block):
+            self.default_source("wrench", self.wrist, "wrench")
         self.frame = self.tool_frame(self.q)
         self.moved = self._moved(axes)
 
@@ -220,8 +218,10 @@ class ForceLaw(JointController):
         """
         known: dict[Expr, Expr | float] = dict(zip(self.joints, at, strict=True))
         known |= {s.symbol: 0.0 for s in self.mechanism.kinematics().speeds}
-        if self.tool is not self.flange:
-            known |= dict.fromkeys(self.tool.coordinates, 0.0)
+        for body in self.tool.body.ancestors():  # at rest the tool's own coordinates are zero
+            if body is self.flange:
+                break
+            known |= dict.fromkeys(body.coordinates, 0.0)
 
         def name(x: Expr) -> Expr:
             (found,) = substitute_all([x], known)
@@ -229,11 +229,7 @@ class ForceLaw(JointController):
 
         places = Places(name)
         there = places.of(self.flange)
-        rest = self.tool.from_parent.components(self.flange.frame)
-        if self.tool is self.flange:
-            rest = NOTHING
-        arm = places.outward(self.flange, substitute_all(rest, known))
-        position = self._named(plus(substitute_all(there.origin, known), arm))
+        position = self._named(substitute_all(places.position(self.tool), known))
         rotation = self._rows(substitute_all(row, known) for row in there.rotation)
         inward = tuple(zip(*rotation, strict=True))
         columns = [self._column(places, q, position, inward, known) for q in self.joints]
@@ -245,7 +241,7 @@ class ForceLaw(JointController):
         """Return how the tool moves with a joint, along the flange's axes."""
         joint = joint_of(self.mechanism, q)
         body = joint.body
-        if body is not self.flange and body not in self.flange.ancestors():
+        if body not in self.flange.ancestors():
             return (ZERO,) * 6
         parent = body.parent
         assert parent is not None
@@ -329,8 +325,8 @@ def _dot(a: Sequence[Expr], b: Sequence[Expr]) -> Expr:
     return total([x * y for x, y in zip(a, b, strict=True)])
 
 
-def _bodies(m: Mechanism, wrist: Any) -> tuple[Body, Body]:
-    """Return flange and tool."""
+def _ends(m: Mechanism, wrist: Any) -> tuple[Body, Point]:
+    """Return the flange and the reference point of the tool."""
     if isinstance(wrist, WristLike):
         found = (wrist.flange, wrist.tool)
     else:
@@ -342,16 +338,15 @@ def _bodies(m: Mechanism, wrist: Any) -> tuple[Body, Body]:
             raise BlockError(
                 f"{wrist!r} is no wrist", remedy="give a CompliantWrist, or a body for a rigid tool"
             )
-        found = (wrist, wrist)
-    for body in found:
-        if m.bodies.get(body.name) is not body:
-            raise BlockError(f"the wrist's {body.name!r} is not a body of {m.name!r}")
+        found = (wrist, wrist.origin)
+    if m.bodies.get(found[0].name) is not found[0]:
+        raise BlockError(f"the flange {found[0].name!r} is not a body of {m.name!r}")
     return found
 
 
 def _joints_to(m: Mechanism, flange: Body) -> list[str]:
     """Return the coordinates that can be driven and that carry the flange."""
-    carrying = {flange, *flange.ancestors()}
+    carrying = set(flange.ancestors())
     found = [q.name for q, _ in driven_joints(m) if joint_of(m, q).body in carrying]
     if not found:
         raise BlockError(
@@ -363,10 +358,4 @@ def _joints_to(m: Mechanism, flange: Body) -> list[str]:
 
 def _stiffness(wrist: WristLike | None) -> list[float] | None:
     """Return the numbers of a wrist's stiffness."""
-    if wrist is None:
-        return None
-    known = getattr(wrist, "parameters", {})
-    found = []
-    for k in wrist.stiffness:
-        found.append(float(known[k.name].value) if isinstance(k, Expr) else float(k))
-    return found
+    return None if wrist is None else [wrist.parameters[k.name].value for k in wrist.stiffness]

@@ -26,6 +26,7 @@ from pydantic import Field, PlainValidator, WithJsonSchema
 from linkwright.algebra import Expr, Lookup1D, Lookup2D, Vector
 from linkwright.algebra.printers import text
 from linkwright.blocks import Rate, Sampled, Ticks, exact, sampled
+from linkwright.control.force.ports import WristLike, WristOrBody
 from linkwright.errors import InputError
 from linkwright.formats.text.placeholders import is_placeholder, whole_number
 from linkwright.formats.text.values import (
@@ -41,10 +42,13 @@ Table = Lookup1D | Lookup2D
 
 
 class KnownTables(Protocol):
-    """What arguments in a text may name: the tables of the model."""
+    """What arguments in a text may name: tables of the model, and members before this one."""
 
     def table(self, name: str) -> Table:
         """Return a table of the model by its name."""
+
+    def wrist(self, name: str) -> WristOrBody:
+        """Return a wrist among the members by its name, or else that name of a body."""
 
 
 class ArgumentNames(Protocol):
@@ -58,6 +62,9 @@ class ArgumentNames(Protocol):
 
     def direction(self, vector: Vector) -> Any:
         """Return a direction as text or components."""
+
+    def wrist_name(self, wrist: WristOrBody) -> str:
+        """Return the name of the member that is a wrist, or of a body."""
 
 
 class Unwritable(InputError):
@@ -187,6 +194,28 @@ TABLE = ArgumentForm(
     lambda value, names: names.table(value),
     _write_table,
 )
+WRIST = ArgumentForm(
+    "name of a wrist among the members before, or of a body",
+    {"type": "string"},
+    check_text,
+    lambda value, names: names.wrist(value),
+    lambda value, names: names.wrist_name(value),
+)
+
+
+def _check_choice(words: Sequence[str], value: Any) -> Any:
+    if value not in words and not (isinstance(value, str) and is_placeholder(value)):
+        raise wrong(f"one of {', '.join(words)} is needed here")
+    return value
+
+
+def _choice_of(words: Sequence[str]) -> ArgumentForm:
+    return ArgumentForm(
+        " or ".join(f"`{word}`" for word in words),
+        {"type": "string", "enum": list(words)},
+        partial(_check_choice, words),
+        write=_write_text,
+    )
 
 
 # -- arrays, lists and tables ----------------------------------------------------------------------
@@ -389,9 +418,10 @@ class PartMakers(Protocol):
 _PLAIN: dict[Any, ArgumentForm] = {
     float: NUMBER, int: WHOLE, bool: TRUTH, str: TEXT, Any: EXPRESSION, Expr: EXPRESSION,
     Vector: DIRECTION, Point: PLACE, Body: BODY, Lookup1D: TABLE, Lookup2D: TABLE, Sampled: RATE,
+    WristLike: WRIST,
 }  # fmt: skip
 _ARRAYS = typing.get_args(getattr(ArrayLike, "__value__", ArrayLike))
-_LEADS = (Sampled, Point, Body, Expr, Vector)
+_LEADS = (WristLike, Sampled, Point, Body, Expr, Vector)
 """Of a union with one of these, the others are ways to say the same."""
 
 
@@ -413,6 +443,8 @@ def form_of(hint: Any, parts: PartMakers) -> ArgumentForm | None:
         return _union(inside, parts)
     if origin is np.ndarray:
         return ARRAY
+    if origin is typing.Literal and all(isinstance(word, str) for word in inside):
+        return _choice_of(inside)
     if origin in (list, tuple, abc.Sequence, abc.Iterable):
         inner = form_of(inside[0], parts)
         return None if inner is None else _list_of(inner)

@@ -8,12 +8,13 @@ function or a block that was changed after it was made, is refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from linkwright.algebra import Expr, Lookup1D, Lookup2D, Vector
 from linkwright.algebra.printers import text
 from linkwright.blocks import Continuous, Element
+from linkwright.control.force.ports import WristOrBody
 from linkwright.formats.text.arguments import Unwritable
 from linkwright.formats.text.from_mechanism import Describer, table_data
 from linkwright.formats.text.members import written
@@ -37,7 +38,7 @@ def describe_system(system: System) -> ModelFile:
     """
     describer = Describer(system.mechanism)
     data = describer.data()
-    names = _Names(describer, {table["name"] for table in data["table"]})
+    names = _Names(describer, {table["name"] for table in data["table"]}, system.members)
     plain = System(system.mechanism)  # with the same members, and the wires that these bring
     data["member"] = []
     for name, member in system.members.items():
@@ -73,9 +74,12 @@ def describe_system(system: System) -> ModelFile:
 class _Names:
     """ArgumentNames for what the arguments of members are given as things."""
 
-    def __init__(self, describer: Describer, taken: set[str]) -> None:
+    def __init__(
+        self, describer: Describer, taken: set[str], members: Mapping[str, Member]
+    ) -> None:
         self.describer = describer
         self.taken = taken
+        self.members = members
         self.tables: dict[str, Any] = {}
         self.member: Member | None = None
 
@@ -107,6 +111,19 @@ class _Names:
     def direction(self, vector: Vector) -> Any:
         """Return a direction as text or components."""
         return self.describer.vector(vector)
+
+    def wrist_name(self, wrist: WristOrBody) -> str:
+        """Return the name of the member that is a wrist, or of a body."""
+        if isinstance(wrist, Body | str):
+            return wrist if isinstance(wrist, str) else wrist.name
+        blocks: dict[str, object] = {name: x.block for name, x in self.members.items()}
+        for name, block in blocks.items():
+            if block is wrist:
+                return name
+        raise Unwritable(
+            "a member is made with a wrist that is not in its System",
+            remedy="add the wrist to the System too",
+        )
 
 
 # -- wires -----------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from linkwright.algebra import Lookup1D, Lookup2D
+from linkwright.control.force.ports import WristLike, WristOrBody
 from linkwright.errors import nearest
 from linkwright.formats.text.builder import Functions, MechanismBuilder
 from linkwright.formats.text.components import Part, expand
@@ -16,7 +17,6 @@ from linkwright.formats.text.document import TextLimits, TextSource
 from linkwright.formats.text.messages import placed
 from linkwright.formats.text.schema import ModelFile
 from linkwright.formats.text.values import constant
-from linkwright.mechanism import Mechanism
 from linkwright.system import System
 
 
@@ -79,10 +79,11 @@ def build_system(
 
 
 class ModelNames:
-    """What the arguments of members may name in a mechanism that is built."""
+    """What the arguments of members may name in a System that is being built."""
 
-    def __init__(self, mechanism: Mechanism) -> None:
-        self.mechanism = mechanism
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self.mechanism = system.mechanism
 
     def table(self, name: str) -> Lookup1D | Lookup2D:
         """Return a table of the model by its name."""
@@ -93,13 +94,22 @@ class ModelNames:
             self.mechanism.unknown(name, known, "table")
         return known[name]
 
+    def wrist(self, name: str) -> WristOrBody:
+        """Return a wrist among the members by its name, or else that name of a body."""
+        members = {k: x.block for k, x in self.system.members.items()}
+        wrists = {k: x for k, x in members.items() if isinstance(x, WristLike)}
+        if name not in wrists and name not in self.mechanism.bodies:
+            known = dict.fromkeys([*wrists, *self.mechanism.bodies])
+            self.mechanism.unknown(name, known, "wrist or body")
+        return wrists.get(name, name)
+
 
 def _members(
     system: System, parts: list[Part], source: TextSource, functions: Functions, trust: bool
 ) -> None:
     from linkwright.formats.text.members import add_member
 
-    names = ModelNames(system.mechanism)
+    names = ModelNames(system)
     for part in parts:
         with placed(source, part):
             given = functions.get(part.value.name)

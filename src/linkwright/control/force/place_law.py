@@ -1,0 +1,214 @@
+"""The base of laws that answer a deflection of the wrist with places of the joints.
+
+With the deflection d of the wrist, filtered by F(z) = (1 - a)/(z - a),
+
+    y[k] = a y[k-1] + (1 - a) d[k-1],
+
+a law at tick k moves the tool from where it is specified to be. S selects the axes of force, those
+of the artificial constraints (a wanted force or moment); I - S are the axes of position. e is the
+error of force as a deflection, y - Kw^-1 F_d, and F_d = -push what the surroundings then put on the
+tool.
+
+    position compensation         command = target - J^-1 Kp y
+    force, specified place        command = target + J^-1 KF S e
+    force, current place          offset <- offset + J^-1 KF S e,     command = target + offset
+    hybrid                        offset <- offset + J^-1 KF S e,     command = target + offset
+                                                                        - J^-1 Kp (I - S) y
+
+Kp moves the arm against the deflection, so that the tool stays: its stiffness is Kw/(1 - Kp). KF
+moves it along with the deflection, so that it yields: from the specified place its stiffness is
+Kw/(1 + KF); from the current place (the one that was last commanded) it yields until e is gone,
+with no stiffness at all. After Y. Xu and R. P. Paul, who built the wrist and these laws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from linkwright.algebra import ZERO, Expr
+from linkwright.blocks import BlockError, checked
+from linkwright.blocks.places import AXES
+from linkwright.control.force.ports import (
+    ForceLaw,
+    PerAxis,
+    ToolPlacement,
+    WristOrBody,
+    per_axis,
+    selection,
+)
+from linkwright.control.force.sampled_limits import gain_limit
+from linkwright.control.joints import PerJoint
+
+_REMEDY = "lower it, or give forced=True to try it all the same"
+
+
+class PlaceLaw(ForceLaw):
+    """A law that commands places of joints by the deflection of a wrist; base of the three.
+
+    Outputs: `command` and `command_rate`, for the target of a servo; `error` (6), the error of
+    force as a deflection, or the deflection itself along axes of position.
+
+    Args:
+        name: of the element.
+        mechanism: what is driven.
+        wrist: a compliant wrist; or the body that is the tool, where it is rigid.
+        joints: names of the coordinates; by default all that can be driven up to the flange.
+        target: where the joints should be, rad or m; where the mechanism starts by default.
+        stiffness: of the wrist as the law believes it to be; the wrist's own by default.
+        axes: that the joints can move; by default those that they move at all.
+        filter: a of the filter (1 - a)/(z - a), from 0 (a tick's delay) to below 1; None for none.
+        damping: of the inverse of the Jacobian near singular poses, m; none by default.
+        forced: take gains that make the sampled loop unstable on a rigid surface.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        mechanism: Any,
+        wrist: WristOrBody,
+        joints: Iterable[str] | None,
+        target: PerJoint | None,
+        *,
+        stiffness: PerAxis | None,
+        axes: str | None,
+        filter: float | None,  # noqa: A002 - the word of the field
+        damping: float,
+        forced: bool,
+    ) -> None:
+        super().__init__(name, mechanism, wrist, joints, target, stiffness=stiffness, axes=axes)
+        self.forced = forced
+        self.instants_only = filter is not None
+        self.pole: float | None = None
+        if filter is not None:
+            self.pole = checked(filter, "filter", least=0.0)
+            if self.pole >= 1:
+                raise BlockError(
+                    f"filter of {name!r} is {self.pole:g}", remedy="give a number from 0 to below 1"
+                )
+        checked(damping, "damping", least=0.0)
+        self._damping = self.parameter("damping", damping, least=0.0) if damping else None
+        self.felt = [self.intermediate(x) for x in self.believed_deflection()]
+        self.seen = self._filtered(self.felt)
+
+    def _filtered(self, values: Sequence[Expr]) -> list[Expr]:
+        """Return what the filter gives now: it knows the values up to the tick before."""
+        if self.pole is None:
+            return list(values)
+        a = self.parameter("filter", self.pole, unit="1", least=0.0)
+        found = []
+        for axis, value in zip(AXES, values, strict=True):
+            kept = self.discrete_state(f"seen_{axis}", doc=f"deflection in {axis}, filtered")
+            self.update(kept, a * kept + (1 - a) * value)
+            found.append(kept)
+        return found
+
+    def gains_of(
+        self, name: str, port: str, given: PerAxis, axes: Sequence[int], law: str
+    ) -> list[Expr]:
+        """Return the gains along all axes, zero where the law has none.
+
+        They are parameters called `name`, or `name_axis` where they differ, which the port drives
+        unless it is connected.
+        """
+        numbers = per_axis(given, name, least=0.0)
+        if isinstance(given, Mapping):
+            strange = [axis for axis in given if AXES.index(axis) not in axes]
+            if strange:
+                raise BlockError(
+                    f"{name} of {self.name!r} is given for {' '.join(strange)}, where the law has "
+                    "no such gain",
+                    remedy=f"give it for {' '.join(AXES[k] for k in axes)}",
+                )
+        limit = self._limit(law)
+        for k in axes:
+            if numbers[k] > limit * (1 + 1e-6) and not self.forced:
+                raise BlockError(
+                    f"{name} of {self.name!r} is {numbers[k]:g} along {AXES[k]}; with that "
+                    f"{self._filter_words()} the sampled loop on a rigid surface is stable up to "
+                    f"{limit:.4g} only",
+                    remedy=_REMEDY,
+                )
+        if isinstance(given, Mapping | Sequence):
+            made = {
+                k: self.parameter(f"{name}_{AXES[k]}", numbers[k], unit="1", least=0.0)
+                for k in axes
+            }
+        else:
+            one = self.parameter(name, numbers[0], unit="1", least=0.0)
+            made = dict.fromkeys(axes, one)
+        usual = [made.get(k, ZERO) for k in range(6)]
+        gains = self.input_vector(port, 6, usual, unit="1", doc=f"{name} along the axes")
+        return [gains[k] if k in made else ZERO for k in range(6)]
+
+    def _limit(self, law: str) -> float:
+        order = "at-once" if self.pole is None else "old-place"
+        rigid = float("inf")
+        return gain_limit(
+            law, stiffness=1.0, filter=self.pole or 0.0, environment_stiffness=rigid, order=order
+        )
+
+    def _filter_words(self) -> str:
+        return "law without a filter" if self.pole is None else f"filter of {self.pole:g}"
+
+    def pushed(self, push: PerAxis | None, axes: Sequence[int]) -> list[Expr]:
+        """Return e, the error of force as a deflection, along axes of force; zero along others.
+
+        Args:
+            push: with which the tool is to press on the surroundings, along axes of force.
+            axes: of force.
+        """
+        given = per_axis(push or {}, "push")
+        strange = [AXES[k] for k in range(6) if given[k] and k not in axes]
+        if strange:
+            raise BlockError(
+                f"push of {self.name!r} is given for {' '.join(strange)}, an axis of position",
+                remedy=f"name it in force=, or push along {' '.join(AXES[k] for k in axes)} only",
+            )
+        wanted = self.input_vector("push", 6, given, doc="that the tool is to press with, N, N*m")
+        return [
+            self.seen[k] + wanted[k] / self.stiffness[k] if k in axes else ZERO for k in range(6)
+        ]
+
+    def selected(self, force: str | None) -> tuple[int, ...]:
+        """Return the axes of force; all that the joints move where none are named."""
+        if force is None:
+            return self.moved
+        chosen = selection(force)
+        out = [AXES[k] for k in chosen if k not in self.moved]
+        if out:
+            raise BlockError(
+                f"force of {self.name!r} names {' '.join(out)}, which its joints do not move",
+                remedy=f"they move {' '.join(AXES[k] for k in self.moved)}",
+            )
+        return chosen
+
+    def by_joints(self, motion: Sequence[Expr], frame: ToolPlacement | None = None) -> list[Expr]:
+        """Return J^-1 times a small motion of the tool, where the joints are measured to be."""
+        if all(x is ZERO for x in motion):
+            return [ZERO] * len(self.joints)
+        return self.joint_motion(frame or self.frame, motion, self._damping)
+
+    def accumulated(self, steps: Sequence[Expr]) -> list[Expr]:
+        """Return offsets of the joints that grow by a step at each tick."""
+        self.instants_only = True
+        found = []
+        for joint, step in zip(self.names_of_joints, steps, strict=True):
+            kept = self.discrete_state(f"offset_{joint.replace('.', '_')}", doc="from the target")
+            new = self.intermediate(kept + step)
+            self.update(kept, new)
+            found.append(new)
+        return found
+
+    def commanded(
+        self, places: Sequence[Expr], rates: Sequence[Expr], error: Sequence[Expr]
+    ) -> None:
+        """Put out what joints are sent to."""
+        self.output_vector("command", places, doc="places of the joints, for a servo")
+        self.output_vector("command_rate", rates, doc="speeds of the joints, for a servo")
+        self.output_vector("error", error, doc="of force as a deflection; else the deflection")
+
+    @property
+    def needs_rate(self) -> bool:
+        """Whether it makes sense only at instants: with a filter or an offset it does."""
+        return self.instants_only or super().needs_rate
