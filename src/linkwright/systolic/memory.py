@@ -1,0 +1,119 @@
+"""Data memory of the array: rows of 16 words, in named queues that a data file fills."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from linkwright.errors import InputError
+from linkwright.systolic.fixed import ArrayFault, Words, to_words
+from linkwright.systolic.instructions import SIDE
+
+ROWS = 4096
+"""Rows of data memory."""
+
+KINDS: dict[str, int] = {"ascending": 1, "descending": -1, "constant": 0}
+"""Kinds of queues, and how an address goes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class DataQueue:
+    """A named queue of rows.
+
+    Args:
+        name: of the source.
+        kind: "ascending", "descending" or "constant".
+        rows: how many; 1 where it is constant.
+        lowest: the lowest address that it occupies.
+        output: whether the program fills it, and the data file has nothing for it.
+
+    Example:
+        >>> DataQueue("x", "descending", 3, 10).addresses
+        (12, 11, 10)
+    """
+
+    name: str
+    kind: str
+    rows: int
+    lowest: int
+    output: bool = False
+
+    @property
+    def head(self) -> int:
+        """Return the address that is read or written first."""
+        return self.lowest + self.rows - 1 if self.kind == "descending" else self.lowest
+
+    @property
+    def addresses(self) -> tuple[int, ...]:
+        """Return its addresses, from head to tail."""
+        step = KINDS[self.kind]
+        return tuple(self.head + step * i for i in range(self.rows))
+
+
+def read_data(
+    text: str, queues: Sequence[DataQueue], *, file: str | None = None
+) -> tuple[Words, tuple[str, ...]]:
+    """Return data memory with the numbers of a data file, and the warnings.
+
+    The file lists the queues that are not output in the order of their declaration, each from head
+    to tail, whatever its kind; 16 numbers are a row, "#" starts a comment. A number out of (−2, 2)
+    becomes 0, with a warning.
+
+    Args:
+        text: of the data file.
+        queues: as declared.
+        file: its name, for errors and warnings.
+
+    Example:
+        >>> memory, warnings = read_data(
+        ...     "1 " * 16 + "2 " * 16, [DataQueue("x", "descending", 2, 0)]
+        ... )
+        >>> int(memory[1, 0] >> 30), int(memory[0, 0]), warnings[0]
+        (1, 0, "line 1: 2 is out of the range (−2, 2): 0 is loaded in row 2 of 'x'")
+    """
+    memory = np.zeros((ROWS, SIDE), dtype=np.int64)
+    places = [(q, i, a) for q in queues if not q.output for i, a in enumerate(q.addresses)]
+    wanted = SIDE * len(places)
+    warnings: list[str] = []
+    count = 0
+    for number, line in enumerate(text.splitlines(), 1):
+        for column, entry in enumerate(line.partition("#")[0].replace(",", " ").split(), 1):
+            try:
+                value = float(entry)
+            except ValueError:
+                raise InputError(
+                    f"entry {column} is {entry[:40]!r}, not a number",
+                    file=file,
+                    line=number,
+                    remedy="list numbers between −2 and 2; # starts a comment",
+                ) from None
+            if count >= wanted:
+                raise InputError(
+                    f"there are more numbers than the {wanted} that the queues take",
+                    file=file,
+                    line=number,
+                    remedy=_sizes(queues),
+                )
+            queue, row, address = places[count // SIDE]
+            try:
+                memory[address, count % SIDE] = to_words(value)
+            except ArrayFault as fault:
+                place = f"{file}:{number}" if file else f"line {number}"
+                warnings.append(
+                    f"{place}: {fault.what}: 0 is loaded in row {row + 1} of {queue.name!r}"
+                )
+            count += 1
+    if count < wanted:
+        raise InputError(
+            f"there are {count} numbers, and the queues take {wanted}",
+            file=file,
+            remedy=_sizes(queues),
+        )
+    return memory, tuple(warnings)
+
+
+def _sizes(queues: Sequence[DataQueue]) -> str:
+    listed = ", ".join(f"{q.name} {q.rows}" for q in queues if not q.output)
+    return f"give 16 numbers for each row, in the order {listed}" if listed else "leave it empty"

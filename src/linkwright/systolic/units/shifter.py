@@ -1,0 +1,10 @@
+"""The shifter: two words times one power of two, so that the one of bus A lies in [1, 2)."""
+
+from __future__ import annotations
+
+from linkwright.systolic.fixed import normalize
+from linkwright.systolic.units.unit import ArrayUnit, Operation, UnitOutput
+
+SHIFTER = ArrayUnit("Shifter", ("SHIFTA", "SHIFTB"), (UnitOutput("SFTA&B", on_a=0, on_b=1),))
+
+OPERATIONS = (Operation("SHIFT", ("Shifter",), normalize),)
