@@ -89,6 +89,11 @@ def _joint(r: np.random.Generator, **more: Any) -> Numbers:
     return {"kp": kp, "kd": kd, "joints": ["cart", "arm"]} | more
 
 
+def wrist_on(m: Mechanism, r: np.random.Generator) -> elements.CompliantWrist:
+    """Return a wrist between the ball and its wheel."""
+    return elements.CompliantWrist(m, "ball", "wheel", r.uniform(5, 9, 6).tolist(), [0.02] * 6)
+
+
 #: The arguments of each kind, all by name; those with a mechanism get it before them.
 EXAMPLES: dict[str, Callable[[Mechanism, np.random.Generator], Numbers]] = {
     "Butterworth": lambda m, r: {"cutoff": r.uniform(5, 60), "initial": 0.2},
@@ -144,6 +149,18 @@ EXAMPLES: dict[str, Callable[[Mechanism, np.random.Generator], Numbers]] = {
     "Stop": lambda m, r: {"coordinate": "arm", "lower": 0.2, "upper": 0.9,
                           "stiffness": r.uniform(50, 500), "damping": r.uniform(0.1, 2)},
     "Tire": _tire,
+    "WeightCompensation": lambda m, r: {
+        "flange": "arm", "mass": r.uniform(0.1, 1), "center": [0.1, 0.0, 0.05],
+        "bias": [0.1] * 6, "sensor": elements.ForceTorque(m, "arm"),
+    },
+    "WristPotentiometers": lambda m, r: {
+        "wrist": wrist_on(m, r), "linkage": elements.WristLinkage(0.3, offsets=[0.1] * 6),
+        "resolution": 0.0, "noise": 0.0, "backlash": 0.0,
+    },
+    "WristReading": lambda m, r: {
+        "stiffness": r.uniform(1, 9, 6).tolist(), "linkage": elements.WristLinkage(0.3),
+        "sensor": elements.WristPotentiometers(wrist_on(m, r), noise=0.0),
+    },
     "AxisController": lambda m, r: {
         "names": ["a", "b"], "integers": False, "full_scale": 8.0, "kp": [r.uniform(1, 5), 2.0],
         "ki": {"a": 1.0}, "kd": 0.01, "start": {"following": 2.0, "rated": 3.0, "release": 0.1},
@@ -230,6 +247,7 @@ def system_of(name: str, seed: int, rate: float | None = None) -> lw.System:
     rate = 200 if rate is None and block.needs_rate else rate
     if name not in SOURCES:
         s = lw.System(m, base=2000)
+        add_sources(s, block)
         s.add(block, rate=rate, name="block")
         speeds = {speed.symbol.name for speed in m.kinematics().speeds}
         s.set_initial({k: v for k, v in START.items() if k in {*m.coordinates, *speeds}})
@@ -240,6 +258,13 @@ def system_of(name: str, seed: int, rate: float | None = None) -> lw.System:
     feed = "0.3 + sin(9*t)" if not port.shape else ["sin(9*t)"] * math.prod(port.shape)
     s.connect(feed, f"block.{port.name}")
     return s
+
+
+def add_sources(s: lw.System, block: Block) -> None:
+    """Add the blocks that a block reads, and those that these read, before it."""
+    for other, _ in block.sources.values():
+        add_sources(s, other)
+        s.add(other)
 
 
 @cache

@@ -535,3 +535,31 @@ def test_ports_of_a_system_are_in_its_text() -> None:
     assert again.exposed_inputs == s.exposed_inputs
     assert again.exposed_outputs == s.exposed_outputs
     assert lw.linearize(again).outputs == ("angle",)
+
+
+def test_a_member_may_be_made_with_another_by_its_name() -> None:
+    m = lw.Mechanism("m")
+    flange = m.body("flange", translate="z", mass=5)
+    m.body("tool", parent=flange, mass=0, inertia=0)
+    wrist = elements.CompliantWrist(m, flange, "tool", [500] * 6, [3] * 6, massless=True)
+    pots = elements.WristPotentiometers(wrist, elements.WristLinkage(0.04), resolution=1e-3)
+    s = lw.System(m)
+    s.add(wrist, name="soft")
+    s.add(pots, rate=100)
+    s.add(elements.WristReading([500] * 6, sensor=pots), rate=100)
+    text = lw.write_model(s)
+    assert 'wrist = "soft"' in text
+    assert 'sensor = "potentiometers"' in text
+    again = read_any(text)
+    assert isinstance(again, lw.System)
+    assert programs(again) == programs(s)
+    assert lw.write_model(again) == text
+    with pytest.raises(lw.Error, match=r"has no member before it 'sift'; did you mean 'soft'"):
+        read_any(text.replace('wrist = "soft"', 'wrist = "sift"'))
+    lonely = lw.System(m)
+    lonely.add(wrist)
+    law = elements.WristPotentiometers(wrist)
+    lonely.add(law, rate=10)
+    lonely.members.pop("wrist")
+    with pytest.raises(lw.Error, match="'wrist' that a member is made with is no member"):
+        lw.write_model(lonely)

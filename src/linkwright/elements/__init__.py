@@ -29,7 +29,10 @@ from linkwright.elements.surfaces import (
 )
 from linkwright.elements.tire_laws import LinearTire, MagicFormula, TableTire, TireLaw
 from linkwright.elements.tires import Tire
+from linkwright.elements.tool_weight import ToolWeight, WeightCompensation, identify_tool_weight
 from linkwright.elements.wrist import CompliantWrist
+from linkwright.elements.wrist_linkage import WristLinkage
+from linkwright.elements.wrist_sensor import WristPotentiometers, WristReading
 
 __all__ = [
     "ELEMENTS",
@@ -64,8 +67,14 @@ __all__ = [
     "Target",
     "Tire",
     "TireLaw",
+    "ToolWeight",
     "Wave",
+    "WeightCompensation",
+    "WristLinkage",
+    "WristPotentiometers",
+    "WristReading",
     "calibrated_scale",
     "depth_from_area",
     "drives",
+    "identify_tool_weight",
 ]

@@ -24,7 +24,9 @@ from linkwright.elements.surfaces import (
 )
 from linkwright.elements.tire_laws import LinearTire, MagicFormula, TableTire
 from linkwright.elements.tires import Tire
+from linkwright.elements.tool_weight import WeightCompensation
 from linkwright.elements.wrist import CompliantWrist
+from linkwright.elements.wrist_sensor import WristPotentiometers, WristReading
 
 ELEMENTS = (
     Kind(Butterworth, passive=True),
@@ -43,6 +45,9 @@ ELEMENTS = (
     Kind(Spring, passive=True),
     Kind(Stop, passive=True),
     Kind(Tire, passive=True),
+    Kind(WeightCompensation, passive=True),
+    Kind(WristPotentiometers),
+    Kind(WristReading),
 )
 """Every kind of element."""
 

@@ -15,12 +15,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from linkwright.algebra import Expr, as_expr, atan2, cos, maximum, sin, sqrt, tan, total, where
+from linkwright.algebra import (
+    ONE,
+    ZERO,
+    Expr,
+    as_expr,
+    atan2,
+    cos,
+    maximum,
+    sin,
+    sqrt,
+    tan,
+    total,
+    where,
+)
 from linkwright.blocks.places import Rows, Triple, cross
 
 _NEAR = 0.05
 """Square of the angle below which the series are taken; their first term left out is 1e-15."""
 _TINY = 1e-12
+_UNIT = ((ONE, ZERO, ZERO), (ZERO, ONE, ZERO), (ZERO, ZERO, ONE))
 
 
 def rotation_vector(rows: Rows, name: Callable[[Expr], Expr]) -> Triple:
@@ -39,6 +53,18 @@ def rotation_vector(rows: Rows, name: Callable[[Expr], Expr]) -> Triple:
     far = atan2(sine, cosine) / sine
     ratio = name(where(square > _TINY, far, 1 + square / 6))
     return x * ratio, y * ratio, z * ratio
+
+
+def rotation_rows(r: Sequence[Expr], name: Callable[[Expr], Expr]) -> Rows:
+    """Return the rows of the rotation matrix exp([r]) of a rotation vector (Rodrigues)."""
+    f2 = _square(r, name)
+    far2 = maximum(f2, _NEAR)
+    f = sqrt(far2)
+    s = name(where(f2 > _NEAR, sin(f) / f, _series(f2, (1, -6, 120, -5040, 362880, -39916800))))
+    a = _half_turn(f2, far2, f, name)
+    columns = [_polynomial(r, e, s, a, name) for e in _UNIT]
+    x, y, z = zip(*columns, strict=True)
+    return x, y, z
 
 
 def rate_from_spin(r: Sequence[Expr], w: Sequence[Expr], name: Callable[[Expr], Expr]) -> Triple:
@@ -60,10 +86,15 @@ def gradient_from_moment(
     f2 = _square(r, name)
     far2 = maximum(f2, _NEAR)
     f = sqrt(far2)
-    a = name(where(f2 > _NEAR, (1 - cos(f)) / far2, _series(f2, (2, -24, 720, -40320, 3628800))))
+    a = _half_turn(f2, far2, f, name)
     series = _series(f2, (6, -120, 5040, -362880, 39916800))
     b = name(where(f2 > _NEAR, (f - sin(f)) / (far2 * f), series))
     return _polynomial(r, moment, -a, b, name)
+
+
+def _half_turn(f2: Expr, far2: Expr, f: Expr, name: Callable[[Expr], Expr]) -> Expr:
+    series = _series(f2, (2, -24, 720, -40320, 3628800))
+    return name(where(f2 > _NEAR, (1 - cos(f)) / far2, series))
 
 
 def _inverse(r: Sequence[Expr], name: Callable[[Expr], Expr]) -> Expr:

@@ -112,10 +112,11 @@ class ForceTorque(Element):
     """A force and torque sensor where a body is mounted: what its parent puts on it.
 
     Outputs `force_x`, ... (N) and `moment_x`, ... (N*m, about the body's origin), along the body's
-    axes. They carry the weight and the inertia of the body and of all that it carries, less the
-    loads that act there from elsewhere, such as contacts, whichever member of the System they come
-    from. A motor in the joint acts through the sensor. Loops may be closed on either side of it
-    but not across it.
+    axes, and `wrench` (6: N, N*m), their opposite: what the surroundings put on the body, weight
+    and inertia among it, for the port of that name of laws of force. They carry the weight and the
+    inertia of the body and of all that it carries, less the loads that act there from elsewhere,
+    such as contacts, whichever member of the System they come from. A motor in the joint acts
+    through the sensor. Loops may be closed on either side of it but not across it.
 
     Args:
         mechanism: that it belongs to.
@@ -130,7 +131,7 @@ class ForceTorque(Element):
     >>> m = Mechanism("m")
     >>> b = m.body("b", rotate="z", mass=1, inertia=1)
     >>> list(ForceTorque(m, b).outputs)
-    ['force_x', 'force_y', 'force_z', 'moment_x', 'moment_y', 'moment_z']
+    ['force_x', 'force_y', 'force_z', 'moment_x', 'moment_y', 'moment_z', 'wrench']
     """
 
     def __init__(
@@ -153,9 +154,12 @@ class ForceTorque(Element):
             ("force", force, others[:3], self.own_unit("N"), force_noise, force_bias),
             ("moment", moment, others[3:], self.own_unit("N*m"), moment_noise, moment_bias),
         )
+        wrench: list[Expr] = []
         for kind, own, loads, unit, noise, bias in rows:
             parts = [x - y for x, y in zip(own, loads, strict=True)]
-            show(self, kind, parts, unit, noise, bias, f"{kind} on {body.name}")
+            shown = show(self, kind, parts, unit, noise, bias, f"{kind} on {body.name}")
+            wrench += [-x for x in shown]
+        self.output_vector("wrench", wrench, doc=f"of the surroundings on {body.name}")
 
 
 def show(
@@ -166,8 +170,8 @@ def show(
     noise: float,
     bias: float,
     words: str,
-) -> None:
-    """Add the outputs of a sensor with three axes, with bias and, where there is any, noise.
+) -> list[Expr]:
+    """Add and return the outputs of a sensor with three axes, with bias and noise, if any.
 
     Args:
         element: the sensor.
@@ -180,11 +184,14 @@ def show(
     """
     off = element.parameter(f"{kind}_bias", bias, unit=unit)
     sigma = element.parameter(f"{kind}_noise", noise, unit=unit, least=0.0) if noise else None
+    shown = []
     for axis, part in zip("xyz", parts, strict=True):
         value = part + off
         if sigma is not None:
             value = value + sigma * element.noise(f"{kind}_{axis}_noise")
-        element.output(f"{kind}_{axis}", value, unit=unit, doc=f"{words} along {axis}")
+        doc = f"{words} along {axis}"
+        shown.append(element.output(f"{kind}_{axis}", value, unit=unit, doc=doc))
+    return shown
 
 
 def acceleration_of(element: Element, point: Point) -> Vector:

@@ -83,12 +83,12 @@ class CompliantWrist(Element):
         between = self._between()
         units = self._units()
         gains = (
-            ("stiffness", _six(stiffness, "stiffness", name, sound=True), "N/m", "N*m/rad"),
-            ("damping", _six(damping, "damping", name, sound=massless), "N*s/m", "N*m*s/rad"),
+            ("stiffness", stiffness, True, "N/m", "N*m/rad"),
+            ("damping", damping, massless, "N*s/m", "N*m*s/rad"),
         )
         made = []
-        for kind, values, along, about in gains:
-            sound = kind == "stiffness" or massless
+        for kind, given, sound, along, about in gains:
+            values = six_numbers(given, kind, name, sound=sound)
             texts = [self.own_unit(along)] * 3 + [self.own_unit(about)] * 3
             made.append(
                 tuple(
@@ -211,7 +211,7 @@ class CompliantWrist(Element):
         return states, rates
 
 
-def _six(given: Sequence[float], kind: str, name: str, *, sound: bool) -> list[float]:
+def six_numbers(given: Sequence[float], kind: str, name: str, *, sound: bool) -> list[float]:
     """Return six numbers, or say which one cannot be meant."""
     try:
         values = list(given)

@@ -25,8 +25,7 @@ from pydantic import Field, PlainValidator, WithJsonSchema
 
 from linkwright.algebra import Expr, Lookup1D, Lookup2D, Vector
 from linkwright.algebra.printers import text
-from linkwright.blocks import Rate, Sampled, Ticks, exact, sampled
-from linkwright.control.force.ports import WristLike, WristOrBody
+from linkwright.blocks import Block, Rate, Sampled, Ticks, exact, sampled
 from linkwright.errors import InputError
 from linkwright.formats.text.placeholders import is_placeholder, whole_number
 from linkwright.formats.text.values import (
@@ -41,14 +40,17 @@ from linkwright.mechanism import Body, Point
 Table = Lookup1D | Lookup2D
 
 
-class KnownTables(Protocol):
-    """What arguments in a text may name: tables of the model, and members before this one."""
+class KnownNames(Protocol):
+    """What arguments in a text may name: tables of the model, and members that stand before."""
+
+    def has_member(self, name: str) -> bool:
+        """Whether there is a member of that name so far."""
+
+    def member(self, name: str) -> Block:
+        """Return the block of a member that stands before."""
 
     def table(self, name: str) -> Table:
         """Return a table of the model by its name."""
-
-    def wrist(self, name: str) -> WristOrBody:
-        """Return a wrist among the members by its name, or else that name of a body."""
 
 
 class ArgumentNames(Protocol):
@@ -57,14 +59,14 @@ class ArgumentNames(Protocol):
     def table_name(self, table: Table) -> str:
         """Return the name of a table, which becomes one of the model."""
 
+    def member_name(self, block: Block) -> str:
+        """Return the name under which a block is a member."""
+
     def place(self, place: Point | Body | str) -> str:
         """Return the name of a point or body."""
 
     def direction(self, vector: Vector) -> Any:
         """Return a direction as text or components."""
-
-    def wrist_name(self, wrist: WristOrBody) -> str:
-        """Return the name of the member that is a wrist, or of a body."""
 
 
 class Unwritable(InputError):
@@ -90,7 +92,7 @@ class ArgumentForm:
     words: str
     schema: Mapping[str, Any]
     check: Callable[[Any], Any]
-    read: Callable[[Any, KnownTables], Any] = field(default=_same)
+    read: Callable[[Any, KnownNames], Any] = field(default=_same)
     write: Callable[[Any, ArgumentNames], Any] = field(default=_same)
 
     def annotations(self, doc: str) -> tuple[Any, ...]:
@@ -124,7 +126,7 @@ def _write_number(value: Any, names: ArgumentNames) -> Any:
     return int(value) if isinstance(value, Integral) else float(value)
 
 
-def _read_number(value: Any, names: KnownTables) -> Any:
+def _read_number(value: Any, names: KnownNames) -> Any:
     return constant(value) if isinstance(value, str) else value
 
 
@@ -165,6 +167,20 @@ def _write_place(value: Any, names: ArgumentNames) -> str:
     return names.place(value)
 
 
+def _write_member(value: Any, names: ArgumentNames) -> str:
+    if not isinstance(value, Block):
+        raise _refused(value)
+    return names.member_name(value)
+
+
+def _read_member_or_body(value: Any, names: KnownNames) -> Any:
+    return names.member(value) if names.has_member(value) else value
+
+
+def _write_member_or_body(value: Any, names: ArgumentNames) -> str:
+    return (_write_member if isinstance(value, Block) else _write_place)(value, names)
+
+
 def _write_table(value: Any, names: ArgumentNames) -> str:
     if not isinstance(value, Lookup1D | Lookup2D):
         raise _refused(value)
@@ -187,19 +203,26 @@ DIRECTION = ArgumentForm(
 )
 PLACE = ArgumentForm("point", {"type": "string"}, check_text, write=_write_place)
 BODY = ArgumentForm("body", {"type": "string"}, check_text, write=_write_place)
+MEMBER = ArgumentForm(
+    "name of a member before it",
+    {"type": "string"},
+    check_text,
+    lambda value, names: names.member(value),
+    _write_member,
+)
+MEMBER_OR_BODY = ArgumentForm(
+    "name of a member before it, or body",
+    {"type": "string"},
+    check_text,
+    _read_member_or_body,
+    _write_member_or_body,
+)
 TABLE = ArgumentForm(
     "name of a `[[table]]`",
     {"type": "string"},
     check_text,
     lambda value, names: names.table(value),
     _write_table,
-)
-WRIST = ArgumentForm(
-    "name of a wrist among the members before, or of a body",
-    {"type": "string"},
-    check_text,
-    lambda value, names: names.wrist(value),
-    lambda value, names: names.wrist_name(value),
 )
 
 
@@ -225,7 +248,7 @@ def _check_array(value: Any) -> Any:
     return _check_number(value)
 
 
-def _read_array(value: Any, names: KnownTables) -> Any:
+def _read_array(value: Any, names: KnownNames) -> Any:
     if isinstance(value, list):
         return [_read_array(x, names) for x in value]
     return _read_number(value, names)
@@ -309,7 +332,7 @@ def _check_rate(value: Any) -> Any:
     return {str(k): check_expression(x) for k, x in value.items()}
 
 
-def _read_rate(value: Any, names: KnownTables) -> Rate:
+def _read_rate(value: Any, names: KnownNames) -> Rate:
     if not isinstance(value, Mapping):
         return sampled(_read_number(value, names))
     given = {k: _read_number(x, names) for k, x in value.items()}
@@ -370,7 +393,7 @@ def _one_of(forms: Sequence[ArgumentForm]) -> str:
     return " or ".join(f"a {form.words}" for form in forms)
 
 
-def _read_any(forms: Sequence[ArgumentForm], value: Any, names: KnownTables) -> Any:
+def _read_any(forms: Sequence[ArgumentForm], value: Any, names: KnownNames) -> Any:
     for form in forms:
         try:
             form.check(value)
@@ -406,7 +429,10 @@ Makers = tuple[Callable[..., Any], ...]
 
 
 class PartMakers(Protocol):
-    """The types whose values are tables with a `kind`, such as surfaces."""
+    """The types whose values are tables with a `kind`, such as surfaces, or other members."""
+
+    def names_member(self, hint: Any) -> bool:
+        """Whether values of a type are blocks that are members themselves."""
 
     def makers(self, hint: Any) -> Makers:
         """Return what makes values of a type; nothing where it is no such type."""
@@ -418,10 +444,9 @@ class PartMakers(Protocol):
 _PLAIN: dict[Any, ArgumentForm] = {
     float: NUMBER, int: WHOLE, bool: TRUTH, str: TEXT, Any: EXPRESSION, Expr: EXPRESSION,
     Vector: DIRECTION, Point: PLACE, Body: BODY, Lookup1D: TABLE, Lookup2D: TABLE, Sampled: RATE,
-    WristLike: WRIST,
 }  # fmt: skip
 _ARRAYS = typing.get_args(getattr(ArrayLike, "__value__", ArrayLike))
-_LEADS = (WristLike, Sampled, Point, Body, Expr, Vector)
+_LEADS = (Sampled, Point, Body, Expr, Vector)
 """Of a union with one of these, the others are ways to say the same."""
 
 
@@ -435,6 +460,8 @@ def form_of(hint: Any, parts: PartMakers) -> ArgumentForm | None:
     hint = _opened(hint)
     if hint in _PLAIN:
         return _PLAIN[hint]
+    if parts.names_member(hint):
+        return MEMBER
     makers = parts.makers(hint)
     if makers:
         return parts.form(makers)
@@ -456,6 +483,8 @@ def form_of(hint: Any, parts: PartMakers) -> ArgumentForm | None:
 
 def _union(inside: Sequence[Any], parts: PartMakers) -> ArgumentForm | None:
     rest = [x for x in inside if x is not type(None)]
+    if any(parts.names_member(x) for x in rest):
+        return MEMBER_OR_BODY if Body in rest else MEMBER
     forms: list[ArgumentForm] = []
     if set(_ARRAYS) <= set(rest):
         forms.append(ARRAY)

@@ -8,13 +8,12 @@ function or a block that was changed after it was made, is refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from linkwright.algebra import Expr, Lookup1D, Lookup2D, Vector
 from linkwright.algebra.printers import text
-from linkwright.blocks import Continuous, Element
-from linkwright.control.force.ports import WristOrBody
+from linkwright.blocks import Block, Continuous, Element
 from linkwright.formats.text.arguments import Unwritable
 from linkwright.formats.text.from_mechanism import Describer, table_data
 from linkwright.formats.text.members import written
@@ -38,7 +37,7 @@ def describe_system(system: System) -> ModelFile:
     """
     describer = Describer(system.mechanism)
     data = describer.data()
-    names = _Names(describer, {table["name"] for table in data["table"]}, system.members)
+    names = _Names(system, describer, {table["name"] for table in data["table"]})
     plain = System(system.mechanism)  # with the same members, and the wires that these bring
     data["member"] = []
     for name, member in system.members.items():
@@ -74,12 +73,10 @@ def describe_system(system: System) -> ModelFile:
 class _Names:
     """ArgumentNames for what the arguments of members are given as things."""
 
-    def __init__(
-        self, describer: Describer, taken: set[str], members: Mapping[str, Member]
-    ) -> None:
+    def __init__(self, system: System, describer: Describer, taken: set[str]) -> None:
+        self.blocks = {id(member.block): name for name, member in system.members.items()}
         self.describer = describer
         self.taken = taken
-        self.members = members
         self.tables: dict[str, Any] = {}
         self.member: Member | None = None
 
@@ -93,6 +90,15 @@ class _Names:
         self.taken.add(name)
         self.tables[name] = {**data, "name": name}
         return name
+
+    def member_name(self, block: Block) -> str:
+        """Return the name under which a block is a member."""
+        if id(block) not in self.blocks:
+            raise Unwritable(
+                f"the block {block.name!r} that a member is made with is no member itself",
+                remedy=f"add {block.name!r} to the System too",
+            )
+        return self.blocks[id(block)]
 
     def place(self, place: Point | Body | str) -> str:
         """Return the name of a point or body; a frame of a robot becomes a point."""
@@ -111,19 +117,6 @@ class _Names:
     def direction(self, vector: Vector) -> Any:
         """Return a direction as text or components."""
         return self.describer.vector(vector)
-
-    def wrist_name(self, wrist: WristOrBody) -> str:
-        """Return the name of the member that is a wrist, or of a body."""
-        if isinstance(wrist, Body | str):
-            return wrist if isinstance(wrist, str) else wrist.name
-        blocks: dict[str, object] = {name: x.block for name, x in self.members.items()}
-        for name, block in blocks.items():
-            if block is wrist:
-                return name
-        raise Unwritable(
-            "a member is made with a wrist that is not in its System",
-            remedy="add the wrist to the System too",
-        )
 
 
 # -- wires -----------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from pydantic_core import PydanticCustomError
 
 from linkwright.blocks import BLOCKS, Block, Element, Foreign, Rate
 from linkwright.control.computed_torque import TrajectoryLike
+from linkwright.control.force.ports import WristLike
 from linkwright.control.linear import Linear, StateModel
 from linkwright.control.registry import CONTROLLERS
 from linkwright.elements.camera_targets import Target
@@ -40,13 +41,14 @@ from linkwright.elements.drives.registry import DRIVES, parts_of
 from linkwright.elements.registry import ELEMENTS, SURFACES, TARGETS, TIRE_LAWS
 from linkwright.elements.surfaces import Surface
 from linkwright.elements.tire_laws import TireLaw
+from linkwright.elements.wrist_linkage import WristLinkage
 from linkwright.errors import nearest
 from linkwright.formats.text.arguments import (
     RATE,
     TEXT,
     ArgumentForm,
     ArgumentNames,
-    KnownTables,
+    KnownNames,
     Makers,
     Unwritable,
     form_of,
@@ -87,6 +89,7 @@ _PARTS: dict[Any, Makers] = {
     Limits: (Limits,),
     DriveNoise: (DriveNoise,),
     Rating: (Rating,),
+    WristLinkage: (WristLinkage,),
     **{
         base: parts_of(base)
         for base in (Controller, Amplifier, Motor, Train, DriveLoad, Thermal, Brake)
@@ -150,6 +153,9 @@ def _documented(maker: Callable[..., Any]) -> dict[str, str]:
 
 
 class _Parts:
+    def names_member(self, hint: Any) -> bool:
+        return hint is WristLike or (inspect.isclass(hint) and issubclass(hint, Block))
+
     def makers(self, hint: Any) -> Makers:
         return _PARTS.get(hint, ())
 
@@ -187,7 +193,7 @@ def _kind(known: Mapping[str, Any], value: Any) -> str:
     return kind
 
 
-def _read_part(known: Mapping[str, Callable[..., Any]], value: Any, names: KnownTables) -> Any:
+def _read_part(known: Mapping[str, Callable[..., Any]], value: Any, names: KnownNames) -> Any:
     maker = known[value.kind]
     return maker(**read_arguments(maker, value, names))
 
@@ -246,7 +252,7 @@ def member_records() -> dict[str, type[Record]]:
     return dict(sorted({**made, **CUSTOM}.items()))
 
 
-def read_arguments(maker: Callable[..., Any], record: Record, names: KnownTables) -> dict[str, Any]:
+def read_arguments(maker: Callable[..., Any], record: Record, names: KnownNames) -> dict[str, Any]:
     """Return the arguments that a table gives."""
     forms = arguments(maker)
     given = record.model_fields_set & set(forms)
@@ -274,7 +280,7 @@ def write_arguments(
 def add_member(
     system: System,
     record: Any,
-    names: KnownTables,
+    names: KnownNames,
     function: Callable[..., Any] | None = None,
     trust: bool = False,
     file: str = "",
@@ -303,7 +309,7 @@ def add_member(
     system.add(block, rate=rate, name=record.name)
 
 
-def _made(record: Any, mechanism: Mechanism, rate: Rate | None, names: KnownTables) -> Block:
+def _made(record: Any, mechanism: Mechanism, rate: Rate | None, names: KnownNames) -> Block:
     maker = MAKERS[record.kind]
     given = read_arguments(maker, record, names)
     takes = inspect.signature(maker).parameters

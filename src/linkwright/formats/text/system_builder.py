@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from linkwright.algebra import Lookup1D, Lookup2D
-from linkwright.control.force.ports import WristLike, WristOrBody
+from linkwright.blocks import Block
 from linkwright.errors import nearest
 from linkwright.formats.text.builder import Functions, MechanismBuilder
 from linkwright.formats.text.components import Part, expand
@@ -79,11 +79,21 @@ def build_system(
 
 
 class ModelNames:
-    """What the arguments of members may name in a System that is being built."""
+    """What the arguments of members may name: tables, and the members that stand before."""
 
     def __init__(self, system: System) -> None:
-        self.system = system
         self.mechanism = system.mechanism
+        self.members = system.members
+
+    def has_member(self, name: str) -> bool:
+        """Whether there is a member of that name so far."""
+        return name in self.members
+
+    def member(self, name: str) -> Block:
+        """Return the block of a member that stands before."""
+        if name not in self.members:
+            self.mechanism.unknown(name, self.members, "member before it")
+        return self.members[name].block
 
     def table(self, name: str) -> Lookup1D | Lookup2D:
         """Return a table of the model by its name."""
@@ -93,15 +103,6 @@ class ModelNames:
         if name not in known:
             self.mechanism.unknown(name, known, "table")
         return known[name]
-
-    def wrist(self, name: str) -> WristOrBody:
-        """Return a wrist among the members by its name, or else that name of a body."""
-        members = {k: x.block for k, x in self.system.members.items()}
-        wrists = {k: x for k, x in members.items() if isinstance(x, WristLike)}
-        if name not in wrists and name not in self.mechanism.bodies:
-            known = dict.fromkeys([*wrists, *self.mechanism.bodies])
-            self.mechanism.unknown(name, known, "wrist or body")
-        return wrists.get(name, name)
 
 
 def _members(
