@@ -212,6 +212,7 @@ EXAMPLES: dict[str, Callable[[Mechanism, np.random.Generator], Numbers]] = {
     "VisualCompensator": lambda m, r: {
         "axes": 2, "gain": r.uniform(0.05, 0.2), "scale": [1e-3, 2e-3], "limit": 0.5,
     },
+    "VisualPredictor": lambda m, r: {"axes": 1, "gain": r.uniform(0.1, 0.4), "scale": 2e-3},
     "TransferFunction": lambda m, r: {"numerator": [1.0, 2.0], "denominator": [1.0, 3.0, 5.0]},
 }  # fmt: skip
 
@@ -221,7 +222,7 @@ SMALL_RIG = {"ComputedTorque", "LQR", "MomentumObserver", "Observer"}
 SOURCES = {
     "AxisController", "Butterworth", "KalmanFilter", "LeadLag", "Observer", "PID",
     "StateSpace",
-    "SteadyKalmanFilter", "TransferFunction", "VisualCompensator",
+    "SteadyKalmanFilter", "TransferFunction", "VisualCompensator", "VisualPredictor",
 }  # fmt: skip
 """Blocks without a mechanism, whose first port is fed with a sine."""
 

@@ -26,12 +26,16 @@ def stage() -> lw.Mechanism:
     m.point("eye", slide, (0, 0, HEIGHT))
     belt = m.body("belt", translate="x", mass=1.0)
     assert belt.name
+    for name in ("skip_from", "skip_to", "hide_from", "hide_to"):
+        m.parameter(name, 1e3, unit="s")
     m.force("push", m.input("F", unit="N"), at=slide, along="x")
     return m
 
 
-def tracker(m: lw.Mechanism, *, focal: tuple[float, float] = (800.0, 700.0)) -> lw.System:
-    """Return the stage with its camera and the report's compensator: three samples of delay."""
+@cache
+def tracker(predicts: bool) -> lw.System:
+    """Return the stage with its camera and a law: three samples of delay."""
+    m, focal = stage(), (800.0, 700.0)
     s = lw.System(m)
     down = ((1, 0, 0), (0, -1, 0), (0, 0, -1))
     disc = elements.DiscTarget(0.03, body="belt")
@@ -41,14 +45,23 @@ def tracker(m: lw.Mechanism, *, focal: tuple[float, float] = (800.0, 700.0)) -> 
         ),
         rate=SAMPLE,
     )
-    law = s.add(control.VisualCompensator(1, scale=HEIGHT / focal[0]), rate=SAMPLE)
+    kind = control.VisualPredictor if predicts else control.VisualCompensator
+    law = s.add(kind(1, scale=HEIGHT / focal[0]), rate=SAMPLE)
     late = s.add(Delay(2, count=1), rate=SAMPLE)
     s.connect(eye.u[0] - 512, law.error[0])
     s.connect(eye.visible[0], law.seen)
     s.connect(eye.count, law.field)
     s.connect(law.velocity, late.u)
     s.connect("4000*(delay.y[0] - slide_dot)", "F")
+    s.connect("1 if t > skip_from and t < skip_to else 0", "camera.skip")
+    s.connect("1 if t > hide_from and t < hide_to else 0", "camera.occluded[0]")
     return s
+
+
+def followed(predicts: bool, until: float, values: dict[str, float], **start: float) -> Any:
+    """Return a run of the stage."""
+    settings: dict[str, Any] = {"method": "rk4", "step": 4e-4}
+    return lw.simulate(tracker(predicts), until, initial=start, values=values, **settings)
 
 
 # -- the loop --------------------------------------------------------------------------------------
@@ -75,22 +88,17 @@ def test_the_tracker_in_a_system_has_the_poles_of_the_report() -> None:
 
 def test_a_camera_on_a_stage_overshoots_as_measured_and_follows_a_ramp_without_error() -> None:
     """Server check 49."""
-    s = tracker(stage())
-    step = lw.simulate(s, until=4.0, initial={"belt": 0.1}, method="rk4", step=4e-4)
+    step = followed(False, 4.0, {}, belt=0.1)
     assert 1.33 < step["slide"].max() / 0.1 < 1.37
-    ramp = lw.simulate(s, until=6.0, initial={"belt_dot": 0.1}, method="rk4", step=4e-4)
+    ramp = followed(False, 6.0, {}, belt_dot=0.1)
     assert ramp["camera.visible[0]"][-1] == 1
-    late = 512 + 0.1 * 0.0 - ramp.final["camera.u[0]"]
-    assert abs(late) < 0.02  # pixels
+    assert abs(512 - ramp.final["camera.u[0]"]) < 0.02  # pixels
     assert abs(ramp.final["belt"] - ramp.final["slide"]) < 1e-4
 
 
 def test_skipped_fields_hold_the_speed_and_a_lost_target_stops_the_robot() -> None:
     """Server check 49."""
-    s = tracker(stage())
-    s.connect("1 if t > 3 and t < 3.5 else 0", "camera.skip")
-    s.connect("1 if t > 5 else 0", "camera.occluded[0]")
-    run = lw.simulate(s, until=7.0, initial={"belt_dot": 0.1}, method="rk4", step=4e-4)
+    run = followed(False, 7.0, {"skip_from": 3.0, "skip_to": 3.5, "hide_from": 5.0}, belt_dot=0.1)
     t, v = run.times, run["tracker.velocity[0]"]
     gap = (t > 3.06) & (t < 3.5)
     assert np.ptp(v[gap]) == 0.0
@@ -102,6 +110,44 @@ def test_skipped_fields_hold_the_speed_and_a_lost_target_stops_the_robot() -> No
     assert run["tracker.velocity[0]"][-1] == 0.0
     assert run["camera.visible[0]"][-1] == 0.0
     assert abs(run.final["slide_dot"]) < 1e-6
+
+
+def settled(run: Any, goal: float) -> int:
+    """Return the number of samples after which the stage stays within 2 % of where it should be."""
+    away = np.abs(run["slide"] - goal) > 0.02 * goal
+    return int(np.ceil(run.times[np.flatnonzero(away)[-1]] / 0.028))
+
+
+def test_the_predictor_settles_in_half_the_fields_with_less_than_5_percent_overshoot() -> None:
+    """Server check 49."""
+    plain, ahead = (followed(predicts, 4.0, {}, belt=0.1) for predicts in (False, True))
+    assert settled(ahead, 0.1) <= settled(plain, 0.1) / 2
+    assert ahead["slide"].max() / 0.1 < 1.05
+    ramp = followed(True, 4.0, {}, belt_dot=0.2)
+    assert abs(ramp.final["belt"] - ramp.final["slide"]) < 1e-4
+    assert ramp.final["tracker.target_rate[0]"] == pytest.approx(0.2, rel=1e-3)
+
+
+def test_the_predictor_follows_a_target_that_is_hidden_and_gives_up_in_the_end() -> None:
+    """Server check 49."""
+    run = followed(True, 6.0, {"hide_from": 2.0, "hide_to": 3.0}, belt_dot=0.15)
+    hidden = (run.times > 2.1) & (run.times < 3.0)
+    assert run["camera.visible[0]"][hidden].max() == 0
+    assert np.abs(run["belt"] - run["slide"])[hidden].max() < 2e-3
+    assert np.abs(run["belt"] - run["slide"])[-1] < 1e-4
+    gone = followed(True, 6.0, {"hide_from": 2.0}, belt_dot=0.15)
+    assert (gone["tracker.lost"][-1], gone["tracker.velocity[0]"][-1]) == (1, 0)
+
+
+def test_the_predictor_takes_a_target_that_jumps_for_a_new_place_and_not_for_speed() -> None:
+    s = lw.System(name="jump")
+    law = s.add(control.VisualPredictor(1, scale=1.0, answer=0, readout=0), rate=SAMPLE)
+    robot = s.add(Integrator())
+    s.connect(law.velocity[0], robot.u)
+    s.connect("(100 if t > 1 else 0) - integrator.y", law.error[0])
+    run = lw.simulate(s, until=2.0)
+    assert run["integrator.y"].max() < 105
+    assert run.final["integrator.y"] == pytest.approx(100, abs=0.5)
 
 
 # -- pictures --------------------------------------------------------------------------------------

@@ -40,6 +40,7 @@ from linkwright.control.registry import CONTROLLERS
 from linkwright.control.servo import PD, GravityCompensation, saturated
 from linkwright.control.step_model import Measurement
 from linkwright.control.visual_compensator import VisualCompensator, tracking_poles
+from linkwright.control.visual_predictor import VisualPredictor
 from linkwright.lazy import lazy_names
 
 __all__ = [
@@ -76,6 +77,7 @@ __all__ = [
     "SteadyKalmanFilter",
     "TransferFunction",
     "VisualCompensator",
+    "VisualPredictor",
     "Whiteness",
     "axis_coefficients",
     "consistency_band",

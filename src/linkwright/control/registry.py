@@ -15,6 +15,7 @@ from linkwright.control.linear import LQR, Observer, StateFeedback
 from linkwright.control.pid import PID, JointPID
 from linkwright.control.servo import PD, GravityCompensation
 from linkwright.control.visual_compensator import VisualCompensator
+from linkwright.control.visual_predictor import VisualPredictor
 
 CONTROLLERS = (
     Kind(AxisController, passive=True),
@@ -37,5 +38,6 @@ CONTROLLERS = (
     Kind(SteadyKalmanFilter, passive=True),
     Kind(TransferFunction, passive=True),
     Kind(VisualCompensator, passive=True),
+    Kind(VisualPredictor, passive=True),
 )
 """Every kind of controller."""

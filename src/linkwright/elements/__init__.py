@@ -7,6 +7,8 @@ from linkwright.elements.camera_calibration import (
     calibrated_scale,
     depth_from_area,
 )
+from linkwright.elements.camera_drawing import PictureMaker
+from linkwright.elements.camera_regions import PictureRegion, nearest_region, regions
 from linkwright.elements.camera_targets import DiscTarget, PolygonTarget, Target
 from linkwright.elements.contact import Contact
 from linkwright.elements.drag import Drag
@@ -54,6 +56,8 @@ __all__ = [
     "LuGre",
     "MagicFormula",
     "Muscle",
+    "PictureMaker",
+    "PictureRegion",
     "PinholeCamera",
     "PixelScale",
     "Plane",
@@ -77,4 +81,6 @@ __all__ = [
     "depth_from_area",
     "drives",
     "identify_tool_weight",
+    "nearest_region",
+    "regions",
 ]
