@@ -180,6 +180,10 @@ EXAMPLES: dict[str, Callable[[Mechanism, np.random.Generator], Numbers]] = {
         "stiffness": 500.0, "approach": {"ry": 0.1}, "threshold": {"ry": 1e-3}, "release": 0.4,
         "form": "cartesian", "push": {"ry": 1.0}, "damping": 0.01,
     },
+    "ImageMoments": lambda m, r: {"at": "ball", "area": r.uniform(0.01, 0.1),
+                                  "wanted": [256, 256, 1], "focal": (500, 600)},
+    "ImagePoints": lambda m, r: {"at": "tip", "wanted": [(200, 256), (300, 256)], "depth": 1.0,
+                                 "rotation": ((0, 1, 0), (0, 0, 1), (1, 0, 0))},
     "JointPID": lambda m, r: _joint(r, ki=r.uniform(0.1, 2), limit=30.0, unwind=0.5, target=0.1),
     "KalmanFilter": lambda m, r: {
         "phi": [[1.0, 0.1], [0.0, 0.9]], "h": [[1.0, 0.0]], "process": 0.1,

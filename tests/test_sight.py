@@ -112,6 +112,21 @@ def test_skipped_fields_hold_the_speed_and_a_lost_target_stops_the_robot() -> No
     assert abs(run.final["slide_dot"]) < 1e-6
 
 
+def test_a_gain_with_which_no_loop_is_stable_is_refused_with_the_limit() -> None:
+    limit = control.tracking_gain_limit(0.95, 3)
+    for delay in (0, 3):
+        edge = control.tracking_gain_limit(0.95, delay)
+        for share, stable in ((0.99, True), (1.01, False)):
+            poles = control.tracking_poles(share * edge, 0.95, delay)
+            assert (max(map(abs, poles)) < 1) == stable
+    with pytest.raises(lw.Error, match=f"less than {limit:.3g}"):
+        control.VisualCompensator(1, gain=2.1)
+    m = stage()
+    law = control.ImagePoints(m, "eye", [(1, 2)], depth=1.0, gain=130.0)
+    with pytest.raises(lw.Error, match="less than 120"):
+        lw.System(m).add(law, rate=60)
+
+
 def settled(run: Any, goal: float) -> int:
     """Return the number of samples after which the stage stays within 2 % of where it should be."""
     away = np.abs(run["slide"] - goal) > 0.02 * goal

@@ -39,7 +39,18 @@ from linkwright.control.pid import PID, JointPID, PidGains, PidParts, PidTerms, 
 from linkwright.control.registry import CONTROLLERS
 from linkwright.control.servo import PD, GravityCompensation, saturated
 from linkwright.control.step_model import Measurement
-from linkwright.control.visual_compensator import VisualCompensator, tracking_poles
+from linkwright.control.visual_compensator import (
+    VisualCompensator,
+    tracking_gain_limit,
+    tracking_poles,
+)
+from linkwright.control.visual_interaction import (
+    moment_interaction,
+    place_interaction,
+    point_interaction,
+)
+from linkwright.control.visual_moments import ImageMoments
+from linkwright.control.visual_points import ImagePoints
 from linkwright.control.visual_predictor import VisualPredictor
 from linkwright.lazy import lazy_names
 
@@ -59,6 +70,8 @@ __all__ = [
     "Gain",
     "GravityCompensation",
     "Hybrid",
+    "ImageMoments",
+    "ImagePoints",
     "JointController",
     "JointPID",
     "KalmanFilter",
@@ -93,13 +106,17 @@ __all__ = [
     "kalman",
     "lqe",
     "lqr",
+    "moment_interaction",
     "notch_coefficients",
     "pid_coefficients",
     "pid_law",
     "pid_parts",
+    "place_interaction",
+    "point_interaction",
     "predicted",
     "residual_bounds",
     "saturated",
+    "tracking_gain_limit",
     "tracking_poles",
     "whiteness",
 ]

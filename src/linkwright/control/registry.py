@@ -15,6 +15,8 @@ from linkwright.control.linear import LQR, Observer, StateFeedback
 from linkwright.control.pid import PID, JointPID
 from linkwright.control.servo import PD, GravityCompensation
 from linkwright.control.visual_compensator import VisualCompensator
+from linkwright.control.visual_moments import ImageMoments
+from linkwright.control.visual_points import ImagePoints
 from linkwright.control.visual_predictor import VisualPredictor
 
 CONTROLLERS = (
@@ -24,6 +26,8 @@ CONTROLLERS = (
     Kind(ForceControl, passive=True),
     Kind(GravityCompensation),
     Kind(Hybrid, passive=True),
+    Kind(ImageMoments, passive=True),
+    Kind(ImagePoints, passive=True),
     Kind(JointPID),
     Kind(KalmanFilter, passive=True),
     Kind(LQR),

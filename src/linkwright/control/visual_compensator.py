@@ -64,6 +64,13 @@ class VisualCompensator(Block):
         n = axis_count(axes, name)
         K = self.parameter("gain", gain, unit="1", least=0.0)
         b = self.parameter("zero", zero, unit="1")
+        most = tracking_gain_limit(zero, 0)
+        if gain >= most:
+            raise BlockError(
+                f"the gain of {name!r} is {gain:g}, with which no loop is stable",
+                remedy=f"give less than {most:.4g}, and with three samples of delay less than "
+                f"{tracking_gain_limit(zero, 3):.3g}",
+            )
         sizes = [
             self.parameter(f"scale{i}", x, unit="m", sign="positive")
             for i, x in enumerate(per_axis(scale, n, f"scale of {name!r}"))
@@ -153,6 +160,26 @@ def per_axis(given: float | Sequence[float], count: int, what: str) -> tuple[flo
     if isinstance(given, SupportsFloat):
         return (checked(given, what, above=0),) * count
     return tuple(checked(x, what, above=0) for x in checked_all(given, what, count=count))
+
+
+def tracking_gain_limit(zero: float = 0.95, delay: int = 3) -> float:
+    """Return the gain at which the loop of a visual tracker begins to be unstable.
+
+    Args:
+        zero: b.
+        delay: samples, besides that of the robot's integral.
+
+    >>> round(tracking_gain_limit(), 3)
+    0.419
+    """
+    if checked(zero, "zero") >= 1:
+        return 0.0
+    low, high = 0.0, 4.0 / (1.0 + zero) if zero > -1 else 4.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        stable = max(map(abs, tracking_poles(middle, zero, delay))) < 1
+        low, high = (middle, high) if stable else (low, middle)
+    return high
 
 
 def tracking_poles(gain: float = 0.12, zero: float = 0.95, delay: int = 3) -> list[complex]:

@@ -7,6 +7,7 @@ taken one after the other, do not fit each other: woven into one picture, they m
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -71,7 +72,7 @@ class PictureMaker:
         made[::2], made[1::2] = self.field(even, 0), self.field(odd, 1)
         return made
 
-    def _drawn(self, outline: ArrayLike, lines: NDArray[np.float64]) -> Picture:
+    def _drawn(self, outline: ArrayLike, lines: NDArray[np.floating[Any]]) -> Picture:
         given = np.asarray(outline, dtype=float)
         count = 9 * len(self.shapes)
         if given.ndim not in (1, 2) or given.shape[-1] != count or not np.isfinite(given).all():
@@ -90,8 +91,8 @@ class PictureMaker:
     def _draw(
         self,
         made: Picture,
-        lines: NDArray[np.float64],
-        H: NDArray[np.float64],
+        lines: NDArray[np.floating[Any]],
+        H: NDArray[np.floating[Any]],
         corners: Sequence[tuple[float, float]],
     ) -> None:
         whole = H[2, 2] ** 2 - H[2, 0] ** 2 - H[2, 1] ** 2
@@ -107,7 +108,11 @@ class PictureMaker:
             self._polygon(made, lines, self.center + self.focal * points[:, :2] / points[:, 2:])
 
     def _ellipse(
-        self, made: Picture, lines: NDArray[np.float64], H: NDArray[np.float64], whole: float
+        self,
+        made: Picture,
+        lines: NDArray[np.floating[Any]],
+        H: NDArray[np.floating[Any]],
+        whole: float,
     ) -> None:
         dual = H @ np.diag([1.0, 1.0, -1.0]) @ H.T / whole
         middle = -dual[:2, 2]
@@ -131,7 +136,7 @@ class PictureMaker:
         made[inside, box] |= within
 
     def _polygon(
-        self, made: Picture, lines: NDArray[np.float64], points: NDArray[np.float64]
+        self, made: Picture, lines: NDArray[np.floating[Any]], points: NDArray[np.floating[Any]]
     ) -> None:
         turns = np.zeros((len(lines), self.width + 1), dtype=np.int64)
         for (x0, y0), (x1, y1) in zip(points, np.roll(points, -1, axis=0), strict=True):
@@ -141,7 +146,7 @@ class PictureMaker:
         made |= (np.cumsum(turns, axis=1)[:, :-1] % 2).astype(np.bool_)
 
 
-def _in_front(points: NDArray[np.float64]) -> NDArray[np.float64]:
+def _in_front(points: NDArray[np.floating[Any]]) -> NDArray[np.floating[Any]]:
     """Return a polygon without what is behind the camera (Sutherland and Hodgman 1974)."""
     kept = []
     for p, q in zip(points, np.roll(points, -1, axis=0), strict=True):

@@ -9,6 +9,7 @@ sums over runs, and are those of the squares that the pixels cover, exactly.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -78,7 +79,7 @@ def regions(
     first, step = (0, 1) if parity is None else (parity, 2)
     n, x, y = (stop - start).astype(float), (start + stop) / 2, first + step * row + 0.5
 
-    def summed(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def summed(weights: NDArray[Any]) -> NDArray[Any]:
         return np.bincount(label, weights, count)
 
     pixels = summed(n)
@@ -157,9 +158,8 @@ def _connected(
 ) -> tuple[int, _Whole]:
     """Return how many regions there are, and that of each run."""
     begin, end = row * wide + start, row * wide + stop
-    sides = ("left", "right") if diagonal else ("right", "left")
-    low = np.searchsorted(end, begin - wide, side=sides[0])  # runs above that touch
-    high = np.searchsorted(begin, end - wide, side=sides[1])
+    low = np.searchsorted(end, begin - wide, side="left" if diagonal else "right")
+    high = np.searchsorted(begin, end - wide, side="right" if diagonal else "left")
     many = np.maximum(high - low, 0)
     below = np.repeat(np.arange(len(row)), many)
     above = np.arange(len(below)) - np.repeat(np.cumsum(many) - many, many) + np.repeat(low, many)

@@ -1,0 +1,205 @@
+"""What image-based laws share: joints that move a camera so that errors in its picture die out.
+
+With e the errors of what is seen and J their rates for each joint's speed (the interaction matrix
+times the camera's Jacobian), joint rates are -gain (J' J + d^2)^-1 J' e, damped least squares, so
+that they stay small where the joints cannot do what is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from linkwright.algebra import ZERO, Expr, sqrt, total, where
+from linkwright.blocks import BlockError, Element, Location, Rate, Sampled, checked_all, joint_of
+from linkwright.blocks.places import Triple, cross, minus
+from linkwright.control.joints import driven_joints
+from linkwright.control.visual_compensator import sightings
+from linkwright.mechanism import Body, Mechanism
+from linkwright.program import Solve
+
+UNTURNED = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+
+
+class ImageLaw(Element):
+    """A law that moves a camera by joints; base of the image-based laws.
+
+    Its outputs are `command` and `command_rate` for each joint, to be connected to `target` and
+    `target_rate` of a servo; `twist`, the camera's motion that these make (m/s and rad/s, along its
+    own axes); `distance`, the length of the vector of errors; `missed` and `lost` as those of
+    `VisualCompensator`. Rates hold over fields that are missed, and are zero once it is lost.
+
+    Args:
+        name: of the element.
+        mechanism: what is driven.
+        at: where the camera sits: a point, a body for its origin, or a name.
+        joints: names of the coordinates; by default all that move the camera.
+        rotation: rows of the matrix from the camera's axes to those of its body.
+        focal: of the camera as the law believes it to be, pixels along u and v.
+        center: where its axis meets the picture, pixels.
+        gain: how fast errors die out, 1/s; less than 1 over the time of all delays together.
+        damping: d, of the least squares.
+        patience: instants for which rates are held where nothing is seen.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        mechanism: Any,
+        at: Location,
+        joints: Iterable[str] | None,
+        *,
+        rotation: Sequence[Sequence[float]],
+        focal: Sequence[float],
+        center: Sequence[float],
+        gain: float,
+        damping: float,
+        patience: float,
+    ) -> None:
+        probe = Element("probe", mechanism)
+        self.camera = probe.point_at(at)
+        chosen = _movers(probe.mechanism, self.camera.body) if joints is None else list(joints)
+        super().__init__(name, mechanism)
+        self.joints = [q for q, _ in driven_joints(self.mechanism, chosen)]
+        self.q = self.input_vector("q", len(self.joints), self.joints, doc="measured coordinates")
+        self._turn = [
+            checked_all(row, f"rotation of {name!r}", count=3)
+            for row in _three(rotation, f"rotation of {name!r}")
+        ]
+        lens = checked_all(focal, f"focal of {name!r}", count=2, least=1e-9)
+        axis = checked_all(center, f"center of {name!r}", count=2)
+        self._lens = [
+            self.parameter(f"focal_{c}", x, unit="1", sign="positive")
+            for c, x in zip("uv", lens, strict=True)
+        ]
+        self._axis = [
+            self.parameter(f"center_{c}", x, unit="1") for c, x in zip("uv", axis, strict=True)
+        ]
+        self._gain = self.parameter("gain", gain, unit="1/s", least=0.0)
+        self._damping = self.parameter("damping", damping, least=0.0)
+        self._missed, self._fresh, self._lost = sightings(self, patience)
+        self.jacobian = self._jacobian()
+
+    @property
+    def needs_rate(self) -> bool:
+        """It works at instants."""
+        return True
+
+    def check_rate(self, rate: Rate) -> None:
+        """Refuse a rate with which the errors grow from instant to instant."""
+        super().check_rate(rate)
+        gain = self.parameters["gain"].value
+        if isinstance(rate, Sampled) and gain * float(rate.period) >= 2:
+            raise BlockError(
+                f"the gain of {self.name!r}, {gain:g} 1/s, is too much for a period of "
+                f"{float(rate.period):g} s",
+                remedy=f"give less than {2 / float(rate.period):g}, and less with delays",
+            )
+
+    def slopes(self, u: Expr, v: Expr) -> tuple[Expr, Expr]:
+        """Return a place in the picture as slopes.
+
+        Args:
+            u: along the lines, pixels.
+            v: across them.
+        """
+        (fx, fy), (cx, cy) = self._lens, self._axis
+        return self.intermediate((u - cx) / fx), self.intermediate((v - cy) / fy)
+
+    def _inward(self, v: Sequence[Expr]) -> Triple:
+        """Return components along the camera's axes from those along the ground's."""
+        inside = self.places.inward(self.camera.body, v)
+        x, y, z = (
+            total([_exact(e) * p for e, p in zip(column, inside, strict=True)])
+            for column in zip(*self._turn, strict=True)
+        )
+        return x, y, z
+
+    def _jacobian(self) -> list[list[Expr]]:
+        """Return six rows: how the camera moves along its axes with the speed of each joint."""
+        columns = []
+        at = self.position(self.camera)
+        for q in self.joints:
+            joint = joint_of(self.mechanism, q)
+            parent = joint.body.parent
+            if joint.body not in _carriers(self.camera.body) or parent is None:
+                columns.append([ZERO] * 6)
+                continue
+            axis = self.places.outward(parent, joint.axis.components(parent.frame))
+            column: list[Expr] = [*self._inward(axis), ZERO, ZERO, ZERO]
+            if joint.turns:
+                lever = minus(at, self.places.of(joint.body).origin)
+                column = [*self._inward(cross(axis, lever)), *self._inward(axis)]
+            columns.append([x if x.op == "num" else self.intermediate(x) for x in column])
+        return [list(row) for row in zip(*columns, strict=True)]
+
+    def close(self, errors: Sequence[Expr], rows: Sequence[Sequence[Expr]]) -> None:
+        """Say the errors and their interaction matrix, and put out what the joints do.
+
+        Args:
+            errors: what is seen less what is wanted.
+            rows: six numbers for each error.
+        """
+        hold, n = self.intermediate, len(self.joints)
+        columns = list(zip(*self.jacobian, strict=True))
+        J = [[hold(_dot(row, column)) for column in columns] for row in rows]
+        square = [[hold(_dot(a, b)) for b in zip(*J, strict=True)] for a in zip(*J, strict=True)]
+        for k in range(n):
+            square[k][k] = square[k][k] + self._damping**2
+        right = tuple(hold(_dot(column, errors)) for column in zip(*J, strict=True))
+        way = tuple(self._local() for _ in range(n))
+        self.statements.append(Solve(n, tuple(x for row in square for x in row), right, way))
+        rates, commands = [], []
+        begun = self.discrete_state("begun", 1.0, unit="1")
+        for k, q in enumerate(self.q):
+            kept = self.discrete_state(f"rate{k}_kept")
+            place = self.discrete_state(f"place{k}")
+            rate = hold(
+                where(self._fresh > 0, -self._gain * way[k], where(self._lost > 0, 0, kept))
+            )
+            now = hold(where(begun > 0, place, q))
+            self.update(kept, rate)
+            self.update(place, now + self.period * rate)
+            rates.append(rate)
+            commands.append(now)
+        self.output_vector("command", commands, doc="wanted coordinates")
+        self.output_vector("command_rate", rates, doc="wanted speeds")
+        twist = [_dot(row, rates) for row in self.jacobian]
+        self.output_vector("twist", twist, doc="of the camera, along its own axes")
+        self.output("distance", sqrt(_dot(errors, errors)), doc="length of the errors")
+        self.output("missed", self._missed, unit="1", doc="instants without a field")
+        self.output("lost", self._lost, unit="1", doc="1 where nothing has been seen for too long")
+
+
+def _carriers(body: Body) -> set[Body]:
+    return {body, *body.ancestors()}
+
+
+def _movers(m: Mechanism, body: Body) -> list[str]:
+    """Return the coordinates that move a body."""
+    above = _carriers(body)
+    found = [q.name for q, _ in driven_joints(m) if joint_of(m, q).body in above]
+    if not found:
+        raise BlockError(
+            f"no joint of {m.name!r} moves {body.name!r}",
+            remedy="put the camera on a body that joints move, or name them as joints=",
+        )
+    return found
+
+
+def _dot(a: Sequence[Expr], b: Sequence[Expr]) -> Expr:
+    return total([x * y for x, y in zip(a, b, strict=True)])
+
+
+def _three(rows: Sequence[Sequence[float]], what: str) -> Sequence[Sequence[float]]:
+    given: object = rows
+    if not isinstance(given, Sequence | np.ndarray) or len(given) != 3:
+        raise BlockError(f"{what} is {rows!r}", remedy="give three rows of a rotation matrix")
+    return rows
+
+
+def _exact(entry: float) -> float | int:
+    near = round(entry)
+    return near if abs(entry - near) < 1e-9 else entry
