@@ -57,7 +57,7 @@ def test_models_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     told = json.loads(run(capsys, "models", "--json"))
     assert [model["name"] for model in told] == list(MODELS)
     by_name = {model["name"]: model for model in told}
-    assert by_name["puma560"]["options"] == ["drives=on"]
+    assert by_name["puma560"]["options"] == ["drives=on", "wrist=3r"]
     assert by_name["pendulum"]["description"]
 
 

@@ -174,6 +174,8 @@ EXAMPLES: dict[str, Callable[[Mechanism, np.random.Generator], Numbers]] = {
         "wrist": "arm", "KF": r.uniform(0.1, 0.5), "base": "specified", "push": {"ry": 0.1},
         "stiffness": 500.0, "axes": "x ry", "damping": 0.01,
     },
+    "FourJointWrist": lambda m, r: {"fastest": r.uniform(1, 5), "initial": r.uniform(-1, 1),
+                                    "either": bool(r.integers(2))},
     "GravityCompensation": lambda m, r: {"joints": ["cart", "arm"]},
     "Hybrid": lambda m, r: {
         "wrist": "arm", "force": "ry", "KF": r.uniform(0.1, 0.5), "Kp": 0.5, "axes": "x ry",
@@ -224,7 +226,7 @@ SMALL_RIG = {"ComputedTorque", "LQR", "MomentumObserver", "Observer"}
 """Those that model the whole mechanism: they get the cart and its arm alone."""
 
 SOURCES = {
-    "AxisController", "Butterworth", "KalmanFilter", "LeadLag", "Observer", "PID",
+    "AxisController", "Butterworth", "FourJointWrist", "KalmanFilter", "LeadLag", "Observer", "PID",
     "StateSpace",
     "SteadyKalmanFilter", "TransferFunction", "VisualCompensator", "VisualPredictor",
 }  # fmt: skip

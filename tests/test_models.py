@@ -90,7 +90,7 @@ def test_a_wrong_name_is_explained(name: str, message: str) -> None:
 
 WITH_CONSTRAINTS = [f for f in FORMULATIONS if not f.startswith("articulated")]
 #: Models with the joints and loads of others, which have all formulations: two are enough for them.
-ALIKE = ("double-pendulum", "ref6", "stanford-arm", "spacecraft-1", "stewart")
+ALIKE = ("double-pendulum", "ref6", "stanford-arm", "spacecraft-1", "stewart", "wrist-4r")
 #: Parallel machines whose joints are those of others: the composite formulation is enough for them.
 MACHINES = ("delta", "five-bar", "agile-eye", "mount-prismatic", "mount-alt-az", "mount-equatorial")
 CASES = [

@@ -20,6 +20,7 @@ from linkwright.control.filters import LeadLag, StateSpace, TransferFunction
 from linkwright.control.force import ForceControl, Hybrid, PositionCompensation
 from linkwright.control.force.momentum_observer import MomentumObserver
 from linkwright.control.force.thresholds import residual_bounds
+from linkwright.control.four_joint_wrist import FourJointWrist
 from linkwright.control.joints import JointController, driven_joints
 from linkwright.control.kalman_filter import KalmanFilter, SteadyKalmanFilter
 from linkwright.control.linear import (
@@ -67,6 +68,7 @@ __all__ = [
     "Correction",
     "Feedforward",
     "ForceControl",
+    "FourJointWrist",
     "Gain",
     "GravityCompensation",
     "Hybrid",

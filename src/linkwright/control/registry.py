@@ -10,6 +10,7 @@ from linkwright.control.force.force_control import ForceControl
 from linkwright.control.force.hybrid import Hybrid
 from linkwright.control.force.momentum_observer import MomentumObserver
 from linkwright.control.force.position_compensation import PositionCompensation
+from linkwright.control.four_joint_wrist import FourJointWrist
 from linkwright.control.kalman_filter import KalmanFilter, SteadyKalmanFilter
 from linkwright.control.linear import LQR, Observer, StateFeedback
 from linkwright.control.pid import PID, JointPID
@@ -24,6 +25,7 @@ CONTROLLERS = (
     Kind(ComputedTorque),
     Kind(Feedforward),
     Kind(ForceControl, passive=True),
+    Kind(FourJointWrist, passive=True),
     Kind(GravityCompensation),
     Kind(Hybrid, passive=True),
     Kind(ImageMoments, passive=True),

@@ -74,6 +74,7 @@ MODELS: dict[str, LibraryModel] = {
         "joint-drive.toml",
     ),
     "puma560": LibraryModel("PUMA 560 arm with geared drives (Corke, Armstrong)", "puma560:build"),
+    "wrist-4r": LibraryModel("spherical wrist of four joints", "wrist_4r:build"),
     "mount-3-rotary": LibraryModel(
         "antenna mount of three legs with motors at the base", "mounts:three_rotary"
     ),
@@ -202,7 +203,7 @@ def option_texts(name: str) -> tuple[str, ...]:
     """Return the options of a model with their defaults, as they are written.
 
     >>> option_texts("puma560")
-    ('drives=on',)
+    ('drives=on', 'wrist=3r')
     """
     shown = {True: "on", False: "off"}
     return tuple(
@@ -241,7 +242,7 @@ def _read_options(name: str, text: str, build: Builder) -> dict[str, object]:
 def _words(build: Builder, key: str) -> tuple[str, ...]:
     """Return the words that an option takes beside on and off: those of its type hint."""
     hint = typing.get_type_hints(build).get(key)
-    parts = typing.get_args(hint)
+    parts = (hint,) if typing.get_origin(hint) is typing.Literal else typing.get_args(hint)
     found = (w for p in parts if typing.get_origin(p) is typing.Literal for w in typing.get_args(p))
     return tuple(str(w) for w in found)
 
@@ -257,6 +258,11 @@ def _read_value(
             known = ", ".join(["on", "off", *words])
             raise InputError(f"option {key!r} of model {name!r} is one of {known}, not {value!r}")
         return _TRUTHS[value.lower()]
+    if isinstance(default, str):
+        if value not in words:
+            known = ", ".join(words)
+            raise InputError(f"option {key!r} of model {name!r} is one of {known}, not {value!r}")
+        return value
     kind, what = (int, "a whole number") if isinstance(default, int) else (float, "a number")
     try:
         return kind(value)

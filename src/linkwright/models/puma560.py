@@ -7,6 +7,9 @@ accordingly. Zero entries of the tables are left out. Gravity is along -z of the
 A drive adds its rotor's inertia G^2 Jm to the joint, and viscous and Coulomb friction of the motor,
 G^2 B and |G| Tc, the latter by the sign of the joint's speed. Below the small speed `creep` it
 grows with the speed, so that a joint comes to rest; a jump would hold up any adaptive integration.
+
+With `wrist=4r` link 4 carries the last three links of the wrist of `wrist_4r` in place of links 5
+and 6, with drives like theirs, so that the arm has seven joints and q4 to q7 are the wrist's.
 """
 
 from __future__ import annotations
@@ -14,8 +17,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from linkwright.algebra import Vector
 from linkwright.elements import drives as electrics
+from linkwright.errors import InputError
 from linkwright.mechanism import Body, Mechanism
+from linkwright.models import wrist_4r
 from linkwright.motion import point_to_point
 from linkwright.system import System
 
@@ -90,40 +96,63 @@ _WAY = ((0.0, 0.7853981633974483, -3.141592653589793, 0.0, 0.7853981633974483, 0
 _AXES = "xyz"
 
 
-def build(drives: bool | Literal["electric"] = True) -> Mechanism | System:
+def build(
+    drives: bool | Literal["electric"] = True, wrist: Literal["3r", "4r"] = "3r"
+) -> Mechanism | System:
     """Return the arm: with rotors and friction, without, or as a System with electric drives.
+
+    Args:
+        drives: on, off, or "electric".
+        wrist: "3r" as it is, or "4r" with a fourth joint in the wrist.
 
     >>> from linkwright.mechanism import mechanism_of
     >>> list(mechanism_of(build()).coordinates)
     ['q1', 'q2', 'q3', 'q4', 'q5', 'q6']
+    >>> len(mechanism_of(build(wrist="4r")).coordinates)
+    7
     """
     if drives == "electric":
+        if wrist != "3r":
+            raise InputError(
+                "the electric drives are those of the PUMA's own wrist",
+                remedy="choose drives=on or drives=off with wrist=4r",
+            )
         return electric()
-    return arm(drives=drives)
+    return arm(drives=drives, wrist=wrist)
 
 
-def arm(*, drives: bool, torques: bool = True) -> Mechanism:
+def arm(*, drives: bool, torques: bool = True, wrist: str = "3r") -> Mechanism:
     """Return the arm alone.
 
     Args:
         drives: whether joints feel the rotors and the friction of the motors.
         torques: whether each joint has a torque as an input.
+        wrist: "3r" or "4r".
     """
-    m = Mechanism("puma560", "PUMA 560 arm" + (" with geared drives" if drives else ""))
+    four = wrist == "4r"
+    doc = "PUMA 560 arm" + (" and wrist of four joints" if four else "")
+    doc += " with geared drives" if drives else ""
+    m = Mechanism("puma560-4r" if four else "puma560", doc)
     m.parameter("g", 9.81, unit="m/s^2", doc="gravity")
     bodies: list[Body] = []
-    for i, link in enumerate(_LINKS, 1):
+    for i, link in enumerate(_LINKS[:4] if four else _LINKS, 1):
         bodies.append(_body(m, i, link, bodies[-1] if bodies else m.ground))
+    axes = "z" * len(bodies)
+    if four:
+        bodies += wrist_4r.add_wrist(m, bodies[-1], (0, 0, "d4"), number=5, begin=1)
+        axes += wrist_4r.AXES[1:]
     m.gravity(along="-z", g="g")
     if drives:
         m.parameter("creep", 1e-3, unit="rad/s", doc="speed up to which dry friction grows")
-    for i, (body, drive) in enumerate(zip(bodies, _DRIVES, strict=True), 1):
+    known = (*_DRIVES[:5], *_DRIVES[4:]) if four else _DRIVES
+    for i, (body, axis, drive) in enumerate(zip(bodies, axes, known, strict=True), 1):
+        about = getattr(body, axis)
         if torques:
             torque = m.input(f"tau{i}", unit="N*m", doc=f"torque of drive {i} at the joint")
             name, parent = f"drive {i}", body.parent
-            m.moment(name, torque, on=body, about=body.z, reaction=parent, doc=name)
+            m.moment(name, torque, on=body, about=about, reaction=parent, doc=name)
         if drives:
-            _drive(m, i, drive, body)
+            _drive(m, i, drive, body, about)
     tool = m.point("tool", bodies[-1])
     for axis, direction in zip(_AXES, (m.x, m.y, m.z), strict=True):
         m.output(f"tool {axis}", tool.position @ direction, unit="m", doc=f"tool point, {axis}")
@@ -197,7 +226,7 @@ def _plus(name: str | int, other: str, value: float) -> str | int:
     return f"{name} + {other}" if value else name
 
 
-def _drive(m: Mechanism, i: int, drive: _Drive, body: Body) -> None:
+def _drive(m: Mechanism, i: int, drive: _Drive, body: Body, about: Vector) -> None:
     m.parameter(f"Jm{i}", drive.inertia, unit="kg*m^2", doc=f"inertia of motor {i}")
     m.parameter(f"G{i}", drive.gear, unit="1", doc=f"gear ratio of drive {i}")
     m.parameter(f"B{i}", drive.viscous, unit="N*m*s/rad", doc=f"viscous friction of motor {i}")
@@ -211,7 +240,7 @@ def _drive(m: Mechanism, i: int, drive: _Drive, body: Body) -> None:
         f"-G{i}**2*B{i}*{speed}"
         f" - abs(G{i})*where({speed} > 0, Tcp{i}, -Tcm{i})*max(-1, min(1, {speed}/creep))",
         on=body,
-        about=body.z,
+        about=about,
         reaction=body.parent,
         doc=f"friction of drive {i}",
     )

@@ -35,9 +35,6 @@ from linkwright.robots.ik.rates import rate_inputs, refuse_quaternions
 from linkwright.robots.ik.saturation import bounds, clipped, limit_inputs, saturated
 from linkwright.robots.kinematics import pose_and_jacobian
 
-AXES = ("x", "y", "z", "rx", "ry", "rz")
-"""The six components of a rate, by name."""
-
 
 @dataclass(frozen=True, slots=True)
 class Partition:
