@@ -193,6 +193,16 @@ EXAMPLES: dict[str, Callable[[Mechanism, np.random.Generator], Numbers]] = {
     },
     "LQR": lambda m, r: {"model": lw.linearize(m), "Q": 1.0, "R": 0.1},
     "LeadLag": lambda m, r: {"zero": r.uniform(1, 5), "pole": r.uniform(6, 20), "gain": 2.0},
+    "Admittance": lambda m, r: {"wrist": "arm", "M": 2.0, "D": 5.0, "K": 10.0, "push": {"x": 1.0},
+                                "axes": "x ry"},
+    "Impedance": lambda m, r: {"wrist": "arm", "K": 5.0, "D": r.uniform(1, 3), "M": 2.0,
+                               "axes": "x ry"},
+    "OperationalHybrid": lambda m, r: {
+        "wrist": "arm", "force": "ry", "push": {"ry": 0.1}, "kp": 9.0, "kd": 6.0, "M": 1.0,
+        "D": 2.0, "ki": 0.5, "axes": "x ry",
+    },
+    "Stiffness": lambda m, r: {"wrist": "arm", "K": 5.0, "D": r.uniform(1, 3), "limit": 40.0,
+                               "axes": "x ry"},
     "MomentumObserver": lambda m, r: {
         "gain": r.uniform(20, 100), "threshold": r.uniform(0.5, 2), "damping": 0.5, "reflex": 0.1,
         "acts": True,
@@ -222,7 +232,10 @@ EXAMPLES: dict[str, Callable[[Mechanism, np.random.Generator], Numbers]] = {
     "TransferFunction": lambda m, r: {"numerator": [1.0, 2.0], "denominator": [1.0, 3.0, 5.0]},
 }  # fmt: skip
 
-SMALL_RIG = {"ComputedTorque", "LQR", "MomentumObserver", "Observer"}
+SMALL_RIG = {
+    "Admittance", "ComputedTorque", "Impedance", "LQR", "MomentumObserver", "Observer",
+    "OperationalHybrid", "Stiffness",
+}  # fmt: skip
 """Those that model the whole mechanism: they get the cart and its arm alone."""
 
 SOURCES = {

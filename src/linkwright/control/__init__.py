@@ -18,7 +18,10 @@ from linkwright.control.consistency import Whiteness, consistency_band, inside, 
 from linkwright.control.covariances import Correction, corrected, intersected, predicted
 from linkwright.control.filters import LeadLag, StateSpace, TransferFunction
 from linkwright.control.force import ForceControl, Hybrid, PositionCompensation
+from linkwright.control.force.admittance import Admittance
+from linkwright.control.force.impedance import Impedance, Stiffness
 from linkwright.control.force.momentum_observer import MomentumObserver
+from linkwright.control.force.operational_hybrid import OperationalHybrid
 from linkwright.control.force.thresholds import residual_bounds
 from linkwright.control.four_joint_wrist import FourJointWrist
 from linkwright.control.joints import JointController, driven_joints
@@ -60,6 +63,7 @@ __all__ = [
     "LQR",
     "PD",
     "PID",
+    "Admittance",
     "AxisCoefficients",
     "AxisController",
     "AxisError",
@@ -74,6 +78,7 @@ __all__ = [
     "Hybrid",
     "ImageMoments",
     "ImagePoints",
+    "Impedance",
     "JointController",
     "JointPID",
     "KalmanFilter",
@@ -81,6 +86,7 @@ __all__ = [
     "Measurement",
     "MomentumObserver",
     "Observer",
+    "OperationalHybrid",
     "PidGains",
     "PidParts",
     "PidTerms",
@@ -90,6 +96,7 @@ __all__ = [
     "StateModel",
     "StateSpace",
     "SteadyKalmanFilter",
+    "Stiffness",
     "TransferFunction",
     "VisualCompensator",
     "VisualPredictor",

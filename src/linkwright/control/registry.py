@@ -6,9 +6,12 @@ from linkwright.blocks.kinds import Kind
 from linkwright.control.axis.controller import AxisController
 from linkwright.control.computed_torque import ComputedTorque, Feedforward
 from linkwright.control.filters import LeadLag, StateSpace, TransferFunction
+from linkwright.control.force.admittance import Admittance
 from linkwright.control.force.force_control import ForceControl
 from linkwright.control.force.hybrid import Hybrid
+from linkwright.control.force.impedance import Impedance, Stiffness
 from linkwright.control.force.momentum_observer import MomentumObserver
+from linkwright.control.force.operational_hybrid import OperationalHybrid
 from linkwright.control.force.position_compensation import PositionCompensation
 from linkwright.control.four_joint_wrist import FourJointWrist
 from linkwright.control.kalman_filter import KalmanFilter, SteadyKalmanFilter
@@ -21,6 +24,7 @@ from linkwright.control.visual_points import ImagePoints
 from linkwright.control.visual_predictor import VisualPredictor
 
 CONTROLLERS = (
+    Kind(Admittance, passive=True),
     Kind(AxisController, passive=True),
     Kind(ComputedTorque),
     Kind(Feedforward),
@@ -30,18 +34,21 @@ CONTROLLERS = (
     Kind(Hybrid, passive=True),
     Kind(ImageMoments, passive=True),
     Kind(ImagePoints, passive=True),
+    Kind(Impedance),
     Kind(JointPID),
     Kind(KalmanFilter, passive=True),
     Kind(LQR),
     Kind(LeadLag, passive=True),
     Kind(MomentumObserver),
     Kind(Observer, passive=True),
+    Kind(OperationalHybrid),
     Kind(PD, passive=True),
     Kind(PID, passive=True),
     Kind(PositionCompensation, passive=True),
     Kind(StateFeedback),
     Kind(StateSpace, passive=True),
     Kind(SteadyKalmanFilter, passive=True),
+    Kind(Stiffness),
     Kind(TransferFunction, passive=True),
     Kind(VisualCompensator, passive=True),
     Kind(VisualPredictor, passive=True),

@@ -1,0 +1,266 @@
+"""The tool as the joints move it: errors of its place, its acceleration, its inertia.
+
+All vectors have six components along the flange's axes as they stand at the instant: three of the
+reference point, three about the axes. With J the tool's Jacobian, M the mass matrix of the joints
+and b their nonlinear effects (Khatib 1987),
+
+    v = J u,   a = J u' + c,   Lambda = (J M^-1 J')^-1,   tau = J' Lambda (a - c) + b
+
+are the torques with which the tool has the acceleration a of its reference point, seen from the
+ground, whatever the number of joints. c is J' u for components that turn with the flange, plus
+omega x v for the turning.
+
+The error of a place is the way to the wanted reference point, and half the sum of the products of
+the flange's axes with the wanted ones (Luh, Walker and Paul 1980): axis times sine of the angle,
+which is meant for angles below a quarter turn.
+
+Where the Jacobian loses rank, J M^-1 J' has no inverse. The `clearance` says how near that is: the
+smallest share of an axis' mobility that is left once the axes before it are held (a pivot of the
+factorization over its diagonal entry), 1 where axes are independent and 0 at a singular pose. Below
+the limit the diagonal is raised by the factor 1 + (1 - clearance/limit)^2 / 100 (variable damping
+as Nakamura and Hanafusa 1986 have it), so that torques stay finite and the axis that is lost gives
+way; above it nothing is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linkwright.algebra import ZERO, Expr, free_symbols, maximum, minimum, symbol, total
+from linkwright.blocks.places import cross
+from linkwright.control.force.ports import ForceLaw, ToolPlacement, WristOrBody
+from linkwright.control.joints import PerJoint, gains
+from linkwright.control.models import inverse_dynamics, mass_matrix
+from linkwright.control.servo import saturated
+from linkwright.program import Solve, program
+from linkwright.program.derivatives import jacobian_vector
+from linkwright.program.passes.liveness import liveness
+from linkwright.program.program import walk
+
+CLEAR = 1e-3
+"""The clearance from a singular pose below which a solution is damped."""
+
+_DAMPED = 0.01
+_LEAST = 1e-12  # share of a diagonal entry that a pivot is taken to have at least
+
+
+@dataclass(frozen=True, slots=True)
+class ToolInertia:
+    """How the tool answers to forces.
+
+    Args:
+        mobility: J M^-1 J' of the axes that the joints move, damped where it must be.
+        bias: nonlinear effects of the joints, N*m.
+    """
+
+    mobility: tuple[tuple[Expr, ...], ...]
+    bias: tuple[Expr, ...]
+
+
+class ToolLaw(ForceLaw):
+    """A law of force that knows the tool's place and dynamics; base of those that command torques.
+
+    Args:
+        name: of the element.
+        mechanism: what is driven.
+        wrist: a compliant wrist, or the body that is the tool.
+        joints: names of the coordinates; by default all that can be driven up to the flange.
+        target: where the joints should be, rad or m.
+        axes: that the joints can move; by default those that they move at all.
+        values: numbers of the mechanism's parameters as the law believes them to be.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        mechanism: Any,
+        wrist: WristOrBody,
+        joints: Iterable[str] | None,
+        target: PerJoint | None,
+        *,
+        axes: str | None = None,
+        values: Mapping[str, float] | None = None,
+    ) -> None:
+        super().__init__(name, mechanism, wrist, joints, target, axes=axes)
+        self.values = values
+        self.wanted = self.tool_frame(self.target)
+        self.tool_velocity = self.named(product(self.frame.jacobian, self.u))
+
+    # -- motion ------------------------------------------------------------------------------------
+    def named(self, values: Iterable[Expr]) -> list[Expr]:
+        """Return partial results."""
+        return [x if x.is_atom or x.op == "num" else self.intermediate(x) for x in values]
+
+    def error(self, wanted: ToolPlacement, at: ToolPlacement) -> list[Expr]:
+        """Return how far a wanted place is from another, along the axes of the latter."""
+        way = [x - y for x, y in zip(wanted.position, at.position, strict=True)]
+        turn = _between(at, wanted)
+        around = [
+            0.5 * (turn[(i + 2) % 3][(i + 1) % 3] - turn[(i + 1) % 3][(i + 2) % 3])
+            for i in range(3)
+        ]
+        return self.named([*product(_columns(at.rotation), way), *around])
+
+    def seen(self, six: Sequence[Expr], wanted: ToolPlacement, at: ToolPlacement) -> list[Expr]:
+        """Return components along the axes of one place from those along another's."""
+        turn = [self.named(row) for row in _between(at, wanted)]
+        return self.named([*product(turn, six[:3]), *product(turn, six[3:])])
+
+    def drift(self, place: ToolPlacement, q: Sequence[Expr], u: Sequence[Expr]) -> list[Expr]:
+        """Return the tool's acceleration without accelerations of the joints.
+
+        Args:
+            place: the tool's, for joints at `q`.
+            q: input symbols of the law.
+            u: speeds of the joints.
+        """
+        speeds = [symbol(f"speed{k}", "input", owner="drift") for k in range(len(u))]
+        moved = product(place.jacobian, speeds)
+        own = {x for s in walk(self.statements) for x in s.targets}
+        read = [x for s in walk(self.statements) for x in free_symbols(*s.operands)]
+        read += free_symbols(*moved)
+        known = {*q, *speeds, *own}
+        rest = [x for x in dict.fromkeys(read) if x not in known]
+        inputs = {"q": list(q), "u": speeds, "rest": rest}
+        made = liveness(program("tool", inputs, {"v": moved}, statements=self.statements))
+        tangent = jacobian_vector(made, "v", "q")
+        turning = self.embed(tangent, {"u": u, "d_q": u})["d_v"]
+        v = self.named(product(place.jacobian, u))
+        carried = [*cross(v[3:], v[:3]), ZERO, ZERO, ZERO]
+        return self.named(x + y for x, y in zip(turning, carried, strict=True))
+
+    def wanted_motion(self, ahead: Sequence[Expr]) -> tuple[list[Expr], list[Expr]]:
+        """Return velocity and acceleration of the wanted place, along the flange's axes.
+
+        Args:
+            ahead: wanted accelerations of the joints.
+        """
+        there = self.wanted
+        velocity = self.seen(product(there.jacobian, self.target_rate), there, self.frame)
+        drift = self.drift(there, self.target, self.target_rate)
+        pushed = product(there.jacobian, ahead)
+        rate = [x + y for x, y in zip(pushed, drift, strict=True)]
+        return velocity, self.seen(rate, there, self.frame)
+
+    # -- forces ------------------------------------------------------------------------------------
+    def on_joints(self, wrench: Sequence[Expr]) -> list[Expr]:
+        """Return the torques of a wrench, J' times it."""
+        return self.named(product(_columns(self.frame.jacobian), wrench))
+
+    def holding(self) -> list[Expr]:
+        """Return the torques that hold the joints against gravity."""
+        held = inverse_dynamics(self, self.by_joint(self.q), values=self.values)
+        return [held[q] for q in self.joints]
+
+    def inertia(self) -> ToolInertia:
+        """Return how the tool answers to forces; say how far from a singular pose it is."""
+        q, u = self.by_joint(self.q), self.by_joint(self.u)
+        mass = mass_matrix(self, q, values=self.values)
+        bias = inverse_dynamics(self, q, u, values=self.values)
+        rows = [self.frame.jacobian[k] for k in self.moved]
+        flat = tuple(mass[x, y] for x in self.joints for y in self.joints)
+        columns = self._solved_columns(len(self.joints), flat, rows)
+        mobility = [[self.intermediate(dot(row, column)) for column in columns] for row in rows]
+        cleared = self.cleared(mobility)
+        return ToolInertia(cleared, tuple(bias[x] for x in self.joints))
+
+    def _solved_columns(
+        self, n: int, matrix: tuple[Expr, ...], right: Sequence[Sequence[Expr]]
+    ) -> list[tuple[Expr, ...]]:
+        flat = tuple(x for column in right for x in column)
+        targets = tuple(self._local() for _ in flat)
+        self.statements.append(Solve(n, matrix, flat, targets))
+        return [targets[n * k : n * (k + 1)] for k in range(len(right))]
+
+    def cleared(self, matrix: Sequence[Sequence[Expr]]) -> tuple[tuple[Expr, ...], ...]:
+        """Return a positive matrix that can be solved, and give the output `clearance`.
+
+        Args:
+            matrix: symmetric, without negative eigenvalues.
+        """
+        n = len(matrix)
+        left = {(i, j): matrix[i][j] for i in range(n) for j in range(i + 1)}
+        shares = []
+        for k in range(n):
+            least = _LEAST * matrix[k][k]
+            pivot = self.intermediate(maximum(left[k, k], maximum(least, 1e-300)))
+            shares.append(pivot / maximum(matrix[k][k], 1e-300))
+            for i in range(k + 1, n):
+                factor = self.intermediate(left[i, k] / pivot)
+                for j in range(k + 1, i + 1):
+                    left[i, j] = self.intermediate(left[i, j] - factor * left[j, k])
+        clearance = self.intermediate(_smallest(shares))
+        self.output(
+            "clearance", clearance, unit="1", doc="from a singular pose: 0 there, at most 1"
+        )
+        limit = self.parameter("clear", CLEAR, unit="1", sign="positive", least=0.0)
+        near = self.intermediate(maximum(1 - clearance / limit, 0.0))
+        more = self.intermediate(_DAMPED * near**2)
+        return tuple(
+            tuple(self.intermediate(x + more * x) if i == j else x for j, x in enumerate(row))
+            for i, row in enumerate(matrix)
+        )
+
+    def accelerating(
+        self, inertia: ToolInertia, a: Sequence[Expr], wrench: Sequence[Expr]
+    ) -> list[Expr]:
+        """Return the torques that give the tool an acceleration, and a wrench besides.
+
+        Args:
+            inertia: of the tool.
+            a: six accelerations; those of axes that the joints cannot move do not count.
+            wrench: six components that are added to those that accelerate the tool.
+        """
+        c = self.drift(self.frame, self.q, self.u)
+        right = [self.intermediate(a[k] - c[k]) for k in self.moved]
+        pushed = self.solved(inertia.mobility, right)
+        whole = list(wrench)
+        for k, x in zip(self.moved, pushed, strict=True):
+            whole[k] = whole[k] + x
+        made = self.on_joints(self.named(whole))
+        return self.named(x + y for x, y in zip(made, inertia.bias, strict=True))
+
+    def put(self, tau: Sequence[Expr], limit: PerJoint | None, acts: bool) -> None:
+        """Put torques on the joints, within limits, or give them as the output `tau`.
+
+        Args:
+            tau: one for each joint.
+            limit: the largest of each joint; none by default.
+            acts: whether they act.
+        """
+        chosen = list(tau)
+        if limit is not None:
+            bound = gains(self, "limit", limit, self.names_of_joints)
+            chosen = [saturated(x, -b, b) for x, b in zip(chosen, bound, strict=True)]
+        if acts:
+            self.efforts("tau", self.joints, chosen)
+        else:
+            self.output_vector("tau", chosen, doc="torques or forces of the joints")
+
+
+def dot(a: Sequence[Expr], b: Sequence[Expr]) -> Expr:
+    """Return the sum of products."""
+    return total([x * y for x, y in zip(a, b, strict=True)])
+
+
+def product(rows: Iterable[Sequence[Expr]], v: Sequence[Expr]) -> list[Expr]:
+    """Return a matrix times a vector."""
+    return [dot(row, v) for row in rows]
+
+
+def _columns(rows: Sequence[Sequence[Expr]]) -> list[tuple[Expr, ...]]:
+    return list(zip(*rows, strict=True))
+
+
+def _between(at: ToolPlacement, wanted: ToolPlacement) -> list[list[Expr]]:
+    """Return the rotation from the axes of a wanted place to those of another."""
+    return [[dot(a, b) for b in _columns(wanted.rotation)] for a in _columns(at.rotation)]
+
+
+def _smallest(values: Sequence[Expr]) -> Expr:
+    found = values[0]
+    for x in values[1:]:
+        found = minimum(found, x)
+    return found

@@ -1,0 +1,116 @@
+"""What laws of force say at one state, and a PUMA in Pinocchio that is moved by it: an oracle."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+
+import linkwright as lw
+from linkwright.algebra import evaluate, free_symbols
+from linkwright.blocks import Element
+from linkwright.control.joints import JointElement
+from linkwright.program import lower, program
+from linkwright.program.interpret import interpret
+from linkwright.program.program import walk
+
+DH = ((0.0, 0.67183, 1), (0.4318, 0.0, 0), (0.0203, 0.15005, -1), (0.0, 0.4318, 1), (0.0, 0.0, -1))
+"""Distances a, d and quarter turns alpha from each link of the PUMA to the next."""
+
+
+def said(law: Element, ports: Mapping[str, Any], period: float = 1e-3) -> dict[str, np.ndarray]:
+    """Return the outputs of a law by name, and the next values of its memory.
+
+    Args:
+        law: whose expressions are evaluated.
+        ports: values of its inputs, and of the mechanism's coordinates; others are as they start.
+        period: of its rate, s.
+    """
+    m = law.mechanism
+    outputs = {n: list(p.values) for n, p in law.outputs.items()}
+    following = {f"next {x.name}": [s.following] for x, s in law.discrete_states.items()}
+    own = {x for port in law.outputs.values() for x in port.symbols}
+    known: dict[str, float] = {**m.initial, **m.values, "period": period, "t": 0.0}
+    known |= {p.symbol.name: p.value for p in law.parameters.values()}
+    known |= {x.name: evaluate(s.initial, {}) for x, s in law.discrete_states.items()}
+    for name, values in ports.items():
+        port = law.inputs.get(name)
+        if port is None:
+            known[name] = float(np.asarray(values))
+        else:
+            known |= dict(zip((x.name for x in port.symbols), map(float, values), strict=True))
+    made = {x for s in walk(law.statements) for x in s.targets}
+    read = [x for s in walk(law.statements) for x in free_symbols(*s.operands)]
+    results: dict[str, list[Any]] = {**outputs, **following}
+    read += free_symbols(*(x for row in results.values() for x in row))
+    inputs = [x for x in dict.fromkeys(read) if x not in made and x not in own]
+    everything = program("law", {"x": inputs}, results, statements=law.statements)
+    defaults = {
+        x.name: float(v.data) if v.op == "num" else known.get(v.name, 0.0)
+        for port in law.inputs.values()
+        for x, v in zip(port.symbols, port.values, strict=True)
+        if v.is_atom or v.op == "num"
+    }
+    numbers = [known[x.name] if x.name in known else defaults[x.name] for x in inputs]
+    found = interpret(lower(everything), [np.array(numbers)])
+    return dict(zip(results, found, strict=True))
+
+
+def torques(law: JointElement, ports: Mapping[str, Any]) -> np.ndarray:
+    """Return what a law puts on the joints, N*m."""
+    found = said(law, ports)
+    return np.array([found[f"tau_{q.name}"].item() for q in law.joints])
+
+
+@cache
+def puma() -> tuple[lw.Mechanism, Any]:
+    """Return the PUMA, and the same as Pinocchio has it."""
+    m = lw.load("puma560:drives=off")
+    model = pin.Model()
+    place, parent = pin.SE3.Identity(), 0
+    at = {p: m.values[n] for n, p in m.parameters.items()}
+    for k, body in enumerate(m.bodies.values()):
+        parent = model.addJoint(parent, pin.JointModelRZ(), place, f"joint{k}")
+        own = body.inertia
+        center = np.array([float(evaluate(x, at)) for x in own.center])
+        xx, yy, zz, xy, yz, zx = (float(evaluate(x, at)) for x in own.tensor)
+        tensor = np.array([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]])
+        weight = float(evaluate(own.mass, at))
+        model.appendBodyToJoint(parent, pin.Inertia(weight, center, tensor), pin.SE3.Identity())
+        if k < 5:
+            a, d, turn = DH[k]
+            place = pin.SE3(pin.rpy.rpyToMatrix(turn * math.pi / 2, 0, 0), np.array([a, 0, d]))
+    return m, model
+
+
+class Tool:
+    """The PUMA's tool at a state, by Pinocchio: all vectors along the flange's axes."""
+
+    def __init__(self, q: np.ndarray, u: np.ndarray, a: np.ndarray | None = None) -> None:
+        self.model = puma()[1]
+        data = self.model.createData()
+        zero = np.zeros(6)
+        pin.forwardKinematics(self.model, data, q, u, zero if a is None else a)
+        self.place = data.oMi[6].copy()
+        self.jacobian = pin.computeJointJacobian(self.model, data, q, 6).copy()
+        self.velocity = self.jacobian @ u
+        turning = np.cross(data.v[6].angular, data.v[6].linear)
+        self.acceleration = np.r_[data.a[6].linear + turning, data.a[6].angular]
+
+    def accelerated(self, q: np.ndarray, u: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        """Return the joints' accelerations under torques."""
+        found: np.ndarray = pin.aba(self.model, self.model.createData(), q, u, tau)
+        return found
+
+
+def way_between(at: Tool, wanted: Tool) -> np.ndarray:
+    """Return the way to a wanted place, and axis times sine of the turn, along `at`'s axes."""
+    turn = at.place.rotation.T @ wanted.place.rotation
+    way = at.place.rotation.T @ (wanted.place.translation - at.place.translation)
+    twice = [turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]]
+    found: np.ndarray = np.r_[way, 0.5 * np.array(twice)]
+    return found
