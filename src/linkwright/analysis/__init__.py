@@ -193,7 +193,7 @@ if not TYPE_CHECKING:  # what reads files is imported when it is used
     __getattr__ = lazy_names(
         __name__,
         {
-            "linkwright.analysis": ("contact", "sampling"),
+            "linkwright.analysis": ("contact", "decoupled_compliance", "sampling"),
             "linkwright.analysis.assembly_modes": ("Assemblies", "AssemblyMode", "assemblies"),
             "linkwright.analysis.calibration": ("DimensionCalibration", "calibrate"),
             "linkwright.analysis.charts": ("Chart", "chart"),
