@@ -10,7 +10,9 @@ from linkwright.systolic.assembler import assemble
 from linkwright.systolic.cells import faddeev
 from linkwright.systolic.code import ArrayCode, read_code
 from linkwright.systolic.cost import STEP_CYCLES, ArrayCost, array_cost, pseudo_inverse_cost
+from linkwright.systolic.debugger import Debugger
 from linkwright.systolic.fixed import ArrayFault, to_numbers, to_words
+from linkwright.systolic.listing import disassemble
 from linkwright.systolic.machine import ArrayMachine
 from linkwright.systolic.memory import DataQueue, read_data
 from linkwright.systolic.programs import ArrayRun, faddeev_data, program_source, run_faddeev
@@ -24,8 +26,10 @@ __all__ = [
     "ArrayMachine",
     "ArrayRun",
     "DataQueue",
+    "Debugger",
     "array_cost",
     "assemble",
+    "disassemble",
     "faddeev",
     "faddeev_data",
     "program_source",

@@ -51,6 +51,7 @@ COMMANDS: dict[str, str] = {
     "fake-robot": "linkwright.cli.commands.fake_robot",
     "rotator": "linkwright.cli.commands.rotator",
     "move": "linkwright.cli.commands.move",
+    "array": "linkwright.cli.commands.array",
     "latency": "linkwright.cli.commands.latency",
     "explain": "linkwright.cli.commands.explain",
     "info": "linkwright.cli.commands.info",

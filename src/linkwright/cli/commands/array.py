@@ -1,0 +1,216 @@
+"""``linkwright array``: programs of the systolic array."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from linkwright.cli.terminal import echo
+from linkwright.errors import Error, InputError
+
+if TYPE_CHECKING:
+    from linkwright.systolic import ArrayMachine, Debugger
+
+_MOST = 2**24  # bytes of a source, code or data file
+_ACTIONS = {
+    "new": "",
+    "assemble": "SOURCE",
+    "list": "CODE",
+    "run": "CODE DATA",
+    "debug": "CODE DATA",
+}
+
+_ACTION = typer.Argument(..., metavar="ACTION", help="new, assemble, list, run or debug.")
+_FILES = typer.Argument(None, metavar="FILES", help="SOURCE of assemble, CODE, or CODE and DATA.")
+_SETTINGS = typer.Option(
+    [], "--set", metavar="NAME=NUMBER", help="With assemble: a value of the source, as in n=4."
+)
+_OUT = typer.Option(
+    None, "-o", "--out", metavar="FILE", help="With assemble: the code, else beside the source."
+)
+_SCRIPT = typer.Option(
+    None, "--script", metavar="FILE", help="With debug: a file of its commands, or - for a pipe."
+)
+
+
+def command(
+    action: str = _ACTION,
+    files: list[Path] | None = _FILES,
+    settings: list[str] = _SETTINGS,
+    out: Path | None = _OUT,
+    script: str | None = _SCRIPT,
+    warn: bool = typer.Option(False, "-w", help="Note questionable transfers too."),
+    as_json: bool = typer.Option(False, "--json", help="With run: print JSON."),
+    force: bool = typer.Option(False, "--force", help="Overwrite existing files."),
+) -> None:
+    """Assemble, run and debug programs of a systolic array of 256 elements.
+
+    new writes inverse.asm and data.txt, the inverse of a 6×6 matrix, in the current folder.
+
+    \b
+    Examples:
+      linkwright array new
+      linkwright array assemble inverse.asm
+      linkwright array assemble inverse.asm --set n=4 -o four.code
+      linkwright array list inverse.code
+      linkwright array run inverse.code data.txt
+      linkwright array debug inverse.code data.txt -w --script commands.txt
+    """
+    takes = _ACTIONS.get(action)
+    if takes is None:
+        from linkwright.errors import nearest
+
+        near = nearest(action, _ACTIONS)
+        raise InputError(
+            f"array cannot {action[:40]!r}",
+            remedy=f"did you mean {near!r}?" if near else f"take one of {', '.join(_ACTIONS)}",
+        )
+    given = files or []
+    if len(given) != len(takes.split()):
+        raise InputError(
+            f"array {action} takes {takes or 'no file'}",
+            remedy=f"write linkwright array {action} {takes}".strip(),
+        )
+    if action == "new":
+        _new(force)
+    elif action == "assemble":
+        _assemble(given[0], settings, out, force)
+    elif action == "list":
+        _list(given[0])
+    elif action == "run":
+        _run(_machine(given, warn), as_json)
+    else:
+        _debug(_machine(given, warn), script, force)
+
+
+def _new(force: bool) -> None:
+    import numpy as np
+
+    from linkwright.files import file_exists, write_text
+    from linkwright.systolic import faddeev_data, program_source
+
+    A = np.eye(6) + 0.1 * np.cos(np.arange(36.0).reshape(6, 6))
+    half = np.eye(6) / 2
+    texts = {
+        Path("inverse.asm"): program_source(),
+        Path("data.txt"): "# A of cells, B and C a half: a quarter of the inverse comes out\n"
+        + faddeev_data(np.round(A, 3), half, half, np.zeros((6, 6))),
+    }
+    for path in texts:
+        if path.exists() and not force:
+            raise file_exists(path)
+    for path, text in texts.items():
+        write_text(path, text, replace=force)
+        echo(f"wrote {path}")
+
+
+def _assemble(source: Path, settings: list[str], out: Path | None, force: bool) -> None:
+    from linkwright.files import read_text, write_text
+    from linkwright.systolic import assemble
+
+    values = {}
+    for setting in settings:
+        name, equals, value = (part.strip() for part in setting.partition("="))
+        if not equals or not value.lstrip("-").isdecimal() or not value.isascii():
+            raise InputError(f"--set {setting!r} sets nothing", remedy="write --set NAME=NUMBER")
+        values[name] = int(value)
+    code = assemble(read_text(source, _MOST), file=source.name, settings=values)
+    target = source.with_suffix(".code") if out is None else out
+    write_text(target, code.text(), replace=force or out is None)
+    echo(f"wrote {target}: {len(code.instructions)} instructions")
+
+
+def _list(path: Path) -> None:
+    from linkwright.files import read_text
+    from linkwright.systolic import read_code
+    from linkwright.systolic.listing import listing
+
+    code = read_code(read_text(path, _MOST), file=str(path))
+    echo(listing(code, range(len(code.instructions))))
+
+
+def _machine(files: list[Path], warn: bool) -> ArrayMachine:
+    from linkwright.files import read_text
+    from linkwright.systolic import ArrayMachine, read_code, read_data
+
+    code = read_code(read_text(files[0], _MOST), file=str(files[0]))
+    memory, warnings = read_data(read_text(files[1], _MOST), code.queues, file=str(files[1]))
+    for warning in warnings:
+        echo(f"warning: {warning}", err=True)
+    return ArrayMachine(code, memory, watch=warn)
+
+
+def _run(machine: ArrayMachine, as_json: bool) -> None:
+    from linkwright.systolic import to_numbers
+    from linkwright.systolic.cost import SYSTEM_CLOCK
+
+    try:
+        machine.run()
+    finally:
+        for warning in machine.warnings:
+            echo(f"warning: {warning}", err=True)
+    out = {
+        q.name: to_numbers(machine.memory[list(q.addresses)])
+        for q in machine.code.queues
+        if q.output
+    }
+    seconds = machine.cycle / SYSTEM_CLOCK
+    if as_json:
+        told: dict[str, Any] = {name: rows.tolist() for name, rows in out.items()}
+        about = {"cycles": machine.cycle, "steps": machine.marks, "seconds": seconds}
+        echo(json.dumps({**about, "queues": told, "warnings": list(machine.warnings)}))
+        return
+    for name, rows in out.items():
+        echo(f"{name}:")
+        for row in rows:
+            last = max((i for i in range(16) if rows[:, i].any()), default=0)
+            echo(" ".join(f"{value:13.10f}" for value in row[: last + 1]))
+    echo(f"{machine.cycle} cycles, {machine.marks} steps, {seconds * 1e3:.3f} ms at 8 MHz")
+
+
+def _debug(machine: ArrayMachine, script: str | None, force: bool) -> None:
+    from linkwright.files import read_text, write_text
+    from linkwright.systolic import Debugger
+    from linkwright.systolic.debugger import DUMP, scripted
+
+    def write(path: Path, text: str) -> None:
+        write_text(path, text, replace=force or path == Path(DUMP))
+
+    talk = Debugger(machine, write)
+    echo(talk.hello())
+    if script is None and sys.stdin.isatty():
+        _talk(talk)
+        return
+    piped = script in (None, "-")
+    text = sys.stdin.read() if piped else read_text(str(script), _MOST)
+    scripted(talk, text, echo, file="<stdin>" if piped else str(script))
+    if talk.fault is not None:
+        raise talk.fault
+
+
+def _talk(talk: Debugger) -> None:
+    """Take lines of a terminal until one leaves."""
+    import contextlib
+
+    from linkwright.systolic.debugger import PROMPT
+
+    with contextlib.suppress(ImportError):
+        import readline  # noqa: F401 - gives `input` editing and history
+
+    while not talk.left:
+        try:
+            line = input(PROMPT)
+        except EOFError:
+            echo()
+            return
+        try:
+            shown = talk.give(line)
+        except Error as error:
+            echo(f"error: {error}")
+        else:
+            if shown:
+                echo(shown)
