@@ -153,6 +153,12 @@ EXAMPLES: dict[str, Callable[[Mechanism, np.random.Generator], Numbers]] = {
         "flange": "arm", "mass": r.uniform(0.1, 1), "center": [0.1, 0.0, 0.05],
         "bias": [0.1] * 6, "sensor": elements.ForceTorque(m, "arm"),
     },
+    "WristContact": lambda m, r: {
+        "wrist": elements.CompliantWrist(
+            m, "ball", "ball", [500] * 6, [30] * 6, massless=True
+        ), "surface": elements.Plane(center=(0.0, 0.0, 0.3)), "stiffness": r.uniform(2e3, 2e4),
+        "damping": r.uniform(1, 30), "dissipation": r.uniform(0.1, 1),
+    },
     "WristPotentiometers": lambda m, r: {
         "wrist": wrist_on(m, r), "linkage": elements.WristLinkage(0.3, offsets=[0.1] * 6),
         "resolution": 0.0, "noise": 0.0, "backlash": 0.0,
@@ -282,7 +288,7 @@ def system_of(name: str, seed: int, rate: float | None = None) -> lw.System:
 
 def add_sources(s: lw.System, block: Block) -> None:
     """Add the blocks that a block reads, and those that these read, before it."""
-    for other, _ in block.sources.values():
+    for other in dict.fromkeys(other for other, _ in block.sources.values()):
         add_sources(s, other)
         s.add(other)
 

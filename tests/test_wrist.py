@@ -14,7 +14,7 @@ from scipy.spatial.transform import Rotation
 import linkwright as lw
 from linkwright.algebra import Expr, as_expr, evaluate, symbols
 from linkwright.blocks import Block, Element
-from linkwright.elements import CompliantWrist, Contact, JointSpring, Wave
+from linkwright.elements import CompliantWrist, Contact, JointSpring, Wave, WristContact
 from linkwright.elements.rotation_vectors import (
     gradient_from_moment,
     moment_from_gradient,
@@ -214,6 +214,64 @@ def test_a_ball_rolls_into_a_trough_of_a_wave_and_sinks_in_by_its_weight() -> No
     run = lw.simulate(s, 3.0, method="semi-implicit", initial={"b.x": 0.12, "b.z": 0.0})
     assert run.final["b.x"] == pytest.approx(0.15, abs=1e-4)
     assert run.final["b.z"] == pytest.approx(-0.01 - 9.81 / 1e5, abs=1e-7)
+
+
+# -- a massless tool that touches ------------------------------------------------------------------
+def lowered(massless: bool) -> lw.System:
+    """Return a slanted hand that comes down with its tool on a wave, and goes along."""
+    m = Mechanism("hand")
+    cart = m.body("cart", translate="x", mass=20)
+    hand = m.body("hand", parent=cart, rotate="y", mass=1, inertia=1)
+    if massless:
+        tool = m.body("tool", parent=hand, at=(0, 0, -0.4), mass=0, inertia=0)
+    else:
+        tool = m.body("tool", parent=hand, at=(0, 0, -0.4), translate="xyz", mass=1e-3, inertia=0)
+    s = lw.System(m)
+    s.add(JointSpring(m, "hand", 400.0, damping=20.0))
+    wrist = CompliantWrist(m, hand, tool, [500.0] * 6, [30.0] * 6, massless=massless)
+    spring = s.add(wrist)
+    wave: dict[str, Any] = {"stiffness": 1e4, "damping": 20.0, "dissipation": 1.0}
+    ground = Wave(0.01, 0.2, center=(0, 0, -0.405))
+    if massless:
+        touch = s.add(WristContact(m, wrist, ground, name="contact", **wave))
+        s.connect(touch.load, spring.load)
+    else:
+        s.add(Contact(m, [tool], ground, name="contact", **wave))
+    return s
+
+
+def test_a_massless_tool_touches_as_the_lightest_one_with_mass_does() -> None:
+    start = {"hand": 0.1, "cart_dot": 0.3}
+    heavy, light = (
+        lw.simulate(lowered(massless), 0.6, initial=start, tolerance=1e-9, step=0.01)
+        for massless in (False, True)
+    )
+    times = np.linspace(0.02, 0.59, 58)
+    pairs = {"contact.normal1": "contact.normal"} | {
+        f"wrist.deflection[{k}]": f"wrist.deflection[{k}]" for k in (0, 2)
+    }
+    for mine, theirs in pairs.items():
+        first = np.interp(times, heavy.times, heavy[mine])
+        second = np.interp(times, light.times, light[theirs])
+        assert np.abs(second).max() > 5e-4
+        assert np.abs(first - second).max() < 0.02 * np.abs(second).max(), mine
+    assert light.final["cart"] == pytest.approx(heavy.final["cart"], abs=1e-4)
+
+
+def test_the_contact_of_a_massless_tool_obeys_its_law_at_the_speed_that_it_makes() -> None:
+    run = lw.simulate(lowered(True), 0.3, initial={"hand": 0.1, "cart_dot": 0.3})
+    depth, normal = run["contact.depth"], run["contact.normal"]
+    inside = normal > 0
+    rate = np.gradient(depth, run.times)
+    law = 1e4 * depth + (20.0 + 1e4 * depth) * rate
+    assert np.median(np.abs(law - normal)[inside][2:-2]) < 0.02 * normal.max()
+
+
+def test_a_wrist_with_mass_is_refused_where_a_massless_one_is_needed() -> None:
+    m = arm()
+    wrist = CompliantWrist(m, "flange", "tool", STIFFNESS, DAMPING)
+    with pytest.raises(lw.Error, match="not a massless CompliantWrist; give massless=True"):
+        WristContact(m, wrist, Wave(0.01, 0.2), stiffness=1e5)
 
 
 # -- refusals --------------------------------------------------------------------------------------

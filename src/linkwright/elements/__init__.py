@@ -33,6 +33,7 @@ from linkwright.elements.tire_laws import LinearTire, MagicFormula, TableTire, T
 from linkwright.elements.tires import Tire
 from linkwright.elements.tool_weight import ToolWeight, WeightCompensation, identify_tool_weight
 from linkwright.elements.wrist import CompliantWrist
+from linkwright.elements.wrist_contact import WristContact
 from linkwright.elements.wrist_linkage import WristLinkage
 from linkwright.elements.wrist_sensor import WristPotentiometers, WristReading
 
@@ -74,6 +75,7 @@ __all__ = [
     "ToolWeight",
     "Wave",
     "WeightCompensation",
+    "WristContact",
     "WristLinkage",
     "WristPotentiometers",
     "WristReading",

@@ -19,13 +19,14 @@ accepted step of the integration, never within one.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
-from linkwright.algebra import ZERO, Expr, as_expr, maximum, sqrt, total, where
+from linkwright.algebra import ZERO, Expr, maximum, sqrt, total, where
 from linkwright.blocks import BlockError, Element, Location, checked
-from linkwright.blocks.places import cross, minus, plus
-from linkwright.elements.surfaces import Plane, Surface, Triple, checked_rotation
+from linkwright.blocks.places import minus
+from linkwright.elements.surface_frames import SurfaceFrame
+from linkwright.elements.surfaces import Plane, Surface, Triple
 from linkwright.mechanism import Point
 
 
@@ -110,20 +111,18 @@ class Contact(Element):
             self._stick_speed = self.parameter(
                 "stick_speed", stick_speed, unit=own("m/s"), sign="positive"
             )
-        m = self.mechanism
-        self._carrier = m.ground if surface.body is None else self.body_at(surface.body)
-        self._turn = checked_rotation(surface.rotation)
-        self._origin = m.point_of(self._carrier, tuple(map(as_expr, surface.center)))
+        self._frame = SurfaceFrame(self, surface)
         self.points = [self.point_at(p) for p in given]
-        if isinstance(surface, Plane) and self._carrier.parent is None:
+        if isinstance(surface, Plane) and self._frame.carrier.parent is None:
             self.floors.append(
-                (tuple(map(float, surface.center)), tuple(self._turn[:, 2].tolist()))
+                (tuple(map(float, surface.center)), tuple(self._frame.turn[:, 2].tolist()))
             )
         for k, point in enumerate(self.points, 1):
             self._add(k, point)
 
     def _add(self, k: int, point: Point) -> None:
-        place, speed = (self._held(v) for v in self._relative(point))
+        seen = self._frame.relative(self.position(point), self.velocity(point))
+        place, speed = (self._held(v) for v in seen)
         depth, normal = self.surface.depth(*place)
         depth = self.intermediate(depth)
         normal = self._held(normal)
@@ -141,34 +140,14 @@ class Contact(Element):
         else:
             x, y, z = (where(touching, -self._viscous * v, 0.0) for v in slide)
             along = (x, y, z)
-        force = self._outward([press * n + f for n, f in zip(normal, along, strict=True)])
+        force = self._frame.outward([press * n + f for n, f in zip(normal, along, strict=True)])
         parts = self.force_vector(f"force{k}", force, at=point)
         self.show_force(f"force{k}", at=point, touch=f"depth{k}")
-        if self._carrier.parent is not None:
-            arm = minus(self.position(point), self.position(self._carrier.origin))
+        carrier = self._frame.carrier
+        if carrier.parent is not None:
+            arm = minus(self.position(point), self.position(carrier.origin))
             back = [-x for x in parts]
-            self.force_vector(f"reaction{k}", back, at=self._carrier, arm=arm)
-
-    def _relative(self, point: Point) -> tuple[Triple, Triple]:
-        """Return place and velocity of a point relative to the surface, along its axes."""
-        way = minus(self.position(point), self.position(self._origin))
-        speed = self.velocity(point)
-        if self._carrier.parent is not None:
-            omega = self.places.of(self._carrier).omega
-            carried = plus(self.velocity(self._origin), cross(omega, self._held(way)))
-            speed = minus(speed, carried)
-        return self._inward(way), self._inward(speed)
-
-    def _inward(self, v: Sequence[Expr]) -> Triple:
-        """Return components along the surface's axes from those in the ground's."""
-        return self._turned(self.places.inward(self._carrier, v), self._turn.T.tolist())
-
-    def _outward(self, v: Sequence[Expr]) -> Triple:
-        return self.places.outward(self._carrier, self._turned(v, self._turn.tolist()))
-
-    def _turned(self, v: Sequence[Expr], rows: Sequence[Sequence[float]]) -> Triple:
-        x, y, z = (total([_exact(c) * e for c, e in zip(row, v, strict=True)]) for row in rows)
-        return x, y, z
+            self.force_vector(f"reaction{k}", back, at=carrier, arm=arm)
 
     def _held(self, parts: Triple) -> Triple:
         x, y, z = (v if v.is_atom or v.op == "num" else self.intermediate(v) for v in parts)
@@ -227,9 +206,3 @@ def _less(v: Triple, normal: Triple, part: Expr) -> Triple:
     """Return what is left of a vector without its part along the normal."""
     x, y, z = (a - part * n for a, n in zip(v, normal, strict=True))
     return x, y, z
-
-
-def _exact(entry: float) -> float | int:
-    """Return an entry of a rotation matrix, 0 and 1 exactly where they are meant."""
-    near = round(entry)
-    return near if abs(entry - near) < 1e-9 else entry

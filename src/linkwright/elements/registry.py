@@ -26,6 +26,7 @@ from linkwright.elements.tire_laws import LinearTire, MagicFormula, TableTire
 from linkwright.elements.tires import Tire
 from linkwright.elements.tool_weight import WeightCompensation
 from linkwright.elements.wrist import CompliantWrist
+from linkwright.elements.wrist_contact import WristContact
 from linkwright.elements.wrist_sensor import WristPotentiometers, WristReading
 
 ELEMENTS = (
@@ -46,6 +47,7 @@ ELEMENTS = (
     Kind(Stop, passive=True),
     Kind(Tire, passive=True),
     Kind(WeightCompensation, passive=True),
+    Kind(WristContact),
     Kind(WristPotentiometers),
     Kind(WristReading),
 )

@@ -43,7 +43,9 @@ class CompliantWrist(Element):
     Outputs: `deflection` and `deflection_rate` (6: m, rad), of the tool from its rest place along
     the flange's axes; `wrench` (6: N, N*m), stiffness times deflection: at rest, what the
     surroundings and the tool's weight put on the tool about its reference point. With a tool that
-    has coordinates also `force_x`, ..., `moment_x`, ...: what the wrist puts on the tool.
+    has coordinates also `force_x`, ..., `moment_x`, ...: what the wrist puts on the tool. Massless
+    also `free_rate` and `mobility` (6), what the rate is without a load, and what a unit adds; the
+    load itself comes in by the port `load` (6), from a `WristContact` or an expression.
 
     Args:
         mechanism: that it belongs to.
@@ -201,6 +203,10 @@ class CompliantWrist(Element):
         rates = tuple(self.intermediate((f - k * d) / c) for f, k, c, d in rows)
         for state, rate in zip(states, rates, strict=True):
             self.derivative(state, rate)
+        eased = [1 / c for c in self.damping]
+        back = [-k * e * d for k, e, d in zip(self.stiffness, eased, states, strict=True)]
+        self.output_vector("free_rate", back, doc="of the deflection without a load")
+        self.output_vector("mobility", eased, doc="rates of the deflection for units of load")
         if self.flange.parent is not None:
             couple = plus(load[3:], cross(states[:3], load[:3]))
             axes = self.flange.frame.axes

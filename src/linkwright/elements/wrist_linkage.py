@@ -74,9 +74,9 @@ class WristLinkage:
     >>> x = linkage.deflection(np.zeros(6))
     >>> bool(np.abs(x).max() < 1e-15)
     True
-    >>> f = linkage.angles([0.002, 0, -0.001, 0.01, 0, 0.02])
+    >>> f = linkage.angles([0.002, 0.003, -0.001, 0.01, 0.03, 0.02])
     >>> [round(float(v), 9) for v in linkage.deflection(f)]
-    [0.002, 0.0, -0.001, 0.01, 0.0, 0.02]
+    [0.002, 0.003, -0.001, 0.01, 0.03, 0.02]
     """
 
     size: float = 0.05

@@ -74,7 +74,8 @@ class _Names:
     """ArgumentNames for what the arguments of members are given as things."""
 
     def __init__(self, system: System, describer: Describer, taken: set[str]) -> None:
-        self.blocks = {id(member.block): name for name, member in system.members.items()}
+        members = reversed(system.members.items())  # of a block that is added twice, the first
+        self.blocks = {id(member.block): name for name, member in members}
         self.describer = describer
         self.taken = taken
         self.tables: dict[str, Any] = {}

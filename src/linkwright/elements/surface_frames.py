@@ -1,0 +1,62 @@
+"""The frame of a surface that an element touches: places and speeds as the surface sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from linkwright.algebra import Expr, as_expr, total
+from linkwright.blocks import Element
+from linkwright.blocks.places import Triple, cross, minus, plus
+from linkwright.elements.surfaces import Surface, checked_rotation
+
+
+class SurfaceFrame:
+    """Where a surface is, for an element that touches it.
+
+    Args:
+        element: that touches it.
+        surface: what is touched.
+    """
+
+    def __init__(self, element: Element, surface: Surface) -> None:
+        m = element.mechanism
+        self.carrier = m.ground if surface.body is None else element.body_at(surface.body)
+        self.turn = checked_rotation(surface.rotation)
+        self._element = element
+        self._origin = m.point_of(self.carrier, tuple(map(as_expr, surface.center)))
+
+    def relative(self, position: Sequence[Expr], velocity: Sequence[Expr]) -> tuple[Triple, Triple]:
+        """Return place and velocity of a point relative to the surface, along its axes.
+
+        Args:
+            position: of the point in the ground's axes, m.
+            velocity: likewise, m/s.
+        """
+        element = self._element
+        way = minus(position, element.position(self._origin))
+        speed: Sequence[Expr] = velocity
+        if self.carrier.parent is not None:
+            omega = element.places.of(self.carrier).omega
+            arm = [x if x.is_atom or x.op == "num" else element.intermediate(x) for x in way]
+            carried = plus(element.velocity(self._origin), cross(omega, arm))
+            speed = minus(speed, carried)
+        return self.inward(way), self.inward(speed)
+
+    def inward(self, v: Sequence[Expr]) -> Triple:
+        """Return components along the surface's axes from those in the ground's."""
+        return _turned(self._element.places.inward(self.carrier, v), self.turn.T.tolist())
+
+    def outward(self, v: Sequence[Expr]) -> Triple:
+        """Return components in the ground's axes from those along the surface's."""
+        return self._element.places.outward(self.carrier, _turned(v, self.turn.tolist()))
+
+
+def _turned(v: Sequence[Expr], rows: Sequence[Sequence[float]]) -> Triple:
+    x, y, z = (total([_exact(c) * e for c, e in zip(row, v, strict=True)]) for row in rows)
+    return x, y, z
+
+
+def _exact(entry: float) -> float | int:
+    """Return an entry of a rotation matrix, 0 and 1 exactly where they are meant."""
+    near = round(entry)
+    return near if abs(entry - near) < 1e-9 else entry

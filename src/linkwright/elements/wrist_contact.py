@@ -1,0 +1,115 @@
+"""Contact of a tool on a massless wrist: the force that fits both at every instant.
+
+Without mass nothing holds the tool's speed but the dampers of the wrist and of the surface. With
+the depth z of the reference point, its speed v_f out of the surface if nothing pushed, stiffness k
+and damper B = b + k a z of the surface, and e = sum(n_i^2 / c_i), the speed that one newton along
+the normal n adds through the wrist's dampers c_i,
+
+    N = max(0, (k z - B v_f) / (1 + B e))
+
+is the normal force of the contact's law at the speed v = v_f + e N that it makes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from linkwright.algebra import Expr, maximum, total, where
+from linkwright.blocks import BlockError, Element
+from linkwright.blocks.places import Triple, cross, minus, plus
+from linkwright.elements.surface_frames import SurfaceFrame
+from linkwright.elements.surfaces import Surface
+from linkwright.elements.wrist import CompliantWrist
+
+
+class WristContact(Element):
+    """The reference point of a tool on a massless wrist, which can touch a smooth surface.
+
+    Outputs: `load` (6: N, N*m), for the port of that name of the wrist; `depth` (m, positive
+    inside), `normal` (N), and the force in the ground's axes, `force_x` and so on.
+
+    Args:
+        mechanism: that it belongs to.
+        wrist: massless; it is added to the System before.
+        surface: what the tool touches.
+        stiffness: k of the normal spring, N/m.
+        damping: b of the normal damper, N*s/m.
+        dissipation: a of a damper k * depth * a, besides that, s/m.
+        events: whether runs tell when the tool begins and ceases to touch.
+        name: of the element.
+
+    >>> from linkwright import Mechanism, System
+    >>> from linkwright.elements import Plane
+    >>> m = Mechanism("m")
+    >>> hand = m.body("hand", translate="z", mass=1)
+    >>> wrist = CompliantWrist(m, hand, hand, [500] * 6, [3] * 6, massless=True)
+    >>> s = System(m)
+    >>> spring = s.add(wrist)
+    >>> touch = s.add(WristContact(m, wrist, Plane(), stiffness=1e5))
+    >>> s.connect(touch.load, spring.load)
+    """
+
+    def __init__(
+        self,
+        mechanism: Any,
+        wrist: CompliantWrist,
+        surface: Surface,
+        *,
+        stiffness: float,
+        damping: float = 0.0,
+        dissipation: float = 0.0,
+        events: bool = True,
+        name: str = "wrist_contact",
+    ) -> None:
+        super().__init__(name, mechanism, doc="contact of a tool on a massless wrist")
+        if not getattr(wrist, "massless", False):
+            raise BlockError(
+                f"the wrist of {name!r} is not a massless CompliantWrist",
+                remedy="give massless=True to the wrist, or use Contact for a tool with mass",
+            )
+        own = self.own_unit
+        k = self.parameter("stiffness", stiffness, unit=own("N/m"), least=0.0)
+        b = self.parameter("damping", damping, unit=own("N*s/m"), least=0.0)
+        a = self.parameter("dissipation", dissipation, unit=own("s/m"), least=0.0)
+        ports = {}
+        for port, words in (
+            ("deflection", "of the tool, flange's axes"),
+            ("free_rate", "of the deflection without a load"),
+            ("mobility", "speeds of the deflection for units of load"),
+        ):
+            ports[port] = self.input_vector(port, 6, doc=words)
+            self.default_source(port, wrist, port)
+        flange, frame = wrist.flange, SurfaceFrame(self, surface)
+        way = self._outward(wrist, ports["deflection"])
+        drift = self._outward(wrist, ports["free_rate"])
+        turning = cross(self.places.of(flange).omega, way)
+        position = self._named(plus(self.position(wrist.tool), way))
+        velocity = plus(self.velocity(wrist.tool), plus(turning, drift))
+        place, speed = frame.relative(position, self._named(velocity))
+        depth, normal = surface.depth(*self._named(place))
+        depth = self.intermediate(depth)
+        normal = self._named(normal)
+        along = self._named(self.places.inward(flange, self._named(frame.outward(normal))))
+        eased = total(n**2 * y for n, y in zip(along, ports["mobility"], strict=False))
+        out = total(n * v for n, v in zip(normal, speed, strict=True))
+        damper = self.intermediate(b + k * a * depth)
+        push = maximum((k * depth - damper * out) / (1 + damper * eased), 0.0)
+        press = self.output("normal", where(depth > 0, push, 0.0), unit=own("N"))
+        self.output("depth", depth, unit=own("m"))
+        force = self._named(frame.outward([press * n for n in normal]))
+        for c, x in zip("xyz", force, strict=True):
+            self.output(f"force_{c}", x, unit=own("N"))
+        self.show_force("force", at=wrist.tool, touch="depth")
+        self.output_vector("load", [*(press * n for n in along), 0.0, 0.0, 0.0], doc="on the tool")
+        if events:
+            self.event("touch", depth)
+        if frame.carrier.parent is not None:
+            arm = minus(position, self.position(frame.carrier.origin))
+            self.force_vector("reaction", [-x for x in force], at=frame.carrier, arm=arm)
+
+    def _outward(self, wrist: CompliantWrist, six: tuple[Expr, ...]) -> Triple:
+        return self._named(self.places.outward(wrist.flange, six[:3]))
+
+    def _named(self, v: Triple) -> Triple:
+        x, y, z = (e if e.is_atom or e.op == "num" else self.intermediate(e) for e in v)
+        return x, y, z
