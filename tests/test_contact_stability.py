@@ -14,15 +14,16 @@ from linkwright.analysis.contact import (
     WristLoop,
     characteristic,
     contact_map,
+    element_system,
     loop_system,
     read_wrist,
     routh_conditions,
 )
-from linkwright.analysis.contact.wrist_loops import continuous_verdicts
+from linkwright.analysis.contact.wrist_loops import continuous_verdicts, sampled
 from linkwright.cli import main
 from linkwright.control.force.sampled_limits import CONTACT_LAWS, CONTACT_ORDERS
 from linkwright.errors import InputError
-from linkwright.simulation import simulate
+from linkwright.simulation import simulate, simulate_batch
 
 NAMES = "m Cw Kw Kp KF Ce Ke alpha0 f0 s"
 m, Cw, Kw, Kp, KF, Ce, Ke, alpha0, f0, s = sympy.symbols(NAMES)
@@ -201,6 +202,35 @@ def test_a_run_follows_the_matrix_tick_by_tick(law: str, order: str) -> None:
                    initial={"tool": 1.0}, every=1)  # fmt: skip
     wanted = np.linalg.matrix_power(loop.matrix, 6) @ [1.0, 0.0, 0.0, 0.0]
     assert run.final["tool"] == pytest.approx(wanted[0], abs=1e-7)
+
+
+@pytest.mark.parametrize("law", ["position", "accumulating"])
+def test_elements_are_stable_where_the_sampled_loop_is(law: str) -> None:
+    """A wrist, a law and a contact as elements, on an arm with a servo."""
+    touched = law == "accumulating"
+    loop = WristLoop(law, 0.3, m=0.1 if touched else 0.5, Cw=5.0, Kw=500.0, a=0.8,
+                     Ke=1e4 if touched else 0.0, order="old-place")  # fmt: skip
+    name = loop.gain_name
+    K, a = (x.ravel() for x in np.meshgrid(np.linspace(0.1, 1.3, 7), [0.0, 0.3, 0.6, 0.8]))
+    found = simulate_batch(
+        element_system(loop), 160 * loop.T, method="rk4", step=loop.T / 30, every=1,
+        initial={} if touched else {"tool": 1e-3}, record=["wrist.wrench[2]"],
+        values={f"law.{name}": K, "law.filter": a},
+    )["wrist.wrench[2]"]  # fmt: skip
+    middle, late = np.ptp(found[:, 40:80], axis=1), np.ptp(found[:, -40:], axis=1)
+    radius, verdicts = sampled(loop, {name: K, "a": a})
+    clear = np.abs(radius - 1) > 0.02
+    np.testing.assert_array_equal((late > 0.7 * middle)[clear], (verdicts == 2)[clear])
+    assert 0.1 < (verdicts == 2)[clear].mean() < 0.9
+    if touched:
+        settled = clear & (radius < 0.95)
+        np.testing.assert_allclose(found[settled, -1], 5.0, atol=0.02)
+
+
+def test_elements_are_of_one_order() -> None:
+    loop = WristLoop("position", 1.0, m=0.5, Cw=3.0, Kw=500.0)
+    with pytest.raises(InputError, match="not 'new-place'"):
+        element_system(loop)
 
 
 def test_an_impulse_is_not_simulated() -> None:

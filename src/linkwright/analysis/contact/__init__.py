@@ -10,6 +10,7 @@ from linkwright.analysis.contact.characteristic_polynomials import (
     characteristic,
     routh_conditions,
 )
+from linkwright.analysis.contact.element_loops import element_system
 from linkwright.analysis.contact.parameter_maps import ContactMap, contact_map
 from linkwright.analysis.contact.simulated_loops import loop_system, simulated_verdicts
 from linkwright.analysis.contact.wrist_files import WristFile, read_wrist
@@ -24,6 +25,7 @@ __all__ = [
     "WristLoop",
     "characteristic",
     "contact_map",
+    "element_system",
     "loop_system",
     "read_wrist",
     "routh_conditions",
