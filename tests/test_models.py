@@ -96,7 +96,7 @@ MACHINES = ("delta", "five-bar", "agile-eye", "mount-prismatic", "mount-alt-az",
 CASES = [
     (name, formulation)
     for name in DIFFERENT
-    if not name.endswith("-small") and name not in ("servo-arm", "joint-drive")  # Systems
+    if not name.endswith("-small") and name not in ("servo-arm", "joint-drive", "puma-on-wave")
     for formulation in (WITH_CONSTRAINTS if load_model(name).constraints else FORMULATIONS)
     if name not in ALIKE or formulation in ("composite", "kane")
     if name not in MACHINES or formulation == "composite"
@@ -806,6 +806,7 @@ def test_only_published_data_are_implausible() -> None:
         "car": ["rb"],
         "car-small": ["rb"],
         "puma560": ["link1", "link3"],
+        "puma-on-wave": ["link1", "link3"],
         "spacecraft-1": ["b"],
         "spacecraft-1-small": ["b"],
     }

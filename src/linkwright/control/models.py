@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from linkwright.algebra import ZERO, Expr, as_expr, total, where
-from linkwright.blocks import Block, BlockError, Element
+from linkwright.blocks import Block, BlockError, Element, joint_of
 from linkwright.equations.background import split_dynamics
 from linkwright.equations.kernels import mass_matrix_of, quick_inverse
 from linkwright.equations.tree import Tree, tree_of
+from linkwright.mechanism import Mechanism
 from linkwright.program import Program, gated, program
 from linkwright.program.derivatives import jacobian_vector
 
@@ -33,7 +34,8 @@ def inverse_dynamics(
         element: that computes them; its mechanism is the model.
         q: coordinates as they are measured or wanted; others are the mechanism's own.
         u: their speeds, by coordinate; others are zero.
-        a: their accelerations, by coordinate; others are zero.
+        a: their accelerations, by coordinate; others are zero, also those of a tool that hangs on
+            a wrist beyond the joints.
         values: numbers of parameters where the controller's model differs from the mechanism.
 
     >>> import linkwright as lw
@@ -42,16 +44,23 @@ def inverse_dynamics(
     ['phi']
     """
     tree = tree_of(element.mechanism)
-    place = _places(element, tree, q, values)
+    place = _places(element, tree, q, values, beyond=True)
     found = efforts_of(
         element,
         tree,
         {x: q.get(x, x) for x in tree.coordinates},
-        {x: (u or {}).get(place[x], ZERO) for x in tree.speeds},
-        {x: (a or {}).get(place[x], ZERO) for x in tree.speeds},
+        _by_speed(tree, place, u),
+        _by_speed(tree, place, a),
         values=values,
     )
-    return {place[s]: tau for s, tau in found.items()}
+    return {place[s]: tau for s, tau in found.items() if s in place}
+
+
+def _by_speed(
+    tree: Tree, place: Mapping[Expr, Expr], given: Mapping[Expr, Expr] | None
+) -> dict[Expr, Expr]:
+    """Return values by speed from those by coordinate; zero for all others."""
+    return {x: (given or {}).get(place.get(x, x), ZERO) for x in tree.speeds}
 
 
 def efforts_of(
@@ -209,13 +218,22 @@ def split_law(
 
 
 def _places(
-    element: Element, tree: Tree, q: Mapping[Expr, Expr], values: Mapping[str, float] | None
+    element: Element,
+    tree: Tree,
+    q: Mapping[Expr, Expr],
+    values: Mapping[str, float] | None,
+    *,
+    beyond: bool = False,
 ) -> dict[Expr, Expr]:
-    """Return the coordinate of each speed; refuse what inverse dynamics cannot give by joint."""
+    """Return the coordinate of each speed; refuse what inverse dynamics cannot give by joint.
+
+    With `beyond`, what none of the joints is carried by may have speeds without a coordinate.
+    """
     m = element.mechanism
     rates = tree.kinematics.rates
     place = {rates[x]: x for x in tree.coordinates}
-    free = [s for s in tree.speeds if s not in place]
+    carried = _beyond(m, q) if beyond else set()
+    free = [s for s in tree.speeds if s not in place and s not in carried]
     driven = {rates[x] for x in m.actuators}
     if m.constraints and driven and not driven.issuperset(tree.speeds):
         left = ", ".join(s.name for s in tree.speeds if s not in driven)
@@ -241,6 +259,15 @@ def _places(
     if unknown:
         raise BlockError(f"{m.name!r} has no parameter {', '.join(unknown)}")
     return place
+
+
+def _beyond(m: Mechanism, q: Mapping[Expr, Expr]) -> set[Expr]:
+    """Return the speeds of bodies that carry none of the joints, as of a tool on a wrist."""
+    if not q:
+        return set()
+    carrying = {body for x in q for body in joint_of(m, x).body.ancestors()}
+    motions = m.kinematics().motions
+    return {s.symbol for b, motion in motions.items() if b not in carrying for s in motion.speeds}
 
 
 def _measured(

@@ -75,6 +75,9 @@ MODELS: dict[str, LibraryModel] = {
     ),
     "puma560": LibraryModel("PUMA 560 arm with geared drives (Corke, Armstrong)", "puma560:build"),
     "wrist-4r": LibraryModel("spherical wrist of four joints", "wrist_4r:build"),
+    "puma-on-wave": LibraryModel(
+        "PUMA 560 on a wave, pressing with 5 N: a System", "puma_on_wave:build"
+    ),
     "mount-3-rotary": LibraryModel(
         "antenna mount of three legs with motors at the base", "mounts:three_rotary"
     ),

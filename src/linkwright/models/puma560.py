@@ -121,18 +121,21 @@ def build(
     return arm(drives=drives, wrist=wrist)
 
 
-def arm(*, drives: bool, torques: bool = True, wrist: str = "3r") -> Mechanism:
+def arm(
+    *, drives: bool, torques: bool = True, wrist: str = "3r", name: str = "puma560"
+) -> Mechanism:
     """Return the arm alone.
 
     Args:
         drives: whether joints feel the rotors and the friction of the motors.
         torques: whether each joint has a torque as an input.
         wrist: "3r" or "4r".
+        name: of the mechanism; that with a wrist of four joints is called so.
     """
     four = wrist == "4r"
     doc = "PUMA 560 arm" + (" and wrist of four joints" if four else "")
     doc += " with geared drives" if drives else ""
-    m = Mechanism("puma560-4r" if four else "puma560", doc)
+    m = Mechanism(f"{name}-4r" if four else name, doc)
     m.parameter("g", 9.81, unit="m/s^2", doc="gravity")
     bodies: list[Body] = []
     for i, link in enumerate(_LINKS[:4] if four else _LINKS, 1):
@@ -274,3 +277,15 @@ def electric() -> System:
         s.connect(way.q[i], servo.reference)
         s.set_initial({f"drive{i + 1}.motor.angle": known.gear * _WAY[0][i]})
     return s
+
+
+def rotors(m: Mechanism) -> None:
+    """Give the joints of an arm without drives the inertia of its geared motors.
+
+    >>> m = arm(drives=False)
+    >>> rotors(m)
+    >>> round(float(m.armatures[m.bodies["link6"]].data), 3)
+    0.194
+    """
+    for i, drive in enumerate(_DRIVES, 1):
+        m.armature(f"link{i}", drive.gear**2 * drive.inertia)
