@@ -209,6 +209,11 @@ EXAMPLES: dict[str, Callable[[Mechanism, np.random.Generator], Numbers]] = {
     },
     "Stiffness": lambda m, r: {"wrist": "arm", "K": 5.0, "D": r.uniform(1, 3), "limit": 40.0,
                                "axes": "x ry"},
+    "FlexibleJointControl": lambda m, r: {
+        "stiffness": r.uniform(50, 90), "inertia": 1.5, "bandwidth": 4.0, "friction": 0.2,
+        "target": 0.1,
+    },
+    "PassivityObserver": lambda m, r: {"budget": 0.2, "damping": r.uniform(1, 2)},
     "MomentumObserver": lambda m, r: {
         "gain": r.uniform(20, 100), "threshold": r.uniform(0.5, 2), "damping": 0.5, "reflex": 0.1,
         "acts": True,
@@ -239,8 +244,8 @@ EXAMPLES: dict[str, Callable[[Mechanism, np.random.Generator], Numbers]] = {
 }  # fmt: skip
 
 SMALL_RIG = {
-    "Admittance", "ComputedTorque", "Impedance", "LQR", "MomentumObserver", "Observer",
-    "OperationalHybrid", "Stiffness",
+    "Admittance", "ComputedTorque", "FlexibleJointControl", "Impedance", "LQR",
+    "MomentumObserver", "Observer", "OperationalHybrid", "PassivityObserver", "Stiffness",
 }  # fmt: skip
 """Those that model the whole mechanism: they get the cart and its arm alone."""
 

@@ -19,9 +19,11 @@ from linkwright.control.covariances import Correction, corrected, intersected, p
 from linkwright.control.filters import LeadLag, StateSpace, TransferFunction
 from linkwright.control.force import ForceControl, Hybrid, PositionCompensation
 from linkwright.control.force.admittance import Admittance
+from linkwright.control.force.flexible_joints import FlexibleJointControl
 from linkwright.control.force.impedance import Impedance, Stiffness
 from linkwright.control.force.momentum_observer import MomentumObserver
 from linkwright.control.force.operational_hybrid import OperationalHybrid
+from linkwright.control.force.passivity import PassivityObserver
 from linkwright.control.force.thresholds import residual_bounds
 from linkwright.control.four_joint_wrist import FourJointWrist
 from linkwright.control.joints import JointController, driven_joints
@@ -71,6 +73,7 @@ __all__ = [
     "ComputedTorque",
     "Correction",
     "Feedforward",
+    "FlexibleJointControl",
     "ForceControl",
     "FourJointWrist",
     "Gain",
@@ -87,6 +90,7 @@ __all__ = [
     "MomentumObserver",
     "Observer",
     "OperationalHybrid",
+    "PassivityObserver",
     "PidGains",
     "PidParts",
     "PidTerms",

@@ -7,11 +7,13 @@ from linkwright.control.axis.controller import AxisController
 from linkwright.control.computed_torque import ComputedTorque, Feedforward
 from linkwright.control.filters import LeadLag, StateSpace, TransferFunction
 from linkwright.control.force.admittance import Admittance
+from linkwright.control.force.flexible_joints import FlexibleJointControl
 from linkwright.control.force.force_control import ForceControl
 from linkwright.control.force.hybrid import Hybrid
 from linkwright.control.force.impedance import Impedance, Stiffness
 from linkwright.control.force.momentum_observer import MomentumObserver
 from linkwright.control.force.operational_hybrid import OperationalHybrid
+from linkwright.control.force.passivity import PassivityObserver
 from linkwright.control.force.position_compensation import PositionCompensation
 from linkwright.control.four_joint_wrist import FourJointWrist
 from linkwright.control.kalman_filter import KalmanFilter, SteadyKalmanFilter
@@ -28,6 +30,7 @@ CONTROLLERS = (
     Kind(AxisController, passive=True),
     Kind(ComputedTorque),
     Kind(Feedforward),
+    Kind(FlexibleJointControl),
     Kind(ForceControl, passive=True),
     Kind(FourJointWrist, passive=True),
     Kind(GravityCompensation),
@@ -44,6 +47,7 @@ CONTROLLERS = (
     Kind(OperationalHybrid),
     Kind(PD, passive=True),
     Kind(PID, passive=True),
+    Kind(PassivityObserver),
     Kind(PositionCompensation, passive=True),
     Kind(StateFeedback),
     Kind(StateSpace, passive=True),
