@@ -62,6 +62,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "linkwright.backends.c": ("c_source",),
     "linkwright.backends.kernel": ("Kernel", "compile"),
     "linkwright.backends.python": ("python_source",),
+    "linkwright.backends.small_systems": ("small_solver",),
     "linkwright.blocks": ("KEEP", "Block", "Element", "sampled"),
     "linkwright.elements": ("drives",),
     "linkwright.errors": (
@@ -173,6 +174,7 @@ if TYPE_CHECKING:
         compile as compile,  # noqa: A004 - linkwright.compile reads well, and shadows nothing
     )
     from linkwright.backends.python import python_source as python_source
+    from linkwright.backends.small_systems import small_solver as small_solver
     from linkwright.blocks import (
         KEEP as KEEP,
         Block as Block,

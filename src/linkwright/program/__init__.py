@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from linkwright.program.passes import PASSES, optimize, schedule_code, split
     from linkwright.program.report import as_text, ops_as_dict, ops_table, passes_table
     from linkwright.program.search import thorough
+    from linkwright.program.small_systems import faddeev_program
 
 __all__ = [
     "PASSES",
@@ -75,6 +76,7 @@ __all__ = [
     "counts_as_dict",
     "derivative",
     "elimination_order",
+    "faddeev_program",
     "gated",
     "hessian_vector",
     "interpret",
@@ -113,6 +115,7 @@ _HOMES = {
     ".passes": ("PASSES", "optimize", "schedule_code", "split"),
     ".report": ("as_text", "ops_as_dict", "ops_table", "passes_table"),
     ".search": ("thorough",),
+    ".small_systems": ("faddeev_program",),
 }
 
 if not TYPE_CHECKING:  # hidden from type checkers, so that they report an unknown name
