@@ -59,7 +59,7 @@ from linkwright.analysis.tuning import (
 from linkwright.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from linkwright.analysis import sampling
+    from linkwright.analysis import displacements, sampling
     from linkwright.analysis.assembly_modes import Assemblies, AssemblyMode, assemblies
     from linkwright.analysis.beams import BeamSection, buckling_load, root_stress, tip_deflection
     from linkwright.analysis.calibration import DimensionCalibration, calibrate
@@ -145,6 +145,7 @@ __all__ = [
     "compliance",
     "cut_loop",
     "dead_zone_gain",
+    "displacements",
     "dry_friction_gain",
     "duty_cycle",
     "duty_type",
@@ -193,7 +194,12 @@ if not TYPE_CHECKING:  # what reads files is imported when it is used
     __getattr__ = lazy_names(
         __name__,
         {
-            "linkwright.analysis": ("contact", "decoupled_compliance", "sampling"),
+            "linkwright.analysis": (
+                "contact",
+                "decoupled_compliance",
+                "displacements",
+                "sampling",
+            ),
             "linkwright.analysis.assembly_modes": ("Assemblies", "AssemblyMode", "assemblies"),
             "linkwright.analysis.calibration": ("DimensionCalibration", "calibrate"),
             "linkwright.analysis.charts": ("Chart", "chart"),

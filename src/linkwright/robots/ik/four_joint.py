@@ -29,8 +29,8 @@ def primary_angles(rotation: ArrayLike) -> Array:
     Args:
         rotation: of the hand in the frame of the wrist's base, 3 x 3, or several.
 
-    >>> primary_angles([[0, 0, 1], [0, 1, 0], [-1, 0, 0]]).round(3).tolist()
-    [0.0, 1.571, 0.0, 0.0]
+    >>> primary_angles([[0, 0, 1], [1, 0, 0], [0, 1, 0]]).round(3).tolist()
+    [0.0, 1.571, 0.0, 1.571]
     """
     return np.asarray(_solution("primary")(_rotations(rotation)))
 
@@ -45,8 +45,8 @@ def secondary_angles(rotation: ArrayLike, first: ArrayLike) -> Array:
         rotation: of the hand in the frame of the wrist's base, 3 x 3, or several.
         first: the first angle, rad; one for all rotations, or one each.
 
-    >>> secondary_angles([[0, 0, 1], [0, 1, 0], [-1, 0, 0]], 0.5).round(3).tolist()
-    [0.5, 1.571, 0.5, 0.0]
+    >>> secondary_angles([[0, 0, 1], [1, 0, 0], [0, 1, 0]], 0.5).round(3).tolist()
+    [0.5, 1.571, 0.5, 1.571]
     """
     given = np.asarray(first, dtype=float)
     if not np.isfinite(given).all():
@@ -74,9 +74,9 @@ def blended_angles(
         initial: where the first joint begins, rad; by default as the primary solution has it.
         either: whether it goes to the nearer of both primary solutions, half a turn apart.
 
-    >>> turn = [[0, 0, 1], [0, 1, 0], [-1, 0, 0]]
+    >>> turn = [[0, 0, 1], [1, 0, 0], [0, 1, 0]]
     >>> blended_angles([turn, turn], 0.1, 3.0, initial=1.0).round(3).tolist()
-    [[1.0, 1.571, 1.0, 0.0], [0.7, 1.571, 0.7, 0.0]]
+    [[1.0, 1.571, 1.0, 1.571], [0.7, 1.571, 0.7, 1.571]]
     """
     path = _rotations(rotations)
     if path.ndim != 3:
