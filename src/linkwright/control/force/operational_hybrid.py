@@ -17,6 +17,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
+import numpy as np
+
 from linkwright.algebra import ZERO, Expr, as_expr
 from linkwright.blocks import BlockError
 from linkwright.blocks.places import AXES
@@ -24,7 +26,6 @@ from linkwright.control.force.impedances import six_by_six
 from linkwright.control.force.ports import PerAxis, WristOrBody, per_axis, selection
 from linkwright.control.force.tool_dynamics import ToolLaw, product
 from linkwright.control.joints import PerJoint
-from linkwright.elements.surfaces import checked_rotation
 
 
 class OperationalHybrid(ToolLaw):
@@ -143,14 +144,7 @@ class OperationalHybrid(ToolLaw):
             raise BlockError(
                 f"frame of {self.name!r} is {frame!r}", remedy="give 'flange' or 'ground'"
             )
-        unit = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
-        try:
-            own = checked_rotation(unit if rotation is None else rotation)
-        except ValueError:
-            raise BlockError(
-                f"rotation of {self.name!r} is {rotation!r}", remedy="give three rows of three"
-            ) from None
-        rows = [tuple(as_expr(_exact(x)) for x in row) for row in own.tolist()]
+        rows = _rotation(self.name, rotation)
         if frame == "flange":
             return rows
         inward = list(zip(*self.frame.rotation, strict=True))
@@ -175,6 +169,22 @@ class OperationalHybrid(ToolLaw):
                 )
 
 
-def _exact(entry: float) -> float | int:
-    near = round(entry)
-    return near if abs(entry - near) < 1e-12 else entry
+def _rotation(name: str, given: Sequence[Sequence[float]] | None) -> list[tuple[Expr, ...]]:
+    """Return the rows of a rotation matrix, 0 and 1 exactly where they are meant."""
+    unit = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
+    try:
+        found = np.array(unit if given is None else given, dtype=float)
+    except (TypeError, ValueError):
+        found = np.zeros(0)
+    if found.shape != (3, 3) or not np.allclose(found @ found.T, np.eye(3), atol=1e-9):
+        raise BlockError(
+            f"rotation of {name!r} is no rotation matrix: {given!r}",
+            remedy="give three rows; its columns are the axes of the selection",
+        )
+    if np.linalg.det(found) < 0:
+        raise BlockError(
+            f"rotation of {name!r} is a reflection: its axes are left-handed",
+            remedy="turn one of its columns round",
+        )
+    exact = np.where(np.abs(found - np.round(found)) < 1e-12, np.round(found), found)
+    return [tuple(as_expr(float(x)) for x in row) for row in exact]
