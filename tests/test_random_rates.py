@@ -154,7 +154,7 @@ def expected(distribution: Distribution, gain: ArrayLike, transform: ArrayLike) 
     """Return E[gamma]."""
     (regime,) = distribution.regimes().each
     at, weights = regime.nodes()
-    return float(np.dot(weights, PLANT.gamma(at, gain, transform)))
+    return float(np.dot(weights, PLANT.gamma(at.intervals, gain, transform)))
 
 
 def moments(beta: float, gain: ArrayLike) -> tuple[np.ndarray, np.ndarray, float]:

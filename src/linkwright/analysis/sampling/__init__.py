@@ -15,6 +15,15 @@ from linkwright.analysis.sampling.distributions import (
 )
 from linkwright.analysis.sampling.exponents import Exponent
 from linkwright.analysis.sampling.loops import Loop
+from linkwright.analysis.sampling.maps import RateMap, rate_map
+from linkwright.analysis.sampling.rate_files import LoopTask, read_loop
+from linkwright.analysis.sampling.runs import RandomRuns, random_runs
+from linkwright.analysis.sampling.streams import (
+    RateCertificate,
+    SampleStream,
+    certify,
+    stream_of,
+)
 
 __all__ = [
     "DISTRIBUTIONS",
@@ -25,11 +34,21 @@ __all__ = [
     "Distribution",
     "Exponent",
     "Loop",
+    "LoopTask",
     "Lost",
     "Markov",
     "Mixture",
+    "RandomRuns",
+    "RateCertificate",
+    "RateMap",
     "Recorded",
+    "SampleStream",
     "Uniform",
     "UnitCurve",
     "bernoulli_range",
+    "certify",
+    "random_runs",
+    "rate_map",
+    "read_loop",
+    "stream_of",
 ]

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from linkwright.analysis.sampling.contraction import best_transform, log_norms
 from linkwright.analysis.sampling.exponents import Exponent, exponent_of, growths, rounded_up
-from linkwright.analysis.sampling.mean_square import coupled, lyapunov, radius, second_moment
-from linkwright.analysis.sampling.regimes import Array, Counts, Distribution, Regimes
-from linkwright.analysis.sampling.steps import closed
+from linkwright.analysis.sampling.mean_square import chain_radius, lyapunov, second_moment
+from linkwright.analysis.sampling.regimes import Array, Distribution, Regimes
+from linkwright.analysis.sampling.steps import exponentials
 from linkwright.errors import InputError
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def answers(
     """
     regimes = distribution.regimes()
     gammas, weights, moments = expectations(loop, regimes, gain)
-    square = radius(coupled(moments, regimes.transition))
+    square = chain_radius(moments, regimes.transition)
     start = lyapunov_transform(moments, regimes.transition, square)
     whole, shares = _together(gammas, weights, regimes.shares)
     given = mean_transform(loop, regimes, gain) if transform is None else transform
@@ -220,8 +220,7 @@ def expectations(
     gammas, weights, moments = [], [], []
     for regime in regimes.each:
         at, w = regime.nodes(panels)
-        phi, psi = loop.steps(at)
-        gammas.append(closed(phi, psi, gain, regime.delay, regimes.depth))
+        gammas.append(loop.closed(at, gain, regimes.depth))
         weights.append(w)
         moments.append(second_moment(gammas[-1], w))
     return gammas, weights, moments
@@ -285,23 +284,9 @@ def monte_carlo(
             remedy="give at least 2 streams of 64 steps",
         )
     count = rounded_up(steps)
-    at, delays = distribution.draw(streams, count, seed)
-    return growths(stream_matrices(loop, at, delays, gain, distribution.regimes().depth))
-
-
-def stream_matrices(loop: Loop, at: Array, delays: Counts, gain: Array, depth: int) -> Array:
-    """Return the matrices of the closed loop along streams of intervals.
-
-    Args:
-        loop: that is asked about.
-        at: intervals, a row for each stream.
-        delays: in samples, in the same way.
-        gain: K.
-        depth: the longest delay.
-    """
-    phi, psi = loop.steps(at.ravel())
-    found = closed(phi, psi, gain, delays.ravel(), depth)
-    return found.reshape(*at.shape, *found.shape[1:])
+    at = distribution.draw(streams, count, seed)
+    gammas = loop.closed(at.flat(), gain, distribution.regimes().depth)
+    return growths(gammas.reshape(*at.intervals.shape, *gammas.shape[1:]))
 
 
 def expected_cost(
@@ -330,21 +315,22 @@ def expected_cost(
     rate = np.zeros_like(weight)
     rate[:n, :n], rate[:n, n:] = loop.a, loop.b
     sources, moments = [], []
-    size = loop.size * (regimes.depth + 1)
+    size = loop.size + r_count * regimes.depth
     for regime in regimes.each:
         at, w = regime.nodes(4)
-        phi, psi = loop.steps(at)
-        gammas = closed(phi, psi, gain, regime.delay, regimes.depth)
-        moments.append(second_moment(gammas, w))
-        seen = np.zeros((n + r_count, size))  # what holds over the interval, from the loop's state
-        seen[:n, m : m + n] = np.eye(n)
-        if loop.delayed:
-            seen[n:, m + n : m + n + r_count] = np.eye(r_count)
-        else:
-            first = regime.delay * loop.size
-            seen[n:, first : first + loop.size] = gain
-        spent = sum(c * _integral(rate, weight, float(t)) for t, c in zip(at, w, strict=True))
-        sources.append(seen.T @ spent @ seen)
+        moments.append(second_moment(loop.closed(at, gain, regimes.depth), w))
+        ends = [_acting(loop, gain, lag, size) for lag in (regime.earlier, regime.delay)]
+        first, last = (np.vstack([np.eye(size)[m : m + n], end]) for end in ends)
+        spent = np.zeros((size, size))
+        for t, age, c in zip(at.intervals, at.ages, w, strict=True):
+            if age > 0.0:
+                spent += c * first.T @ _integral(rate, weight, float(age)) @ first
+                carried = exponentials(rate, np.array([age]))[0] @ first
+                after = np.vstack([carried[:n], ends[1]])
+            else:
+                after = last
+            spent += c * after.T @ _integral(rate, weight, float(t - age)) @ after
+        sources.append(spent)
     x = np.zeros(size)
     given = np.asarray(start, dtype=float).ravel()
     if given.shape == (n,):
@@ -355,10 +341,19 @@ def expected_cost(
         raise InputError(
             f"a start of {given.size} numbers does not fit {n} states", remedy=f"give {n} numbers"
         )
-    for d in range(1, regimes.depth + 1):
-        x[d * loop.size : (d + 1) * loop.size] = x[: loop.size]
     found = lyapunov(moments, regimes.transition, sources)
     return float(sum(s * (x @ p @ x) for s, p in zip(regimes.shares, found, strict=True)))
+
+
+def _acting(loop: Loop, gain: Array, lag: int, size: int) -> Array:
+    """Return the command that acts, from the state of the loop and the commands before."""
+    r = loop.inputs
+    if loop.delayed:
+        lag += 1
+    if lag == 0:
+        return np.hstack([gain, np.zeros((r, size - loop.size))])
+    first = loop.size + r * (lag - 1) - (r if loop.delayed else 0)
+    return np.eye(size)[first : first + r]
 
 
 def _integral(rate: Array, weight: Array, time: float) -> Array:

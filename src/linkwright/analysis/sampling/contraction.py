@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linkwright.analysis.sampling.regimes import Array
 
@@ -35,8 +34,8 @@ def log_norms(gammas: Array, t: Array | None = None) -> Array:
         return found
     if g.shape[-1] == 2:
         return _log_norms_of_pairs(g)
-    largest = np.linalg.svd(g, compute_uv=False)[..., 0]
-    return np.asarray(np.log(np.maximum(largest, _TINY)))
+    squares = np.linalg.eigvalsh(g.swapaxes(-1, -2) @ g)[..., -1]
+    return np.asarray(0.5 * np.log(np.maximum(squares, _TINY)))
 
 
 def _log_norms_of_pairs(g: Array) -> Array:
@@ -99,7 +98,7 @@ def best_transform(gammas: Array, weights: Array, start: Array) -> tuple[float, 
         gained = best - found.fun
         if found.fun < best:
             best, where = float(found.fun), found.x
-        if n <= 3:
+        if n == 2:
             options = {"xatol": 1e-7, "fatol": 1e-10, "maxiter": 400 * n}
             found = minimize(value, where, method="Nelder-Mead", options=options)
             if found.fun < best:
@@ -110,48 +109,51 @@ def best_transform(gammas: Array, weights: Array, start: Array) -> tuple[float, 
     return best, start @ triangle(where)
 
 
-def best_pairs(gammas: Array, weights: Array, rounds: int = 22) -> Array:
+def best_pairs(gammas: Array, weights: Array, start: Array, rounds: int = 34) -> Array:
     """Return the smallest mean of ln |T^-1 Gamma T| for many loops of two states at once.
 
     Args:
         gammas: matrices, with axes for loops and for intervals.
-        weights: probabilities of the intervals, with the same axes or those of the intervals alone.
-        rounds: of halving the steps of the search.
+        weights: probabilities of the intervals.
+        start: a T to begin with, for each loop.
+        rounds: of the search.
 
     >>> g = np.array([[[[0.5, 4.0], [0.0, 0.5]]]])
-    >>> best_pairs(g, np.ones(1)).round(2)
+    >>> best_pairs(g, np.ones(1), np.array([np.diag([4.0, 1.0])])).round(2)
     array([-0.69])
     """
-    a, b, c, d = (gammas[..., i, j] for i in (0, 1) for j in (0, 1))
+    seen = np.linalg.solve(start[:, None], gammas @ start[:, None])
+    a, b, c, d = (np.ascontiguousarray(seen[..., i, j]) for i in (0, 1) for j in (0, 1))
+    total = a + d
 
-    def mean(stretch: Array, shear: Array) -> Array:
-        # T = [1 0; shear stretch], T^-1 G T
-        s, h = stretch[..., None], shear[..., None]
-        p, q = a + b * h, b * s
-        r, w = (c + d * h - h * p) / s, d - h * b
-        norm = 0.5 * (np.hypot(p + w, r - q) + np.hypot(p - w, q + r))
-        found: Array = (np.log(np.maximum(norm, _TINY)) * weights).sum(axis=-1)
-        return found
+    def mean(x: Array, y: Array) -> Array:
+        # T = [1 0; y e^x]; the sum of the diagonal of T^-1 G T is that of G
+        s, h = np.exp(x)[..., None], y[..., None]
+        q = b * s
+        r, apart = (c + h * (d - a - b * h)) / s, a - d + 2.0 * b * h
+        norm = 0.5 * (np.sqrt(total * total + (r - q) ** 2) + np.sqrt(apart * apart + (q + r) ** 2))
+        return np.asarray(np.log(np.maximum(norm, _TINY)) @ weights)
 
-    scale = np.sqrt(
-        np.maximum(np.abs(c).max(axis=-1), _TINY) / np.maximum(np.abs(b).max(axis=-1), _TINY)
-    )
-    x, y = np.zeros(scale.shape), np.zeros(scale.shape)  # ln(stretch/scale), shear/scale
-
-    def at(x: Array, y: Array) -> Array:
-        return mean(scale * np.exp(x), scale * y)
-
-    best = at(x, y)
-    step = np.ones(scale.shape)
-    moves: tuple[tuple[float, float], ...] = ((1, 0), (-1, 0), (0, 1), (0, -1))
+    # Nelder and Mead's simplex search (1965), for all loops at once
+    at = np.array([[0.0, 0.0], [0.3, 0.0], [0.0, 0.3]])[:, :, None] * np.ones(len(a))
+    values = np.array([mean(*p) for p in at])
     for _ in range(rounds):
-        moved: NDArray[np.bool_] = np.zeros(scale.shape, dtype=bool)
-        for dx, dy in moves:
-            tried_x, tried_y = x + dx * step, y + dy * step
-            value = at(tried_x, tried_y)
-            better = value < best
-            x, y = np.where(better, tried_x, x), np.where(better, tried_y, y)
-            best = np.where(better, value, best)
-            moved |= better
-        step = np.where(moved, step, 0.5 * step)
-    return best
+        order = np.argsort(values, axis=0)
+        values = np.take_along_axis(values, order, axis=0)
+        at = np.take_along_axis(at, order[:, None], axis=0)
+        middle, worst = 0.5 * (at[0] + at[1]), at[2]
+        tried = [middle + f * (middle - worst) for f in (1.0, 2.0, 0.5, -0.5)]
+        found = np.array([mean(*p) for p in tried])
+        far, near, inside = found[0] < values[0], found[0] < values[1], found[0] < values[2]
+        chosen = np.where(far & (found[1] < found[0]), 1, np.where(near, 0, np.where(inside, 2, 3)))
+        value = np.take_along_axis(found, chosen[None], axis=0)[0]
+        point = np.take_along_axis(np.array(tried), chosen[None, None], axis=0)[0]
+        good = value < values[2]
+        values[2] = np.where(good, value, values[2])
+        at[2] = np.where(good, point, at[2])
+        if not good.all():  # elsewhere the simplex shrinks
+            for k in (1, 2):
+                shrunk = np.where(good, at[k], 0.5 * (at[0] + at[k]))
+                values[k] = np.where(good, values[k], mean(*shrunk))
+                at[k] = shrunk
+    return np.asarray(values.min(axis=0))

@@ -77,7 +77,7 @@ class UnitCurve:
             return 0.0
         regime = Uniform(1e-12 * ratio, ratio).regimes().each[0]
         at, weights = regime.nodes(48)
-        phi, psi = self.loop.steps(at)
+        phi, psi = self.loop.steps(at.intervals)
         return float(ratio * (weights @ log_norms(phi + psi @ self.gain, self.transform)))
 
     @property
@@ -189,7 +189,7 @@ def contraction_at(
     total = 0.0
     for share, regime in zip(regimes.shares, regimes.each, strict=True):
         at, w = regime.nodes(panels)
-        phi, psi = loop.steps(at)
+        phi, psi = loop.steps(at.intervals)
         total += float(share * (w @ log_norms(phi + psi @ gain, t)))
     return total
 

@@ -7,7 +7,6 @@ of the logarithms of its lengths tends to the exponent (Furstenberg and Kesten 1
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -108,31 +107,58 @@ def growth_kernel(states: int, inputs: int) -> Kernel:
     return compile_kernel(program("growth", given, outputs, statements=[scan]))
 
 
-def growths(phi: Array, psi: Array | None = None, gain: Array | None = None) -> Array:
+def growths(phi: Array) -> Array:
     """Return the mean logarithm of growth for each stream, after a part that is left out.
 
     Args:
-        phi: matrices of the steps: streams, steps, n, n.
-        psi: matrices of the inputs, in the same way; none where `phi` is that of the closed loop.
-        gain: of the loop.
+        phi: matrices of the closed loop: streams, steps, n, n; as many steps as `rounded_up` says.
     """
     streams, count, n = phi.shape[:3]
-    kernel = growth_kernel(n, 0 if psi is None or gain is None else len(gain))
+    kernel = growth_kernel(n, 0)
     x = np.full((streams, n), 1.0 / np.sqrt(n))
-    calls = count // _TURNS
-    skipped = calls // 8
+    calls, skipped = _calls(count)
     total = np.zeros(streams)
-    threads = min(2, os.cpu_count() or 1)
     for k in range(calls):
-        part = slice(k * _TURNS, (k + 1) * _TURNS)
-        given = [np.ascontiguousarray(phi[:, part])]
-        if psi is not None and gain is not None:
-            given = [gain, *given, np.ascontiguousarray(psi[:, part])]
-        x, grown = kernel.batch(x, *given, threads=threads)
+        part = np.ascontiguousarray(phi[:, k * _TURNS : (k + 1) * _TURNS])
+        x, grown = kernel.batch(x, part)
         if k >= skipped:
             total += grown
-    found: Array = total / ((calls - skipped) * _TURNS)
-    return found
+    return _mean(total, calls, skipped)
+
+
+def growths_of_gains(phi: Array, psi: Array, gains: Array) -> Array:
+    """Return the mean logarithm of growth for each gain and stream.
+
+    Args:
+        phi: matrices of the state: streams, steps, n, n.
+        psi: matrices of the inputs, in the same way.
+        gains: K, one after the other.
+    """
+    streams, count, n = phi.shape[:3]
+    kernel = growth_kernel(n, psi.shape[-1])
+    calls, skipped = _calls(count)
+    found = np.zeros((len(gains), streams))
+    gains = np.ascontiguousarray(gains)
+    for stream in range(streams):
+        x = np.full((len(gains), n), 1.0 / np.sqrt(n))
+        for k in range(calls):
+            part = slice(k * _TURNS, (k + 1) * _TURNS)
+            x, grown = kernel.batch(x, gains, phi[stream, part], psi[stream, part])
+            if k >= skipped:
+                found[:, stream] += grown
+    return _mean(found, calls, skipped)
+
+
+def _calls(count: int) -> tuple[int, int]:
+    """Return how often the kernel is called, and how many of these calls are left out."""
+    calls = count // _TURNS
+    return calls, max(1, calls // 8) if calls > 1 else 0
+
+
+def _mean(total: Array, calls: int, skipped: int) -> Array:
+    """Return means; what grew beyond all numbers is infinite."""
+    found = total / ((calls - skipped) * _TURNS)
+    return np.asarray(np.where(np.isnan(found), np.inf, found), dtype=float)
 
 
 def exponent_of(rates: Array, interval: float) -> Exponent:

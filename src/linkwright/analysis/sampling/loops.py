@@ -20,8 +20,8 @@ from linkwright.analysis.sampling.answers import Answers, answers
 from linkwright.analysis.sampling.assignment import assign
 from linkwright.analysis.sampling.contraction import log_norms
 from linkwright.analysis.sampling.designs import Procedure, design
-from linkwright.analysis.sampling.regimes import Array, Distribution, interval
-from linkwright.analysis.sampling.steps import transitions
+from linkwright.analysis.sampling.regimes import Array, Distribution, Samples, interval
+from linkwright.analysis.sampling.steps import closed, transitions
 from linkwright.border import worded
 from linkwright.errors import InputError
 
@@ -154,6 +154,27 @@ class Loop:
             psi = np.zeros((len(phi), n + r, r))
             psi[:, n:] = np.eye(r)
         return phi, psi
+
+    def closed(self, at: Samples, gain: Array, depth: int) -> Array:
+        """Return the matrices of the closed loop from sample to sample.
+
+        Args:
+            at: intervals and delays, along one axis.
+            gain: K.
+            depth: the longest delay, in samples.
+        """
+        phi, psi = self.steps(at.intervals)
+        early = None
+        if at.ages.any():
+            if self.delayed:
+                raise InputError(
+                    "a loop with a step of delay is not combined with ages",
+                    remedy="leave out delayed, for the ages are the delay",
+                    code="R623",
+                )
+            after = self.steps(at.intervals - at.ages)[1]
+            early, psi = psi - after, after
+        return closed(phi, psi, early, gain, at, depth)
 
     def sizes(self, period: float) -> Array:
         """Return the sizes of the states in units of a period: a rate is 1/period of what it moves.

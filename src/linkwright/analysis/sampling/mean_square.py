@@ -54,6 +54,27 @@ def radius(matrix: Array) -> float:
     return float(np.abs(np.linalg.eigvals(matrix)).max())
 
 
+def chain_radius(moments: Sequence[Array], transition: Array) -> float:
+    """Return the spectral radius by which mean squares grow or shrink from sample to sample.
+
+    Args:
+        moments: E[Gamma (x) Gamma] in each state of a chain.
+        transition: row i has the probabilities of the states that follow state i.
+    """
+    if _forgets(transition):
+        return radius(_mean(moments, transition))
+    return radius(coupled(moments, transition))
+
+
+def _forgets(transition: Array) -> bool:
+    """Whether the next state does not depend on the present one."""
+    return bool(np.all(transition == transition[0]))
+
+
+def _mean(matrices: Sequence[Array], transition: Array) -> Array:
+    return np.asarray(np.tensordot(transition[0], np.array(matrices), axes=1))
+
+
 def lyapunov(moments: Sequence[Array], transition: Array, sources: Sequence[Array]) -> list[Array]:
     """Return P of each state of a chain: P[i] = Q[i] + E[Gamma' (sum of p[i, j] P[j]) Gamma].
 
@@ -66,6 +87,11 @@ def lyapunov(moments: Sequence[Array], transition: Array, sources: Sequence[Arra
     [array([[4.]])]
     """
     n = len(sources[0])
+    if _forgets(transition):
+        mean = np.eye(n * n) - _mean(moments, transition).T
+        common = np.linalg.solve(mean, _mean(sources, transition).reshape(-1))
+        each = [(q.reshape(-1) + m.T @ common) for m, q in zip(moments, sources, strict=True)]
+        return [0.5 * (p + p.T) for p in (v.reshape(n, n) for v in each)]
     whole = coupled(moments, transition).T
     right = np.concatenate([q.reshape(-1) for q in sources])
     found = np.linalg.solve(np.eye(len(whole)) - whole, right)

@@ -1,6 +1,8 @@
 """What every distribution of sampling intervals comes down to: regimes, and their order in time.
 
-A regime is a mixture of single values and ranges of equal density, with one delay. The regime of
+A regime is a mixture of single values and ranges of equal density, with one delay. The command that
+follows from a sample begins to act `age` after the sample was taken; until then an older one acts.
+The regime of
 each interval depends on that of the interval before it through a table of probabilities; where all
 rows of the table are the same, intervals are independent of each other.
 """
@@ -25,6 +27,40 @@ _PANELS = 16  # into which a range is cut, for logarithms of norms have kinks
 _ORDER = 6  # of Gauss's rule on each of them
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Samples:
+    """What happens from sample to sample, as arrays of one shape.
+
+    Args:
+        intervals: until the next sample, s.
+        delays: how many samples old the command is that acts in the end.
+        befores: how many samples old that is which acts until the age is over.
+        ages: how long that is, s.
+
+    >>> Samples.prompt(np.array([0.01])).delays
+    array([0])
+    """
+
+    intervals: Array
+    delays: Counts
+    befores: Counts
+    ages: Array
+
+    @staticmethod
+    def prompt(intervals: Array) -> Samples:
+        """Return samples whose commands act at once.
+
+        Args:
+            intervals: s.
+        """
+        none = np.zeros(intervals.shape, dtype=np.int64)
+        return Samples(intervals, none, none, np.zeros(intervals.shape))
+
+    def flat(self) -> Samples:
+        """Return the same along one axis."""
+        return Samples(*(getattr(self, name).ravel() for name in self.__slots__))
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
     """A part of a distribution: a range with equal density, or one value where both ends agree.
@@ -33,6 +69,7 @@ class Piece:
         weight: its probability.
         low: the shortest interval, s.
         high: the longest, s.
+        age: how long after the beginning of the interval the new command begins to act, s.
 
     >>> Piece(0.5, 0.01, 0.03).mean
     0.02
@@ -41,6 +78,7 @@ class Piece:
     weight: float
     low: float
     high: float
+    age: float = 0.0
 
     @property
     def mean(self) -> float:
@@ -54,7 +92,9 @@ class Regime:
 
     Args:
         pieces: what they are taken from; the weights add up to 1.
-        delay: how many samples old the state is that the controller sees.
+        delay: how many samples old the command is that acts in the end.
+        before: how many samples old that is which acts until the age is over; one more than the
+            delay by default.
 
     >>> Regime((Piece(0.75, 0.01, 0.01), Piece(0.25, 0.03, 0.03))).mean
     0.015
@@ -62,37 +102,49 @@ class Regime:
 
     pieces: tuple[Piece, ...]
     delay: int = 0
+    before: int | None = None
+
+    @property
+    def earlier(self) -> int:
+        """How many samples old the command is that acts at the beginning of an interval."""
+        if all(p.age == 0.0 for p in self.pieces):
+            return self.delay
+        return self.delay + 1 if self.before is None else self.before
 
     @property
     def mean(self) -> float:
         """The mean interval, s."""
         return sum(p.weight * p.mean for p in self.pieces)
 
-    def nodes(self, panels: int = _PANELS) -> tuple[Array, Array]:
-        """Return intervals and weights with which expectations are sums.
+    def nodes(self, panels: int = _PANELS) -> tuple[Samples, Array]:
+        """Return samples and weights with which expectations are sums.
 
         Args:
             panels: into which a range is cut, each with a Gauss rule.
 
         >>> at, weights = Regime((Piece(1.0, 0.0, 1.0),)).nodes()
-        >>> round(float(weights @ at**2), 12)
+        >>> round(float(weights @ at.intervals**2), 12)
         0.333333333333
         """
         x, w = np.polynomial.legendre.leggauss(_ORDER)
-        at, weights = [], []
+        at, weights, ages = [], [], []
         for p in self.pieces:
             if p.low == p.high:
                 at.append(np.array([p.low]))
                 weights.append(np.array([p.weight]))
+                ages.append(np.array([p.age]))
                 continue
             edges = np.linspace(p.low, p.high, panels + 1)
             half = 0.5 * (p.high - p.low) / panels
             at.append((edges[:-1, None] + half * (1.0 + x)).ravel())
             weights.append(np.tile(p.weight * w / (2.0 * panels), panels))
-        return np.concatenate(at), np.concatenate(weights)
+            ages.append(np.full(len(at[-1]), p.age))
+        made = np.concatenate(at)
+        late, earlier = np.full(len(made), self.delay), np.full(len(made), self.earlier)
+        return Samples(made, late, earlier, np.concatenate(ages)), np.concatenate(weights)
 
-    def draw(self, chance: np.random.Generator, count: int) -> Array:
-        """Return random intervals.
+    def draw(self, chance: np.random.Generator, count: int) -> tuple[Array, Array]:
+        """Return random intervals and ages.
 
         Args:
             chance: the source of random numbers.
@@ -102,8 +154,9 @@ class Regime:
         which = np.searchsorted(np.cumsum(weights)[:-1], chance.random(count), side="right")
         low = np.array([p.low for p in self.pieces])
         high = np.array([p.high for p in self.pieces])
+        ages = np.array([p.age for p in self.pieces])
         found: Array = low[which] + (high - low)[which] * chance.random(count)
-        return found
+        return found, ages[which]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,7 +205,7 @@ class Regimes:
     @property
     def depth(self) -> int:
         """The longest delay, in samples."""
-        return max(r.delay for r in self.each)
+        return max(max(r.delay, r.earlier) for r in self.each)
 
     @property
     def range(self) -> tuple[float, float]:
@@ -161,7 +214,7 @@ class Regimes:
         return min(p.low for p in pieces), max(p.high for p in pieces)
 
     def scaled(self, factor: float) -> Regimes:
-        """Return the same with all intervals longer by a factor.
+        """Return the same with all intervals and ages longer by a factor.
 
         Args:
             factor: above 0.
@@ -169,11 +222,38 @@ class Regimes:
         each = tuple(
             replace(
                 r,
-                pieces=tuple(Piece(p.weight, p.low * factor, p.high * factor) for p in r.pieces),
+                pieces=tuple(
+                    Piece(p.weight, p.low * factor, p.high * factor, p.age * factor)
+                    for p in r.pieces
+                ),
             )
             for r in self.each
         )
         return Regimes(each, self.transition)
+
+    def fewer(self, count: int) -> Regimes:
+        """Return the same with at most so many single values in each regime, each a mean of some.
+
+        Args:
+            count: of values.
+        """
+        each = []
+        for r in self.each:
+            points = [p for p in r.pieces if p.low == p.high]
+            if len(points) > count:
+                points.sort(key=lambda p: (p.low, p.age))
+                weights = np.array([p.weight for p in points])
+                middle = (np.cumsum(weights) - 0.5 * weights) / weights.sum()
+                group = np.minimum((middle * count).astype(np.int64), count - 1)
+                made = [
+                    np.bincount(group, weights * values, count)
+                    for values in (1.0, [p.low for p in points], [p.age for p in points])
+                ]
+                ranges = [p for p in r.pieces if p.low != p.high]
+                merged = [Piece(w, t / w, t / w, a / w) for w, t, a in zip(*made, strict=True) if w]
+                r = replace(r, pieces=(*ranges, *merged))
+            each.append(r)
+        return Regimes(tuple(each), self.transition)
 
     def order(self, streams: int, count: int, chance: np.random.Generator) -> Counts:
         """Return the number of the regime of each interval, for each stream.
@@ -207,8 +287,8 @@ class Distribution(ABC):
     def regimes(self) -> Regimes:
         """Return what it comes down to."""
 
-    def draw(self, streams: int, count: int, seed: int = 0) -> tuple[Array, Counts]:
-        """Return random intervals (s) and delays (samples), a row for each stream.
+    def draw(self, streams: int, count: int, seed: int = 0) -> Samples:
+        """Return random samples, a row for each stream.
 
         Args:
             streams: how many.
@@ -223,8 +303,8 @@ class Distribution(ABC):
         return self.regimes().mean
 
 
-def drawn(regimes: Regimes, streams: int, count: int, seed: int) -> tuple[Array, Counts]:
-    """Return random intervals (s) and delays (samples), a row for each stream.
+def drawn(regimes: Regimes, streams: int, count: int, seed: int) -> Samples:
+    """Return random samples, a row for each stream.
 
     Args:
         regimes: they are taken from.
@@ -232,17 +312,18 @@ def drawn(regimes: Regimes, streams: int, count: int, seed: int) -> tuple[Array,
         count: of intervals in each.
         seed: of all that is random.
 
-    >>> drawn(Regimes.independent([Piece(1.0, 0.5, 0.5)]), 1, 2, 0)[0]
+    >>> drawn(Regimes.independent([Piece(1.0, 0.5, 0.5)]), 1, 2, 0).intervals
     array([[0.5, 0.5]])
     """
     chance = np.random.default_rng(seed)
     which = regimes.order(streams, count, chance)
-    found = np.empty(which.shape)
+    found, ages = np.empty(which.shape), np.empty(which.shape)
     for k, regime in enumerate(regimes.each):
         here = which == k
-        found[here] = regime.draw(chance, int(here.sum()))
+        found[here], ages[here] = regime.draw(chance, int(here.sum()))
     delays = np.array([r.delay for r in regimes.each], dtype=np.int64)
-    return found, delays[which]
+    befores = np.array([r.earlier for r in regimes.each], dtype=np.int64)
+    return Samples(found, delays[which], befores[which], ages)
 
 
 def interval(value: Amount, what: str) -> float:

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from linkwright.analysis.sampling.regimes import Array, Counts
+from linkwright.analysis.sampling.regimes import Array, Samples
 
 _TERMS = 24  # of the series of an exponential
 _SMALL = 1.0  # size of an exponent for which they are enough
@@ -67,30 +67,38 @@ def transitions(a: Array, b: Array, times: Array) -> tuple[Array, Array]:
     return found[:, :n, :n], found[:, :n, n:]
 
 
-def closed(phi: Array, psi: Array, gain: Array, delays: Counts | int, depth: int) -> Array:
-    """Return the matrices of the closed loop, for the state and `depth` states before it.
+def closed(
+    phi: Array, psi: Array, early: Array | None, gain: Array, at: Samples, depth: int
+) -> Array:
+    """Return the matrices of the closed loop, for its state and the last `depth` commands.
 
     Args:
         phi: matrices of the state, one for each interval.
-        psi: matrices of the inputs.
-        gain: of the state that the controller sees.
-        delays: how many samples old it is, for each interval.
-        depth: how many old states are kept.
+        psi: matrices of the command that acts in the end.
+        early: matrices of that which acts until the age is over; none where all ages are 0.
+        gain: K, by which a command follows from the state.
+        at: which commands act, and when.
+        depth: how many old commands are kept.
 
     >>> one = np.ones((1, 1, 1))
-    >>> closed(one, one, np.array([[-0.5]]), 1, 1)[0]
-    array([[ 1. , -0.5],
-           [ 1. ,  0. ]])
+    >>> late = Samples(np.ones(1), np.array([1]), np.array([1]), np.zeros(1))
+    >>> closed(one, one, None, np.array([[-0.5]]), late, 1)[0]
+    array([[ 1. ,  1. ],
+           [-0.5,  0. ]])
     """
-    count, n = phi.shape[:2]
-    fed: Array = psi @ gain
     if depth == 0:
-        return phi + fed
-    found = np.zeros((count, n * (depth + 1), n * (depth + 1)))
+        return np.asarray(phi + psi @ gain)
+    count, n = phi.shape[:2]
+    r = len(gain)
+    found = np.zeros((count, n + r * depth, n + r * depth))
     found[:, :n, :n] = phi
-    found[:, n:, :-n] = np.eye(n * depth)
-    late = np.broadcast_to(np.asarray(delays), (count,))
-    for d in range(depth + 1):
-        here = late == d
-        found[here, :n, n * d : n * (d + 1)] += fed[here]
+    found[:, n : n + r, :n] = gain
+    found[:, n + r :, n : n + r * (depth - 1)] = np.eye(r * (depth - 1))
+    acting = [(psi, at.delays)] if early is None else [(psi, at.delays), (early, at.befores)]
+    for effect, lags in acting:
+        prompt = lags == 0
+        found[prompt, :n, :n] += effect[prompt] @ gain
+        for lag in range(1, depth + 1):
+            here = lags == lag
+            found[here, :n, n + r * (lag - 1) : n + r * lag] += effect[here]
     return found

@@ -22,6 +22,7 @@ COMMANDS: dict[str, str] = {
     "describe": "linkwright.cli.commands.describe",
     "ops": "linkwright.cli.commands.ops",
     "linearize": "linkwright.cli.commands.linearize",
+    "rates": "linkwright.cli.commands.rates",
     "require": "linkwright.cli.commands.require",
     "size": "linkwright.cli.commands.size",
     "chart": "linkwright.cli.commands.chart",

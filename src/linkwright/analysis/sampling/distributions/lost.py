@@ -10,10 +10,10 @@ from linkwright.algebra.units import Amount
 from linkwright.analysis.sampling.distributions.mixture import refuse_delayed
 from linkwright.analysis.sampling.regimes import (
     Array,
-    Counts,
     Distribution,
     Piece,
     Regimes,
+    Samples,
     interval,
     probability,
 )
@@ -67,7 +67,7 @@ class Lost(Distribution):
             for t, weight in zip(at.tolist(), weights.tolist(), strict=True)
         )
 
-    def draw(self, streams: int, count: int, seed: int = 0) -> tuple[Array, Counts]:
+    def draw(self, streams: int, count: int, seed: int = 0) -> Samples:
         """Return random intervals between samples that come, without approximation.
 
         Args:
@@ -78,19 +78,20 @@ class Lost(Distribution):
         chance = np.random.default_rng(seed)
         turns = chance.geometric(1.0 - self.loss, size=(streams, count))
         if isinstance(self.between, float):
-            return np.asarray(turns * self.between, dtype=float), np.zeros_like(turns)
+            return Samples.prompt(np.asarray(turns * self.between, dtype=float))
         total = int(turns.sum())
-        each = self.between.regimes().each[0].draw(chance, total)
+        each, _ = self.between.regimes().each[0].draw(chance, total)
         ends = np.cumsum(turns.ravel())
         sums = np.add.reduceat(each, np.concatenate([[0], ends[:-1]]))
-        return sums.reshape(streams, count), np.zeros_like(turns)
+        return Samples.prompt(sums.reshape(streams, count))
 
     def _sums(self) -> list[tuple[float, Array, Array]]:
         """Return for each number of intervals its probability, up to a factor, and their sum."""
         if isinstance(self.between, float):
             one = np.array([self.between]), np.ones(1)
         else:
-            one = _fewer(*self.between.regimes().each[0].nodes())
+            nodes, probable = self.between.regimes().each[0].nodes()
+            one = _fewer(nodes.intervals, probable)
         found, at, weights, part = [], *one, 1.0
         while part > _LEAST:
             found.append((part, at, weights))

@@ -14,6 +14,7 @@ from linkwright.analysis.sampling.regimes import (
     Piece,
     Regime,
     Regimes,
+    Samples,
 )
 from linkwright.border import worded
 from linkwright.errors import InputError
@@ -28,7 +29,10 @@ class Recorded(Distribution):
 
     Args:
         intervals: s, in the order in which they were seen.
-        delays: how many samples old the state was that the controller saw, for each; 0 by default.
+        delays: how many samples old the command was that acted in the end, for each; 0 by default.
+        ages: how long after the beginning of each interval that command began to act, s.
+        befores: how many samples old that was which acted until then; one more than the delay by
+            default.
 
     >>> Recorded([0.010, 0.012, 0.014]).mean
     0.012
@@ -36,35 +40,58 @@ class Recorded(Distribution):
 
     intervals: Array
     delays: Counts
+    ages: Array
+    befores: Counts
     kind = "recorded"
 
     @worded
-    def __init__(self, intervals: ArrayLike, delays: ArrayLike = 0) -> None:
+    def __init__(
+        self,
+        intervals: ArrayLike,
+        delays: ArrayLike = 0,
+        ages: ArrayLike = 0.0,
+        befores: ArrayLike | None = None,
+    ) -> None:
         found = checked_intervals(intervals)
         old = np.broadcast_to(np.asarray(delays, dtype=np.int64), found.shape).copy()
-        if (old < 0).any():
+        late = np.broadcast_to(np.asarray(ages, dtype=float), found.shape).copy()
+        given = np.where(late > 0.0, old + 1, old) if befores is None else befores
+        earlier = np.broadcast_to(np.asarray(given, dtype=np.int64), found.shape).copy()
+        if (old < 0).any() or (earlier < 0).any() or not (late >= 0.0).all():
             raise InputError(
-                f"a delay of {old.min()} samples is a look into the future",
-                remedy="give delays of 0 or more samples",
+                "a delay or an age below 0 is a look into the future",
+                remedy="give delays of 0 or more samples, and ages of 0 s or more",
                 code="R621",
             )
-        object.__setattr__(self, "intervals", found)
-        object.__setattr__(self, "delays", old)
+        if (late > found).any():
+            raise InputError(
+                "a command begins to act after the end of its interval",
+                remedy="count whole intervals as delays, and give what is left as the age",
+                code="R621",
+            )
+        for name, value in zip(
+            ("intervals", "delays", "ages", "befores"), (found, old, late, earlier), strict=True
+        ):
+            object.__setattr__(self, name, value)
 
     def regimes(self) -> Regimes:
-        """Return a regime for each delay, with each interval as often as it was seen."""
+        """Return a regime for each pair of delays, with each interval as often as it was seen."""
         each, shares = [], []
-        for delay in np.unique(self.delays):
-            at, counts = np.unique(self.intervals[self.delays == delay], return_counts=True)
+        pairs = np.column_stack([self.delays, self.befores])
+        for delay, before in np.unique(pairs, axis=0):
+            here = (pairs == (delay, before)).all(axis=1)
+            seen = np.column_stack([self.intervals[here], self.ages[here]])
+            at, counts = np.unique(seen, axis=0, return_counts=True)
             total = int(counts.sum())
             pieces = tuple(
-                Piece(int(n) / total, float(t), float(t)) for t, n in zip(at, counts, strict=True)
+                Piece(int(n) / total, float(t), float(t), float(age))
+                for (t, age), n in zip(at, counts, strict=True)
             )
-            each.append(Regime(pieces, int(delay)))
+            each.append(Regime(pieces, int(delay), int(before)))
             shares.append(total / len(self.intervals))
         return Regimes(tuple(each), np.tile(shares, (len(each), 1)))
 
-    def draw(self, streams: int, count: int, seed: int = 0) -> tuple[Array, Counts]:
+    def draw(self, streams: int, count: int, seed: int = 0) -> Samples:
         """Return parts of the record from random places on, a row for each stream.
 
         Args:
@@ -75,7 +102,12 @@ class Recorded(Distribution):
         chance = np.random.default_rng(seed)
         start = chance.integers(len(self.intervals), size=(streams, 1))
         at = (start + np.arange(count)) % len(self.intervals)
-        return self.intervals[at], self.delays[at]
+        return Samples(self.intervals[at], self.delays[at], self.befores[at], self.ages[at])
+
+    @property
+    def samples(self) -> Samples:
+        """The record as it is."""
+        return Samples(self.intervals, self.delays, self.befores, self.ages)
 
 
 def checked_intervals(intervals: ArrayLike) -> Array:
