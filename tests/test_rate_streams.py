@@ -30,7 +30,7 @@ from linkwright.analysis.sampling import (
 )
 from linkwright.analysis.sampling.answers import expectations, expected_cost
 from linkwright.analysis.sampling.mean_square import chain_radius, radius
-from linkwright.analysis.sampling.regimes import Samples
+from linkwright.analysis.sampling.regimes import Arrivals
 from linkwright.cli import main
 from linkwright.recording import Channel, Recording
 from linkwright.server.clocks import SECOND
@@ -487,4 +487,4 @@ def test_the_command_refuses_what_it_cannot_do(
 
 
 def test_samples_without_delay_are_prompt() -> None:
-    assert not Samples.prompt(np.ones(3)).delays.any()
+    assert not Arrivals.prompt(np.ones(3)).delays.any()

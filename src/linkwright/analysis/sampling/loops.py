@@ -20,7 +20,7 @@ from linkwright.analysis.sampling.answers import Answers, answers
 from linkwright.analysis.sampling.assignment import assign
 from linkwright.analysis.sampling.contraction import log_norms
 from linkwright.analysis.sampling.designs import Procedure, design
-from linkwright.analysis.sampling.regimes import Array, Distribution, Samples, interval
+from linkwright.analysis.sampling.regimes import Array, Arrivals, Distribution, interval
 from linkwright.analysis.sampling.steps import closed, transitions
 from linkwright.border import worded
 from linkwright.errors import InputError
@@ -155,7 +155,7 @@ class Loop:
             psi[:, n:] = np.eye(r)
         return phi, psi
 
-    def closed(self, at: Samples, gain: Array, depth: int) -> Array:
+    def closed(self, at: Arrivals, gain: Array, depth: int) -> Array:
         """Return the matrices of the closed loop from sample to sample.
 
         Args:

@@ -88,6 +88,10 @@ class LoopTask:
         intervals: the table of the distribution; none where they are measured.
         source: the file, for messages.
         spans: of the map: what its rows and its columns are.
+
+    >>> task = LoopTask.joint()
+    >>> round(task.answers(Uniform(0.010, 0.030)).contraction, 3)
+    -0.226
     """
 
     name: str

@@ -28,7 +28,7 @@ _ORDER = 6  # of Gauss's rule on each of them
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Samples:
+class Arrivals:
     """What happens from sample to sample, as arrays of one shape.
 
     Args:
@@ -37,7 +37,7 @@ class Samples:
         befores: how many samples old that is which acts until the age is over.
         ages: how long that is, s.
 
-    >>> Samples.prompt(np.array([0.01])).delays
+    >>> Arrivals.prompt(np.array([0.01])).delays
     array([0])
     """
 
@@ -47,18 +47,18 @@ class Samples:
     ages: Array
 
     @staticmethod
-    def prompt(intervals: Array) -> Samples:
+    def prompt(intervals: Array) -> Arrivals:
         """Return samples whose commands act at once.
 
         Args:
             intervals: s.
         """
         none = np.zeros(intervals.shape, dtype=np.int64)
-        return Samples(intervals, none, none, np.zeros(intervals.shape))
+        return Arrivals(intervals, none, none, np.zeros(intervals.shape))
 
-    def flat(self) -> Samples:
+    def flat(self) -> Arrivals:
         """Return the same along one axis."""
-        return Samples(*(getattr(self, name).ravel() for name in self.__slots__))
+        return Arrivals(*(getattr(self, name).ravel() for name in self.__slots__))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class Regime:
         """The mean interval, s."""
         return sum(p.weight * p.mean for p in self.pieces)
 
-    def nodes(self, panels: int = _PANELS) -> tuple[Samples, Array]:
+    def nodes(self, panels: int = _PANELS) -> tuple[Arrivals, Array]:
         """Return samples and weights with which expectations are sums.
 
         Args:
@@ -141,7 +141,7 @@ class Regime:
             ages.append(np.full(len(at[-1]), p.age))
         made = np.concatenate(at)
         late, earlier = np.full(len(made), self.delay), np.full(len(made), self.earlier)
-        return Samples(made, late, earlier, np.concatenate(ages)), np.concatenate(weights)
+        return Arrivals(made, late, earlier, np.concatenate(ages)), np.concatenate(weights)
 
     def draw(self, chance: np.random.Generator, count: int) -> tuple[Array, Array]:
         """Return random intervals and ages.
@@ -287,7 +287,7 @@ class Distribution(ABC):
     def regimes(self) -> Regimes:
         """Return what it comes down to."""
 
-    def draw(self, streams: int, count: int, seed: int = 0) -> Samples:
+    def draw(self, streams: int, count: int, seed: int = 0) -> Arrivals:
         """Return random samples, a row for each stream.
 
         Args:
@@ -303,7 +303,7 @@ class Distribution(ABC):
         return self.regimes().mean
 
 
-def drawn(regimes: Regimes, streams: int, count: int, seed: int) -> Samples:
+def drawn(regimes: Regimes, streams: int, count: int, seed: int) -> Arrivals:
     """Return random samples, a row for each stream.
 
     Args:
@@ -323,7 +323,7 @@ def drawn(regimes: Regimes, streams: int, count: int, seed: int) -> Samples:
         found[here], ages[here] = regime.draw(chance, int(here.sum()))
     delays = np.array([r.delay for r in regimes.each], dtype=np.int64)
     befores = np.array([r.earlier for r in regimes.each], dtype=np.int64)
-    return Samples(found, delays[which], befores[which], ages)
+    return Arrivals(found, delays[which], befores[which], ages)
 
 
 def interval(value: Amount, what: str) -> float:

@@ -27,6 +27,9 @@ class RandomRuns:
         times: of the samples, a row for each stream, s.
         states: of the plant at the samples: streams, samples, states.
         areas: of the absolute value of each state until the end (IAE), a row for each stream.
+
+    >>> RandomRuns(np.zeros((2, 4)), np.zeros((2, 4, 1)), np.zeros((2, 1)))
+    RandomRuns(2 streams of 3 intervals)
     """
 
     times: Array

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from linkwright.analysis.sampling.regimes import Array, Samples
+from linkwright.analysis.sampling.regimes import Array, Arrivals
 
 _TERMS = 24  # of the series of an exponential
 _SMALL = 1.0  # size of an exponent for which they are enough
@@ -68,7 +68,7 @@ def transitions(a: Array, b: Array, times: Array) -> tuple[Array, Array]:
 
 
 def closed(
-    phi: Array, psi: Array, early: Array | None, gain: Array, at: Samples, depth: int
+    phi: Array, psi: Array, early: Array | None, gain: Array, at: Arrivals, depth: int
 ) -> Array:
     """Return the matrices of the closed loop, for its state and the last `depth` commands.
 
@@ -81,7 +81,7 @@ def closed(
         depth: how many old commands are kept.
 
     >>> one = np.ones((1, 1, 1))
-    >>> late = Samples(np.ones(1), np.array([1]), np.array([1]), np.zeros(1))
+    >>> late = Arrivals(np.ones(1), np.array([1]), np.array([1]), np.zeros(1))
     >>> closed(one, one, None, np.array([[-0.5]]), late, 1)[0]
     array([[ 1. ,  1. ],
            [-0.5,  0. ]])

@@ -147,6 +147,12 @@ class RateCertificate:
         error: standard error of the best contraction, for the record is of some length only.
         margin: factor by which all intervals could be longer until nothing is proven any more;
             below 1 where nothing is proven now.
+
+    >>> from linkwright.analysis.sampling import Loop, Uniform
+    >>> found = Loop([[0.0]], [[1.0]]).answers(Uniform(0.1, 0.3), [[-2.0]], streams=2, steps=64)
+    >>> came = SampleStream("eye", np.arange(30) * 0.2, np.zeros(30))
+    >>> RateCertificate(came, found, found.mean_square, 0.01, 2.5)
+    RateCertificate('eye': certified; all intervals could be 150% longer)
     """
 
     stream: SampleStream

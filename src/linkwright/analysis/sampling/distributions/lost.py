@@ -10,10 +10,10 @@ from linkwright.algebra.units import Amount
 from linkwright.analysis.sampling.distributions.mixture import refuse_delayed
 from linkwright.analysis.sampling.regimes import (
     Array,
+    Arrivals,
     Distribution,
     Piece,
     Regimes,
-    Samples,
     interval,
     probability,
 )
@@ -67,7 +67,7 @@ class Lost(Distribution):
             for t, weight in zip(at.tolist(), weights.tolist(), strict=True)
         )
 
-    def draw(self, streams: int, count: int, seed: int = 0) -> Samples:
+    def draw(self, streams: int, count: int, seed: int = 0) -> Arrivals:
         """Return random intervals between samples that come, without approximation.
 
         Args:
@@ -78,12 +78,12 @@ class Lost(Distribution):
         chance = np.random.default_rng(seed)
         turns = chance.geometric(1.0 - self.loss, size=(streams, count))
         if isinstance(self.between, float):
-            return Samples.prompt(np.asarray(turns * self.between, dtype=float))
+            return Arrivals.prompt(np.asarray(turns * self.between, dtype=float))
         total = int(turns.sum())
         each, _ = self.between.regimes().each[0].draw(chance, total)
         ends = np.cumsum(turns.ravel())
         sums = np.add.reduceat(each, np.concatenate([[0], ends[:-1]]))
-        return Samples.prompt(sums.reshape(streams, count))
+        return Arrivals.prompt(sums.reshape(streams, count))
 
     def _sums(self) -> list[tuple[float, Array, Array]]:
         """Return for each number of intervals its probability, up to a factor, and their sum."""

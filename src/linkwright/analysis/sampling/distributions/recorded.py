@@ -9,12 +9,12 @@ from numpy.typing import ArrayLike
 
 from linkwright.analysis.sampling.regimes import (
     Array,
+    Arrivals,
     Counts,
     Distribution,
     Piece,
     Regime,
     Regimes,
-    Samples,
 )
 from linkwright.border import worded
 from linkwright.errors import InputError
@@ -91,7 +91,7 @@ class Recorded(Distribution):
             shares.append(total / len(self.intervals))
         return Regimes(tuple(each), np.tile(shares, (len(each), 1)))
 
-    def draw(self, streams: int, count: int, seed: int = 0) -> Samples:
+    def draw(self, streams: int, count: int, seed: int = 0) -> Arrivals:
         """Return parts of the record from random places on, a row for each stream.
 
         Args:
@@ -102,12 +102,12 @@ class Recorded(Distribution):
         chance = np.random.default_rng(seed)
         start = chance.integers(len(self.intervals), size=(streams, 1))
         at = (start + np.arange(count)) % len(self.intervals)
-        return Samples(self.intervals[at], self.delays[at], self.befores[at], self.ages[at])
+        return Arrivals(self.intervals[at], self.delays[at], self.befores[at], self.ages[at])
 
     @property
-    def samples(self) -> Samples:
+    def samples(self) -> Arrivals:
         """The record as it is."""
-        return Samples(self.intervals, self.delays, self.befores, self.ages)
+        return Arrivals(self.intervals, self.delays, self.befores, self.ages)
 
 
 def checked_intervals(intervals: ArrayLike) -> Array:
