@@ -13,6 +13,7 @@ ALIKE = frozenset(
         "mount-3-axis",
         "tripod",
         "planar-3-rpr",
+        "puma-sees",  # puma560
     }
 )
 

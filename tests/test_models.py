@@ -805,6 +805,7 @@ def test_only_published_data_are_implausible() -> None:
     assert {name: bodies for name, bodies in found.items() if bodies} == {
         "car": ["rb"],
         "car-small": ["rb"],
+        "puma-sees": ["link1", "link3"],
         "puma560": ["link1", "link3"],
         "puma-on-wave": ["link1", "link3"],
         "spacecraft-1": ["b"],

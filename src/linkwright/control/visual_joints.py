@@ -168,7 +168,10 @@ class ImageLaw(Element):
         self.output_vector("command_rate", rates, doc="wanted speeds")
         twist = [_dot(row, rates) for row in self.jacobian]
         self.output_vector("twist", twist, doc="of the camera, along its own axes")
-        self.output("distance", sqrt(_dot(errors, errors)), doc="length of the errors")
+        away = self.discrete_state("away")  # of the last field; 0 before the first
+        distance = hold(where(self._fresh > 0, sqrt(_dot(errors, errors)), away))
+        self.update(away, distance)
+        self.output("distance", distance, doc="length of the errors")
         self.output("missed", self._missed, unit="1", doc="instants without a field")
         self.output("lost", self._lost, unit="1", doc="1 where nothing has been seen for too long")
 

@@ -78,6 +78,9 @@ MODELS: dict[str, LibraryModel] = {
     "puma-on-wave": LibraryModel(
         "PUMA 560 on a wave, pressing with 5 N: a System", "puma_on_wave:build"
     ),
+    "puma-sees": LibraryModel(
+        "PUMA 560 with a camera in its hand that follows a plate", "puma_sees:build"
+    ),
     "mount-3-rotary": LibraryModel(
         "antenna mount of three legs with motors at the base", "mounts:three_rotary"
     ),

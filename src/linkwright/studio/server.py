@@ -50,6 +50,7 @@ PANELS: dict[str, str] = {
     "Parameters": "linkwright.studio.panel_values:add",
     "Pose": "linkwright.studio.panel_pose:add",
     "Drives": "linkwright.studio.panel_drives:add",
+    "Camera": "linkwright.studio.panel_camera:add",
     "Scope": "linkwright.studio.panel_scope:add",
     "Inspect": "linkwright.studio.panel_inspect:add",
     "View": "linkwright.studio.panel_view:add",

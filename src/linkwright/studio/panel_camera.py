@@ -1,0 +1,253 @@
+"""Camera: the picture that a camera of the model sees, where targets should be, and the error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.algebra import Expr
+from linkwright.blocks import Block
+from linkwright.elements import PictureMaker, PinholeCamera
+from linkwright.recording import Recording
+from linkwright.studio.state import RUN, PanelState, panels_of
+from linkwright.system import System
+
+if TYPE_CHECKING:
+    from linkwright.studio.server import Studio
+
+_DARK, _LIGHT = (24, 28, 36), (236, 233, 226)
+_SEEN, _WANTED, _LOST = (56, 140, 214), (214, 158, 46), (205, 70, 60)
+_WIDEST = 320  # pixels of the picture in the panel
+_ARM = 6  # pixels of a cross
+_WORDS = (
+    "*Blue*: centroids that were seen; *gold*: where they should be. A red frame: a target is not "
+    "whole in the picture, so that nothing new is known of it."
+)
+_HEAD = "| target | seen at (pixels) | error | visible |\n|:--|--:|--:|:-:|\n"
+
+
+def add(studio: Studio, tabs: Any, name: str) -> None:
+    """Add the tab, where the model has a camera."""
+    panels = panels_of(studio)
+    source = panels.motions[0].system
+    cameras = {} if source is None else cameras_of(source)
+    if source is not None and cameras:
+        with tabs.add_tab(name):
+            for label, camera in cameras.items():
+                CameraPanel(panels, label, camera, wanted_in(source, len(camera.targets)))
+
+
+def cameras_of(system: System) -> dict[str, PinholeCamera]:
+    """Return the cameras of a System by the names of their members."""
+    return {n: m.block for n, m in system.members.items() if isinstance(m.block, PinholeCamera)}
+
+
+def wanted_in(system: System, targets: int) -> list[tuple[float, float]]:
+    """Return where a law of the System wants its targets in the picture; nothing without one."""
+    for member in system.members.values():
+        goals = _goals(member.block)
+        if len(goals) == targets:
+            return goals
+    return []
+
+
+def _goals(block: Block) -> list[tuple[float, float]]:
+    if "wanted_u" in block.inputs and "wanted_v" in block.inputs:
+        pairs = zip(block.inputs["wanted_u"].values, block.inputs["wanted_v"].values, strict=True)
+        return [(_number(u), _number(v)) for u, v in pairs]
+    if "wanted" in block.inputs and "variance" in block.inputs:
+        u, v, *_ = block.inputs["wanted"].values
+        return [(_number(u), _number(v))]
+    return []
+
+
+def _number(value: Expr) -> float:
+    return float(value.data) if value.op == "num" else float("nan")
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """What a camera saw at one moment.
+
+    Args:
+        picture: a row for each line.
+        places: centroids, one row for each target, pixels.
+        visible: which of them are whole in the picture.
+        fields: how many have arrived.
+    """
+
+    picture: NDArray[np.bool_]
+    places: NDArray[np.floating[Any]]
+    visible: NDArray[np.bool_]
+    fields: int
+
+
+def sighting_of(maker: PictureMaker, name: str, recording: Recording, at: int) -> Sighting | None:
+    """Return what a camera saw at a sample of a recording; None where that was not recorded.
+
+    Args:
+        maker: that draws for the camera.
+        name: of the camera's member.
+        recording: with its channels.
+        at: which sample.
+    """
+    n = len(maker.shapes)
+    names = [f"{name}.outline[{i}]" for i in range(9 * n)]
+    if any(x not in recording for x in (*names, f"{name}.count")):
+        return None
+    fields = int(recording[f"{name}.count"][at])
+    outline = [float(recording[x][at]) for x in names]
+    empty = np.zeros((maker.height, maker.width), dtype=np.bool_)
+    return Sighting(
+        maker.frame(outline) if fields else empty,
+        np.array([[recording[f"{name}.{c}[{i}]"][at] for c in "uv"] for i in range(n)]),
+        np.array([recording[f"{name}.visible[{i}]"][at] > 0.5 for i in range(n)]),
+        fields,
+    )
+
+
+def colored(seen: Sighting, wanted: Sequence[tuple[float, float]]) -> NDArray[np.uint8]:
+    """Return a picture in colors with crosses where targets are and should be.
+
+    >>> dark = Sighting(np.zeros((8, 8), bool), np.zeros((0, 2)), np.zeros(0, bool), 1)
+    >>> colored(dark, []).shape
+    (8, 8, 3)
+    """
+    step = max(1, -(-seen.picture.shape[1] // _WIDEST))
+    small = seen.picture[::step, ::step]
+    made = np.where(small[:, :, None], np.uint8(_LIGHT), np.uint8(_DARK)).astype(np.uint8)
+    for place in wanted:
+        _cross(made, np.array(place) / step, _WANTED)
+    if seen.fields:
+        for place in seen.places[seen.visible]:
+            _cross(made, place / step, _SEEN)
+        if not seen.visible.all():
+            made[:2], made[-2:], made[:, :2], made[:, -2:] = (_LOST,) * 4
+    return made
+
+
+def _cross(made: NDArray[np.uint8], place: NDArray[np.floating[Any]], color: Any) -> None:
+    if not np.isfinite(place).all():
+        return
+    u, v = (int(x) for x in place)
+    if 0 <= v < made.shape[0]:
+        made[v, max(u - _ARM, 0) : max(u + _ARM + 1, 0)] = color
+    if 0 <= u < made.shape[1]:
+        made[max(v - _ARM, 0) : max(v + _ARM + 1, 0), u] = color
+
+
+def error_history(
+    name: str, recording: Recording, wanted: Sequence[tuple[float, float]]
+) -> NDArray[np.floating[Any]]:
+    """Return the mean distance of targets from where they should be, pixels; NaN where unknown."""
+    rows = []
+    for i, (u, v) in enumerate(wanted):
+        away = np.hypot(recording[f"{name}.u[{i}]"] - u, recording[f"{name}.v[{i}]"] - v)
+        rows.append(np.where(recording[f"{name}.visible[{i}]"] > 0.5, away, np.nan))
+    return np.mean(rows, axis=0) if rows else np.full(len(recording), np.nan)
+
+
+def error_plot(
+    times: NDArray[np.floating[Any]], error: NDArray[np.floating[Any]], now: float
+) -> str:
+    """Return a plot of an error over time, as SVG, with a line at the time that is shown.
+
+    >>> error_plot(np.array([0.0, 1.0]), np.array([2.0, 1.0]), 0.5).count("polyline")
+    1
+    """
+    known = np.isfinite(error)
+    if not known.any():
+        return "<p>nothing has been seen yet</p>"
+    wide, high, left = 300, 90, 34
+    top = max(float(np.nanmax(error)), 1e-9)
+    begin, end = float(times[0]), float(max(times[-1], times[0] + 1e-9))
+    keep = slice(None, None, max(1, len(times) // 400))
+
+    def x(t: Any) -> Any:
+        return left + (wide - left) * (t - begin) / (end - begin)
+
+    def y(e: Any) -> Any:
+        return high - 14 - (high - 22) * e / top
+
+    rows = zip(times[keep], error[keep], strict=True)
+    line = " ".join(f"{x(t):.1f},{y(e):.1f}" for t, e in rows if np.isfinite(e))
+    style = 'font-size="10" fill="currentColor" opacity="0.8"'
+    return (
+        f'<svg viewBox="0 0 {wide} {high}" style="width: calc(100% - 1.6em); margin: 0 0.8em" '
+        f'role="img" aria-label="mean error of all targets over time, pixels">'
+        f'<polyline points="{line}" fill="none" stroke="#388cd6" stroke-width="1.5"/>'
+        f'<line x1="{x(now):.1f}" x2="{x(now):.1f}" y1="4" y2="{high - 14}" stroke="#d69e2e"/>'
+        f'<text x="0" y="12" {style}>{top:.0f} px</text>'
+        f'<text x="0" y="{high - 14}" {style}>0</text>'
+        f'<text x="{left}" y="{high - 2}" {style}>{begin:.3g} s</text>'
+        f'<text x="{wide}" y="{high - 2}" text-anchor="end" {style}>{end:.3g} s</text></svg>'
+    )
+
+
+class CameraPanel:
+    """Picture, table and error of a camera, made anew ten times a second."""
+
+    def __init__(
+        self,
+        panels: PanelState,
+        name: str,
+        camera: PinholeCamera,
+        wanted: Sequence[tuple[float, float]],
+    ) -> None:
+        self.panels, self.name, self.wanted = panels, name, list(wanted)
+        self.maker = PictureMaker(camera)
+        gui = panels.server.gui
+        still = Sighting(
+            np.zeros((self.maker.height, self.maker.width), dtype=np.bool_),
+            np.zeros((0, 2)),
+            np.zeros(0, dtype=np.bool_),
+            0,
+        )
+        self.image = gui.add_image(colored(still, self.wanted), label=name, format="png")
+        self.plot = gui.add_html("")
+        self.table = gui.add_markdown("*Play the motion, or press **Run** in the tab Live.*")
+        gui.add_markdown(_WORDS)
+        self._shown: tuple[int, int] | None = None
+        panels.every(0.1, self.refresh)
+
+    def refresh(self) -> None:
+        """Show what the camera saw of what is shown now."""
+        live = self.panels.live
+        if live is not None and self.panels.mode == RUN:
+            recording, at = live.recent(), len(live.recent()) - 1
+        else:
+            recording = self.panels.motions[0].recording
+            at = int(recording.times.searchsorted(self.panels.time + 1e-9, "right")) - 1
+        key = (id(recording), at)
+        if not len(recording) or key == self._shown:
+            return
+        self._shown = key
+        seen = sighting_of(self.maker, self.name, recording, max(at, 0))
+        if seen is None:
+            return
+        self.image.image = colored(seen, self.wanted)
+        self.table.content = table_of(seen, self.wanted)
+        error = error_history(self.name, recording, self.wanted)
+        self.plot.content = error_plot(recording.times, error, float(recording.times[max(at, 0)]))
+
+
+def table_of(seen: Sighting, wanted: Sequence[tuple[float, float]]) -> str:
+    """Return what is seen of each target as a table in Markdown.
+
+    >>> dark = Sighting(np.zeros((8, 8), bool), np.array([[3.0, 4.0]]), np.array([False]), 1)
+    >>> print(table_of(dark, [(3.0, 3.0)]).splitlines()[-1])
+    | 1 | – | – | **no** |
+    """
+    lines = []
+    for i, ((u, v), sees) in enumerate(zip(seen.places, seen.visible, strict=True)):
+        if not sees or not seen.fields:
+            lines.append(f"| {i + 1} | – | – | **no** |")
+            continue
+        goal = wanted[i] if i < len(wanted) else None
+        error = "–" if goal is None else f"{np.hypot(u - goal[0], v - goal[1]):.1f}"
+        lines.append(f"| {i + 1} | {u:.1f}, {v:.1f} | {error} | yes |")
+    return _HEAD + "\n".join(lines)
