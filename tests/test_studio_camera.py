@@ -10,6 +10,7 @@ import pytest
 import linkwright as lw
 from linkwright.elements import PictureMaker
 from linkwright.recording import Recording
+from linkwright.simulation.run import Run
 from linkwright.studio.display import motion_of
 from linkwright.studio.panel_camera import (
     CameraPanel,
@@ -26,7 +27,7 @@ from linkwright.studio.state import panels_of
 
 
 @cache
-def followed() -> tuple[lw.System, lw.SimulationResult]:
+def followed() -> tuple[lw.System, Run]:
     """Return the arm with its camera, and a run of it."""
     system = lw.load("puma-sees")
     assert isinstance(system, lw.System)

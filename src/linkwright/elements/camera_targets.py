@@ -42,21 +42,27 @@ class Optics:
     size: tuple[Expr, Expr]
 
 
-def pictured(optics: Optics, across: Expr, down: Expr, depth: Expr) -> tuple[Expr, Expr]:
-    """Return where a point is in the picture, pixels.
+def pictured(
+    focal: Sequence[Expr | float],
+    center: Sequence[Expr | float],
+    across: Expr,
+    down: Expr,
+    depth: Expr,
+) -> tuple[Expr, Expr]:
+    """Return where a point is in the picture of a camera, pixels.
 
     Args:
-        optics: of the camera.
-        across: its place along the camera's x axis, m.
+        focal: length in pixels, along the lines of the picture and across them.
+        center: where the camera's axis meets the picture, pixels.
+        across: place of the point along the camera's x axis, m.
         down: along its y axis.
         depth: along its z axis, in which it looks.
 
     >>> one, two = as_expr(1.0), as_expr(2.0)
-    >>> eye = Optics((as_expr(600), as_expr(500)), (as_expr(320), as_expr(240)), (one, one))
-    >>> pictured(eye, one, one, two)
+    >>> pictured((600, 500), (320, 240), one, one, two)
     (620, 490)
     """
-    (fx, fy), (cx, cy) = optics.focal, optics.center
+    (fx, fy), (cx, cy) = focal, center
     return cx + fx * across / depth, cy + fy * down / depth
 
 
@@ -216,7 +222,7 @@ class PolygonTarget(Placed):
             )
             front = hold(where((front > 0) & (z > 0), 1, 0))
             far = hold(where(z > 0, z, absolute(z) + sqrt(a[0] ** 2 + a[1] ** 2 + a[2] ** 2)))
-            u, v = pictured(optics, x, y, far)
+            u, v = pictured(optics.focal, optics.center, x, y, far)
             seen.append((hold(u), hold(v)))
         u0, v0 = seen[0]
         rest = [(hold(u - u0), hold(v - v0)) for u, v in seen]

@@ -8,6 +8,7 @@ there come from the picture alone. A field is read out for one field's time.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from linkwright.control import ComputedTorque, ImagePoints
 from linkwright.elements import DiscTarget, JointSpring, PinholeCamera
@@ -34,8 +35,9 @@ def build() -> System:
     m.name, m.doc = "puma-sees", "PUMA 560 arm with a camera in its hand that follows a plate"
     corners = [(-_SIDE, -_SIDE), (_SIDE, -_SIDE), (_SIDE, _SIDE), (-_SIDE, _SIDE)]
     marks = [Cylinder(_RADIUS, _THICK, at=(x, y, _THICK), color="navy") for x, y in corners]
-    rail = m.body("rail", translate="x", at=_PLATE, mass=0.5, doc="slides along x, on a spring")
-    carriage = m.body("carriage", parent=rail, translate="y", mass=0.5, doc="slides along y")
+    sled: dict[str, Any] = {"mass": 0.5, "inertia": 1e-3}
+    rail = m.body("rail", translate="x", at=_PLATE, doc="slides along x, on a spring", **sled)
+    carriage = m.body("carriage", parent=rail, translate="y", doc="slides along y", **sled)
     plate = m.body(
         "plate",
         parent=carriage,

@@ -119,7 +119,7 @@ def colored(seen: Sighting, wanted: Sequence[tuple[float, float]]) -> NDArray[np
     """
     step = max(1, -(-seen.picture.shape[1] // _WIDEST))
     small = seen.picture[::step, ::step]
-    made = np.where(small[:, :, None], np.uint8(_LIGHT), np.uint8(_DARK)).astype(np.uint8)
+    made = np.where(small[:, :, None], np.array(_LIGHT), np.array(_DARK)).astype(np.uint8)
     for place in wanted:
         _cross(made, np.array(place) / step, _WANTED)
     if seen.fields:

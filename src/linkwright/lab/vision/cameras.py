@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from linkwright.algebra import Expr, total, where
 from linkwright.blocks import Block, checked
+from linkwright.elements.camera_targets import pictured
 from linkwright.errors import InputError
 from linkwright.formats.robot.transforms import euler_rotation, transposed
 from linkwright.lab.config import Camera, LabConfig
@@ -60,8 +61,7 @@ def seen_by(camera: Camera, point: Sequence[Expr]) -> tuple[Expr, Expr, Expr]:
     rows = transposed(euler_rotation(camera.a))
     away = [x - c for x, c in zip(point, camera.position, strict=True)]
     across, up, depth = (total(r * d for r, d in zip(row, away, strict=True)) for row in rows)
-    (fx, fy), (cx, cy) = camera.focal, camera.center
-    return cx + fx * across / depth, cy + fy * up / depth, depth
+    return *pictured(camera.focal, camera.center, across, up, depth), depth
 
 
 def triangulated(
