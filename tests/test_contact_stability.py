@@ -240,6 +240,32 @@ def test_an_impulse_is_not_simulated() -> None:
     assert contact_map(loop, {"Kp": [0.5], "a": [0.5]}, simulate=False).simulated is None
 
 
+def test_an_arm_that_accumulates_and_touches_nothing_stays_anywhere() -> None:
+    free = WristLoop("accumulating", 0.3, m=0.5, Cw=9.0, Kw=500.0, a=0.5)
+    assert np.abs(free.poles).max() == pytest.approx(1.0)
+    assert free.radius < 0.9
+    assert (free.continuous, free.sampled, free.stiffness) == ("stable", "stable", 0.0)
+    found = contact_map(free, {"Ke": [0.0, 1.0, 1e3, 1e4], "KF": [0.3, 2.5]})
+    assert found.agreement("sampled", "simulated") == 1.0
+    assert found.continuous[0].tolist() == [0, 2]
+
+
+def test_runs_that_burst_are_unstable_and_tools_too_quick_for_them_are_refused() -> None:
+    loop = WristLoop("force", 1.0, m=0.5, Cw=9.0, Kw=500.0)
+    found = contact_map(loop, {"KF": [0.1, 1e3, 1e9], "a": [0.0]})
+    assert found.simulated is not None
+    assert found.simulated[:, 0].tolist() == [0, 2, 2]
+    with pytest.raises(InputError, match="too quick for a simulation"):
+        contact_map(loop, {"Ke": [0.0, 1e12], "a": [0.5]})
+    assert contact_map(loop, {"Ke": [0.0, 1e12], "a": [0.5]}, simulate=False).radius.shape == (2, 1)
+
+
+def test_the_example_is_the_report_s_wrist() -> None:
+    given = read_wrist(Path(__file__).parent.parent / "examples" / "wrist.toml")
+    assert (given.loop.law, given.loop.Kw, given.loop.T) == ("position", 500.0, 0.028)
+    assert len(given.axis("Kp")) * len(given.axis("a")) == 10_000
+
+
 def test_a_map_is_drawn_with_a_panel_for_each_answer(maps: dict[str, ContactMap]) -> None:
     drawing = maps["position"].plot()
     titles = [ax.get_title(loc="left") for ax in drawing.axes]

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.analysis.contact.wrist_loops import EDGE, WristLoop, arrays, verdicts_of
+from linkwright.analysis.contact.wrist_loops import EDGE, VERDICTS, WristLoop, arrays, verdicts_of
 from linkwright.blocks import Block, Element, sampled
 from linkwright.control.force.sampled_limits import CONTACT_ORDERS
 from linkwright.errors import InputError
@@ -29,7 +29,7 @@ __all__ = ["loop_system", "simulated_verdicts"]
 Array = NDArray[np.float64]
 TICKS = 160
 _TURN = 0.3  # rad of the quickest swing in a step
-_STEPS = 400  # in a tick at most
+_STEPS = 400  # in a tick, of which more are refused
 _FITTED = 48  # ticks of a run that its swings are read from
 
 
@@ -108,9 +108,7 @@ def simulated_verdicts(
     shape = at["m"].shape
     flat = {name: value.reshape(-1) for name, value in at.items()}
     scale = loop.T / flat["T"]
-    quickest = np.sqrt((flat["Kw"] + flat["Ke"]) / flat["m"]) * flat["T"]
-    lag = (flat["Cw"] + flat["Ce"]) / flat["m"] * flat["T"]
-    steps = int(np.clip(np.ceil(max(quickest.max(), lag.max() / 2) / _TURN), 4, _STEPS))
+    steps = _steps_of(flat)
     values: dict[str, Any] = {
         "m": flat["m"] * scale**2, "Cw": flat["Cw"] * scale, "Ce": flat["Ce"] * scale,
         "Kw": flat["Kw"], "Ke": flat["Ke"], "law.gain": flat["gain"], "law.a": flat["a"],
@@ -121,18 +119,40 @@ def simulated_verdicts(
         threads=threads,
     )  # fmt: skip
     deflections = found.samples[:, :, 0] - found.samples[:, :, 1]
-    # place and speed of the tool, the filter, and the arm where that is not known from the filter
-    apart = loop.law == "accumulating" or loop.order.startswith("old-place")
-    radius, verdicts = _read(deflections, 4 if apart else 3)
+    # place and speed of the tool, the filter, and the arm where it is not known from the filter
+    adds, late = loop.law == "accumulating", loop.order.startswith("old-place")
+    order = np.where(flat["Ke"] > 0, 4, 3) if adds else np.full(len(scale), 4 if late else 3)
+    radius, verdicts = np.zeros(len(order)), np.zeros(len(order), dtype=np.int8)
+    for n in (3, 4):
+        runs = order == n
+        if runs.any():
+            radius[runs], verdicts[runs] = _read(deflections[runs], n)
+    burst = np.isfinite(found.stopped)  # too large for numbers
+    radius[burst], verdicts[burst] = np.inf, VERDICTS.index("unstable")
     return radius.reshape(shape), verdicts.reshape(shape)
+
+
+def _steps_of(at: Mapping[str, Array]) -> int:
+    """Return how many steps a tick takes for the quickest of the runs; too many are refused."""
+    quickest = np.sqrt((at["Kw"] + at["Ke"]) / at["m"]) * at["T"]
+    lag = (at["Cw"] + at["Ce"]) / at["m"] * at["T"]
+    need = float(max(quickest.max(), lag.max() / 2))
+    steps = int(np.ceil(need / _TURN))
+    if steps > _STEPS:
+        raise InputError(
+            f"the tool is too quick for a simulation: {need:.3g} rad in a period",
+            remedy="leave out the runs (simulate=False, --no-simulate), or take a heavier tool",
+        )
+    return max(steps, 4)
 
 
 def _read(x: Array, order: int) -> tuple[Array, NDArray[np.int8]]:
     """Return radii and verdicts from samples of a place at ticks, a row for each run."""
     last = x.shape[1]
     third = last // 3
-    radius = _growth(x, (third, 2 * third), (2 * third, last))
-    return radius, verdicts_of(radius < 1 - EDGE, _swings(x, order))
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        radius = _growth(x, (third, 2 * third), (2 * third, last))
+        return radius, verdicts_of(radius < 1 - EDGE, _swings(x, order))
 
 
 def _swings(x: Array, order: int) -> NDArray[np.complex128]:

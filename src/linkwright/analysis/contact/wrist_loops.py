@@ -113,8 +113,12 @@ class WristLoop:
 
     @property
     def radius(self) -> float:
-        """Spectral radius of the exact sampled loop; below 1 it is stable."""
-        return float(np.abs(self.poles).max())
+        """Spectral radius of the exact sampled loop; below 1 it is stable.
+
+        The pole at 1 of an accumulating arm that touches nothing, and so stays anywhere, is left
+        out.
+        """
+        return float(sampled(self)[0])
 
     @property
     def poles(self) -> NDArray[np.complex128]:
@@ -273,13 +277,17 @@ def continuous_verdicts(loop: WristLoop, over: Mapping[str, Any] | None = None) 
     at = arrays(loop, over)
     at |= {"alpha0": (1 - at["a"]) / (1 + at["a"]), "f0": 2 / at["T"]}
     gain = -at["gain"] if loop.law == "position" else at["gain"]
-    one = np.ones_like(at["m"])
-    found = coefficients(loop.law, at, gain, filtered=True, one=one)
-    if loop.law == "accumulating" and not (at["Ke"] > 0).any():
-        found = found[:-1]
-    good = np.all([np.asarray(c) > 0 for _, c in hurwitz(found)], axis=0)
-    roots = _roots(np.stack(np.broadcast_arrays(*found), -1))
-    return verdicts_of(good, roots * at["T"][..., None])
+    found = coefficients(loop.law, at, gain, filtered=True, one=np.ones_like(at["m"]))
+    said = _routh(found, at["T"])
+    if loop.law == "accumulating":  # where nothing is touched, the arm stays anywhere
+        said = np.where(at["Ke"] > 0, said, _routh(found[:-1], at["T"]))
+    return said
+
+
+def _routh(c: list[Any], T: Array) -> NDArray[np.int8]:
+    good = np.all([np.asarray(x) > 0 for _, x in hurwitz(c)], axis=0)
+    roots = _roots(np.stack(np.broadcast_arrays(*c), -1))
+    return verdicts_of(good, roots * T[..., None])
 
 
 def sampled_verdicts(loop: WristLoop, over: Mapping[str, Any] | None = None) -> NDArray[np.int8]:
@@ -295,7 +303,7 @@ def sampled_verdicts(loop: WristLoop, over: Mapping[str, Any] | None = None) -> 
 def sampled(
     loop: WristLoop, over: Mapping[str, Any] | None = None
 ) -> tuple[Array, NDArray[np.int8]]:
-    """Return spectral radii of the exact sampled loop and its verdicts.
+    """Return spectral radii of the exact sampled loop, as of `WristLoop.radius`, and its verdicts.
 
     Args:
         loop: the numbers that stay.
@@ -308,14 +316,13 @@ def sampled(
         environment_damping=at["Ce"], order=loop.order,
     )  # fmt: skip
     poles = np.linalg.eigvals(matrix).astype(complex)
-    size = np.abs(poles)
     if loop.law == "accumulating":  # the pole at 1 of an arm that touches nothing
         anywhere = (np.abs(poles - 1) < 1e-7) & (at["Ke"] == 0)[..., None]
         poles = np.where(anywhere, 0, poles)
     radius = np.abs(poles).max(axis=-1)
     with np.errstate(divide="ignore"):
         rates = np.where(poles == 0, -1e9, np.log(np.where(poles == 0, 1, poles)))
-    return size.max(axis=-1), verdicts_of(radius < 1 - EDGE, rates)
+    return radius, verdicts_of(radius < 1 - EDGE, rates)
 
 
 def arrays(loop: WristLoop, over: Mapping[str, Any] | None) -> dict[str, Array]:
