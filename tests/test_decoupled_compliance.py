@@ -172,11 +172,11 @@ def test_facts_about_equal_legs() -> None:
 
 
 def test_what_is_not_reached_is_said() -> None:
-    found = synthesize(0.5, 0.25, diagonals={"rx": 0.05, "ry": 0.08, "rz": 50.0}, starts=3)
+    found = synthesize(0.5, 0.25, diagonals={"rx": 0.05, "ry": 0.08, "rz": 50.0}, starts=2)
     assert not found.reached
-    assert found.tried == 3
-    assert found.failed == 3
-    assert "not reached from 3 starts" in found.words
+    assert found.tried == 2
+    assert found.failed == 2
+    assert "not reached from 2 starts" in found.words
     worst = max(found.residuals, key=lambda n: abs(found.residuals[n]))
     assert f"{worst} by" in found.words
     k = ["x", "y", "z", "rx", "ry", "rz"].index("rz")
@@ -223,7 +223,7 @@ def test_no_leg_meets_another_along_a_safe_motion() -> None:
 def test_distances_are_those_of_a_search_along_both_legs() -> None:
     """Server check 45: crossed, skew with the nearest points at ends, and parallel pairs."""
     random = np.random.default_rng(6)
-    for case in range(6):
+    for case in range(3):
         bases, tips = random.uniform(-1, 1, (2, 6, 3))
         if case == 0:
             tips = bases + np.array([0.3, 0.1, 0.8])  # all parallel
