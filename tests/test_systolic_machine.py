@@ -296,10 +296,10 @@ def test_beyond_the_tail_of_a_queue_is_noted() -> None:
 
 
 def test_jumps_take_their_targets_from_the_fifo() -> None:
-    source = "fifo program = loop*2, out\nloop: MARK\nJUMP\nHALT\nout: MARK"
+    source = "fifo program = loop*2, out\nloop:E:N = AB0\nMARK\nJUMP\nHALT\nout: MARK"
     machine = machine_of(source)
     assert machine.run() == "end"
-    assert (machine.marks, machine.cycle) == (4, 7)
+    assert (machine.marks, machine.cycle) == (4, 10)
     with pytest.raises(
         ArrayFault, match=r"try\.asm:1.*the program FIFO is empty; list one address"
     ):
@@ -360,6 +360,9 @@ def test_every_mnemonic_survives_word_and_file() -> None:
         ("JUMB", "'JUMB' is not understood; did you mean 'JUMP'?"),
         ("repeat 4097\nNOP\nend", "would repeat 4097 times"),
         ("set n = 2 // 0", "divides by 0"),
+        ("set n = " + "(" * 5000, "this expression is too long"),
+        ("repeat 4000\n" * 3 + "end\n" * 3, "the lines are repeated too often"),
+        ("repeat 1\n" * 900 + "NOP\n" + "end\n" * 900, "the lines are repeated too often"),
     ],
 )
 def test_errors_of_a_source_name_line_and_remedy(source: str, said: str) -> None:
@@ -375,7 +378,8 @@ def test_a_setting_that_the_source_does_not_have_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "spoil", ["word 12", "label x -1", "fifo read 5000", "queue q up 1 1 input"]
+    "spoil",
+    ["word 12", "mask m D -1234567", "label x -1", "fifo read 5000", "queue q up 1 1 input"],
 )
 def test_a_damaged_code_file_is_refused(spoil: str) -> None:
     text = assemble("x: NOP").text()

@@ -100,7 +100,7 @@ class _Cells:
                 self.held[k] = [t]
                 for at, (r, x) in enumerate(pairs_of, k + 1):
                     self.held[k].append(self._kept(r * c + x * s))
-                    passing[i][at] = self._kept(x * c - r * s)
+                    passing[i][at] = self._kept(self._kept(x * c) - r * s)
 
     def _turn(self, r: Expr, x: Expr) -> tuple[Expr, Expr, Expr]:
         """Return t, s and c of a boundary cell."""

@@ -31,9 +31,10 @@ from linkwright.systolic.memory import KINDS, ROWS, DataQueue
 from linkwright.systolic.units import OPERATIONS
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
-_LABEL = re.compile(r"([A-Za-z_]\w*)\s*:(?![EWNS]\b)\s*")
+_LABEL = re.compile(r"(?!(?:E:N|N:E|S:W|W:S)\b)([A-Za-z_]\w*)\s*:\s*")
 _OPERATION = re.compile(r"([A-Z]+[0-9]?)\s*\((.*)\)")
 _ALL = ArrayMask(False, 0xFFFFFFFF)
+_MOST_TURNS, _MOST_DEEP = 20_000, 16  # of lines between repeat and end
 
 MOVES: dict[str, tuple[tuple[str, str], ...]] = {
     "MOVE_SW": (("SWL_OUT", "NEL_IN"), ("SWH_OUT", "NEH_IN")),
@@ -79,6 +80,7 @@ class _Assembly:
         self.fifos: dict[str, _Line] = {}
         self.instructions: list[ArrayInstruction] = []
         self.lines: list[int] = []
+        self._turns = 0
 
     def code(self, text: str) -> ArrayCode:
         rows = [
@@ -109,7 +111,7 @@ class _Assembly:
             self.file or "source",
         )
 
-    def _unrolled(self, rows: list[_Line]) -> Iterator[_Line]:
+    def _unrolled(self, rows: list[_Line], depths: int = 0) -> Iterator[_Line]:
         """Yield lines with those between ``repeat`` and ``end`` as often as it says."""
         at = 0
         while at < len(rows):
@@ -140,7 +142,15 @@ class _Assembly:
                         f"this would repeat {count} times", remedy=f"0 to {MOST_WORDS} are possible"
                     )
             for _ in range(count):
-                yield from self._unrolled(inside)
+                self._turns += 1
+                if self._turns > _MOST_TURNS or depths > _MOST_DEEP:
+                    raise InputError(
+                        "the lines are repeated too often",
+                        file=self.file,
+                        line=line.number,
+                        remedy=f"{_MOST_TURNS} turns and {_MOST_DEEP} levels at most",
+                    )
+                yield from self._unrolled(inside, depths + 1)
 
     def _line(self, line: _Line) -> None:
         word, _, rest = line.text.partition(" ")

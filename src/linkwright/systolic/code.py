@@ -168,6 +168,6 @@ def _natural(digits: str) -> int:
 
 
 def _hexadecimal(digits: str, length: int) -> int:
-    if len(digits) != length:
+    if len(digits) != length or not set(digits) <= set("0123456789abcdef"):
         raise ValueError
     return int(digits, 16)

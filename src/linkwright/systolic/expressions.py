@@ -9,6 +9,7 @@ from linkwright.errors import InputError, nearest
 
 _TOKEN = re.compile(r"\s*(?:(\d+)|([A-Za-z_]\w*)|(//|\.\.|[-+*(),]))")
 _LARGEST = 10**9
+_LONGEST = 100  # tokens
 
 
 class WholeNumbers:
@@ -37,6 +38,8 @@ class WholeNumbers:
                 raise InputError(f"{text[end : end + 20].strip()!r} is not understood")
             self.tokens.append(found[0].strip())
             end = found.end()
+            if len(self.tokens) > _LONGEST:
+                raise InputError("this expression is too long", remedy="set parts of it before")
 
     def value(self) -> int:
         """Return the only number."""

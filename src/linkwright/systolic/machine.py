@@ -39,6 +39,7 @@ _FIRST: dict[str, int] = {}  # of each unit's registers among all of them
 for _unit in UNITS:
     _FIRST[_unit.name] = sum(len(u.registers) for u in UNITS[: _UNIT[_unit.name]])
 _OWNER = {output.name: unit for unit in UNITS for output in unit.outputs}
+_REGISTER = {name: i for i, name in enumerate(REGISTERS)}
 _PORT = {name: i for i, name in enumerate(PORTS)}
 _LOW, _HIGH = 0xFFFF, ~0xFFFF
 
@@ -142,14 +143,15 @@ class ArrayMachine:
         if parts is None:
             parts = self._parts[here] = self._decoded(here)
         buses: list[list[Any]] = [[0, 0] for _ in parts]
-        for phase in (0, 1):
+        for phase in (0, 1) if parts else ():
             for part, bus in zip(parts, buses, strict=True):
                 self._carry(part, phase, bus)
-            for half in (1, 0):  # receive what lies on the lines, then send
-                for part in parts:
-                    code = TRANSFERS[part.phases[phase].transfer][1 - half]
+            moving = [p for p in parts if p.phases[phase].transfer != "NOP"]
+            for half, move in enumerate((self._receive, self._send)):
+                for part in moving:
+                    code = TRANSFERS[part.phases[phase].transfer][half]
                     if code:
-                        (self._receive if half else self._send)(code, part.elements)
+                        move(code, part.elements)
         self._signal(signals)
         self.cycle += 1
 
@@ -237,7 +239,7 @@ class ArrayMachine:
             which = phase if loaded[0] == loaded[1] else int(loaded[1])
             if not destination.startswith("AB"):
                 which = int(destination.startswith("B"))
-            self.registers[REGISTERS.index(destination), elements] = bus[which]
+            self.registers[_REGISTER[destination], elements] = bus[which]
 
     def _load(
         self, source: str, elements: NDArray[np.intp], loaded: tuple[bool, bool], bus: list[Any]
@@ -254,7 +256,7 @@ class ArrayMachine:
                     words = self.results[_FIRST[unit.name] + register, elements]
                     bus[which] = ~words if output.complement else words
         else:
-            words = self.registers[REGISTERS.index(source), elements]
+            words = self.registers[_REGISTER[source], elements]
             for which in (0, 1):
                 if loaded[which]:
                     bus[which] = words
@@ -275,7 +277,7 @@ class ArrayMachine:
 
     def _operate(self, name: str, elements: NDArray[np.intp], bus: list[Any]) -> None:
         operation = OPERATIONS[name]
-        a, b = (np.broadcast_to(np.asarray(w, dtype=np.int64), len(elements)) for w in bus)
+        a, b = (np.zeros(len(elements), np.int64) if type(w) is int else w for w in bus)
         if operation.source is not None:
             self._look(operation.source, operation.source, elements)
             first = _FIRST[operation.source]

@@ -19,9 +19,7 @@ UNITS: tuple[ArrayUnit, ...] = (
 """In the order of the processor's display."""
 
 OPERATIONS: dict[str, Operation] = {
-    operation.name: operation
-    for module in (adders, multipliers, divider, sorter, shifter)
-    for operation in module.OPERATIONS
+    operation.name: operation for unit in UNITS for operation in unit.operations
 }
 """Every operation by its mnemonic."""
 

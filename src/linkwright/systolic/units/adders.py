@@ -5,6 +5,11 @@ from __future__ import annotations
 from linkwright.systolic.fixed import Words, add
 from linkwright.systolic.units.unit import ArrayUnit, Operation, UnitOutput
 
+
+def _sum(a: Words, b: Words) -> tuple[Words, ...]:
+    return (add(a, b),)
+
+
 ADDER1 = ArrayUnit(
     "Adder1",
     ("SUM1",),
@@ -14,11 +19,8 @@ ADDER2 = ArrayUnit(  # the report lists CSUM2A under bus B; its name and its use
     "Adder2",
     ("SUM2",),
     (UnitOutput("SUM2B", on_b=0), UnitOutput("CSUM2A", on_a=0, complement=True)),
+    operations=(
+        Operation("ADD2", ("Adder2",), _sum),
+        Operation("ADDD", ("Adder1", "Adder2"), _sum),
+    ),
 )
-
-
-def _sum(a: Words, b: Words) -> tuple[Words, ...]:
-    return (add(a, b),)
-
-
-OPERATIONS = (Operation("ADD2", ("Adder2",), _sum), Operation("ADDD", ("Adder1", "Adder2"), _sum))

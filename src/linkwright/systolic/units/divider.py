@@ -10,8 +10,6 @@ import numpy as np
 from linkwright.systolic.fixed import ONE, ArrayFault, Words, divide
 from linkwright.systolic.units.unit import ArrayUnit, Operation, UnitOutput
 
-DIVIDER = ArrayUnit("Divider", ("QUOT",), (UnitOutput("QUOTA", on_a=0),), latency=9)
-
 
 def _quotient(a: Words, b: Words) -> tuple[Words, ...]:
     small = (np.maximum(np.abs(a), np.abs(b)) < ONE) & ((a != 0) | (b != 0))
@@ -24,7 +22,13 @@ def _quotient(a: Words, b: Words) -> tuple[Words, ...]:
     return (divide(b, a),)
 
 
-OPERATIONS = (
-    Operation("DIVS", ("Divider",), _quotient, source="Shifter"),
-    Operation("DIV", ("Divider",), _quotient),
+DIVIDER = ArrayUnit(
+    "Divider",
+    ("QUOT",),
+    (UnitOutput("QUOTA", on_a=0),),
+    latency=9,
+    operations=(
+        Operation("DIVS", ("Divider",), _quotient, source="Shifter"),
+        Operation("DIV", ("Divider",), _quotient),
+    ),
 )

@@ -9,9 +9,6 @@ from __future__ import annotations
 from linkwright.systolic.fixed import Words, multiply
 from linkwright.systolic.units.unit import ArrayUnit, Operation
 
-MULTIPLIER1 = ArrayUnit("Multiplier1", ("PROD1",), latency=4)
-MULTIPLIER2 = ArrayUnit("Multiplier2", ("PROD2",), latency=4)
-
 
 def _product(a: Words, b: Words) -> tuple[Words, ...]:
     return (multiply(a, b),)
@@ -21,9 +18,17 @@ def _moved(product: Words, _: Words) -> tuple[Words, ...]:
     return (product,)
 
 
-OPERATIONS = (
-    Operation("MULTF1", ("Multiplier1",), _product),
-    Operation("MULTS1", ("Adder1",), _moved, source="Multiplier1"),
-    Operation("MULTF2", ("Multiplier2",), _product),
-    Operation("MULTS2", ("Adder2",), _moved, source="Multiplier2"),
-)
+def _multiplier(number: int) -> ArrayUnit:
+    name = f"Multiplier{number}"
+    return ArrayUnit(
+        name,
+        (f"PROD{number}",),
+        latency=4,
+        operations=(
+            Operation(f"MULTF{number}", (name,), _product),
+            Operation(f"MULTS{number}", (f"Adder{number}",), _moved, source=name),
+        ),
+    )
+
+
+MULTIPLIER1, MULTIPLIER2 = _multiplier(1), _multiplier(2)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from linkwright.systolic.fixed import normalize
 from linkwright.systolic.units.unit import ArrayUnit, Operation, UnitOutput
 
-SHIFTER = ArrayUnit("Shifter", ("SHIFTA", "SHIFTB"), (UnitOutput("SFTA&B", on_a=0, on_b=1),))
-
-OPERATIONS = (Operation("SHIFT", ("Shifter",), normalize),)
+SHIFTER = ArrayUnit(
+    "Shifter",
+    ("SHIFTA", "SHIFTB"),
+    (UnitOutput("SFTA&B", on_a=0, on_b=1),),
+    operations=(Operation("SHIFT", ("Shifter",), normalize),),
+)

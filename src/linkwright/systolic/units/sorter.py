@@ -7,13 +7,14 @@ import numpy as np
 from linkwright.systolic.fixed import Words
 from linkwright.systolic.units.unit import ArrayUnit, Operation, UnitOutput
 
-SORTER = ArrayUnit(
-    "Sorter", ("HIGH", "LOW"), (UnitOutput("HIGHA", on_a=0), UnitOutput("LOWB", on_b=1))
-)
-
 
 def _sorted(a: Words, b: Words) -> tuple[Words, ...]:
     return np.maximum(a, b), np.minimum(a, b)
 
 
-OPERATIONS = (Operation("SORT", ("Sorter",), _sorted),)
+SORTER = ArrayUnit(
+    "Sorter",
+    ("HIGH", "LOW"),
+    (UnitOutput("HIGHA", on_a=0), UnitOutput("LOWB", on_b=1)),
+    operations=(Operation("SORT", ("Sorter",), _sorted),),
+)

@@ -34,12 +34,14 @@ class ArrayUnit:
         registers: names of its dynamic registers.
         outputs: how buses see them; none where they cannot be reached.
         latency: cycles from the load to the result; 0 is ready for the next cycle.
+        operations: that it brings; they may fill the registers of other units too.
     """
 
     name: str
     registers: tuple[str, ...]
     outputs: tuple[UnitOutput, ...] = ()
     latency: int = 0
+    operations: tuple[Operation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
