@@ -14,7 +14,14 @@ from scipy.spatial.transform import Rotation
 import linkwright as lw
 from linkwright.algebra import Expr, as_expr, evaluate, symbols
 from linkwright.blocks import Block, Element
-from linkwright.elements import CompliantWrist, Contact, JointSpring, Wave, WristContact
+from linkwright.elements import (
+    CompliantWrist,
+    Contact,
+    ForceTorque,
+    JointSpring,
+    Wave,
+    WristContact,
+)
 from linkwright.elements.rotation_vectors import (
     gradient_from_moment,
     moment_from_gradient,
@@ -179,6 +186,39 @@ def test_a_tool_with_one_turn_has_exactly_its_angle_as_deflection() -> None:
     zero = as_expr(0)
     assert wrist.deflection == (zero, zero, zero, zero, q, zero)
     assert wrist.deflection_rate == (zero, zero, zero, zero, u, zero)
+
+
+def test_a_free_tool_swings_with_the_frequencies_of_its_springs() -> None:
+    """The linear model at rest, where series stand in for the formulas of large turns."""
+    m = Mechanism("m")
+    tool = m.body("tool", translate="xyz", rotate="xyz", mass=0.1, inertia=(1e-4, 2e-4, 3e-4))
+    s = lw.System(m)
+    s.add(CompliantWrist(m, m.ground, tool, STIFFNESS, [0.0] * 6))
+    poles = np.linalg.eigvals(lw.linearize(s).a)
+    masses = np.array([0.1, 0.1, 0.1, 1e-4, 2e-4, 3e-4])
+    expected = np.sort(np.repeat(np.sqrt(np.array(STIFFNESS) / masses), 2))
+    np.testing.assert_allclose(np.sort(np.abs(poles.imag)), expected, rtol=1e-9)
+    np.testing.assert_allclose(poles.real, 0, atol=1e-6)
+
+
+def test_a_tool_may_hang_by_several_bodies_and_a_sensor_there_feels_what_the_wrist_does() -> None:
+    m = Mechanism("m")
+    flange = m.body("flange", translate="z", mass=5)
+    slide = m.body("slide", parent=flange, translate="xyz", mass=0, inertia=0)
+    tool = m.body("tool", parent=slide, rotate="y", mass=0.3, com=(0.02, 0, 0), inertia=1e-3)
+    m.gravity()
+    s = lw.System(m)
+    s.add(JointSpring(m, "flange", 1e5, damping=500))
+    s.add(CompliantWrist(m, flange, tool, STIFFNESS, [20.0] * 3 + [0.3] * 3))
+    s.add(ForceTorque(m, slide))
+    final = lw.simulate(s, 3.0, tolerance=1e-9).final
+    wrench = [final[f"wrist.wrench[{k}]"] for k in range(6)]
+    assert wrench[2] == pytest.approx(-0.3 * 9.81, rel=1e-6)
+    turn = final["tool"]
+    assert wrench[4] == pytest.approx(0.3 * 9.81 * 0.02 * np.cos(turn), rel=1e-6)
+    np.testing.assert_allclose(
+        wrench, [final[f"force_torque.wrench[{k}]"] for k in range(6)], atol=1e-6
+    )
 
 
 # -- the wave --------------------------------------------------------------------------------------

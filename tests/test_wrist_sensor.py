@@ -201,6 +201,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "five points": ({"points": [(0, 0, 0)] * 5}, "points of a linkage have the shape"),
     "no number": ({"offsets": [float("nan")] * 6}, "offsets of a linkage hold numbers"),
     "no size": ({"size": 0.0}, "size of a linkage is 0"),
+    "words": ({"axes": "much"}, "axes of a linkage are 'much'"),
 }
 
 
@@ -209,6 +210,13 @@ def test_what_cannot_be_a_linkage_is_refused(case: str) -> None:
     given, words = BAD[case]
     with pytest.raises(lw.Error, match=words):
         WristLinkage(**given)
+
+
+@pytest.mark.parametrize("given", [[0.0] * 5, [float("nan")] * 6, ["much"] * 6])
+def test_what_is_no_deflection_is_refused(given: Any) -> None:
+    for call in (WristLinkage().angles, WristLinkage().deflection):
+        with pytest.raises(lw.Error, match=r"six finite numbers|not an array"):
+            call(given)
 
 
 def test_a_deflection_out_of_reach_is_said_so() -> None:

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from linkwright.blocks import Block, BlockError, Element, Location, checked
 from linkwright.blocks.numbers import checked_all
 from linkwright.blocks.places import cross
+from linkwright.border import worded
 from linkwright.brief import one_line
 from linkwright.errors import InputError, ShapeError
 
@@ -62,6 +63,7 @@ class ToolWeight:
     covariance: Array | None = field(default=None, repr=False)
 
 
+@worded
 def identify_tool_weight(gravity: ArrayLike, wrenches: ArrayLike) -> ToolWeight:
     """Return the weight of a tool and the bias of its sensor from still poses.
 

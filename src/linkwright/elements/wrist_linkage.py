@@ -20,9 +20,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.algebra import Expr, as_expr, cos, sin
-from linkwright.blocks import BlockError
+from linkwright.blocks import BlockError, checked
 from linkwright.blocks.places import Rows, Triple, cross, minus, plus, times
-from linkwright.errors import InputError, nearest
+from linkwright.border import worded
+from linkwright.errors import InputError, ShapeError, nearest
 from linkwright.mechanism import Joint, Mechanism
 
 Array = NDArray[np.float64]
@@ -86,11 +87,9 @@ class WristLinkage:
     condition: float = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        size = np.asarray(self.size, dtype=float)
-        if size.ndim or not (np.isfinite(size) and size > 0):
-            raise BlockError(f"size of a linkage is {self.size}", remedy="give a number above 0, m")
+        size = checked(self.size, "size of a linkage", above=0)
         for name, shape in (("axes", (6, 3)), ("points", (6, 3)), ("offsets", (6,))):
-            given = np.array(getattr(self, name), dtype=float)
+            given = _array(getattr(self, name), name)
             if given.shape != shape or not np.isfinite(given).all():
                 raise BlockError(
                     f"{name} of a linkage have the shape {given.shape}"
@@ -123,13 +122,14 @@ class WristLinkage:
         return np.vstack([np.cross(axes, tip - points).T, axes.T])
 
     # -- numbers -----------------------------------------------------------------------------------
+    @worded
     def placement(self, shown: ArrayLike) -> tuple[Array, Array]:
         """Return the rotation of the tool from rest, and the way of its reference point, m.
 
         Args:
             shown: by the six potentiometers, rad.
         """
-        turned, moved, _, _ = self._moved(np.asarray(shown, dtype=float) - self.offsets)
+        turned, moved, _, _ = self._moved(_six(shown, "shown") - np.asarray(self.offsets))
         return turned, moved
 
     def _moved(self, angles: Array) -> tuple[Array, Array, Array, Array]:
@@ -144,6 +144,7 @@ class WristLinkage:
             turned = turned @ hinge
         return turned, moved, np.array(here), np.array(there)
 
+    @worded
     def deflection(self, shown: ArrayLike) -> Array:
         """Return the deflection, x y z (m) and rx ry rz (rad), from what potentiometers show.
 
@@ -153,6 +154,7 @@ class WristLinkage:
         turned, moved = self.placement(shown)
         return np.concatenate([moved, _vector(turned)])
 
+    @worded
     def angles(self, deflection: ArrayLike, *, turns: int = 30) -> Array:
         """Return what the potentiometers show at a deflection, by closing the loop.
 
@@ -160,7 +162,7 @@ class WristLinkage:
             deflection: x y z (m) and rx ry rz (rad).
             turns: steps of Newton's method.
         """
-        wanted = np.asarray(deflection, dtype=float)
+        wanted = _six(deflection, "deflection")
         goal = _turn(wanted[3:], 1.0)
         angles: Array = np.zeros(6)
         for _ in range(turns):
@@ -264,6 +266,20 @@ class WristLinkage:
         tip = points[6]
         points = (points[:6] - tip) / self.size
         return replace(self, points=points.tolist(), offsets=tuple(offsets))
+
+
+def _six(given: ArrayLike, what: str) -> Array:
+    found = np.asarray(given, dtype=float)
+    if found.shape != (6,) or not np.isfinite(found).all():
+        raise ShapeError(f"{what} has the shape {found.shape}", remedy="give six finite numbers")
+    return found
+
+
+def _array(given: object, name: str) -> Array:
+    try:
+        return np.array(given, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise BlockError(f"{name} of a linkage are {given!r}", remedy="give numbers") from error
 
 
 def _length(m: Mechanism, k: int, way: Array) -> tuple[object, ...]:
