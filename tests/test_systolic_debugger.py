@@ -294,6 +294,8 @@ def test_the_inverse_is_assembled_and_run(
     results = found["queues"]["results"]
     assert results[0][:2] == pytest.approx([0.25 * 0.9 / 0.74, -0.25 * 0.2 / 0.74], abs=1e-5)
     assert (found["steps"], found["warnings"]) == (10, [])
+    assert list(found["queues"]) == ["results"]
+    assert [len(row) for row in results] == [2, 2]
     array("run", "inverse.code", "two.txt")
     assert "10 steps" in capsys.readouterr().out
     assert main(["array", "run", "inverse.code", "data.txt"]) == 2

@@ -292,7 +292,7 @@ def test_data_of_the_wrong_size_are_refused(text: str, said: str) -> None:
 def test_beyond_the_tail_of_a_queue_is_noted() -> None:
     machine = machine_of("queue x ascending 1\nfifo read = x\nREADQ READ\nREAD", "0.5 " * 16)
     machine.run()
-    assert list(machine.warnings) == ["pc 1: a read beyond the tail of the queue 'x'"]
+    assert list(machine.warnings) == ["try.asm:4: a read beyond the tail of the queue 'x'"]
 
 
 def test_jumps_take_their_targets_from_the_fifo() -> None:
@@ -347,6 +347,7 @@ def test_every_mnemonic_survives_word_and_file() -> None:
         ("queue q rising 3", "no queue is 'rising'"),
         ("queue q ascending", "has no number of rows"),
         ("queue q constant 2", "a constant queue has one"),
+        ("queue q ascending 2 output 17", "17 words are no row; 0 to 16"),
         ("queue q ascending 5000", "does not fit in data memory"),
         ("queue a ascending 3\nqueue b ascending 2 at 2", "the queues 'a' and 'b' overlap"),
         ("fifo read = x", "there is no queue 'x'"),

@@ -190,8 +190,12 @@ class _Assembly:
             )
         if any(queue.name == name for queue in self.queues):
             raise InputError(f"the queue {name!r} is declared twice", remedy="use another name")
-        output = rest[-1:] == ["output"]
-        rest = rest[: len(rest) - output]
+        output = "output" in rest
+        end = rest.index("output") if output else len(rest)
+        rest, counted = rest[:end], " ".join(rest[end + 1 :])
+        width = WholeNumbers(counted, self.names).value() if counted else SIDE
+        if not 0 <= width <= SIDE:
+            raise InputError(f"{width} words are no row", remedy=f"0 to {SIDE}")
         at = rest.index("at") if "at" in rest else len(rest)
         size, place = " ".join(rest[:at]), " ".join(rest[at + 1 :])
         if not size and kind != "constant":
@@ -213,7 +217,7 @@ class _Assembly:
                 raise InputError(
                     f"the queues {other.name!r} and {name!r} overlap", remedy="place one elsewhere"
                 )
-        self.queues.append(DataQueue(name, kind, rows, lowest, output))
+        self.queues.append(DataQueue(name, kind, rows, lowest, output, width))
 
     def _mask(self, text: str) -> None:
         name, found, value = (part.strip() for part in text.partition("="))
@@ -324,7 +328,7 @@ class _Assembly:
         self.lines.append(line)
 
 
-_QUEUE = "write `queue NAME ascending|descending|constant ROWS [at ADDRESS] [output]`"
+_QUEUE = "write `queue NAME ascending|descending|constant ROWS [at ADDRESS] [output [WORDS]]`"
 _MASK = "write `mask NAME = rows 1..4 columns 2` (of 1..16), or `diagonals 0..3` (row − column)"
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from linkwright.errors import InputError
-from linkwright.systolic.instructions import ArrayInstruction, ArrayMask
+from linkwright.systolic.instructions import SIDE, ArrayInstruction, ArrayMask
 from linkwright.systolic.memory import KINDS, ROWS, DataQueue
 
 HEAD = "linkwright array code 1"
@@ -52,7 +52,7 @@ class ArrayCode:
         """Return the code file."""
         rows = [HEAD, f"source {self.source}"]
         for q in self.queues:
-            use = "output" if q.output else "input"
+            use = f"output {q.words}" if q.output else "input"
             rows.append(f"queue {q.name} {q.kind} {q.rows} {q.lowest} {use}")
         for name, mask in self.masks.items():
             rows.append(f"mask {name} {'D' if mask.diagonal else 'R/C'} {mask.bits:08x}")
@@ -125,11 +125,13 @@ class _Parts:
         if kind == "source":
             self.source = " ".join(rest)
         elif kind == "queue":
-            name, sort, rows, lowest, use = rest
-            queue = DataQueue(
-                name, sort, int(rows), int(lowest), {"output": True, "input": False}[use]
-            )
-            if sort not in KINDS or queue.rows < 1 or not 0 <= queue.lowest <= ROWS - queue.rows:
+            name, sort, *numbers = rest[:4]
+            rows, lowest = map(_natural, numbers)
+            output = rest[4] == "output"
+            width = _natural(rest[5]) if output else SIDE
+            queue = DataQueue(name, sort, rows, lowest, output, width)
+            fits = rows >= 1 and lowest + rows <= ROWS and width <= SIDE
+            if sort not in KINDS or not fits or rest[4:] not in (["input"], ["output", rest[-1]]):
                 raise ValueError
             self.queues.append(queue)
         elif kind == "mask":

@@ -54,7 +54,7 @@ def disassemble(code: ArrayCode) -> str:
     """
     rows = []
     for q in code.queues:
-        end = " output" if q.output else ""
+        end = f" output {q.words}" if q.output else ""
         rows.append(f"queue {q.name} {q.kind} {q.rows} at {q.lowest}{end}")
     names = {mask: name for name, mask in reversed(list(code.masks.items()))}
     for name, mask in code.masks.items():

@@ -196,9 +196,9 @@ class ArrayMachine:
                 f"the {name} address {address} is out of data memory", "see the FIFOs"
             )
         if queue is None:
-            self._warn(f"pc {self.pc}: a {name} before a queue was taken from the {name} FIFO")
+            self._warn(f"a {name} before a queue was taken from the {name} FIFO")
         elif address not in queue.addresses:
-            self._warn(f"pc {self.pc}: a {name} beyond the tail of the queue {queue.name!r}")
+            self._warn(f"a {name} beyond the tail of the queue {queue.name!r}")
         self.counters[name] = address + (KINDS[queue.kind] if queue else 1)
         return address
 
@@ -273,7 +273,7 @@ class ArrayMachine:
             )
         if (ages > KEPT).any():
             where = _place(int(elements[ages > KEPT][0]))
-            self._warn(f"pc {self.pc}: {name} is stale in {where}: older than {KEPT} cycles")
+            self._warn(f"{name} is stale in {where}: older than {KEPT} cycles")
 
     def _operate(self, name: str, elements: NDArray[np.intp], bus: list[Any]) -> None:
         operation = OPERATIONS[name]
@@ -335,17 +335,20 @@ class ArrayMachine:
                 late = self.driven[_PORT[facing], neighbors[inside]] < self.cycle - 1
                 if late.any():
                     where = _place(int(elements[inside][late][0]))
-                    self._warn(f"pc {self.pc}: {where} receives from {port} what nobody sends")
+                    self._warn(f"{where} receives from {port} what nobody sends")
 
     # -- words -------------------------------------------------------------------------------------
-    def _warn(self, text: str) -> None:
+    def _warn(self, what: str) -> None:
+        text = f"{self.code.source}:{self._line()}: {what}"
         self.warnings[text] = self.warnings.get(text, 0) + 1
+
+    def _line(self) -> int:
+        return self.code.lines[self.pc] if self.pc < len(self.code.lines) else 0
 
     def _fault(
         self, what: str, remedy: str, elements: NDArray[np.intp] | None = None
     ) -> ArrayFault:
-        line = self.code.lines[self.pc] if self.code.lines else 0
-        place = f"{self.code.source}:{line}, pc {self.pc}, cycle {self.cycle}"
+        place = f"{self.code.source}:{self._line()}, pc {self.pc}, cycle {self.cycle}"
         where = () if elements is None else tuple(int(e) for e in elements)
         if where:
             more = f" and {len(where) - 1} more" if len(where) > 1 else ""

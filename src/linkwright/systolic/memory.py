@@ -28,6 +28,7 @@ class DataQueue:
         rows: how many; 1 where it is constant.
         lowest: the lowest address that it occupies.
         output: whether the program fills it, and the data file has nothing for it.
+        words: how many words of a row count, from column 1 on.
 
     Example:
         >>> DataQueue("x", "descending", 3, 10).addresses
@@ -39,6 +40,7 @@ class DataQueue:
     rows: int
     lowest: int
     output: bool = False
+    words: int = SIDE
 
     @property
     def head(self) -> int:

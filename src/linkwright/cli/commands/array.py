@@ -154,9 +154,9 @@ def _run(machine: ArrayMachine, as_json: bool) -> None:
         for warning in machine.warnings:
             echo(f"warning: {warning}", err=True)
     out = {
-        q.name: to_numbers(machine.memory[list(q.addresses)])
+        q.name: to_numbers(machine.memory[list(q.addresses), : q.words])
         for q in machine.code.queues
-        if q.output
+        if q.output and q.words
     }
     seconds = machine.cycle / SYSTEM_CLOCK
     if as_json:
@@ -167,8 +167,7 @@ def _run(machine: ArrayMachine, as_json: bool) -> None:
     for name, rows in out.items():
         echo(f"{name}:")
         for row in rows:
-            last = max((i for i in range(16) if rows[:, i].any()), default=0)
-            echo(" ".join(f"{value:13.10f}" for value in row[: last + 1]))
+            echo(" ".join(f"{value:13.10f}" for value in row))
     echo(f"{machine.cycle} cycles, {machine.marks} steps, {seconds * 1e3:.3f} ms at 8 MHz")
 
 

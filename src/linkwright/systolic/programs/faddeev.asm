@@ -17,8 +17,8 @@ set l = n
 queue constants ascending 5          # h2, quarter, h1, h0, one: each in the first word of a row
 queue data ascending 2*(m+l)         # for each row of [A B; -C D]: M (first word), then the row
 queue zeros constant                 # follow the data until everything has come out
-queue scratch constant output        # what comes out before the results
-queue results ascending l output     # D + C A⁻¹ B, in columns 1..p
+queue scratch constant output 0      # what comes out before the results
+queue results ascending l output p   # D + C A⁻¹ B
 
 mask cells = diagonals 0..n-1
 mask carry = diagonals -15..-1, n..15
