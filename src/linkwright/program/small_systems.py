@@ -9,7 +9,8 @@ A cell that holds nothing yet takes over what comes first; there a rotation woul
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import groupby
 
 from linkwright.algebra import equal, sqrt, symbol, where
@@ -84,23 +85,42 @@ class _Cells:
     def rotate(self, rows: Sequence[Sequence[Expr]]) -> None:
         """Let the rows of [A B] in, as on the array: cells of a diagonal work at the same time.
 
-        Their roots and quotients do not wait for each other then.
+        Their roots and quotients do not wait for each other then; of each turn only the entry that
+        the next one needs is applied at once, and the rest fills the time of the next root.
         """
         passing = [list(row) for row in rows]
         pairs = [(i, k) for i in range(len(rows)) for k in range(min(i + 1, len(self.held)))]
+        late: list[Callable[[], None]] = []
         for _, step in groupby(sorted(pairs, key=_diagonal), key=sum):
-            turns = []
+            turns, taken = [], []
             for i, k in step:
                 if self.held[k]:
                     turns.append((i, k, *self._turn(self.held[k][0], passing[i][k])))
                 else:
-                    self.held[k] = passing[i][k:]
+                    taken.append((i, k))
+            for finish in late:
+                finish()
+            for i, k in taken:
+                self.held[k] = passing[i][k:]
+            late = []
             for i, k, t, s, c in turns:
-                pairs_of = list(zip(self.held[k][1:], passing[i][k + 1 :], strict=True))
-                self.held[k] = [t]
-                for at, (r, x) in enumerate(pairs_of, k + 1):
-                    self.held[k].append(self._kept(r * c + x * s))
-                    passing[i][at] = self._kept(self._kept(x * c) - r * s)
+                self.held[k][0] = t
+                self._apply(self.held[k], passing[i], k, (s, c), slice(1, 2))
+                late.append(
+                    partial(self._apply, self.held[k], passing[i], k, (s, c), slice(2, None))
+                )
+        for finish in late:
+            finish()
+
+    def _apply(
+        self, held: list[Expr], x: list[Expr], k: int, turn: tuple[Expr, Expr], part: slice
+    ) -> None:
+        """Turn some of the entries that a cell row holds with those that pass it."""
+        s, c = turn
+        for at in range(len(held))[part]:
+            r, come = held[at], x[k + at]
+            held[at] = self._kept(r * c + come * s)
+            x[k + at] = self._kept(self._kept(come * c) - r * s)
 
     def _turn(self, r: Expr, x: Expr) -> tuple[Expr, Expr, Expr]:
         """Return t, s and c of a boundary cell."""
@@ -113,8 +133,8 @@ class _Cells:
     def eliminate(self, rows: Sequence[Sequence[Expr]]) -> list[list[Expr]]:
         """Let the rows of [−C D] through, pivot by pivot, and return what comes out."""
         passing = [list(row) for row in rows]
-        for k, held in enumerate(self.held):
-            inverse = self._kept(ONE / held[0])
+        inverses = [self._kept(ONE / held[0]) for held in self.held]
+        for k, (held, inverse) in enumerate(zip(self.held, inverses, strict=True)):
             for x in passing:
                 if x[k] is ZERO:
                     continue
