@@ -1,6 +1,6 @@
 """Draw the pictures of the README: models as the pages of `linkwright page` show them, four of them
 in motion, the live studio, the operations of the Stanford arm beside those of others, and for the
-page on mounts one that tracks a satellite and a map of its sky.
+page on mounts one that tracks a satellite and a map of its sky; for that on force a map of gains.
 
 ``make pictures`` runs it; names of pictures after it draw only these. It needs the extras `plot`
 and `studio`, Playwright and a Chromium on the machine, and writes into ``docs/pictures``.
@@ -112,6 +112,8 @@ def main(wanted: Sequence[str] = ()) -> None:
         _chart()
     if asked("mount-sky"):
         _sky()
+    if asked("contact-map"):
+        _contact()
     browser = next((found for found in map(shutil.which, BROWSERS) if found), None)
     if browser is None:
         raise SystemExit("pictures need Chromium; sh scripts/need_chromium.sh says how to get it")
@@ -166,6 +168,13 @@ def _sky() -> None:
     axes = {"azimuth": (0, 360, 121), "zenith": (0, 90, 46)}
     chart = lw.analysis.chart(MOUNT, axes, of=["transmission"])
     chart.plot("transmission", passes=_passes()).savefig(FOLDER / "mount-sky.png", dpi=100)
+
+
+def _contact() -> None:
+    """Draw where a compliant wrist is stable over its gain and its filter."""
+    wrist = lw.analysis.contact.read_wrist(Path(__file__).parent / "wrist.toml")
+    found = lw.analysis.contact.contact_map(wrist.loop, {n: wrist.axis(n) for n in ("Kp", "a")})
+    found.plot().savefig(FOLDER / "contact-map.png", dpi=100)
 
 
 def _tracked(folder: Path) -> Path:

@@ -22,6 +22,7 @@ from linkwright.analysis.contact.characteristic_polynomials import (
 )
 from linkwright.control.force.sampled_limits import (
     CONTACT_ORDERS,
+    USUAL_ORDERS,
     gain_limit,
     sampled_matrix,
 )
@@ -82,8 +83,7 @@ class WristLoop:
             )
         sampled_matrix(self.law, **self._numbers())
         if not self.order:
-            usual = "old-place" if self.law == "accumulating" else "new-place"
-            object.__setattr__(self, "order", usual)
+            object.__setattr__(self, "order", USUAL_ORDERS[self.law])
 
     @property
     def gain_name(self) -> str:

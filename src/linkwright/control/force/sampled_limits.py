@@ -30,6 +30,7 @@ from linkwright.errors import InputError, nearest
 __all__ = [
     "CONTACT_LAWS",
     "CONTACT_ORDERS",
+    "USUAL_ORDERS",
     "ContactOrder",
     "accumulating_damping",
     "accumulating_limit",
@@ -91,7 +92,8 @@ the spectral radius is 1.110 in the order "new-place", 1.120 in "new-place-impul
 "old-place", 1.075 in "old-place-impulse", 1.104 in "at-once" and 1.093 in "at-once-impulse".
 """
 
-_USUAL = {"position": "new-place", "force": "new-place", "accumulating": "old-place"}
+USUAL_ORDERS = {"position": "new-place", "force": "new-place", "accumulating": "old-place"}
+"""The order of each law where none is named."""
 _EDGE = 1e-9  # a radius so little above 1 is that of a pole at 1, as of an arm that stays anywhere
 _STEPS = 400
 
@@ -315,7 +317,7 @@ def _order(law: str, order: str) -> ContactOrder:
             f"there is no law {law!r} of contact",
             remedy=f"did you mean {near!r}?" if near else f"one of {', '.join(CONTACT_LAWS)}",
         )
-    name = order or _USUAL[law]
+    name = order or USUAL_ORDERS[law]
     if name not in CONTACT_ORDERS:
         near = nearest(name, CONTACT_ORDERS)
         raise InputError(
