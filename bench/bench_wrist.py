@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -69,7 +70,7 @@ def cell(sensor: bool) -> lw.System:
 def run() -> list[Row]:
     """Return the table."""
     cells = {"wrist": cell(False), "potentiometers": cell(True)}
-    steps = {"method": "rk4", "step": 1 / 4000}
+    steps: dict[str, Any] = {"method": "rk4", "step": 1 / 4000}
     times = interleaved(
         {name: partial(lw.simulate, s, _SECONDS, **steps) for name, s in cells.items()},
         rounds=5,
