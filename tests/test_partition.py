@@ -8,11 +8,18 @@ import numpy as np
 import pytest
 
 import linkwright as lw
+from linkwright.algebra import Expr, constant, symbol, total
+from linkwright.blocks import BlockError
+from linkwright.equations.writer import Writer
 from linkwright.errors import InputError, ShapeError
 from linkwright.formats.robot.description import Description, Link, LinkJoint, NamedFrame, Place
-from linkwright.program import Program, count_operations
+from linkwright.program import Namer, lower, program
+from linkwright.program.interpret import interpret
+from linkwright.program.linear import ldlt
+from linkwright.program.passes import liveness
 from linkwright.robots import Robot
-from linkwright.robots.ik import RateLimits
+from linkwright.robots.ik import RateLimits, ResolvedRates
+from linkwright.robots.ik.partition import NullSpace, partitioned
 from linkwright.robots.ik.resolution import Method, quantity_of
 
 ALL = range(6)
@@ -60,17 +67,40 @@ def test_a_partition_gives_the_rates_of_the_pseudo_inverse() -> None:
     assert isinstance(one.rank, int)
 
 
-def operations(program: Program) -> int:
-    return count_operations(program).total
-
-
 def test_a_partition_takes_few_operations() -> None:
     """Server check 48: at most 0.65 of those of the pseudo-inverse, one square solve a tick."""
     robot = arm()
     partition = quantity_of(robot, "tool", "partition", ALL).program
     pseudo = quantity_of(robot, "tool", "pseudo", ALL).program
     assert [p.name for p in pseudo.outputs] == [p.name for p in partition.outputs][:4]
-    assert operations(partition) <= 0.65 * operations(pseudo)
+    assert lw.count_operations(partition).total <= 0.65 * lw.count_operations(pseudo).total
+
+
+def test_a_partition_of_any_matrix_takes_fewer_than_the_normal_equations() -> None:
+    """Server check 48: against J^T (J J^T)^-1 v, the least that a pseudo-inverse takes."""
+    matrix = [[symbol(f"j{i}{k}", "input") for k in range(7)] for i in range(6)]
+    right = [symbol(f"v{i}", "input") for i in range(6)]
+    inputs = {"J": matrix, "v": right}
+    writer = Writer("partition")
+    made = partitioned(writer, matrix, right, constant(1e-9))
+    space = NullSpace(writer, [[*(-row[0] for row in made.c), constant(1)]])
+    rates = made.joints(writer, space.without([*made.d, constant(0)]))
+    ours = program("ours", inputs, {"u": rates}, statements=writer.statements)
+    writer = Writer("normal")
+    gram: list[list[Expr]] = [[constant(0)] * 6 for _ in range(6)]
+    for i in range(6):
+        for j in range(i + 1):
+            entry = total(x * y for x, y in zip(matrix[i], matrix[j], strict=True))
+            gram[i][j] = gram[j][i] = writer.hold(entry)
+    statements, (found,) = ldlt(gram, [right], Namer(None, "n"))
+    columns = list(zip(*matrix, strict=True))
+    least = [total(x * y for x, y in zip(c, found, strict=True)) for c in columns]
+    normal = program("normal", inputs, {"u": least}, statements=[*writer.statements, *statements])
+    rng = np.random.default_rng(1)
+    a, v = rng.normal(size=(6, 7)), rng.normal(size=6)
+    for p in (ours, normal):
+        assert interpret(lower(p), [a, v])[0] == pytest.approx(np.linalg.pinv(a) @ v, abs=1e-11)
+    assert lw.count_operations(liveness(ours)).total <= 0.65 * lw.count_operations(normal).total
 
 
 def test_the_free_joint_changes_and_rates_do_not_jump() -> None:
@@ -229,6 +259,36 @@ def test_joints_brake_in_time_for_their_stops(method: Method) -> None:
     assert stopped > 100
 
 
+def test_the_block_does_at_each_tick_what_the_function_does() -> None:
+    """In a System, with limits and a gradient to climb, at 100 Hz."""
+    robot = arm()
+    h, start = 0.01, [0.6, 0.5, 0.6, -0.4, -1.2, 0.7, 0.1]
+    twist = np.array([0.4, -0.2, 0.3, 0.2, 0.5, -0.4])
+    limits = RateLimits(h, lower=-1.5, upper=1.0, speed=0.6, acceleration=6.0)
+    climb = "-(q2 - 0.3)**2"
+    s = lw.System(name="cell")
+    block = ResolvedRates(robot, "tool", start, climb=climb, gain=0.5, limits=limits)
+    s.add(block, rate=100, name="rates")
+    s.connect([f"{x}" for x in twist], "rates.twist")
+    run = lw.simulate(s, until=1.0, step=h, every=1)
+    q, u = np.array(start), np.zeros(7)
+    scales = []
+    for k in range(101):
+        command = np.array([run[f"rates.command[{i}]"][k] for i in range(7)])
+        assert command == pytest.approx(q, abs=1e-9)
+        found = robot.joint_rates(
+            q, twist, "tool", method="partition", climb=climb, gain=0.5, limits=limits, last=u
+        )
+        u = found.rates
+        assert [run[f"rates.command_rate[{i}]"][k] for i in range(7)] == pytest.approx(u, abs=1e-9)
+        assert run["rates.scale"][k] == pytest.approx(float(found.scale), abs=1e-9)
+        scales.append(float(found.scale))
+        q = q + h * u
+    assert min(scales) < 0.9 < max(scales)
+    with pytest.raises(BlockError, match=r"period of 0.01 s, and it runs with 0.002 s"):
+        lw.System(name="other").add(ResolvedRates(robot, "tool", start, limits=limits), rate=500)
+
+
 def test_bad_limits_and_methods_are_named() -> None:
     robot = arm()
     q, rate = np.zeros(7), np.ones(6)
@@ -248,6 +308,8 @@ def test_bad_limits_and_methods_are_named() -> None:
         robot.joint_rates(q, rate, "tool", limits=RateLimits(0.1, upper=[1.0, 2.0]))
     with pytest.raises(InputError, match="above the upper"):
         robot.joint_rates(q, rate, "tool", limits=RateLimits(0.1, lower=1.0, upper=0.0))
+    with pytest.raises(InputError, match="`rate` of joint rates"):
+        robot.joint_rates(q, [np.nan] * 6, "tool", method="partition")
     with pytest.raises(InputError, match="with limits alone"):
         robot.joint_rates(q, rate, "tool", last=q)
 

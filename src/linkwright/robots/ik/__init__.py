@@ -5,6 +5,7 @@ from linkwright.robots.ik.follow import follow_quantity
 from linkwright.robots.ik.four_joint import blended_angles, primary_angles, secondary_angles
 from linkwright.robots.ik.numeric import Solution, Solver, solve
 from linkwright.robots.ik.pseudo import PseudoInverse, pseudo_inverse
+from linkwright.robots.ik.rate_block import ResolvedRates
 from linkwright.robots.ik.resolution import JointRates, RateLimits, joint_rates
 from linkwright.robots.ik.tick import tool_kinematics
 from linkwright.robots.ik.velocity import VelocityIK, checked_weights
@@ -14,6 +15,7 @@ __all__ = [
     "NoClosedForm",
     "PseudoInverse",
     "RateLimits",
+    "ResolvedRates",
     "Solution",
     "Solver",
     "SphericalArm",

@@ -127,12 +127,13 @@ def joint_rates(
     wanted = np.asarray(rate, dtype=float)
     if wanted.shape[-1:] != (6,):
         raise ShapeError("the rate of a frame is six numbers: velocity and angular velocity")
+    for name, values in (("rate", wanted), ("aim", aim), ("last", last)):
+        if values is not None and not np.isfinite(np.asarray(values, dtype=float)).all():
+            raise InputError(f"`{name}` of joint rates has entries that are not finite")
     level = checked_damping(method, damping)
     if threshold < 0:
         raise InputError("the threshold of joint rates is not below zero")
-    shares = np.asarray(weights, dtype=float)
-    if shares.shape != (6,) or not np.isfinite(shares).all() or (shares < 0).any():
-        raise InputError("weights of a rate are six numbers, none below zero")
+    shares = rate_weights(weights)
     rows = chosen_rows(shares)
     n = len(robot.speeds)
     free = np.zeros(n) if aim is None else np.asarray(aim, dtype=float)
@@ -178,6 +179,14 @@ def checked_damping(method: str, damping: float | None) -> float:
     if method != "damped":
         return 0.0
     return DAMPING if damping is None else float(damping)
+
+
+def rate_weights(weights: ArrayLike) -> Array:
+    """Return weights of the six components of a rate, or refuse them."""
+    found = np.asarray(weights, dtype=float)
+    if found.shape != (6,) or not np.isfinite(found).all() or (found < 0).any():
+        raise InputError("weights of a rate are six numbers, none below zero")
+    return found
 
 
 def chosen_rows(weights: Array) -> tuple[int, ...]:
