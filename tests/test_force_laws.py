@@ -291,3 +291,15 @@ def test_what_accumulates_needs_a_rate() -> None:
     law = made(filter=None)
     with pytest.raises(lw.Error, match="works at instants, but it was given no rate"):
         lw.System(law.mechanism).add(law)
+
+
+def test_a_rate_at_which_the_tool_would_swing_in_the_air_is_refused_with_the_limit() -> None:
+    """Compensation that is sound at 28 ms is not at 1 ms, unless it is filtered more."""
+    m, s, wrist = press()
+    law = PositionCompensation(m, wrist, 1.0, filter=0.8)
+    s.add(law, rate=lw.sampled(period=T), name="slow")
+    words = r"Kp of .* is 1 along z; .* ticks of 0.001 s and a tool of 0.02 kg .* up to 0.8788 only"
+    with pytest.raises(lw.Error, match=words):
+        s.add(law, rate=1000, name="fast")
+    s.add(PositionCompensation(m, wrist, 1.0, filter=0.97), rate=1000, name="filtered")
+    s.add(PositionCompensation(m, wrist, 1.0, filter=0.8, forced=True), rate=1000, name="forced")

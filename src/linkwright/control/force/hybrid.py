@@ -43,7 +43,7 @@ class Hybrid(PlaceLaw):
         Kp: share of the deflection that is compensated along the other axes, up to 1.
         filter: a of the filter (1 - a)/(z - a), from 0 (a tick's delay) to below 1; None for none.
         form: "joint" adds small motions to the joints; "cartesian" moves the tool's frame and
-            follows it with the joints, so that long ways along curves do not drift.
+            follows it with the joints, so that steps of any size leave no error behind.
         approach: speed until contact along axes of force, m/s, rad/s, by axis.
         threshold: deflection at which contact begins, m, rad, by axis of force.
         release: share of the threshold below which contact is lost.

@@ -26,8 +26,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from linkwright.algebra import ZERO, Expr
-from linkwright.blocks import BlockError, checked
+from linkwright.algebra import ZERO, Expr, evaluate
+from linkwright.blocks import BlockError, Rate, Sampled, checked
 from linkwright.blocks.places import AXES
 from linkwright.control.force.ports import (
     ForceLaw,
@@ -78,6 +78,7 @@ class PlaceLaw(ForceLaw):
     ) -> None:
         super().__init__(name, mechanism, wrist, joints, target, stiffness=stiffness, axes=axes)
         self.forced = forced
+        self._compensated: dict[int, float] = {}
         self.instants_only = filter is not None
         self.pole: float | None = None
         if filter is not None:
@@ -121,6 +122,8 @@ class PlaceLaw(ForceLaw):
                     remedy=f"give it for {' '.join(AXES[k] for k in axes)}",
                 )
         limit = self._limit(law)
+        if law == "position":
+            self._compensated = {k: numbers[k] for k in axes if numbers[k]}
         for k in axes:
             if numbers[k] > limit * (1 + 1e-6) and not self.forced:
                 raise BlockError(
@@ -147,6 +150,46 @@ class PlaceLaw(ForceLaw):
         return gain_limit(
             law, stiffness=1.0, filter=self.pole or 0.0, environment_stiffness=rigid, order=order
         )
+
+    def check_rate(self, rate: Rate) -> None:
+        """Refuse a rate at which compensation makes the tool swing while it touches nothing."""
+        super().check_rate(rate)
+        if not isinstance(rate, Sampled) or self.forced or self.wrist is None:
+            return
+        period, wrist = float(rate.period), self.wrist
+        heavy = self._inertias()
+        for k, gain in self._compensated.items():
+            if wrist.deflection[k] is ZERO or not heavy[k]:
+                continue
+            stiffness, damping = (
+                wrist.parameters[x[k].name].value for x in (wrist.stiffness, wrist.damping)
+            )
+            limit = gain_limit(
+                "position", stiffness=stiffness, mass=heavy[k], damping=damping,
+                filter=self.pole or 0.0, period=period,
+                order="at-once" if self.pole is None else "old-place",
+            )  # fmt: skip
+            if gain > limit * (1 + 1e-6):
+                raise BlockError(
+                    f"Kp of {self.name!r} is {gain:g} along {AXES[k]}; with that "
+                    f"{self._filter_words()}, ticks of {period:g} s and a tool of {heavy[k]:.4g} "
+                    f"{'kg' if k < 3 else 'kg*m^2'} that touches nothing, the sampled loop is "
+                    f"stable up to {limit:.4g} only",
+                    remedy="filter more, lower it, or give forced=True to try it all the same",
+                )
+
+    def _inertias(self) -> list[float]:
+        """Return mass and moments of inertia of the tool about its reference point."""
+        m = self.mechanism
+        own = self.tool.body.inertia
+        at = {x: m.values.get(name, 0.0) for name, x in m.parameters.items()}
+        local = self.tool.local.components(self.tool.body.frame)
+        mass, *rest = (
+            float(evaluate(x, at)) for x in (own.mass, *own.center, *local, *own.tensor[:3])
+        )
+        x, y, z = (a - b for a, b in zip(rest[:3], rest[3:6], strict=True))
+        away = (y * y + z * z, x * x + z * z, x * x + y * y)
+        return [mass] * 3 + [i + mass * r for i, r in zip(rest[6:], away, strict=True)]
 
     def _filter_words(self) -> str:
         return "law without a filter" if self.pole is None else f"filter of {self.pole:g}"

@@ -44,6 +44,16 @@ class WristLike(Protocol):
         ...
 
     @property
+    def damping(self) -> Sequence[Expr]:
+        """Six parameters of the wrist: N*s/m, N*m*s/rad."""
+        ...
+
+    @property
+    def deflection(self) -> Sequence[Expr]:
+        """Six expressions, along the flange's axes: m, rad; zero where the tool is not free."""
+        ...
+
+    @property
     def parameters(self) -> Mapping[str, Parameter]:
         """The parameters of the wrist by name, with their values."""
         ...
