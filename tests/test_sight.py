@@ -86,6 +86,16 @@ def test_the_tracker_in_a_system_has_the_poles_of_the_report() -> None:
     assert max(at_ticks) == pytest.approx(1.3491, abs=2e-4)
 
 
+def test_the_time_to_the_peak_is_counted_in_samples_and_not_in_fields() -> None:
+    """Server check 49: the 1.3 s and 1.8 % of the report, of its slow poles without the zero."""
+    slow = max(control.tracking_poles(), key=lambda z: z.real + z.imag)
+    samples = math.pi / np.angle(slow)
+    assert samples == pytest.approx(46.5, abs=0.1)
+    assert samples * 0.028 == pytest.approx(1.30, abs=0.005)
+    assert samples / 60 < 0.8
+    assert abs(slow) ** samples == pytest.approx(0.018, abs=5e-4)
+
+
 def test_a_camera_on_a_stage_overshoots_as_measured_and_follows_a_ramp_without_error() -> None:
     """Server check 49."""
     step = followed(False, 4.0, {}, belt=0.1)
@@ -150,6 +160,11 @@ def test_the_predictor_follows_a_target_that_is_hidden_and_gives_up_in_the_end()
     assert run["camera.visible[0]"][hidden].max() == 0
     assert np.abs(run["belt"] - run["slide"])[hidden].max() < 2e-3
     assert np.abs(run["belt"] - run["slide"])[-1] < 1e-4
+    (gap,) = elements.view_gaps(run)
+    assert (gap.start, gap.end) == pytest.approx((2.04, 3.05), abs=0.02)
+    assert "target 0 is not whole in the picture of 'camera', or hidden" in str(gap)
+    with pytest.raises(lw.Error, match="no camera 'eye'"):
+        elements.view_gaps(run, "eye")
     gone = followed(True, 6.0, {"hide_from": 2.0}, belt_dot=0.15)
     assert (gone["tracker.lost"][-1], gone["tracker.velocity[0]"][-1]) == (1, 0)
 
@@ -255,6 +270,70 @@ def test_what_is_not_whole_in_the_picture_is_not_visible_and_leaves_no_number(
         assert all(math.isfinite(x) for x in seen.values())
 
 
+# -- fields ---------------------------------------------------------------------------------------
+@cache
+def flown(**given: Any) -> Any:
+    """Return a run of a disc that flies past a camera with 240 instants a second."""
+    m = _free()
+    disc = elements.DiscTarget(0.02, body="thing")
+    s = lw.System(m, base=240)
+    s.add(elements.PinholeCamera(m, "n", [disc], pixels=(2000, 512), **given), rate=240)
+    start = {"thing.z": 1.0, "thing.x": -0.5, "thing.u": 0.4}
+    return lw.simulate(s, until=2.0, initial=start, every=1)
+
+
+@pytest.mark.parametrize("exposure", [0, 2])
+@pytest.mark.parametrize("readout", [0, 3, 5])
+def test_a_field_shows_the_middle_of_its_exposure_and_arrives_when_it_was_read(
+    exposure: int, readout: int
+) -> None:
+    run = flown(every=4, exposure=exposure, readout=readout)
+    seen = run["camera.count"] > 1
+    place = 1000 + 600 * (-0.5 + 0.4 * run["camera.stamp"])
+    np.testing.assert_allclose(run["camera.u[0]"][seen], place[seen], atol=1e-6)
+    arrived = run.times[np.flatnonzero(np.diff(run["camera.count"]) > 0) + 1]
+    assert set(np.rint(240 * arrived - readout) % 4) == {0.0}
+    age = run.times - run["camera.stamp"]
+    assert age[seen].min() == pytest.approx((readout + exposure / 2) / 240)
+    assert age[seen].max() == pytest.approx((readout + exposure / 2 + 3) / 240)
+    assert run["camera.visible[0]"][seen].min() == 1
+
+
+def test_noise_and_lost_fields_are_as_many_as_was_said() -> None:
+    run = flown(noise=0.5, area_noise=0.02, skipped=0.25)
+    new = np.flatnonzero(np.diff(run["camera.count"]) > 0) + 1
+    assert 1 - len(new) / len(run.times) == pytest.approx(0.25, abs=0.05)
+    place = 1000 + 600 * (-0.5 + 0.4 * run["camera.stamp"][new])
+    assert np.std(run["camera.u[0]"][new] - place) == pytest.approx(0.5, rel=0.15)
+    area = run["camera.area[0]"][new]
+    assert np.std(area) / np.mean(area) == pytest.approx(0.02, rel=0.15)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"every": 2, "exposure": 2}, "open for 2 of 2 instants"),
+        ({"every": 1.5}, "whole number"),
+        ({"rotation": ((1, 0, 0), (0, 1, 0), (0, 0, -1))}, "not a rotation matrix"),
+        ({"skipped": 1.5}, "skipped"),
+    ],
+)
+def test_what_no_camera_can_be_is_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(lw.Error, match=message):
+        elements.PinholeCamera(_free(), "n", [elements.DiscTarget(0.1)], **given)
+
+
+def test_targets_that_cannot_be_are_refused() -> None:
+    with pytest.raises(lw.Error, match="no area"):
+        elements.PolygonTarget([(0, 0), (1, 1), (2, 2)])
+    with pytest.raises(lw.Error, match="three or more"):
+        elements.PolygonTarget([(0, 0), (1, 1)])
+    with pytest.raises(lw.Error, match="radius"):
+        elements.DiscTarget(0.0)
+    with pytest.raises(lw.Error, match="no targets"):
+        elements.PinholeCamera(_free(), "n", [])
+
+
 # -- depth -----------------------------------------------------------------------------------------
 @pytest.mark.parametrize("focal", [(800.0, 800.0), (800.0, 560.0)])
 def test_depth_from_a_known_area_is_within_two_percent_over_a_range(
@@ -269,6 +348,18 @@ def test_depth_from_a_known_area_is_within_two_percent_over_a_range(
         if focal[0] != focal[1]:
             square = elements.PixelScale(scale.across, scale.across)
             assert elements.depth_from_area(AREA, pixels, square) != pytest.approx(u, rel=0.1)
+
+
+def test_depth_from_counted_pixels_is_within_two_percent_over_a_range() -> None:
+    """Server check 50: with pixels as coarse as they are, and not square."""
+    focal = (800.0, 560.0)
+    m = _free()
+    camera = elements.PinholeCamera(m, "n", [elements.DiscTarget(0.04)], focal=focal)
+    maker, scale = elements.PictureMaker(camera), elements.PixelScale(1 / 800, 1 / 560)
+    for u in np.geomspace(0.25, 2.0, 12):
+        outline = [0.04, 0, 0, 0, 0.04, 0, 0.02 * u, -0.03 * u, u]
+        (region,) = elements.regions(maker.frame(outline))
+        assert elements.depth_from_area(AREA, region.area, scale) == pytest.approx(u, rel=0.02)
 
 
 def test_scales_of_pixels_are_calibrated_from_known_steps() -> None:

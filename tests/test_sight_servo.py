@@ -37,18 +37,12 @@ def polygon_moments(points: np.ndarray) -> dict[tuple[int, int], float]:
     seen = points[:, :2] / points[:, 2:]
     nodes, weights = np.polynomial.legendre.leggauss(4)
     s, w = (nodes + 1) / 2, weights / 2
-    found = {}
-    for i in range(4):
-        for j in range(4 - i):
-            value = 0.0
-            for p, q in zip(seen, np.roll(seen, -1, axis=0), strict=True):
-                double = p[0] * q[1] - q[0] * p[1]
-                for a, wa in zip(s, w, strict=True):  # Duffy's map of a square to the triangle
-                    for b, wb in zip(s, w, strict=True):
-                        x, y = a * (p + b * (q - p))
-                        value += wa * wb * a * double * x**i * y**j
-            found[i, j] = value
-    return found
+    a, b = np.meshgrid(s, s, indexing="ij")  # Duffy's map of a square to the triangles
+    p, q = seen, np.roll(seen, -1, axis=0)
+    double = p[:, 0] * q[:, 1] - q[:, 0] * p[:, 1]
+    x, y = (a * (p[:, k, None, None] + b * (q - p)[:, k, None, None]) for k in range(2))
+    share = double[:, None, None] * np.outer(w * s, w)
+    return {(i, j): float((share * x**i * y**j).sum()) for i in range(4) for j in range(4 - i)}
 
 
 CORNERS = np.array([[-0.1, -0.1, 0.0], [0.15, -0.05, 0.0], [0.1, 0.12, 0.0], [-0.05, 0.1, 0.0]])

@@ -9,7 +9,9 @@ import pytest
 
 import linkwright as lw
 from linkwright.elements import PictureMaker
+from linkwright.formats.text.files import read_any
 from linkwright.recording import Recording
+from linkwright.simulation.native.stored import to_data
 from linkwright.simulation.run import Run
 from linkwright.studio.display import motion_of
 from linkwright.studio.panel_camera import (
@@ -46,6 +48,13 @@ def test_the_arm_brings_four_discs_to_their_places_in_the_picture() -> None:
     assert run["image.lost"].max() == 0
     hand = [run.final[f"q{i}"] for i in range(1, 7)]
     assert np.abs(np.array(hand) - [run[f"q{i}"][0] for i in range(1, 7)]).max() > 0.05
+
+
+def test_the_arm_that_sees_is_the_same_from_its_text() -> None:
+    system, _ = followed()
+    again = read_any(lw.write_model(system))
+    assert isinstance(again, lw.System)
+    assert to_data(again.phases()) == to_data(system.phases())
 
 
 def test_the_picture_shows_the_discs_the_goals_and_what_is_lost() -> None:

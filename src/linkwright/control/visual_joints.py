@@ -64,10 +64,7 @@ class ImageLaw(Element):
         super().__init__(name, mechanism)
         self.joints = [q for q, _ in driven_joints(self.mechanism, chosen)]
         self.q = self.input_vector("q", len(self.joints), self.joints, doc="measured coordinates")
-        self._turn = [
-            checked_all(row, f"rotation of {name!r}", count=3)
-            for row in _three(rotation, f"rotation of {name!r}")
-        ]
+        self._turn = _rotation(rotation, f"rotation of {name!r}")
         lens = checked_all(focal, f"focal of {name!r}", count=2, least=1e-9)
         axis = checked_all(center, f"center of {name!r}", count=2)
         self._lens = [
@@ -196,11 +193,14 @@ def _dot(a: Sequence[Expr], b: Sequence[Expr]) -> Expr:
     return total([x * y for x, y in zip(a, b, strict=True)])
 
 
-def _three(rows: Sequence[Sequence[float]], what: str) -> Sequence[Sequence[float]]:
-    given: object = rows
-    if not isinstance(given, Sequence | np.ndarray) or len(given) != 3:
-        raise BlockError(f"{what} is {rows!r}", remedy="give three rows of a rotation matrix")
-    return rows
+def _rotation(rows: Sequence[Sequence[float]], what: str) -> list[list[float]]:
+    try:
+        found = np.array(rows, dtype=float)
+    except (TypeError, ValueError):
+        found = np.zeros(0)
+    if found.shape != (3, 3) or not np.allclose(found @ found.T, np.eye(3), atol=1e-9):
+        raise BlockError(f"{what} is no rotation matrix", remedy="give three orthogonal rows")
+    return [[float(x) for x in row] for row in found]
 
 
 def _exact(entry: float) -> float | int:

@@ -8,6 +8,7 @@ from linkwright.elements.camera_calibration import (
     depth_from_area,
 )
 from linkwright.elements.camera_drawing import PictureMaker
+from linkwright.elements.camera_gaps import ViewGap, view_gaps
 from linkwright.elements.camera_regions import PictureRegion, nearest_region, regions
 from linkwright.elements.camera_targets import DiscTarget, PolygonTarget, Target
 from linkwright.elements.contact import Contact
@@ -73,6 +74,7 @@ __all__ = [
     "Tire",
     "TireLaw",
     "ToolWeight",
+    "ViewGap",
     "Wave",
     "WeightCompensation",
     "WristContact",
@@ -85,4 +87,5 @@ __all__ = [
     "identify_tool_weight",
     "nearest_region",
     "regions",
+    "view_gaps",
 ]

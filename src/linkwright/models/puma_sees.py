@@ -31,8 +31,8 @@ def build() -> System:
     >>> list(build().members)[-3:]
     ['camera', 'image', 'servo']
     """
-    m = arm(drives=False, torques=False)
-    m.name, m.doc = "puma-sees", "PUMA 560 arm with a camera in its hand that follows a plate"
+    m = arm(drives=False, torques=False, name="puma-sees")
+    m.doc = "PUMA 560 arm with a camera in its hand that follows a plate"
     corners = [(-_SIDE, -_SIDE), (_SIDE, -_SIDE), (_SIDE, _SIDE), (-_SIDE, _SIDE)]
     marks = [Cylinder(_RADIUS, _THICK, at=(x, y, _THICK), color="navy") for x, y in corners]
     sled: dict[str, Any] = {"mass": 0.5, "inertia": 1e-3}

@@ -218,7 +218,8 @@ class CameraPanel:
         """Show what the camera saw of what is shown now."""
         live = self.panels.live
         if live is not None and self.panels.mode == RUN:
-            recording, at = live.recent(), len(live.recent()) - 1
+            recording = live.recent()
+            at = len(recording) - 1
         else:
             recording = self.panels.motions[0].recording
             at = int(recording.times.searchsorted(self.panels.time + 1e-9, "right")) - 1
