@@ -88,5 +88,5 @@ def test_wrong_sizes_are_refused() -> None:
         lw.small_solver(3, 1, rows=2)
     with pytest.raises(ProgramError, match="16 together at most"):
         lw.small_solver(10, 7)
-    with pytest.raises(ProgramError, match="p is 0; give a whole number"):
+    with pytest.raises(ProgramError, match="p is 0; give a whole number from 1 to 64"):
         lw.small_solver(3, 0)

@@ -9,9 +9,7 @@ A cell that holds nothing yet takes over what comes first; there a rotation woul
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
-from itertools import groupby
+from collections.abc import Sequence
 
 from linkwright.algebra import equal, sqrt, symbol, where
 from linkwright.algebra.expr import ONE, ZERO, Expr
@@ -19,6 +17,9 @@ from linkwright.program.program import Assign, Namer, Program, ProgramError, pro
 
 _MOST = 16
 """Unknowns and right sides together, as on the array."""
+
+_ROWS = 64
+"""Rows of A or C."""
 
 
 def faddeev_program(m: int, n: int, p: int, l: int | None = None) -> Program:
@@ -40,8 +41,10 @@ def faddeev_program(m: int, n: int, p: int, l: int | None = None) -> Program:
         (['A', 'B'], (6, 6))
     """
     for name, size in (("m", m), ("n", n), ("p", p), ("l", 1 if l is None else l)):
-        if type(size) is not int or size < 1:
-            raise ProgramError(f"{name} is {size!r}", remedy="give a whole number from 1 on")
+        if type(size) is not int or not 1 <= size <= _ROWS:
+            raise ProgramError(
+                f"{name} is {size!r}", remedy=f"give a whole number from 1 to {_ROWS}"
+            )
     if m < n:
         raise ProgramError(f"A is {m}×{n}", remedy="give at least as many rows as columns")
     if n + p > _MOST:
@@ -57,9 +60,15 @@ def faddeev_program(m: int, n: int, p: int, l: int | None = None) -> Program:
         C, D = _matrix("c", l, n), _matrix("d", l, p)
         inputs |= {"C": C, "D": D}
         lower = [[-x for x in C[i]] + D[i] for i in range(l)]
-    cells = _Cells(n)
-    cells.rotate([row + side for row, side in zip(A, B, strict=True)])
-    results = cells.eliminate(lower)
+    cells = _Cells(A)
+    factors = [cells.eliminate(row[:n]) for row in lower]
+    columns = []
+    for j in range(p):
+        held = cells.column([row[j] for row in B])
+        columns.append(
+            [cells.left(row[n + j], f, held) for row, f in zip(lower, factors, strict=True)]
+        )
+    results = [list(row) for row in zip(*columns, strict=True)]
     name = f"faddeev_{m}_{n}_{p}" + ("" if l is None else f"_{l}")
     return program(name, inputs, {"X": results}, statements=cells.statements)
 
@@ -75,52 +84,37 @@ def _diagonal(place: tuple[int, int]) -> tuple[int, int]:
 
 
 class _Cells:
-    """The triangle of cells, and the statements that fill it."""
+    """The triangle of cells, and the statements that fill it.
 
-    def __init__(self, n: int) -> None:
-        self.held: list[list[Expr]] = [[] for _ in range(n)]
+    The columns of A go first and leave the turns; each column of B follows by itself, so that what
+    it has in work is small enough for registers.
+
+    Args:
+        A: whose rows go in.
+    """
+
+    def __init__(self, A: Sequence[Sequence[Expr]]) -> None:
+        n = len(A[0])
         self.statements: list[Assign] = []
         self._name = Namer(None, "z")
-
-    def rotate(self, rows: Sequence[Sequence[Expr]]) -> None:
-        """Let the rows of [A B] in, as on the array: cells of a diagonal work at the same time.
-
-        Their roots and quotients do not wait for each other then; of each turn only the entry that
-        the next one needs is applied at once, and the rest fills the time of the next root.
-        """
-        passing = [list(row) for row in rows]
-        pairs = [(i, k) for i in range(len(rows)) for k in range(min(i + 1, len(self.held)))]
-        late: list[Callable[[], None]] = []
-        for _, step in groupby(sorted(pairs, key=_diagonal), key=sum):
-            turns, taken = [], []
-            for i, k in step:
-                if self.held[k]:
-                    turns.append((i, k, *self._turn(self.held[k][0], passing[i][k])))
-                else:
-                    taken.append((i, k))
-            for finish in late:
-                finish()
-            for i, k in taken:
-                self.held[k] = passing[i][k:]
-            late = []
-            for i, k, t, s, c in turns:
-                self.held[k][0] = t
-                self._apply(self.held[k], passing[i], k, (s, c), slice(1, 2))
-                late.append(
-                    partial(self._apply, self.held[k], passing[i], k, (s, c), slice(2, None))
+        self.turns: list[tuple[int, int, Expr, Expr]] = []
+        held: list[list[Expr]] = [[] for _ in range(n)]
+        passing = [list(row) for row in A]
+        pairs = [(i, k) for i in range(len(A)) for k in range(min(i + 1, n))]
+        for i, k in sorted(pairs, key=_diagonal):  # as on the array
+            if not held[k]:
+                held[k] = passing[i][k:]
+                self.turns.append((i, k, ZERO, ZERO))
+                continue
+            t, s, c = self._turn(held[k][0], passing[i][k])
+            self.turns.append((i, k, s, c))
+            held[k][0] = t
+            for at in range(1, n - k):
+                held[k][at], passing[i][k + at] = self._turned(
+                    held[k][at], passing[i][k + at], s, c
                 )
-        for finish in late:
-            finish()
-
-    def _apply(
-        self, held: list[Expr], x: list[Expr], k: int, turn: tuple[Expr, Expr], part: slice
-    ) -> None:
-        """Turn some of the entries that a cell row holds with those that pass it."""
-        s, c = turn
-        for at in range(len(held))[part]:
-            r, come = held[at], x[k + at]
-            held[at] = self._kept(r * c + come * s)
-            x[k + at] = self._kept(self._kept(come * c) - r * s)
+        self.held = held
+        self.inverses = [self._kept(ONE / row[0]) for row in held]
 
     def _turn(self, r: Expr, x: Expr) -> tuple[Expr, Expr, Expr]:
         """Return t, s and c of a boundary cell."""
@@ -130,25 +124,42 @@ class _Cells:
         s, c = self._kept(x * inverse), self._kept(where(nothing, ONE, r * inverse))
         return self._kept(square * inverse), s, c
 
-    def eliminate(self, rows: Sequence[Sequence[Expr]]) -> list[list[Expr]]:
-        """Let the rows of [−C D] through, pivot by pivot, and return what comes out."""
-        passing = [list(row) for row in rows]
-        inverses = [self._kept(ONE / held[0]) for held in self.held]
-        for k, (held, inverse) in enumerate(zip(self.held, inverses, strict=True)):
-            for x in passing:
-                if x[k] is ZERO:
-                    continue
-                if x[k] == -ONE:  # of C = I: −s is the inverse itself
-                    x[k + 1 :] = [
-                        self._kept(b + a * inverse)
-                        for a, b in zip(held[1:], x[k + 1 :], strict=True)
-                    ]
-                    continue
+    def _turned(self, r: Expr, x: Expr, s: Expr, c: Expr) -> tuple[Expr, Expr]:
+        """Return what an internal cell holds, and what leaves it."""
+        return self._kept(r * c + x * s), self._kept(self._kept(x * c) - r * s)
+
+    def column(self, side: Sequence[Expr]) -> list[Expr]:
+        """Return what the cells hold of a column of B."""
+        held: list[Expr] = [ZERO] * len(self.held)
+        passing = list(side)
+        for i, k, s, c in self.turns:
+            if c is ZERO:
+                held[k] = passing[i]
+            else:
+                held[k], passing[i] = self._turned(held[k], passing[i], s, c)
+        return held
+
+    def eliminate(self, row: Sequence[Expr]) -> list[Expr]:
+        """Return the s of each pivot that a row of −C meets."""
+        x, found = list(row), []
+        for k, (held, inverse) in enumerate(zip(self.held, self.inverses, strict=True)):
+            if x[k] is ZERO:
+                found.append(ZERO)
+                continue
+            if x[k].is_constant:
+                s = x[k] * inverse
+            else:
                 s = self._kept(where(equal(x[k], ZERO), ZERO, x[k] * inverse))
-                x[k + 1 :] = [
-                    self._kept(b - a * s) for a, b in zip(held[1:], x[k + 1 :], strict=True)
-                ]
-        return [x[len(self.held) :] for x in passing]
+            found.append(s)
+            x[k + 1 :] = [self._kept(b - a * s) for a, b in zip(held[1:], x[k + 1 :], strict=True)]
+        return found
+
+    def left(self, d: Expr, factors: Sequence[Expr], held: Sequence[Expr]) -> Expr:
+        """Return what comes out of a column of D."""
+        for s, r in zip(factors, held, strict=True):
+            if s is not ZERO:
+                d = self._kept(d - r * s)
+        return d
 
     def _kept(self, value: Expr) -> Expr:
         if value.is_constant:
