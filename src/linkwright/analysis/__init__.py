@@ -59,7 +59,7 @@ from linkwright.analysis.tuning import (
 from linkwright.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from linkwright.analysis import displacements, sampling
+    from linkwright.analysis import contact, decoupled_compliance, displacements, sampling
     from linkwright.analysis.assembly_modes import Assemblies, AssemblyMode, assemblies
     from linkwright.analysis.beams import BeamSection, buckling_load, root_stress, tip_deflection
     from linkwright.analysis.calibration import DimensionCalibration, calibrate
@@ -143,8 +143,10 @@ __all__ = [
     "calibrate",
     "chart",
     "compliance",
+    "contact",
     "cut_loop",
     "dead_zone_gain",
+    "decoupled_compliance",
     "displacements",
     "dry_friction_gain",
     "duty_cycle",

@@ -201,16 +201,51 @@ class WristLoop:
             return self.Kw / (1 + self.gain)
         return self.Kw / (1 - self.gain) if self.gain != 1 else float("inf")
 
-    def changed(self, **numbers: float | str) -> WristLoop:
-        """Return the loop with other numbers.
+    def changed(
+        self,
+        *,
+        law: str | None = None,
+        gain: float | None = None,
+        Kp: float | None = None,
+        KF: float | None = None,
+        m: float | None = None,
+        Cw: float | None = None,
+        Kw: float | None = None,
+        a: float | None = None,
+        T: float | None = None,
+        Ke: float | None = None,
+        Ce: float | None = None,
+        order: str | None = None,
+    ) -> WristLoop:
+        """Return the loop with other numbers; what is not given stays.
 
         Args:
-            numbers: by name; Kp and KF are the gain.
+            law: another law; it keeps the order, unless another is given.
+            gain: of the law.
+            Kp: the same, of the position law.
+            KF: the same, of the others.
+            m: mass of the tool, kg.
+            Cw: damping of the wrist, N*s/m.
+            Kw: stiffness of the wrist, N/m.
+            a: pole of the filter.
+            T: period, s.
+            Ke: stiffness of what is touched, N/m.
+            Ce: damping of what is touched, N*s/m.
+            order: of what happens at a tick.
+
+        >>> loop = WristLoop("position", 1.0, m=0.5, Cw=3.0, Kw=500.0, a=0.6)
+        >>> round(loop.changed(a=0.95).radius, 3)
+        0.948
         """
+        given = {"law": law, "gain": gain, "Kp": Kp, "KF": KF, "m": m, "Cw": Cw, "Kw": Kw, "a": a,
+                 "T": T, "Ke": Ke, "Ce": Ce, "order": order}  # fmt: skip
+        base = self if law is None else replace(self, law=law)
         named: dict[str, Any] = {
-            parameter(self, n) if n in ("Kp", "KF") else n: v for n, v in numbers.items()
+            parameter(base, n) if n in ("Kp", "KF") else n: v
+            for n, v in given.items()
+            if v is not None
         }
-        return replace(self, **named)
+        return replace(base, **named)
 
     def as_dict(self) -> dict[str, Any]:
         """Return all that is said of the loop as plain data; what is infinite is None."""
