@@ -12,6 +12,7 @@ from linkwright.systolic import (
     ArrayFault,
     ArrayMachine,
     assemble,
+    disassemble,
     faddeev,
     faddeev_data,
     program_source,
@@ -167,6 +168,15 @@ def test_the_display_sample_comes_out_of_a_program() -> None:
         assert held(machine, name) == pytest.approx(value, abs=1e-14), name
 
 
+def test_the_reports_two_lines_give_the_magnitude() -> None:
+    """ADDD(, x) and SORT(x, CSUM1B): one unit of the last place less where x is negative."""
+    machine = machine_of("ADDD(, AB1)\nSORT(AB1, CSUM1B)\nA0 = HIGHA")
+    machine.registers[1] = np.arange(-128, 128)
+    machine.run()
+    wanted = [x if x >= 0 else -x - 1 for x in range(-128, 128)]
+    assert list(machine.registers[REGISTERS.index("A0")]) == wanted
+
+
 def test_CSUM2A_is_on_bus_A() -> None:
     """Its name says so; the report's list says B."""
     machine = put(machine_of("ADD2(A0, B0)\nADD2(CSUM2A, B7)\nB6 = SUM2B"), A0=0.5, B0=0.25, B7=1.0)
@@ -210,6 +220,29 @@ def test_words_go_to_neighbors_in_two_halves(way: str, ports: str) -> None:
     assert (came[0 if sign > 0 else 2] == down).all()
     assert (came[1 if sign > 0 else 3] == left).all()
     assert (machine.left == vertical[-1 if sign > 0 else 0]).all()
+
+
+def test_a_second_word_follows_the_first_without_a_pause() -> None:
+    """The codes that receive one half and send another in the same phase, in both directions."""
+    for there, back, port in (("NE", "SW", "S:W"), ("SW", "NE", "N:E")):
+        out = {"NE": ("N:E", "E:N"), "SW": ("S:W", "W:S")}[there]
+        source = f"""
+        {out[0]} = AB0, {there}L_OUT, {back}L_IN
+        NOP, {out[1]} = AB1, {there}H_OUT, {back}H&{there}L
+        AB4 = {port}, {back}L_IN, {there}H_OUT
+        {back}H_IN
+        AB5 = {port}
+        """
+        machine = machine_of(source)
+        words = np.random.default_rng(1).integers(-(2**31), 2**31, (2, 256))
+        machine.registers[:2] = words
+        machine.run()
+        for register, sent in ((4, words[0]), (5, words[1])):
+            came = np.roll(sent.reshape(16, 16), -1 if there == "NE" else 1, 0)
+            came[-1 if there == "NE" else 0] = 0
+            assert (machine.registers[register].reshape(16, 16) == came).all()
+        again = assemble(disassemble(machine.code))
+        assert again.instructions == machine.code.instructions
 
 
 def test_receiving_what_nobody_sends_is_noted_when_asked() -> None:
@@ -339,6 +372,7 @@ def test_every_mnemonic_survives_word_and_file() -> None:
         ("ADDD(AB0, A1)", "a.asm:1: A1 cannot be on bus B; change the order"),
         ("SORTT(AB0, AB1)", "there is no operation 'SORTT'; did you mean 'SORT'?"),
         ("\nAB0 = SUM1", "a.asm:2: there is no source 'SUM1'"),
+        ("E:N = 0", "E:N cannot be cleared; send a register that is 0"),
         ("A0 = B1", "no bus goes from B1 to A0; go by a register AB0..7"),
         ("A0 = AB1, A2 = AB3, A4 = AB5", "needs more than two phases; make it two instructions"),
         ("@cels NOP", "there is no mask 'cels'"),

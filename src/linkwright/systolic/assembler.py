@@ -377,6 +377,8 @@ def _item(item: str, taken: int) -> list[Triple]:
     if target not in REGISTERS and target not in PAIRS:
         raise InputError(f"nothing can be put in {target!r}", remedy="name a register or ports")
     if source == "0":
+        if target in PAIRS:
+            raise InputError(f"{target} cannot be cleared", remedy="send a register that is 0")
         return [Triple(destination=target)]
     _known(source)
     reached = loads(source, target, taken + 1)
