@@ -26,6 +26,8 @@ _TOOL = 0.1
 _GAP = 0.02
 _MASS = 0.1
 _AMPLITUDE, _LENGTH = 0.01, 0.2
+_FLOOR = -0.08
+"""Height of the floor on which arm and table stand, m."""
 _JOINTS = ("q1", "q2", "q3", "q4", "q5", "q6")
 
 
@@ -50,7 +52,9 @@ def build(form: Literal["joint", "cartesian"] = "joint") -> System:
     m.set_initial(dict(zip(_JOINTS, _START, strict=True)))
     m.set_timing(10.0, step=1 / 4000)
     mean = 0.6 - _TOOL - _GAP - _AMPLITUDE
-    m.shape(None, *_strips(mean))
+    m.shape(flange, Cylinder(0.028, 0.02, at=(0, 0, 0.01), color="graphite"))
+    m.shape(None, Cylinder(0.12, 0.02, at=(0, 0, _FLOOR + 0.01), color="gray"))
+    m.shape(None, *_strips(mean), _table(mean - _AMPLITUDE - 0.004))
     s = System(m)
     wrist = CompliantWrist(m, flange, probe, [500] * 3 + [8] * 3, [3] * 3 + [0.05] * 3)
     s.add(wrist)
@@ -68,6 +72,12 @@ def build(form: Literal["joint", "cartesian"] = "joint") -> System:
     surface = Wave(_AMPLITUDE, _LENGTH, center=(0.5, 0.0, mean))
     s.add(Contact(m, [probe], surface, stiffness=1e5, dissipation=1.0, name="wave"))
     return s
+
+
+def _table(top: float) -> Box:
+    """Return what the wave lies on."""
+    high = top - _FLOOR
+    return Box((0.4, 0.2, high), at=(0.65, -0.15, _FLOOR + high / 2), color="gray")
 
 
 def _strips(mean: float) -> list[Box]:
