@@ -186,7 +186,7 @@ EXAMPLES: dict[str, Callable[[Mechanism, np.random.Generator], Numbers]] = {
     "Hybrid": lambda m, r: {
         "wrist": "arm", "force": "ry", "KF": r.uniform(0.1, 0.5), "Kp": 0.5, "axes": "x ry",
         "stiffness": 500.0, "approach": {"ry": 0.1}, "threshold": {"ry": 1e-3}, "release": 0.4,
-        "form": "cartesian", "push": {"ry": 1.0}, "damping": 0.01,
+        "form": "cartesian", "push": {"ry": 1.0}, "damping": 0.01, "follow": 0.5,
     },
     "ImageMoments": lambda m, r: {"at": "ball", "area": r.uniform(0.01, 0.1),
                                   "wanted": [256, 256, 1], "focal": (500, 600)},

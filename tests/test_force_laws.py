@@ -114,7 +114,9 @@ AMPLITUDE, LENGTH = 0.01, 0.2
 SLOPE = 2 * math.pi * AMPLITUDE / LENGTH
 
 
-def gantry(period: float, feed: float, KF: float, Kp: float, servo: float) -> lw.System:
+def gantry(
+    period: float, feed: float, KF: float, Kp: float, servo: float, follow: float | None = None
+) -> lw.System:
     """Return a gantry over a wave: it comes down until it touches, and presses while it goes on."""
     m = lw.Mechanism("gantry")
     cart = m.body("cart", translate="x", mass=10)
@@ -127,7 +129,7 @@ def gantry(period: float, feed: float, KF: float, Kp: float, servo: float) -> lw
     s.add(Contact(m, [tool], Wave(AMPLITUDE, LENGTH), stiffness=1e5, dissipation=1.0))
     law = Hybrid(
         m, wrist, force="z", push={"z": -PUSH}, KF=KF, Kp=Kp, filter=0.8,
-        approach={"z": -0.05}, threshold={"z": 0.002},
+        approach={"z": -0.05}, threshold={"z": 0.002}, follow=follow,
     )  # fmt: skip
     added = s.add(law, rate=lw.sampled(period=period))
     gains: dict[str, Any] = {"kp": [15 * servo**2, 5 * servo**2], "kd": [30 * servo, 10 * servo]}
@@ -239,6 +241,16 @@ def test_the_speed_of_the_surface_fed_forward_takes_the_lag_away() -> None:
     assert rms[1] < 0.01
 
 
+def test_the_tools_own_motion_tells_the_speed_of_a_surface_that_nobody_knows() -> None:
+    """At 28 ms the lag of 0.44 N goes down to less than a tenth of it."""
+    run = lw.simulate(gantry(T, 0.02, 0.2, 1.0, 100.0, follow=0.8), 8.0, record=SEEN, **STEP)
+    late = run.times > 3.0
+    assert np.all(run["contact.normal1"][late] > 0)
+    assert np.abs(run["wrist.wrench[2]"][late] - PUSH).max() < 0.044
+    _, lost = touched(run)
+    assert lost < T
+
+
 # -- refusals --------------------------------------------------------------------------------------
 def made(**given: Any) -> Hybrid:
     m = lw.Mechanism("gantry")
@@ -262,6 +274,7 @@ def made(**given: Any) -> Hybrid:
         ({"Kp": 1.1}, "Kp of 'hybrid' is 1.1 along x; .* is stable up to 1 only"),
         ({"Kp": {"z": 0.5}}, "Kp of 'hybrid' is given for z, where the law has no such gain"),
         ({"filter": 1.0}, "filter of 'hybrid' is 1; give a number from 0 to below 1"),
+        ({"follow": 1.0}, "follow of 'hybrid' is 1; give a number from 0 to below 1"),
         ({"form": "polar"}, "form of 'hybrid' is 'polar'"),
         ({"approach": {"z": 0.1}}, "has an approach, but no threshold"),
         ({"threshold": {"x": 0.1}}, "threshold of 'hybrid' is given for x, an axis of position"),

@@ -47,6 +47,9 @@ class Hybrid(PlaceLaw):
         approach: speed until contact along axes of force, m/s, rad/s, by axis.
         threshold: deflection at which contact begins, m, rad, by axis of force.
         release: share of the threshold below which contact is lost.
+        follow: pole b, from 0 to below 1, of the filter with which the law takes the speed of the
+            surface from the tool's own motion during contact, and adds it to `surface_rate`, so
+            that a surface that nobody knows leaves no lag; None for not at all.
         joints: names of the coordinates; by default all that can be driven up to the flange.
         target: where the joints should be, rad or m; where the mechanism starts by default.
         stiffness: of the wrist as the law believes it to be; the wrist's own by default.
@@ -77,6 +80,7 @@ class Hybrid(PlaceLaw):
         approach: PerAxis | None = None,
         threshold: PerAxis | None = None,
         release: float = 0.5,
+        follow: float | None = None,
         joints: Iterable[str] | None = None,
         target: PerJoint | None = None,
         stiffness: PerAxis | None = None,
@@ -100,6 +104,9 @@ class Hybrid(PlaceLaw):
         surface = self.input_vector("surface_rate", 6, doc="speed of the surface, m/s, rad/s")
         contact, ahead = self._contact(chosen, approach, threshold, release)
         T = self.period
+        if follow is not None:
+            seen = self._followed(chosen, follow, contact)
+            surface = tuple(self.intermediate(a + b) for a, b in zip(surface, seen, strict=True))
         step = [ZERO] * 6
         for k in self.moved:
             step[k] = T * feed[k]
@@ -163,6 +170,35 @@ class Hybrid(PlaceLaw):
         now = self.intermediate(where(where(before > 0, near, far) > 0, 1.0, 0.0))
         self.update(before, now)
         return now, speeds
+
+    def _followed(self, chosen: Sequence[int], follow: float, contact: Expr) -> list[Expr]:
+        """Return the speed of the surface along axes of force, from the motion of the tool.
+
+        The tool is where the flange and the deflection of the wrist put it, and on a surface.
+        """
+        pole = checked(follow, "follow", least=0.0)
+        if pole >= 1:
+            raise BlockError(
+                f"follow of {self.name!r} is {pole:g}", remedy="give a number from 0 to below 1"
+            )
+        b = self.parameter("follow", pole, unit="1", least=0.0)
+        begun = self.discrete_state("followed", 1.0, doc="1 after the first tick")
+        turned = []
+        for joint, q in zip(self.names_of_joints, self.q, strict=True):
+            before = self.discrete_state(f"was_{joint.replace('.', '_')}", q, doc="a tick ago")
+            turned.append(self.intermediate(q - before))
+        found = [ZERO] * 6
+        for k in chosen:
+            before = self.discrete_state(f"felt_{AXES[k]}", self.felt[k], doc="a tick ago")
+            row = self.frame.jacobian[k]
+            moved = total([j * x for j, x in zip(row, turned, strict=True)])
+            speed = self.intermediate((moved + self.felt[k] - before) / self.period)
+            kept = self.discrete_state(f"surface_{AXES[k]}", doc="speed of the surface")
+            found[k] = self.intermediate(
+                where(contact > 0, where(begun > 0, b * kept + (1 - b) * speed, 0.0), 0.0)
+            )
+            self.update(kept, found[k])
+        return found
 
     # -- Cartesian form ----------------------------------------------------------------------------
     def _cartesian(
