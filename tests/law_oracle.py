@@ -22,48 +22,81 @@ DH = ((0.0, 0.67183, 1), (0.4318, 0.0, 0), (0.0203, 0.15005, -1), (0.0, 0.4318, 
 """Distances a, d and quarter turns alpha from each link of the PUMA to the next."""
 
 
+@cache
+def _code(law: Element) -> tuple[list[Any], list[str], Any]:
+    """Return the symbols that a law reads, the names of its results, and its code."""
+    results: dict[str, list[Any]] = {n: list(p.values) for n, p in law.outputs.items()}
+    results |= {f"next {x.name}": [s.following] for x, s in law.discrete_states.items()}
+    own = {x for port in law.outputs.values() for x in port.symbols}
+    own |= {x for s in walk(law.statements) for x in s.targets}
+    read = [x for s in walk(law.statements) for x in free_symbols(*s.operands)]
+    read += free_symbols(*(x for row in results.values() for x in row))
+    inputs = [x for x in dict.fromkeys(read) if x not in own]
+    made = program("law", {"x": inputs}, results, statements=law.statements)
+    return inputs, list(results), lower(made)
+
+
 def said(law: Element, ports: Mapping[str, Any], period: float = 1e-3) -> dict[str, np.ndarray]:
     """Return the outputs of a law by name, and the next values of its memory.
 
     Args:
         law: whose expressions are evaluated.
-        ports: values of its inputs, and of the mechanism's coordinates; others are as they start.
+        ports: values of its inputs and of its memory; others are as they start.
         period: of its rate, s.
     """
     m = law.mechanism
-    outputs = {n: list(p.values) for n, p in law.outputs.items()}
-    following = {f"next {x.name}": [s.following] for x, s in law.discrete_states.items()}
-    own = {x for port in law.outputs.values() for x in port.symbols}
     known: dict[str, float] = {**m.initial, **m.values, "period": period, "t": 0.0}
     known |= {p.symbol.name: p.value for p in law.parameters.values()}
     known |= {x.name: evaluate(s.initial, {}) for x, s in law.discrete_states.items()}
+    for port in law.inputs.values():
+        for x, v in zip(port.symbols, port.values, strict=True):
+            if v.op == "num":
+                known[x.name] = float(v.data)
     for name, values in ports.items():
-        port = law.inputs.get(name)
-        if port is None:
-            known[name] = float(np.asarray(values))
-        else:
-            known |= dict(zip((x.name for x in port.symbols), map(float, values), strict=True))
-    made = {x for s in walk(law.statements) for x in s.targets}
-    read = [x for s in walk(law.statements) for x in free_symbols(*s.operands)]
-    results: dict[str, list[Any]] = {**outputs, **following}
-    read += free_symbols(*(x for row in results.values() for x in row))
-    inputs = [x for x in dict.fromkeys(read) if x not in made and x not in own]
-    everything = program("law", {"x": inputs}, results, statements=law.statements)
-    defaults = {
-        x.name: float(v.data) if v.op == "num" else known.get(v.name, 0.0)
-        for port in law.inputs.values()
-        for x, v in zip(port.symbols, port.values, strict=True)
-        if v.is_atom or v.op == "num"
-    }
-    numbers = [known[x.name] if x.name in known else defaults[x.name] for x in inputs]
-    found = interpret(lower(everything), [np.array(numbers)])
-    return dict(zip(results, found, strict=True))
+        symbols = [x.name for x in law.inputs[name].symbols] if name in law.inputs else [name]
+        known |= dict(zip(symbols, np.atleast_1d(values).astype(float), strict=True))
+    inputs, names, code = _code(law)
+    found = interpret(code, [np.array([known[x.name] for x in inputs])])
+    return dict(zip(names, found, strict=True))
 
 
 def torques(law: JointElement, ports: Mapping[str, Any]) -> np.ndarray:
     """Return what a law puts on the joints, N*m."""
     found = said(law, ports)
     return np.array([found[f"tau_{q.name}"].item() for q in law.joints])
+
+
+def planar(mass: float = 3.0) -> lw.Mechanism:
+    """Return an arm of two links in a vertical plane."""
+    m = lw.Mechanism("planar")
+    m.parameter("m1", mass, unit="kg")
+    m.parameter("m2", 2.0, unit="kg")
+    upper = m.body("upper", rotate="z", mass="m1", com=(0.2, 0, 0), inertia=0.05)
+    fore = m.body(
+        "fore", parent=upper, at=(0.5, 0, 0), rotate="z", mass="m2", com=(0.15, 0, 0), inertia=0.02
+    )
+    m.point("tip", fore, (0.4, 0, 0))
+    m.gravity(along="-y")
+    return m
+
+
+def planar_torques(q: np.ndarray, u: np.ndarray, a: np.ndarray, masses: np.ndarray) -> np.ndarray:
+    """Return the torques of the planar arm by the textbook's formulas, without friction."""
+    m1, m2 = masses
+    l, c1, c2, i1, i2, g = 0.5, 0.2, 0.15, 0.05, 0.02, 9.81
+    cos, sin = np.cos(q[:, 1]), np.sin(q[:, 1])
+    both = m2 * (c2**2 + l * c2 * cos) + i2
+    first = m1 * c1**2 + i1 + m2 * (l**2 + c2**2 + 2 * l * c2 * cos) + i2
+    turn = m2 * l * c2 * sin
+    weight = m2 * g * c2 * np.cos(q[:, 0] + q[:, 1])
+    lean = (m1 * c1 + m2 * l) * g * np.cos(q[:, 0])
+    return np.column_stack(
+        [
+            first * a[:, 0] + both * a[:, 1] - turn * (2 * u[:, 0] + u[:, 1]) * u[:, 1]
+            + lean + weight,
+            both * a[:, 0] + (m2 * c2**2 + i2) * a[:, 1] + turn * u[:, 0] ** 2 + weight,
+        ]
+    )  # fmt: skip
 
 
 @cache

@@ -11,25 +11,10 @@ import linkwright as lw
 from linkwright import control, elements, motion
 from linkwright.blocks import Block, BlockError
 from linkwright.control.models import momentum
-from linkwright.program import lower, program
-from linkwright.program.interpret import interpret
+from tests.law_oracle import planar, planar_torques, said
 
 KNOCK = 0.25
 """Speed at which the arm meets the wall, m/s."""
-
-
-def planar(mass: float = 3.0) -> lw.Mechanism:
-    """Return an arm of two links in a vertical plane."""
-    m = lw.Mechanism("planar")
-    m.parameter("m1", mass, unit="kg")
-    m.parameter("m2", 2.0, unit="kg")
-    upper = m.body("upper", rotate="z", mass="m1", com=(0.2, 0, 0), inertia=0.05)
-    fore = m.body(
-        "fore", parent=upper, at=(0.5, 0, 0), rotate="z", mass="m2", com=(0.15, 0, 0), inertia=0.02
-    )
-    m.point("tip", fore, (0.4, 0, 0))
-    m.gravity(along="-y")
-    return m
 
 
 def pushed(gain: float, rate: float) -> tuple[lw.Run, lw.System]:
@@ -67,29 +52,32 @@ def test_the_residual_is_the_external_torque_behind_its_lag() -> None:
 
 
 def test_the_momentum_and_its_rate_are_those_of_the_mass_matrix() -> None:
-    """M u, and M' u - b with M' by central differences, at random states of a PUMA."""
-    arm = lw.load("puma560:drives=off")
-    robot = lw.Robot(arm)
-    probe = lw.Element("probe", arm)
-    q, u = probe.input_vector("q", 6), probe.input_vector("u", 6)
-    joints = list(arm.coordinates.values())
-    p, flow = momentum(probe, dict(zip(joints, q, strict=True)), dict(zip(joints, u, strict=True)))
-    made = program(
-        "probe",
-        {"q": list(q), "u": list(u), "p": [x for _, x in sorted(arm.parameters.items())]},
-        {"momentum": [p[x] for x in joints], "flow": [flow[x] for x in joints]},
-        statements=probe.statements,
+    """M u, and M' u - b with M' by central differences, from the textbook's torques."""
+    m = planar()
+    probe = lw.Element("probe", m)
+    names = list(m.coordinates.values())
+    q_in, u_in = probe.input_vector("q", 2), probe.input_vector("u", 2)
+    p, flow = momentum(
+        probe, dict(zip(names, q_in, strict=True)), dict(zip(names, u_in, strict=True))
     )
+    probe.output_vector("out", [*(p[x] for x in names), *(flow[x] for x in names)])
+    weights = np.array([3.0, 2.0])
+
+    def mass(q: np.ndarray) -> np.ndarray:
+        at, none = np.tile(q, (2, 1)), np.zeros((2, 2))
+        found: np.ndarray = planar_torques(at, none, np.eye(2), weights) - planar_torques(
+            at, none, none, weights
+        )
+        return found
+
     rng = np.random.default_rng(4)
     for _ in range(3):
-        at, speed = rng.uniform(-2, 2, 6), rng.uniform(-2, 2, 6)
-        known = [at, speed, np.array([arm.values[n] for n in sorted(arm.parameters)])]
-        found, rate = interpret(lower(made), known)
-        np.testing.assert_allclose(found, robot.mass_matrix(at) @ speed, atol=1e-12)
+        q, u = rng.uniform(-2, 2, 2), rng.uniform(-2, 2, 2)
+        found = said(probe, {"q": q, "u": u})["out"]
         h = 1e-5
-        change = robot.mass_matrix(at + h * speed) - robot.mass_matrix(at - h * speed)
-        wanted = change @ speed / (2 * h) - robot.nonlinear_effects(at, speed)
-        np.testing.assert_allclose(rate, wanted, atol=1e-7)
+        change = (mass(q + h * u) - mass(q - h * u)) @ u / (2 * h)
+        bias = planar_torques(q[None], u[None], np.zeros((1, 2)), weights)[0]
+        np.testing.assert_allclose(found, np.r_[mass(q) @ u, change - bias], atol=1e-8)
 
 
 # -- the bar ---------------------------------------------------------------------------------------
@@ -171,25 +159,6 @@ def test_the_arm_comes_to_rest_after_the_stop() -> None:
     assert np.abs(speeds).max() < 0.02
 
 
-def torques(q: np.ndarray, u: np.ndarray, a: np.ndarray, masses: np.ndarray) -> np.ndarray:
-    """Return the torques of the planar arm by the textbook's formulas, without friction."""
-    m1, m2 = masses
-    l, c1, c2, i1, i2, g = 0.5, 0.2, 0.15, 0.05, 0.02, 9.81
-    cos, sin = np.cos(q[:, 1]), np.sin(q[:, 1])
-    both = m2 * (c2**2 + l * c2 * cos) + i2
-    first = m1 * c1**2 + i1 + m2 * (l**2 + c2**2 + 2 * l * c2 * cos) + i2
-    turn = m2 * l * c2 * sin
-    weight = m2 * g * c2 * np.cos(q[:, 0] + q[:, 1])
-    lean = (m1 * c1 + m2 * l) * g * np.cos(q[:, 0])
-    return np.column_stack(
-        [
-            first * a[:, 0] + both * a[:, 1] - turn * (2 * u[:, 0] + u[:, 1]) * u[:, 1]
-            + lean + weight,
-            both * a[:, 0] + (m2 * c2**2 + i2) * a[:, 1] + turn * u[:, 0] ** 2 + weight,
-        ]
-    )  # fmt: skip
-
-
 def test_bounds_hold_what_wrong_masses_do_to_inverse_dynamics() -> None:
     """At all states within the ranges; the worst of them come close to the bound."""
     limits = control.residual_bounds(
@@ -198,14 +167,13 @@ def test_bounds_hold_what_wrong_masses_do_to_inverse_dynamics() -> None:
     rng = np.random.default_rng(11)
     q = rng.uniform(-np.pi, np.pi, (20000, 2))
     u, a = rng.uniform(-1, 1, q.shape), rng.uniform(-5, 5, q.shape)
-    right = torques(q, u, a, np.array([3.0, 2.0]))
+    right = planar_torques(q, u, a, np.array([3.0, 2.0]))
     for signs in ([1, 1], [1, -1]):
-        wrong = torques(q, u, a, np.array([3.0, 2.0]) * (1 + 0.01 * np.array(signs)))
+        wrong = planar_torques(q, u, a, np.array([3.0, 2.0]) * (1 + 0.01 * np.array(signs)))
         largest = np.abs(wrong - right).max(axis=0)
         assert (largest <= 1.02 * np.array(list(limits.values()))).all()
-    assert (np.abs(0.01 * (right - torques(q, u, a, np.zeros(2)))).max(axis=0) > 0.9 * np.array(
-        list(limits.values())
-    )).all()  # fmt: skip
+    whole = 0.01 * np.abs(right - planar_torques(q, u, a, np.zeros(2))).max(axis=0)
+    assert (whole > 0.9 * np.array(list(limits.values()))).all()
 
 
 # -- refusals --------------------------------------------------------------------------------------

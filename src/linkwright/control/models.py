@@ -117,12 +117,12 @@ def mass_matrix(
         values: numbers of parameters where the controller's model differs from the mechanism.
     """
     tree = tree_of(element.mechanism)
-    place = _places(element, tree, q, values)
+    place = _places(element, tree, q, values, beyond=True)
     made = mass_matrix_of(tree)
     found = element.embed(made, _measured(made, place, q, None, values))["M"]
-    order = [place[x] for x in tree.speeds]
-    pairs = [(x, y) for x in order for y in order]
-    return dict(zip(pairs, found, strict=True))
+    order = [place.get(x) for x in tree.speeds]
+    rows = zip(((x, y) for x in order for y in order), found, strict=True)
+    return {(x, y): entry for (x, y), entry in rows if x is not None and y is not None}
 
 
 def momentum(
@@ -144,24 +144,44 @@ def momentum(
         values: numbers of parameters where the controller's model differs from the mechanism.
     """
     tree = tree_of(element.mechanism)
-    place = _places(element, tree, q, values)
-    speeds = {place[x]: u.get(place[x], x) for x in tree.speeds}
+    place = _places(element, tree, q, values, beyond=True)
+    speeds = {x: u.get(place[x], x) if x in place else x for x in tree.speeds}
+    places = {x: q.get(x, x) for x in tree.coordinates}
     made = jacobian_vector(_momentum_program(tree), "momentum", "q", values=True)
-    arguments = _measured(made, place, q, speeds, values)
-    arguments["d_q"] = [speeds.get(x, ZERO) for x in tree.coordinates]
+    arguments = _measured(made, place, q, None, values)
+    arguments["u"] = [speeds[x] for x in tree.speeds]
+    rates = tree.kinematics.rates
+    arguments["d_q"] = [speeds.get(rates[x], rates[x]) for x in tree.coordinates]
     found = element.embed(made, arguments)
-    order = [place[x] for x in tree.speeds]
-    taken = efforts_of(
-        element,
-        tree,
-        {x: q.get(x, x) for x in tree.coordinates},
-        {x: speeds[place[x]] for x in tree.speeds},
-        dict.fromkeys(tree.speeds, ZERO),
-        values=values,
-    )
-    bias = {place[x]: effort for x, effort in taken.items()}
-    flow = {x: y - bias[x] for x, y in zip(order, found["d_momentum"], strict=True)}
-    return dict(zip(order, found["momentum"], strict=True)), flow
+    still = dict.fromkeys(tree.speeds, ZERO)
+    taken = efforts_of(element, tree, places, speeds, still, values=values)
+    rows = zip(tree.speeds, found["momentum"], found["d_momentum"], strict=True)
+    own = [(place[x], p, rate - taken[x]) for x, p, rate in rows if x in place]
+    return {x: p for x, p, _ in own}, {x: flow for x, _, flow in own}
+
+
+def kinetic_energy(
+    element: Element,
+    q: Mapping[Expr, Expr],
+    u: Mapping[Expr, Expr],
+    *,
+    values: Mapping[str, float] | None = None,
+) -> Expr:
+    """Return the kinetic energy u' M u / 2 of the whole mechanism.
+
+    Args:
+        element: that computes it; its mechanism is the model.
+        q: coordinates as they are measured; others are the mechanism's own.
+        u: their speeds, by coordinate; others are the mechanism's own.
+        values: numbers of parameters where the controller's model differs from the mechanism.
+    """
+    tree = tree_of(element.mechanism)
+    place = _places(element, tree, q, values, beyond=True)
+    made = _momentum_program(tree)
+    arguments = _measured(made, place, q, None, values)
+    arguments["u"] = [u.get(place[x], x) if x in place else x for x in tree.speeds]
+    found = element.embed(made, arguments)["momentum"]
+    return total([0.5 * p * x for p, x in zip(found, arguments["u"], strict=True)])
 
 
 def _momentum_program(tree: Tree) -> Program:
@@ -283,7 +303,7 @@ def _measured(
         if port.name == "q":
             arguments["q"] = [q.get(x, x) for x in port.entries]
         elif port.name == "u":
-            arguments["u"] = [(u or {}).get(place[x], ZERO) for x in port.entries]
+            arguments["u"] = [(u or {}).get(place.get(x, x), ZERO) for x in port.entries]
         elif port.name == "p" and values:
             arguments["p"] = [as_expr(values.get(x.name, x)) for x in port.entries]
     return arguments

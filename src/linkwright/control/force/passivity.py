@@ -24,7 +24,7 @@ from typing import Any
 
 from linkwright.algebra import Expr, as_expr, maximum, minimum, substitute_all, total, where
 from linkwright.control.joints import JointElement, PerJoint, gains
-from linkwright.control.models import momentum
+from linkwright.control.models import kinetic_energy
 from linkwright.equations.energy import energy
 
 
@@ -117,9 +117,7 @@ class PassivityObserver(JointElement):
         """Return kinetic and potential energy of the arm as the observer knows it."""
         m = self.mechanism
         q, u = self.by_joint(self.q), self.by_joint(self.u)
-        p, _ = momentum(self, q, u, values=values)
-        rates = m.kinematics().rates
-        kinetic = total([0.5 * x * u.get(joint, rates[joint]) for joint, x in p.items()])
+        kinetic = kinetic_energy(self, q, u, values=values)
         known: dict[Expr, Any] = dict(q)
         known |= {m.parameters[n]: as_expr(x) for n, x in (values or {}).items()}
         (potential,) = substitute_all([energy(m).potential], known)
