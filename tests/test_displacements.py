@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from linkwright.analysis.displacements import (
 )
 from linkwright.errors import InputError, ShapeError
 from linkwright.program import lower
+from linkwright.program.code import Code
 from linkwright.program.interpret import interpret
 from linkwright.program.passes import optimize
 
@@ -26,9 +28,14 @@ POINT = [name for name, form in FORMALISMS.items() if form.moves == "point"]
 LINE = [name for name, form in FORMALISMS.items() if form.moves == "line"]
 
 
-def run(name: str, operation: str, *inputs: np.ndarray, optimized: bool = False) -> np.ndarray:
+@cache
+def code(name: str, operation: str, optimized: bool) -> Code:
     made = displacement_program(name, operation)
-    return np.asarray(interpret(lower(optimize(made) if optimized else made), inputs)[0])
+    return lower(optimize(made) if optimized else made)
+
+
+def run(name: str, operation: str, *inputs: np.ndarray, optimized: bool = False) -> np.ndarray:
+    return np.asarray(interpret(code(name, operation, optimized), inputs)[0])
 
 
 def random_pose(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

@@ -11,7 +11,7 @@ import linkwright as lw
 from linkwright.blocks import BlockError
 from linkwright.errors import InputError, ShapeError
 from linkwright.robots import Robot
-from linkwright.robots.ik import blended_angles, primary_angles, secondary_angles
+from linkwright.robots.ik import RateLimits, blended_angles, primary_angles, secondary_angles
 
 H = 1e-3
 OFFSET = 0.002
@@ -155,6 +155,30 @@ def test_only_two_right_angles_together_are_singular(wrist: Robot) -> None:
     assert math.sqrt(np.linalg.det(zero @ zero.T)) == pytest.approx(math.sqrt(2))
 
 
+def test_its_rates_keep_limits_through_the_pole(wrist: Robot) -> None:
+    """Three components for four joints: a partition with one free joint, within limits."""
+    path = sweep()[::10]
+    h = 10 * H
+    turn = np.einsum("kij,klj->kil", np.diff(path, axis=0), path[:-1]) / h
+    spin = np.stack([turn[:, 2, 1], turn[:, 0, 2], turn[:, 1, 0]], axis=-1)
+    limits = RateLimits(h, lower=-4.0, upper=4.0, speed=1.0, acceleration=30.0)
+    q, u = primary_angles(path[0]), np.zeros(4)
+    scales = []
+    for w in spin:
+        rate = [0, 0, 0, *w]
+        found = wrist.joint_rates(
+            q, rate, "link4", method="partition", weights=(0, 0, 0, 1, 1, 1), limits=limits, last=u
+        )
+        assert np.abs(found.rates).max() <= 1.0
+        assert np.abs(found.rates - u).max() <= 0.3 + 1e-12
+        scales.append(float(found.scale))
+        u = found.rates
+        q = q + h * u
+    assert min(scales[3:]) == 1.0
+    hand = turned(wrist, q)[:, 2]
+    assert hand == pytest.approx(path[-1, :, 2], abs=0.05)
+
+
 # -- on an arm -------------------------------------------------------------------------------------
 def test_the_arm_with_four_wrist_joints_is_the_arm_with_three() -> None:
     """With the third at zero it stands where the PUMA does, whose joint 5 turns the other way."""
@@ -182,7 +206,7 @@ def test_the_arm_passes_the_pole_of_its_wrist() -> None:
         assert np.abs(found.residual).max() < 1e-9
         fastest = max(fastest, np.abs(found.rates).max())
         q = q + h * found.rates
-        other = three.joint_rates(plain, rate, "tool").rates
+        other = np.linalg.pinv(three.jacobian(plain, "tool")) @ rate
         fastest_of_three = max(fastest_of_three, np.abs(other).max())
         plain = plain + h * np.clip(other, -50, 50)
     assert q[4] > 0.2  # through the pole

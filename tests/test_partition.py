@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
 import linkwright as lw
 from linkwright.algebra import Expr, constant, symbol, total
@@ -23,6 +24,8 @@ from linkwright.robots.ik.partition import NullSpace, partitioned
 from linkwright.robots.ik.resolution import Method, quantity_of
 
 ALL = range(6)
+PLACE = (1, 1, 1, 0, 0, 0)
+"""Weights of the position alone: four joints have one to spare."""
 
 
 @cache
@@ -110,27 +113,30 @@ def test_the_free_joint_changes_and_rates_do_not_jump() -> None:
     q = (1 - s) * np.array([0.6, 0.5, 0.6, -0.4, -1.2, 0.7, 0.1])
     q = q + s * np.array([-0.6, 0.0, 1.2, 1.4, -0.5, 0.2, -0.6])
     rate = np.array([0.2, -0.1, 0.3, 0.1, 0.4, -0.2])
-    for climb in (None, "manipulability"):
-        found = robot.joint_rates(q, rate, "tool", method="partition", climb=climb, gain=5.0)
+    small = (1 - s) * np.array([-0.2, 1.2, -1.1, -1.8]) + s * np.array([-0.4, -1.2, -1.6, 0.3])
+    for found in (
+        robot.joint_rates(q, rate, "tool", method="partition"),
+        arm("zyyx").joint_rates(
+            small, rate, "tool", method="partition", weights=PLACE, climb="manipulability"
+        ),
+    ):
         changes = np.flatnonzero(np.diff(found.free[:, 0]))
-        assert len(changes) >= 3
+        assert len(changes) >= 2
         steps = np.abs(np.diff(found.rates, axis=0)).max(axis=1)
         around = np.maximum(np.roll(steps, 1), np.roll(steps, -1))
         assert np.all(steps[changes] < 1.5 * around[changes] + 1e-9)
 
 
-@pytest.mark.parametrize(
-    ("axes", "sliders"), [("zyyxyxzyx", "3"), ("zyyxyx", "2"), ("zyyxyxz", "14")]
-)
+@pytest.mark.parametrize(("axes", "sliders"), [("zyxyz", "3"), ("zyy", "2"), ("zyxy", "14")])
 def test_sliders_and_any_number_of_free_joints(axes: str, sliders: str) -> None:
     robot = arm(axes, sliders)
     q, rate = demands(50, len(axes), 4)
     aim = np.random.default_rng(2).normal(size=len(axes))
-    found = robot.joint_rates(q, rate, "tool", method="partition", aim=aim)
-    assert found.free.shape == (50, len(axes) - 6)
-    jacobian = robot.jacobian(q, "tool")
+    found = robot.joint_rates(q, rate, "tool", method="partition", aim=aim, weights=PLACE)
+    assert found.free.shape == (50, len(axes) - 3)
+    jacobian = robot.jacobian(q, "tool")[:, :3]
     inverse = np.linalg.pinv(jacobian)
-    off = rate - np.einsum("kij,j->ki", jacobian, aim)
+    off = rate[:, :3] - np.einsum("kij,j->ki", jacobian, aim)
     expected = aim + np.einsum("kij,kj->ki", inverse, off)
     size = np.linalg.cond(jacobian)[:, None] * (1 + np.abs(expected).max(axis=1, keepdims=True))
     assert np.abs((found.rates - expected) / size).max() < 1e-12
@@ -138,13 +144,14 @@ def test_sliders_and_any_number_of_free_joints(axes: str, sliders: str) -> None:
 
 def test_components_that_do_not_count_and_frames_in_the_middle() -> None:
     """A frame on the fourth link: the joints after it do not move it, and only get the aim."""
-    robot = arm()
-    q, rate = demands(20, 7, 6)
-    place = (1, 1, 1, 0, 0, 0)
-    aim = np.arange(7.0)
-    found = robot.joint_rates(q, rate, "elbow", method="partition", weights=place, aim=aim)
-    other = robot.joint_rates(q, rate, "elbow", weights=place, aim=aim)
-    assert np.abs(found.rates - other.rates).max() < 1e-8 * np.abs(other.rates).max()
+    robot = arm("zyyxyx")
+    q, rate = demands(20, 6, 6)
+    aim = np.arange(6.0)
+    found = robot.joint_rates(q, rate, "elbow", method="partition", weights=PLACE, aim=aim)
+    jacobian = robot.jacobian(q, "elbow")[:, :3]
+    off = rate[:, :3] - np.einsum("kij,j->ki", jacobian, aim)
+    expected = aim + np.einsum("kij,kj->ki", np.linalg.pinv(jacobian), off)
+    assert np.abs(found.rates - expected).max() < 1e-10 * np.abs(expected).max()
     assert np.all(found.rates[:, 4:] == aim[4:])
     assert np.all(found.residual[:, 3:] == 0)
     assert set(found.free.ravel()) <= {0, 1, 2, 3}
@@ -153,42 +160,44 @@ def test_components_that_do_not_count_and_frames_in_the_middle() -> None:
 
 
 def test_a_singular_pose_has_finite_rates_and_says_so() -> None:
-    robot = arm("zyyzyz")  # six joints, wrist straight
-    straight = np.array([0.3, 0.4, 0.5, 0.2, 0.0, 0.1])
-    rate = np.array([0.0, 0.0, 0.0, 1.0, 0.5, 0.2])
-    jacobian = robot.jacobian(straight, "tool")
-    if np.linalg.matrix_rank(jacobian, 1e-9) == 6:
-        straight[2] = 0.0
-    found = robot.joint_rates(straight, rate, "tool", method="partition")
+    """Joints about y alone, straight: they move the tool in two ways, and not along itself."""
+    robot = arm("yyy")
+    plane = (1, 0, 1, 0, 0, 0)
+    bent = robot.joint_rates(
+        [0.3, 0.8, -0.5], np.ones(6), "tool", method="partition", weights=plane
+    )
+    assert bent.rank == 2
+    found = robot.joint_rates(np.zeros(3), np.ones(6), "tool", method="partition", weights=plane)
+    other = robot.joint_rates(np.zeros(3), np.ones(6), "tool", weights=plane)
+    assert found.rank == other.rank
     assert np.isfinite(found.rates).all()
-    assert found.rank == np.linalg.matrix_rank(robot.jacobian(straight, "tool"), 1e-7)
 
 
 # -- freedom ---------------------------------------------------------------------------------------
 def test_freedom_climbs_manipulability_and_any_expression() -> None:
     """The gradient is that of finite differences; what it climbs grows, and the frame stays."""
-    robot = arm()
-    q, _ = demands(5, 7, 8)
+    robot = arm("zyyx")
+    q, _ = demands(5, 4, 8)
+
+    def seen(x: np.ndarray) -> np.ndarray:
+        return np.asarray(robot.jacobian(x, "tool")[..., :3, :])
 
     def measure(x: np.ndarray) -> np.ndarray:
-        jacobian = robot.jacobian(x, "tool")
-        return np.asarray(np.sqrt(np.linalg.det(jacobian @ np.swapaxes(jacobian, -1, -2))))
+        return np.asarray(np.sqrt(np.linalg.det(seen(x) @ np.swapaxes(seen(x), -1, -2))))
 
-    still = np.zeros(6)
-    for climb, value in (
-        ("manipulability", measure),
-        ("-(q2 - 0.3)**2", lambda x: -((x[..., 1] - 0.3) ** 2)),
-    ):
-        found = robot.joint_rates(q, still, "tool", method="partition", climb=climb)
-        h = 1e-6
-        shifts = h * np.eye(7)
+    def near(x: np.ndarray) -> np.ndarray:
+        return np.asarray(-((x[..., 1] - 0.3) ** 2))
+
+    still, h = np.zeros(6), 1e-6
+    shifts = h * np.eye(4)
+    for climb, value in (("manipulability", measure), ("-(q2 - 0.3)**2", near)):
+        found = robot.joint_rates(q, still, "tool", method="partition", climb=climb, weights=PLACE)
         slope = (value(q[:, None] + shifts) - value(q[:, None] - shifts)) / (2 * h)
-        jacobian = robot.jacobian(q, "tool")
-        null = np.eye(7) - np.linalg.pinv(jacobian) @ jacobian
+        null = np.eye(4) - np.linalg.pinv(seen(q)) @ seen(q)
         expected = np.einsum("kij,kj->ki", null, slope)
         assert np.abs(found.rates - expected).max() < 1e-7
         grown = value(q + 1e-4 * found.rates) - value(q)
-        assert np.all(grown > 0.5e-4 * np.sum(found.rates**2, axis=1))
+        assert np.all(grown >= 0.5e-4 * np.sum(found.rates**2, axis=1) - 1e-12)
     with pytest.raises(InputError, match="depends on q2_dot"):
         robot.joint_rates(q, still, "tool", climb="-q2_dot**2")
 
@@ -197,30 +206,38 @@ def test_freedom_climbs_manipulability_and_any_expression() -> None:
 METHODS: tuple[Method, ...] = ("partition", "pseudo", "damped")
 
 
+def rig(method: Method) -> tuple[Robot, tuple[int, ...]]:
+    """Return seven joints for a partition, and four for others, each with one to spare."""
+    return (arm(), (1,) * 6) if method == "partition" else (arm("zyyx"), PLACE)
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_limits_are_never_exceeded_and_the_scale_is_what_is_left(method: Method) -> None:
     """Server check 48, with limits: 20,000 random demands; the bench takes a million."""
-    robot = arm()
-    count = 20_000
+    robot, weights = rig(method)
+    n, count = len(robot.coordinates), 20_000
     rng = np.random.default_rng(5)
     limits = RateLimits(0.01, lower=-2.5, upper=2.2, speed=1.5, acceleration=30.0)
-    q = rng.uniform(-2.4, 2.1, (count, 7))
+    q = rng.uniform(-2.4, 2.1, (count, n))
     rate = rng.normal(size=(count, 6)) * rng.choice([0.05, 0.3, 1.0], (count, 1))
-    last = rng.uniform(-0.5, 0.5, (count, 7))
-    aim = rng.normal(size=(count, 7))
-    found = robot.joint_rates(q, rate, "tool", method=method, limits=limits, last=last, aim=aim)
+    last = rng.uniform(-0.5, 0.5, (count, n))
+    aim = rng.normal(size=(count, n))
+    found = robot.joint_rates(
+        q, rate, "tool", method=method, weights=weights, limits=limits, last=last, aim=aim
+    )
     u = found.rates
     assert np.abs(u).max() <= 1.5
     assert np.abs(u - last).max() <= 0.3 + 1e-12
     assert ((found.scale >= 0) & (found.scale <= 1)).all()
     slow = RateLimits(0.01, lower=-3.0, upper=3.0, speed=1.5)
-    found = robot.joint_rates(q, rate, "tool", method=method, limits=slow)
+    found = robot.joint_rates(q, rate, "tool", method=method, weights=weights, limits=slow)
     assert np.abs(found.rates).max() <= 1.5
     moved = np.einsum("kij,kj->ki", robot.jacobian(q, "tool"), found.rates)
     assert 0.1 < np.mean(found.scale < 1) < 0.9
+    counts = np.array(weights) > 0
     if method != "damped":
-        assert np.abs(moved - found.scale[:, None] * rate).max() < 1e-7
-        assert np.abs(rate - moved - found.residual).max() < 1e-7
+        assert np.abs(moved - found.scale[:, None] * rate)[:, counts].max() < 1e-7
+    assert np.abs(rate - moved - found.residual)[:, counts].max() < 1e-7
 
 
 def test_saturation_uses_the_null_space_before_it_scales() -> None:
@@ -228,7 +245,7 @@ def test_saturation_uses_the_null_space_before_it_scales() -> None:
     robot = arm()
     q, rate = demands(500, 7, 9)
     limits = RateLimits(0.01, lower=-3.0, upper=3.0, speed=1.0)
-    least = robot.joint_rates(q, rate, "tool").rates
+    least = robot.joint_rates(q, rate, "tool", method="partition").rates
     plain = np.minimum(1, 1 / np.abs(least).max(axis=1))
     found = robot.joint_rates(q, rate, "tool", method="partition", limits=limits)
     assert np.all(found.scale >= plain - 1e-12)
@@ -237,18 +254,40 @@ def test_saturation_uses_the_null_space_before_it_scales() -> None:
     assert np.abs(found.rates - least)[inside].max() < 1e-9
 
 
+def test_the_scale_is_nearly_the_largest_there_is() -> None:
+    """Never more than a linear program finds, and on average a few thousandths less."""
+    robot = arm()
+    q, rate = demands(60, 7, 11)
+    last = np.random.default_rng(1).uniform(-0.3, 0.3, (60, 7))
+    limits = RateLimits(0.01, lower=-3.0, upper=3.0, speed=1.0, acceleration=30.0)
+    found = robot.joint_rates(q, rate, "tool", method="partition", limits=limits, last=last)
+    low, high = np.maximum(last - 0.3, -1.0), np.minimum(last + 0.3, 1.0)
+    jacobian = robot.jacobian(q, "tool")
+    best = []
+    for k in range(60):
+        box = [*zip(low[k], high[k], strict=True), (0.0, 1.0)]
+        columns = np.column_stack([jacobian[k], -rate[k]])
+        made = linprog([*np.zeros(7), -1.0], A_eq=columns, b_eq=np.zeros(6), bounds=box)
+        best.append(made.x[-1])
+    assert np.all(found.scale <= np.array(best) + 1e-9)
+    assert np.mean(best - found.scale) < 0.01
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_joints_brake_in_time_for_their_stops(method: Method) -> None:
     """A tool that is driven away for long: positions, speeds and accelerations stay in limits."""
-    robot = arm()
+    robot, weights = rig(method)
+    n = len(robot.coordinates)
     h, count = 0.01, 40
     rng = np.random.default_rng(3)
-    q, u = rng.uniform(-0.8, 0.8, (count, 7)), np.zeros((count, 7))
+    q, u = rng.uniform(-0.8, 0.8, (count, n)), np.zeros((count, n))
     push = rng.normal(size=(count, 6))
     limits = RateLimits(h, lower=-1.0, upper=1.2, speed=2.0, acceleration=8.0)
     stopped = 0
     for _ in range(150):
-        found = robot.joint_rates(q, push, "tool", method=method, limits=limits, last=u)
+        found = robot.joint_rates(
+            q, push, "tool", method=method, weights=weights, limits=limits, last=u
+        )
         assert np.abs(found.rates).max() <= 2.0
         assert np.abs(found.rates - u).max() <= 8.0 * h + 1e-12
         u = found.rates
@@ -261,32 +300,40 @@ def test_joints_brake_in_time_for_their_stops(method: Method) -> None:
 
 def test_the_block_does_at_each_tick_what_the_function_does() -> None:
     """In a System, with limits and a gradient to climb, at 100 Hz."""
-    robot = arm()
-    h, start = 0.01, [0.6, 0.5, 0.6, -0.4, -1.2, 0.7, 0.1]
+    robot = arm("zyyx")
+    h, start = 0.01, [0.6, 0.5, 0.6, -0.4]
     twist = np.array([0.4, -0.2, 0.3, 0.2, 0.5, -0.4])
     limits = RateLimits(h, lower=-1.5, upper=1.0, speed=0.6, acceleration=6.0)
     climb = "-(q2 - 0.3)**2"
     s = lw.System(name="cell")
-    block = ResolvedRates(robot, "tool", start, climb=climb, gain=0.5, limits=limits)
+    block = ResolvedRates(robot, "tool", start, weights=PLACE, climb=climb, gain=0.5, limits=limits)
     s.add(block, rate=100, name="rates")
     s.connect([f"{x}" for x in twist], "rates.twist")
     run = lw.simulate(s, until=1.0, step=h, every=1)
-    q, u = np.array(start), np.zeros(7)
+    q, u = np.array(start), np.zeros(4)
     scales = []
     for k in range(101):
-        command = np.array([run[f"rates.command[{i}]"][k] for i in range(7)])
+        command = np.array([run[f"rates.command[{i}]"][k] for i in range(4)])
         assert command == pytest.approx(q, abs=1e-9)
         found = robot.joint_rates(
-            q, twist, "tool", method="partition", climb=climb, gain=0.5, limits=limits, last=u
+            q,
+            twist,
+            "tool",
+            method="partition",
+            weights=PLACE,
+            climb=climb,
+            gain=0.5,
+            limits=limits,
+            last=u,
         )
         u = found.rates
-        assert [run[f"rates.command_rate[{i}]"][k] for i in range(7)] == pytest.approx(u, abs=1e-9)
+        assert [run[f"rates.command_rate[{i}]"][k] for i in range(4)] == pytest.approx(u, abs=1e-9)
         assert run["rates.scale"][k] == pytest.approx(float(found.scale), abs=1e-9)
         scales.append(float(found.scale))
         q = q + h * u
     assert min(scales) < 0.9 < max(scales)
     with pytest.raises(BlockError, match=r"period of 0.01 s, and it runs with 0.002 s"):
-        lw.System(name="other").add(ResolvedRates(robot, "tool", start, limits=limits), rate=500)
+        lw.System(name="other").add(block, rate=500)
 
 
 def test_bad_limits_and_methods_are_named() -> None:
