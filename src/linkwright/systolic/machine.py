@@ -33,7 +33,7 @@ from linkwright.systolic.units import OPERATIONS, OUTPUTS, UNITS
 KEPT = 5
 """Cycles that a result stays in its register."""
 
-_LONG_AGO = -1000
+_LONG_AGO, _ALWAYS = -1000, 2**62
 _UNIT = {unit.name: i for i, unit in enumerate(UNITS)}
 _FIRST: dict[str, int] = {}  # of each unit's registers among all of them
 for _unit in UNITS:
@@ -76,8 +76,9 @@ class ArrayMachine:
         self.registers = np.zeros((len(REGISTERS), ELEMENTS), dtype=np.int64)
         self.inputs = np.zeros((len(PORTS), ELEMENTS), dtype=np.int64)
         self.outputs = np.zeros((len(PORTS), ELEMENTS), dtype=np.int64)
-        self.lines = np.zeros((len(PORTS), ELEMENTS), dtype=np.int64)
-        self.driven = np.full((len(PORTS), ELEMENTS), _LONG_AGO)
+        self.lines = np.zeros((len(PORTS), ELEMENTS + SIDE + 1), dtype=np.int64)  # and the edge
+        self.driven = np.full((len(PORTS), ELEMENTS + SIDE + 1), _LONG_AGO)
+        self.driven[:, ELEMENTS:] = _ALWAYS
         self.results = np.zeros((sum(len(u.registers) for u in UNITS), ELEMENTS), dtype=np.int64)
         self.ready = np.full((len(UNITS), ELEMENTS), _LONG_AGO)
         self.edge = np.zeros(SIDE, dtype=np.int64)
@@ -321,20 +322,16 @@ class ArrayMachine:
         low = code.endswith("L")
         keep = _HIGH if low else _LOW
         for port in code[:2]:
-            facing = _FACING[port]
+            i, facing = _PORT[port], _PORT[_FACING[port]]
             neighbors = _NEIGHBOR[port][elements]
-            inside = neighbors >= 0
-            words = np.zeros(len(elements), dtype=np.int64)
-            words[inside] = self.lines[_PORT[facing], neighbors[inside]]
             if port in "NS":
-                outside = ~inside
-                words[outside] = self.edge[elements[outside] % SIDE] & ~keep
-            i = _PORT[port]
+                self.lines[facing, ELEMENTS : ELEMENTS + SIDE] = self.edge & ~keep
+            words = self.lines[facing, neighbors]
             self.inputs[i, elements] = self.inputs[i, elements] & keep | words
-            if self.watch and inside.any():
-                late = self.driven[_PORT[facing], neighbors[inside]] < self.cycle - 1
+            if self.watch:
+                late = self.driven[facing, neighbors] < self.cycle - 1
                 if late.any():
-                    where = _place(int(elements[inside][late][0]))
+                    where = _place(int(elements[late][0]))
                     self._warn(f"{where} receives from {port} what nobody sends")
 
     # -- words -------------------------------------------------------------------------------------
@@ -370,11 +367,15 @@ def _place(element: int) -> str:
 
 
 def _neighbors(row: int, column: int) -> NDArray[np.intp]:
-    """Return the number of each element's neighbor in a direction, −1 beyond the edge."""
+    """Return the number of each element's neighbor in a direction.
+
+    Beyond the north and the south are the 16 words at the edge, beyond east and west one that is 0.
+    """
     r, c = np.indices((SIDE, SIDE))
+    beyond = ELEMENTS + (c if row else SIDE)
     r, c = r + row, c + column
     inside = (r >= 0) & (r < SIDE) & (c >= 0) & (c < SIDE)
-    return np.where(inside, r * SIDE + c, -1).ravel()
+    return np.where(inside, r * SIDE + c, beyond).ravel()
 
 
 _NEIGHBOR = {
