@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 import linkwright as lw
 from linkwright.analysis.sampling import (
@@ -13,14 +13,20 @@ from linkwright.analysis.sampling import (
     Distribution,
     Loop,
     Mixture,
+    RandomHold,
+    SampleStream,
     Uniform,
     UnitCurve,
     bernoulli_range,
+    switching_bounds,
 )
 from linkwright.analysis.sampling.answers import expectations
 from linkwright.analysis.sampling.contraction import best_transform, log_norms
 from linkwright.analysis.sampling.mean_square import radius
+from linkwright.control.joints import driven_joints
+from linkwright.mechanism import mechanism_of
 
+Array = NDArray[np.float64]
 POLES = (0.4, 0.7)
 PLANT = Loop([[0, 1], [0, 0]], [[0], [1]])
 CURVE = UnitCurve(PLANT, POLES)
@@ -209,3 +215,78 @@ def test_mean_square_radii_of_the_examples() -> None:
     for distribution, value in ((PAIR, 0.5587), (MIXED, 0.6934)):
         (moment,) = expectations(PLANT, distribution.regimes(), gain)[2]
         assert radius(moment) == pytest.approx(value, abs=5e-5)
+
+
+# -- intervals of which only bounds are known ------------------------------------------------------
+def test_bounds_of_the_joint_spectral_radius_enclose_what_any_order_does() -> None:
+    rng = np.random.default_rng(0)
+    for beta, verdict in ((0.020, "proven"), (0.030, "proven"), (0.036, "unstable")):
+        found = switching_bounds(PLANT, GAINS[13.0], 0.010, beta)
+        assert found.verdict == verdict
+        assert found.low <= found.high
+        phi, psi = PLANT.steps(rng.uniform(0.010, beta, 4000))
+        gammas = phi + psi @ PLANT.gain_of(GAINS[13.0])
+        assert np.exp(log_norms(gammas, found.transform)).max() <= found.high + 1e-12
+        product = np.eye(2)
+        for t in found.worst:
+            phi, psi = PLANT.steps(t)
+            product = (phi[0] + psi[0] @ PLANT.gain_of(GAINS[13.0])) @ product
+        assert radius(product) ** (1 / len(found.worst)) == pytest.approx(found.low)
+    tight = switching_bounds(PLANT, GAINS[13.0], 0.010, 0.020)
+    assert tight.high - tight.low < 2e-3
+
+
+def test_each_interval_may_be_stable_and_an_order_of_them_not() -> None:
+    """Alternation can grow although each interval alone dies out."""
+    a = Loop([[0.0, 1.0], [-1.0, -0.02]], [[0.0], [1.0]])
+    gain = a.gain_of((-1.2, 0.3))
+    steps = [sum(a.steps(t)[k][0] @ (np.eye(2) if k == 0 else gain) for k in (0, 1)) for t in TWO]
+    alone = max(radius(np.asarray(g)) for g in steps)
+    found = switching_bounds(a, gain, TWO[0], TWO[1])
+    assert found.low >= alone - 1e-9
+
+
+TWO = (0.3, 1.4)
+
+
+# -- a robot ---------------------------------------------------------------------------------------
+TARGET = np.array([0.0, 0.7, -0.7, 0.0, 0.5, 0.0])
+
+
+def puma() -> lw.Mechanism:
+    m = mechanism_of("puma560")
+    m.defaults({n: 0.0 for n in m.parameters if n.startswith("Tc")})  # without dry friction
+    return m
+
+
+def errors(m: lw.Mechanism, rates: Distribution, until: float) -> Array:
+    """Return the largest error of a joint at the end of each of eight random runs."""
+    s = lw.System(m)
+    servo = s.add(lw.control.ComputedTorque(m, kp=1012.5, kd=60.75, target=list(TARGET)), rate=1000)
+    hold = s.add(RandomHold(rates, 12), rate=1000)
+    joints = driven_joints(m)
+    for i, (q, u) in enumerate(joints):
+        s.connect(q, hold.u[i])
+        s.connect(u, hold.u[6 + i])
+        s.connect(hold.y[i], servo.q[i])
+        s.connect(hold.y[6 + i], servo.u[i])
+    names = [str(q) for q, _ in joints]
+    start = dict(zip(names, TARGET + 0.02, strict=True))
+    run = lw.simulate_batch(s, until, runs=8, initial=start, every=0, method="rk4", step=0.001)
+    ends = np.array([run[n] for n in names]).T
+    return np.asarray(np.abs(ends - TARGET).max(axis=1), dtype=float)
+
+
+def test_a_puma_under_recorded_intervals_decays_where_it_is_certified() -> None:
+    m = puma()
+    loop = Loop(lw.linearize(m, at=dict(zip([f"q{i}" for i in range(1, 7)], TARGET, strict=True))))
+    gain = loop.computed_torque(1012.5, 60.75)
+    rng = np.random.default_rng(6)
+    for longest, good in ((0.030, True), (0.100, False)):
+        came = np.cumsum(rng.uniform(0.010, longest, 200))
+        record = SampleStream("eye", came, 0 * came).distribution()
+        (moment,) = expectations(loop, record.regimes(), gain)[2]
+        assert (radius(moment) < 1) == good
+        found = errors(m, record, 0.5)
+        assert bool((found < 1e-4).all()) == good
+        assert bool((found > 0.02).any()) == (not good)

@@ -14,6 +14,7 @@ from linkwright.analysis.sampling.distributions import (
     Uniform,
 )
 from linkwright.analysis.sampling.exponents import Exponent
+from linkwright.analysis.sampling.holds import RandomHold
 from linkwright.analysis.sampling.loops import Loop
 from linkwright.analysis.sampling.maps import RateMap, rate_map
 from linkwright.analysis.sampling.rate_files import LoopTask, read_loop
@@ -24,6 +25,7 @@ from linkwright.analysis.sampling.streams import (
     certify,
     stream_of,
 )
+from linkwright.analysis.sampling.switching import SwitchingBounds, switching_bounds
 
 __all__ = [
     "DISTRIBUTIONS",
@@ -38,11 +40,13 @@ __all__ = [
     "Lost",
     "Markov",
     "Mixture",
+    "RandomHold",
     "RandomRuns",
     "RateCertificate",
     "RateMap",
     "Recorded",
     "SampleStream",
+    "SwitchingBounds",
     "Uniform",
     "UnitCurve",
     "bernoulli_range",
@@ -51,4 +55,5 @@ __all__ = [
     "rate_map",
     "read_loop",
     "stream_of",
+    "switching_bounds",
 ]

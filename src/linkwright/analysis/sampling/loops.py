@@ -140,10 +140,24 @@ class Loop:
             intervals: s.
         """
         phi, psi = transitions(self.a, self.b, np.atleast_1d(np.asarray(intervals, dtype=float)))
+        return self._extended(phi, psi, 1.0)
+
+    def slopes(self, intervals: ArrayLike) -> tuple[Array, Array]:
+        """Return how Phi and Psi of the loop change with the interval, 1/s.
+
+        Args:
+            intervals: s.
+        """
+        phi, _ = transitions(self.a, self.b, np.atleast_1d(np.asarray(intervals, dtype=float)))
+        return self._extended(np.asarray(self.a @ phi), np.asarray(phi @ self.b), 0.0)
+
+    def _extended(self, phi: Array, psi: Array, fixed: float) -> tuple[Array, Array]:
+        """Return the matrices with sums and delayed commands; `fixed` scales what is constant."""
         if self.integral is not None:
             m, n = self.integral.shape
             whole = np.zeros((len(phi), m + n, m + n))
-            whole[:, :m, :m], whole[:, :m, m:], whole[:, m:, m:] = np.eye(m), self.integral, phi
+            whole[:, :m, :m], whole[:, :m, m:] = fixed * np.eye(m), fixed * self.integral
+            whole[:, m:, m:] = phi
             phi = whole
             psi = np.concatenate([np.zeros((len(psi), m, self.inputs)), psi], axis=1)
         if self.delayed:
@@ -152,7 +166,7 @@ class Loop:
             whole[:, :n, :n], whole[:, :n, n:] = phi, psi
             phi = whole
             psi = np.zeros((len(phi), n + r, r))
-            psi[:, n:] = np.eye(r)
+            psi[:, n:] = fixed * np.eye(r)
         return phi, psi
 
     def closed(self, at: Arrivals, gain: Array, depth: int) -> Array:
@@ -218,6 +232,30 @@ class Loop:
         step = interval(period, "the interval for which poles are placed")
         phi, psi = self.steps(step)
         return assign(phi[0], psi[0], poles, self.sizes(step))
+
+    @worded
+    def computed_torque(self, kp: float, kd: float) -> Array:
+        """Return the gain that makes each joint's error obey e'' + kd e' + kp e = 0 at the samples.
+
+        Args:
+            kp: stiffness over inertia, 1/s^2.
+            kd: damping over inertia, 1/s.
+
+        >>> arm = Loop([[0, 1], [-9.81, -0.1]], [0, 0.5])  # gravity, friction and inertia
+        >>> arm.computed_torque(100, 20)
+        array([[-180.38,  -39.8 ]])
+        """
+        n, r = self.b.shape
+        upper, lower = self.a[: n - r], self.a[n - r :]
+        rates = np.hstack([np.zeros((r, r)), np.eye(r)])
+        if n != 2 * r or self.b[:r].any() or not np.allclose(upper, rates) or self.size != n:
+            raise InputError(
+                "computed torque is for joints with their speeds, each with a torque",
+                remedy="linearize the mechanism with an input for each of its joints",
+                code="R626",
+            )
+        wanted = np.hstack([kp * np.eye(r), kd * np.eye(r)])
+        return -np.asarray(np.linalg.solve(self.b[r:], lower + wanted), dtype=float)
 
     @worded
     def gamma(self, intervals: ArrayLike, gain: ArrayLike, transform: ArrayLike) -> Array:
