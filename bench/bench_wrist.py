@@ -53,8 +53,8 @@ def cell(sensor: bool) -> lw.System:
         s.add(source, rate=1000)
     weight = s.add(WeightCompensation(m, flange, 0.1, sensor=source))
     law = lw.control.Hybrid(
-        m, wrist, force="z rx ry", push={"z": 5.0}, KF=0.02, Kp=0.5, filter=0.8,
-        approach={"z": 0.05}, threshold={"z": 0.002}, joints=_JOINTS,
+        m, wrist, force="z rx ry", push={"z": 5.0}, KF=0.02, Kp=0.5, filter=0.95,
+        approach={"z": 0.05}, threshold={"z": 0.004}, joints=_JOINTS,
     )  # fmt: skip
     hybrid = s.add(law, rate=1000)
     servo = s.add(lw.control.ComputedTorque(m, 1e4, 200.0, joints=_JOINTS), rate=1000)
