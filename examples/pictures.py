@@ -1,6 +1,7 @@
 """Draw the pictures of the README: models as the pages of `linkwright page` show them, four of them
 in motion, the live studio, the operations of the Stanford arm beside those of others, and for the
-page on mounts one that tracks a satellite and a map of its sky; for that on force a map of gains.
+page on mounts one that tracks a satellite and a map of its sky; for that on force a map of gains
+and the force of an arm on a wave.
 
 ``make pictures`` runs it; names of pictures after it draw only these. It needs the extras `plot`
 and `studio`, Playwright and a Chromium on the machine, and writes into ``docs/pictures``.
@@ -112,6 +113,8 @@ def main(wanted: Sequence[str] = ()) -> None:
         _chart()
     if asked("mount-sky"):
         _sky()
+    if asked("force-wave"):
+        _force()
     if asked("contact-map"):
         _contact()
     browser = next((found for found in map(shutil.which, BROWSERS) if found), None)
@@ -168,6 +171,24 @@ def _sky() -> None:
     axes = {"azimuth": (0, 360, 121), "zenith": (0, 90, 46)}
     chart = lw.analysis.chart(MOUNT, axes, of=["transmission"])
     chart.plot("transmission", passes=_passes()).savefig(FOLDER / "mount-sky.png", dpi=100)
+
+
+def _force() -> None:
+    """Draw the force with which the PUMA follows its wave, for a good gain and a bad one."""
+    from matplotlib import pyplot as plt
+
+    figure, (force, place) = plt.subplots(2, 1, sharex=True, figsize=(8, 5))
+    for gain in (0.6, 0.2):
+        run = lw.simulate("puma-on-wave", 8.0, values={"law.KF": gain})
+        force.plot(run.times, -run["weight.wrench[2]"], label=f"KF = {gain}")
+    place.plot(run.times, 1e3 * (run["tool z"] - run["tool z"][0]), color="gray")
+    force.axhspan(4.4, 5.6, alpha=0.15)
+    force.set_ylabel("force along z (N)")
+    force.legend()
+    place.set_ylabel("height of the flange (mm)")
+    place.set_xlabel("time (s)")
+    figure.tight_layout()
+    figure.savefig(FOLDER / "force-wave.png", dpi=100)
 
 
 def _contact() -> None:
