@@ -178,10 +178,10 @@ def _force() -> None:
     from matplotlib import pyplot as plt
 
     figure, (force, place) = plt.subplots(2, 1, sharex=True, figsize=(8, 5))
-    for gain in (0.6, 0.2):
-        run = lw.simulate("puma-on-wave", 8.0, values={"law.KF": gain})
-        force.plot(run.times, -run["weight.wrench[2]"], label=f"KF = {gain}")
-    place.plot(run.times, 1e3 * (run["tool z"] - run["tool z"][0]), color="gray")
+    bad, good = (lw.simulate("puma-on-wave", 8.0, values={"law.KF": x}) for x in (0.6, 0.2))
+    force.plot(bad.times, -bad["weight.wrench[2]"], label="KF = 0.6")
+    force.plot(good.times, -good["weight.wrench[2]"], label="KF = 0.2")
+    place.plot(good.times, 1e3 * (good["tool z"] - good["tool z"][0]), color="gray")
     force.axhspan(4.4, 5.6, alpha=0.15)
     force.set_ylabel("force along z (N)")
     force.legend()
