@@ -34,13 +34,11 @@ from linkwright.program.passes import optimize
 __all__ = [
     "FORMALISMS",
     "OPERATIONS",
-    "Formalism",
     "OperationCost",
     "displacement",
     "displacement_costs",
     "displacement_program",
     "displacement_table",
-    "formalism",
     "mutual_moment",
     "operation_cost",
 ]
@@ -51,7 +49,7 @@ OPERATIONS = ("transform", "compose", "invert", "normalize")
 
 
 # -- Programs --------------------------------------------------------------------------------------
-def formalism(name: str) -> Formalism:
+def _formalism(name: str) -> Formalism:
     """Return a formalism by its name, or refuse the name."""
     if name not in FORMALISMS:
         raise InputError(
@@ -75,7 +73,7 @@ def displacement_program(name: str, operation: str) -> Program:
     >>> displacement_program("dual quaternion", "compose")
     Program('dual_quaternion_compose': a[8], b[8] -> found[8]; 8 statements)
     """
-    form = formalism(name)
+    form = _formalism(name)
     if operation not in OPERATIONS:
         raise InputError(
             f"there is no operation {operation!r} with displacements",
@@ -121,7 +119,7 @@ def displacement(name: str, rotation: ArrayLike, translation: ArrayLike) -> Arra
         raise ShapeError("a displacement is a rotation, 3 x 3, and a translation, three numbers")
     if not (np.abs(r @ r.T - np.eye(3)).max() < 1e-6 and np.linalg.det(r) > 0):
         raise InputError("the rotation of a displacement is none")
-    return formalism(name).encode(r, p) + 0.0
+    return _formalism(name).encode(r, p) + 0.0
 
 
 def mutual_moment(first: ArrayLike, second: ArrayLike) -> Array:
@@ -154,6 +152,9 @@ class OperationCost:
         add: additions and subtractions; doubling is one of them.
         sqrt: square roots.
         depth: operations that come one after the other with any number of processors.
+
+    >>> OperationCost(8, 3, 1, 5).total
+    12
     """
 
     mul: int
