@@ -453,3 +453,19 @@ def test_a_model_from_the_cache_is_run_without_deriving_it(here: Path) -> None:
         [sys.executable, "-c", code], env=os.environ, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_loads_that_jump_between_samples_leave_the_balance_open() -> None:
+    """A sampled servo's work is not what Simpson's rule makes of samples at other instants."""
+    m = lw.Mechanism("m")
+    m.body("b", rotate="z", mass=1, com=(1, 0, 0), inertia=0)
+    held, smooth = (lw.System(m, name=name) for name in ("held", "smooth"))
+    held.add(lw.control.PD(m, kp=20, kd=2, target=0.5), rate=30)
+    smooth.add(lw.control.PD(m, kp=20, kd=2, target=0.5))
+    left, known = (balance(lw.simulate(s, 1.0).recording) for s in (held, smooth))
+    assert left is not None
+    assert left.work != 0
+    assert left.drift is None
+    assert known is not None
+    assert known.drift is not None
+    assert abs(known.drift) < 1e-6 * known.scale

@@ -3,7 +3,7 @@
 Without friction or drives the sum of kinetic energy and energy in the field of gravity stays what
 it was; otherwise it changes by the work of loads, the integral of their power, which Simpson's rule
 gives. What is left is the error of the integration. Constraints that move do work that is not
-known here.
+known here, and Simpson's rule knows nothing of loads that jump between samples.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ class Balance:
         potential: energy in the field of gravity.
         gain: of both together since the start.
         work: of loads since the start.
-        drift: what the gain is more than the work; None where constraints that move work too, or
-            a joint met its end stop, whose push is too short for the samples.
+        drift: what the gain is more than the work; None where that is not known from samples:
+            constraints that move work too, a joint may have met its end stop, or loads jump
+            between samples, at ticks of sampled members and at events.
         scale: the largest of the energies on the way, less the smallest.
         unit: of all of them.
     """
@@ -61,7 +62,7 @@ def balance(recording: Recording) -> Balance | None:
     scale = max(float(np.ptp(part)) for part in (kinetic, potential, total))
     unit = recording.channel(ENERGIES[0]).unit
     about = recording.metadata
-    unknown = about.get("driven") or (about.get("limits") and work)
+    unknown = about.get("driven") or ((about.get("limits") or about.get("jumps")) and work)
     drift = None if unknown else gain - work
     return Balance(float(kinetic[-1]), float(potential[-1]), gain, work, drift, scale, unit)
 

@@ -194,6 +194,7 @@ def flatten(
             "members": _told(system),
             "drives": told_drives(system),
             **({"limits": True} if system.mechanism.ranges else {}),
+            **({"jumps": True} if ticks or event_list else {}),
             **({"notes": list(notes)} if (notes := _notes(system)) else {}),
             **({"report": told} if (told := _report(system, equations)) else {}),
         },
