@@ -259,34 +259,31 @@ def puma() -> lw.Mechanism:
     return m
 
 
-def errors(m: lw.Mechanism, rates: Distribution, until: float) -> Array:
-    """Return the largest error of a joint at the end of each of eight random runs."""
+def test_a_puma_under_recorded_intervals_decays_where_it_is_certified() -> None:
+    """Eight random runs with gains that are certified, and eight with gains that are refused."""
+    m = puma()
+    names = [str(q) for q, _ in driven_joints(m)]
+    loop = Loop(lw.linearize(m, at=dict(zip(names, TARGET, strict=True))))
+    came = np.cumsum(np.random.default_rng(6).uniform(0.010, 0.030, 200))
+    record = SampleStream("eye", came, 0 * came).distribution()
+    tried = ((1012.5, 60.75, True), (9000.0, 180.0, False))
+    for kp, kd, good in tried:
+        (moment,) = expectations(loop, record.regimes(), loop.computed_torque(kp, kd))[2]
+        assert (radius(moment) < 1) == good
     s = lw.System(m)
     servo = s.add(lw.control.ComputedTorque(m, kp=1012.5, kd=60.75, target=list(TARGET)), rate=1000)
-    hold = s.add(RandomHold(rates, 12), rate=1000)
-    joints = driven_joints(m)
-    for i, (q, u) in enumerate(joints):
+    hold = s.add(RandomHold(record, 12), rate=1000)
+    for i, (q, u) in enumerate(driven_joints(m)):
         s.connect(q, hold.u[i])
         s.connect(u, hold.u[6 + i])
         s.connect(hold.y[i], servo.q[i])
         s.connect(hold.y[6 + i], servo.u[i])
-    names = [str(q) for q, _ in joints]
+    values = {
+        f"computed_torque.{word}": np.repeat([row[k] for row in tried], 8)
+        for k, word in enumerate(("kp", "kd"))
+    }
     start = dict(zip(names, TARGET + 0.02, strict=True))
-    run = lw.simulate_batch(s, until, runs=8, initial=start, every=0, method="rk4", step=0.001)
-    ends = np.array([run[n] for n in names]).T
-    return np.asarray(np.abs(ends - TARGET).max(axis=1), dtype=float)
-
-
-def test_a_puma_under_recorded_intervals_decays_where_it_is_certified() -> None:
-    m = puma()
-    loop = Loop(lw.linearize(m, at=dict(zip([f"q{i}" for i in range(1, 7)], TARGET, strict=True))))
-    gain = loop.computed_torque(1012.5, 60.75)
-    rng = np.random.default_rng(6)
-    for longest, good in ((0.030, True), (0.100, False)):
-        came = np.cumsum(rng.uniform(0.010, longest, 200))
-        record = SampleStream("eye", came, 0 * came).distribution()
-        (moment,) = expectations(loop, record.regimes(), gain)[2]
-        assert (radius(moment) < 1) == good
-        found = errors(m, record, 0.5)
-        assert bool((found < 1e-4).all()) == good
-        assert bool((found > 0.02).any()) == (not good)
+    run = lw.simulate_batch(s, 0.4, initial=start, values=values, every=0, method="rk4", step=0.001)
+    error = np.abs(np.array([run[n] for n in names]).T - TARGET).max(axis=1)
+    assert error[:8].max() < 1e-3
+    assert error[8:].min() > 0.02

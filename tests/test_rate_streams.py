@@ -50,6 +50,8 @@ KINDS: dict[str, Distribution] = {
     "delayed": Delayed(Uniform(0.010, 0.012), [0.8, 0.15, 0.05]),
 }
 
+MIXED = Mixture([Uniform(0.005, 0.015), Uniform(0.020, 0.040)], [0.75, 0.25])
+
 
 def squared(distribution: Distribution, gain: Array = GAIN, loop: Loop = PLANT) -> float:
     """Return the mean-square radius."""
@@ -167,6 +169,10 @@ def test_certified_runs_decay_and_the_spread_of_the_others_grows() -> None:
         spread[beta] = float(runs.areas[:, 1].std(ddof=1))
         if beta == 30:  # certified
             assert np.abs(runs.states[:, -1, 0]).max() < 1e-9
+    for certified in (KINDS["bernoulli"], KINDS["uniform"], MIXED):
+        gain = PLANT.gain_for((0.4, 0.7), 0.011 if certified is not KINDS["uniform"] else 0.013)[0]
+        runs = random_runs(PLANT, certified, gain, [1, 0], until=2.0)
+        assert np.abs(runs.states[:, -1, 0]).max() < 1e-6
     assert spread[30] == pytest.approx(0.007, abs=0.004)
     assert all(spread[beta] >= 10 * spread[30] for beta in (40, 45, 50))
 
@@ -284,13 +290,13 @@ def test_what_the_faulty_link_does_is_certified_or_refused(
 
 def test_the_margin_is_where_the_proof_ends() -> None:
     rng = np.random.default_rng(7)
-    came = np.cumsum(rng.uniform(0.010, 0.030, 300))
+    came = np.cumsum(rng.uniform(0.010, 0.030, 100))
     found = certify(PLANT, GAIN, SampleStream("eye", came, 0 * came), streams=4, steps=64)
     assert found.granted
     for factor, still in ((0.97, True), (1.03, False)):
         at = came * found.margin * factor
-        again = certify(PLANT, GAIN, SampleStream("eye", at, 0 * at), streams=4, steps=64)
-        assert again.answers.stable == still
+        again = PLANT.answers(Recorded(np.diff(at)), GAIN, streams=2, steps=64)
+        assert again.stable == still
 
 
 def test_a_coordinated_stream_with_a_liar_and_random_delays_is_certified() -> None:
@@ -427,7 +433,7 @@ def test_the_command_certifies_recordings(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     stream = arrivals(1, 60.0, delay=0.002, jitter=0.004, loss=0.02)
-    t = np.arange(0.1, 6.0, 0.001)
+    t = np.arange(0.1, 3.0, 0.001)
     at = np.searchsorted(stream.times, t, side="right") - 1
     ages = t - (stream.times - stream.ages)[at]
     path = tmp_path / "cell.parquet"
@@ -436,7 +442,7 @@ def test_the_command_certifies_recordings(
     told = json.loads(out)
     assert code == 0
     assert told["certified"]
-    assert told["intervals"]["mean"] == pytest.approx(1 / 60 / 0.98, rel=0.03)
+    assert told["intervals"]["mean"] == pytest.approx(1 / 60 / 0.98, rel=0.05)
     code, out, _ = run(capsys, path, "--stream", "eye", "--predicted")
     assert code == 0
     assert "certified" in out
