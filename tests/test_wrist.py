@@ -346,20 +346,26 @@ def test_a_massless_wrist_without_damping_is_refused() -> None:
         CompliantWrist(arm(True), "flange", "tool", STIFFNESS, [0.0] * 6, massless=True)
 
 
-def test_a_port_that_reads_a_block_needs_it_in_the_system_first() -> None:
+def test_a_port_that_reads_a_block_brings_it_along_once() -> None:
     m = arm()
     wrist = CompliantWrist(m, "flange", "tool", STIFFNESS, DAMPING)
     law = Block("law")
     felt = law.input_vector("wrench", 6)
     law.output("twice", 2 * felt[2])
     law.default_source("wrench", wrist, "wrench")
+    finals = []
+    for order in ((law,), (wrist, law), (law, wrist)):  # whoever adds it, there is one
+        s = lw.System(m)
+        for part in order:
+            s.add(part)
+        assert list(s.members) == ["wrist", "law"]
+        finals.append(lw.simulate(s, 0.01, initial={"tool.z": 0.01}).final)
+    assert finals[0] == finals[1] == finals[2]
+    assert finals[0]["law.twice"] == 2 * finals[0]["wrist.wrench[2]"] != 0
     s = lw.System(m)
-    with pytest.raises(lw.Error, match="reads 'wrench' of 'wrist', which is not in 'arm'"):
-        s.add(law)
-    s.add(wrist)
     s.add(law)
-    final = lw.simulate(s, 0.01, initial={"tool.z": 0.01}).final
-    assert final["law.twice"] == 2 * final["wrist.wrench[2]"] != 0
+    with pytest.raises(lw.Error, match=r"'wrist' is in 'arm' already.*before that member"):
+        s.add(wrist, rate=100)
 
 
 def test_minimum_distance_agrees_where_a_point_is_well_outside() -> None:

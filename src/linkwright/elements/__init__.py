@@ -10,7 +10,7 @@ from linkwright.elements.camera_calibration import (
 from linkwright.elements.camera_drawing import PictureMaker
 from linkwright.elements.camera_gaps import ViewGap, view_gaps
 from linkwright.elements.camera_regions import PictureRegion, nearest_region, regions
-from linkwright.elements.camera_targets import DiscTarget, PolygonTarget, Target
+from linkwright.elements.camera_targets import CameraTarget, DiscTarget, PolygonTarget
 from linkwright.elements.contact import Contact
 from linkwright.elements.drag import Drag
 from linkwright.elements.filters import Butterworth
@@ -42,6 +42,7 @@ __all__ = [
     "ELEMENTS",
     "BoxSurface",
     "Butterworth",
+    "CameraTarget",
     "CapsuleSurface",
     "CompliantWrist",
     "Contact",
@@ -70,7 +71,6 @@ __all__ = [
     "Stop",
     "Surface",
     "TableTire",
-    "Target",
     "Tire",
     "TireLaw",
     "ToolWeight",

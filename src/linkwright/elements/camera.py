@@ -21,7 +21,7 @@ import numpy as np
 from linkwright.algebra import ONE, Expr, as_expr, floor, total, where
 from linkwright.blocks import BlockError, Element, Location, checked, checked_all
 from linkwright.blocks.places import minus
-from linkwright.elements.camera_targets import Optics, Target, TargetPicture, Triple
+from linkwright.elements.camera_targets import CameraTarget, Optics, TargetPicture, Triple
 from linkwright.elements.surfaces import UNTURNED
 
 _FEATURES = ("u", "v", "area", "uu", "uv", "vv")
@@ -68,7 +68,7 @@ class PinholeCamera(Element):
         self,
         mechanism: Any,
         at: Location,
-        targets: Sequence[Target],
+        targets: Sequence[CameraTarget],
         *,
         rotation: Sequence[Sequence[float]] = UNTURNED,
         focal: Sequence[float] = (600.0, 600.0),
@@ -207,7 +207,9 @@ class PinholeCamera(Element):
         self.update(memory, now)
         return now
 
-    def _seen(self, k: int, target: Target) -> tuple[tuple[Triple, Triple, Triple], TargetPicture]:
+    def _seen(
+        self, k: int, target: CameraTarget
+    ) -> tuple[tuple[Triple, Triple, Triple], TargetPicture]:
         """Return axes and origin of a target along those of the camera, and its picture."""
         m = self.mechanism
         body = m.ground if target.body is None else self.body_at(target.body)

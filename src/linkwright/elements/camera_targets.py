@@ -89,7 +89,7 @@ class TargetPicture:
     front: Expr
 
 
-class Target(Protocol):
+class CameraTarget(Protocol):
     """A flat thing that a camera can see."""
 
     @property

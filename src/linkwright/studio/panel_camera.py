@@ -70,7 +70,7 @@ def _number(value: Expr) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Sighting:
+class CameraMoment:
     """What a camera saw at one moment.
 
     Args:
@@ -86,7 +86,9 @@ class Sighting:
     fields: int
 
 
-def sighting_of(maker: PictureMaker, name: str, recording: Recording, at: int) -> Sighting | None:
+def sighting_of(
+    maker: PictureMaker, name: str, recording: Recording, at: int
+) -> CameraMoment | None:
     """Return what a camera saw at a sample of a recording; None where that was not recorded.
 
     Args:
@@ -102,7 +104,7 @@ def sighting_of(maker: PictureMaker, name: str, recording: Recording, at: int) -
     fields = int(recording[f"{name}.count"][at])
     outline = [float(recording[x][at]) for x in names]
     empty = np.zeros((maker.height, maker.width), dtype=np.bool_)
-    return Sighting(
+    return CameraMoment(
         maker.frame(outline) if fields else empty,
         np.array([[recording[f"{name}.{c}[{i}]"][at] for c in "uv"] for i in range(n)]),
         np.array([recording[f"{name}.visible[{i}]"][at] > 0.5 for i in range(n)]),
@@ -110,10 +112,10 @@ def sighting_of(maker: PictureMaker, name: str, recording: Recording, at: int) -
     )
 
 
-def colored(seen: Sighting, wanted: Sequence[tuple[float, float]]) -> NDArray[np.uint8]:
+def colored(seen: CameraMoment, wanted: Sequence[tuple[float, float]]) -> NDArray[np.uint8]:
     """Return a picture in colors with crosses where targets are and should be.
 
-    >>> dark = Sighting(np.zeros((8, 8), bool), np.zeros((0, 2)), np.zeros(0, bool), 1)
+    >>> dark = CameraMoment(np.zeros((8, 8), bool), np.zeros((0, 2)), np.zeros(0, bool), 1)
     >>> colored(dark, []).shape
     (8, 8, 3)
     """
@@ -201,7 +203,7 @@ class CameraPanel:
         self.panels, self.name, self.wanted = panels, name, list(wanted)
         self.maker = PictureMaker(camera)
         gui = panels.server.gui
-        still = Sighting(
+        still = CameraMoment(
             np.zeros((self.maker.height, self.maker.width), dtype=np.bool_),
             np.zeros((0, 2)),
             np.zeros(0, dtype=np.bool_),
@@ -236,10 +238,12 @@ class CameraPanel:
         self.plot.content = error_plot(recording.times, error, float(recording.times[max(at, 0)]))
 
 
-def table_of(seen: Sighting, wanted: Sequence[tuple[float, float]]) -> str:
+def table_of(seen: CameraMoment, wanted: Sequence[tuple[float, float]]) -> str:
     """Return what is seen of each target as a table in Markdown.
 
-    >>> dark = Sighting(np.zeros((8, 8), bool), np.array([[3.0, 4.0]]), np.array([False]), 1)
+    >>> dark = CameraMoment(
+    ...     np.zeros((8, 8), bool), np.array([[3.0, 4.0]]), np.array([False]), 1
+    ... )
     >>> print(table_of(dark, [(3.0, 3.0)]).splitlines()[-1])
     | 1 | – | – | **no** |
     """

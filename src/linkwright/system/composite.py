@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from linkwright.algebra import Expr, substitute_all
 from linkwright.blocks import CONTINUOUS, Block, BlockError, Port, Rate, Sampled, Ticks
+from linkwright.system.default_wires import bring_sources, take_defaults
 from linkwright.system.member import Member, Wire
 
 if TYPE_CHECKING:
@@ -198,6 +199,7 @@ def exchange_member(system: System, name: str, block: Block) -> None:
             raise BlockError(f"{x} is wired, but the block that takes its place has no such port")
     for x in had:
         system.wires.pop(x, None)
+    bring_sources(system, block)
     system.members[name] = new
-    system.take_defaults(new)
+    take_defaults(system, new)
     system.wires.update(wired)

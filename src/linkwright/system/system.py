@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
@@ -44,6 +44,7 @@ from linkwright.mechanism import Mechanism, ModelLike, resolved
 from linkwright.mechanism.structure import content_of
 from linkwright.system.clock import Clock, make_clock
 from linkwright.system.composite import add_system, exposed
+from linkwright.system.default_wires import bring_sources, members_of, take_defaults, whole_of
 from linkwright.system.member import Member, Wire
 from linkwright.system.numbers import numbered
 from linkwright.system.phases import Phases
@@ -110,6 +111,8 @@ class System(Shown):
         self.initial: dict[str, float] = {}
         self.exposed_inputs: dict[str, Port] = {}
         self.exposed_outputs: dict[str, Port] = {}
+        self.brought: set[str] = set()
+        """Names of members that came with another one that reads them."""
         self._flat: dict[object, Flattened] = {}
 
     # -- members -----------------------------------------------------------------------------------
@@ -127,7 +130,8 @@ class System(Shown):
         Args:
             part: what to add. Arguments of a function are ports; those named as something of the
                 mechanism read that, `q` and `u` all coordinates and speeds, `t` the time in s. A
-                System is taken as it is now, its members under dotted names; see `expose`.
+                System is taken as it is now, its members under dotted names; see `expose`. What
+                ports of a block read by default, such as the wrist of a law of force, comes along.
             rate: hertz, or a `Rate`; by default the block's own, or continuous. The members of a
                 System have their own.
             name: of the member; the block's by default.
@@ -154,11 +158,24 @@ class System(Shown):
             raise BlockError(
                 f"{block.name!r} acts on {block.mechanism.name!r}, not on {self.mechanism.name!r}"
             )
+        for there in members_of(self, block):
+            if there.name in self.brought:
+                return self._again(there, rate, name)
+        bring_sources(self, block)
         label = self._label(name, block.name)
         member = Member(label, block, chosen, self.owner, self.time)
         self.members[label] = member
-        self.take_defaults(member)
+        take_defaults(self, member)
         return member
+
+    def _again(self, there: Member, rate: Any, name: str) -> Member:
+        """Return a member that came with another one, where it is added as it is."""
+        if rate is None and name in ("", there.name):
+            return there
+        raise BlockError(
+            f"{there.name!r} is in {self.name!r} already, with a member that reads it",
+            remedy="add it before that member to give it a rate or a name",
+        )
 
     def _foreign(
         self,
@@ -176,25 +193,10 @@ class System(Shown):
             )
         sizes = dict(inputs or {})
         for argument in inspect.signature(function).parameters:
-            whole = self._whole(argument)
+            whole = whole_of(self.mechanism, argument)
             if whole is not None:
                 sizes.setdefault(argument, len(whole))
         return Foreign(function, outputs=outputs, inputs=sizes, name=name)
-
-    def _whole(self, name: str) -> list[Expr] | None:
-        """Return all coordinates or all speeds for `q` and `u`, unless these name something."""
-        m = self.mechanism
-        if name not in ("q", "u") or self._known(name):
-            return None
-        kinematics = m.kinematics()
-        speeds = [s.symbol for s in kinematics.speeds]
-        states = {s.symbol for s in m.states}
-        coordinates = [q for q in kinematics.rates if q not in states]
-        return (speeds if name == "u" else coordinates) or None
-
-    def _known(self, name: str) -> bool:
-        m = self.mechanism
-        return name in {*m.coordinates, *m.inputs, *m.parameters} or m.has_speed_name(name)
 
     def names(self) -> list[str]:
         """Return the names that an argument of a function can have to read the mechanism.
@@ -208,45 +210,6 @@ class System(Shown):
         speeds = [s.symbol.name for s in m.kinematics().speeds]
         whole = ["q", "u"] if speeds else []
         return [*m.coordinates, *speeds, *m.inputs, *m.parameters, *whole, "t"]
-
-    @worded
-    def take_defaults(self, member: Member) -> None:
-        """Wire what an element reads and drives, and what a function's arguments name."""
-        if isinstance(member.block, Element):
-            for x, value in member.block.drives.items():
-                if x in self.wires:
-                    raise BlockError(f"{x} is driven already, so {member.name!r} cannot drive it")
-                self.wires[x] = Wire(member.of([value])[0])
-        for port, symbols in member.inputs():
-            told = (
-                isinstance(member.block, Element) and port.symbols in member.block.beyond.values()
-            )
-            for x, value in zip(symbols, member.of(port.values), strict=True):
-                if told or value.op != "num":
-                    self.wires[x] = Wire(value)
-            if port.name in member.block.sources:
-                self._take_source(member, port.name, symbols)
-            if isinstance(member.block, Foreign):
-                whole = self._whole(port.name)
-                if whole is not None and len(whole) == len(symbols):
-                    self.wires.update((x, Wire(v)) for x, v in zip(symbols, whole, strict=True))
-                elif not port.shape and self._known(port.name):
-                    self.wires[symbols[0]] = Wire(self.mechanism.expr(port.name))
-
-    def _take_source(self, member: Member, port: str, symbols: Sequence[Expr]) -> None:
-        """Wire a port to the part of another block that it reads by default."""
-        block, part = member.block.sources[port]
-        for other in self.members.values():
-            if other.block is block:
-                found = other[part]
-                values = found if isinstance(found, tuple) else (found,)
-                self.wires.update((x, Wire(v)) for x, v in zip(symbols, values, strict=True))
-                return
-        del self.members[member.name]
-        raise BlockError(
-            f"{member.name!r} reads {part!r} of {block.name!r}, which is not in {self.name!r}",
-            remedy=f"add {block.name!r} first",
-        )
 
     def _label(self, name: str, stem: str) -> str:
         """Return the name of a new member: a given one that is free, or a free one."""
@@ -565,6 +528,7 @@ class System(Shown):
         made.base = self.base
         made.members, made.wires = dict(self.members), dict(self.wires)
         made.values, made.initial = dict(self.values), dict(self.initial)
+        made.brought = set(self.brought)
         made.exposed_inputs = dict(self.exposed_inputs)
         made.exposed_outputs = dict(self.exposed_outputs)
         made._flat = self._flat  # each is found by its content

@@ -25,7 +25,7 @@ from linkwright.control.computed_torque import TrajectoryLike
 from linkwright.control.force.ports import WristLike
 from linkwright.control.linear import Linear, StateModel
 from linkwright.control.registry import CONTROLLERS
-from linkwright.elements.camera_targets import Target
+from linkwright.elements.camera_targets import CameraTarget
 from linkwright.elements.drives import (
     Amplifier,
     Brake,
@@ -81,7 +81,7 @@ MAKERS: dict[str, Callable[..., Any]] = dict(
 
 _PARTS: dict[Any, Makers] = {
     Surface: SURFACES,
-    Target: TARGETS,
+    CameraTarget: TARGETS,
     TireLaw: TIRE_LAWS,
     TrajectoryLike: _PATHS,
     Trajectory: _PATHS,
