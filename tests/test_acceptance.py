@@ -15,7 +15,7 @@ NOT_HELD = {
     "Methods": [],
     "Use": [74],
     "ROBSIM": [],
-    "Motion server": [23, *range(26, 35), *range(37, 54)],
+    "Motion server": [],
     "SL": [],
     "Mounts": [],
 }
@@ -23,7 +23,7 @@ DIFFERENT = {
     "Methods": [3, 6, 28, 38, 47],
     "Use": [9, 10, 15, 25, 48, 71, 77],
     "ROBSIM": [58, 60],
-    "Motion server": [6, 56, 57],
+    "Motion server": [6, 38, 41, 56],
     "SL": [],
     "Mounts": [22, 23, 51, 60],
 }
