@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import re
@@ -57,9 +58,13 @@ def test_help_names_every_registered_command() -> None:
 
 @pytest.mark.parametrize("name", commands.COMMANDS)
 def test_each_command_explains_itself(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """The help of a command starts from its docstring, and every option has a sentence."""
+    """The help of a command starts from its docstring, and no [word] of it is taken as markup."""
     assert main([name, "--help"]) == 0
-    summary = (import_module(commands.COMMANDS[name]).command.__doc__ or "").splitlines()[0]
+    command = import_module(commands.COMMANDS[name]).command
+    summary = (command.__doc__ or "").splitlines()[0]
+    told = [getattr(p.default, "help", "") for p in inspect.signature(command).parameters.values()]
+    told.append(command.__doc__)
+    assert [t for t in told if t and re.search(r"(?<!\\)\[[a-z]+\]", t)] == []
     shown = " ".join(capsys.readouterr().out.split())
     assert summary
     assert summary in shown

@@ -18,7 +18,7 @@ AT: Path | None = typer.Option(
     None,
     "--at",
     metavar="FILE",
-    help="Values of the actuators (.toml): a table [actuators], rad and m or with units. "
+    help="Values of the actuators (.toml): a table \\[actuators], rad and m or with units. "
     "Without it, those of the machine's start, closed.",
 )
 

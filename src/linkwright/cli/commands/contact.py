@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 WRIST = (
     'A wrist along one axis (.toml): law = "position", "force" or "accumulating"; Kp or KF, m, Cw, '
-    "Kw, a, T, Ke, Ce as numbers or texts with units; order; a table [map] of ranges."
+    "Kw, a, T, Ke, Ce as numbers or texts with units; order; a table \\[map] of ranges."
 )
-MAP = "Two parameters to map, such as Kp,a or m,T; their ranges are those of the file's [map]."
+MAP = "Two parameters to map, such as Kp,a or m,T; their ranges are those of the file's \\[map]."
 
 
 def command(

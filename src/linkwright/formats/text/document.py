@@ -248,8 +248,11 @@ def _faults(error: ValidationError, data: object, source: TextSource) -> list[In
             path = (*path, "kind")
             found.append(source.error(path, f"there is no kind {context['kind']!r}", remedy))
         elif kind == "missing":
-            key = str(context.get("key") or fault["loc"][-1])
-            found.append(source.error(path, f"the key {key!r} is missing", f"add {key} = ..."))
+            key = context.get("key") or fault["loc"][-1]
+            what, remedy = f"the key {key!r} is missing", f"add {key} = ..."
+            if isinstance(key, int):  # of a list with a fixed number of values
+                what, remedy = f"the list ends after {key} values", "give one more"
+            found.append(source.error(path, what, remedy))
         elif kind == "literal_error":
             found.append(source.error(path, *_choice(data, path, str(context["expected"]))))
         else:
