@@ -54,7 +54,8 @@ def test_zero_pivots_need_no_branch() -> None:
     assert abs(A @ X - B).max() < 1e-11
     code = lower(faddeev_program(4, 4, 1))
     used = {instruction.op for instruction in code.instructions}
-    assert used <= {"input", "const", "add", "sub", "mul", "div", "neg", "sqrt", "eq", "select"}
+    plain = {"input", "const", "add", "sub", "mul", "div", "neg", "sqrt"}
+    assert used <= plain | {"eq", "lt", "gt", "select"}
     assert {"select", "sqrt"} <= used
 
 
@@ -67,12 +68,32 @@ def test_nothing_over_nothing_is_nothing() -> None:
     assert not np.isfinite(kernel(A, B, [[0.0, 1.0]], [[0.0]])).any()
 
 
-def test_a_singular_system_gives_no_number_that_looks_like_one() -> None:
-    A = np.stack([np.eye(3), np.diag([1.0, 0.0, 2.0]), np.ones((3, 3)) * 0])
-    X = lw.small_solver(3, 1)(A, np.ones((3, 3, 1)))
+@pytest.mark.parametrize("scale", [1e200, 1e-200, 1e307, 1e-307, 1e150, 1e-155])
+def test_the_scale_of_a_system_does_not_matter(scale: float) -> None:
+    """In lanes beside one of ordinary size too."""
+    A = np.array([[2.0, 1, 0], [1, 3, 1], [0, 1, 4]])
+    B = np.array([[1.0], [2], [3]])
+    many, sides = np.stack([A * scale, A]), np.stack([B * scale, B])
+    wanted = np.linalg.solve(A, B)
+    assert abs(lw.small_solver(3)(many, sides) - wanted).max() < 1e-14
+    assert lw.small_solver(3)(A * scale, B) == pytest.approx(wanted / scale, rel=1e-13)
+
+
+def test_pivots_tell_of_singular_systems() -> None:
+    """A pivot of 0 gives no number; after rounding only `pivot` tells."""
+    hidden = np.arange(1.0, 10).reshape(3, 3)
+    A = np.stack([np.eye(3), np.diag([1.0, 0.0, 2.0]), np.zeros((3, 3)), hidden, hidden * 1e200])
+    X, pivot = lw.small_solver(3, pivot=True)(A, np.ones((5, 3, 1)) * [[1], [2], [4]])
     assert np.isfinite(X[0]).all()
     assert not np.isfinite(X[1]).all()
     assert not np.isfinite(X[2]).any()
+    assert pivot[0] == 1
+    assert (pivot[1:] < 1e-14).all()
+    good = np.random.default_rng(5).normal(size=(50, 4, 4))
+    found = lw.small_solver(4, pivot=True)(good, np.ones((50, 4, 1)))[1]
+    assert (1 / found <= np.linalg.cond(good) * (1 + 1e-9)).all()
+    diagonal = abs(np.diagonal(np.linalg.qr(good).R, axis1=1, axis2=2))
+    assert found == pytest.approx(diagonal.min(axis=1) / diagonal.max(axis=1), rel=1e-9)
 
 
 def test_more_rows_than_unknowns_are_least_squares() -> None:

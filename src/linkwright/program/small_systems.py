@@ -5,13 +5,15 @@ bring A to a triangle, rows of C are eliminated with its pivots, and D + C A⁻�
 without back-substitution. Every decision is a selection, so a batch runs in the lanes of vector
 registers: where a pivot and what meets it are both 0, nothing is turned (0/0 = 0: s = 0, c = 1).
 A cell that holds nothing yet takes over what comes first; there a rotation would only change signs.
+Squares that overflow or underflow are taken again of numbers times a power of two, by selections
+too, so that the scale of a system does not matter.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from linkwright.algebra import equal, sqrt, symbol, where
+from linkwright.algebra import absolute, equal, maximum, minimum, sqrt, symbol, where
 from linkwright.algebra.expr import ONE, ZERO, Expr
 from linkwright.program.program import Assign, Namer, Program, ProgramError, program
 
@@ -21,19 +23,29 @@ _MOST = 16
 _ROWS = 64
 """Rows of A or C."""
 
+_SMALL, _BIG = 2.0**-900, 2.0**1000
+"""Sums of squares between them are exact to rounding."""
 
-def faddeev_program(m: int, n: int, p: int, l: int | None = None) -> Program:
+_SHIFT = 2.0**600
+"""What brings all other numbers to such squares, or its inverse."""
+
+
+def faddeev_program(
+    m: int, n: int, p: int, l: int | None = None, *, pivot: bool = False
+) -> Program:
     """Return a Program for D + C A⁻¹ B, or for A⁻¹ B.
 
     Its inputs are A and B, and C and D where `l` is given; its output is X. With more rows than
     columns in A it is least squares. A pivot of 0 gives numbers that are not finite, where
-    something else than 0 is divided by it.
+    something else than 0 is divided by it; rounding leaves pivots of singular matrices that are
+    small instead.
 
     Args:
         m: rows of A and B, at least n.
         n: columns of A.
         p: columns of B.
         l: rows of C and D, or None for C = I and D = 0.
+        pivot: whether to put out `pivot` too: the smallest pivot over the largest.
 
     Example:
         >>> found = faddeev_program(6, 6, 6)
@@ -70,7 +82,11 @@ def faddeev_program(m: int, n: int, p: int, l: int | None = None) -> Program:
         )
     results = [list(row) for row in zip(*columns, strict=True)]
     name = f"faddeev_{m}_{n}_{p}" + ("" if l is None else f"_{l}")
-    return program(name, inputs, {"X": results}, statements=cells.statements)
+    outputs: dict[str, list[list[Expr]] | Expr] = {"X": results}
+    if pivot:
+        outputs["pivot"] = cells.least_pivot()
+        name += "_pivot"
+    return program(name, inputs, outputs, statements=cells.statements)
 
 
 def _matrix(letter: str, rows: int, columns: int) -> list[list[Expr]]:
@@ -119,10 +135,13 @@ class _Cells:
     def _turn(self, r: Expr, x: Expr) -> tuple[Expr, Expr, Expr]:
         """Return t, s and c of a boundary cell."""
         square = self._kept(r * r + x * x)
-        nothing = equal(square, ZERO)
-        inverse = self._kept(ONE / sqrt(where(nothing, ONE, square)))
-        s, c = self._kept(x * inverse), self._kept(where(nothing, ONE, r * inverse))
-        return self._kept(square * inverse), s, c
+        scale = self._kept(where(square > _BIG, 1 / _SHIFT, where(square < _SMALL, _SHIFT, ONE)))
+        r_scaled, x_scaled = self._kept(r * scale), self._kept(x * scale)
+        safe = self._kept(r_scaled * r_scaled + x_scaled * x_scaled)
+        nothing = equal(safe, ZERO)
+        inverse = self._kept(ONE / sqrt(where(nothing, ONE, safe)))
+        s, c = self._kept(x_scaled * inverse), self._kept(where(nothing, ONE, r_scaled * inverse))
+        return self._kept(r * c + x * s), s, c
 
     def _turned(self, r: Expr, x: Expr, s: Expr, c: Expr) -> tuple[Expr, Expr]:
         """Return what an internal cell holds, and what leaves it."""
@@ -153,6 +172,13 @@ class _Cells:
             found.append(s)
             x[k + 1 :] = [self._kept(b - a * s) for a, b in zip(held[1:], x[k + 1 :], strict=True)]
         return found
+
+    def least_pivot(self) -> Expr:
+        """Return the smallest pivot over the largest, 0 where all are 0."""
+        sizes = [self._kept(absolute(row[0])) for row in self.held]
+        most = self._kept(maximum(*sizes)) if len(sizes) > 1 else sizes[0]
+        least = self._kept(minimum(*sizes)) if len(sizes) > 1 else sizes[0]
+        return self._kept(where(equal(most, ZERO), ZERO, least / most))
 
     def left(self, d: Expr, factors: Sequence[Expr], held: Sequence[Expr]) -> Expr:
         """Return what comes out of a column of D."""
