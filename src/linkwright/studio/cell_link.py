@@ -12,7 +12,6 @@ import math
 import threading
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -27,8 +26,8 @@ from linkwright.server.client import ArmState, RemoteCell
 from linkwright.server.face import ArmFace, RefusedError
 from linkwright.server.hand import ArmHand
 from linkwright.server.messages import described
-from linkwright.simulation.sample_buffer import Kept
 from linkwright.studio.jog import Jog
+from linkwright.studio.link import LinkMoment, SampleKeeper
 from linkwright.windows import Frame
 
 Array = NDArray[np.float64]
@@ -93,23 +92,6 @@ def error_words(code: int, arm: ArmFace) -> str:
     return f"code 0x{code:x}" if code else ""
 
 
-@dataclass(frozen=True, slots=True)
-class CellMoment:
-    """Where a cell stands.
-
-    Args:
-        tick: of its loop.
-        time: s since its loop began.
-        running: whether its states still come.
-        epoch: 0; a live run has the times that it was reset here.
-    """
-
-    tick: int
-    time: float
-    running: bool
-    epoch: int = 0
-
-
 class CellLink:
     """A cell in a studio, until it is closed.
 
@@ -125,8 +107,8 @@ class CellLink:
         self.busy = ""
         """What is being done to an arm just now that takes a while."""
         self.jog = Jog(self)
-        self._kept = Kept(len(self.channels))
-        self._keeping, self._turn = threading.Lock(), threading.RLock()
+        self._kept = SampleKeeper(len(self.channels))
+        self._turn = threading.RLock()
         self._hands: dict[str, ArmHand] = {}
         self._ending = threading.Event()
         cell.follow(RATE)
@@ -150,10 +132,10 @@ class CellLink:
 
     # -- states ------------------------------------------------------------------------------------
     @property
-    def latest(self) -> CellMoment:
+    def latest(self) -> LinkMoment:
         """Where the cell stands."""
         tick = self._seen.tick
-        return CellMoment(tick, tick / self.cell.rate, not self.lost)
+        return LinkMoment(tick, tick / self.cell.rate, not self.lost)
 
     @property
     def silent(self) -> float:
@@ -180,8 +162,7 @@ class CellLink:
         Args:
             last: only so many seconds; all that is kept by default.
         """
-        with self._keeping:
-            return self._kept.of_late(last)
+        return self._kept.of_late(last)
 
     def recent(self) -> Recording:
         """Return what was kept of late."""
@@ -210,8 +191,7 @@ class CellLink:
 
     def _keep(self, frame: Frame) -> None:
         row = np.array(list(self._row(frame)))
-        with self._keeping:
-            self._kept.add(np.array([frame.tick / self.cell.rate]), row[None])
+        self._kept.add(frame.tick / self.cell.rate, row)
 
     def _row(self, frame: Frame) -> Any:
         values = frame.values

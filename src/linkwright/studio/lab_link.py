@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import threading
 from collections import deque
-from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,7 @@ from linkwright.lab.console.completion import completions
 from linkwright.lab.console.consoles import ConsoleEvent, Consoles
 from linkwright.pages.scope import Graph, ScopeLayout
 from linkwright.recording import Channel, Recording
-from linkwright.simulation.sample_buffer import Kept
+from linkwright.studio.link import LinkMoment, SampleKeeper
 
 if TYPE_CHECKING:
     from linkwright.lab.lab import Lab
@@ -32,23 +31,6 @@ RATE = 60.0
 _LINES = 400  # of the console that are kept
 _TIMED = 240  # moments of the timeline that are kept
 _PARTS = {"th": "position", "des_th": "wanted position", "u": "command"}
-
-
-@dataclass(frozen=True, slots=True)
-class LabMoment:
-    """Where a laboratory stands.
-
-    Args:
-        tick: of its base clock.
-        time: s.
-        running: whether time goes on.
-        epoch: how often it was reset.
-    """
-
-    tick: int
-    time: float
-    running: bool
-    epoch: int = 0
 
 
 class LabLink:
@@ -75,8 +57,7 @@ class LabLink:
         self._lines: deque[tuple[int, str, str]] = deque(maxlen=_LINES)
         self._count, self._epoch, self._last = 0, 0, -1
         self._timed: deque[tuple[float, dict[str, tuple[int, int, float]]]] = deque(maxlen=_TIMED)
-        self._kept = Kept(len(self.channels))
-        self._keeping = threading.Lock()
+        self._kept = SampleKeeper(len(self.channels))
         self._ending = threading.Event()
         self._keep()
         self._thread = threading.Thread(target=self._watch, name="linkwright lab", daemon=True)
@@ -89,10 +70,10 @@ class LabLink:
 
     # -- states ------------------------------------------------------------------------------------
     @property
-    def latest(self) -> LabMoment:
+    def latest(self) -> LinkMoment:
         """Where the laboratory stands."""
         tick, time = self.lab.tick, self.lab.time
-        return LabMoment(tick, time, self.lab.paced is not None, self._epoch)
+        return LinkMoment(tick, time, self.lab.paced is not None, self._epoch)
 
     def samples(self, last: float | None = None) -> tuple[Array, Array]:
         """Return times and rows of the channels that were kept, copies.
@@ -100,8 +81,7 @@ class LabLink:
         Args:
             last: only so many seconds; all that is kept by default.
         """
-        with self._keeping:
-            return self._kept.of_late(last)
+        return self._kept.of_late(last)
 
     def recording(self) -> Recording:
         """Return what was kept of late, and of which laboratory."""
@@ -123,14 +103,12 @@ class LabLink:
         tick, time = self.lab.tick, self.lab.time
         if tick == self._last:
             return
-        with self._keeping:
-            if tick < self._last:  # reset
-                self._epoch += 1
-                self._kept = Kept(len(self.channels))
-            self._last = tick
-            state, desired = self.lab.state, self.lab.desired
-            row = np.stack([state.q, desired.q, state.tau], axis=1).ravel()
-            self._kept.add(np.array([time]), row[None])
+        if tick < self._last:  # reset
+            self._epoch += 1
+            self._kept.clear()
+        self._last = tick
+        state, desired = self.lab.state, self.lab.desired
+        self._kept.add(time, np.stack([state.q, desired.q, state.tau], axis=1).ravel())
         counted = {n: (c.ticks, c.overruns, c.worst) for n, c in self.lab.counters.items()}
         self._timed.append((time, counted))
 

@@ -1,14 +1,71 @@
-"""What a studio is connected to that runs by itself: a cell, or a laboratory."""
+"""What a studio is connected to that runs by itself: a cell, a laboratory or a rotator."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from linkwright.studio.scope_requests import LiveSource
+import numpy as np
+
+from linkwright.simulation.sample_buffer import Kept
+from linkwright.studio.scope_requests import Array, LiveSource
 
 if TYPE_CHECKING:
     from linkwright.pages.scope import ScopeLayout
+
+
+@dataclass(frozen=True, slots=True)
+class LinkMoment:
+    """Where something that runs by itself stands.
+
+    Args:
+        tick: of its loop.
+        time: s since its loop began.
+        running: whether it goes on.
+        epoch: how often it was reset.
+    """
+
+    tick: int
+    time: float
+    running: bool
+    epoch: int = 0
+
+
+class SampleKeeper:
+    """Samples of some channels, kept by one thread and read by others.
+
+    Args:
+        count: of the channels.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._count, self._kept, self._lock = count, Kept(count), threading.Lock()
+
+    def add(self, time: float, row: Array) -> None:
+        """Keep a sample.
+
+        Args:
+            time: s.
+            row: a value for each channel.
+        """
+        with self._lock:
+            self._kept.add(np.array([time]), np.asarray(row, float)[None])
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        with self._lock:
+            self._kept = Kept(self._count)
+
+    def of_late(self, last: float | None = None) -> tuple[Array, Array]:
+        """Return times and rows, copies.
+
+        Args:
+            last: only so many seconds; all that is kept by default.
+        """
+        with self._lock:
+            return self._kept.of_late(last)
 
 
 class StudioLink(LiveSource, Protocol):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,28 +17,11 @@ from linkwright.mounts.aiming import AimError, Aiming
 from linkwright.mounts.rotator import Rotator
 from linkwright.pages.scope import Graph, ScopeLayout
 from linkwright.recording import Channel, Recording
-from linkwright.simulation.sample_buffer import Kept
+from linkwright.studio.link import LinkMoment, SampleKeeper
 
 Array = NDArray[np.float64]
 RATE = 30.0
 """Samples a second that are kept."""
-
-
-@dataclass(frozen=True, slots=True)
-class RotatorMoment:
-    """Where a rotator stands.
-
-    Args:
-        tick: of its loop.
-        time: s since its loop began.
-        running: whether its loop goes on.
-        epoch: 0; a live run has the times that it was reset here.
-    """
-
-    tick: int
-    time: float
-    running: bool
-    epoch: int = 0
 
 
 class RotatorLink:
@@ -59,8 +41,7 @@ class RotatorLink:
             Channel("azimuth", "deg", "clockwise from North"),
             Channel("elevation", "deg", "above the horizon"),
         ]
-        self._kept = Kept(len(self.channels))
-        self._keeping = threading.Lock()
+        self._kept = SampleKeeper(len(self.channels))
         self._ending = threading.Event()
         self._last = -1
         self._shown = aim.coordinates(rotator.looks_along())
@@ -74,11 +55,11 @@ class RotatorLink:
         return self.aim.name
 
     @property
-    def latest(self) -> RotatorMoment:
+    def latest(self) -> LinkMoment:
         """Where the rotator stands."""
         counted, loop = self.rotator.loop.latest(), self.rotator.loop
         tick = max(counted.tick, 0)
-        return RotatorMoment(tick, tick * loop.session.phases.tick_seconds, loop.running)
+        return LinkMoment(tick, tick * loop.session.phases.tick_seconds, loop.running)
 
     def samples(self, last: float | None = None) -> tuple[Array, Array]:
         """Return times and rows of the channels that were kept, copies.
@@ -86,8 +67,7 @@ class RotatorLink:
         Args:
             last: only so many seconds; all that is kept by default.
         """
-        with self._keeping:
-            return self._kept.of_late(last)
+        return self._kept.of_late(last)
 
     def recording(self) -> Recording:
         """Return what was kept of late, and of which mount."""
@@ -128,9 +108,7 @@ class RotatorLink:
         if now.tick == self._last:
             return
         self._last = now.tick
-        row = np.array([self.rotator.position()])
-        with self._keeping:
-            self._kept.add(np.array([now.time]), row)
+        self._kept.add(now.time, np.array(self.rotator.position()))
 
     def halt(self) -> None:
         """Stop the rotator."""
