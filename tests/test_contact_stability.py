@@ -1,6 +1,7 @@
 """Stability of a compliant wrist in contact: polynomials, criteria, maps, files, the command."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from linkwright.analysis.contact import (
     loop_system,
     read_wrist,
     routh_conditions,
+    simulated_verdicts,
 )
 from linkwright.analysis.contact.wrist_loops import continuous_verdicts, sampled
 from linkwright.cli import main
@@ -186,12 +188,41 @@ def test_runs_say_what_the_sampled_loop_does(maps: dict[str, ContactMap], law: s
     np.testing.assert_array_equal(
         (found.simulated == 2)[clear], (found.sampled == 2)[clear], err_msg=repr(found)
     )
-    assert (found.simulated == found.sampled).mean() > 0.9  # who rings, too
+    assert found.agreement("sampled", "simulated", ringing=True) > 0.9  # who rings, too
     counts = found.counts("sampled")
     assert counts["unstable"] > 0
     assert counts["stable"] + counts["ringing"] > 0
     assert found.agreement("sampled", "simulated") >= clear.mean()
     assert json.loads(json.dumps(found.as_dict()))["counts"]["sampled"] == counts
+
+
+def test_runs_with_nearly_equal_poles_do_not_ring() -> None:
+    """The tool swings once a tick on the third surface: two poles are nearly one."""
+    loop = WristLoop("accumulating", 0.2, m=0.5, Cw=9.0, Kw=500.0, a=0.6, Ke=1e4)
+    over = {"KF": [0.0821, 0.3926, 0.4547, 0.5168, 0.8], "Ke": [5e3, 2e4, 24736.8, 3e4]}
+    found = contact_map(loop, over)
+    assert np.isreal(loop.changed(KF=0.0821, Ke=24736.8).poles).all()
+    assert found.counts("sampled") == {"stable": 12, "ringing": 8, "unstable": 0}
+    assert found.agreement("sampled", "simulated", ringing=True) == 1.0
+
+
+def test_runs_with_late_deflections_show_no_poles_of_their_own() -> None:
+    random = np.random.default_rng(3)
+    loop = WristLoop("position", 0.2, m=0.5, Cw=9.0, Kw=500.0, order="old-place")
+    low, high = [-1.0, 0.0, -1.7, 0.0], [0.5, 1.5, 0.2, 0.98]
+    m_, Cw_, gain, a = random.uniform(low, high, (120, 4)).T
+    over = {"m": 10**m_, "Cw": 10**Cw_, "Kp": 10**gain, "a": a}
+    np.testing.assert_array_equal(simulated_verdicts(loop, over)[1], sampled(loop, over)[1])
+
+
+def test_agreement_asks_for_stability_or_for_the_verdict(maps: dict[str, ContactMap]) -> None:
+    found = maps["position"]
+    other = replace(found, simulated=np.where(found.sampled == 2, 2, 1).astype(np.int8))
+    assert other.agreement("sampled", "simulated") == 1.0
+    wanted = (found.sampled != 0).mean()
+    assert other.agreement("sampled", "simulated", ringing=True) == pytest.approx(wanted) != 1.0
+    told = other.as_dict()["agreement"]["simulated"]
+    assert told == {"stability": 1.0, "verdict": pytest.approx(wanted)}
 
 
 @pytest.mark.parametrize("order", [name for name, o in CONTACT_ORDERS.items() if not o.impulse])
@@ -292,6 +323,7 @@ def test_the_command_tells_maps_and_draws(
     assert main([*wanted, "-o", str(picture)]) == 0
     out = capsys.readouterr().out
     assert "30 points" in out
+    assert "stability as sampled  verdict as sampled" in out
     assert "simulated" not in out
     assert picture.read_text().startswith("<?xml")
     assert main([*wanted, "--points", "3", "--json"]) == 0

@@ -77,14 +77,17 @@ class ContactMap:
         """
         return {word: int((self.answers[answer] == k).sum()) for k, word in enumerate(VERDICTS)}
 
-    def agreement(self, first: str, second: str) -> float:
+    def agreement(self, first: str, second: str, *, ringing: bool = False) -> float:
         """Return the share of points of which two answers say alike whether they are stable.
 
         Args:
             first: a key of `answers`.
             second: another.
+            ringing: whether they must also say alike which of the stable ones ring.
         """
-        one, two = (self.answers[name] == VERDICTS.index("unstable") for name in (first, second))
+        one, two = (self.answers[name] for name in (first, second))
+        if not ringing:
+            one, two = (codes == VERDICTS.index("unstable") for codes in (one, two))
         return float((one == two).mean())
 
     def plot(self) -> Figure:
@@ -112,7 +115,14 @@ class ContactMap:
             "verdicts": list(VERDICTS),
             "radius": self.radius.tolist(),
             "counts": {name: self.counts(name) for name in self.answers},
-            "agreement": {n: self.agreement("sampled", n) for n in self.answers if n != "sampled"},
+            "agreement": {
+                n: {
+                    "stability": self.agreement("sampled", n),
+                    "verdict": self.agreement("sampled", n, ringing=True),
+                }
+                for n in self.answers
+                if n != "sampled"
+            },
             **{name: codes.tolist() for name, codes in self.answers.items()},
         }
 

@@ -2,7 +2,8 @@
 
 A tool slides on the wrist's spring and damper, the surroundings push it, and the law is a sampled
 block. Runs start with the tool away from rest. How fast its swings grow from one part of the run to
-a later one gives the spectral radius; how it swings is read from a recursion fitted to the run.
+a later one gives the spectral radius; how it swings is read from a recursion fitted to the run,
+with no more poles than the run shows.
 
 Periods that differ from run to run are brought to one by the scale of time: a loop of period T
 with mass m and damping C does, tick by tick, what one of period T0 with m*(T0/T)^2 and C*T0/T does.
@@ -31,6 +32,8 @@ TICKS = 160
 _TURN = 0.3  # rad of the quickest swing in a step
 _STEPS = 400  # in a tick, of which more are refused
 _FITTED = 48  # ticks of a run that its swings are read from
+_RANK = 1e-8  # of the largest singular value, below which a pole cannot be told from the others
+_LEFT = 1e-11  # of a run's largest deflection, below which rounding is all that is left
 
 
 def loop_system(loop: WristLoop) -> System:
@@ -49,7 +52,8 @@ def loop_system(loop: WristLoop) -> System:
     if order.impulse:
         raise InputError(
             f"a simulation cannot pass on the impulse of the order {loop.order!r}",
-            remedy=f"use {loop.order.removesuffix('-impulse')!r}",
+            remedy=f"use {loop.order.removesuffix('-impulse')!r}, or leave out the runs"
+            " (simulate=False, --no-simulate)",
         )
     m = Mechanism("wrist-axis")
     mass = m.parameter("m", loop.m, unit="kg")
@@ -159,6 +163,8 @@ def _swings(x: Array, order: int) -> NDArray[np.complex128]:
     """Return logarithms of the poles a tick of the recursion that fits runs best (Prony).
 
     Every row of the fit counts alike, so that what is left of a run late in it counts as its start.
+    Poles that are nearly equal cannot be told apart: they are read as one (the singular values of
+    the rows say how many there are), where a recursion of the full order would invent others.
 
     Args:
         x: samples at ticks, a row for each run.
@@ -166,13 +172,15 @@ def _swings(x: Array, order: int) -> NDArray[np.complex128]:
     """
     windows = np.lib.stride_tricks.sliding_window_view(x[:, 1:_FITTED], order + 1, axis=1)
     size = np.abs(windows).max(axis=2, keepdims=True)
-    rows = windows / np.where((size > 0) & np.isfinite(size), size, np.inf)
-    rows = np.nan_to_num(rows)
-    c = -(np.linalg.pinv(rows[:, :, :-1], rcond=1e-8) @ rows[:, :, -1:])[..., 0]
-    companion = np.zeros((len(x), order, order))
-    companion[:, np.arange(1, order), np.arange(order - 1)] = 1.0
-    companion[:, 0] = -c[:, ::-1]
-    poles = np.linalg.eigvals(companion).astype(complex)
+    most = np.abs(np.nan_to_num(x)).max(axis=1)[:, None, None]
+    left = (size > _LEFT * most) & np.isfinite(size)
+    rows = np.nan_to_num(windows / np.where(left, size, np.inf))
+    u, s, v = np.linalg.svd(rows[:, :, :-1], full_matrices=False)
+    told = s > _RANK * s[:, :1]
+    inverse = np.where(told, 1 / np.where(told, s, 1.0), 0.0)
+    v = v * told[:, :, None]
+    shift = inverse[:, :, None] * (u.swapaxes(1, 2) @ rows[:, :, 1:] @ v.swapaxes(1, 2))
+    poles = np.linalg.eigvals(shift).astype(complex)
     gone = np.abs(poles) < 1e-12
     return np.where(gone, -1e9, np.log(np.where(gone, 1.0, poles)))
 

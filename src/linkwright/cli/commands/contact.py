@@ -114,11 +114,14 @@ def _print(found: ContactMap) -> None:
     for name, codes in found.answers.items():
         counts = found.counts(name)
         shares = [f"{counts[word] / codes.size:.1%}" for word in VERDICTS]
-        same = "" if name == "sampled" else f"{found.agreement('sampled', name):.1%}"
-        rows.append((name, *shares, same))
+        same = [
+            "" if name == "sampled" else f"{found.agreement('sampled', name, ringing=asked):.1%}"
+            for asked in (False, True)
+        ]
+        rows.append((name, *shares, *same))
     axes = " x ".join(
         f"{n} {v[0]:g} to {v[-1]:g}" for n, v in zip(found.names, found.axes, strict=True)
     )
-    columns = ("answer", *VERDICTS, "as sampled")
+    columns = ("answer", *VERDICTS, "stability as sampled", "verdict as sampled")
     title = f"{found.loop.law} law, {found.loop.order}: {axes}, {found.sampled.size} points"
     print_table(columns, rows, title=title, numbers=columns[1:])
