@@ -27,6 +27,7 @@ from linkwright.analysis.sampling import (
     random_runs,
     rate_map,
     stream_of,
+    switching_bounds,
 )
 from linkwright.analysis.sampling.answers import expectations, expected_cost
 from linkwright.analysis.sampling.mean_square import chain_radius, radius
@@ -381,8 +382,92 @@ def test_what_cannot_be_is_refused_with_a_remedy(make: Any, words: str) -> None:
 def test_an_unstable_loop_has_no_cost_and_a_verdict() -> None:
     found = PLANT.answers(Uniform(0.010, 0.090), GAIN, streams=10, steps=500)
     assert (found.verdict, found.stable) == ("unstable", False)
-    with pytest.raises(lw.Error, match="the mean square grows"):
+    with pytest.raises(lw.Error, match="the mean square does not die out"):
         found.cost([1, 0], np.eye(2))
+
+
+# -- on the limit ----------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("loop", "gain"),
+    [
+        (PLANT, [[0, 0]]),
+        (PLANT, [[0, -30]]),
+        (Loop([[0.0]], [[1.0]]), [[0]]),
+        (Loop([[0, 1], [-100, 0]], [0, 1]), [[0, 0]]),
+    ],
+)
+def test_what_neither_grows_nor_dies_out_is_not_proven(loop: Loop, gain: list[list[float]]) -> None:
+    """Rounding is no proof: an integrator without a controller stays where it is."""
+    at = Uniform(0.010, 0.020)
+    found = loop.answers(at, gain, streams=4, steps=256)
+    assert not found.stable
+    with pytest.raises(lw.Error, match="does not die out"):
+        found.cost(np.ones(len(loop.a)), np.eye(len(loop.a)))
+    seen = rate_map(loop, [gain], [at], streams=4)
+    for answer in ("contraction", "best_contraction", "mean_square"):
+        assert not seen.stable(answer).any()
+    came = np.cumsum(np.full(40, 0.015))
+    refused = certify(loop, gain, SampleStream("eye", came, 0 * came), streams=4, steps=64)
+    assert not refused.granted
+    assert "no shortening of the intervals helps" in refused.words
+    assert switching_bounds(loop, gain, 0.010, 0.020).verdict == "open"
+
+
+def test_margins_end_where_they_were_searched() -> None:
+    came = np.cumsum(np.full(40, 0.01))
+    slow = certify(
+        Loop([[0.0]], [[1.0]]), [[-0.1]], SampleStream("eye", came, 0 * came), streams=2, steps=64
+    )
+    assert slow.granted
+    assert (slow.margin, slow.words) == (
+        64.0,
+        "certified; all intervals could be at least 64 times as long",
+    )
+
+
+def test_the_long_run_of_a_chain_does_not_depend_on_its_start() -> None:
+    """A chain that stays where it began has no long run of its own."""
+    parts = [Uniform(0.013, 0.014), Uniform(0.036, 0.036)]
+    for make in (
+        lambda: Markov(parts, np.eye(2)),
+        lambda: Delayed(parts[0], transition=np.eye(2)),
+    ):
+        with pytest.raises(lw.Error, match=r"never leaves its \w+ \{1\} and \{2\}") as caught:
+            make()
+        assert caught.value.remedy
+    left = Markov(parts, [[0.5, 0.5], [0.0, 1.0]])  # in the long run always the second
+    assert left.mean == pytest.approx(0.036)
+
+
+def test_decay_is_that_of_the_mean_square_in_time() -> None:
+    """Long intervals take more time: the rate is not that for each sample over the mean."""
+    gain = [[-1012.5, -60.75]]
+    for at, value in ((Bernoulli(0.01, 0.05, p=0.9), 1.0044), (Uniform(0.01, 0.03), 24.851)):
+        found = PLANT.answers(at, gain, streams=2, steps=64)
+        assert found.decay == pytest.approx(value, rel=1e-4)
+    turns = Markov([Uniform(0.01, 0.01), Uniform(0.03, 0.03)], [[0, 1], [1, 0]])
+    product = np.eye(2)
+    for t in (0.01, 0.03):
+        phi, psi = PLANT.steps(t)
+        product = (phi[0] + psi[0] @ GAIN) @ product
+    one = PLANT.answers(turns, GAIN, streams=2, steps=64)
+    assert one.decay == pytest.approx(-np.log(radius(product)) / 0.04, rel=1e-6)
+
+
+def test_losses_in_a_row_of_an_unstable_plant_have_no_mean_square() -> None:
+    """From loss * e^(2 lambda T) = 1 on; below, against the sum in closed form."""
+    rising, gain = Loop([[1.0]], [[1.0]]), -1.002
+    for growth, finite in ((2.2, False), (1.9, True)):
+        found = rising.answers(Lost(0.5 * np.log(growth), 0.5), [[gain]], streams=2, steps=64)
+        if not finite:
+            assert found.mean_square == np.inf
+            with pytest.raises(lw.Error, match="does not die out"):
+                found.cost([1.0], [[1.0]])
+            continue
+        k = np.arange(1, 2000)
+        part = np.exp(k * 0.5 * np.log(growth) + 0.5 * k * np.log(0.5))
+        gamma = (1.0 + gain) * part - gain * np.exp(0.5 * k * np.log(0.5))
+        assert found.mean_square == pytest.approx(float(np.sum(gamma**2)), rel=1e-9)
 
 
 # -- the command -----------------------------------------------------------------------------------

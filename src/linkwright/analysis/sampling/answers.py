@@ -10,8 +10,13 @@ from numpy.typing import ArrayLike
 
 from linkwright.analysis.sampling.contraction import best_transform, log_norms
 from linkwright.analysis.sampling.exponents import Exponent, exponent_of, growths, rounded_up
-from linkwright.analysis.sampling.mean_square import chain_radius, lyapunov, second_moment
-from linkwright.analysis.sampling.regimes import Array, Distribution, Regimes
+from linkwright.analysis.sampling.mean_square import (
+    chain_radius,
+    decay_rate,
+    lyapunov,
+    second_moment,
+)
+from linkwright.analysis.sampling.regimes import TOLERANCE, Array, Distribution, Regimes
 from linkwright.analysis.sampling.steps import exponentials
 from linkwright.errors import InputError
 
@@ -85,23 +90,43 @@ class Answers:
 
     @property
     def stable(self) -> bool:
-        """Whether a proof says that runs die out: by a norm, or by mean squares."""
-        return min(self.contraction, self.best_contraction) < 0.0 or self.mean_square < 1.0
+        """Whether a proof says that runs die out: by a norm, or by mean squares.
+
+        What is within 1e-5 of its limit is not proven, for rounding may do as much.
+        """
+        best = min(self.contraction, self.best_contraction)
+        return best < -TOLERANCE or self.mean_square < 1.0 - TOLERANCE
 
     @property
     def verdict(self) -> str:
         """The whole in a word: proven, likely, open or unstable."""
         if self.stable:
             return "proven"
-        if self.exponent.high < 0.0:
+        if self.exponent.high < -TOLERANCE:
             return "likely"
-        return "unstable" if self.exponent.low > 0.0 else "open"
+        return "unstable" if self.exponent.low > TOLERANCE else "open"
 
     @property
     def decay(self) -> float:
-        """The rate at which the root of the mean square of the state dies out, 1/s."""
-        mean = self.distribution.mean
-        return float(-0.5 * np.log(max(self.mean_square, 1e-300)) / mean)
+        """The rate at which the root of the mean square of the state dies out in time, 1/s.
+
+        It is the s at which E[e^(2 s t) Gamma (x) Gamma] has the spectral radius 1, t being the
+        interval; minus infinity where the mean square is infinite after one interval.
+        """
+        if not np.isfinite(self.mean_square):
+            return -np.inf
+        regimes = self.distribution.regimes(self.loop.growth)
+        gammas, weights, _ = expectations(self.loop, regimes, self.gain)
+        intervals = [regime.nodes()[0].intervals for regime in regimes.each]
+        found = decay_rate(gammas, weights, intervals, regimes.transition)
+        if self.distribution.tail(self.loop.growth + 2.0 * max(found, 0.0)) < 1.0:
+            return found
+        low, high = 0.0, found  # long intervals count more than their probability falls
+        for _ in range(50):
+            middle = 0.5 * (low + high)
+            heavy = self.distribution.tail(self.loop.growth + 2.0 * middle) >= 1.0
+            low, high = (low, middle) if heavy else (middle, high)
+        return low
 
     def bound(self, samples: int, margin: float) -> float:
         """Return a bound of the probability that |T^-1 x| is below e^(k (E + margin)) of its start.
@@ -126,14 +151,15 @@ class Answers:
             q: weight Q of the plant's states.
             r: weight R of the inputs; none by default.
         """
-        if self.mean_square >= 1.0:
+        if self.mean_square >= 1.0 - TOLERANCE:
             raise InputError(
-                f"the mean square grows (its radius is {self.mean_square:.4g}), so that the cost "
-                "is infinite",
+                f"the mean square does not die out (its radius is {self.mean_square:.4g}), so "
+                "that the cost is infinite",
                 remedy="choose a gain with a mean square radius below 1",
                 code="R627",
             )
-        return expected_cost(self.loop, self.distribution.regimes(), self.gain, start, q, r)
+        regimes = self.distribution.regimes(self.loop.growth)
+        return expected_cost(self.loop, regimes, self.gain, start, q, r)
 
     def as_dict(self) -> dict[str, object]:
         """Return the answers as plain data."""
@@ -142,7 +168,7 @@ class Answers:
             "gain": self.gain.tolist(),
             "contraction": _plain(self.contraction),
             "best_contraction": _plain(self.best_contraction),
-            "mean_square": self.mean_square,
+            "mean_square": _plain(self.mean_square),
             "exponent": {
                 "value": self.exponent.value,
                 "low": self.exponent.low,
@@ -150,7 +176,7 @@ class Answers:
                 "rate": self.exponent.rate,
             },
             "mean_interval": self.distribution.mean,
-            "decay": self.decay,
+            "decay": _plain(self.decay),
             "verdict": self.verdict,
             "period": self.period,
             "procedure": self.procedure,
@@ -180,8 +206,9 @@ def answers(
     """
     regimes = distribution.regimes()
     gammas, weights, moments = expectations(loop, regimes, gain)
-    square = chain_radius(moments, regimes.transition)
-    start = lyapunov_transform(moments, regimes.transition, square)
+    square = mean_square_radius(loop, distribution, gain)
+    plainly = chain_radius(moments, regimes.transition)
+    start = lyapunov_transform(moments, regimes.transition, plainly)
     whole, shares = _together(gammas, weights, regimes.shares)
     given = mean_transform(loop, regimes, gain) if transform is None else transform
     plain = float("inf")
@@ -224,6 +251,20 @@ def expectations(
         weights.append(w)
         moments.append(second_moment(gammas[-1], w))
     return gammas, weights, moments
+
+
+def mean_square_radius(loop: Loop, distribution: Distribution, gain: Array) -> float:
+    """Return the spectral radius by which mean squares grow; infinite where they have no mean.
+
+    Args:
+        loop: that is asked about.
+        distribution: of its intervals.
+        gain: K.
+    """
+    if distribution.tail(loop.growth) >= 1.0:
+        return float("inf")
+    regimes = distribution.regimes(loop.growth)
+    return chain_radius(expectations(loop, regimes, gain)[2], regimes.transition)
 
 
 def mean_transform(loop: Loop, regimes: Regimes, gain: Array) -> Array:

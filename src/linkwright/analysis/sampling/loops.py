@@ -126,6 +126,11 @@ class Loop:
         return self.sums + len(self.a) + (self.inputs if self.delayed else 0)
 
     @property
+    def growth(self) -> float:
+        """The rate at which squares of the plant grow without feedback, 1/s; 0 at least."""
+        return 2.0 * max(0.0, float(np.linalg.eigvals(self.a).real.max()))
+
+    @property
     def states(self) -> tuple[str, ...]:
         """The names of all states: sums, those of the plant, delayed commands."""
         own = self.names or tuple(f"x{i + 1}" for i in range(len(self.a)))

@@ -14,13 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 from linkwright.analysis.sampling.answers import (
     expectations,
     lyapunov_transform,
+    mean_square_radius,
     mean_transform,
     monte_carlo,
 )
 from linkwright.analysis.sampling.contraction import best_pairs, best_transform, log_norms
 from linkwright.analysis.sampling.exponents import exponent_of, growths_of_gains, rounded_up
 from linkwright.analysis.sampling.mean_square import chain_radius
-from linkwright.analysis.sampling.regimes import Array, Distribution
+from linkwright.analysis.sampling.regimes import TOLERANCE, Array, Distribution
 from linkwright.border import worded
 from linkwright.errors import InputError
 
@@ -74,14 +75,14 @@ class RateMap:
         )
 
     def stable(self, answer: str) -> NDArray[np.bool_]:
-        """Return where an answer says that the loop is stable.
+        """Return where an answer says that the loop is stable, by more than rounding does.
 
         Args:
             answer: one of `ANSWERS`.
         """
         limit = 1.0 if answer == "mean_square" else 0.0
         values: Array = getattr(self, answer)
-        return values < limit
+        return values < limit - TOLERANCE
 
     def plot(self) -> Figure:
         """Return the exponent as colors, with the limits of all four answers as lines."""
@@ -184,7 +185,7 @@ def _column(
     """Return the six numbers of each gain for one distribution."""
     regimes = distribution.regimes()
     found = np.full((6, len(gains)), np.inf)
-    if len(regimes.each) == 1 and regimes.depth == 0:
+    if len(regimes.each) == 1 and regimes.depth == 0 and distribution.tail(loop.growth) == 0.0:
         at, weights = regimes.each[0].nodes(_PANELS)
         phi, psi = loop.steps(at.intervals)
         gammas = phi + psi @ gains[:, None]
@@ -213,8 +214,9 @@ def _column(
         grown = np.empty((len(gains), streams))
         for i, gain in enumerate(gains):
             parts, weights_of, moments = expectations(loop, regimes, gain, _PANELS)
-            square = chain_radius(moments, regimes.transition)
-            start = lyapunov_transform(moments, regimes.transition, square)
+            square = mean_square_radius(loop, distribution, gain)
+            plainly = chain_radius(moments, regimes.transition)
+            start = lyapunov_transform(moments, regimes.transition, plainly)
             whole = np.concatenate(parts)
             shares = np.concatenate(
                 [s * w for s, w in zip(regimes.shares, weights_of, strict=True)]

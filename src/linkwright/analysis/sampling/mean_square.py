@@ -8,11 +8,14 @@ Markov chain, there is a covariance for each of its states, and they are coupled
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from linkwright.analysis.sampling.regimes import Array
+
+_FASTEST = 150.0  # times the longest interval; what is faster is there at once
 
 
 def second_moment(gammas: Array, weights: Array) -> Array:
@@ -64,6 +67,45 @@ def chain_radius(moments: Sequence[Array], transition: Array) -> float:
     if _forgets(transition):
         return radius(_mean(moments, transition))
     return radius(coupled(moments, transition))
+
+
+def decay_rate(
+    gammas: Sequence[Array], weights: Sequence[Array], intervals: Sequence[Array], transition: Array
+) -> float:
+    """Return the s at which E[e^(2 s t) Gamma (x) Gamma] has the spectral radius 1, 1/s.
+
+    The mean square of the state dies out as e^(-2 s t) does, as a function of time.
+
+    Args:
+        gammas: matrices Gamma in each state of a chain.
+        weights: their probabilities.
+        intervals: t of each, s.
+        transition: row i has the probabilities of the states that follow state i.
+
+    >>> half = np.array([[[0.5]]])
+    >>> round(decay_rate([half], [np.ones(1)], [np.array([0.1])], np.ones((1, 1))), 6)
+    6.931472
+    """
+    from scipy.optimize import brentq
+
+    longest = max(float(t.max()) for t in intervals)
+
+    def level(s: float) -> float:
+        moments = [
+            second_moment(g, w * np.exp(2.0 * s * (t - longest)))
+            for g, w, t in zip(gammas, weights, intervals, strict=True)
+        ]
+        return math.log(max(chain_radius(moments, transition), 1e-300)) + 2.0 * s * longest
+
+    start = level(0.0)
+    if abs(start) < 1e-12:
+        return 0.0
+    near, step = 0.0, -math.copysign(0.5 / longest, start)
+    while level(near + step) * start > 0.0:
+        near, step = near + step, 2.0 * step
+        if abs(near) * longest > _FASTEST:
+            return math.copysign(math.inf, near)
+    return float(brentq(level, near, near + step, xtol=1e-9 / longest, rtol=1e-12))
 
 
 def _forgets(transition: Array) -> bool:

@@ -23,6 +23,9 @@ from linkwright.errors import InputError
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
+TOLERANCE = 1e-5
+"""What is closer to a limit than this is neither proven nor unstable: rounding may do as much."""
+
 _PANELS = 16  # into which a range is cut, for logarithms of norms have kinks
 _ORDER = 6  # of Gauss's rule on each of them
 
@@ -284,8 +287,21 @@ class Distribution(ABC):
     """The word for it in files."""
 
     @abstractmethod
-    def regimes(self) -> Regimes:
-        """Return what it comes down to."""
+    def regimes(self, growth: float = 0.0) -> Regimes:
+        """Return what it comes down to.
+
+        Args:
+            growth: rate of what is to be expected, 1/s: long intervals are kept although they are
+                rare, as long as they matter times e^(growth * interval).
+        """
+
+    def tail(self, growth: float) -> float:
+        """Return the ratio of the last terms of E[e^(growth interval)]; from 1 on, it is infinite.
+
+        Args:
+            growth: 1/s.
+        """
+        return 0.0
 
     def draw(self, streams: int, count: int, seed: int = 0) -> Arrivals:
         """Return random samples, a row for each stream.
@@ -361,6 +377,36 @@ def probability(value: float, what: str) -> float:
             code="R622",
         )
     return found
+
+
+def chain(rows: Sequence[Array], what: str) -> tuple[tuple[float, ...], ...]:
+    """Return a transition table; one whose long run depends on its start is refused.
+
+    Args:
+        rows: of the table.
+        what: its states are, for messages.
+
+    >>> chain([np.array([0.5, 0.5]), np.array([1.0, 0.0])], "states")
+    ((0.5, 0.5), (1.0, 0.0))
+    """
+    table = np.array(rows)
+    count = len(table)
+    reached = np.linalg.matrix_power(((table > 0.0) | np.eye(count, dtype=bool)) * 1.0, count) > 0.0
+    both = reached & reached.T
+    closed = {
+        tuple((np.flatnonzero(both[i]) + 1).tolist())
+        for i in range(count)
+        if not (reached[i] & ~both[i]).any()
+    }
+    if len(closed) > 1:
+        parts = " and ".join("{" + ", ".join(map(str, members)) + "}" for members in sorted(closed))
+        raise InputError(
+            f"the chain never leaves its {what} {parts}, so that its long run depends on where it "
+            "starts",
+            remedy="ask about each of these parts by itself, or give a probability of a change",
+            code="R622",
+        )
+    return tuple(tuple(map(float, row)) for row in table)
 
 
 def probabilities(values: Sequence[float], what: str) -> Array:

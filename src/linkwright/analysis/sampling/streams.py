@@ -17,7 +17,7 @@ from linkwright.analysis.sampling.answers import Answers, expectations, lyapunov
 from linkwright.analysis.sampling.contraction import best_transform, log_norms
 from linkwright.analysis.sampling.distributions import Markov, Recorded
 from linkwright.analysis.sampling.mean_square import chain_radius
-from linkwright.analysis.sampling.regimes import Array, Distribution, Regimes
+from linkwright.analysis.sampling.regimes import TOLERANCE, Array, Distribution, Regimes
 from linkwright.border import worded
 from linkwright.errors import InputError, nearest
 from linkwright.recording import Recording
@@ -29,7 +29,7 @@ _LEAST = 20  # intervals that a certificate needs
 _SAME = 1e-6  # s, by which times of one sample differ at most
 _NEVER = 1e8  # s; an age beyond says that nothing has come yet
 _KEPT = 40  # values of each regime with which the margin is searched
-_FACTORS = (1.0 / 64.0, 64.0)  # within which the margin is searched
+_MOST = 64.0  # up to which factor of longer or shorter intervals the margin is searched
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -146,7 +146,8 @@ class RateCertificate:
             three states).
         error: standard error of the best contraction, for the record is of some length only.
         margin: factor by which all intervals could be longer until nothing is proven any more;
-            below 1 where nothing is proven now.
+            below 1 where nothing is proven now, 0 where shorter intervals prove nothing either; 64
+            at most.
 
     >>> from linkwright.analysis.sampling import Loop, Uniform
     >>> found = Loop([[0.0]], [[1.0]]).answers(Uniform(0.1, 0.3), [[-2.0]], streams=2, steps=64)
@@ -169,12 +170,19 @@ class RateCertificate:
         """Whether the loop is certified: twice the error of the record counts against it."""
         best = min(self.answers.contraction, self.answers.best_contraction)
         square = max(self.answers.mean_square, self.chained)
-        return best + 2.0 * self.error < 0.0 or square < 1.0
+        return best + 2.0 * self.error < -TOLERANCE or square < 1.0 - TOLERANCE
 
     @property
     def words(self) -> str:
         """The certificate, or the refusal, in a sentence."""
         share = abs(self.margin - 1.0)
+        if self.granted and self.margin >= _MOST:
+            return f"certified; all intervals could be at least {_MOST:.0f} times as long"
+        if self.margin == 0.0:
+            return (
+                "refused; no shortening of the intervals helps, for the gain is not proven with "
+                f"intervals {_MOST:.0f} times as short either"
+            )
         if self.granted:
             return f"certified; all intervals could be {share:.0%} longer"
         if self.margin < 1.0:
@@ -279,20 +287,20 @@ def _margin(loop: Loop, distribution: Distribution, found: Answers) -> float:
         scaled = regimes.scaled(factor)
         gammas, weights, moments = expectations(loop, scaled, found.gain)
         square = chain_radius(moments, scaled.transition)
-        if square < 1.0 or scaled.depth:
-            return square < 1.0
+        if square < 1.0 - TOLERANCE or scaled.depth:
+            return square < 1.0 - TOLERANCE
         shares = np.concatenate([s * w for s, w in zip(scaled.shares, weights, strict=True)])
         start = lyapunov_transform(moments, scaled.transition, square)
-        return best_transform(np.concatenate(gammas), shares, start)[0] < 0.0
+        return best_transform(np.concatenate(gammas), shares, start)[0] < -TOLERANCE
 
-    low, high = _FACTORS
     held = found.stable
-    step = 1.25 if held else 0.8
-    factor = following = 1.0
-    while following == 1.0 or proven(following) == held:  # until the verdict is another
+    step, end = (1.25, _MOST) if held else (0.8, 1.0 / _MOST)
+    factor, following = 1.0, step
+    while proven(following) == held:  # until the verdict is another
+        if following == end:
+            return end if held else 0.0
         factor, following = following, following * step
-        if not low < following < high:
-            return factor
+        following = min(following, end) if held else max(following, end)
     inside, outside = (factor, following) if held else (following, factor)
     for _ in range(6):
         middle = 0.5 * (inside + outside)

@@ -20,7 +20,7 @@ from linkwright.analysis.sampling.answers import expectations, lyapunov_transfor
 from linkwright.analysis.sampling.contraction import log_norms
 from linkwright.analysis.sampling.distributions import Uniform
 from linkwright.analysis.sampling.mean_square import chain_radius
-from linkwright.analysis.sampling.regimes import Array
+from linkwright.analysis.sampling.regimes import TOLERANCE, Array
 from linkwright.border import worded
 from linkwright.errors import Error
 from linkwright.optional import extra
@@ -59,9 +59,9 @@ class SwitchingBounds:
     @property
     def verdict(self) -> str:
         """Whether the loop is stable for every order: proven, unstable or open."""
-        if self.high < 1.0:
+        if self.high < 1.0 - TOLERANCE:
             return "proven"
-        return "unstable" if self.low >= 1.0 else "open"
+        return "unstable" if self.low > 1.0 + TOLERANCE else "open"
 
 
 @worded

@@ -39,7 +39,11 @@ class Bernoulli(Distribution):
         object.__setattr__(self, "second", interval(second, "the second interval"))
         object.__setattr__(self, "p", probability(p, "the probability of the first interval"))
 
-    def regimes(self) -> Regimes:
-        """Return both intervals with their probabilities."""
+    def regimes(self, growth: float = 0.0) -> Regimes:
+        """Return both intervals with their probabilities.
+
+        Args:
+            growth: does not matter here, for all intervals are kept.
+        """
         pair = ((self.p, self.first), (1.0 - self.p, self.second))
         return Regimes.independent(Piece(p, t, t) for p, t in pair if p > 0.0)

@@ -9,7 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwright.analysis.sampling.distributions.mixture import refuse_delayed
-from linkwright.analysis.sampling.regimes import Distribution, Regime, Regimes, probabilities
+from linkwright.analysis.sampling.regimes import (
+    Distribution,
+    Regime,
+    Regimes,
+    chain,
+    probabilities,
+)
 from linkwright.border import worded
 from linkwright.errors import InputError
 
@@ -60,10 +66,22 @@ class Delayed(Distribution):
                 code="R622",
             )
         object.__setattr__(self, "between", between)
-        object.__setattr__(self, "transition", tuple(tuple(map(float, row)) for row in rows))
+        object.__setattr__(self, "transition", chain(rows, "delays"))
 
-    def regimes(self) -> Regimes:
-        """Return a regime for each delay."""
-        pieces = self.between.regimes().each[0].pieces
+    def regimes(self, growth: float = 0.0) -> Regimes:
+        """Return a regime for each delay.
+
+        Args:
+            growth: rate by which long intervals count more, 1/s.
+        """
+        pieces = self.between.regimes(growth).each[0].pieces
         each = tuple(Regime(pieces, delay) for delay in range(len(self.transition)))
         return Regimes(each, np.array(self.transition))
+
+    def tail(self, growth: float) -> float:
+        """Return the ratio by which the longest intervals get rarer.
+
+        Args:
+            growth: rate by which long intervals count more, 1/s.
+        """
+        return self.between.tail(growth)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +21,8 @@ from linkwright.analysis.sampling.regimes import (
 from linkwright.border import worded
 from linkwright.errors import InputError
 
-_LEAST = 1e-13  # probability of so many losses in a row that is left out
+_LEAST = 1e-13  # probability of so many losses in a row that is left out, times what it does
+_MOST = 0.999  # that terms may be of those before them
 _KEPT = 96  # values by which a sum of intervals is represented
 
 
@@ -34,7 +36,7 @@ class Lost(Distribution):
 
     Args:
         between: the interval between samples that are sent, s, or its distribution.
-        loss: probability that a sample does not come, below 1.
+        loss: probability that a sample does not come, at most 0.999.
 
     >>> round(Lost("10 ms", loss=0.5).mean, 9)
     0.02
@@ -52,18 +54,24 @@ class Lost(Distribution):
         else:
             object.__setattr__(self, "between", interval(between, "the interval"))
         object.__setattr__(self, "loss", probability(loss, "the probability of a loss"))
-        if self.loss >= 1.0:
+        if self.loss > _MOST:
             raise InputError(
-                "all samples are lost, and nothing is controlled",
-                remedy="give a probability below 1",
+                "all samples are lost, and nothing is controlled"
+                if self.loss == 1.0
+                else f"{self.loss:g} of all samples are lost, and next to nothing is controlled",
+                remedy=f"give a probability of at most {_MOST:g}",
                 code="R622",
             )
 
-    def regimes(self) -> Regimes:
-        """Return sums of one, two, three, ... intervals."""
+    def regimes(self, growth: float = 0.0) -> Regimes:
+        """Return sums of one, two, three, ... intervals.
+
+        Args:
+            growth: rate by which long intervals count more, 1/s.
+        """
         return Regimes.independent(
             Piece((1.0 - self.loss) * part * weight, t, t)
-            for part, at, weights in self._sums()
+            for part, at, weights in self._sums(growth)
             for t, weight in zip(at.tolist(), weights.tolist(), strict=True)
         )
 
@@ -85,17 +93,33 @@ class Lost(Distribution):
         sums = np.add.reduceat(each, np.concatenate([[0], ends[:-1]]))
         return Arrivals.prompt(sums.reshape(streams, count))
 
-    def _sums(self) -> list[tuple[float, Array, Array]]:
+    def tail(self, growth: float) -> float:
+        """Return loss * E[e^(growth * interval)]: from 1 on, what grows so has no mean.
+
+        Args:
+            growth: 1/s.
+        """
+        if isinstance(self.between, float):
+            return _exp(math.log(max(self.loss, 1e-300)) + growth * self.between)
+        nodes, weights = self.between.regimes().each[0].nodes()
+        most = float(nodes.intervals.max())
+        mean = float(weights @ np.exp(growth * (nodes.intervals - most)))
+        return _exp(math.log(max(self.loss * mean, 1e-300)) + growth * most)
+
+    def _sums(self, growth: float) -> list[tuple[float, Array, Array]]:
         """Return for each number of intervals its probability, up to a factor, and their sum."""
         if isinstance(self.between, float):
             one = np.array([self.between]), np.ones(1)
         else:
             nodes, probable = self.between.regimes().each[0].nodes()
             one = _fewer(nodes.intervals, probable)
-        found, at, weights, part = [], *one, 1.0
-        while part > _LEAST:
+        found, at, weights, part, count = [], *one, 1.0, 1
+        ratio, size = min(max(self.loss, self.tail(growth)), _MOST), 1.0
+        while size > _LEAST:
             found.append((part, at, weights))
             part *= self.loss
+            count += 1
+            size = ratio ** (count - 1) * count**4  # squares of a chain of integrators
             if len(one[0]) == 1:
                 at = at + one[0]
             else:
@@ -103,6 +127,11 @@ class Lost(Distribution):
                     np.add.outer(at, one[0]).ravel(), np.multiply.outer(weights, one[1]).ravel()
                 )
         return found
+
+
+def _exp(value: float) -> float:
+    """Return an exponential, infinite where it is beyond all numbers."""
+    return math.exp(value) if value < 700.0 else math.inf
 
 
 def _fewer(at: Array, weights: Array) -> tuple[Array, Array]:

@@ -10,7 +10,13 @@ from numpy.typing import ArrayLike
 
 from linkwright.analysis.sampling.distributions.mixture import refuse_delayed
 from linkwright.analysis.sampling.distributions.recorded import Recorded, checked_intervals
-from linkwright.analysis.sampling.regimes import Distribution, Regime, Regimes, probabilities
+from linkwright.analysis.sampling.regimes import (
+    Distribution,
+    Regime,
+    Regimes,
+    chain,
+    probabilities,
+)
 from linkwright.border import worded
 from linkwright.errors import InputError
 
@@ -49,7 +55,7 @@ class Markov(Distribution):
         for part in parts:
             refuse_delayed(part, "a Markov chain")
         object.__setattr__(self, "parts", tuple(parts))
-        object.__setattr__(self, "transition", tuple(tuple(map(float, row)) for row in rows))
+        object.__setattr__(self, "transition", chain(rows, "states"))
 
     @staticmethod
     def fitted(intervals: ArrayLike, states: int = 2) -> Markov:
@@ -74,7 +80,19 @@ class Markov(Distribution):
         table = counts / counts.sum(axis=1, keepdims=True)
         return Markov([Recorded(found[state == k]) for k in range(states)], table)
 
-    def regimes(self) -> Regimes:
-        """Return a regime for each state."""
-        each = tuple(Regime(part.regimes().each[0].pieces) for part in self.parts)
+    def regimes(self, growth: float = 0.0) -> Regimes:
+        """Return a regime for each state.
+
+        Args:
+            growth: rate by which long intervals count more, 1/s.
+        """
+        each = tuple(Regime(part.regimes(growth).each[0].pieces) for part in self.parts)
         return Regimes(each, np.array(self.transition))
+
+    def tail(self, growth: float) -> float:
+        """Return the ratio by which the longest intervals get rarer, in the worst state.
+
+        Args:
+            growth: rate by which long intervals count more, 1/s.
+        """
+        return max(part.tail(growth) for part in self.parts)

@@ -41,14 +41,27 @@ class Mixture(Distribution):
         object.__setattr__(self, "parts", tuple(parts))
         object.__setattr__(self, "weights", tuple(map(float, found)))
 
-    def regimes(self) -> Regimes:
-        """Return the pieces of all parts."""
+    def regimes(self, growth: float = 0.0) -> Regimes:
+        """Return the pieces of all parts.
+
+        Args:
+            growth: rate by which long intervals count more, 1/s.
+        """
         return Regimes.independent(
             Piece(weight * p.weight, p.low, p.high)
             for part, weight in zip(self.parts, self.weights, strict=True)
-            for p in part.regimes().each[0].pieces
+            for p in part.regimes(growth).each[0].pieces
             if weight > 0.0
         )
+
+    def tail(self, growth: float) -> float:
+        """Return the ratio by which the longest intervals get rarer, of the worst part.
+
+        Args:
+            growth: rate by which long intervals count more, 1/s.
+        """
+        parts = zip(self.parts, self.weights, strict=True)
+        return max(part.tail(growth) for part, weight in parts if weight > 0.0)
 
 
 def refuse_delayed(part: Distribution, where: str) -> None:

@@ -74,8 +74,12 @@ class Recorded(Distribution):
         ):
             object.__setattr__(self, name, value)
 
-    def regimes(self) -> Regimes:
-        """Return a regime for each pair of delays, with each interval as often as it was seen."""
+    def regimes(self, growth: float = 0.0) -> Regimes:
+        """Return a regime for each pair of delays, with each interval as often as it was seen.
+
+        Args:
+            growth: does not matter here, for all intervals are kept.
+        """
         each, shares = [], []
         pairs = np.column_stack([self.delays, self.befores])
         for delay, before in np.unique(pairs, axis=0):

@@ -37,6 +37,10 @@ class Uniform(Distribution):
                 code="R621",
             )
 
-    def regimes(self) -> Regimes:
-        """Return one range."""
+    def regimes(self, growth: float = 0.0) -> Regimes:
+        """Return one range.
+
+        Args:
+            growth: does not matter here, for all intervals are kept.
+        """
         return Regimes.independent([Piece(1.0, self.low, self.high)])
