@@ -20,6 +20,7 @@ from linkwright.elements import CompliantWrist, Contact, Plane, Wave
 
 KW, T, PUSH = 500.0, 0.028, 5.0
 DOWN = ((1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, -1.0))
+KINDS: list[Any] = [list, np.array]
 STEP: dict[str, Any] = {"method": "rk4", "step": 1 / 4000}
 
 
@@ -275,6 +276,7 @@ def made(**given: Any) -> Hybrid:
         ({"Kp": {"z": 0.5}}, "Kp of 'hybrid' is given for z, where the law has no such gain"),
         ({"filter": 1.0}, "filter of 'hybrid' is 1; give a number from 0 to below 1"),
         ({"follow": 1.0}, "follow of 'hybrid' is 1; give a number from 0 to below 1"),
+        ({"release": 1.5}, "release of 'hybrid' is 1.5: contact would end as it begins"),
         ({"form": "polar"}, "form of 'hybrid' is 'polar'"),
         ({"approach": {"z": 0.1}}, "has an approach, but no threshold"),
         ({"threshold": {"x": 0.1}}, "threshold of 'hybrid' is given for x, an axis of position"),
@@ -316,3 +318,39 @@ def test_a_rate_at_which_the_tool_would_swing_in_the_air_is_refused_with_the_lim
         s.add(law, rate=1000, name="fast")
     s.add(PositionCompensation(m, wrist, 1.0, filter=0.97), rate=1000, name="filtered")
     s.add(PositionCompensation(m, wrist, 1.0, filter=0.8, forced=True), rate=1000, name="forced")
+
+
+@pytest.mark.parametrize("carried", [False, True])
+def test_what_the_tool_carries_counts_with_its_mass(carried: bool) -> None:
+    """A tool of 0.1 kg with 1 kg mounted on it swings as one of 1.1 kg in one piece does."""
+    m = lw.Mechanism("press")
+    slide = m.body("slide", translate="z", mass=5)
+    tool = m.body("tool", parent=slide, translate="z", mass=0.1 if carried else 1.1, inertia=0)
+    if carried:
+        m.body("payload", parent=tool, at=(0, 0.1, 0), mass=1.0, inertia=0)
+    wrist = CompliantWrist(m, slide, tool, [KW] * 3 + [8] * 3, [3] * 3 + [0.05] * 3)
+    s = lw.System(m)
+    s.add(wrist)
+    with pytest.raises(lw.Error, match=r"a tool of 1.1 kg that touches nothing"):
+        s.add(PositionCompensation(m, wrist, 1.0, filter=0.8), rate=100)
+
+
+def test_gains_by_axis_may_be_arrays() -> None:
+    """An array gives each axis its own gain, as a list does, not that of x to all of them."""
+    one = {"force": "z", "push": [0.0, 0, 5, 0, 0, 0], "KF": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6],
+           "Kp": [0.5, 0.4, 0.3, 0.2, 0.1, 0.0], "threshold": [0, 0, 0.002, 0, 0, 0],
+           "approach": [0, 0, 0.05, 0, 0, 0], "stiffness": [KW] * 3 + [8.0] * 3,
+           "target": [0.1, 0.2]}  # fmt: skip
+    whole = {k: np.array(v) if isinstance(v, list) else v for k, v in one.items()}
+    first, second = (
+        {k: p.value for k, p in made(**given).parameters.items()} for given in (one, whole)
+    )
+    assert first == second
+    assert first["KF_z"] == 0.3
+    assert first["Kp_x"] == 0.5
+    laws = [
+        ForceControl(made().mechanism, "ram", kind([0.1, 0, 0.3, 0, 0, 0]), base="current",
+                     stiffness=KW).parameters["KF_z"].value
+        for kind in KINDS
+    ]  # fmt: skip
+    assert laws == [0.3, 0.3]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -239,6 +239,61 @@ def test_a_singular_pose_is_said_and_gives_finite_torques() -> None:
     assert np.abs(torques(law("mass"), at)).max() < 1e4
 
 
+def stretched() -> lw.Mechanism:
+    """Return a planar arm of two rods of 1 m."""
+    m = lw.Mechanism("arm")
+    a = m.body("a", rotate="z", mass=1, com=(0.5, 0, 0), inertia=0.1)
+    b = m.body("b", parent=a, at=(1, 0, 0), rotate="z", mass=1, com=(0.5, 0, 0), inertia=0.1)
+    m.body("tip", parent=b, at=(1, 0, 0), mass=0.1, inertia=0.001)
+    return m
+
+
+STILL = {"u": [0.0, 0.0]}
+STRETCHED: dict[str, Callable[[lw.Mechanism], Any]] = {
+    "Impedance": lambda m: control.Impedance(m, "tip", 100, 20, axes="x y", acts=False),
+    "OperationalHybrid": lambda m: control.OperationalHybrid(
+        m, "tip", "x", {"x": 1}, kp=100, kd=20, M=1, D=10, axes="x y", acts=False
+    ),
+    "Admittance": lambda m: control.Admittance(m, "tip", M=1, D=10, axes="x y"),
+}
+
+
+@pytest.mark.parametrize("kind", STRETCHED)
+def test_an_arm_that_is_stretched_out_gives_way_along_itself(kind: str) -> None:
+    """Its mobility along x is gone with the row of J: clearance says so, and nothing explodes."""
+    given = STRETCHED[kind](stretched())
+    port = "command_rate" if kind == "Admittance" else "tau"
+    for bend in (0.0, 1e-9, 1e-6, 1e-4, 1e-3, 1e-2):
+        at = STILL | {"q": [0.2, bend], "target": [0.3, 0.5], "wrench": [10, 0, 0, 0, 0, 0]}
+        if kind == "Admittance":
+            at["target"] = [0.2, bend]
+        found = said(given, at)
+        assert bend > 1e-3 or found["clearance"].item() < 0.01 * CLEAR
+        assert np.abs(found[port]).max() < (1.0 if kind == "Admittance" else 1e3)
+    bent = said(given, STILL | {"q": [0.2, 1.0], "target": [0.2, 1.0]})
+    assert bent["clearance"].item() > 100 * CLEAR
+
+
+def test_axes_of_very_different_mass_are_no_singular_pose() -> None:
+    """A portal of a ton with a light quill: each axis has its own joint, so none is lost."""
+    m = lw.Mechanism("portal")
+    m.body("quill", parent=m.body("cart", translate="x", mass=1e4), translate="z", mass=0.01)
+    given = control.Impedance(m, "quill", K=100, D=10, axes="x z")
+    assert said(given, STILL | {"q": [0, 0]})["clearance"].item() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("name", ["K", "D", "M", "push"])
+def test_numbers_by_axis_may_be_arrays(name: str) -> None:
+    """An array gives the parameters that a list does."""
+    usual: dict[str, Any] = {"M": M, "D": D, "K": K, "push": [1.0, 2, 3, 4, 5, 6]}
+    rows = [
+        control.Admittance(plotter(), "slide", **(usual | {name: kind(usual[name])}), axes="x z")
+        for kind in (list, np.array)
+    ]
+    first, second = ({k: p.value for k, p in row.parameters.items()} for row in rows)
+    assert first == second
+
+
 # -- refusals --------------------------------------------------------------------------------------
 BAD: dict[str, tuple[Callable[[lw.Mechanism], Any], str]] = {
     "indefinite": (
@@ -278,6 +333,20 @@ BAD: dict[str, tuple[Callable[[lw.Mechanism], Any], str]] = {
             m, "slide", "z", 0.0, kp=1, kd=1, M=1, D=1, frame=MOON
         ),
         "frame of 'operational_hybrid' is 'moon'",
+    ),
+    "coupled admittance": (
+        lambda m: control.Admittance(m, "slide", M=1.0, D=1.0, K=cast(Any, STIFF), axes="x z"),
+        "K of 'admittance' is a matrix, and the axes of this law do not mix",
+    ),
+    "coupled force axes": (
+        lambda m: control.OperationalHybrid(
+            m, "slide", "z", 0.0, kp=1, kd=1, M=cast(Any, MASS), D=1
+        ),
+        "M of 'operational_hybrid' is a matrix, and the axes of this law do not mix",
+    ),
+    "ragged": (
+        lambda m: control.Stiffness(m, "slide", [[1.0], [1.0, 2.0]], axes="x z"),
+        "K of 'stiffness' has rows of different lengths",
     ),
     "shape": (
         lambda m: control.Stiffness(m, "slide", np.eye(3).tolist(), axes="x z"),

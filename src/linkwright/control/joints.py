@@ -10,6 +10,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import SupportsFloat, TypeAlias
 
+import numpy as np
+
 from linkwright.algebra import Expr
 from linkwright.blocks import BlockError, Element, checked, joint_of
 from linkwright.equations.closure import assemble
@@ -75,6 +77,8 @@ def numbers(
     >>> numbers({"b": 2}, ["a", "b"], "kp"), numbers(3, ["a", "b"], "kp")
     ([0.0, 2.0], [3.0, 3.0])
     """
+    if isinstance(given, np.ndarray):
+        given = given.tolist()
     if isinstance(given, Mapping):
         unknown = sorted(set(given) - set(names))
         if unknown:
@@ -99,7 +103,7 @@ def _is_list(given: object) -> bool:
 def gains(element: Element, name: str, given: PerJoint, joints: Sequence[str]) -> list[Expr]:
     """Return parameters of an element, none below zero: one for all joints, or one for each."""
     values = numbers(given, joints, name, least=0.0)
-    if isinstance(given, SupportsFloat):
+    if isinstance(given, SupportsFloat) and not np.ndim(given):
         return [element.parameter(name, float(given), least=0.0)] * len(joints)
     return [
         element.parameter(f"{name}_{joint.replace('.', '_')}", value, least=0.0)

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from linkwright.algebra import ONE
 from linkwright.blocks.places import AXES
 from linkwright.control.force.impedances import six_by_six
 from linkwright.control.force.ports import PerAxis, WristOrBody, per_axis
@@ -66,8 +67,8 @@ class Admittance(ToolLaw):
         name: str = "admittance",
     ) -> None:
         super().__init__(name, mechanism, wrist, joints, target, axes=axes)
-        mass = six_by_six(self, "M", M, above=True)
-        drag, stiff = six_by_six(self, "D", D), six_by_six(self, "K", K)
+        mass = six_by_six(self, "M", M, above=True, whole=False)
+        drag, stiff = (six_by_six(self, n, x, whole=False) for n, x in (("D", D), ("K", K)))
         along, about = self.own_unit("N"), self.own_unit("N*m")
         pushes = [
             self.parameter(f"push_{axis}", x, unit=along if k < 3 else about)
@@ -91,7 +92,8 @@ class Admittance(ToolLaw):
             self.update(before, after)
             speeds.append(after)
         rows = [place.jacobian[k] for k in self.moved]
-        square = self.cleared([[self.intermediate(dot(a, b)) for b in rows] for a in rows])
+        products = [[self.intermediate(dot(a, b)) for b in rows] for a in rows]
+        square = self.cleared(products, place, [ONE] * len(self.joints))
         part = self.solved(square, speeds)
         rates = self.named(dot(column, part) for column in zip(*rows, strict=True))
         ways = [self.intermediate(x + T * r) for x, r in zip(moved, rates, strict=True)]

@@ -139,8 +139,9 @@ class Hybrid(PlaceLaw):
         release: float,
     ) -> tuple[Expr, list[Expr]]:
         """Return what is 1 during contact, and the speeds until then."""
-        given = {"approach": per_axis(approach or {}, "approach")}
-        given["threshold"] = per_axis(threshold or {}, "threshold", least=0.0)
+        given = {"approach": per_axis({} if approach is None else approach, "approach")}
+        edges = {} if threshold is None else threshold
+        given["threshold"] = per_axis(edges, "threshold", least=0.0)
         for what, numbers in given.items():
             strange = [AXES[k] for k in range(6) if numbers[k] and k not in chosen]
             if strange:
@@ -149,7 +150,11 @@ class Hybrid(PlaceLaw):
                     "an axis of position",
                     remedy="give it along axes of force; `feed` moves along all of them",
                 )
-        checked(release, "release", least=0.0)
+        if checked(release, "release", least=0.0) > 1:
+            raise BlockError(
+                f"release of {self.name!r} is {release:g}: contact would end as it begins",
+                remedy="give a share of the threshold, from 0 to 1",
+            )
         if not any(given["threshold"]):
             if any(given["approach"]):
                 raise BlockError(

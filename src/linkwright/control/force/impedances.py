@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -18,7 +18,9 @@ Six: TypeAlias = PerAxis | Sequence[Sequence[float]]
 UNITS = {"K": ("N/m", "N*m/rad"), "D": ("N*s/m", "N*m*s/rad"), "M": ("kg", "kg*m^2")}
 
 
-def six_by_six(element: Element, name: str, given: Six, *, above: bool = False) -> list[list[Expr]]:
+def six_by_six(
+    element: Element, name: str, given: Six, *, above: bool = False, whole: bool = True
+) -> list[list[Expr]]:
     """Return the matrix of a stiffness K, a damping D or a mass M along the flange's axes.
 
     Numbers by axis become parameters of the element, such as `K_z`; the entries of a matrix stay
@@ -29,9 +31,15 @@ def six_by_six(element: Element, name: str, given: Six, *, above: bool = False) 
         name: "K", "D" or "M".
         given: numbers for the axes, or a symmetric matrix.
         above: whether it must be positive definite, not only semidefinite.
+        whole: whether the law takes matrices, not only numbers by axis.
     """
     what = f"{name} of {element.name!r}"
-    if not isinstance(given, Mapping | str) and np.ndim(given) == 2:
+    if not isinstance(given, Mapping | str) and _depth(given, what) == 2:
+        if not whole:
+            raise BlockError(
+                f"{what} is a matrix, and the axes of this law do not mix",
+                remedy="give a number, six, or numbers by axis",
+            )
         return _matrix(np.asarray(given), what, above)
     values = per_axis(cast(PerAxis, given), what, least=0.0)
     none = [axis for axis, x in zip(AXES, values, strict=True) if not x]
@@ -45,6 +53,15 @@ def six_by_six(element: Element, name: str, given: Six, *, above: bool = False) 
         unit, sign = (along if k < 3 else about), ("positive" if above else "")
         rows[k][k] = element.parameter(f"{name}_{axis}", x, unit=unit, sign=sign, least=0.0)
     return rows
+
+
+def _depth(given: Any, what: str) -> int:
+    try:
+        return np.ndim(given)
+    except ValueError:
+        raise BlockError(
+            f"{what} has rows of different lengths", remedy="give 6 rows of 6"
+        ) from None
 
 
 def _matrix(given: np.ndarray, what: str, above: bool) -> list[list[Expr]]:

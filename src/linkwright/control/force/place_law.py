@@ -26,20 +26,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from linkwright.algebra import ZERO, Expr, evaluate
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.algebra import ZERO, Expr, evaluate, free_symbols
 from linkwright.blocks import BlockError, Rate, Sampled, checked
-from linkwright.blocks.places import AXES
+from linkwright.blocks.places import AXES, Places
 from linkwright.control.force.ports import (
     ForceLaw,
     PerAxis,
     ToolPlacement,
     WristOrBody,
     per_axis,
+    plain,
     selection,
 )
 from linkwright.control.force.sampled_limits import gain_limit
 from linkwright.control.joints import PerJoint
 
+Array = NDArray[np.float64]
 _REMEDY = "lower it, or give forced=True to try it all the same"
 
 
@@ -112,6 +117,7 @@ class PlaceLaw(ForceLaw):
         They are parameters called `name`, or `name_axis` where they differ, which the port drives
         unless it is connected.
         """
+        given = plain(given)
         numbers = per_axis(given, name, least=0.0)
         if isinstance(given, Mapping):
             strange = [axis for axis in given if AXES.index(axis) not in axes]
@@ -179,17 +185,38 @@ class PlaceLaw(ForceLaw):
                 )
 
     def _inertias(self) -> list[float]:
-        """Return mass and moments of inertia of the tool about its reference point."""
-        m = self.mechanism
-        own = self.tool.body.inertia
-        at = {x: m.values.get(name, 0.0) for name, x in m.parameters.items()}
-        local = self.tool.local.components(self.tool.body.frame)
-        mass, *rest = (
-            float(evaluate(x, at)) for x in (own.mass, *own.center, *local, *own.tensor[:3])
-        )
-        x, y, z = (a - b for a, b in zip(rest[:3], rest[3:6], strict=True))
-        away = (y * y + z * z, x * x + z * z, x * x + y * y)
-        return [mass] * 3 + [i + mass * r for i, r in zip(rest[6:], away, strict=True)]
+        """Return mass and moments of inertia of the tool and of all that it carries.
+
+        They are along the flange's axes, about the tool's reference point, where the tool is at
+        rest and what it carries stands as the mechanism starts.
+        """
+        m, tool = self.mechanism, self.tool.body
+        numbers = {**m.initial, **m.values}
+        hanging = tool.ancestors()
+        rest = {q for x in hanging[: hanging.index(self.flange)] for q in x.coordinates}
+        places = Places(lambda x: x, self.flange)
+
+        def value(x: Expr) -> float:
+            at = {s: 0.0 if s in rest else numbers.get(s.name, 0.0) for s in free_symbols(x)}
+            return float(evaluate(x, at))
+
+        def values(rows: Sequence[Expr]) -> Array:
+            return np.array([value(x) for x in rows])
+
+        middle = values(places.position(self.tool))
+        mass, tensor = 0.0, np.zeros((3, 3))
+        for body in m.bodies.values():
+            if tool not in body.ancestors():
+                continue
+            own, place = body.inertia, places.of(body)
+            turn = np.array([values(row) for row in place.rotation])
+            xx, yy, zz, xy, yz, zx = values(own.tensor)
+            inner = np.array([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]])
+            arm = values(place.origin) + turn @ values(own.center) - middle
+            weight = value(own.mass)
+            mass += weight
+            tensor += turn @ inner @ turn.T + weight * (arm @ arm * np.eye(3) - np.outer(arm, arm))
+        return [mass] * 3 + [float(x) for x in np.diag(tensor)]
 
     def _filter_words(self) -> str:
         return "law without a filter" if self.pole is None else f"filter of {self.pole:g}"
@@ -201,7 +228,7 @@ class PlaceLaw(ForceLaw):
             push: with which the tool is to press on the surroundings, along axes of force.
             axes: of force.
         """
-        given = per_axis(push or {}, "push")
+        given = per_axis({} if push is None else push, "push")
         strange = [AXES[k] for k in range(6) if given[k] and k not in axes]
         if strange:
             raise BlockError(

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, SupportsFloat, TypeAlias, runtime_checkable
 
+import numpy as np
+
 from linkwright.algebra import ZERO, Expr, substitute_all, total
 from linkwright.blocks import Block, BlockError, Parameter, checked, joint_of
 from linkwright.blocks.places import AXES, Places, Rows, Triple, cross, minus, times
@@ -104,6 +106,7 @@ def per_axis(given: PerAxis, what: str, *, least: float = -float("inf")) -> list
     >>> per_axis({"z": 5}, "push")
     [0.0, 0.0, 5.0, 0.0, 0.0, 0.0]
     """
+    given = plain(given)
     if isinstance(given, Mapping):
         _known(given, what)
         found = [given.get(axis, 0.0) for axis in AXES]
@@ -117,6 +120,14 @@ def per_axis(given: PerAxis, what: str, *, least: float = -float("inf")) -> list
         found = list(given)
     rows = zip(found, AXES, strict=True)
     return [checked(value, f"{what} of {axis!r}", least=least) for value, axis in rows]
+
+
+def plain(given: PerAxis | np.ndarray) -> PerAxis:
+    """Return numbers by axis with lists in place of NumPy's arrays."""
+    if isinstance(given, np.ndarray):
+        listed: PerAxis = given.tolist()
+        return listed
+    return given
 
 
 def _is_list(given: object) -> bool:

@@ -16,10 +16,12 @@ which is meant for angles below a quarter turn.
 
 Where the Jacobian loses rank, J M^-1 J' has no inverse. The `clearance` says how near that is: the
 smallest share of an axis' mobility that is left once the axes before it are held (a pivot of the
-factorization over its diagonal entry), 1 where axes are independent and 0 at a singular pose. Below
-the limit the diagonal is raised by the factor 1 + (1 - clearance/limit)^2 / 100 (variable damping
-as Nakamura and Hanafusa 1986 have it), so that torques stay finite and the axis that is lost gives
-way; above it nothing is changed.
+factorization). It is a share of the axis' own mobility, or of a tenth of what the most mobile of
+its joints would give it if that joint moved the tool straight along it, where this is more: so an
+arm that is stretched out, whose own mobility along itself is gone, is seen too. It is 0 at a
+singular pose and 1 at most. Below the limit the diagonal is raised by that same measure times
+(1 - clearance/limit)^2 / 100 (variable damping as Nakamura and Hanafusa 1986 have it), so that
+torques stay finite and the axis that is lost gives way; above it nothing is changed.
 """
 
 from __future__ import annotations
@@ -43,7 +45,9 @@ CLEAR = 1e-3
 """The clearance from a singular pose below which a solution is damped."""
 
 _DAMPED = 0.01
-_LEAST = 1e-12  # share of a diagonal entry that a pivot is taken to have at least
+_LEAST = 1e-12  # share of an axis' measure that a pivot is taken to have at least
+_POSSIBLE = 0.1  # share of what a joint could give an axis that counts as its measure
+_NOTHING = 1e-12  # the least measure: of a tool that lies on the axes of all its joints
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +167,7 @@ class ToolLaw(ForceLaw):
         flat = tuple(mass[x, y] for x in self.joints for y in self.joints)
         columns = self._solved_columns(len(self.joints), flat, rows)
         mobility = [[self.intermediate(dot(row, column)) for column in columns] for row in rows]
-        cleared = self.cleared(mobility)
+        cleared = self.cleared(mobility, self.frame, [1 / mass[x, x] for x in self.joints])
         return ToolInertia(cleared, tuple(bias[x] for x in self.joints))
 
     def _solved_columns(
@@ -174,19 +178,23 @@ class ToolLaw(ForceLaw):
         self.statements.append(Solve(n, matrix, flat, targets))
         return [targets[n * k : n * (k + 1)] for k in range(len(right))]
 
-    def cleared(self, matrix: Sequence[Sequence[Expr]]) -> tuple[tuple[Expr, ...], ...]:
+    def cleared(
+        self, matrix: Sequence[Sequence[Expr]], place: ToolPlacement, mobile: Sequence[Expr]
+    ) -> tuple[tuple[Expr, ...], ...]:
         """Return a positive matrix that can be solved, and give the output `clearance`.
 
         Args:
-            matrix: symmetric, without negative eigenvalues.
+            matrix: symmetric, without negative eigenvalues, for the axes that the joints move.
+            place: of the tool, for which the matrix is.
+            mobile: of each joint, its mobility by itself.
         """
         n = len(matrix)
         left = {(i, j): matrix[i][j] for i in range(n) for j in range(i + 1)}
+        measures = self._measures([row[k] for k, row in enumerate(matrix)], place, mobile)
         shares = []
-        for k in range(n):
-            least = _LEAST * matrix[k][k]
-            pivot = self.intermediate(maximum(left[k, k], maximum(least, 1e-300)))
-            shares.append(pivot / maximum(matrix[k][k], 1e-300))
+        for k, measure in enumerate(measures):
+            pivot = self.intermediate(maximum(left[k, k], _LEAST * measure))
+            shares.append(pivot / measure)
             for i in range(k + 1, n):
                 factor = self.intermediate(left[i, k] / pivot)
                 for j in range(k + 1, i + 1):
@@ -199,9 +207,33 @@ class ToolLaw(ForceLaw):
         near = self.intermediate(maximum(1 - clearance / limit, 0.0))
         more = self.intermediate(_DAMPED * near**2)
         return tuple(
-            tuple(self.intermediate(x + more * x) if i == j else x for j, x in enumerate(row))
+            tuple(
+                self.intermediate(x + more * measures[i]) if i == j else x
+                for j, x in enumerate(row)
+            )
             for i, row in enumerate(matrix)
         )
+
+    def _measures(
+        self, diagonal: Sequence[Expr], place: ToolPlacement, mobile: Sequence[Expr]
+    ) -> list[Expr]:
+        """Return the mobility against which what is left of it is measured, for each axis.
+
+        A joint that never moves the tool along an axis, as those of a gantry, has no say there.
+        """
+        able: dict[tuple[int, int], Expr] = {}
+        for first in (0, 3):
+            for j, free in enumerate(mobile):
+                square = total([place.jacobian[first + k][j] ** 2 for k in range(3)])
+                able[first, j] = self.intermediate(_POSSIBLE * square * free)
+        found = []
+        for k, own in zip(self.moved, diagonal, strict=True):
+            largest = maximum(own, _NOTHING)
+            for j, entry in enumerate(place.jacobian[k]):
+                if entry is not ZERO:
+                    largest = maximum(largest, able[3 * (k // 3), j])
+            found.append(self.intermediate(largest))
+        return found
 
     def accelerating(
         self, inertia: ToolInertia, a: Sequence[Expr], wrench: Sequence[Expr]
