@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -328,10 +328,21 @@ def test_targets_that_cannot_be_are_refused() -> None:
         elements.PolygonTarget([(0, 0), (1, 1), (2, 2)])
     with pytest.raises(lw.Error, match="three or more"):
         elements.PolygonTarget([(0, 0), (1, 1)])
+    with pytest.raises(lw.Error, match="the polygon has the points None"):
+        elements.PolygonTarget(cast("Any", None))
+    with pytest.raises(lw.Error, match="after its corners 1 and 3 cross or touch"):
+        elements.PolygonTarget([(0, 0), (1, 1), (1, 0), (0, 2)])
+    with pytest.raises(lw.Error, match="after its corners 1 and 4 cross or touch"):
+        elements.PolygonTarget([(0, 0), (1, 1), (2, 0), (2, 3), (1, 1), (0, 2)])
+    closed = [(0, 0), (2, 0), (2, 2), (1, 0.5), (0, 2), (0, 0)]
+    assert len(elements.PolygonTarget(closed).corners()) == 6
     with pytest.raises(lw.Error, match="radius"):
         elements.DiscTarget(0.0)
     with pytest.raises(lw.Error, match="no targets"):
         elements.PinholeCamera(_free(), "n", [])
+    for junk, words in ((None, "targets of 'camera' is None"), ([None], "target 0 of 'camera'")):
+        with pytest.raises(lw.Error, match=words):
+            elements.PinholeCamera(_free(), "n", cast("Any", junk))
 
 
 # -- depth -----------------------------------------------------------------------------------------
@@ -371,6 +382,76 @@ def test_scales_of_pixels_are_calibrated_from_known_steps() -> None:
     assert found.focal == pytest.approx((500, 400), rel=1e-9)
     assert found.across != found.down
     with pytest.raises(lw.Error, match="not moved along its columns"):
-        elements.calibrated_scale([(0, 0), (1, 0)], [(0, 0), (9, 0)], 1.0)
+        elements.calibrated_scale([(0, 0), (1, 0), (2, 0)], [(0, 0), (9, 0), (18, 0)], 1.0)
     with pytest.raises(lw.Error, match="nothing is seen"):
         elements.depth_from_area(AREA, 0.0, found)
+
+
+STEPS = np.array([(0, 0), (0.1, 0), (0, 0.1), (0.1, 0.1), (-0.1, 0), (0, -0.1)])
+SEEN = STEPS * (800, 600) + 256
+
+
+def _rolled(degrees: float) -> Any:
+    c, s = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+    return STEPS @ np.array([[c, s], [-s, c]]) * (800, 600) + 256
+
+
+def _outlier(row: int) -> Any:
+    return SEEN + 60.0 * (np.arange(6) == row)[:, None] * (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("seen", "message"),
+    [
+        (_rolled(30), "turned by 30.0° against the steps"),
+        (_rolled(-10), "turned by -10.0° against the steps"),
+        (_rolled(180), "turned by 180° against the steps"),
+        (_outlier(2), "picture 2 lies 4.* pixels from .* tolerance is 2; look at"),
+        (SEEN * (-1, 1), "the other way along the lines of the picture: the picture is mirrored"),
+        (SEEN * (1, -1), "the other way along its columns"),
+        (SEEN * (1, 0), "did not move along its columns"),
+    ],
+)
+def test_pictures_that_contradict_their_scales_are_refused(seen: Any, message: str) -> None:
+    with pytest.raises(lw.Error, match=message):
+        elements.calibrated_scale(STEPS, seen, 1.0)
+
+
+def test_a_calibration_takes_noise_up_to_its_tolerance_and_refuses_junk() -> None:
+    noisy = SEEN + np.random.default_rng(2).normal(size=SEEN.shape) * 0.5
+    assert elements.calibrated_scale(STEPS, noisy, 1.0).focal == pytest.approx((800, 600), rel=0.01)
+    elements.calibrated_scale(STEPS, _outlier(2), 1.0, tolerance=60.0)
+    line = STEPS[:, :1] * (1, 1)
+    for moved, seen, distance, message in (
+        (STEPS, SEEN, "1 m", "distance is '1 m'; give a positive number, m, or 6 of them"),
+        (STEPS, SEEN, [1.0, 2.0], "or 6 of them"),
+        ([(0, 0), (1,), (0, 1)], SEEN, 1.0, "moved is not a table of places"),
+        (STEPS, None, 1.0, "seen is not a table of places"),
+        (STEPS, SEEN[:4], 1.0, "6 places and 4 pictures"),
+        (line, line * 800, 1.0, "lie on one line"),
+    ):
+        with pytest.raises(lw.Error, match=message):
+            elements.calibrated_scale(moved, cast("Any", seen), cast("Any", distance))
+
+
+def test_laws_of_pictures_refuse_reflections_and_goals_outside() -> None:
+    m = stage()
+
+    def points(*wanted: Any, **given: Any) -> None:
+        control.ImagePoints(m, "eye", wanted, depth=1.0, **given)
+
+    def moments(*wanted: Any, **given: Any) -> None:
+        control.ImageMoments(m, "eye", area=0.01, wanted=[*wanted[0], 1.0], **given)
+
+    mirror = ((1, 0, 0), (0, 1, 0), (0, 0, -1))
+    for law in (points, moments):
+        law((500, 500))
+        law((600, 500), pixels=(640, 512))
+        with pytest.raises(lw.Error, match="it is a reflection"):
+            law((9, 9), rotation=mirror)
+        with pytest.raises(lw.Error, match=r"\(600, 9\), outside the picture of 512 by 512 pixels"):
+            law((600, 9))
+        with pytest.raises(lw.Error, match="outside the picture of 640 by 512"):
+            law((9, -1), pixels=(640, 512))
+    with pytest.raises(lw.Error, match="the rotation of target 0 of 'camera' is not a rotation"):
+        elements.PinholeCamera(_free(), "n", [elements.DiscTarget(0.1, rotation=mirror)])

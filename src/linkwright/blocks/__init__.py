@@ -11,7 +11,7 @@ from linkwright.blocks.element import (
 )
 from linkwright.blocks.foreign import KEEP, Foreign
 from linkwright.blocks.kinds import Kind
-from linkwright.blocks.numbers import checked, checked_all
+from linkwright.blocks.numbers import checked, checked_all, checked_rotation
 from linkwright.blocks.ports import BlockState, Crossing, Noise, Parameter, Port
 from linkwright.blocks.rates import (
     CONTINUOUS,
@@ -60,6 +60,7 @@ __all__ = [
     "as_rate",
     "checked",
     "checked_all",
+    "checked_rotation",
     "exact",
     "indices",
     "joint_of",

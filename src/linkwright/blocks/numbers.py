@@ -70,3 +70,36 @@ def checked_all(
     if len(given) != count or isinstance(values, str):
         raise BlockError(f"{what} has {len(given)} numbers", remedy=f"give {count}")
     return tuple(checked(v, what, least=least) for v in given)
+
+
+def checked_rotation(
+    rows: Sequence[Sequence[SupportsFloat]], what: str
+) -> tuple[tuple[float, ...], ...]:
+    """Return the rows of a rotation matrix, or say why those given are none.
+
+    Args:
+        rows: three of three numbers.
+        what: what it is, for messages.
+
+    >>> checked_rotation(((0, -1, 0), (1, 0, 0), (0, 0, 1)), "rotation of 'eye'")[0]
+    (0.0, -1.0, 0.0)
+    """
+    remedy = "give three rows, orthogonal and of length 1"
+    try:
+        a, b, c = found = tuple(checked_all(row, what, count=3) for row in rows)
+    except (TypeError, ValueError, BlockError) as error:
+        raise BlockError(f"{what} is not a rotation matrix", remedy=remedy) from error
+    pairs = ((a, a, 1), (b, b, 1), (c, c, 1), (a, b, 0), (a, c, 0), (b, c, 0))
+    if any(abs(_dot(v, w) - dot) > 1e-8 for v, w, dot in pairs):
+        raise BlockError(f"{what} is not a rotation matrix", remedy=remedy)
+    (ax, ay, az), (bx, by, bz) = a, b
+    if _dot((ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx), c) < 0:
+        raise BlockError(
+            f"{what} is not a rotation matrix: it is a reflection, with left-handed axes",
+            remedy="turn one of its columns round",
+        )
+    return found
+
+
+def _dot(a: Sequence[float], b: Sequence[float]) -> float:
+    return sum(x * y for x, y in zip(a, b, strict=True))

@@ -10,10 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
 from linkwright.algebra import ZERO, Expr, sqrt, total, where
-from linkwright.blocks import BlockError, Element, Location, Rate, Sampled, checked_all, joint_of
+from linkwright.blocks import (
+    BlockError,
+    Element,
+    Location,
+    Rate,
+    Sampled,
+    checked_all,
+    checked_rotation,
+    joint_of,
+)
 from linkwright.blocks.places import Triple, cross, minus
 from linkwright.control.joints import driven_joints
 from linkwright.control.visual_compensator import sightings
@@ -39,6 +46,7 @@ class ImageLaw(Element):
         rotation: rows of the matrix from the camera's axes to those of its body.
         focal: of the camera as the law believes it to be, pixels along u and v.
         center: where its axis meets the picture, pixels.
+        pixels: width and height of the picture; twice the center by default.
         gain: how fast errors die out, 1/s; less than 1 over the time of all delays together.
         damping: d, of the least squares.
         patience: instants for which rates are held where nothing is seen.
@@ -54,6 +62,7 @@ class ImageLaw(Element):
         rotation: Sequence[Sequence[float]],
         focal: Sequence[float],
         center: Sequence[float],
+        pixels: Sequence[float] | None,
         gain: float,
         damping: float,
         patience: float,
@@ -64,9 +73,11 @@ class ImageLaw(Element):
         super().__init__(name, mechanism)
         self.joints = [q for q, _ in driven_joints(self.mechanism, chosen)]
         self.q = self.input_vector("q", len(self.joints), self.joints, doc="measured coordinates")
-        self._turn = _rotation(rotation, f"rotation of {name!r}")
+        self._turn = checked_rotation(rotation, f"rotation of {name!r}")
         lens = checked_all(focal, f"focal of {name!r}", count=2, least=1e-9)
         axis = checked_all(center, f"center of {name!r}", count=2)
+        whole = [2 * x for x in axis] if pixels is None else pixels
+        self._size = checked_all(whole, f"pixels of {name!r}", count=2, least=1)
         self._lens = [
             self.parameter(f"focal_{c}", x, unit="1", sign="positive")
             for c, x in zip("uv", lens, strict=True)
@@ -93,6 +104,21 @@ class ImageLaw(Element):
                 f"the gain of {self.name!r}, {gain:g} 1/s, is too much for a period of "
                 f"{float(rate.period):g} s",
                 remedy=f"give less than {2 / float(rate.period):g}, and less with delays",
+            )
+
+    def check_goal(self, u: float, v: float) -> None:
+        """Refuse a goal that lies outside the picture, where nothing is ever seen.
+
+        Args:
+            u: along the lines, pixels.
+            v: across them.
+        """
+        wide, high = self._size
+        if not (0 <= u <= wide and 0 <= v <= high):
+            raise BlockError(
+                f"wanted of {self.name!r} has ({u:g}, {v:g}), outside the picture of {wide:g} by "
+                f"{high:g} pixels",
+                remedy="give a goal inside, or the camera's size as pixels=",
             )
 
     def slopes(self, u: Expr, v: Expr) -> tuple[Expr, Expr]:
@@ -191,16 +217,6 @@ def _movers(m: Mechanism, body: Body) -> list[str]:
 
 def _dot(a: Sequence[Expr], b: Sequence[Expr]) -> Expr:
     return total([x * y for x, y in zip(a, b, strict=True)])
-
-
-def _rotation(rows: Sequence[Sequence[float]], what: str) -> list[list[float]]:
-    try:
-        found = np.array(rows, dtype=float)
-    except (TypeError, ValueError):
-        found = np.zeros(0)
-    if found.shape != (3, 3) or not np.allclose(found @ found.T, np.eye(3), atol=1e-9):
-        raise BlockError(f"{what} is no rotation matrix", remedy="give three orthogonal rows")
-    return [[float(x) for x in row] for row in found]
 
 
 def _exact(entry: float) -> float | int:

@@ -30,6 +30,8 @@ class ImageMoments(ImageLaw):
         rotation: rows of the matrix from the camera's axes to those of its body.
         focal: of the camera, pixels along u and v: 1/Kx and 1/Ky.
         center: where its axis meets the picture, pixels.
+        pixels: width and height of the picture, in which goals must lie; twice the center by
+            default.
         gain: how fast errors die out, 1/s; less than 1 over the time of all delays together.
         damping: of the least squares, m for a unit of the joints.
         patience: instants for which rates are held where nothing is seen.
@@ -54,6 +56,7 @@ class ImageMoments(ImageLaw):
         rotation: Sequence[Sequence[float]] = UNTURNED,
         focal: Sequence[float] = (600.0, 600.0),
         center: Sequence[float] = (256.0, 256.0),
+        pixels: Sequence[float] | None = None,
         gain: float = 1.0,
         damping: float = 1e-3,
         patience: float = 30.0,
@@ -67,6 +70,7 @@ class ImageMoments(ImageLaw):
             rotation=rotation,
             focal=focal,
             center=center,
+            pixels=pixels,
             gain=gain,
             damping=damping,
             patience=patience,
@@ -75,14 +79,15 @@ class ImageMoments(ImageLaw):
         checked(area, f"area of {name!r}", above=0)
         goal = checked_all(wanted, f"wanted of {name!r}", count=3)
         checked(goal[2], f"wanted distance of {name!r}", above=0)
+        self.check_goal(goal[0], goal[1])
         true_area = self.parameter("true_area", area, unit=f"{length}^2", sign="positive")
         u, v = self.input("u", unit="1"), self.input("v", unit="1")
-        pixels = self.input("area", 1.0, unit="1", doc="pixels")
+        covered = self.input("area", 1.0, unit="1", doc="pixels")
         spread = self.input_vector("variance", 3, unit="1", doc="pixels^2")
         to_u, to_v, far = self.input_vector("wanted", 3, goal, doc="u, v, distance")
         (fx, fy), hold = self._lens, self.intermediate
         x, y = self.slopes(u, v)
-        depth = hold(sqrt(true_area * fx * fy / maximum(pixels, 1e-9)))
+        depth = hold(sqrt(true_area * fx * fy / maximum(covered, 1e-9)))
         variance = [hold(s / k) for s, k in zip(spread, (fx**2, fx * fy, fy**2), strict=True)]
         flat: list[Expr] = [ZERO, ZERO, hold(1 / depth)]
         wanted_x, wanted_y = self.slopes(to_u, to_v)

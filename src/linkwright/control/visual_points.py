@@ -33,6 +33,8 @@ class ImagePoints(ImageLaw):
         rotation: rows of the matrix from the camera's axes to those of its body.
         focal: of the camera, pixels along u and v.
         center: where its axis meets the picture, pixels.
+        pixels: width and height of the picture, in which goals must lie; twice the center by
+            default.
         gain: how fast errors die out, 1/s; less than 1 over the time of all delays together.
         damping: of the least squares, as a slope for a unit of the joints.
         patience: instants for which rates are held where nothing is seen.
@@ -57,6 +59,7 @@ class ImagePoints(ImageLaw):
         rotation: Sequence[Sequence[float]] = UNTURNED,
         focal: Sequence[float] = (600.0, 600.0),
         center: Sequence[float] = (256.0, 256.0),
+        pixels: Sequence[float] | None = None,
         gain: float = 1.0,
         damping: float = 1e-3,
         patience: float = 30.0,
@@ -70,6 +73,7 @@ class ImagePoints(ImageLaw):
             rotation=rotation,
             focal=focal,
             center=center,
+            pixels=pixels,
             gain=gain,
             damping=damping,
             patience=patience,
@@ -80,6 +84,8 @@ class ImagePoints(ImageLaw):
                 f"wanted of {name!r} is {wanted!r}", remedy="give (u, v) of each point"
             )
         goals = [checked_all(p, f"wanted of {name!r}", count=2) for p in wanted]
+        for goal in goals:
+            self.check_goal(*goal)
         n = len(goals)
         about = checked(depth, f"depth of {name!r}", above=0)
         us = self.input_vector("u", n, unit="1", doc="points, pixels")

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from linkwright.algebra import ONE, Expr, as_expr, floor, total, where
-from linkwright.blocks import BlockError, Element, Location, checked, checked_all
+from linkwright.blocks import BlockError, Element, Location, checked, checked_all, checked_rotation
 from linkwright.blocks.places import minus
 from linkwright.elements.camera_targets import CameraTarget, Optics, TargetPicture, Triple
 from linkwright.elements.surfaces import UNTURNED
@@ -86,10 +86,8 @@ class PinholeCamera(Element):
     ) -> None:
         super().__init__(name, mechanism, doc="pinhole camera")
         self.point = self.point_at(at)
-        self.targets = tuple(targets)
-        if not self.targets:
-            raise BlockError(f"the camera {name!r} has no targets", remedy="give one or more")
-        self.rotation = turned(rotation, name)
+        self.targets = _targets(targets, name)
+        self.rotation = np.array(checked_rotation(rotation, f"the rotation of {name!r}"))
         size = checked_all(pixels, f"pixels of {name!r}", count=2, least=1)
         lens = checked_all(focal, f"focal of {name!r}", count=2, least=1e-9)
         middle = [x / 2 for x in size]
@@ -213,7 +211,9 @@ class PinholeCamera(Element):
         """Return axes and origin of a target along those of the camera, and its picture."""
         m = self.mechanism
         body = m.ground if target.body is None else self.body_at(target.body)
-        turn = turned(target.rotation, self.name)
+        turn = np.array(
+            checked_rotation(target.rotation, f"the rotation of target {k} of {self.name!r}")
+        )
         length = self.parameter(
             f"size{k}", target.size, unit=self.own_unit("m"), sign="positive", doc="of a target"
         )
@@ -269,31 +269,6 @@ class PinholeCamera(Element):
         return [u, v, area, *rest]
 
 
-def turned(
-    rows: Sequence[Sequence[float]], name: str
-) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    """Return a rotation matrix, or say that it is none.
-
-    Args:
-        rows: of it.
-        name: whose it is, for messages.
-
-    >>> turned(UNTURNED, "eye")[0]
-    array([1., 0., 0.])
-    """
-    try:
-        found = np.array(rows, dtype=float)
-    except (TypeError, ValueError):
-        found = np.zeros(0)
-    good = found.shape == (3, 3) and bool(np.allclose(found @ found.T, np.eye(3), atol=1e-9))
-    if not good or np.linalg.det(found) < 0:
-        raise BlockError(
-            f"the rotation of {name!r} is not a rotation matrix",
-            remedy="give three rows, orthogonal and of length 1",
-        )
-    return found
-
-
 def instants(value: int, what: str, least: int) -> int:
     """Return a number of instants, or say why it is none.
 
@@ -309,6 +284,23 @@ def instants(value: int, what: str, least: int) -> int:
     if not found.is_integer():
         raise BlockError(f"{what} is {found:g}", remedy="give a whole number of instants")
     return int(found)
+
+
+def _targets(given: Sequence[CameraTarget], name: str) -> tuple[CameraTarget, ...]:
+    try:
+        found = tuple(given)
+    except TypeError as error:
+        raise BlockError(
+            f"targets of {name!r} is {given!r}", remedy="give a list of DiscTarget or PolygonTarget"
+        ) from error
+    if not found:
+        raise BlockError(f"the camera {name!r} has no targets", remedy="give one or more")
+    for k, target in enumerate(found):
+        if not callable(getattr(target, "picture", None)):
+            raise BlockError(
+                f"target {k} of {name!r} is {target!r}", remedy="give a DiscTarget or PolygonTarget"
+            )
+    return found
 
 
 def _half(number: Expr) -> Expr:

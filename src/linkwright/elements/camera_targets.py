@@ -18,12 +18,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+
 from linkwright.algebra import PI, Expr, absolute, as_expr, maximum, minimum, sqrt, total, where
 from linkwright.blocks import BlockError, checked, checked_all
 from linkwright.elements.surfaces import Placed
 from linkwright.mechanism import Body
 
 Triple = tuple[Expr, Expr, Expr]
+Pair = tuple[float, float]
 Hold = Callable[[Expr], Expr]
 
 
@@ -179,7 +182,7 @@ class DiscTarget(Placed):
 
 @dataclass(frozen=True, slots=True)
 class PolygonTarget(Placed):
-    """A polygon in the plane z = 0 of its frame; its sides do not cross each other.
+    """A polygon in the plane z = 0 of its frame; its sides neither cross nor touch each other.
 
     Args:
         points: its corners in order, x and y of each, m.
@@ -191,11 +194,20 @@ class PolygonTarget(Placed):
     points: Sequence[Sequence[float]]
 
     def __post_init__(self) -> None:
-        if len(self.points) < 3:
+        given: object = self.points
+        if not isinstance(given, Sequence | np.ndarray) or len(given) < 3:
             raise BlockError(
                 f"the polygon has the points {self.points!r}", remedy="give three or more, (x, y)"
             )
-        if abs(_doubled_area(self.corners())) < 1e-12:
+        corners = self.corners()
+        crossing = _crossing_sides(corners)
+        if crossing:
+            raise BlockError(
+                f"the sides of the polygon after its corners {crossing[0]} and {crossing[1]} cross "
+                "or touch",
+                remedy="list the corners in order along its edge, or give two polygons",
+            )
+        if abs(_doubled_area(corners)) < 1e-12:
             raise BlockError("the polygon has no area", remedy="give corners that lie on no line")
 
     @property
@@ -255,9 +267,36 @@ class PolygonTarget(Placed):
         )
 
 
-def _doubled_area(corners: Sequence[tuple[float, float]]) -> float:
+def _doubled_area(corners: Sequence[Pair]) -> float:
     pairs = zip(corners, [*corners[1:], corners[0]], strict=True)
     return sum(x * q - p * y for (x, y), (p, q) in pairs)
+
+
+def _crossing_sides(corners: Sequence[Pair]) -> tuple[int, int] | None:
+    """Return the corners, from 1, where two sides begin that have a point in common."""
+    ring = zip(corners, [*corners[1:], corners[0]], strict=True)
+    sides = [(k, p, q) for k, (p, q) in enumerate(ring, 1) if p != q]
+    for i, (first, a, b) in enumerate(sides):
+        for j in range(i + 2, len(sides) - (i == 0)):  # neighbors share a corner
+            second, c, d = sides[j]
+            if _meet(a, b, c, d):
+                return first, second
+    return None
+
+
+def _meet(a: Pair, b: Pair, c: Pair, d: Pair) -> bool:
+    """Whether the segments from a to b and from c to d have a point in common."""
+    if any(
+        max(a[k], b[k]) < min(c[k], d[k]) or max(c[k], d[k]) < min(a[k], b[k]) for k in range(2)
+    ):
+        return False
+    return _side(a, b, c) * _side(a, b, d) <= 0 and _side(c, d, a) * _side(c, d, b) <= 0
+
+
+def _side(a: Pair, b: Pair, p: Pair) -> int:
+    """Return on which side of a line a point is: 1, -1, or 0 on it."""
+    turn = (b[0] - a[0]) * (p[1] - a[1]) - (b[1] - a[1]) * (p[0] - a[0])
+    return (turn > 0) - (turn < 0)
 
 
 def _number(value: float) -> float | int:

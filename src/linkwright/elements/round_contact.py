@@ -25,6 +25,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from linkwright.algebra import (
     ZERO,
     Expr,
@@ -35,9 +37,9 @@ from linkwright.algebra import (
     total,
     where,
 )
-from linkwright.blocks import BlockError, Element, checked
+from linkwright.blocks import BlockError, Element, checked, checked_rotation
 from linkwright.blocks.places import Triple, cross, minus, plus
-from linkwright.elements.surfaces import CapsuleSurface, Plane, SphereSurface, checked_rotation
+from linkwright.elements.surfaces import CapsuleSurface, Plane, SphereSurface
 from linkwright.mechanism import Body, Point
 
 _TINY = 1e-12
@@ -113,7 +115,7 @@ class RoundContact(Element):
     def _ends(self, shape: Round, body: Body, unit: str) -> list[Point]:
         """Return the ends of the segment of a shape: one point for a ball."""
         x, y, z = map(float, shape.center)
-        turn = checked_rotation(shape.rotation)
+        turn = np.array(checked_rotation(shape.rotation, f"rotation of a shape of {self.name!r}"))
         half = 0.0
         if isinstance(shape, CapsuleSurface):
             half = checked(shape.length, f"length of {self.name!r}, {unit},", least=0) / 2
@@ -128,7 +130,7 @@ class RoundContact(Element):
 
     # -- where they touch --------------------------------------------------------------------------
     def _on_plane(self, plane: Plane, ends: Sequence[Point]) -> None:
-        turn = checked_rotation(plane.rotation)
+        turn = np.array(checked_rotation(plane.rotation, f"rotation of the plane of {self.name!r}"))
         body = self._bodies[1]
         center = self.mechanism.point_of(body, tuple(map(as_expr, plane.center)))
         if body.parent is None:

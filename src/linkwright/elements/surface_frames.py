@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from linkwright.algebra import Expr, as_expr, total
-from linkwright.blocks import Element
+from linkwright.blocks import Element, checked_rotation
 from linkwright.blocks.places import Triple, cross, minus, plus
-from linkwright.elements.surfaces import Surface, checked_rotation
+from linkwright.elements.surfaces import Surface
 
 
 class SurfaceFrame:
@@ -21,7 +23,7 @@ class SurfaceFrame:
     def __init__(self, element: Element, surface: Surface) -> None:
         m = element.mechanism
         self.carrier = m.ground if surface.body is None else element.body_at(surface.body)
-        self.turn = checked_rotation(surface.rotation)
+        self.turn = np.array(checked_rotation(surface.rotation, "the rotation of a surface"))
         self._element = element
         self._origin = m.point_of(self.carrier, tuple(map(as_expr, surface.center)))
 

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwright.algebra import (
@@ -33,7 +32,6 @@ from linkwright.algebra import (
     where,
 )
 from linkwright.blocks import checked
-from linkwright.errors import Error
 from linkwright.mechanism import Body
 
 Triple = tuple[Expr, Expr, Expr]
@@ -288,13 +286,3 @@ def _round(x: Expr, y: Expr, z: Expr, radius: float) -> tuple[Expr, Triple]:
 def _side(v: Expr) -> Expr:
     """Return the sign of a coordinate, 1 for zero."""
     return sign(v) if v.op == "num" and v.data != 0 else where(v < 0, -ONE, ONE)
-
-
-def checked_rotation(
-    rows: Sequence[Sequence[float]],
-) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    """Return a rotation matrix, or say that it is none."""
-    found = np.array(rows, dtype=float)
-    if found.shape != (3, 3) or not np.allclose(found @ found.T, np.eye(3), atol=1e-9):
-        raise Error("the rotation of a surface is not a rotation matrix")
-    return found
