@@ -401,6 +401,10 @@ def test_what_neither_grows_nor_dies_out_is_not_proven(loop: Loop, gain: list[li
     at = Uniform(0.010, 0.020)
     found = loop.answers(at, gain, streams=4, steps=256)
     assert not found.stable
+    for streams, steps in ((4, 64), (50, 256), (50, 2000)):
+        known = loop.answers(at, gain, streams=streams, steps=steps)
+        assert known.exponent.low < 0 < known.exponent.high
+        assert known.verdict == "open"
     with pytest.raises(lw.Error, match="does not die out"):
         found.cost(np.ones(len(loop.a)), np.eye(len(loop.a)))
     seen = rate_map(loop, [gain], [at], streams=4)
@@ -468,6 +472,26 @@ def test_losses_in_a_row_of_an_unstable_plant_have_no_mean_square() -> None:
         part = np.exp(k * 0.5 * np.log(growth) + 0.5 * k * np.log(0.5))
         gamma = (1.0 + gain) * part - gain * np.exp(0.5 * k * np.log(0.5))
         assert found.mean_square == pytest.approx(float(np.sum(gamma**2)), rel=1e-9)
+
+
+def test_bounds_of_probabilities_count_that_intervals_depend_on_each_other() -> None:
+    """Runs of a chain that stays long in each state, against the bound."""
+    chained = Markov([Uniform(0.01, 0.01), Uniform(0.045, 0.045)], [[0.99, 0.01], [0.03, 0.97]])
+    found = PLANT.answers(chained, GAIN, streams=2, steps=64)
+    at = chained.draw(1000, 200, seed=3)
+    gammas = np.linalg.solve(
+        found.best_transform, PLANT.closed(at.flat(), GAIN, 0) @ found.best_transform
+    ).reshape(1000, 200, 2, 2)
+    x = np.tile([1.0, 0.0], (1000, 1))
+    for k in range(200):
+        x = (gammas[:, k] @ x[:, :, None])[:, :, 0]
+    grown = np.log(np.linalg.norm(x, axis=1))
+    for margin in (0.1, 0.3, 0.6):
+        seen = float(np.mean(grown < 200 * (found.best_contraction + margin)))
+        assert found.bound(200, margin) <= seen
+    assert 0.8 < found.bound(200, 0.6) < 1 - found.spread**2 / (200 * 0.6**2)
+    with pytest.raises(lw.Error, match="no bound holds"):
+        PLANT.answers(KINDS["recorded"], GAIN, streams=2, steps=64).bound(100, 0.1)
 
 
 # -- the command -----------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwright.analysis.sampling.contraction import best_transform, log_norms
+from linkwright.analysis.sampling.distributions.recorded import Recorded
 from linkwright.analysis.sampling.exponents import Exponent, exponent_of, growths, rounded_up
 from linkwright.analysis.sampling.mean_square import (
     chain_radius,
@@ -131,17 +132,41 @@ class Answers:
     def bound(self, samples: int, margin: float) -> float:
         """Return a bound of the probability that |T^-1 x| is below e^(k (E + margin)) of its start.
 
-        It follows from Chebyshev's inequality, with E and T of the best contraction.
+        It follows from Chebyshev's inequality, with E and T of the best contraction. Where
+        intervals follow a chain, their covariances count, and the chain is in its long run.
 
         Args:
             samples: k.
             margin: above 0.
         """
+        if isinstance(self.distribution, Recorded):
+            raise InputError(
+                "intervals of a record may depend on each other in any way, so that no bound holds",
+                remedy="ask about a chain with the same intervals: Markov.fitted(intervals)",
+                code="R623",
+            )
         if not (samples > 0 and margin > 0.0):
             raise InputError(
                 "a bound needs samples and a margin above 0", remedy="bound(100, 0.05)"
             )
-        return max(0.0, 1.0 - self.spread**2 / (samples * margin**2))
+        return max(0.0, 1.0 - self._variance(samples) / (samples * margin) ** 2)
+
+    def _variance(self, samples: int) -> float:
+        """Return the variance of the sum of gamma over some samples."""
+        found = samples * self.spread**2
+        regimes = self.distribution.regimes()
+        if regimes.mixed:
+            return found
+        gammas, weights, _ = expectations(self.loop, regimes, self.gain)
+        means = np.array(
+            [w @ log_norms(g, self.best_transform) for g, w in zip(gammas, weights, strict=True)]
+        )
+        apart = means - regimes.shares @ means
+        later, shares = apart, regimes.shares * apart
+        for lag in range(1, samples):
+            later = regimes.transition @ later
+            found += 2.0 * (samples - lag) * float(shares @ later)
+        return float(max(0.0, found))
 
     def cost(self, start: ArrayLike, q: ArrayLike, r: ArrayLike | None = None) -> float:
         """Return the expected integral of x'Qx + u'Ru over time, from a start on.
@@ -229,7 +254,7 @@ def answers(
         best_contraction=best,
         spread=float(np.sqrt(max(0.0, float(shares @ (spread - shares @ spread) ** 2)))),
         mean_square=square,
-        exponent=exponent_of(found, regimes.mean),
+        exponent=exponent_of(*found, regimes.mean, steps),
     )
 
 
@@ -308,8 +333,8 @@ def lyapunov_transform(moments: list[Array], transition: Array, square: float) -
 
 def monte_carlo(
     loop: Loop, distribution: Distribution, gain: Array, streams: int, steps: int, seed: int
-) -> Array:
-    """Return the mean logarithm of growth for each of some random streams.
+) -> tuple[Array, Array]:
+    """Return the mean logarithm of growth for each of some random streams, and its drift.
 
     Args:
         loop: that is asked about.

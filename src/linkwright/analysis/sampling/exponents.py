@@ -2,7 +2,10 @@
 
 A random direction is carried through random steps and brought back to length 1 after each; the mean
 of the logarithms of its lengths tends to the exponent (Furstenberg and Kesten 1960; Benettin et al.
-1980). Streams are independent, so their scatter gives the band of the mean.
+1980). Streams are independent, so their scatter gives the band of the mean. What they have in
+common does not scatter: where the state grows as a power of time, all streams still grow, and less
+so the later it is. So the band is widened by how much the second half of the streams differs from
+the first, and by a factor of e between both ends of a stream.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from linkwright.program.program import Assign, Carried, Loop as Scan, Scanned, p
 _TURNS = 64  # steps in one call of the kernel
 _TOGETHER = 8  # steps from one length to the next
 _TINY = 1e-150
+_COMMON = 2.0  # times what the halves differ by: growth as a power of time is within it
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,27 +111,27 @@ def growth_kernel(states: int, inputs: int) -> Kernel:
     return compile_kernel(program("growth", given, outputs, statements=[scan]))
 
 
-def growths(phi: Array) -> Array:
+def growths(phi: Array) -> tuple[Array, Array]:
     """Return the mean logarithm of growth for each stream, after a part that is left out.
+
+    With it comes by how much that of the second half is above that of the first.
 
     Args:
         phi: matrices of the closed loop: streams, steps, n, n; as many steps as `rounded_up` says.
     """
     streams, count, n = phi.shape[:3]
     kernel = growth_kernel(n, 0)
-    x = np.full((streams, n), 1.0 / np.sqrt(n))
+    x = _starts(streams, n)
     calls, skipped = _calls(count)
-    total = np.zeros(streams)
+    found = np.zeros((calls, streams))
     for k in range(calls):
         part = np.ascontiguousarray(phi[:, k * _TURNS : (k + 1) * _TURNS])
-        x, grown = kernel.batch(x, part)
-        if k >= skipped:
-            total += grown
-    return _mean(total, calls, skipped)
+        x, found[k] = kernel.batch(x, part)
+    return _means(found[skipped:])
 
 
-def growths_of_gains(phi: Array, psi: Array, gains: Array) -> Array:
-    """Return the mean logarithm of growth for each gain and stream.
+def growths_of_gains(phi: Array, psi: Array, gains: Array) -> tuple[Array, Array]:
+    """Return the mean logarithm of growth for each gain and stream, and its drift.
 
     Args:
         phi: matrices of the state: streams, steps, n, n.
@@ -137,56 +141,71 @@ def growths_of_gains(phi: Array, psi: Array, gains: Array) -> Array:
     streams, count, n = phi.shape[:3]
     kernel = growth_kernel(n, psi.shape[-1])
     calls, skipped = _calls(count)
-    found = np.zeros((len(gains), streams))
+    found = np.zeros((calls, len(gains), streams))
     gains = np.ascontiguousarray(gains)
-    for stream in range(streams):
-        x = np.full((len(gains), n), 1.0 / np.sqrt(n))
+    for stream, start in enumerate(_starts(streams, n)):
+        x = np.tile(start, (len(gains), 1))
         for k in range(calls):
             part = slice(k * _TURNS, (k + 1) * _TURNS)
-            x, grown = kernel.batch(x, gains, phi[stream, part], psi[stream, part])
-            if k >= skipped:
-                found[:, stream] += grown
-    return _mean(found, calls, skipped)
+            x, found[k, :, stream] = kernel.batch(x, gains, phi[stream, part], psi[stream, part])
+    return _means(found[skipped:])
+
+
+def _starts(streams: int, n: int) -> Array:
+    """Return a direction for each stream, so that they have as little in common as can be."""
+    found = np.random.default_rng(streams).normal(size=(streams, n))
+    return np.asarray(found / np.linalg.norm(found, axis=1, keepdims=True))
 
 
 def _calls(count: int) -> tuple[int, int]:
     """Return how often the kernel is called, and how many of these calls are left out."""
     calls = count // _TURNS
-    return calls, max(1, calls // 8) if calls > 1 else 0
+    return calls, max(1, calls // 8)
 
 
-def _mean(total: Array, calls: int, skipped: int) -> Array:
-    """Return means; what grew beyond all numbers is infinite."""
-    found = total / ((calls - skipped) * _TURNS)
-    return np.asarray(np.where(np.isnan(found), np.inf, found), dtype=float)
+def _means(found: Array) -> tuple[Array, Array]:
+    """Return means for each sample and their drift; what grew beyond all numbers is infinite."""
+    known = np.where(np.isnan(found), np.inf, found) / _TURNS
+    half = len(known) // 2
+    with np.errstate(invalid="ignore"):
+        drift = known[half:].mean(axis=0) - known[:half].mean(axis=0)
+    return known.mean(axis=0), np.where(np.isfinite(drift), drift, 0.0)
 
 
-def exponent_of(rates: Array, interval: float) -> Exponent:
+def exponent_of(rates: Array, drifts: Array, interval: float, steps: int) -> Exponent:
     """Return an exponent from the growth in each stream.
 
     Args:
         rates: mean logarithm of growth for each sample, one for each stream.
+        drifts: how much it was larger in the second half of each stream than in the first.
         interval: mean interval, s.
+        steps: of each stream, as they were asked for.
     """
     from scipy.special import stdtrit
 
     mean = float(rates.mean())
     if len(rates) < 2:
         return Exponent(mean, -np.inf, np.inf, interval)
-    half = float(stdtrit(len(rates) - 1, 0.975) * rates.std(ddof=1) / np.sqrt(len(rates)))
+    if not np.isfinite(mean):
+        return Exponent(mean, mean, mean, interval)
+    factor = float(stdtrit(len(rates) - 1, 0.975)) / float(np.sqrt(len(rates)))
+    half = factor * float(rates.std(ddof=1))
+    common = abs(float(drifts.mean())) - factor * float(drifts.std(ddof=1))
+    calls, skipped = _calls(rounded_up(steps))
+    half += _COMMON * max(0.0, common) + 1.0 / ((calls - skipped) * _TURNS)
     return Exponent(mean, mean - half, mean + half, interval)
 
 
 def rounded_up(count: int) -> int:
-    """Return a number of steps that the kernel takes whole.
+    """Return a number of steps that the kernel takes whole: one part to leave out, and two halves.
 
     Args:
         count: that was asked for.
 
-    >>> rounded_up(100)
-    128
+    >>> rounded_up(100), rounded_up(200)
+    (192, 256)
     """
-    return -(-count // _TURNS) * _TURNS
+    return max(3, -(-count // _TURNS)) * _TURNS
 
 
 def _table(name: str, rows: int, columns: int) -> list[list[list[Expr]]]:

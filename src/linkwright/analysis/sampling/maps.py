@@ -207,11 +207,11 @@ def _column(
         drawn = distribution.draw(streams, rounded_up(steps), seed)
         phi, psi = loop.steps(drawn.intervals.ravel())
         shape = drawn.intervals.shape
-        grown = growths_of_gains(
+        grown, drifts = growths_of_gains(
             phi.reshape(*shape, *phi.shape[1:]), psi.reshape(*shape, *psi.shape[1:]), gains
         )
     else:
-        grown = np.empty((len(gains), streams))
+        grown, drifts = np.empty((2, len(gains), streams))
         for i, gain in enumerate(gains):
             parts, weights_of, moments = expectations(loop, regimes, gain, _PANELS)
             square = mean_square_radius(loop, distribution, gain)
@@ -225,9 +225,9 @@ def _column(
             if regimes.depth == 0:
                 t = mean_transform(loop, regimes, gain) if transforms is None else transforms[i]
                 found[0, i] = float(np.dot(shares, log_norms(whole, t)))
-            grown[i] = monte_carlo(loop, distribution, gain, streams, steps, seed)
-    for i, rates in enumerate(grown):
-        one = exponent_of(rates, regimes.mean)
+            grown[i], drifts[i] = monte_carlo(loop, distribution, gain, streams, steps, seed)
+    for i, (rates, drift) in enumerate(zip(grown, drifts, strict=True)):
+        one = exponent_of(rates, drift, regimes.mean, steps)
         found[3:, i] = one.value, one.low, one.high
     return found
 
