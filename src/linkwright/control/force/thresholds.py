@@ -13,7 +13,7 @@ motions that are allowed gives no false alarm.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -32,6 +32,7 @@ from linkwright.program.interpret import interpret
 Array: TypeAlias = npt.NDArray[np.float64]
 Span: TypeAlias = tuple[float, float]
 
+_STARTS, _ROUNDS = 12, 20
 _TURN: Span = (-math.pi, math.pi)
 
 
@@ -50,8 +51,10 @@ def residual_bounds(
 ) -> dict[str, float]:
     """Return the largest residual of each joint that wrong parameters alone can make.
 
-    It is the largest of sum_k |d tau/d p_k| dp_k over random states within the ranges, half of them
-    with all speeds and accelerations at the ends of their ranges, times the margin.
+    It is the largest sum_k |d tau/d p_k| dp_k that is found within the ranges, times the margin:
+    random states, half of them with all speeds and accelerations at the ends of their ranges, and
+    for each joint an ascent from the worst of them. Ascents find local maxima; that one of them is
+    the greatest of all is likely, not certain.
 
     Args:
         mechanism: the model.
@@ -60,10 +63,11 @@ def residual_bounds(
         acceleration: the largest of each joint, rad/s^2 or m/s^2.
         span: the range of all joints, or of each by name, rad or m.
         joints: names of the coordinates; all that can be driven by default.
-        margin: factor on the result, for states that no sample met and for errors of measurement.
+        margin: factor on the result, for worse states that no ascent met and for errors of
+            measurement.
         least: no bound is smaller, N*m or N: for joints whose torque the uncertain parameters do
             not change, and for noise.
-        samples: number of states.
+        samples: number of random states.
         seed: of the random states.
 
     >>> from linkwright.mechanism import Mechanism
@@ -85,21 +89,17 @@ def residual_bounds(
         np.array(numbers(given, names, word, least=0.0))
         for given, word in ((speed, "speed"), (acceleration, "acceleration"))
     ]
-    rng = np.random.default_rng(seed)
+    n = len(names)
     low, high = np.array(_spans(span, names), dtype=float).T
-    known: dict[Expr, Array] = {}
-    places = rng.uniform(low, high, (count, len(names)))
-    shares = rng.uniform(-1.0, 1.0, (2, count, len(names)))
-    shares[:, : count // 2] = np.sign(shares[:, : count // 2])
-    tree = tree_of(m)
-    rates = dict(zip(tree.speeds, tree.accelerations, strict=True))
-    for k, (q, u) in enumerate(pairs):
-        known |= {q: places[:, k], u: shares[0, :, k] * most[0][k]}
-        known[rates[u]] = shares[1, :, k] * most[1][k]
-    found = _worst(m, wrong, known, count)
+    ends = np.concatenate([low, -most[0], -most[1]]), np.concatenate([high, *most])
+    rng = np.random.default_rng(seed)
+    states = rng.uniform(*ends, (count, 3 * n))
+    states[: count // 2, n:] = np.where(states[: count // 2, n:] < 0, *(e[n:] for e in ends))
+    errors = _errors(m, wrong, pairs)
+    found = _ascended(errors, states, *ends)
     floors = numbers(least, names, "least", least=0.0)
-    rows = zip(pairs, floors, strict=True)
-    return {q.name: max(factor * found[u], floor) for (q, u), floor in rows}
+    rows = zip(names, found, floors, strict=True)
+    return {name: max(factor * worst, floor) for name, worst, floor in rows}
 
 
 def _uncertain(m: Mechanism, given: Mapping[str, float]) -> dict[str, float]:
@@ -136,24 +136,84 @@ def _spans(span: Span | Mapping[str, Span], names: Sequence[str]) -> list[Span]:
     return found
 
 
-def _worst(
-    m: Mechanism, wrong: Mapping[str, float], known: Mapping[Expr, Array], count: int
-) -> dict[Expr, float]:
-    """Return the largest error of each joint's torque, by speed."""
+def _errors(
+    m: Mechanism, wrong: Mapping[str, float], pairs: Sequence[tuple[Expr, Expr]]
+) -> Callable[[Array], Array]:
+    """Return what gives the errors of the joints' torques for states, one row each."""
     tree = tree_of(m)
     inverse = quick_inverse(tree)
     made = derivative(inverse, "tau", "p")
-    start = {**m.initial}
-    arrays = []
-    for port in made.inputs:
-        columns = [
-            known[x]
-            if x in known
-            else np.full(count, m.values.get(x.name, start.get(x.name, 0.0)), dtype=float)
-            for x in port.entries
-        ]
-        arrays.append(np.stack(columns, axis=-1).reshape(count, *port.shape))
-    (slopes,) = interpret(lower(made), arrays)
-    errors = np.array([wrong.get(p.name, 0.0) for p in inverse.port("p").entries])
-    largest = (np.abs(slopes) @ errors).max(axis=0)
-    return dict(zip(tree.speeds, largest.tolist(), strict=True))
+    code = lower(made)
+    sizes = np.array([wrong.get(p.name, 0.0) for p in inverse.port("p").entries])
+    rates = dict(zip(tree.speeds, tree.accelerations, strict=True))
+    order = [q for q, _ in pairs] + [u for _, u in pairs] + [rates[u] for _, u in pairs]
+    column = {x: k for k, x in enumerate(order)}
+    rows = [tree.speeds.index(u) for _, u in pairs]
+    usual = {**m.initial, **m.values}
+
+    def errors(states: Array) -> Array:
+        arrays = []
+        for port in made.inputs:
+            columns = [
+                states[:, column[x]]
+                if x in column
+                else np.full(len(states), usual.get(x.name, 0.0), dtype=float)
+                for x in port.entries
+            ]
+            arrays.append(np.stack(columns, axis=-1).reshape(len(states), *port.shape))
+        (slopes,) = interpret(code, arrays)
+        found: Array = (np.abs(slopes) @ sizes)[:, rows]
+        return found
+
+    return errors
+
+
+def _ascended(
+    errors: Callable[[Array], Array], states: Array, low: Array, high: Array
+) -> list[float]:
+    """Return the largest error of each joint: from its worst states upward within the box.
+
+    Each number of a state is tried a step up, a step down and at both ends. All that help are
+    taken together, or the best of them alone, whichever is more; steps become half as long where
+    nothing helps.
+    """
+    first = errors(states)
+    joints, size = first.shape[1], states.shape[1]
+    kept = min(_STARTS, len(states))
+    best = np.argsort(-first, axis=0, kind="stable")[:kept]
+    owner = np.tile(np.arange(joints), kept)
+    at, value = states[best.ravel()], first[best.ravel(), owner]
+    lines = np.arange(len(at))
+    step = np.full(len(at), 0.125)
+    for _ in range(_ROUNDS):
+        tries = np.repeat(at[:, None], 4, axis=1)[:, :, None].repeat(size, axis=2)
+        every = np.arange(size)
+        change = step[:, None] * (high - low)
+        options = np.stack(
+            [
+                np.minimum(at + change, high),
+                np.maximum(at - change, low),
+                np.broadcast_to(low, at.shape),
+                np.broadcast_to(high, at.shape),
+            ],
+            axis=1,
+        )
+        tries[:, :, every, every] = options
+        gained = errors(tries.reshape(-1, size)).reshape(len(at), 4, size, joints)
+        gained = gained[lines, :, :, owner]
+        choice = gained.argmax(axis=1)
+        most = np.take_along_axis(gained, choice[:, None], axis=1)[:, 0]
+        chosen = np.take_along_axis(options, choice[:, None], axis=1)[:, 0]
+        together = np.where(most > value[:, None], chosen, at)
+        joint = errors(together)[lines, owner]
+        alone = most.argmax(axis=1)
+        single = at.copy()
+        single[lines, alone] = chosen[lines, alone]
+        peak = most[lines, alone]
+        better = np.where((joint >= peak)[:, None], together, single)
+        reached = np.maximum(joint, peak)
+        risen = reached > value * (1 + 1e-6)
+        at = np.where(risen[:, None], better, at)
+        value = np.where(risen, reached, value)
+        step = np.where(risen, step, step / 2)
+    return [float(value[owner == k].max()) for k in range(joints)]
