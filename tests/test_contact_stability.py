@@ -112,6 +112,7 @@ def test_conditions_hold_where_all_roots_are_on_the_left() -> None:
         stable = loop.polynomial.stable(loop.values)
         assert stable == bool((roots.real < 0).all())
         assert (loop.continuous != "unstable") == stable
+        assert (loop.violated == ()) == stable
         seen.add((law, stable))
     assert len(seen) == 6
 
@@ -266,7 +267,7 @@ def test_elements_are_of_one_order() -> None:
 
 def test_an_impulse_is_not_simulated() -> None:
     loop = WristLoop("position", 1.0, m=0.5, Cw=3.0, Kw=500.0, order="new-place-impulse")
-    with pytest.raises(InputError, match="impulse"):
+    with pytest.raises(InputError, match=r"use 'new-place'.*--no-simulate"):
         contact_map(loop, {"Kp": [0.5], "a": [0.5]})
     assert contact_map(loop, {"Kp": [0.5], "a": [0.5]}, simulate=False).simulated is None
 
@@ -337,6 +338,10 @@ def test_the_command_tells_maps_and_draws(
         ("position", "postion", "wrist.toml:2:7: law: there is no law 'postion'; did you mean"),
         ("Kp = 1.0", "KF = 1.0", "wrist.toml:3:1: KF: the gain of the position law is Kp"),
         ("Kp = 1.0", "", "the position law has no gain; give Kp"),
+        ('"500 g"', "1e-300", "wrist.toml:4:5: m: 1e-300 is out of range; give numbers from"),
+        ("Kw = 500", "Kw = 1e300", "wrist.toml:6:6: Kw: 1e+300 is out of range"),
+        ("Kw = 500", "Kw = 1e20", "the tool swings by"),
+        ("0.1, 1.2", "0.5, 0.5", "map.Kp: both ends of the range are 0.5; give two numbers that"),
         ("Kw = 500", "Kw = 0", "wrist.toml:6:6: Kw: 0 is no Kw; give a number that is positive"),
         ("a = 0.95", "a = 1", "wrist.toml:7:5: a: 1 is no a; give a number that is from 0 to"),
         ("28 ms", "28 mm", "T"),
@@ -378,6 +383,53 @@ def test_bad_arguments_are_answered_with_a_remedy(
     out, err = capsys.readouterr()
     assert complaint in err
     assert (out, "Traceback" in err) == ("", False)
+
+
+def test_the_polynomial_s_order_is_told_beside_the_verdict(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    for law, own in (
+        ("position", "new-place"),
+        ("force", "new-place"),
+        ("accumulating", "old-place"),
+    ):
+        assert characteristic(law).order == own
+        told = WristLoop(law, 0.3, m=0.5, Cw=9.0, Kw=500.0, order="at-once").as_dict()
+        assert (told["order"], told["continuous_order"]) == ("at-once", own)
+    place = tmp_path / "wrist.toml"
+    place.write_text(TEXT.replace("a = 0.95", 'a = 0.6\norder = "new-place-impulse"', 1))
+    assert main(["contact", str(place)]) == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 60
+    plain = " ".join(out.split())
+    assert "unstable, by the polynomial of new-place, not of new-place-impulse:" in plain
+    assert "violated determinant 2 of Hurwitz: must be positive" in plain
+    assert (
+        "conditions coefficient of s^3 0.625; coefficient of s^2 3; coefficient of s 553.6" in plain
+    )
+    assert main(["contact", str(place), "--map", "Kp,a", "--points", "1", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert "cannot be simulated" in err
+    assert "simulated" not in json.loads(out)
+    assert main(["contact", str(place), "--map", "Kp,a", "--points", "1"]) == 0
+    out = capsys.readouterr().out
+    assert " 1 point\n" in out
+    out = " ".join(out.split())
+    assert "continuous by the polynomial of new-place, not of new-place-impulse" in out
+    place.write_text(TEXT.replace("Kp = 1.0", "Kp = 0", 1))
+    assert main(["contact", str(place)]) == 0
+    assert "P0 never exceeds 1" in capsys.readouterr().out
+
+
+def test_values_that_are_not_numbers_are_refused() -> None:
+    with pytest.raises(InputError, match="gain of a wrist's loop is '1', which is not a number"):
+        WristLoop("position", "1", m=0.5, Cw=3.0, Kw=500.0)  # type: ignore[arg-type]
+    loop = WristLoop("position", 1, m=0.5, Cw=3.0, Kw=500.0)
+    with pytest.raises(InputError, match="values of a are"):
+        contact_map(loop, {"Kp": [1.0], "a": ["x"]})  # type: ignore[list-item]
+    with pytest.raises(InputError, match="the mass 1e-30 is out of range"):
+        contact_map(loop, {"Kp": [1.0], "m": [1e-30, 1.0]}, simulate=False)
 
 
 def test_a_massless_tool_and_unknown_parameters_are_refused() -> None:

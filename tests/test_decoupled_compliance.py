@@ -79,6 +79,9 @@ def test_a_simple_link_couples_about_its_base_and_not_about_its_middle() -> None
     assert not link.decoupled
     assert link.about((0, 0, 0.1)).decoupled
     assert not link.about((0, 0, 0.05)).decoupled
+    for bad in ((0, 0), "abc", (0, 0, float("nan"))):
+        with pytest.raises(InputError, match="not three finite numbers"):
+            link.about(bad)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("made", [mechanism_1, mechanism_2, octahedral_platform])

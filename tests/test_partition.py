@@ -347,14 +347,17 @@ def test_bad_limits_and_methods_are_named() -> None:
         robot.joint_rates(q, rate, "tool", method="damped", damping=-1.0)
     with pytest.raises(InputError, match="all weights"):
         robot.joint_rates(q, rate, "tool", method="partition", weights=np.zeros(6))
-    with pytest.raises(InputError, match="period"):
-        robot.joint_rates(q, rate, "tool", limits=RateLimits(0.0))
+    for period in (0.0, -1, "10 ms", float("nan"), True):
+        with pytest.raises(InputError, match="the period of rate limits is"):
+            RateLimits(period)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="`speed` are numbers above 0"):
-        robot.joint_rates(q, rate, "tool", limits=RateLimits(0.1, speed=0.0))
+        RateLimits(0.1, speed=0.0)
+    with pytest.raises(InputError, match="`upper` are 'far', not numbers"):
+        RateLimits(0.1, upper="far")
     with pytest.raises(ShapeError, match="shape"):
         robot.joint_rates(q, rate, "tool", limits=RateLimits(0.1, upper=[1.0, 2.0]))
     with pytest.raises(InputError, match="above the upper"):
-        robot.joint_rates(q, rate, "tool", limits=RateLimits(0.1, lower=1.0, upper=0.0))
+        RateLimits(0.1, lower=1.0, upper=0.0)
     with pytest.raises(InputError, match="`rate` of joint rates"):
         robot.joint_rates(q, [np.nan] * 6, "tool", method="partition")
     with pytest.raises(InputError, match="with limits alone"):

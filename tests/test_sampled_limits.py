@@ -139,3 +139,20 @@ def test_numbers_that_mean_nothing_are_refused(change: dict[str, Any], words: st
     given: dict[str, Any] = {"law": "position", "gain": 1.0, **WRIST} | change
     with pytest.raises(InputError, match=words):
         sampled_radius(**given)
+
+
+def test_a_very_light_tool_is_as_one_without_mass() -> None:
+    at: dict[str, Any] = {"gain": 0.7, "stiffness": 500.0, "damping": 9.0, "filter": 0.5}
+    wanted = sampled_radius("position", **at)
+    for mass in (1e-6, 1e-15, 1e-20):
+        assert sampled_radius("position", mass=mass, **at) == pytest.approx(wanted, rel=1e-4)
+
+
+@pytest.mark.parametrize("given", [(0.2, 0.8, -1.0), (0.2, 1.0), (-0.1, 0.8), (float("nan"), 0.8)])
+def test_damping_of_numbers_that_mean_nothing_is_refused(given: tuple[float, ...]) -> None:
+    with pytest.raises(InputError, match="give a number that is"):
+        accumulating_damping(*given)
+    with pytest.raises(InputError, match="stiffness is -1"):
+        accumulating_limit(-1.0)
+    with pytest.raises(InputError, match="not a number"):
+        accumulating_damping("0.2", 0.8)  # type: ignore[arg-type]

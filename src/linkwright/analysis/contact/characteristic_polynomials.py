@@ -12,6 +12,9 @@ z = (f0 + s)/(f0 - s) with f0 = 2/T the filter is alpha0*(f0 - s)/(s + alpha0*f0
 alpha0 = (1 - a)/(1 + a) (Paul and Xu, *The implementation of hybrid control in the presence of
 passive compliance*). The bilinear rule is exact of the law, and neglects that the arm stands still
 between ticks: the exact loop is that of `linkwright.control.force.sampled_matrix`.
+
+Each polynomial stands for one order of what happens at a tick, `USUAL_ORDERS` of its law:
+"new-place" of the position and the force law, "old-place" of the accumulating one.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from numpy.typing import NDArray
 
 from linkwright.algebra import ONE, ZERO, Expr, evaluate_all, free_symbols, symbol, total
 from linkwright.border import worded
-from linkwright.control.force.sampled_limits import CONTACT_LAWS
+from linkwright.control.force.sampled_limits import CONTACT_LAWS, USUAL_ORDERS
 from linkwright.errors import InputError, nearest
 
 __all__ = ["CharacteristicPolynomial", "RouthCondition", "characteristic", "routh_conditions"]
@@ -64,7 +67,7 @@ class RouthCondition:
 
 @dataclass(frozen=True, slots=True)
 class CharacteristicPolynomial:
-    """The characteristic polynomial of a loop in s.
+    """The characteristic polynomial of a loop in s, in the usual order of its law.
 
     Args:
         law: a key of `linkwright.control.force.CONTACT_LAWS`.
@@ -83,6 +86,11 @@ class CharacteristicPolynomial:
 
     def __repr__(self) -> str:
         return f"CharacteristicPolynomial({self.law}: {self.words})"
+
+    @property
+    def order(self) -> str:
+        """The order of what happens at a tick that it stands for, a key of `CONTACT_ORDERS`."""
+        return USUAL_ORDERS[self.law]
 
     @property
     def words(self) -> str:
@@ -130,6 +138,9 @@ def characteristic(
     environment: bool = False,
 ) -> CharacteristicPolynomial:
     """Return the characteristic polynomial of a wrist's loop along one axis.
+
+    It stands for the order "new-place" of the position and the force law, and for "old-place" of
+    the accumulating one; there is none of the other orders.
 
     Args:
         law: "position", "force" or "accumulating".

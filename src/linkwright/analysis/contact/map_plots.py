@@ -47,7 +47,9 @@ def figure(found: ContactMap) -> Figure:
             ax.grid(False)
             if min(found.radius.shape) > 1 and found.radius.min() < 1 < found.radius.max():
                 ax.contour(*found.axes, found.radius.T, levels=[1.0], colors=INK, linewidths=1.3)
-            ax.set_title(_TITLES[name], loc="left")
+            other = name == "continuous" and found.loop.order != found.loop.continuous_order
+            told = f" ({found.loop.continuous_order})" if other else ""
+            ax.set_title(_TITLES[name] + told, loc="left")
             ax.set_xlabel(_label(found.names[0]))
         panels[0].set_ylabel(_label(found.names[1]))
         shown = [

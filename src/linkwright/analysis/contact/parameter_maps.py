@@ -19,6 +19,7 @@ from linkwright.analysis.contact.wrist_loops import (
     sampled,
 )
 from linkwright.border import worded
+from linkwright.brief import brief
 from linkwright.errors import InputError
 
 if TYPE_CHECKING:
@@ -42,7 +43,8 @@ class ContactMap:
         names: of the two parameters.
         axes: their values.
         radius: spectral radius of the exact sampled loop, the first parameter's axis first.
-        continuous: what Routh's conditions say, as places in `VERDICTS`.
+        continuous: what Routh's conditions say, as places in `VERDICTS`; they stand for the order
+            `loop.continuous_order`.
         sampled: what the exact sampled loop does.
         simulated: what runs of it show; None where none were made.
 
@@ -61,7 +63,12 @@ class ContactMap:
 
     def __repr__(self) -> str:
         told = ", ".join(f"{n} {word}" for word, n in self.counts("sampled").items())
-        return f"ContactMap({', '.join(self.names)}: {self.sampled.size} points, sampled {told})"
+        return f"ContactMap({', '.join(self.names)}: {self.points}, sampled {told})"
+
+    @property
+    def points(self) -> str:
+        """How many points it has, in words: "30 points"."""
+        return f"{self.sampled.size} point{'' if self.sampled.size == 1 else 's'}"
 
     @property
     def answers(self) -> dict[str, Codes]:
@@ -156,7 +163,7 @@ def contact_map(
     first, second = over
     if parameter(loop, first) == parameter(loop, second):
         raise InputError(f"the map is twice over {first}", remedy="name two parameters")
-    axes = tuple(np.asarray(v, dtype=float).reshape(-1) for v in over.values())
+    axes = tuple(_values(n, v) for n, v in over.items())
     points = len(axes[0]) * len(axes[1])
     if not points or points > _POINTS:
         raise InputError(
@@ -193,6 +200,16 @@ def usual_range(loop: WristLoop, name: str) -> tuple[float, float]:
     if value:
         return value / 5, value * 5
     return {"Ke": (0.0, 20 * loop.Kw), "Ce": (0.0, 5 * loop.Cw)}.get(own, (0.0, 10.0))
+
+
+def _values(name: str, given: Any) -> Array:
+    try:
+        return np.asarray(given, dtype=float).reshape(-1)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"the values of {name} are {brief(given)}, which are not numbers",
+            remedy=f'give numbers, such as over={{"{name}": [0.1, 0.2], ...}}',
+        ) from None
 
 
 def _refuse_massless(loop: WristLoop, grid: Mapping[str, Any]) -> None:

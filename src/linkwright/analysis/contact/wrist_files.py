@@ -32,7 +32,12 @@ from linkwright.algebra.units import amount
 from linkwright.analysis.contact.parameter_maps import UNITS, usual_range
 from linkwright.analysis.contact.wrist_loops import PARAMETERS, WristLoop, parameter
 from linkwright.brief import one_line
-from linkwright.control.force.sampled_limits import CONTACT_LAWS, CONTACT_ORDERS
+from linkwright.control.force.sampled_limits import (
+    CONTACT_LAWS,
+    CONTACT_ORDERS,
+    RANGE,
+    out_of_range,
+)
 from linkwright.errors import InputError, UnitError, nearest
 from linkwright.files import path_of, read_text
 from linkwright.formats.text.document import TextSource, parse_record
@@ -131,7 +136,10 @@ def read_wrist(path: str | os.PathLike[str]) -> WristFile:
     }
     for name, value in numbers.items():
         _refuse(source, (gain if name == "gain" else name,), name, value)
-    loop = WristLoop(record.law, order=record.order, **numbers)
+    try:
+        loop = WristLoop(record.law, order=record.order, **numbers)
+    except InputError as error:  # numbers that do not go together
+        raise source.error((), error.what, error.remedy) from None
     ranges = {n: _range(source, loop, n, given) for n, given in record.map.items()}
     return WristFile(loop, ranges)
 
@@ -156,6 +164,8 @@ def _refuse(source: TextSource, path: Sequence[Any], name: str, value: float) ->
         raise source.error(
             tuple(path), f"{value:g} is no {name}", f"give a number that is {wanted}"
         )
+    if out_of_range(value, least=name not in ("a", "gain")):
+        raise source.error(tuple(path), f"{value:g} is out of range", RANGE)
 
 
 def _range(
@@ -168,6 +178,10 @@ def _range(
     ends = [_number(source, ("map", name, k), given[k], name) for k in (0, 1)]
     for k, value in enumerate(ends):
         _refuse(source, ("map", name, k), own, value)
+    if ends[0] == ends[1]:
+        raise source.error(
+            ("map", name), f"both ends of the range are {ends[0]:g}", "give two numbers that differ"
+        )
     if not ends[0] < ends[1]:
         raise source.error(
             ("map", name), f"{ends[0]:g} to {ends[1]:g} is no range", "give the smaller one first"

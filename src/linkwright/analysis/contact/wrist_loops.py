@@ -2,14 +2,15 @@
 
 The continuous criterion is Routh's of the polynomial that the bilinear rule gives. The sampled one
 is the spectral radius of the exact loop, in which the arm stands still between ticks. The first
-is often the more careful of a light tool, and not of a heavy one: both are told.
+is often the more careful of a light tool, and not of a heavy one: both are told. The polynomial
+stands for one order of what happens at a tick (`WristLoop.continuous_order`); the matrix knows all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,8 @@ from linkwright.analysis.contact.characteristic_polynomials import (
     coefficients,
     hurwitz,
 )
+from linkwright.border import fits
+from linkwright.brief import brief
 from linkwright.control.force.sampled_limits import (
     CONTACT_ORDERS,
     USUAL_ORDERS,
@@ -76,6 +79,8 @@ class WristLoop:
 
     def __post_init__(self) -> None:
         """Refuse numbers that mean nothing."""
+        for name in PARAMETERS:
+            object.__setattr__(self, name, _number(name, getattr(self, name)))
         if self.m == 0:
             raise InputError(
                 "the tool has no mass, and no polynomial",
@@ -103,8 +108,32 @@ class WristLoop:
 
     @property
     def continuous(self) -> str:
-        """What Routh's conditions say: "stable", "ringing" or "unstable"."""
+        """What Routh's conditions say: "stable", "ringing" or "unstable".
+
+        They stand for the order `continuous_order`, whatever the loop's own is.
+        """
         return VERDICTS[int(continuous_verdicts(self))]
+
+    @property
+    def continuous_order(self) -> str:
+        """The order that the polynomial stands for.
+
+        It is "new-place" of the position and the force law, "old-place" of the accumulating one.
+        """
+        return self.polynomial.order
+
+    @property
+    def conditions(self) -> dict[str, float]:
+        """What must be positive by Routh, in words, and the numbers."""
+        numbers = list(self.polynomial.at(self.values))
+        if self.law == "accumulating" and self.Ke == 0 and self.Ce > 0:
+            numbers.pop()  # nothing holds the arm, which stays anywhere
+        return {words: float(value) for words, value in hurwitz(numbers)}
+
+    @property
+    def violated(self) -> tuple[str, ...]:
+        """Those of `conditions` that do not hold."""
+        return tuple(words for words, value in self.conditions.items() if not value > 0)
 
     @property
     def sampled(self) -> str:
@@ -253,8 +282,10 @@ class WristLoop:
         told |= {
             "polynomial": self.polynomial.words,
             "coefficients": [float(c) for c in self.polynomial.at(self.values)],
-            "conditions": {w: float(c) for w, c in hurwitz(list(self.polynomial.at(self.values)))},
+            "conditions": self.conditions,
+            "violated": list(self.violated),
             "continuous": self.continuous,
+            "continuous_order": self.continuous_order,
             "sampled": self.sampled,
             "radius": self.radius,
             "poles": [[float(p.real), float(p.imag)] for p in self.poles],
@@ -275,6 +306,18 @@ class WristLoop:
             "filter": self.a, "period": self.T, "environment_stiffness": self.Ke,
             "environment_damping": self.Ce, "order": self.order,
         }  # fmt: skip
+
+
+def _number(name: str, value: object) -> float:
+    if fits(value, float):
+        try:
+            return float(cast(float, value))
+        except (TypeError, ValueError, OverflowError):
+            pass
+    raise InputError(
+        f"{name} of a wrist's loop is {brief(value)}, which is not a number",
+        remedy="give a number; texts with units are for wrist files",
+    )
 
 
 def parameter(loop: WristLoop, name: str) -> str:

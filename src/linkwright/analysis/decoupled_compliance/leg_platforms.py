@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from linkwright.algebra import Expr, as_expr, diff, evaluate_all, free_symbols, sqrt, symbol, total
 from linkwright.blocks.places import AXES
 from linkwright.border import worded
+from linkwright.brief import brief
 from linkwright.elements import Spring
 from linkwright.errors import InputError, nearest
 from linkwright.mechanism import Mechanism
@@ -34,6 +35,19 @@ Row = tuple[Expr, ...]
 Number = Expr | float
 OWNER = "leg platform"
 _DECOUPLED = 1e-12
+
+
+def _point(given: Sequence[float]) -> list[float]:
+    try:
+        found = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        found = np.zeros(0)
+    if found.shape != (3,) or not np.isfinite(found).all():
+        raise InputError(
+            f"the reference point is {brief(given)}, which is not three finite numbers",
+            remedy="give its place in m, such as (0, 0, 0.1)",
+        )
+    return [float(x) for x in found]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -136,7 +150,7 @@ class LegPlatform:
         >>> shifted.decoupled
         False
         """
-        by = [float(x) for x in point]
+        by = _point(point)
         moved = [
             tuple(tuple(x - d for x, d in zip(row, by, strict=True)) for row in rows)
             for rows in (self.bases, self.tips)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -43,6 +45,7 @@ def command(
       linkwright contact wrist.toml --map Kp,a -o map.png
     """
     from linkwright.analysis.contact import contact_map, read_wrist
+    from linkwright.control.force.sampled_limits import CONTACT_ORDERS
 
     if out is not None:
         _checked(out)
@@ -60,9 +63,14 @@ def command(
         raise InputError(
             f"--map {over!r} does not name two parameters", remedy="such as --map Kp,a"
         )
+    impulse = CONTACT_ORDERS[given.loop.order].impulse
     found = contact_map(
-        given.loop, {name: given.axis(name, points) for name in names}, simulate=simulate
+        given.loop,
+        {name: given.axis(name, points) for name in names},
+        simulate=simulate and not impulse,
     )
+    if simulate and impulse:
+        echo(f"note: the impulse of the order {given.loop.order!r} cannot be simulated", err=True)
     if out is not None:
         found.save(out)
     if as_json:
@@ -91,19 +99,41 @@ def _tell(loop: WristLoop, as_json: bool) -> None:
         echo(json.dumps(loop.as_dict(), indent=2))
         return
     name = loop.gain_name
-    echo(f"law        {CONTACT_LAWS[loop.law]}")
-    echo(f"order      {loop.order}: {CONTACT_ORDERS[loop.order].words}")
-    echo(f"continuous {loop.continuous}: {loop.polynomial.words} = 0")
-    echo(f"sampled    {loop.sampled}: spectral radius {loop.radius:.4f}")
+    _line("law", CONTACT_LAWS[loop.law])
+    _line("order", f"{loop.order}: {CONTACT_ORDERS[loop.order].words}")
+    _line("continuous", f"{loop.continuous}, {_stands_for(loop)}: {loop.polynomial.words} = 0")
+    _line("conditions", "; ".join(f"{words} {x:.4g}" for words, x in loop.conditions.items()))
+    if loop.violated:
+        _line("violated", f"{'; '.join(loop.violated)}: must be positive")
+    _line("sampled", f"{loop.sampled}: spectral radius {loop.radius:.4f}")
     limits = (loop.continuous_limit, loop.gain_limit)
     told = ["no limit" if x == float("inf") else f"{x:.4g}" for x in limits]
-    echo(f"limits     {name} = {loop.gain:g}; continuous {told[0]}, sampled {told[1]}")
+    _line("limits", f"{name} = {loop.gain:g}; continuous {told[0]}, sampled {told[1]}")
     if loop.law != "accumulating":
         ratio = "P0" if loop.law == "position" else "Q0"
-        echo(f"{ratio}         {loop.frequency_ratio:.4g}, natural frequency over the wrist's own")
+        _line(ratio, f"{loop.frequency_ratio:.4g}, natural frequency over the wrist's own")
     if loop.law == "position":
-        echo(f"alpha0     {loop.alpha0:.4g} of the filter; P0 is 1 at {loop.critical_alpha0:.4g}")
-    echo(f"stiffness  {loop.stiffness:.4g} N/m at rest; {loop.Kw:.4g} N/m of the wrist alone")
+        critical = f"P0 is 1 at {loop.critical_alpha0:.4g}" if loop.gain else "P0 never exceeds 1"
+        _line("alpha0", f"{loop.alpha0:.4g} of the filter; {critical}")
+    rest = "rigid" if loop.stiffness == float("inf") else f"{loop.stiffness:.4g} N/m"
+    _line("stiffness", f"{rest} at rest; {loop.Kw:.4g} N/m of the wrist alone")
+
+
+def _line(label: str, text: str) -> None:
+    """Print a label and a text, whose further lines stand below its first."""
+    width = max(shutil.get_terminal_size((100, 30)).columns, 40)
+    echo(
+        textwrap.fill(
+            text, width, initial_indent=f"{label:<11}", subsequent_indent=" " * 11,
+            break_long_words=False, break_on_hyphens=False,
+        )
+    )  # fmt: skip
+
+
+def _stands_for(loop: WristLoop) -> str:
+    """Return which order the continuous criterion stands for, and whether the loop's is another."""
+    told = f"by the polynomial of {loop.continuous_order}"
+    return told if loop.order == loop.continuous_order else f"{told}, not of {loop.order}"
 
 
 def _print(found: ContactMap) -> None:
@@ -123,5 +153,7 @@ def _print(found: ContactMap) -> None:
         f"{n} {v[0]:g} to {v[-1]:g}" for n, v in zip(found.names, found.axes, strict=True)
     )
     columns = ("answer", *VERDICTS, "stability as sampled", "verdict as sampled")
-    title = f"{found.loop.law} law, {found.loop.order}: {axes}, {found.sampled.size} points"
+    title = f"{found.loop.law} law, {found.loop.order}: {axes}, {found.points}"
     print_table(columns, rows, title=title, numbers=columns[1:])
+    if found.loop.order != found.loop.continuous_order:
+        _line("continuous", _stands_for(found.loop))

@@ -96,6 +96,9 @@ USUAL_ORDERS = {"position": "new-place", "force": "new-place", "accumulating": "
 """The order of each law where none is named."""
 _EDGE = 1e-9  # a radius so little above 1 is that of a pole at 1, as of an arm that stays anywhere
 _STEPS = 400
+_LEAST, _MOST = 1e-20, 1e20
+RANGE = f"give numbers from {_LEAST:g} to {_MOST:g}"
+_TURNS = 1e8  # rad in a period, of which doubles know the last to 1e-8
 
 
 @worded
@@ -161,7 +164,13 @@ def sampled_matrix(
         held[i, 0][..., None] * (x - rest) + held[i, 1][..., None] * v + (rest if i == 0 else 0.0)
         for i in (0, 1)
     ]
-    return np.stack([*moved, kept, place], -2)
+    found = np.stack([*moved, kept, place], -2)
+    if not np.isfinite(found).all():
+        raise InputError(
+            "the numbers of the loop lie too far apart for double precision",
+            remedy="give numbers of a wrist, such as 0.5 kg, 3 N*s/m and 500 N/m",
+        )
+    return found
 
 
 @worded
@@ -270,6 +279,7 @@ def gain_limit(
     return float(low)
 
 
+@worded
 def accumulating_limit(stiffness: float, environment_stiffness: float = float("inf")) -> float:
     """Return the gain KF up to which the accumulating law is stable, whatever its filter is.
 
@@ -283,6 +293,9 @@ def accumulating_limit(stiffness: float, environment_stiffness: float = float("i
     >>> accumulating_limit(500.0), accumulating_limit(500.0, 500.0)
     (1.0, 2.0)
     """
+    _within("stiffness", stiffness, 0 < stiffness < np.inf, "positive")
+    _within("environment stiffness", environment_stiffness, environment_stiffness >= 0,
+            "0 or positive")  # fmt: skip
     if environment_stiffness == float("inf"):
         return 1.0
     if environment_stiffness == 0:
@@ -290,6 +303,7 @@ def accumulating_limit(stiffness: float, environment_stiffness: float = float("i
     return (stiffness + environment_stiffness) / environment_stiffness
 
 
+@worded
 def accumulating_damping(gain: float, filter: float, kappa: float = 1.0) -> float:  # noqa: A002
     """Return the damping ratio of the accumulating law on a surface.
 
@@ -304,6 +318,9 @@ def accumulating_damping(gain: float, filter: float, kappa: float = 1.0) -> floa
     >>> round(accumulating_damping(0.2, 0.8), 3), round(accumulating_damping(0.6, 0.8), 3)
     (0.417, 0.117)
     """
+    _within("gain", gain, 0 <= gain < np.inf, "0 or positive")
+    _within("filter", filter, 0 <= filter < 1, "from 0 to below 1")
+    _within("kappa", kappa, 0 <= kappa <= 1, "from 0 to 1")
     poles = np.roots([1.0, -(1 + filter), filter + gain * kappa * (1 - filter)])
     pole = poles[np.argmax(np.abs(poles))]
     s = np.log(complex(pole))
@@ -327,6 +344,24 @@ def _order(law: str, order: str) -> ContactOrder:
     return CONTACT_ORDERS[name]
 
 
+def _within(name: str, value: float, good: bool, wanted: str) -> None:
+    if not good:
+        raise InputError(f"the {name} is {value:g}", remedy=f"give a number that is {wanted}")
+
+
+def out_of_range(value: ArrayLike, *, least: bool) -> NDArray[np.bool_]:
+    """Return which numbers are too large for products of them, or so small that they vanish.
+
+    Args:
+        value: the numbers, 0 or positive.
+        least: whether small ones count too.
+    """
+    given = np.asarray(value, dtype=float)
+    small = (given > 0) & (given < _LEAST) if least else np.zeros_like(given, dtype=bool)
+    found: NDArray[np.bool_] = small | (given > _MOST)
+    return found
+
+
 def _checked(given: dict[str, ArrayLike]) -> list[Array]:
     """Return the numbers as arrays of one shape, or refuse one that means nothing."""
     arrays = {name: np.asarray(value, dtype=float) for name, value in given.items()}
@@ -341,6 +376,12 @@ def _checked(given: dict[str, ArrayLike]) -> list[Array]:
             raise InputError(
                 f"the {name.replace('_', ' ')} is {float(value[bad].flat[0]):g}",
                 remedy=f"give a number that is {wanted}",
+            )
+        far = out_of_range(value, least=name not in ("gain", "filter"))
+        if far.any():
+            raise InputError(
+                f"the {name.replace('_', ' ')} {float(value[far].flat[0]):g} is out of range",
+                remedy=RANGE,
             )
     return [np.array(value) for value in np.broadcast_arrays(*arrays.values())]
 
@@ -359,7 +400,14 @@ def _tool(m: Array, C: Array, K: Array, T: Array) -> Array:
     n = np.where(massive, m, 1.0)
     half = C / (2 * n)
     root = np.sqrt((half * half - K / n).astype(complex))
-    plus, minus = np.exp((root - half) * T), np.exp((-root - half) * T)
+    turns = np.where(massive & (half * T < 50), root.imag * T, 0.0)
+    if (turns > _TURNS).any():
+        raise InputError(
+            f"the tool swings by {turns.max():.3g} rad in a period, more than doubles can tell",
+            remedy="give a heavier tool, softer springs or a shorter period",
+        )
+    # the slow root as a quotient: root - half would be rounding where damping is large
+    plus, minus = np.exp(-(K / n) / (root + half) * T), np.exp((-root - half) * T)
     even = ((plus + minus) / 2).real
     small = np.abs(root) * T < 1e-6
     slope = (plus - minus) / np.where(small, 1.0, 2 * root)

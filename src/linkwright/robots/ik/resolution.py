@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwright.border import fits
+from linkwright.brief import brief
 from linkwright.errors import InputError, ShapeError
 from linkwright.robots.ik.saturation import FAR, LIMITS
 
@@ -75,14 +77,37 @@ class RateLimits:
     speed: ArrayLike | None = None
     acceleration: ArrayLike | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse limits that no robot can keep."""
+        if not fits(self.period, float) or not 0 < float(self.period) < np.inf:
+            raise InputError(
+                f"the period of rate limits is {brief(self.period)}",
+                remedy="give a number of seconds above 0",
+            )
+        given: dict[str, Array] = {}
+        for name in LIMITS:
+            value = getattr(self, name)
+            if value is None:
+                continue
+            try:
+                given[name] = np.asarray(value, dtype=float)
+            except (TypeError, ValueError):
+                raise InputError(f"limits `{name}` are {brief(value)}, not numbers") from None
+            _refuse_values(name, given[name])
+        if {"lower", "upper"} <= given.keys():
+            lower, upper = given["lower"], given["upper"]
+            if lower.ndim and upper.ndim and lower.shape != upper.shape:
+                raise ShapeError(
+                    f"limits `lower` and `upper` have the shapes {lower.shape} and {upper.shape}"
+                )
+            _refuse_crossed(lower, upper)
+
     def of(self, robot: Robot) -> dict[str, Array]:
         """Return the limits of each joint of a robot, by their names in `LIMITS`.
 
         Args:
             robot: whose limits count where none are given.
         """
-        if not (np.isfinite(self.period) and self.period > 0):
-            raise InputError(f"the period of rate limits is {self.period}; it is above 0")
         n = len(robot.coordinates)
         own = robot.limits
         usual = {
@@ -99,12 +124,22 @@ class RateLimits:
                 raise ShapeError(f"limits `{name}` have the shape {values.shape}, not ({n},)")
             far = FAR * FAR if name == "acceleration" else FAR
             values = np.clip(np.broadcast_to(values, (n,)), -far, far)
-            if np.isnan(values).any() or (name in LIMITS[2:] and (values <= 0).any()):
-                raise InputError(f"limits `{name}` are numbers above 0, not {values.tolist()}")
+            _refuse_values(name, values)
             found[name] = values
-        if (found["lower"] > found["upper"]).any():
-            raise InputError("a lower limit of joint rates is above the upper one")
+        _refuse_crossed(found["lower"], found["upper"])
         return found
+
+
+def _refuse_values(name: str, values: Array) -> None:
+    positive = name in LIMITS[2:]
+    if np.isnan(values).any() or (positive and (values <= 0).any()):
+        wanted = "numbers above 0" if positive else "numbers"
+        raise InputError(f"limits `{name}` are {wanted}, not {values.tolist()}")
+
+
+def _refuse_crossed(lower: Array, upper: Array) -> None:
+    if (lower > upper).any():
+        raise InputError("a lower limit of joint rates is above the upper one")
 
 
 def joint_rates(
