@@ -296,8 +296,29 @@ def test_the_inverse_is_assembled_and_run(
     assert (found["steps"], found["warnings"]) == (10, [])
     assert list(found["queues"]) == ["results"]
     assert [len(row) for row in results] == [2, 2]
+    assert found["scales"] == {"results": 1.0}
     array("run", "inverse.code", "two.txt")
-    assert "10 steps" in capsys.readouterr().out
+    plain = capsys.readouterr().out
+    assert "10 steps" in plain
+    assert plain.startswith("results:")
+    scaled = Path("data.txt").read_text().partition("# constants")[0]
+    assert "\nscale results 4\n" in scaled
+    Path("two.txt").write_text(scaled + Path("two.txt").read_text())
+    array("run", "inverse.code", "two.txt", as_json=True)
+    found = json.loads(capsys.readouterr().out)
+    assert found["scales"] == {"results": 4.0}
+    first, second = found["queues"]["results"]
+    assert first == pytest.approx([0.9 / 0.74, -0.2 / 0.74], abs=4e-5)
+    assert second == pytest.approx([0.1 / 0.74, 0.8 / 0.74], abs=4e-5)
+    array("run", "inverse.code", "two.txt")
+    told = capsys.readouterr().out
+    assert told.startswith("results, 4 times the words of the array:\n 1.2162")
+    Path("two.txt").write_text("scale result 4\n")
+    assert main(["array", "run", "inverse.code", "two.txt"]) == 2
+    capsys.readouterr()
+    assert main(["array", "assemble", "inverse.asm", "--set", "n=9"]) == 2
+    told = capsys.readouterr().err
+    assert "n + p is 18, and 16 is the most" in " ".join(told.split())
     assert main(["array", "run", "inverse.code", "data.txt"]) == 2
     assert "error: data.txt:" in capsys.readouterr().err
 

@@ -12,6 +12,7 @@ from linkwright.systolic import (
     ArrayFault,
     ArrayMachine,
     assemble,
+    data_scales,
     disassemble,
     faddeev,
     faddeev_data,
@@ -88,9 +89,9 @@ def test_other_sizes_are_settings_of_the_same_source(sizes: tuple[int, int, int,
 
 
 def test_sizes_that_the_array_does_not_have_are_refused() -> None:
-    with pytest.raises(InputError, match=r"faddeev\.asm:\d+: this would repeat -1 times"):
+    with pytest.raises(InputError, match=r"faddeev\.asm:\d+: n \+ p is 17, and 16 is the most"):
         run_faddeev(*parts(1, 9, 9, 8, 1))
-    with pytest.raises(InputError, match="would wait -2 times"):
+    with pytest.raises(InputError, match=r"l is 5, and 2\*n \+ p, which is 3, is the most"):
         run_faddeev(*parts(1, 1, 1, 1, 5))
     with pytest.raises(
         ArrayFault, match=r"faddeev\.asm:\d+, pc \d+, cycle \d+, row 1 column 1: DIVS"
@@ -428,3 +429,26 @@ def test_data_of_the_program_are_refused_where_they_do_not_fit() -> None:
     I = np.eye(2)
     with pytest.raises(ArrayFault, match=r"2 is out of the range"):
         faddeev_data(2 * I, I, I, 0 * I)
+
+
+def test_a_scale_of_the_data_names_a_queue_that_comes_out() -> None:
+    queues = assemble("queue x ascending 2\nqueue y ascending 2 output 3").queues
+    assert data_scales("1 2 # scale y 3\nscale y, -0.5\n", queues) == {"y": -0.5}
+    for line in ("scale x 2", "scale y", "scale y four", "scale y 0", "scale y nan", "scale y 2 2"):
+        with pytest.raises(InputError, match=rf"d.txt:2: '{line}' scales nothing; .* queue of y"):
+            data_scales(f"1\n{line}\n", queues, file="d.txt")
+    with pytest.raises(InputError, match="'scale y 2' scales nothing"):
+        data_scales("scale y 2\nscale y 2", queues)
+
+
+def test_sizes_beyond_a_limit_are_refused_by_its_words() -> None:
+    source = program_source()
+    for sizes, message in (
+        ({"n": 9}, r"n \+ p is 18, and 16 is the most; set other sizes than n = 9, m = 9"),
+        ({"n": 3, "m": 2}, "n is 3, and m, which is 2, is the most"),
+        ({"n": 2, "l": 9}, r"l is 9, and 2\*n \+ p, which is 6, is the most"),
+    ):
+        with pytest.raises(InputError, match=message):
+            assemble(source, settings=sizes)
+    with pytest.raises(InputError, match="this limits nothing"):
+        assemble("limit 3")

@@ -14,7 +14,7 @@ from linkwright.systolic.debugger import Debugger
 from linkwright.systolic.fixed import ArrayFault, to_numbers, to_words
 from linkwright.systolic.listing import disassemble
 from linkwright.systolic.machine import ArrayMachine
-from linkwright.systolic.memory import DataQueue, read_data
+from linkwright.systolic.memory import DataQueue, data_scales, read_data
 from linkwright.systolic.programs import ArrayRun, faddeev_data, program_source, run_faddeev
 from linkwright.systolic.roots import root
 
@@ -29,6 +29,7 @@ __all__ = [
     "Debugger",
     "array_cost",
     "assemble",
+    "data_scales",
     "disassemble",
     "faddeev",
     "faddeev_data",

@@ -156,6 +156,8 @@ class _Assembly:
         word, _, rest = line.text.partition(" ")
         if word == "set":
             self._set(rest)
+        elif word == "limit":
+            self._limit(rest)
         elif word == "queue":
             self._queue(rest.split())
         elif word == "mask":
@@ -178,6 +180,18 @@ class _Assembly:
         if name in self.names:
             raise InputError(f"{name!r} is set twice", remedy="use another name")
         self.names[name] = self.settings.get(name, WholeNumbers(value, self.names).value())
+
+    def _limit(self, text: str) -> None:
+        left, found, right = (part.strip() for part in text.partition("<="))
+        if not found:
+            raise InputError("this limits nothing", remedy="write `limit n + p <= 16`")
+        value, most = (WholeNumbers(part, self.names).value() for part in (left, right))
+        if value > most:
+            told = right if right.isdecimal() else f"{right}, which is {most},"
+            given = ", ".join(f"{name} = {number}" for name, number in self.names.items())
+            raise InputError(
+                f"{left} is {value}, and {told} is the most", remedy=f"set other sizes than {given}"
+            )
 
     def _queue(self, words: list[str]) -> None:
         if len(words) < 2 or not _NAME.fullmatch(words[0]):

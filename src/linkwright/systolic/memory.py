@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -61,7 +62,7 @@ def read_data(
 
     The file lists the queues that are not output in the order of their declaration, each from head
     to tail, whatever its kind; 16 numbers are a row, "#" starts a comment. A number out of (−2, 2)
-    becomes 0, with a warning.
+    becomes 0, with a warning. Lines with ``scale`` are left to `data_scales`.
 
     Args:
         text: of the data file.
@@ -81,7 +82,10 @@ def read_data(
     warnings: list[str] = []
     count = 0
     for number, line in enumerate(text.splitlines(), 1):
-        for column, entry in enumerate(line.partition("#")[0].replace(",", " ").split(), 1):
+        entries = _entries(line)
+        if entries[:1] == ["scale"]:
+            continue
+        for column, entry in enumerate(entries, 1):
             try:
                 value = float(entry)
             except ValueError:
@@ -114,6 +118,53 @@ def read_data(
             remedy=_sizes(queues),
         )
     return memory, tuple(warnings)
+
+
+def data_scales(
+    text: str, queues: Sequence[DataQueue], *, file: str | None = None
+) -> dict[str, float]:
+    """Return what the numbers of output queues are to be multiplied by, as a data file says.
+
+    A line such as ``scale results 4`` says that the data were made smaller to fit, and that four
+    times what the program leaves in the queue is meant.
+
+    Args:
+        text: of the data file.
+        queues: as declared.
+        file: its name, for errors.
+
+    Example:
+        >>> data_scales(
+        ...     "scale y 4 # a quarter comes out", [DataQueue("y", "ascending", 2, 0, True)]
+        ... )
+        {'y': 4.0}
+    """
+    found: dict[str, float] = {}
+    outputs = [q.name for q in queues if q.output and q.words]
+    for number, line in enumerate(text.splitlines(), 1):
+        entries = _entries(line)
+        if entries[:1] != ["scale"]:
+            continue
+        try:
+            _, name, factor = entries
+            scale = float(factor)
+        except ValueError:
+            name, scale = "", 0.0
+        if not math.isfinite(scale) or not scale or name not in outputs or name in found:
+            raise InputError(
+                f"{' '.join(entries)[:60]!r} scales nothing",
+                file=file,
+                line=number,
+                remedy=f"write `scale QUEUE NUMBER` once, with a queue of {', '.join(outputs)}"
+                if outputs
+                else "remove it: the program fills no queue",
+            )
+        found[name] = scale
+    return found
+
+
+def _entries(line: str) -> list[str]:
+    return line.partition("#")[0].replace(",", " ").split()
 
 
 def _sizes(queues: Sequence[DataQueue]) -> str:

@@ -82,9 +82,9 @@ def command(
     elif action == "list":
         _list(given[0])
     elif action == "run":
-        _run(_machine(given, warn), as_json)
+        _run(*_machine(given, warn), as_json)
     else:
-        _debug(_machine(given, warn), script, force)
+        _debug(_machine(given, warn)[0], script, force)
 
 
 def _new(force: bool) -> None:
@@ -97,8 +97,9 @@ def _new(force: bool) -> None:
     half = np.eye(6) / 2
     texts = {
         Path("inverse.asm"): program_source(),
-        Path("data.txt"): "# A of cells, B and C a half: a quarter of the inverse comes out\n"
-        + faddeev_data(np.round(A, 3), half, half, np.zeros((6, 6))),
+        Path("data.txt"): "# B and C are half the unit matrix, so that all numbers fit in (-2, 2): "
+        "a quarter\n# of the inverse comes out of the array, and 4 times that is printed\n"
+        "scale results 4\n" + faddeev_data(np.round(A, 3), half, half, np.zeros((6, 6))),
     }
     for path in texts:
         if path.exists() and not force:
@@ -133,18 +134,21 @@ def _list(path: Path) -> None:
     echo(listing(code, range(len(code.instructions))))
 
 
-def _machine(files: list[Path], warn: bool) -> ArrayMachine:
+def _machine(files: list[Path], warn: bool) -> tuple[ArrayMachine, dict[str, float]]:
+    """Return the machine with its program and data, and the scales of what comes out."""
     from linkwright.files import read_text
-    from linkwright.systolic import ArrayMachine, read_code, read_data
+    from linkwright.systolic import ArrayMachine, data_scales, read_code, read_data
 
     code = read_code(read_text(files[0], _MOST), file=str(files[0]))
-    memory, warnings = read_data(read_text(files[1], _MOST), code.queues, file=str(files[1]))
+    data = read_text(files[1], _MOST)
+    memory, warnings = read_data(data, code.queues, file=str(files[1]))
+    scales = data_scales(data, code.queues, file=str(files[1]))
     for warning in warnings:
         echo(f"warning: {warning}", err=True)
-    return ArrayMachine(code, memory, watch=warn)
+    return ArrayMachine(code, memory, watch=warn), scales
 
 
-def _run(machine: ArrayMachine, as_json: bool) -> None:
+def _run(machine: ArrayMachine, scales: dict[str, float], as_json: bool) -> None:
     from linkwright.systolic import to_numbers
     from linkwright.systolic.cost import SYSTEM_CLOCK
 
@@ -154,7 +158,7 @@ def _run(machine: ArrayMachine, as_json: bool) -> None:
         for warning in machine.warnings:
             echo(f"warning: {warning}", err=True)
     out = {
-        q.name: to_numbers(machine.memory[list(q.addresses), : q.words])
+        q.name: to_numbers(machine.memory[list(q.addresses), : q.words]) * scales.get(q.name, 1.0)
         for q in machine.code.queues
         if q.output and q.words
     }
@@ -162,10 +166,12 @@ def _run(machine: ArrayMachine, as_json: bool) -> None:
     if as_json:
         told: dict[str, Any] = {name: rows.tolist() for name, rows in out.items()}
         about = {"cycles": machine.cycle, "steps": machine.marks, "seconds": seconds}
-        echo(json.dumps({**about, "queues": told, "warnings": list(machine.warnings)}))
+        told = {"queues": told, "scales": {name: scales.get(name, 1.0) for name in out}}
+        echo(json.dumps({**about, **told, "warnings": list(machine.warnings)}))
         return
     for name, rows in out.items():
-        echo(f"{name}:")
+        times = f", {scales[name]:g} times the words of the array" if name in scales else ""
+        echo(f"{name}{times}:")
         for row in rows:
             echo(" ".join(f"{value:13.10f}" for value in row))
     echo(f"{machine.cycle} cycles, {machine.marks} steps, {seconds * 1e3:.3f} ms at 8 MHz")

@@ -1,6 +1,5 @@
 # D + C A⁻¹ B by the modified algorithm of Faddeev, for A m×n, B m×p, C l×n, D l×p.
 # As it stands: the inverse of a 6×6 matrix (B and C the unit matrix, D zero; scaled as needed).
-# n + p may be 16 at most, and l at most 2n + p.
 #
 # Cell (k, j) of the triangle is the element in row j, column j - k + 1: boundary cells are the
 # external elements. Rows come in at the top, go down to the main diagonal, left through the cells,
@@ -13,6 +12,10 @@ set n = 6
 set m = n
 set p = n
 set l = n
+
+limit n + p <= 16
+limit n <= m
+limit l <= 2*n + p
 
 queue constants ascending 5          # h2, quarter, h1, h0, one: each in the first word of a row
 queue data ascending 2*(m+l)         # for each row of [A B; -C D]: M (first word), then the row
