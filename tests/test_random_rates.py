@@ -122,6 +122,19 @@ def test_expectations_of_the_uniform_and_the_mixed_example() -> None:
     assert expected(MIXED, *at_11) == pytest.approx(-0.0414, abs=5e-5)
 
 
+def test_designs_by_the_tables_keep_a_margin() -> None:
+    """Server check 51: the report takes 11 ms for the mixed example, not the first below zero."""
+    found = PLANT.design(MIXED, POLES, procedure="report", streams=2, steps=64)
+    assert found.period == pytest.approx(0.011, abs=1e-4)
+    assert found.contraction == pytest.approx(-0.0414, abs=5e-4)
+    for rates in (PAIR, Bernoulli(0.010, 0.030, p=0.05), Bernoulli(0.010, 0.030, p=0.95)):
+        ours, best = (
+            PLANT.design(rates, POLES, procedure=how, streams=2, steps=64).contraction
+            for how in ("report", "strongest")
+        )
+        assert ours <= 0.199 * best
+
+
 @pytest.mark.parametrize("period", [0.003, 0.011, 0.5, 7.0])
 @pytest.mark.parametrize(
     ("form", "poles"),

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 import linkwright as lw
 from linkwright.analysis.sampling import (
     DISTRIBUTIONS,
+    Answers,
     Bernoulli,
     Delayed,
     Distribution,
@@ -350,7 +351,28 @@ def test_any_channel_is_a_stream() -> None:
         stream_of(shown, "bel")
 
 
+def test_samples_that_came_at_once_have_no_age() -> None:
+    """Ages below the period of the recorder are those of its grid; older ones count."""
+    came = np.cumsum(np.random.default_rng(3).uniform(0.010, 0.030, 60))
+    t = np.arange(0.04, float(came[-1]), 0.001)
+    last = came[np.searchsorted(came, t, side="right") - 1]
+    prompt = Recording(t, [Channel("eye.age", "s")], (t - last)[:, None])
+    stream = stream_of(prompt, "eye")
+    assert not stream.ages[1:].any()
+    assert np.isin(stream.times[1:].round(9), came.round(9)).all()
+    assert certify(PLANT, GAIN, stream, streams=2, steps=64).answers.contraction < np.inf
+    late = Recording(t + 0.005, [Channel("eye.age", "s")], (t - last + 0.005)[:, None])
+    assert 0.005 <= stream_of(late, "eye").ages[1:].min() < 0.006
+    same = Recording(t, [Channel("const")], np.zeros((len(t), 1)))
+    with pytest.raises(lw.Error, match="the stream 'const' never changes"):
+        stream_of(same, "const")
+
+
 # -- refusals --------------------------------------------------------------------------------------
+def ask(transform: Array | None = None, seed: int = 0) -> Answers:
+    return PLANT.answers(Uniform(0.010, 0.030), GAIN, transform, streams=2, steps=64, seed=seed)
+
+
 @pytest.mark.parametrize(
     ("make", "words"),
     [
@@ -369,6 +391,25 @@ def test_any_channel_is_a_stream() -> None:
         (lambda: PLANT.design(Uniform(0.01, 0.02), (0.4, 1.2)), "does not settle"),
         (lambda: Loop([[0, 1]], [0, 1]), "are not those of a plant"),
         (lambda: PLANT.gain_of([1, 2, 3]), "does not fit"),
+        (lambda: ask(np.ones((2, 2))), "is singular"),
+        (lambda: ask(np.eye(3)), r"T of shape \(3, 3\) does not fit 2 states"),
+        (lambda: ask().cost([1, 0], np.eye(3)), r"weight of shape \(3, 3\) does not fit 2 states"),
+        (lambda: ask().cost([1, 0], np.eye(2), np.eye(2)), "does not fit 1 inputs"),
+        (lambda: ask().cost([1, 0, 0], np.eye(2)), "start of 3 numbers"),
+        (lambda: ask(seed=-1), "a seed of -1"),
+        (lambda: KINDS["lost"].draw(1, 1, seed=-1), "a seed of -1"),
+        (lambda: KINDS["recorded"].draw(1, 1, seed=-1), "a seed of -1"),
+        (lambda: random_runs(PLANT, KINDS["uniform"], GAIN, [1, 0, 0]), "start of 3 numbers"),
+        (lambda: random_runs(PLANT, KINDS["uniform"], GAIN, [1, 0], until=0), "no intervals"),
+        (lambda: Loop([[0, 1], [0, 0]], [0, 1], integral=[[float("nan"), 0]]), "no numbers"),
+        (
+            lambda: Loop([[1.0]], [[1.0]]).answers(Uniform(1000, 2000), [[-2.0]]),
+            "grows beyond all numbers",
+        ),
+        (
+            lambda: Loop([[1.0]], [[1.0]]).answers(Uniform(300, 400), [[-2.0]]),
+            "mean squares grow beyond all numbers",
+        ),
         (lambda: PLANT.design(Uniform(0.001, 0.1), (0.4, 0.7), procedure="report"), "no interval"),
         (lambda: Loop([[1.0, 0.0], [0.0, 2.0]], [0, 1]).gain_for((0.4, 0.5), 0.1), "do not reach"),
     ],
@@ -552,9 +593,16 @@ def test_the_command_certifies_recordings(
     assert code == 0
     assert told["certified"]
     assert told["intervals"]["mean"] == pytest.approx(1 / 60 / 0.98, rel=0.05)
+    code, out, _ = run(capsys, path, "--stream", "eye")
+    assert code == 0
+    assert "count as independent of those before them" in out
+    assert "none: with delays" in out
+    assert "inf" not in out
+    assert max(map(len, out.splitlines())) <= 100
     code, out, _ = run(capsys, path, "--stream", "eye", "--predicted")
     assert code == 0
     assert "certified" in out
+    assert "independent" not in out
 
 
 @pytest.mark.parametrize(
@@ -592,6 +640,7 @@ def test_the_command_refuses_what_it_cannot_do(
     assert run(capsys, file, "--map", "-o", tmp_path / "map.bmp")[0] == 2
     assert not (tmp_path / "map.bmp").exists()
     assert run(capsys, file, "--stream", "eye")[0] == 2
+    assert run(capsys, file, "--predicted")[0] == 2
     path = tmp_path / "short.parquet"
     Recording([0, 1, 2], [Channel("n")], [[0], [1], [2]]).save(path)
     assert run(capsys, path)[0] == 2

@@ -24,6 +24,8 @@ from linkwright.errors import InputError
 if TYPE_CHECKING:
     from linkwright.analysis.sampling.loops import Loop
 
+_LARGEST = 1e200  # mean square with which one can still compute
+
 MEANINGS = {
     "contraction": "E[ln |T^-1 Gamma T|] with the T given; below 0 every run dies out with "
     "probability one, above 0 it says nothing",
@@ -31,8 +33,8 @@ MEANINGS = {
     "with probability one, above 0 no single norm proves it",
     "mean_square": "spectral radius of E[Gamma (x) Gamma]; below 1 variances die out, above 1 they "
     "grow although single runs may still die out",
-    "exponent": "Lyapunov exponent by Monte Carlo; below 0 runs die out with probability one, "
-    "above 0 they grow; it is measured, not proven",
+    "exponent": "mean growth in a sample, by Monte Carlo; below 0 runs die out with probability "
+    "one, above 0 they grow; it is measured, not proven",
 }
 """What each answer says, in a sentence."""
 
@@ -195,10 +197,10 @@ class Answers:
             "best_contraction": _plain(self.best_contraction),
             "mean_square": _plain(self.mean_square),
             "exponent": {
-                "value": self.exponent.value,
-                "low": self.exponent.low,
-                "high": self.exponent.high,
-                "rate": self.exponent.rate,
+                "value": _plain(self.exponent.value),
+                "low": _plain(self.exponent.low),
+                "high": _plain(self.exponent.high),
+                "rate": _plain(self.exponent.rate),
             },
             "mean_interval": self.distribution.mean,
             "decay": _plain(self.decay),
@@ -274,7 +276,14 @@ def expectations(
         at, w = regime.nodes(panels)
         gammas.append(loop.closed(at, gain, regimes.depth))
         weights.append(w)
-        moments.append(second_moment(gammas[-1], w))
+        with np.errstate(over="ignore", invalid="ignore"):
+            moments.append(second_moment(gammas[-1], w))
+        if not (np.abs(moments[-1]) < _LARGEST).all():
+            raise InputError(
+                f"within {at.intervals.max():g} s mean squares grow beyond all numbers",
+                remedy="give shorter intervals, or check the units of the plant and of the gain",
+                code="R621",
+            )
     return gammas, weights, moments
 
 
@@ -375,9 +384,9 @@ def expected_cost(
     """
     n, m, r_count = len(loop.a), loop.sums, loop.inputs
     weight = np.zeros((n + r_count, n + r_count))
-    weight[:n, :n] = np.asarray(q, dtype=float)
+    weight[:n, :n] = _weight(q, n, "states")
     if r is not None:
-        weight[n:, n:] = np.asarray(r, dtype=float)
+        weight[n:, n:] = _weight(r, r_count, "inputs")
     rate = np.zeros_like(weight)
     rate[:n, :n], rate[:n, n:] = loop.a, loop.b
     sources, moments = [], []
@@ -409,6 +418,18 @@ def expected_cost(
         )
     found = lyapunov(moments, regimes.transition, sources)
     return float(sum(s * (x @ p @ x) for s, p in zip(regimes.shares, found, strict=True)))
+
+
+def _weight(given: ArrayLike, count: int, what: str) -> Array:
+    """Return a weight of the cost; one of another size is refused."""
+    found = np.asarray(given, dtype=float)
+    if found.shape != (count, count) or not np.isfinite(found).all():
+        raise InputError(
+            f"a weight of shape {found.shape} does not fit {count} {what}",
+            remedy=f"give {count} rows of {count} numbers",
+            code="R626",
+        )
+    return found
 
 
 def _acting(loop: Loop, gain: Array, lag: int, size: int) -> Array:

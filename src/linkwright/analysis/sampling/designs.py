@@ -16,7 +16,7 @@ import numpy as np
 
 from linkwright.analysis.sampling.contraction import log_norms
 from linkwright.analysis.sampling.distributions import Bernoulli, Distribution, Mixture, Uniform
-from linkwright.analysis.sampling.regimes import Array, Regimes
+from linkwright.analysis.sampling.regimes import TOLERANCE, Array, Regimes
 from linkwright.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ LEVELS = (-0.05, -0.10, -0.15, -0.20, -0.25, -0.30, -0.35, -0.40)
 """Levels of gamma of the report's Table 1."""
 STARTS = (0.5, 0.75, 1.0, 1.25, 1.5)
 """Ratios from which the report's Table 1 has pairs of equal g."""
+_SHARE = 0.2  # of the smallest E[gamma] that a design has at least; so much has the report's
 _TRIED = 60  # intervals between the shortest and the longest that can be
 
 
@@ -235,16 +236,24 @@ def _report(loop: Loop, distribution: Distribution, poles: Sequence[complex]) ->
     if isinstance(distribution, Uniform):
         return _report_uniform(loop, distribution, poles)
     if isinstance(distribution, Bernoulli):
-        return _report_bernoulli(loop, distribution, poles)
-    assert isinstance(distribution, Mixture)
-    first, second = distribution.parts
-    means = Bernoulli(first.mean, second.mean, distribution.weights[0])
-    low = _report_bernoulli(loop, means, poles)
+        low = _report_bernoulli(loop, distribution, poles)
+    else:
+        assert isinstance(distribution, Mixture)
+        first, second = distribution.parts
+        means = Bernoulli(first.mean, second.mean, distribution.weights[0])
+        low = _report_bernoulli(loop, means, poles)
     regimes = distribution.regimes()
-    for period in np.linspace(low, 2.0 * low, _TRIED):
-        if contraction_at(loop, regimes, poles, float(period)) < 0.0:
-            return float(period)
-    raise _none(distribution)
+    strongest = _strongest(loop, distribution, poles)
+    level = _SHARE * contraction_at(loop, regimes, poles, strongest)
+    if level >= -TOLERANCE:
+        raise _none(distribution)
+
+    def apart(period: float) -> float:
+        return contraction_at(loop, regimes, poles, period) - level
+
+    if apart(low) <= 0.0:
+        return low
+    return _root(apart, low, strongest)
 
 
 def _report_uniform(loop: Loop, rates: Uniform, poles: Sequence[complex]) -> float:

@@ -90,7 +90,7 @@ class Loop:
                 remedy=f"give {n} columns",
                 code="R626",
             )
-        if not all(np.isfinite(m).all() for m in (matrix, effect)):
+        if not all(np.isfinite(m).all() for m in (matrix, effect, summed) if m is not None):
             raise InputError(
                 "a matrix of the loop has entries that are no numbers",
                 remedy="check how it was computed",
@@ -276,7 +276,31 @@ class Loop:
         array([-0.357, -0.417,  0.044])
         """
         phi, psi = self.steps(intervals)
-        return log_norms(phi + psi @ self.gain_of(gain), np.asarray(transform, dtype=float))
+        return log_norms(phi + psi @ self.gain_of(gain), self.transform_of(transform))
+
+    def transform_of(self, transform: ArrayLike) -> Array:
+        """Return a transformation T; one that has no inverse, or another size, is refused.
+
+        Args:
+            transform: T, with a row and a column for each state.
+        """
+        t = np.asarray(transform, dtype=float)
+        if t.shape != (self.size, self.size) or not np.isfinite(t).all():
+            raise InputError(
+                f"a transformation T of shape {t.shape} does not fit {self.size} states "
+                f"({', '.join(self.states)})",
+                remedy=f"give {self.size} rows of {self.size} numbers",
+                code="R626",
+            )
+        rows = np.abs(t).max(axis=1, keepdims=True)
+        scaled = t / np.where(rows > 0.0, rows, 1.0)
+        if np.linalg.cond(scaled) > 1e12:
+            raise InputError(
+                "the transformation T is singular, and gives no norm",
+                remedy="give columns that are independent of each other, or leave T out",
+                code="R626",
+            )
+        return t
 
     def gain_of(self, gain: ArrayLike) -> Array:
         """Return a gain with a row for each input; one for the plant's states alone is filled up.
@@ -326,7 +350,7 @@ class Loop:
         >>> round(found.contraction, 4), round(found.mean_square, 4)
         (-0.0369, 0.5586)
         """
-        t = None if transform is None else np.asarray(transform, dtype=float)
+        t = None if transform is None else self.transform_of(transform)
         k = self.gain_of(gain)
         return answers(self, distribution, k, t, streams=streams, steps=steps, seed=seed)
 
@@ -348,8 +372,9 @@ class Loop:
             distribution: of the intervals.
             poles: of the loop at the interval for which it is designed.
             period: that interval, s; by default it is searched.
-            procedure: how: "report" (its tables; of a double integrator, for `Bernoulli`, `Uniform`
-                and a `Mixture` of two), "strongest" (where E[gamma] is smallest) or "fastest" (the
+            procedure: how: "report" (its tables, from the first row on that has a fifth of the
+                smallest E[gamma]; of a double integrator, for `Bernoulli`, `Uniform` and a
+                `Mixture` of two), "strongest" (where E[gamma] is smallest) or "fastest" (the
                 shortest with E[gamma] < 0, and a tenth to spare); the report's by default where it
                 can be, else the strongest.
             streams: of the Monte Carlo.

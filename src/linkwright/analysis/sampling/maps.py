@@ -144,7 +144,11 @@ def rate_map(
     if not len(gains) or not len(distributions):
         raise InputError("a map has at least one gain and one distribution", remedy="give both")
     ks = np.array([loop.gain_of(k) for k in gains])
-    ts = None if transforms is None else np.array([np.asarray(t, dtype=float) for t in transforms])
+    ts = None if transforms is None else np.array([loop.transform_of(t) for t in transforms])
+    if ts is not None and len(ts) != len(ks):
+        raise InputError(
+            f"{len(ks)} gains have {len(ts)} transformations T", remedy="give one for each gain"
+        )
     done = 0
 
     def one(distribution: Distribution) -> Array:

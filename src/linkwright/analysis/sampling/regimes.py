@@ -331,7 +331,7 @@ def drawn(regimes: Regimes, streams: int, count: int, seed: int) -> Arrivals:
     >>> drawn(Regimes.independent([Piece(1.0, 0.5, 0.5)]), 1, 2, 0).intervals
     array([[0.5, 0.5]])
     """
-    chance = np.random.default_rng(seed)
+    chance = generator(seed)
     which = regimes.order(streams, count, chance)
     found, ages = np.empty(which.shape), np.empty(which.shape)
     for k, regime in enumerate(regimes.each):
@@ -340,6 +340,20 @@ def drawn(regimes: Regimes, streams: int, count: int, seed: int) -> Arrivals:
     delays = np.array([r.delay for r in regimes.each], dtype=np.int64)
     befores = np.array([r.earlier for r in regimes.each], dtype=np.int64)
     return Arrivals(found, delays[which], befores[which], ages)
+
+
+def generator(seed: int) -> np.random.Generator:
+    """Return the source of random numbers of a seed.
+
+    Args:
+        seed: a whole number, 0 or more.
+
+    >>> generator(0).integers(10)
+    np.int64(8)
+    """
+    if seed < 0:
+        raise InputError(f"a seed of {seed} is none", remedy="give a whole number, 0 or more")
+    return np.random.default_rng(seed)
 
 
 def interval(value: Amount, what: str) -> float:

@@ -71,6 +71,14 @@ def random_runs(
     """
     k = loop.gain_of(gain)
     end = amount(until, "the end", "s")
+    first = np.asarray(start, dtype=float).ravel()
+    if first.shape != (len(loop.a),) or not np.isfinite(first).all():
+        raise InputError(
+            f"a start of {first.size} numbers does not fit {len(loop.a)} states",
+            remedy=f"give {len(loop.a)} numbers",
+        )
+    if not 0.0 < end < np.inf:
+        raise InputError(f"runs until {end:g} s have no intervals", remedy="give an end above 0")
     shortest = distribution.regimes().range[0]
     count = int(np.ceil(end / shortest)) + 1
     if not 0 < count * streams <= 10**8:
@@ -88,7 +96,7 @@ def random_runs(
         )
     n, m = len(loop.a), loop.sums
     x = np.zeros((streams, loop.size))
-    x[:, m : m + n] = np.asarray(start, dtype=float)
+    x[:, m : m + n] = first
     times = np.concatenate([np.zeros((streams, 1)), np.cumsum(at.intervals, axis=1)], axis=1)
     states, areas = [x[:, m : m + n]], np.zeros((streams, n))
     for i in range(count):

@@ -14,8 +14,10 @@ import math
 import numpy as np
 
 from linkwright.analysis.sampling.regimes import Array, Arrivals
+from linkwright.errors import InputError
 
 _TERMS = 24  # of the series of an exponential
+_LARGEST = 1e300  # entry with which one can still compute
 _SMALL = 1.0  # size of an exponent for which they are enough
 
 
@@ -47,8 +49,15 @@ def exponentials(a: Array, times: Array) -> Array:
     for k in range(1, len(powers)):
         factors[:, k] = factors[:, k - 1] * t / k
     found: Array = (factors @ np.array(powers).reshape(len(powers), -1)).reshape(-1, size, size)
-    for _ in range(halvings):
-        found = found @ found
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _ in range(halvings):
+            found = found @ found
+    if not (np.abs(found) < _LARGEST).all():
+        raise InputError(
+            f"within an interval of {most:g} s the plant grows beyond all numbers",
+            remedy="give shorter intervals, or check the units of the plant and of the intervals",
+            code="R621",
+        )
     return found
 
 

@@ -2,7 +2,8 @@
 
 Any channel is a stream: a sample comes when its value changes. Channels of ages (`eye.age`, as the
 coordinator of a cell records them, or `frame.conveyor.age` of a cell) tell more: a sample has come
-when the time at which it was taken, the time less the age, is another.
+when the time at which it was taken, the time less the age, is another. An age below the period of
+the recorder is that of its grid: such a sample came when it was taken.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ def stream_of(recording: Recording, name: str) -> SampleStream:
     ... )
     >>> stream = stream_of(r, "eye")
     >>> stream.times.round(3), stream.ages.round(3)
-    (array([0.  , 0.03, 0.05]), array([0.   , 0.002, 0.001]))
+    (array([0.   , 0.028, 0.049]), array([0., 0., 0.]))
     """
     names = [c.name for c in recording.channels]
     for candidate in (f"{name}.age", f"frame.{name}.age", f"frame_{name}.age"):
@@ -119,6 +120,12 @@ def stream_of(recording: Recording, name: str) -> SampleStream:
             return _by_age(recording, name, name)
         values = recording[name]
         new = np.flatnonzero(np.isfinite(values[1:]) & (np.diff(values) != 0.0)) + 1
+        if not len(new):
+            raise InputError(
+                f"the stream {name!r} never changes",
+                remedy="name a channel whose value changes with each sample, or one of ages",
+                code="R624",
+            )
         return SampleStream(name, recording.times[new], np.zeros(len(new)))
     known = sorted({n.removesuffix(".age").removeprefix("frame.") for n in names})
     near = nearest(name, known)
@@ -132,7 +139,14 @@ def _by_age(recording: Recording, name: str, channel: str) -> SampleStream:
     times, ages = recording.times[known], ages[known]
     taken = times - ages
     new = np.concatenate([[True], np.diff(taken) > _SAME]) if len(taken) else np.zeros(0, bool)
-    return SampleStream(name, times[new], ages[new])
+    if not new.any():
+        raise InputError(
+            f"nothing has come in the stream {name!r}", remedy="record for longer", code="R624"
+        )
+    grid = float(np.median(np.diff(recording.times))) if len(recording.times) > 1 else 0.0
+    seen, old = times[new], ages[new]
+    at_once = old < grid * (1.0 + 1e-6)
+    return SampleStream(name, np.where(at_once, seen - old, seen), np.where(at_once, 0.0, old))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -205,6 +219,7 @@ class RateCertificate:
             "certified": self.granted,
             "margin": self.margin,
             "words": self.words,
+            "order_counts": self.answers.distribution.regimes().depth == 0,
             "error": self.error,
             "chained_mean_square": self.chained,
             **self.answers.as_dict(),

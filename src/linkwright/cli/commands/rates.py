@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,6 +21,8 @@ LOOP = "Loop of the recording (.toml). Default: a joint under computed torque, p
 MAP = "Map the answers over the ranges of the file."
 AGES = "Take what a sample shows as of now: the controller predicts its age away."
 OUT = "Picture of the map (.svg, .png, .pdf), or its numbers (.json)."
+
+_WIDTH = 100  # columns of what is printed
 
 
 def command(
@@ -48,6 +52,11 @@ def command(
             raise InputError(
                 f"{source} is a loop, and has no streams",
                 remedy=f"linkwright rates cell.parquet --stream eye --loop {source}",
+            )
+        if predicted:
+            raise InputError(
+                f"{source} is a loop, and has no ages that could be predicted",
+                remedy="leave out --predicted, or give a recording",
             )
         _of_loop(source, as_map, out, as_json)
         return
@@ -125,32 +134,30 @@ def _print_answers(name: str, found: Answers) -> None:
     from linkwright.analysis.sampling import MEANINGS
     from linkwright.cli.tables import print_table
 
+    band = f"{found.exponent.value:.4f} ({found.exponent.low:.4f} to {found.exponent.high:.4f})"
     rows = [
-        ("contraction, T given", f"{found.contraction:.4f}", "< 0", MEANINGS["contraction"]),
-        (
-            "contraction, best T",
-            f"{found.best_contraction:.4f}",
-            "< 0",
-            MEANINGS["best_contraction"],
-        ),
-        ("mean square", f"{found.mean_square:.4f}", "< 1", MEANINGS["mean_square"]),
-        (
-            "Lyapunov exponent",
-            f"{found.exponent.value:.4f} ({found.exponent.low:.4f} to {found.exponent.high:.4f})",
-            "< 0",
-            MEANINGS["exponent"],
-        ),
+        ("contraction, T given", _number(found.contraction, "none: with delays"), "< 0"),
+        ("contraction, best T", _number(found.best_contraction, "none"), "< 0"),
+        ("mean square", _number(found.mean_square, "infinite: rare, long intervals"), "< 1"),
+        ("Lyapunov exponent", band, "< 0"),
     ]
-    print_table(
-        ("answer", "value", "stable", "what it means"), rows, title=f"{name}: {found.verdict}"
-    )
+    print_table(("answer", "value", "stable"), rows, title=f"{name}: {found.verdict}")
+    for row, meaning in zip(rows, MEANINGS.values(), strict=True):
+        lines = textwrap.wrap(f"{row[0]}: {meaning}", _WIDTH, subsequent_indent="  ")
+        for line in lines:
+            echo(line)
     gain = "; ".join(", ".join(f"{v:.6g}" for v in row) for row in found.gain)
     made = f", poles placed for {1e3 * found.period:.4g} ms" if found.period else ""
     made += f" ({found.procedure})" if found.procedure not in ("", "given") else ""
     echo(f"gain       {gain}{made}")
     echo(f"intervals  {1e3 * found.distribution.mean:.4g} ms on average")
-    if found.mean_square < 1.0:
+    if found.decay > 0.0:
         echo(f"decay      {found.decay:.4g} 1/s of the root of the mean square")
+
+
+def _number(value: float, otherwise: str) -> str:
+    """Return a number, or the word for what is infinite."""
+    return f"{value:.4f}" if math.isfinite(value) else otherwise
 
 
 def _print_map(name: str, found: RateMap) -> None:
@@ -179,4 +186,9 @@ def _print_certificate(name: str, found: RateCertificate) -> None:
         depth = found.answers.distribution.regimes().depth
         counted = f"up to {depth} samples of delay" if depth else "counted as no delay"
         echo(f"age        at most {oldest:.4g} ms when a sample came: {counted}")
-    echo(f"{'certified' if found.granted else 'refused':<10} {found.words.partition('; ')[2]}")
+        if depth:
+            echo("order      intervals and ages count as independent of those before them, but for")
+            echo("           the exponent, which takes them in the order of the record")
+    told = f"{'certified' if found.granted else 'refused':<10} {found.words.partition('; ')[2]}"
+    for line in textwrap.wrap(told, _WIDTH, subsequent_indent=11 * " "):
+        echo(line)

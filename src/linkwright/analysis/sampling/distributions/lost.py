@@ -15,6 +15,7 @@ from linkwright.analysis.sampling.regimes import (
     Distribution,
     Piece,
     Regimes,
+    generator,
     interval,
     probability,
 )
@@ -83,7 +84,7 @@ class Lost(Distribution):
             count: of intervals in each.
             seed: of all that is random.
         """
-        chance = np.random.default_rng(seed)
+        chance = generator(seed)
         turns = chance.geometric(1.0 - self.loss, size=(streams, count))
         if isinstance(self.between, float):
             return Arrivals.prompt(np.asarray(turns * self.between, dtype=float))

@@ -15,6 +15,7 @@ from linkwright.analysis.sampling.regimes import (
     Piece,
     Regime,
     Regimes,
+    generator,
 )
 from linkwright.border import worded
 from linkwright.errors import InputError
@@ -103,7 +104,7 @@ class Recorded(Distribution):
             count: of intervals in each; after the last of the record comes the first.
             seed: of the places.
         """
-        chance = np.random.default_rng(seed)
+        chance = generator(seed)
         start = chance.integers(len(self.intervals), size=(streams, 1))
         at = (start + np.arange(count)) % len(self.intervals)
         return Arrivals(self.intervals[at], self.delays[at], self.befores[at], self.ages[at])
