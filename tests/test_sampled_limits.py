@@ -156,3 +156,10 @@ def test_damping_of_numbers_that_mean_nothing_is_refused(given: tuple[float, ...
         accumulating_limit(-1.0)
     with pytest.raises(InputError, match="not a number"):
         accumulating_damping("0.2", 0.8)  # type: ignore[arg-type]
+
+
+def test_a_rigid_surface_holds_a_tool_of_any_mass() -> None:
+    at: dict[str, Any] = {"filter": 0.8, "environment_stiffness": float("inf")}
+    for mass, stiffness in ((0.0, 500.0), (0.1, 500.0), (1e-3, 1e8)):
+        found = gain_limit("accumulating", stiffness=stiffness, mass=mass, damping=1.0, **at)
+        assert found == pytest.approx(1.0, abs=1e-6)

@@ -41,7 +41,7 @@ from linkwright.control.force.ports import (
     plain,
     selection,
 )
-from linkwright.control.force.sampled_limits import gain_limit
+from linkwright.control.force.sampled_limits import LEAST, gain_limit
 from linkwright.control.joints import PerJoint
 
 Array = NDArray[np.float64]
@@ -165,7 +165,7 @@ class PlaceLaw(ForceLaw):
         period, wrist = float(rate.period), self.wrist
         heavy = self._inertias()
         for k, gain in self._compensated.items():
-            if wrist.deflection[k] is ZERO or not heavy[k]:
+            if wrist.deflection[k] is ZERO or heavy[k] < LEAST:
                 continue
             stiffness, damping = (
                 wrist.parameters[x[k].name].value for x in (wrist.stiffness, wrist.damping)

@@ -96,8 +96,8 @@ USUAL_ORDERS = {"position": "new-place", "force": "new-place", "accumulating": "
 """The order of each law where none is named."""
 _EDGE = 1e-9  # a radius so little above 1 is that of a pole at 1, as of an arm that stays anywhere
 _STEPS = 400
-_LEAST, _MOST = 1e-20, 1e20
-RANGE = f"give numbers from {_LEAST:g} to {_MOST:g}"
+LEAST, MOST = 1e-20, 1e20  # of numbers whose products doubles can hold
+RANGE = f"give numbers from {LEAST:g} to {MOST:g}"
 _TURNS = 1e8  # rad in a period, of which doubles know the last to 1e-8
 
 
@@ -252,8 +252,8 @@ def gain_limit(
     >>> gain_limit("position", stiffness=500.0, mass=0.1, damping=1.0, filter=0.95) > 1
     True
     """
-    if environment_stiffness == float("inf"):
-        environment_stiffness = 1e9 * stiffness
+    if environment_stiffness == float("inf"):  # it holds the tool, whose mass is then nothing
+        environment_stiffness, mass = 1e9 * stiffness, 0.0
 
     def above(gains: Array) -> NDArray[np.bool_]:
         radius = sampled_radius(
@@ -357,8 +357,8 @@ def out_of_range(value: ArrayLike, *, least: bool) -> NDArray[np.bool_]:
         least: whether small ones count too.
     """
     given = np.asarray(value, dtype=float)
-    small = (given > 0) & (given < _LEAST) if least else np.zeros_like(given, dtype=bool)
-    found: NDArray[np.bool_] = small | (given > _MOST)
+    small = (given > 0) & (given < LEAST) if least else np.zeros_like(given, dtype=bool)
+    found: NDArray[np.bool_] = small | (given > MOST)
     return found
 
 
