@@ -43,6 +43,9 @@ class PictureMaker:
         self.width, self.height = (round(values[f"pixels_{c}"]) for c in "uv")
         self.shapes = tuple(target.corners() for target in camera.targets)
 
+    def __repr__(self) -> str:
+        return f"<PictureMaker of {len(self.shapes)} targets, {self.width}×{self.height} pixels>"
+
     def frame(self, outline: ArrayLike) -> Picture:
         """Return a whole picture.
 
