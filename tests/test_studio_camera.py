@@ -20,6 +20,7 @@ from linkwright.studio.panel_camera import (
     colored,
     error_history,
     error_plot,
+    panel_scale,
     sighting_of,
     table_of,
     wanted_in,
@@ -67,7 +68,10 @@ def test_the_picture_shows_the_discs_the_goals_and_what_is_lost() -> None:
         assert seen.picture[int(v), int(u)]
     picture = colored(seen, wanted)
     assert picture.dtype == np.uint8
-    assert (picture[int(wanted[0][1]) // 2, int(wanted[0][0]) // 2] == (214, 158, 46)).all()
+    assert picture.shape == (360, 360, 3)  # as wide as the panel
+    share = panel_scale(seen.picture.shape[1])
+    left = int(share * wanted[0][0]) - 10, int(share * wanted[0][1])
+    assert (picture[left[1], left[0]] == (214, 158, 46)).all()
     assert table_of(seen, wanted).count("| yes |") == 4
     hidden = type(seen)(seen.picture, seen.places, np.array([True, True, True, False]), 5)
     assert (colored(hidden, wanted)[0, 0] == (205, 70, 60)).all()
@@ -75,7 +79,7 @@ def test_the_picture_shows_the_discs_the_goals_and_what_is_lost() -> None:
     start = sighting_of(maker, "camera", run.recording, 0)  # no field has arrived
     assert start is not None
     assert not start.picture.any()
-    assert "yes" not in table_of(start, wanted)
+    assert table_of(start, wanted) == "*No field has arrived yet.*"
     assert "nothing" in error_plot(run.times[:1], np.array([np.nan]), 0.0)
     bare = Recording(run.times, [], np.zeros((len(run.times), 0)))
     assert sighting_of(maker, "camera", bare, 0) is None

@@ -20,6 +20,8 @@ _START = (0.11288, 1.2111, 2.69393, 0.0, -0.76343, -3.02872)
 """Of the joints: the hand points down, 0.45 m above the plate."""
 _PLATE = (0.45, -0.1, 0.3)
 _HEIGHT, _SIDE, _RADIUS, _THICK = 0.45, 0.06, 0.015, 0.005
+_UNDER = 0.04
+"""From the plate down to what it slides on, out of the camera's sight."""
 _FOCAL, _PIXELS = (600.0, 560.0), 512
 _SWINGS = (("rail", 1.5, 0.25), ("carriage", 1.0, 0.15), ("plate", 0.01, 0.2))
 """A coordinate of the plate, what swings with it (kg, kg*m^2), and how often a second."""
@@ -36,11 +38,14 @@ def build() -> System:
     corners = [(-_SIDE, -_SIDE), (_SIDE, -_SIDE), (_SIDE, _SIDE), (-_SIDE, _SIDE)]
     marks = [Cylinder(_RADIUS, _THICK, at=(x, y, _THICK), color="navy") for x, y in corners]
     sled: dict[str, Any] = {"mass": 0.5, "inertia": 1e-3}
-    rail = m.body("rail", translate="x", at=_PLATE, doc="slides along x, on a spring", **sled)
+    x, y, z = _PLATE
+    below = (x, y, z - _UNDER)
+    rail = m.body("rail", translate="x", at=below, doc="slides along x, on a spring", **sled)
     carriage = m.body("carriage", parent=rail, translate="y", doc="slides along y", **sled)
     plate = m.body(
         "plate",
         parent=carriage,
+        at=(0, 0, _UNDER),
         rotate="z",
         mass=0.5,
         inertia=(0.005, 0.005, 0.01),
@@ -48,7 +53,7 @@ def build() -> System:
         doc="plate with four discs",
     )
     for name in ("rail", "carriage"):
-        m.shape(name, Box((0.02, 0.02, 0.02), at=(0, 0, -0.02), color="steel"))
+        m.shape(name, Box((0.04, 0.04, 0.04), color="steel"))
     joints = [f"q{i}" for i in range(1, 7)]
     m.set_initial(dict(zip(joints, _START, strict=True)))
     m.set_initial({"rail": 0.08, "carriage": -0.05, "plate": 0.35})

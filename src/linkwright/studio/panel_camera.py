@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 _DARK, _LIGHT = (24, 28, 36), (236, 233, 226)
 _SEEN, _WANTED, _LOST = (56, 140, 214), (214, 158, 46), (205, 70, 60)
-_WIDEST = 320  # pixels of the picture in the panel
-_ARM = 6  # pixels of a cross
+_WIDE = 360  # pixels of the picture in the panel
+_WANTED_ARM, _SEEN_ARM = 11, 5  # pixels of crosses: goals reach out of what lies on them
 _WORDS = (
-    "*Blue*: centroids that were seen; *gold*: where they should be. A red frame: a target is not "
+    "*Blue*: centroids that were seen; *gold*: where they should be. A red edge: a target is not "
     "whole in the picture, so that nothing new is known of it."
 )
 _HEAD = "| target | seen at (pixels) | error | visible |\n|:--|--:|--:|:-:|\n"
@@ -117,29 +117,41 @@ def colored(seen: CameraMoment, wanted: Sequence[tuple[float, float]]) -> NDArra
 
     >>> dark = CameraMoment(np.zeros((8, 8), bool), np.zeros((0, 2)), np.zeros(0, bool), 1)
     >>> colored(dark, []).shape
-    (8, 8, 3)
+    (360, 360, 3)
     """
-    step = max(1, -(-seen.picture.shape[1] // _WIDEST))
-    small = seen.picture[::step, ::step]
+    high, wide = seen.picture.shape
+    share = panel_scale(wide)
+    rows, columns = (
+        np.minimum(np.arange(round(n * share)) / share, n - 1).astype(int) for n in (high, wide)
+    )
+    small = seen.picture[rows][:, columns]
     made = np.where(small[:, :, None], np.array(_LIGHT), np.array(_DARK)).astype(np.uint8)
     for place in wanted:
-        _cross(made, np.array(place) / step, _WANTED)
+        _cross(made, np.array(place) * share, _WANTED, _WANTED_ARM)
     if seen.fields:
         for place in seen.places[seen.visible]:
-            _cross(made, place / step, _SEEN)
+            _cross(made, place * share, _SEEN, _SEEN_ARM)
         if not seen.visible.all():
             made[:2], made[-2:], made[:, :2], made[:, -2:] = (_LOST,) * 4
     return made
 
 
-def _cross(made: NDArray[np.uint8], place: NDArray[np.floating[Any]], color: Any) -> None:
+def panel_scale(width: int) -> float:
+    """Return how many pixels of the panel one of a picture takes.
+
+    >>> panel_scale(720)
+    0.5
+    """
+    return _WIDE / width
+
+
+def _cross(made: NDArray[np.uint8], place: NDArray[np.floating[Any]], color: Any, arm: int) -> None:
     if not np.isfinite(place).all():
         return
     u, v = (int(x) for x in place)
-    if 0 <= v < made.shape[0]:
-        made[v, max(u - _ARM, 0) : max(u + _ARM + 1, 0)] = color
-    if 0 <= u < made.shape[1]:
-        made[max(v - _ARM, 0) : max(v + _ARM + 1, 0), u] = color
+    for lower, upper, left, right in ((1, 1, arm, arm), (arm, arm, 1, 1)):
+        top, side = max(v - lower, 0), max(u - left, 0)
+        made[top : max(v + upper, 0), side : max(u + right, 0)] = color
 
 
 def error_history(
@@ -185,6 +197,7 @@ def error_plot(
         f'<line x1="{x(now):.1f}" x2="{x(now):.1f}" y1="4" y2="{high - 14}" stroke="#d69e2e"/>'
         f'<text x="0" y="12" {style}>{top:.0f} px</text>'
         f'<text x="0" y="{high - 14}" {style}>0</text>'
+        f'<text x="{wide}" y="12" text-anchor="end" {style}>mean error</text>'
         f'<text x="{left}" y="{high - 2}" {style}>{begin:.3g} s</text>'
         f'<text x="{wide}" y="{high - 2}" text-anchor="end" {style}>{end:.3g} s</text></svg>'
     )
@@ -247,9 +260,11 @@ def table_of(seen: CameraMoment, wanted: Sequence[tuple[float, float]]) -> str:
     >>> print(table_of(dark, [(3.0, 3.0)]).splitlines()[-1])
     | 1 | – | – | **no** |
     """
+    if not seen.fields:
+        return "*No field has arrived yet.*"
     lines = []
     for i, ((u, v), sees) in enumerate(zip(seen.places, seen.visible, strict=True)):
-        if not sees or not seen.fields:
+        if not sees:
             lines.append(f"| {i + 1} | – | – | **no** |")
             continue
         goal = wanted[i] if i < len(wanted) else None
