@@ -141,9 +141,8 @@ class Tool:
 
 
 def way_between(at: Tool, wanted: Tool) -> np.ndarray:
-    """Return the way to a wanted place, and axis times sine of the turn, along `at`'s axes."""
+    """Return the way to a wanted place, and axis times angle of the turn, along `at`'s axes."""
     turn = at.place.rotation.T @ wanted.place.rotation
     way = at.place.rotation.T @ (wanted.place.translation - at.place.translation)
-    twice = [turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]]
-    found: np.ndarray = np.r_[way, 0.5 * np.array(twice)]
+    found: np.ndarray = np.r_[way, pin.log3(turn)]
     return found

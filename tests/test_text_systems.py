@@ -556,6 +556,12 @@ def test_a_member_may_be_made_with_another_by_its_name() -> None:
     assert lw.write_model(again) == text
     with pytest.raises(lw.Error, match=r"has no member before it 'sift'; did you mean 'soft'"):
         read_any(text.replace('wrist = "soft"', 'wrist = "sift"'))
+    s.add(lw.control.ForceControl(m, wrist, 0.1, base="current"), rate=100)
+    text = lw.write_model(s)
+    for wrong, words in (("sofd", "the member 'soft'"), ("flang", "'flange'")):
+        at = text.rindex('wrist = "soft"')
+        with pytest.raises(lw.Error, match=rf"{wrong}'; did you mean {words}"):
+            read_any(text[:at] + f'wrist = "{wrong}"' + text[at + 14 :])
     lonely = lw.System(m)
     lonely.add(wrist)
     law = elements.WristPotentiometers(wrist)

@@ -104,6 +104,17 @@ def test_stiffness_balances_a_wrench_where_the_tool_gives_way_by_it() -> None:
     assert np.abs(a).max() < 1e-8
 
 
+@pytest.mark.parametrize("angle", [0.3, 2.5])
+def test_the_moment_is_the_stiffness_times_the_angle(angle: float) -> None:
+    """Not times its sine, which falls beyond a quarter turn: as the spring of a wrist."""
+    m = lw.Mechanism("wheel")
+    m.body("wheel", rotate="z", mass=1, inertia=1)
+    made = control.Stiffness(m, "wheel", K=10.0, D=1.0, axes="rz")
+    assert torques(made, {"q": [0.2], "u": [0.0], "target": [0.2 + angle]}) == pytest.approx(
+        [10 * angle]
+    )
+
+
 # -- hybrid ----------------------------------------------------------------------------------------
 def split(six: np.ndarray, place: np.ndarray) -> np.ndarray:
     """Return components along the axes of the selection, which is tilted against the ground."""

@@ -14,6 +14,11 @@ from scipy.spatial.transform import Rotation
 import linkwright as lw
 from linkwright.algebra import Expr, as_expr, evaluate, symbols
 from linkwright.blocks import Block, Element
+from linkwright.blocks.rotation_vectors import (
+    gradient_from_moment,
+    moment_from_gradient,
+    rate_from_spin,
+)
 from linkwright.elements import (
     CompliantWrist,
     Contact,
@@ -21,11 +26,6 @@ from linkwright.elements import (
     JointSpring,
     Wave,
     WristContact,
-)
-from linkwright.elements.rotation_vectors import (
-    gradient_from_moment,
-    moment_from_gradient,
-    rate_from_spin,
 )
 from linkwright.equations.energy import energy
 from linkwright.mechanism import Mechanism

@@ -11,6 +11,7 @@ from scipy.spatial.transform import Rotation
 
 import linkwright as lw
 from linkwright.algebra import evaluate, symbols
+from linkwright.blocks.rotation_vectors import rotation_rows
 from linkwright.elements import (
     CompliantWrist,
     Contact,
@@ -23,7 +24,6 @@ from linkwright.elements import (
     WristReading,
     identify_tool_weight,
 )
-from linkwright.elements.rotation_vectors import rotation_rows
 from linkwright.mechanism import Mechanism
 from linkwright.simulation.run import Run
 
@@ -269,6 +269,15 @@ def test_poses_of_one_attitude_leave_the_weight_untold_and_say_so() -> None:
 def test_wrenches_of_another_shape_are_refused(shape: tuple[int, int]) -> None:
     with pytest.raises(lw.Error, match="wrenches have the shape"):
         identify_tool_weight(attitudes(4), np.zeros(shape))
+
+
+def test_gravity_that_points_the_other_way_and_no_poses_at_all_are_refused() -> None:
+    g = attitudes(6)
+    with pytest.raises(lw.Error, match=r"a mass of -0.7 kg: gravity and wrenches point in opp"):
+        identify_tool_weight(-g, wrenches(g, 0.7, np.zeros(3), np.zeros(6)))
+    with pytest.raises(lw.Error, match="there are no poses"):
+        identify_tool_weight(np.zeros((0, 3)), np.zeros((0, 6)))
+    assert abs(identify_tool_weight(g, wrenches(g, 0.0, np.zeros(3), np.zeros(6))).mass) < 1e-12
 
 
 def press(stiff: bool) -> tuple[lw.System, ToolWeight]:

@@ -12,6 +12,7 @@ Hollerbach 1986).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -84,6 +85,8 @@ def identify_tool_weight(gravity: ArrayLike, wrenches: ArrayLike) -> ToolWeight:
         raise ShapeError(
             f"gravity has the shape {pulls.shape}", remedy="give finite rows of 3 numbers, m/s^2"
         )
+    if not len(pulls):
+        raise ShapeError("there are no poses", remedy="give rows of gravity, one for each pose")
     if seen.shape != (len(pulls), 6) or not np.isfinite(seen).all():
         raise ShapeError(
             f"wrenches have the shape {seen.shape} for {len(pulls)} poses",
@@ -103,6 +106,12 @@ def identify_tool_weight(gravity: ArrayLike, wrenches: ArrayLike) -> ToolWeight:
     spread = (vt[:keep].T / s[:keep] ** 2) @ vt[:keep] / np.outer(size, size)
     covariance = np.asarray(float(rest @ rest) / free * spread, dtype=float)
     mass = float(values[0])
+    if mass < -max(4 * math.sqrt(max(covariance[0, 0], 0.0)), 1e-9):
+        raise InputError(
+            f"the tool would have a mass of {mass:.4g} kg: gravity and wrenches point in opposite "
+            "ways",
+            remedy="gravity points down, and a wrench is what acts on the tool: turn one of them",
+        )
     center = values[1:4] / mass if abs(mass) > 1e-12 else np.zeros(3)
     x, y, z = map(float, center)
     return ToolWeight(

@@ -25,7 +25,7 @@ from typing import Any
 from linkwright.algebra import ZERO, Expr, substitute_all
 from linkwright.blocks import BlockError, Element, Location, checked
 from linkwright.blocks.places import AXES, Places, Rows, cross, minus, plus, times
-from linkwright.elements.rotation_vectors import (
+from linkwright.blocks.rotation_vectors import (
     gradient_from_moment,
     moment_from_gradient,
     rate_from_spin,

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from linkwright.algebra import Expr, floor, maximum, minimum, sqrt, total
 from linkwright.blocks import Block, BlockError, checked
 from linkwright.blocks.places import AXES
-from linkwright.elements.rotation_vectors import rotation_rows, rotation_vector
+from linkwright.blocks.rotation_vectors import rotation_rows, rotation_vector
 from linkwright.elements.wrist import CompliantWrist, six_numbers
 from linkwright.elements.wrist_linkage import LinkagePlacement, WristLinkage
 from linkwright.program import Solve

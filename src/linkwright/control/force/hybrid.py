@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 from linkwright.algebra import ONE, ZERO, Expr, absolute, sqrt, total, where
 from linkwright.blocks import BlockError, checked
-from linkwright.blocks.places import AXES, Rows, Triple, cross, minus, plus, times
+from linkwright.blocks.places import AXES, Rows, cross, minus, plus, times
 from linkwright.control.force.place_law import PlaceLaw
-from linkwright.control.force.ports import PerAxis, ToolPlacement, WristOrBody, per_axis
+from linkwright.control.force.ports import PerAxis, WristOrBody, per_axis
 from linkwright.control.joints import PerJoint
 
 _FORMS = ("joint", "cartesian")
@@ -238,7 +238,9 @@ class Hybrid(PlaceLaw):
             memory = self.discrete_state(f"sent_{joint.replace('.', '_')}", doc="last command")
             sent.append((memory, self.intermediate(where(begun > 0, memory, r))))
         here = self.tool_frame([x for _, x in sent])
-        steps = self.by_joints(_between(here, rotation, self._named(reached)), here)
+        inward = _transposed(here.rotation)
+        shift = times(inward, minus(self._named(reached), here.position))
+        steps = self.by_joints([*shift, *self.turn_between(here.rotation, rotation)], here)
         places = [self.intermediate(x + d) for (_, x), d in zip(sent, steps, strict=True)]
         for (memory, _), place in zip(sent, places, strict=True):
             self.update(memory, place)
@@ -248,14 +250,6 @@ class Hybrid(PlaceLaw):
         parts = [self.intermediate(x) for x in q]
         size = self.intermediate(sqrt(total([x**2 for x in parts])))
         return [self.intermediate(x / size) for x in parts]
-
-
-def _between(here: ToolPlacement, rotation: Rows, position: Triple) -> list[Expr]:
-    """Return the small motion from a frame to another, along the axes of the former."""
-    inward = _transposed(here.rotation)
-    way = times(inward, minus(position, here.position))
-    e = _product(inward, rotation)
-    return [*way, (e[2][1] - e[1][2]) / 2, (e[0][2] - e[2][0]) / 2, (e[1][0] - e[0][1]) / 2]
 
 
 def _turned_by(q: Sequence[Expr], angles: Sequence[Expr]) -> list[Expr]:

@@ -18,6 +18,7 @@ import numpy as np
 from linkwright.algebra import ZERO, Expr, substitute_all, total
 from linkwright.blocks import Block, BlockError, Parameter, checked, joint_of
 from linkwright.blocks.places import AXES, Places, Rows, Triple, cross, minus, times
+from linkwright.blocks.rotation_vectors import rotation_vector
 from linkwright.control.joints import JointController, PerJoint, driven_joints
 from linkwright.mechanism import Body, Mechanism, Point, mechanism_of
 from linkwright.program import Solve
@@ -276,8 +277,22 @@ class ForceLaw(JointController):
         return (*self._named(along), *around)
 
     def _named(self, v: Sequence[Expr]) -> Triple:
-        a, b, c = (x if x.is_atom or x.op == "num" else self.intermediate(x) for x in v)
+        a, b, c = (self._one(x) for x in v)
         return a, b, c
+
+    def turn_between(self, start: Rows, end: Rows) -> Triple:
+        """Return the rotation vector from some axes to others, along the former, rad.
+
+        Args:
+            start: rows of the matrix from the former axes to the ground's.
+            end: rows of the matrix from the latter axes to the ground's.
+        """
+        first, second = (tuple(zip(*rows, strict=True)) for rows in (start, end))
+        x, y, z = (tuple(_dot(a, b) for b in second) for a in first)
+        return self._named(rotation_vector(self._rows((x, y, z)), self._one))
+
+    def _one(self, x: Expr) -> Expr:
+        return x if x.is_atom or x.op == "num" else self.intermediate(x)
 
     def _rows(self, rows: Iterable[Sequence[Expr]]) -> Rows:
         a, b, c = (self._named(row) for row in rows)

@@ -10,9 +10,8 @@ are the torques with which the tool has the acceleration a of its reference poin
 ground, whatever the number of joints. c is J' u for components that turn with the flange, plus
 omega x v for the turning.
 
-The error of a place is the way to the wanted reference point, and half the sum of the products of
-the flange's axes with the wanted ones (Luh, Walker and Paul 1980): axis times sine of the angle,
-which is meant for angles below a quarter turn.
+The error of a place is the way to the wanted reference point, and the rotation vector (axis times
+angle) of the turn to the wanted axes, which holds below half a turn.
 
 Where the Jacobian loses rank, J M^-1 J' has no inverse. The `clearance` says how near that is: the
 smallest share of an axis' mobility that is left once the axes before it are held (a pivot of the
@@ -100,11 +99,7 @@ class ToolLaw(ForceLaw):
     def error(self, wanted: ToolPlacement, at: ToolPlacement) -> list[Expr]:
         """Return how far a wanted place is from another, along the axes of the latter."""
         way = [x - y for x, y in zip(wanted.position, at.position, strict=True)]
-        turn = _between(at, wanted)
-        around = [
-            0.5 * (turn[(i + 2) % 3][(i + 1) % 3] - turn[(i + 1) % 3][(i + 2) % 3])
-            for i in range(3)
-        ]
+        around = self.turn_between(at.rotation, wanted.rotation)
         return self.named([*product(_columns(at.rotation), way), *around])
 
     def seen(self, six: Sequence[Expr], wanted: ToolPlacement, at: ToolPlacement) -> list[Expr]:

@@ -43,11 +43,11 @@ Table = Lookup1D | Lookup2D
 class KnownNames(Protocol):
     """What arguments in a text may name: tables of the model, and members that stand before."""
 
-    def has_member(self, name: str) -> bool:
-        """Whether there is a member of that name so far."""
-
     def member(self, name: str) -> Block:
         """Return the block of a member that stands before."""
+
+    def member_or_body(self, name: str) -> Block | str:
+        """Return the block of a member that stands before, or the name of a body as it is."""
 
     def table(self, name: str) -> Table:
         """Return a table of the model by its name."""
@@ -174,7 +174,7 @@ def _write_member(value: Any, names: ArgumentNames) -> str:
 
 
 def _read_member_or_body(value: Any, names: KnownNames) -> Any:
-    return names.member(value) if names.has_member(value) else value
+    return names.member_or_body(value)
 
 
 def _write_member_or_body(value: Any, names: ArgumentNames) -> str:

@@ -17,6 +17,7 @@ from linkwright.formats.text.document import TextLimits, TextSource
 from linkwright.formats.text.messages import placed
 from linkwright.formats.text.schema import ModelFile
 from linkwright.formats.text.values import constant
+from linkwright.mechanism import MechanismError
 from linkwright.system import System
 
 
@@ -85,15 +86,24 @@ class ModelNames:
         self.mechanism = system.mechanism
         self.members = system.members
 
-    def has_member(self, name: str) -> bool:
-        """Whether there is a member of that name so far."""
-        return name in self.members
-
     def member(self, name: str) -> Block:
         """Return the block of a member that stands before."""
         if name not in self.members:
             self.mechanism.unknown(name, self.members, "member before it")
         return self.members[name].block
+
+    def member_or_body(self, name: str) -> Block | str:
+        """Return the block of a member that stands before, or the name of a body as it is."""
+        if name in self.members:
+            return self.members[name].block
+        bodies = self.mechanism.bodies
+        near = nearest(name, [*self.members, *bodies], cutoff=0.5)
+        if name not in bodies and near in self.members:
+            raise MechanismError(
+                f"{self.mechanism.name!r} has neither a member before it nor a body {name!r}",
+                remedy=f"did you mean the member {near!r}?",
+            )
+        return name
 
     def table(self, name: str) -> Lookup1D | Lookup2D:
         """Return a table of the model by its name."""
