@@ -23,7 +23,7 @@ from linkwright.border import worded
 from linkwright.errors import InputError
 
 _LEAST = 1e-13  # probability of so many losses in a row that is left out, times what it does
-_MOST = 0.999  # that terms may be of those before them
+_MOST = 0.99  # that terms may be of those before them
 _KEPT = 96  # values by which a sum of intervals is represented
 
 
@@ -37,7 +37,7 @@ class Lost(Distribution):
 
     Args:
         between: the interval between samples that are sent, s, or its distribution.
-        loss: probability that a sample does not come, at most 0.999.
+        loss: probability that a sample does not come, at most 0.99.
 
     >>> round(Lost("10 ms", loss=0.5).mean, 9)
     0.02
