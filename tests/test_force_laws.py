@@ -354,3 +354,11 @@ def test_gains_by_axis_may_be_arrays() -> None:
         for kind in KINDS
     ]  # fmt: skip
     assert laws == [0.3, 0.3]
+
+
+def test_entries_of_a_vector_have_units_of_their_own() -> None:
+    run = lw.simulate(pressing(), 0.1, **STEP)
+    units = {c.name: c.unit for c in run.recording.channels}
+    assert [units[f"wrist.wrench[{k}]"] for k in (2, 3)] == ["N", "N*m"]
+    assert [units[f"wrist.deflection[{k}]"] for k in (2, 3)] == ["m", "rad"]
+    assert [units[f"law.error[{k}]"] for k in (2, 3)] == ["m", "rad"]

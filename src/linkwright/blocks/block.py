@@ -324,7 +324,7 @@ class Block(BlockWorkspace):
         name: str,
         values: Sequence[Value],
         *,
-        unit: str = "?",
+        unit: str | Sequence[str] = "?",
         initial: float = 0.0,
         doc: str = "",
     ) -> tuple[Expr, ...]:
@@ -333,7 +333,7 @@ class Block(BlockWorkspace):
         Args:
             name: its name.
             values: what its entries are.
-            unit: the unit of the entries.
+            unit: the unit of the entries, or one for each.
             initial: what they hold before the first instant of a sampled block.
             doc: what it is.
 
@@ -348,14 +348,16 @@ class Block(BlockWorkspace):
         name: str,
         shape: tuple[int, ...],
         values: Sequence[Value],
-        unit: str,
+        unit: str | Sequence[str],
         initial: float,
         doc: str,
     ) -> tuple[Expr, ...]:
         exprs = tuple(self.expr(v) for v in values)
         self._refuse_taken(name)
         made = self._symbols(name, shape, "input", unit)
-        self.outputs[name] = Port(name, unit, shape, made, exprs, float(initial), doc)
+        units = {x.data.unit for x in made}
+        common = units.pop() if len(units) == 1 else "?"
+        self.outputs[name] = Port(name, common, shape, made, exprs, float(initial), doc)
         return made
 
     def event(

@@ -190,9 +190,14 @@ class BlockWorkspace(Made):
         self._names[name] = made
         return made
 
-    def _symbols(self, name: str, shape: tuple[int, ...], role: str, unit: str) -> tuple[Expr, ...]:
-        checked_unit(unit, f"{self.name}.{name}")
-        return tuple(self._symbol(name + index, role, unit) for index in indices(shape))
+    def _symbols(
+        self, name: str, shape: tuple[int, ...], role: str, unit: str | Sequence[str]
+    ) -> tuple[Expr, ...]:
+        ends = indices(shape)
+        units = [unit] * len(ends) if isinstance(unit, str) else unit
+        for each in dict.fromkeys(units):
+            checked_unit(each, f"{self.name}.{name}")
+        return tuple(self._symbol(name + k, role, u) for k, u in zip(ends, units, strict=True))
 
     def _refuse_taken(self, name: str) -> None:
         taken = (self._names, self.inputs, self.outputs, self._streams)

@@ -159,7 +159,8 @@ class ForceTorque(Element):
             parts = [x - y for x, y in zip(own, loads, strict=True)]
             shown = show(self, kind, parts, unit, noise, bias, f"{kind} on {body.name}")
             wrench += [-x for x in shown]
-        self.output_vector("wrench", wrench, doc=f"of the surroundings on {body.name}")
+        units = [unit for _, _, _, unit, _, _ in rows for _ in range(3)]
+        self.output_vector("wrench", wrench, unit=units, doc=f"of the surroundings on {body.name}")
 
 
 def show(

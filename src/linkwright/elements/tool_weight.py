@@ -200,4 +200,4 @@ class WeightCompensation(Element):
         pull = [self.intermediate(weight * g) for g in self.places.inward(body, gravity)]
         load = [*pull, *cross(lever, pull)]
         values = [w - p - b for w, p, b in zip(measured, load, off, strict=True)]
-        self.output_vector("wrench", values, doc="of the surroundings on the tool")
+        self.output_vector("wrench", values, unit=units, doc="of the surroundings on the tool")

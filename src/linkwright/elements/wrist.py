@@ -111,10 +111,24 @@ class CompliantWrist(Element):
             self.deflection, self.deflection_rate = self._own(units)
         else:
             self.deflection, self.deflection_rate = self._of_coordinates(between)
-        where = self.output_vector("deflection", self.deflection, doc="of the tool, flange's axes")
-        speed = self.output_vector("deflection_rate", self.deflection_rate, doc="of the tool")
+        own = self.own_unit
+        where = self.output_vector(
+            "deflection",
+            self.deflection,
+            unit=[own("m")] * 3 + ["rad"] * 3,
+            doc="of the tool, flange's axes",
+        )
+        rates = [own("m/s")] * 3 + ["rad/s"] * 3
+        speed = self.output_vector(
+            "deflection_rate", self.deflection_rate, unit=rates, doc="of the tool"
+        )
         springs = [k * d for k, d in zip(self.stiffness, where, strict=True)]
-        pulls = self.output_vector("wrench", springs, doc="stiffness times deflection")
+        pulls = self.output_vector(
+            "wrench",
+            springs,
+            unit=[own("N")] * 3 + [own("N*m")] * 3,
+            doc="stiffness times deflection",
+        )
         if not massless:
             self._act(between[-1], where, speed, pulls)
 
@@ -205,7 +219,8 @@ class CompliantWrist(Element):
             self.derivative(state, rate)
         eased = [1 / c for c in self.damping]
         back = [-k * e * d for k, e, d in zip(self.stiffness, eased, states, strict=True)]
-        self.output_vector("free_rate", back, doc="of the deflection without a load")
+        speeds = [self.own_unit("m/s")] * 3 + ["rad/s"] * 3
+        self.output_vector("free_rate", back, unit=speeds, doc="of the deflection without a load")
         self.output_vector("mobility", eased, doc="rates of the deflection for units of load")
         if self.flange.parent is not None:
             couple = plus(load[3:], cross(states[:3], load[:3]))

@@ -100,7 +100,9 @@ class WristContact(Element):
         for c, x in zip("xyz", force, strict=True):
             self.output(f"force_{c}", x, unit=own("N"))
         self.show_force("force", at=wrist.tool, touch="depth")
-        self.output_vector("load", [*(press * n for n in along), 0.0, 0.0, 0.0], doc="on the tool")
+        load = [*(press * n for n in along), 0.0, 0.0, 0.0]
+        units = [own("N")] * 3 + [own("N*m")] * 3
+        self.output_vector("load", load, unit=units, doc="on the tool")
         if events:
             self.event("touch", depth)
         if frame.carrier.parent is not None:

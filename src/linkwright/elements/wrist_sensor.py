@@ -165,6 +165,9 @@ class WristReading(Block):
         ]
         place = self.linkage.expressions(turned, self.intermediate)
         vector = rotation_vector(place.rotation, self.intermediate)
-        where = self.output_vector("deflection", [*place.position, *vector], doc="of the tool")
+        units = ["m"] * 3 + ["rad"] * 3
+        found = [*place.position, *vector]
+        where = self.output_vector("deflection", found, unit=units, doc="of the tool")
         loads = [k * d for k, d in zip(gains, where, strict=True)]
-        self.output_vector("wrench", loads, doc="stiffness times deflection")
+        units = ["N"] * 3 + ["N*m"] * 3
+        self.output_vector("wrench", loads, unit=units, doc="stiffness times deflection")

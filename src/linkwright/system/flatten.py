@@ -321,7 +321,7 @@ def _states(flat: FlatSystem) -> None:
             flat.rates.append(rate)
         if member.held:
             for port, symbols, _ in member.outputs():
-                flat.d += [_signal(x, port.unit, "held", port.doc, member.name) for x in symbols]
+                flat.d += [_signal(x, x.data.unit, "held", port.doc, member.name) for x in symbols]
         for state, x, _ in member.remembered():
             flat.d.append(_signal(x, state.unit, "discrete", state.doc, member.name))
     if flat.guards is not None:
@@ -412,7 +412,7 @@ def _channels(flat: FlatSystem, record: Sequence[str] | None) -> list[tuple[Sign
     for member in flat.members:
         for port, symbols, _ in member.outputs():
             found += [
-                (Signal(x.name, None, 0.0, port.unit, "output", port.doc, member.name), x)
+                (Signal(x.name, None, 0.0, x.data.unit, "output", port.doc, member.name), x)
                 for x in symbols
             ]
     for port in flat.system.exposed_outputs.values():

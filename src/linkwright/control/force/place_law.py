@@ -276,7 +276,12 @@ class PlaceLaw(ForceLaw):
         """Put out what joints are sent to."""
         self.output_vector("command", places, doc="places of the joints, for a servo")
         self.output_vector("command_rate", rates, doc="speeds of the joints, for a servo")
-        self.output_vector("error", error, doc="of force as a deflection; else the deflection")
+        self.output_vector(
+            "error",
+            error,
+            unit=[self.own_unit("m")] * 3 + ["rad"] * 3,
+            doc="of force as a deflection; else the deflection",
+        )
 
     @property
     def needs_rate(self) -> bool:
