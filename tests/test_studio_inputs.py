@@ -87,9 +87,14 @@ def test_what_cannot_run_live_says_why_and_can_still_be_posed(
         page.get_by_text("Cannot run live").last.wait_for()
         tab(page, "Pose")
         angle = field(page, "phi")
-        angle.fill("1")
-        angle.press("Enter")
-        soon(lambda: abs(panels_of(studio).q[0] - 1.0) < 0.02)
+
+        def posed() -> bool:  # the page may take up the value of the server while one types
+            angle.fill("1")
+            angle.press("Enter")
+            page.wait_for_timeout(500)
+            return bool(abs(panels_of(studio).q[0] - 1.0) < 0.02)
+
+        soon(posed)
 
     _seen(studio, check)
 
