@@ -116,7 +116,7 @@ class OperandSheet:
                 expr = self.coefficients.expression(coefficient)
                 mapped = [2 * back[l >> 1] + (l & 1) for l in literals]
                 term = network.term(expr, mapped)
-                if isinstance(term, Expr):
-                    target.offset = term
+                if isinstance(term, Expr):  # a constant, or zero where numbers cancel in doubles
+                    target.offset = target.offset + term
                 else:
                     network.add_row(back[node], term)
