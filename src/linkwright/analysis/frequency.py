@@ -56,10 +56,10 @@ class Margins:
             none.
         delay: dead time that may be added, s.
         modulus: smallest distance from -1, 1 over the largest sensitivity.
-        gain_frequency: where the loop gain is -1/gain, rad/s; NaN where there is none.
+        gain_frequency: where the loop gain is -1/gain, rad/s; 0 at rest, NaN where there is none.
         phase_frequency: where the loop gain is 1 with the least phase margin, rad/s.
         delay_frequency: where it is 1 with the least delay margin, rad/s.
-        modulus_frequency: where the distance is smallest, rad/s.
+        modulus_frequency: where the distance is smallest, rad/s; infinite where it is the limit.
 
     >>> Margins(2.0, 0.0, math.pi / 3, 0.01, 0.5).decibels
     6.020599913279624
@@ -177,7 +177,7 @@ class OpenLoop:
         (38.67, 2.4992, inf)
         """
         self._refuse_unstable()
-        return _margins(_negative(self.model), self.parts)
+        return _margins(_negative(self.model), self.closed(), self.parts)
 
     def _response(
         self, model: LinearModel, name: str, frequencies: ArrayLike | None
@@ -355,51 +355,73 @@ def _response(
 
 
 # -- margins ---------------------------------------------------------------------------------------
-def _margins(loop: LinearModel, parts: int) -> Margins:
-    """Return the margins of a loop gain: crossings on a grid, then refined to the last digits."""
+def _margins(loop: LinearModel, closed: LinearModel, parts: int) -> Margins:
+    """Return the margins of a loop gain: crossings on a grid, then refined to the last digits.
+
+    Loci are mirrored at both ends of the axis, at rest and at half the rate (or at infinity), so
+    they may be real there, and the sensitivity largest, without a change of sign.
+    """
     from scipy.optimize import brentq, minimize_scalar
 
     top = math.pi / loop.period if loop.period else math.inf
-    w = grid(loop)
+    poles = [*np.linalg.eigvals(closed.a), *([-1 + 0j] if loop.period else [])]
+    w = grid(loop, points=poles)  # what is crossed lies near poles of the closed loop, too
+    rest = 1e-4 * float(w[0])
     loci = _loci(loop, w)
-    gains: list[tuple[float, float]] = []  # factor, frequency
-    lags: list[tuple[float, float]] = []  # phase, frequency
+    gains: list[tuple[float, float, complex]] = []  # factor, frequency, value
+    lags: list[tuple[float, float, complex]] = []  # phase, frequency, value
     for k in range(loci.shape[1]):
 
         def value(x: float, k: int = k) -> complex:
             return _nearest(loop, x, w, loci[:, k])
 
         for x in _crossings(w, loci[:, k].imag, lambda x: value(x).imag, brentq):
-            if value(x).real < 0:
-                gains.append((-1 / value(x).real, x))
+            if (v := value(x)).real < 0:
+                gains.append((-1 / v.real, x, v))
         for x in _crossings(w, np.abs(loci[:, k]) - 1, lambda x: abs(value(x)) - 1, brentq):
-            lags.append((math.pi + cmath.phase(value(x)), x))
-    if loop.period:  # loci are mirrored at zero and at half the rate, and may cross there
-        ends = np.array([1e-7 * top, top])
-        gains += [
-            (-1 / v.real, float(x))
-            for x, values in zip(ends, _loci(loop, ends), strict=True)
-            for v in values
-            if abs(v.imag) < 1e-4 * abs(v) and -1e9 < v.real < 0
-        ]
-    lags = [(p % (2 * math.pi), _frequency(loop, x, parts)) for p, x in lags]
-    up = min(((g, x) for g, x in gains if g > 1), default=(math.inf, math.nan))
-    down = max((g for g, _ in gains if g < 1), default=0.0)
-    phase = min(((min(p, 2 * math.pi - p), x) for p, x in lags), default=(math.inf, math.nan))
-    delay = min(((p / x, x) for p, x in lags if x > 0), default=(math.inf, math.nan))
+            lags.append(((math.pi + cmath.phase(value(x))) % (2 * math.pi), x, value(x)))
+        v = value(rest)
+        if 0.5 < abs(v) / abs(loci[0, k]) < 2:  # neither an integrator nor a differentiator
+            gains += _real_end(v, rest)
+    last = _loci(loop, np.array([top]))[0] if loop.period else np.linalg.eigvals(loop.d)
+    gains += [end for v in last for end in _real_end(complex(v), top)]
 
-    def largest(x: float) -> float:
-        s = np.linalg.inv(np.eye(len(loop.d)) + transfer(loop, np.array([x]))[0])
-        return -float(np.linalg.norm(s, 2))
+    def sensitivity(x: Array) -> Array:
+        return np.asarray(np.linalg.norm(transfer(closed, x), 2, axis=(1, 2)))
 
-    near = np.array([largest(x) for x in w])
-    best = int(np.argmin(near))
-    span = (float(w[max(best - 1, 0)]), float(w[min(best + 1, len(w) - 1)]))
-    found = minimize_scalar(
-        largest, bounds=span, method="bounded", options={"xatol": 1e-10 * span[1]}
+    every = np.unique([rest, *w, *(x for _, x, _ in gains + lags if x < math.inf)])
+    every = every[np.append(True, np.diff(every) > 1e-9 * every[1:])]
+    sizes = sensitivity(every)
+    peaks = [*zip(sizes, every, strict=True)]
+    peaks += [] if loop.period else [(float(np.linalg.norm(closed.d, 2)), math.inf)]
+    inner = sizes[1:-1]
+    high = (inner >= sizes[:-2]) & (inner >= sizes[2:]) & (inner > 0.5 * sizes.max())
+    for k in np.flatnonzero(high) + 1:
+        found = minimize_scalar(
+            lambda x: -float(sensitivity(np.array([x]))[0]),
+            bounds=(every[k - 1], every[k + 1]),
+            method="bounded",
+            options={"xatol": 1e-10 * every[k + 1]},
+        )
+        peaks.append((-float(found.fun), float(found.x)))
+    nothing = (math.inf, math.nan, 0j)
+    up = min((end for end in gains if end[0] > 1), key=lambda end: end[0], default=nothing)
+    down = max((g for g, _, _ in gains if g < 1), default=0.0)
+    told = [(p, _frequency(loop, x, v, parts)) for p, x, v in lags]
+    phase = min(((min(p, 2 * math.pi - p), abs(x)) for p, x in told), default=nothing[:2])
+    delay = min(((p / x % (2 * math.pi / abs(x)), abs(x)) for p, x in told), default=nothing[:2])
+    peak, where = max(peaks)
+    at = [_frequency(loop, up[1], up[2], parts), _frequency(closed, where, None, parts)]
+    at = [0.0 if x == rest else abs(x) for x in at]
+    return Margins(
+        up[0], down, phase[0], delay[0], float(1 / peak), at[0], phase[1], delay[1], at[1]
     )
-    peak, where = min((float(near[best]), float(w[best])), (float(found.fun), float(found.x)))
-    return Margins(up[0], down, phase[0], delay[0], -1 / peak, up[1], phase[1], delay[1], where)
+
+
+def _real_end(value: complex, x: float) -> list[tuple[float, float, complex]]:
+    """Return the factor by which a locus reaches -1 at an end of the axis, if it does."""
+    real = abs(value.imag) < 1e-3 * abs(value) and -1e9 < value.real < -1e-9
+    return [(-1 / value.real, x, value)] if real else []
 
 
 def _loci(loop: LinearModel, w: Array) -> Complex:
@@ -426,18 +448,24 @@ def _crossings(
     """Return where a function goes through zero, between points of a grid."""
     found = []
     for a, b, first, second in zip(w[:-1], w[1:], sizes[:-1], sizes[1:], strict=True):
-        if np.isfinite(first) and np.isfinite(second) and first * second < 0:
+        if np.isfinite(first) and np.isfinite(second) and (first < 0) != (second < 0):
             found.append(float(solve(function, a, b, xtol=1e-13 * b, rtol=1e-14)))
     return found
 
 
-def _frequency(loop: LinearModel, x: float, parts: int) -> float:
-    """Return the frequency of a crossing: of a lifted loop, that of the largest harmonic."""
-    if parts == 1:
-        return x
-    values, vectors = np.linalg.eig(transfer(loop, np.array([x]))[0])
-    vector = vectors[:, int(np.argmin(np.abs(np.abs(values) - 1)))]
+def _frequency(model: LinearModel, x: float, value: complex | None, parts: int) -> float:
+    """Return the frequency of an eigenvalue (or of the largest gain), with a sign.
+
+    Of a lifted loop it is that of the largest harmonic.
+    """
+    if parts == 1 or math.isnan(x):
+        return float(x)
+    whole = transfer(model, np.array([x]))[0]
+    vector = np.linalg.svd(whole)[2][0].conj()
+    if value is not None:
+        values, vectors = np.linalg.eig(whole)
+        vector = vectors[:, int(np.argmin(np.abs(values - value)))]
     shifts = np.arange(-(parts // 2), parts - parts // 2)
-    every: Array = x + (2 * math.pi / loop.period) * shifts.astype(float)
-    shares = np.abs(harmonic(loop, every, parts).conj() @ vector)
-    return float(abs(every[int(np.argmax(shares))]))
+    every: Array = x + (2 * math.pi / model.period) * shifts.astype(float)
+    shares = np.abs(harmonic(model, every, parts).conj() @ vector)
+    return float(every[int(np.argmax(shares))])

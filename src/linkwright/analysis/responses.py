@@ -8,6 +8,7 @@ has the input's own frequency: with U the input of a period, lifted, the mean of
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -215,8 +216,10 @@ def harmonic(model: LinearModel, frequencies: Array, parts: int) -> Complex:
     return np.asarray(np.exp(1j * angles))
 
 
-def grid(model: LinearModel, parts: int = 1) -> Array:
+def grid(model: LinearModel, parts: int = 1, points: Iterable[complex] = ()) -> Array:
     """Return frequencies that show a model: over all its poles and zeros, dense at resonances.
+
+    More `points` of the plane of s (or z) are shown like poles.
 
     >>> a = np.array([[0.0, 1.0], [-100.0, -0.2]])
     >>> model = LinearModel(a, np.eye(2)[:, 1:], np.eye(2)[:1], np.zeros((1, 1)), (), (), ())
@@ -224,9 +227,9 @@ def grid(model: LinearModel, parts: int = 1) -> Array:
     >>> bool(w[0] < 0.4 and w[-1] > 299), bool(np.min(np.abs(w - 10)) < 1e-9)
     (True, True)
     """
-    points = [*np.linalg.eigvals(model.a), *zeros(model)]
+    points = [*np.linalg.eigvals(model.a), *zeros(model), *points]
     if model.period:
-        points = [np.log(p) / model.period for p in points if abs(p) > 1e-12]
+        points = [np.log(complex(p)) / model.period for p in points if abs(p) > 1e-12]
     size = np.array([abs(p) for p in points if np.isfinite(p) and abs(p) > 1e-6])
     top = math.pi * parts / model.period if model.period else math.inf
     low, high = (size.min(), size.max()) if len(size) else (1.0, 1.0)

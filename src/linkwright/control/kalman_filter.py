@@ -23,7 +23,6 @@ from linkwright.algebra import ONE, PI, ZERO, Expr, as_expr, log, maximum, sqrt,
 from linkwright.blocks import Block, BlockError, Rate
 from linkwright.control.covariances import (
     covariance_matrix,
-    decorrelated,
     matrix,
     unobservable,
 )
@@ -195,20 +194,14 @@ class KalmanFilter(LinearFilter):
             name=name,
             rate=rate,
         )
-        n, m = len(self.phi), len(self.h)
+        n = len(self.phi)
         self.covariance = covariance_matrix(covariance, self.state_names, f"covariance of {name!r}")
         memory = remembered_covariance(self, self.covariance)
         x: list[Expr] = list(self._prior)
         P = memory
-        mixing, spread = decorrelated(self.measurement)
-        rows, through, shift = mixing @ self.h, mixing @ self.d, mixing @ self.bias
-        nis: list[Expr] = []
-        for k in range(m):
-            seen = dot(mixing[k], self._z) - dot(through[k], self._u) - float(shift[k])
-            used = all_of([self._used[j] for j in np.flatnonzero(mixing[k])])
-            x, P, told = correct_by_one(self, x, P, rows[k], float(spread[k]), seen, used)
-            nis.append(told.nis)
-        self._goes_on(x, [sqrt(P[i][i]) for i in range(n)], total(nis))
+        seen = [z - dot(self.d[k], self._u) - float(self.bias[k]) for k, z in enumerate(self._z)]
+        x, P, told = correct_by_all(self, x, P, self.h, self.measurement, seen, self._used)
+        self._goes_on(x, [sqrt(P[i][i]) for i in range(n)], total(one.nis for one in told))
         if truth:
             self.output("nees", squared(self, self._truth, x, P), unit="1", doc="squared error")
         follow_covariance(self, memory, moved_covariance(self, P, self.phi, self.process))
@@ -352,7 +345,7 @@ def correct_by_one(
     x: Sequence[Expr],
     P: Symmetric,
     h: Sequence[Expr | float] | Array,
-    r: float,
+    r: Expr | float,
     seen: Expr,
     used: Expr,
 ) -> tuple[list[Expr], Symmetric, News]:
@@ -366,7 +359,9 @@ def correct_by_one(
     there = [i for i in range(n) if part[i] is not ZERO]
     c = [block.intermediate(total(part[j] * entry(P, i, j) for j in there)) for i in range(n)]
     s = block.intermediate(total(part[i] * c[i] for i in there) + r)
-    weight = block.intermediate(used / s if r > 0.0 else where(s > 0, used / s, ZERO))
+    weight = block.intermediate(
+        used / s if isinstance(r, float) and r > 0 else where(s > 0, used / s, ZERO)
+    )
     news = block.intermediate(seen - total(part[i] * x[i] for i in there))
     k = [block.intermediate(v * weight) for v in c]
     rest = [block.intermediate(c[i] - k[i] * s) for i in range(n)]
@@ -375,6 +370,51 @@ def correct_by_one(
         for i in range(n)
     ]
     return [block.intermediate(x[i] + k[i] * news) for i in range(n)], after, News(news, s, weight)
+
+
+def correct_by_all(
+    block: Block,
+    x: Sequence[Expr],
+    P: Symmetric,
+    h: Sequence[Sequence[Expr | float]] | Array,
+    measurement: Array,
+    seen: Sequence[Expr],
+    used: Sequence[Expr],
+) -> tuple[list[Expr], Symmetric, list[News]]:
+    """Return estimate and covariance after the sensors that are used, and what each told.
+
+    Sensors with correlated noise are replaced by combinations with independent noise, R = L D Lᵀ of
+    the sensors that are used: what a silent one is correlated with stays as it is.
+    """
+    m = len(seen)
+    R = [
+        [as_expr(float(v)) * (used[i] * used[j] if i != j else ONE) for j, v in enumerate(row)]
+        for i, row in enumerate(measurement)
+    ]
+    rows, news, told = [[as_expr(v) for v in row] for row in h], list(seen), []
+    x = list(x)
+    for k in range(m):
+        own = float(measurement[k, k])
+        pivot = R[k][k]  # its own noise, less what the sensors before it tell of that
+        mixed = pivot.op != "num"
+        r = block.intermediate(where(pivot > 1e-13 * own, pivot, ZERO)) if mixed else own
+        after = [i for i in range(k + 1, m) if R[i][k] is not ZERO]
+        share = {i: block.intermediate(_over(R[i][k], r)) for i in after}
+        for i in after:
+            for j in after:
+                R[i][j] = block.intermediate(R[i][j] - share[i] * R[j][k]) if j <= i else R[i][j]
+            rows[i] = [
+                block.intermediate(a - share[i] * b) for a, b in zip(rows[i], rows[k], strict=True)
+            ]
+            news[i] = block.intermediate(news[i] - share[i] * news[k])
+        x, P, one = correct_by_one(block, x, P, rows[k], r, news[k], used[k])
+        told.append(one)
+    return x, P, told
+
+
+def _over(value: Expr, r: Expr | float) -> Expr:
+    """Return value/r, and 0 where r is 0."""
+    return value / r if isinstance(r, float) else where(r > 0, value / r, ZERO)
 
 
 def moved_covariance(
@@ -429,11 +469,3 @@ def squared(block: Block, truth: Sequence[Expr], x: Sequence[Expr], P: Symmetric
 def _quadratic(weight: Array, entries: Sequence[Expr]) -> Expr:
     """Return eᵀ W e."""
     return total(e * dot(row, entries) for e, row in zip(entries, weight, strict=True))
-
-
-def all_of(switches: Sequence[Expr]) -> Expr:
-    """Return 1 where all switches are 1: sensors with correlated noise are used together."""
-    found = switches[0]
-    for other in switches[1:]:
-        found = found * other
-    return found

@@ -20,14 +20,12 @@ from numpy.typing import NDArray
 
 from linkwright.algebra import ZERO, Expr, maximum, sqrt, total, where
 from linkwright.blocks import Rate, checked
-from linkwright.control.covariances import covariance_matrix, decorrelated
+from linkwright.control.covariances import covariance_matrix
 from linkwright.control.filter_block import FilterBlock
-from linkwright.control.filters import dot
 from linkwright.control.kalman_filter import (
     News,
     Symmetric,
-    all_of,
-    correct_by_one,
+    correct_by_all,
     entry,
     follow_covariance,
     moved_covariance,
@@ -135,17 +133,11 @@ class NonlinearFilter(FilterBlock):
         self, x: list[Expr], P: Symmetric, z: Sequence[Expr], rows: Sequence[Sequence[Expr]]
     ) -> tuple[list[Expr], Symmetric, list[News]]:
         """Correct by sensors z + rows (x - prior), one by one."""
-        mixing, spread = decorrelated(self.measurement)
-        told: list[News] = []
-        before = list(x)
-        for mix, r in zip(mixing, spread, strict=True):
-            mixed = [dot(mix, [row[i] for row in rows]) for i in range(len(x))]
-            lever = total(a * b for a, b in zip(mixed, before, strict=True) if a is not ZERO)
-            seen = dot(mix, self._z) - dot(mix, z) + lever
-            used = all_of([self._used[j] for j in np.flatnonzero(mix)])
-            x, P, news = correct_by_one(self, x, P, mixed, float(r), seen, used)
-            told.append(news)
-        return x, P, told
+        seen = [
+            self._z[k] - z[k] + total(a * b for a, b in zip(row, x, strict=True) if a is not ZERO)
+            for k, row in enumerate(rows)
+        ]
+        return correct_by_all(self, x, P, rows, self.measurement, seen, self._used)
 
 
 class ExtendedKalmanFilter(NonlinearFilter):
