@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -94,10 +95,15 @@ def van_loan(a: Array, density: Array, step: float) -> Array:
     from scipy.linalg import expm
 
     n = len(a)
+    doublings = max(0, math.ceil(math.log2(max(float(np.abs(a).sum(axis=0).max()) * step, 1.0))))
+    part = step / 2**doublings  # over a long one exp(-a step) of fast modes drowns the others
     whole = np.zeros((2 * n, 2 * n))
     whole[:n, :n], whole[:n, n:], whole[n:, n:] = -a, np.diag(density**2), a.T
-    found = expm(whole * step)
-    covariance: Array = found[n:, n:].T @ found[:n, n:]
+    found = expm(whole * part)
+    phi = found[n:, n:].T
+    covariance: Array = phi @ found[:n, n:]
+    for _ in range(doublings):
+        covariance, phi = covariance + phi @ covariance @ phi.T, phi @ phi
     return (covariance + covariance.T) / 2
 
 
