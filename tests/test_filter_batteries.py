@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from scipy.linalg import block_diag, expm, solve_continuous_lyapunov
 
 import linkwright as lw
 from linkwright.control import KalmanFilter
+from linkwright.control.filters import dot
 from linkwright.control.nonlinear_filters import ExtendedKalmanFilter, UnscentedKalmanFilter
 from linkwright.elements.drives.noise import van_loan
 from linkwright.system.step_models import step_model
@@ -28,7 +30,9 @@ def _covariance(random: np.random.Generator, kind: int) -> np.ndarray:
     return np.asarray(root @ root.T + (1e-3 * np.eye(M) if kind == 2 else 0.0))
 
 
-def _plain(x: np.ndarray, P: np.ndarray, z: np.ndarray, H: np.ndarray, R: np.ndarray):
+def _plain(
+    x: np.ndarray, P: np.ndarray, z: np.ndarray, H: np.ndarray, R: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, float]:
     """Correct by all sensors at once; directions without spread tell nothing."""
     S = H @ P @ H.T + R
     inverse = np.linalg.pinv(S, rcond=1e-11, hermitian=True)
@@ -47,16 +51,16 @@ def test_any_sensors_may_be_silent_whatever_the_noise_they_share(kind: str) -> N
             _covariance(random, seed % 4),
             np.diag(random.random(N)),
         )
-        given = {"initial": [0.0] * N, "covariance": 2.0, "rate": 10, "truth": True}
+        given: dict[str, Any] = {"initial": [0.0] * N, "covariance": 2.0, "rate": 10, "truth": True}
         if kind == "linear":
             made = KalmanFilter(phi, h, q, R, **given)
         else:
             walk = lw.Block("walk")
-            x = [walk.discrete_state(f"x{i}") for i in range(N)]
+            states = [walk.discrete_state(f"x{i}") for i in range(N)]
             for i in range(N):
-                walk.update(x[i], sum((phi[i, j] * x[j] for j in range(N)), 0 * x[0]))
+                walk.update(states[i], dot(phi[i], states))
             for k in range(M):
-                walk.output(f"z{k}", sum((h[k, j] * x[j] for j in range(N)), 0 * x[0]))
+                walk.output(f"z{k}", dot(h[k], states))
             own = lw.System(name="own", base=10)
             own.add(walk, rate=10)
             model = step_model(own, [f"walk.z{k}" for k in range(M)], Fraction(1, 10))
@@ -94,15 +98,15 @@ def _stiff(random: np.random.Generator) -> np.ndarray:
 
 
 @pytest.mark.parametrize("kind", ["time-varying", "extended", "unscented"])
-def test_a_linear_plant_is_followed_exactly_whatever_its_modes_and_the_rate(kind: str) -> None:
+def test_a_linear_plant_is_followed_exactly_whatever_its_modes_and_the_rate(kind: Any) -> None:
     for seed in seeds(3):
         random = np.random.default_rng(seed)
         A, rate = _stiff(random), int(10 ** random.uniform(0, 3))
         forced = random.normal(size=3) * 10
         plant = lw.Block("p")
-        x = [plant.state(f"x{i}", initial=float(i)) for i in range(3)]
+        states = [plant.state(f"x{i}", initial=float(i)) for i in range(3)]
         for i in range(3):
-            plant.derivative(x[i], sum((A[i, j] * x[j] for j in range(3)), x[0] * 0) + forced[i])
+            plant.derivative(states[i], dot(A[i], states) + float(forced[i]))
         model = lw.System(name="model")
         model.add(plant)
         s = lw.System(name="s", base=rate)

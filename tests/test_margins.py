@@ -14,9 +14,10 @@ from linkwright.analysis.linearization import LinearModel
 from tests.seeds import seeds
 
 
-def _open(a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray, **more: float) -> OpenLoop:
-    parts = int(more.pop("parts", 1))
-    return OpenLoop("cut", LinearModel(a, b, -c, -d, (), (), (), **more), parts)
+def _open(
+    a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray, period: float, parts: int = 1
+) -> OpenLoop:
+    return OpenLoop("cut", LinearModel(a, b, -c, -d, (), (), (), period=period), parts)
 
 
 def _random(seed: int, sampled: bool) -> tuple[tuple[np.ndarray, ...], float]:
@@ -99,7 +100,10 @@ def _dense(matrices: tuple[np.ndarray, ...], period: float) -> Margins:
 def test_margins_of_random_loops_are_those_of_dense_evaluation(sampled: bool) -> None:
     for seed in seeds(25):
         matrices, period = _random(seed, sampled)
-        found, dense = _open(*matrices, period=period).margins(), _dense(matrices, period)
+        found, dense = (
+            _open(matrices[0], matrices[1], matrices[2], matrices[3], period).margins(),
+            _dense(matrices, period),
+        )
         for name in ("gain", "least_gain", "phase", "delay", "modulus"):
             value, wanted = getattr(found, name), getattr(dense, name)
             assert value == pytest.approx(wanted, rel=5e-3), (seed, name)

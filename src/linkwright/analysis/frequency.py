@@ -396,7 +396,7 @@ def _margins(loop: LinearModel, closed: LinearModel, parts: int) -> Margins:
     peaks += [] if loop.period else [(float(np.linalg.norm(closed.d, 2)), math.inf)]
     inner = sizes[1:-1]
     high = (inner >= sizes[:-2]) & (inner >= sizes[2:]) & (inner > 0.5 * sizes.max())
-    for k in np.flatnonzero(high) + 1:
+    for k in (np.flatnonzero(high) + 1).tolist():
         found = minimize_scalar(
             lambda x: -float(sensitivity(np.array([x]))[0]),
             bounds=(every[k - 1], every[k + 1]),

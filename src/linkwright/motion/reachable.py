@@ -33,6 +33,7 @@ NONE = 1e12
 """A bound that bounds nothing."""
 
 _TURNS = 10  # of Newton's method; each ends at a line of its own
+_ABOVE = 1 + 4e-15  # by which a turn ends above, so that rounding does not count
 _CHUNK = 40  # points that a kernel goes over at once
 _LINES = 12  # lines are filled up to a multiple of this, so that few kernels serve all
 _NAMES = ("high", "high_slope", "low", "low_slope")
@@ -138,10 +139,11 @@ def _backward(rows: Rows, tops: list[Expr], start: Expr, reach: list[Expr], step
         low_slope = let(f"dslope{i}", where(lower > low, s, low_slope))
         low = let(f"dmax{i}", maximum(lower, low))
     gap, slope = let("gap", low - high), let("slope", low_slope - high_slope)
-    moved = where(slope > 0, x - gap / slope, -1)
+    # From far above, rounding may lead below where the gap closes: a little more, or up again.
+    moved = where(slope > 0, minimum(_ABOVE * x - gap / slope, top), where(gap > 0, as_expr(-1), x))
     newton = Loop(
         _TURNS,
-        (Carried(x, top, where(gap > 0, moved, x), best),),
+        (Carried(x, top, moved, best),),
         (),
         (),
         tuple(body),

@@ -4,17 +4,17 @@ Where a target passes near the zenith, the azimuth may lead it before its closes
 it after, as long as the pointing error stays below a limit (Crawford and Brush: about twice the
 time, so about half the speed). An azimuth that is off by a costs sin(error) = cos(elevation) sin(a)
 when the elevation does the rest, so all azimuths that will do form a tube about the target's own,
-wide near the zenith. Among the paths inside it, those of a speed limit W exist where the lower edge
-L and the upper edge U of the tube allow them: L(s) - W |t - s| <= U(t) for all s and t. The largest
-of the left sides and the smallest of U(s) + W |t - s| are such paths, and so is their mean, which
-is taken. Where the target comes within the error of the zenith, the tube is open there, and the
-dish may go over the top: past 90° of elevation, with an azimuth that does not turn at all.
+wide near the zenith. The path inside it is a cubic spline: its coefficients c, h apart, bound its
+speed by their first differences over h and its acceleration by their second ones over h², so the
+slowest path is that of a linear program, and so is the one nearest to the target at that speed.
+Where the target comes within the error of the zenith, the tube is open there, and the dish may go
+over the top: past 90° of elevation, with an azimuth that does not turn at all.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,8 @@ Array = NDArray[np.float64]
 
 STEP = 0.1
 """Between samples of the tube, s."""
+KNOT = 3
+"""Samples from one coefficient of the path to the next."""
 
 
 class ShapingError(Error):
@@ -96,109 +98,146 @@ def shaped(
     for what, value in (("error", error), ("speed", speed), ("acceleration", acceleration)):
         if not 0 < value < math.inf:
             raise InputError(f"the {what} is {value}", remedy="give a number above zero")
-    count = max(9, math.ceil(target.duration / STEP) + 1)
+    count = KNOT * max(3, math.ceil(target.duration / STEP / KNOT)) + 1
     t = np.linspace(target.instants[0], target.instants[-1], count)
     d = target(t)
     azimuth = np.unwrap(np.arctan2(d[:, 0], d[:, 1]))
+    top = int(np.argmax(d[:, 2]))
+    away = math.hypot(d[top, 0], d[top, 1])
+    if over_the_top and away > math.sin(min(error, math.pi / 2)):
+        raise ShapingError(
+            f"the pass stays {math.degrees(math.asin(away)):.2f}° from the zenith, "
+            f"and an error of {math.degrees(error):.2f}° is allowed",
+            remedy="go over the top only where it comes nearer than that",
+        )
     plain = float(np.abs(serial_axes("alt-az").rate(d, target.speed(t))).max())
-    ways = [False, True] if over_the_top is None else [over_the_top]
-    tried: list[ShapedPath] = []
-    for over in ways:
-        top = int(np.argmax(d[:, 2]))
-        if over and math.hypot(d[top, 0], d[top, 1]) > math.sin(min(error, math.pi / 2)):
-            if over_the_top:
-                raise ShapingError(
-                    f"the pass stays {math.degrees(math.acos(d[top, 2])):.2f}° from the zenith, "
-                    f"and an error of {math.degrees(error):.2f}° is allowed",
-                    remedy="go over the top only where it comes nearer than that",
-                )
-            continue
-        asked = azimuth if not over else azimuth - _flip(azimuth) * (np.arange(count) > top)
-        tried.append(_within(t, d, asked, error, acceleration, plain, over))
-        if tried[-1].rate <= speed:
-            return tried[-1]
-    best = min(tried, key=lambda found: found.rate)
+    turned = azimuth - math.copysign(math.pi, azimuth[-1] - azimuth[0]) * (np.arange(count) > top)
+    near = away <= math.sin(min(error, math.pi / 2))
+    ways = ([False, True] if near else [False]) if over_the_top is None else [over_the_top]
+    tubes = [_Tube(t, d, turned if over else azimuth, over) for over in ways]
+    for tube in tubes:
+        for margin in (0.999, 0.99, 0.95, 0.85):  # between samples the error is larger
+            found = tube.path(margin * error, speed, acceleration)
+            if found is None:
+                break
+            made = ShapedPath(found, float(found.max_abs(1)[0]), plain, 0.0, tube.over)
+            fine = np.linspace(t[0], t[-1], 8 * count)
+            wanted, pointed = target(fine), made.direction(fine)
+            off = np.linalg.norm(np.cross(wanted, pointed), axis=1)
+            left = float(np.arctan2(off, np.einsum("ij,ij->i", wanted, pointed)).max())
+            if left <= error:
+                return replace(made, error=left)
+    needs = [tube.needs(0.99 * error, speed, acceleration) for tube in tubes]
+    needs.sort(key=lambda need: max(need[0] / speed, need[1] / acceleration))
+    if not math.isfinite(sum(needs[0])):
+        raise ShapingError(
+            f"no path that is sampled every {STEP} s keeps an error of {math.degrees(error):.3g}°",
+            remedy="allow a larger error, or take a mount without a keyhole",
+        )
+    rate, most = (math.ceil(1e3 * math.degrees(v)) / 1e3 for v in needs[0])
     raise ShapingError(
-        f"the azimuth would have to turn at {math.degrees(best.rate):.2f}°/s, and its limit is "
-        f"{math.degrees(speed):.2f}°/s",
+        f"the azimuth would have to turn at {rate:.3f}°/s with {most:.3f}°/s², and its limits are "
+        f"{math.degrees(speed):.3f}°/s and {math.degrees(acceleration):.3f}°/s²",
         remedy="allow a larger error, a faster azimuth, or take a mount without a keyhole",
     )
 
 
-def _flip(azimuth: Array) -> float:
-    """Return the half turn by which the azimuth of a pass turns, with its sign."""
-    return math.copysign(math.pi, float(azimuth[-1] - azimuth[0]))
+class _Tube:
+    """The azimuths that keep a pass within an error, and the splines inside them."""
 
+    def __init__(self, t: Array, d: Array, asked: Array, over: bool) -> None:
+        from scipy.interpolate import BSpline
+        from scipy.sparse import block_array, diags_array, eye_array
 
-def _within(
-    t: Array, d: Array, asked: Array, error: float, acceleration: float, plain: float, over: bool
-) -> ShapedPath:
-    """Return the slowest path in the tube, smoothed as far as the acceleration asks for."""
-    flat = np.hypot(d[:, 0], d[:, 1])
-    margin = 1.0
-    azimuth, along, left = _tried(t, d, flat, asked, error, acceleration, over)
-    for _ in range(12):
-        if left <= error:
-            break
-        margin *= 0.97 * error / left
-        azimuth, along, left = _tried(t, d, flat, asked, margin * error, acceleration, over)
-    elevation = np.unwrap(np.arctan2(d[:, 2], along))
-    path = through(t, np.stack([azimuth, elevation], axis=1))
-    rate = float(np.abs(path(t, 1)[:, 0]).max())
-    return ShapedPath(path, rate, plain, left, over)
+        self.t, self.d, self.asked, self.over = t, d, asked, over
+        self.flat = np.hypot(d[:, 0], d[:, 1])
+        self.n = n = (len(t) - 1) // KNOT + 3
+        h = KNOT * float(t[1] - t[0])
+        self.knots = t[0] + h * np.arange(-3.0, n + 1)
+        values = BSpline.design_matrix(np.clip(t, self.knots[3], self.knots[-4]), self.knots, 3)
+        one = np.ones(n)
+        first = diags_array([-one, one], offsets=[0, 1], shape=(n - 1, n)) / h
+        second = diags_array([one, -2 * one, one], offsets=[0, 1, 2], shape=(n - 2, n)) / h**2
+        side = diags_array(self.flat[::KNOT]) @ values[::KNOT]
+        self.aim = self.flat[::KNOT] * self.asked[::KNOT]
+        away = eye_array(n - 2)
+        v, a = -np.ones((n - 1, 1)), -np.ones((n - 2, 1))
+        # Unknowns: the coefficients, the largest speed and acceleration, the errors at the knots.
+        self.rows = block_array(
+            [
+                [values, None, None, None],
+                [first, v, None, None],
+                [-first, v, None, None],
+                [second, None, a, None],
+                [-second, None, a, None],
+                [side, None, None, -away],
+                [-side, None, None, -away],
+            ],
+            format="csr",
+        )
 
+    def path(self, error: float, speed: float, acceleration: float) -> Trajectory | None:
+        """Return the path nearest to the target among the slowest ones, if any is within limits."""
+        least = self._solved(error, "speed", speed, acceleration)
+        if least is None:
+            return None
+        slowest = min(1.0001 * least[self.n] + 1e-9, speed)
+        nearest = self._solved(error, "error", slowest, acceleration)
+        return self._made((least if nearest is None else nearest)[: self.n])
 
-def _tried(
-    t: Array, d: Array, flat: Array, asked: Array, error: float, acceleration: float, over: bool
-) -> tuple[Array, Array, float]:
-    """Return the azimuth for a tube of an error, the target along it, and the error left."""
-    ratio = math.sin(min(error, math.pi / 2)) / np.maximum(flat, 1e-12)
-    open_ = 4 * math.pi if over else math.pi / 2
-    wide = np.where(ratio >= 1.0, open_, np.arcsin(np.minimum(ratio, 1.0)))
-    low, high = asked - wide, asked + wide
-    least, greatest = _reach(t, low, high, _slowest(t, low, high))
-    azimuth = _smoothed(t, (least + greatest) / 2, acceleration)
-    heading = np.stack([np.sin(azimuth), np.cos(azimuth)], axis=1)
-    along = np.einsum("ij,ij->i", heading, d[:, :2])
-    side = d[:, 0] * heading[:, 1] - d[:, 1] * heading[:, 0]
-    return azimuth, along, float(np.arcsin(np.clip(np.abs(side), 0, 1)).max())
+    def needs(self, error: float, speed: float, acceleration: float) -> tuple[float, float]:
+        """Return a speed and an acceleration at which there is a path, near those given."""
+        least = self._solved(error, "speed", math.inf, acceleration)
+        if least is not None:
+            return max(1.0001 * least[self.n], speed), acceleration
+        most = self._solved(error, "acceleration", speed, math.inf)
+        if most is not None:
+            return speed, 1.0001 * most[self.n + 1]
+        most = self._solved(error, "acceleration", math.inf, math.inf)
+        if most is None:
+            return math.inf, math.inf
+        needed = 1.001 * float(most[self.n + 1])
+        least = self._solved(error, "speed", math.inf, needed)
+        return (math.inf if least is None else 1.0001 * least[self.n]), needed
 
+    def _solved(self, error: float, what: str, speed: float, acceleration: float) -> Array | None:
+        """Return the unknowns with the least speed, acceleration or sum of errors, if any."""
+        from scipy.optimize import Bounds, LinearConstraint, milp
 
-def _reach(t: Array, low: Array, high: Array, speed: float) -> tuple[Array, Array]:
-    """Return the least and the greatest path of a speed that keep above and below the edges."""
-    way = speed * t
-    least = np.maximum(
-        np.maximum.accumulate(low + way) - way,
-        np.maximum.accumulate((low - way)[::-1])[::-1] + way,
-    )
-    greatest = np.minimum(
-        np.minimum.accumulate(high - way) + way,
-        np.minimum.accumulate((high + way)[::-1])[::-1] - way,
-    )
-    return least, greatest
+        ratio = math.sin(min(error, math.pi / 2)) / np.maximum(self.flat, 1e-12)
+        wide = np.arcsin(np.minimum(ratio, 1.0))
+        wide[ratio >= 1.0] = 4 * math.pi if self.over else math.pi / 2
+        n, size = self.n, self.rows.shape[1]
+        upper = np.full(size, math.inf)
+        upper[n : n + 2] = np.array([speed, acceleration]) * (1 - 1e-6)
+        lower = np.where(np.arange(size) < n, -math.inf, 0.0)
+        cost = np.zeros(size)
+        first = {"speed": n, "acceleration": n + 1, "error": n + 2}[what]
+        cost[first : size if what == "error" else first + 1] = 1.0
+        below = np.full(self.rows.shape[0], -math.inf)
+        above = np.zeros(len(below))
+        below[: len(wide)], above[: len(wide)] = self.asked - wide, self.asked + wide
+        above[-2 * len(self.aim) :] = np.concatenate([self.aim, -self.aim])
+        found = milp(
+            cost,
+            constraints=LinearConstraint(self.rows, below, above),
+            bounds=Bounds(lower, upper),
+        )
+        return None if found.x is None else np.asarray(found.x)
 
+    def _made(self, coefficients: Array) -> Trajectory:
+        """Return the path of azimuth and elevation, which does the rest."""
+        from scipy.interpolate import BSpline
 
-def _slowest(t: Array, low: Array, high: Array) -> float:
-    """Return the least speed at which a path exists between the edges."""
-    slow, fast = 0.0, float(np.abs(np.diff(low + high)).max() / (2 * (t[1] - t[0]))) + 1e-9
-    for _ in range(50):
-        middle = (slow + fast) / 2
-        least, greatest = _reach(t, low, high, middle)
-        slow, fast = (slow, middle) if np.all(least <= greatest) else (middle, fast)
-    return fast
-
-
-def _smoothed(t: Array, path: Array, acceleration: float) -> Array:
-    """Return a path without corners: its mean over the time in which corners may be turned.
-
-    A mean over a time T of a path whose speed changes by v turns that corner at v/T.
-    """
-    step = float(t[1] - t[0])
-    corner = float(np.ptp(np.diff(path)) / step)
-    width = math.ceil(corner / acceleration / step / 2) * 2 + 1
-    if width < 3:
-        return path
-    half = width // 2
-    before = path[0] + (path[1] - path[0]) * np.arange(-half, 0)
-    after = path[-1] + (path[-1] - path[-2]) * np.arange(1, half + 1)
-    return np.convolve(np.concatenate([before, path, after]), np.full(width, 1 / width), "valid")
+        spline = BSpline(self.knots, coefficients, 3)
+        azimuth = spline(self.t)
+        along = self.d[:, 0] * np.sin(azimuth) + self.d[:, 1] * np.cos(azimuth)
+        elevation = np.unwrap(np.arctan2(self.d[:, 2], along))
+        path = through(self.t, np.stack([azimuth, elevation], axis=1))
+        pieces = np.array(path.coefficients)
+        middle = (self.t[1:] + self.t[:-1]) / 2
+        third = spline(middle, 3)
+        pieces[:, :4, 0] = np.stack(
+            [azimuth, spline(self.t, 1), spline(self.t, 2) / 2, np.append(third, 0.0) / 6]
+        ).T[:-1]
+        return Trajectory(self.t, pieces)

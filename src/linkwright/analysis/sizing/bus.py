@@ -101,8 +101,10 @@ def _run(work: Array, supply: SupplyEntry) -> tuple[Array, Array]:
     """Return what the supply gives and what is left over in each interval of a periodic cycle."""
     room = 0.5 * supply.capacitance * (supply.highest**2 - supply.voltage**2)
     given, spilled = np.zeros(len(work)), np.zeros(len(work))
-    stored = 0.0
-    for _ in range(2):  # what is stored at the end of one cycle is there in the next
+    # A cycle is a clamp of what is stored plus its surplus: with one the store fills over the
+    # cycles and stays as full as it gets, without it empties. One cycle from there is that state.
+    stored = room if _surplus(work) else 0.0
+    for _ in range(2):
         for k, asked in enumerate(work.tolist()):
             stored -= asked
             given[k], spilled[k] = max(-stored, 0.0), max(stored - room, 0.0)
@@ -110,9 +112,14 @@ def _run(work: Array, supply: SupplyEntry) -> tuple[Array, Array]:
     return given, spilled
 
 
+def _surplus(work: Array) -> bool:
+    """Return whether a cycle gives back more than it takes."""
+    return bool(work.sum() < -1e-12 * np.abs(work).sum())
+
+
 def _largest_rise(work: Array) -> float:
     """Return the most that is stored where nothing is burned; infinite where it always grows."""
-    if work.sum() < 0.0:
+    if _surplus(work):
         return float("inf")
     stored = most = 0.0
     for asked in (*work.tolist(), *work.tolist()):
