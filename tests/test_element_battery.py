@@ -459,7 +459,7 @@ def test_a_number_that_is_none_is_refused_by_the_name_of_the_argument(
 
 def _enabled(name: str) -> Numbers:
     """Return arguments without which others are not looked at."""
-    return {"Contact": {"static": 0.5}, "Tire": {"trail": 0.03}}.get(name, {})
+    return {"Contact": {"static": 0.5, "viscous": 0.0}, "Tire": {"trail": 0.03}}.get(name, {})
 
 
 ALLOWED_BELOW_ZERO = {

@@ -17,10 +17,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
-from linkwright.algebra import PI, Expr, cos, free_symbols, log, sqrt, symbol
+from linkwright.algebra import PI, Expr, cos, evaluate, free_symbols, log, sqrt, symbol
 from linkwright.blocks.numbers import checked
-from linkwright.blocks.ports import BlockState, Crossing, Noise, Parameter, Port
+from linkwright.blocks.ports import BlockState, Crossing, Noise, Parameter, Port, Requirement
 from linkwright.blocks.rates import BlockError, Continuous, Rate
 from linkwright.blocks.workspace import BlockWorkspace, Value
 
@@ -98,10 +99,11 @@ class Block(BlockWorkspace):
         return made
 
     def default_source(self, port: str, block: Block, name: str) -> None:
-        """Let an input port be driven by another block of the same System unless it is connected.
+        """Let an input port be driven by another block of the same System unless it is connected;
+        or let a parameter be that of another block unless it is given a value.
 
         Args:
-            port: of this block.
+            port: of this block, or its parameter.
             block: the other one, which is added to the System before this one.
             name: of the other block's output, state or parameter.
 
@@ -114,39 +116,78 @@ class Block(BlockWorkspace):
         >>> s.inputs()
         {}
         """
-        if port not in self.inputs:
-            raise BlockError(f"the block {self.name!r} has no input {port!r}")
+        if port not in self.inputs and port not in self.parameters:
+            raise BlockError(f"the block {self.name!r} has no input or parameter {port!r}")
         self.sources[port] = (block, name)
 
     def parameter(
         self,
         name: str,
-        value: float,
+        value: float | Expr,
         *,
         unit: str = "?",
         sign: str = "",
         doc: str = "",
         least: float = -math.inf,
+        most: float = math.inf,
     ) -> Expr:
         """Return a new parameter.
 
         Args:
             name: its name.
-            value: its value unless another is given; a finite number.
+            value: its value unless another is given: a finite number; or an expression of other
+                parameters, which it follows wherever they are set, until it is set itself.
             unit: its unit.
             sign: "positive" or "nonzero" where that is promised.
             doc: what it is.
             least: the smallest value that makes sense; a smaller one is refused, here and where a
                 run gives it another value.
+            most: the greatest.
 
-        >>> Block("b").parameter("K", 10.0, unit="N/m")
-        K
+        >>> b = Block("b")
+        >>> K = b.parameter("K", 10.0, unit="N/m")
+        >>> c = b.parameter("c", 2 * K)
+        >>> b.parameters["c"].value
+        20.0
         """
         self._refuse_taken(name)
+        default = value if isinstance(value, Expr) else None
+        if default is not None:
+            value = evaluate(default, self._values(default, f"{name} of {self.name!r}"))
         made = self._symbol(name, "parameter", unit, sign)
-        number = Parameter(made, 0.0, unit, doc, least).checked(value, self.name)
-        self.parameters[name] = Parameter(made, number, unit, doc, least)
+        blank = Parameter(made, 0.0, unit, doc, least, most, default)
+        self.parameters[name] = replace(blank, value=blank.checked(value, self.name))
         return made
+
+    def require(self, holds: Value, why: str = "") -> None:
+        """Refuse values of parameters for which a relation does not hold, here and in runs.
+
+        Args:
+            holds: such as `low < high`, of parameters, of the period, and of inputs while nothing
+                drives them.
+            why: in a few words.
+
+        >>> b = Block("b")
+        >>> low, high = b.parameter("low", 0.0), b.parameter("high", 1.0)
+        >>> b.require(low < high)
+        """
+        relation = Requirement(self.expr(holds), why)
+        pairs = [z for p in self.inputs.values() for z in zip(p.symbols, p.values, strict=True)]
+        open_ = {x: float(value.data) for x, value in pairs if value.op == "num"}
+        if self.period not in free_symbols(relation.holds):  # which is known where it is added
+            known = self._values(relation.holds, f"a relation of {self.name!r}", open_)
+            relation.check(known, self.name)
+        self.requirements.append(relation)
+
+    def _values(
+        self, read: Expr, what: str, more: Mapping[Expr, float] | None = None
+    ) -> dict[Expr, float]:
+        """Return the values of parameters in an expression that may read nothing else."""
+        known = {p.symbol: p.value for p in self.parameters.values()} | dict(more or {})
+        for x in free_symbols(read):
+            if x not in known:
+                raise BlockError(f"{what} depends on {x}, which is no parameter of it")
+        return known
 
     def noise(self, name: str = "noise") -> Expr:
         """Return a standard normal number that is new at each instant of the block.

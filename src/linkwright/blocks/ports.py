@@ -7,10 +7,14 @@ block is added, so that the same block may be added twice.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
-from linkwright.algebra import Expr
+import numpy as np
+
+from linkwright.algebra import Expr, evaluate, free_symbols
 from linkwright.blocks.numbers import checked
 from linkwright.blocks.rates import BlockError
 
@@ -61,15 +65,39 @@ class Parameter:
     unit: str = "?"
     doc: str = ""
     least: float = -math.inf
+    most: float = math.inf
+    default: Expr | None = None
+    """What it is of other parameters of the block, as long as it is given no value itself."""
 
     def checked(self, value: float, block: str) -> float:
         """Return a value for it, or refuse one that makes no sense."""
         what = f"{self.symbol.name} of {block!r}"
         if self.symbol.data.sign == "positive":
-            return checked(value, what, above=0.0)
+            return checked(value, what, above=0.0, least=self.least, most=self.most)
         if self.symbol.data.sign == "nonzero" and value == 0:
             raise BlockError(f"{what} is 0", remedy="give another number")
-        return checked(value, what, least=self.least)
+        return checked(value, what, least=self.least, most=self.most)
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """A relation between parameters without which a block makes no sense, and why."""
+
+    holds: Expr
+    why: str = ""
+
+    def check(self, values: Mapping[Expr, Any], block: str) -> None:
+        """Refuse values, or arrays of them, for which it does not hold."""
+        met = np.atleast_1d(np.asarray(evaluate(self.holds, values), dtype=bool))
+        if met.all():
+            return
+        used = [(x, np.atleast_1d(values[x])) for x in free_symbols(self.holds)]
+        worst = int(np.argmin(met))
+        told = ", ".join(f"{x} = {v[worst % len(v)]:g}" for x, v in used)
+        raise BlockError(
+            f"{block!r} needs {self.holds}" + (f" ({self.why})" if self.why else "") + f": {told}",
+            remedy="give numbers for which that holds",
+        )
 
 
 @dataclass(frozen=True, slots=True)

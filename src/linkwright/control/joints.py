@@ -100,13 +100,15 @@ def _is_list(given: object) -> bool:
     return hasattr(given, "__len__") and not isinstance(given, str)
 
 
-def gains(element: Element, name: str, given: PerJoint, joints: Sequence[str]) -> list[Expr]:
+def gains(
+    element: Element, name: str, given: PerJoint, joints: Sequence[str], sign: str = ""
+) -> list[Expr]:
     """Return parameters of an element, none below zero: one for all joints, or one for each."""
     values = numbers(given, joints, name, least=0.0)
     if isinstance(given, SupportsFloat) and not np.ndim(given):
-        return [element.parameter(name, float(given), least=0.0)] * len(joints)
+        return [element.parameter(name, float(given), least=0.0, sign=sign)] * len(joints)
     return [
-        element.parameter(f"{name}_{joint.replace('.', '_')}", value, least=0.0)
+        element.parameter(f"{name}_{joint.replace('.', '_')}", value, least=0.0, sign=sign)
         for joint, value in zip(joints, values, strict=True)
     ]
 

@@ -17,10 +17,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from linkwright.algebra import ONE, ZERO, Expr, where
+from linkwright.algebra import ONE, ZERO, Expr, sqrt, where
 from linkwright.blocks import Block, BlockError, Rate, checked
 from linkwright.control.joints import JointController, PerJoint, numbers
 from linkwright.control.servo import saturated
+
+_NEVER = 1e300
+"""The time in which an integral without a gain is unwound, s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +58,6 @@ class PidGains:
     def limited(self) -> bool:
         """Whether the output has a bound."""
         return math.isfinite(self.low) or math.isfinite(self.high)
-
-    @property
-    def unwinding_time(self) -> float:
-        """The time in which the integral is unwound, s."""
-        if self.unwind is not None:
-            return self.unwind
-        if self.ki and self.kd:
-            return math.sqrt(self.kd / self.ki)
-        return self.kp / self.ki if self.kp and self.ki else 1.0
 
     def __post_init__(self) -> None:
         for name in ("kp", "ki", "kd", "weight"):
@@ -209,7 +203,7 @@ def pid_law(
     kp*(r - y)
     """
 
-    def parameter(name: str, value: float, sign: str = "") -> Expr:
+    def parameter(name: str, value: float | Expr, sign: str = "") -> Expr:
         return block.parameter(name + suffix, value, sign=sign)
 
     def bound(name: str, value: float) -> Expr | None:
@@ -224,10 +218,15 @@ def pid_law(
         rate = n * (-measured - x)
         block.derivative(x, rate)
     low, high = bound("low", gains.low), bound("high", gains.high)
+    if low is not None and high is not None:
+        block.require(low < high)
     ki = parameter("ki", gains.ki) if gains.ki else None
     unwind = None
     if ki is not None and gains.limited:
-        unwind = parameter("unwind", gains.unwinding_time, "positive")
+        usual = where(kp, kp / ki, 1)
+        usual = usual if kd is None else where(kd, sqrt(kd / ki), usual)
+        usual = where(ki, usual, _NEVER)
+        unwind = parameter("unwind", usual if gains.unwind is None else gains.unwind, "positive")
     terms = PidTerms(kp, ki, kd, low, high, weight, unwind)
     return pid_parts(block, terms, reference, measured, rate, suffix=suffix).given
 

@@ -71,6 +71,7 @@ class VisualCompensator(Block):
                 remedy=f"give less than {most:.4g}, and with three samples of delay less than "
                 f"{tracking_gain_limit(zero, 3):.3g}",
             )
+        self.require((b > 0) & (b < 1) & (K * (1 + b) < 4), "or no loop is stable")
         sizes = [
             self.parameter(f"scale{i}", x, unit="m", sign="positive")
             for i, x in enumerate(per_axis(scale, n, f"scale of {name!r}"))

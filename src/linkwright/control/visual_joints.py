@@ -86,6 +86,7 @@ class ImageLaw(Element):
             self.parameter(f"center_{c}", x, unit="1") for c, x in zip("uv", axis, strict=True)
         ]
         self._gain = self.parameter("gain", gain, unit="1/s", least=0.0)
+        self.require(self._gain * self.period < 2, "or errors grow from instant to instant")
         self._damping = self.parameter("damping", damping, least=0.0)
         self._missed, self._fresh, self._lost = sightings(self, patience)
         self.jacobian = self._jacobian()

@@ -84,8 +84,7 @@ class VisualPredictor(Block):
     ) -> None:
         super().__init__(name, rate=rate, doc="visual tracker that predicts")
         n = axis_count(axes, name)
-        checked(gain, f"gain of {name!r}", above=0, most=1)
-        self._gain = self.parameter("gain", gain, unit="1", sign="positive")
+        self._gain = self.parameter("gain", gain, unit="1", sign="positive", most=1.0)
         self._late, self._answer = (
             _whole(x, f"{key} of {name!r}") for key, x in (("readout", readout), ("answer", answer))
         )

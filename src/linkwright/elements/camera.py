@@ -13,6 +13,7 @@ arrives when it has been read out. A field that is skipped never arrives: output
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -90,8 +91,7 @@ class PinholeCamera(Element):
         self.rotation = np.array(checked_rotation(rotation, f"the rotation of {name!r}"))
         size = checked_all(pixels, f"pixels of {name!r}", count=2, least=1)
         lens = checked_all(focal, f"focal of {name!r}", count=2, least=1e-9)
-        middle = [x / 2 for x in size]
-        axis = middle if center is None else checked_all(center, f"center of {name!r}", count=2)
+        axis = None if center is None else checked_all(center, f"center of {name!r}", count=2)
         self._every = instants(every, f"every of {name!r}", 1)
         self._open = instants(exposure, f"exposure of {name!r}", 0)
         self._late = instants(readout, f"readout of {name!r}", 0)
@@ -101,10 +101,11 @@ class PinholeCamera(Element):
                 f"{name!r} would be open for {self._open} of {self._every} instants",
                 remedy="let `exposure` be less than `every`; run the camera at a faster rate",
             )
+        shape = self._pair("pixels", size, least=1.0)
         self.optics = Optics(
-            self._pair("focal", lens, positive=True),
-            self._pair("center", axis),
-            self._pair("pixels", size, positive=True),
+            self._pair("focal", lens, least=1e-9),
+            self._pair("center", [x / 2 for x in shape] if axis is None else axis),
+            shape,
         )
         self._least = self.parameter("least_area", least_area, unit="1", least=0.0)
         self._noise = self.parameter("noise", noise, unit="1", least=0.0) if noise else None
@@ -118,7 +119,7 @@ class PinholeCamera(Element):
         self._hidden = self.input_vector("occluded", n, unit="1", doc="not zero where hidden")
         lost = where(skip, 1, 0)
         if checked(skipped, f"skipped of {name!r}", least=0, most=1):
-            share = self.parameter("skipped", skipped, unit="1", least=0.0)
+            share = self.parameter("skipped", skipped, unit="1", least=0.0, most=1.0)
             lost = where((lost > 0) | (self.uniform("skipping") < share), 1, 0)
         self._fields(lost)
 
@@ -128,11 +129,11 @@ class PinholeCamera(Element):
         return True
 
     def _pair(
-        self, key: str, values: Sequence[float], *, positive: bool = False
+        self, key: str, values: Sequence[float | Expr], *, least: float = -math.inf
     ) -> tuple[Expr, Expr]:
-        sign = "positive" if positive else ""
+        sign = "positive" if least > 0 else ""
         x, y = (
-            self.parameter(f"{key}_{end}", value, unit="1", sign=sign)
+            self.parameter(f"{key}_{end}", value, unit="1", sign=sign, least=least)
             for end, value in zip("uv", values, strict=True)
         )
         return x, y

@@ -18,7 +18,6 @@ accepted step of the integration, never within one.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -97,16 +96,25 @@ class Contact(Element):
         if dissipation:
             self._a = self.parameter("dissipation", dissipation, unit=own("s/m"), least=0.0)
         self._sticks = static is not None
+        sticking = {
+            "dynamic": dynamic, "tangential": tangential, "tangential_damping": tangential_damping
+        }  # fmt: skip
+        for word, value in {"viscous": viscous or None, **sticking}.items():
+            if value is not None and self._sticks is (word == "viscous"):
+                raise BlockError(
+                    f"{word} of {name!r} is given {'with' if self._sticks else 'without'} static",
+                    remedy="give static= for friction that holds, or viscous= for a damper",
+                )
         checked(viscous, f"viscous of {name!r}", least=0)
         if static is None:
             self._viscous = self.parameter("viscous", viscous, unit=damp, least=0.0)
         else:
-            kc = stiffness if tangential is None else tangential
-            slips = static if dynamic is None else dynamic
             self._cs = self.parameter("static", static, unit="1", least=0.0)
+            slips = self._cs if dynamic is None else dynamic
             self._cd = self.parameter("dynamic", slips, unit="1", least=0.0)
+            kc = self._k if tangential is None else tangential
             self._kc = self.parameter("tangential", kc, unit=stiff, least=0.0)
-            bc = 2 * math.sqrt(kc) if tangential_damping is None else tangential_damping
+            bc = 2 * sqrt(self._kc) if tangential_damping is None else tangential_damping
             self._bc = self.parameter("tangential_damping", bc, unit=damp, least=0.0)
             self._stick_speed = self.parameter(
                 "stick_speed", stick_speed, unit=own("m/s"), sign="positive"

@@ -28,7 +28,7 @@ from linkwright.simulation.runs import session_of
 from linkwright.simulation.settings import BATCH, settings_of
 from linkwright.simulation.switching import forms_of
 from linkwright.system import Phases, System, system_of
-from linkwright.system.numbers import refuse_senseless
+from linkwright.system.numbers import parameters as parameters_of
 
 Given = Mapping[str, ArrayLike]
 
@@ -94,7 +94,7 @@ def simulate_batch(
     fallback = forms_of(_typical(system, initial, given), wanted)
     phases = system.phases(wanted) if fallback is None else fallback.phases
     phases, settings = timed(system, phases, settings)
-    refuse_senseless(system, given)
+    parameters_of(system, given)  # which refuses those without sense
     starts = _starts(system, phases, initial, given, count)
     parameters, sources = {s.name for s in phases.p}, {s.name for s in phases.w}
     found = run_batch(

@@ -17,6 +17,7 @@ from linkwright.system.clock import Clock
 from linkwright.system.definitions import Definitions
 from linkwright.system.flatten import FlatSystem, _define, _parameters, _segments, _states, _ticks
 from linkwright.system.member import Member
+from linkwright.system.numbers import parameters
 from linkwright.system.phases import Phases, Signal
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def controller_phases(system: System, names: Iterable[str] = ()) -> Phases:
     _states(flat)
     _parameters(flat, ())
     flat.w = _inputs(flat, whole)
-    at = {s.name: s.value for s in (*whole.x, *whole.d, *whole.p, *whole.w)}
+    at = parameters(system) | {s.name: s.value for s in (*whole.x, *whole.d, *whole.p, *whole.w)}
 
     def valued(signals: Iterable[Signal]) -> tuple[Signal, ...]:
         return tuple(replace(s, value=at.get(s.name, s.value)) for s in signals)

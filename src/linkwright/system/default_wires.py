@@ -26,6 +26,9 @@ def take_defaults(system: System, member: Member) -> None:
             if x in system.wires:
                 raise BlockError(f"{x} is driven already, so {member.name!r} cannot drive it")
             system.wires[x] = Wire(member.of([value])[0])
+    for name, (source, part) in block.sources.items():
+        if name in block.parameters:
+            system.wires[member[name]] = Wire(members_of(system, source)[0][part])
     for port, symbols in member.inputs():
         told = isinstance(block, Element) and port.symbols in block.beyond.values()
         for x, value in zip(symbols, member.of(port.values), strict=True):

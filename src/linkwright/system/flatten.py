@@ -40,7 +40,7 @@ from linkwright.system.forms import (
     redundant_equations,
 )
 from linkwright.system.member import Member, Wire
-from linkwright.system.numbers import parameters, starts
+from linkwright.system.numbers import followed, parameters, starts
 from linkwright.system.order import Readers, Segment, segments
 from linkwright.system.phases import Phases, Signal, Tick, phase_program
 from linkwright.system.transitions import (
@@ -171,6 +171,7 @@ def flatten(
     _parameters(flat, outputs)
     ticks = _segments(flat)
     events, event_list = events_of(flat)
+    follows = {x.name: str(value) for x, value in followed(system).items()}
     phases = Phases(
         system.name,
         tuple(flat.x),
@@ -195,6 +196,7 @@ def flatten(
             "drives": told_drives(system),
             **({"limits": True} if system.mechanism.ranges else {}),
             **({"jumps": True} if ticks or event_list else {}),
+            **({"follows": follows} if follows else {}),
             **({"notes": list(notes)} if (notes := _notes(system)) else {}),
             **({"report": told} if (told := _report(system, equations)) else {}),
         },
@@ -288,8 +290,12 @@ def _define(flat: FlatSystem) -> None:
             first, second = member.of([stream.first, stream.second])
             flat.noise[first] = flat.noise[second] = number
     home = {x: m.name for m in flat.members for _, symbols in m.inputs() for x in symbols}
+    for x, value in followed(system).items():
+        table.let(x, value, x.name)
     unknowns: dict[Expr, Expr] = {}
     for x, wire in flat.wires.items():
+        if x.data.role == "parameter":
+            continue  # it is followed, or set
         if wire.solved:
             unknowns[x] = wire.value
             table.homes[x] = home.get(x, MECHANISM)

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from linkwright.algebra import Expr, evaluate, free_symbols
-from linkwright.blocks import BlockError, Foreign
+from linkwright.blocks import BlockError, Foreign, checked
 from linkwright.equations.closure import Relations, assemble
 from linkwright.equations.reactions import told_reactions
 from linkwright.errors import nearest
@@ -72,30 +72,65 @@ def numbered(
         p=_with(phases.p, values),
         w=_with(phases.w, inputs),
         initialize=initialize,
+        check=partial(parameters, system),
     )
 
 
-def parameters(system: System) -> dict[str, float]:
-    """Return the values of all parameters that have one, by name."""
+def followed(system: System) -> dict[Expr, Expr]:
+    """Return the parameters of members that follow others, as no value is set, with what they are.
+
+    A parameter comes after those that it follows.
+    """
+    found: dict[Expr, Expr] = {}
+    for member in system.members.values():
+        for p in member.block.parameters.values():
+            x = member.symbols[p.symbol]
+            if x.name in system.values:
+                continue
+            if x in system.wires:  # that of another block
+                found[x] = system.wires[x].value
+            elif p.default is not None:
+                found[x] = member.of([p.default])[0]
+    return found
+
+
+def parameters(system: System, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return the values of all parameters that have one, by name; refuse those without sense.
+
+    Args:
+        system: whose parameters they are.
+        given: other values than the System's, or arrays of them, one for each run.
+    """
     m = system.mechanism
-    found = {name: m.values[name] for name in m.parameters if name in m.values}
+    own = {**system.values, **(given or {})}
+    found: dict[str, Any] = {n: own.get(n, m.values.get(n)) for n in m.parameters}
+    found = {n: v for n, v in found.items() if v is not None}
+    refuse_unreal(m, {n: v for n, v in found.items() if n in own})
+    follows, open_ = followed(system), dict[str, Any]()
     for member in system.members.values():
         for p in member.block.parameters.values():
-            found[member.symbols[p.symbol].name] = p.value
-    own = {name: v for name, v in system.values.items() if name in found or name in m.parameters}
-    refuse_senseless(system, own)
-    refuse_unreal(m, {name: v for name, v in own.items() if name in m.parameters})
-    return {**found, **own}
-
-
-def refuse_senseless(system: System, values: Mapping[str, ArrayLike]) -> None:
-    """Refuse values of members' parameters that make no sense, such as a negative stiffness."""
-    for member in system.members.values():
-        for p in member.block.parameters.values():
-            name = member.symbols[p.symbol].name
-            if name in values:
-                p.checked(np.min(values[name]), member.name)
-                p.checked(np.max(values[name]), member.name)
+            x = member.symbols[p.symbol]
+            value = own.get(x.name, p.value)
+            if x in follows and x.name not in own:
+                used = free_symbols(follows[x])
+                value = evaluate(follows[x], {y: found[y.name] for y in used})
+            found[x.name] = value
+            if x.name in own or x in follows:
+                some = np.atleast_1d(np.asarray(value, dtype=float))
+                for k in (np.argmin(some), np.argmax(some), np.argmin(np.abs(some))):
+                    p.checked(some[k], member.name)
+        for relation in member.block.requirements:
+            read = {y: member.symbols.get(y, y) for y in free_symbols(relation.holds)}
+            known = {y: float(x.data) for y, x in read.items() if x.op == "num"}  # the period
+            names = {y: x.name for y, x in read.items() if x.op != "num"}
+            if not open_ and any(n not in found for n in names.values()):
+                open_ = {**system.inputs(), **own}
+            known |= {y: (found | open_)[n] for y, n in names.items() if n in found or n in open_}
+            if len(known) == len(read):
+                relation.check(known, member.name)
+    for name in own.keys() - found.keys():
+        checked(np.sum(own[name]), name)  # an input, which is finite too
+    return found
 
 
 def beginnings(

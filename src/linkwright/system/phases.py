@@ -149,6 +149,8 @@ class Phases:
             None to take them from `derivative`.
         quaternions: indices in x of the four parts of each quaternion.
         meta: what recordings tell about the System.
+        check: called with values of parameters by name before they change; refuses those without
+            sense.
     """
 
     name: str
@@ -169,6 +171,7 @@ class Phases:
     rates: Program | None = None
     quaternions: tuple[tuple[int, int, int, int], ...] = ()
     meta: Mapping[str, Any] | None = None
+    check: Callable[[Mapping[str, float]], object] | None = None
 
     def __post_init__(self) -> None:
         if not self.tick_seconds > 0:

@@ -46,7 +46,7 @@ from linkwright.system.clock import Clock, make_clock
 from linkwright.system.composite import add_system, exposed
 from linkwright.system.default_wires import bring_sources, members_of, take_defaults, whole_of
 from linkwright.system.member import Member, Wire
-from linkwright.system.numbers import numbered
+from linkwright.system.numbers import followed, numbered
 from linkwright.system.phases import Phases
 from linkwright.system.scope import SystemScope
 from linkwright.viewer import Shown
@@ -471,7 +471,7 @@ class System(Shown):
         wanted = None if record is None else tuple(record)
         for member in self.members.values():
             member.refresh()
-        key = (wanted, form, *self.content())
+        key = (wanted, form, tuple(followed(self)), *self.content())
         if form is not None and form.redundant:
             return flatten(self, wanted, form)  # which belongs to one run
         if key not in self._flat:

@@ -93,6 +93,7 @@ def command(
 def _show_members(system: Any) -> None:
     """Print the members of a System, what drives them, and what it is open to."""
     from linkwright.cli.tables import print_table
+    from linkwright.system.numbers import parameters
 
     members = system.members.values()
     rows = [
@@ -106,10 +107,11 @@ def _show_members(system: Any) -> None:
         for member in members
     ]
     print_table(("member", "kind", "rate", "inputs", "outputs"), rows, title="Members")
+    values = parameters(system)
     numbers = [
         (
             f"{member.name}.{name}",
-            f"{system.values.get(f'{member.name}.{name}', p.value):g}",
+            f"{values[f'{member.name}.{name}']:g}",
             p.unit,
             p.doc,
         )

@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from linkwright.algebra import ZERO, Expr, not_equal, where
+from linkwright.algebra import ZERO, Expr, as_expr, not_equal, where
 from linkwright.blocks import Block, BlockError, Rate, checked
 from linkwright.control.axis.codes import DAC_SCALE, AxisError, AxisMode
 from linkwright.control.axis.coefficients import pid_coefficients
@@ -101,13 +101,17 @@ class AxisController(Block):
         self.integers = integers
         given = dict(start or {})
         scale = (DAC_SCALE if integers else 10.0) if full_scale is None else full_scale
-        if not integers:
-            given.setdefault("ilim", scale)
+        bound = not integers and "ilim" not in given
+        if bound:
+            given["ilim"] = scale
         if kp is not None:
             given |= self._gains(kp, ki, kd, given)
         self.parts = self._parts(given, also)
         top = checked(scale, f"full_scale of {name!r}", above=0)
-        self.full_scale = self.parameter("full_scale", top, unit=self._unit("A"), sign="positive")
+        self.full_scale = as_expr(top)
+        if not bound:  # otherwise the limit of the current, an input, goes with it
+            unit = self._unit("A")
+            self.full_scale = self.parameter("full_scale", top, unit=unit, sign="positive")
         self.ports: dict[str, tuple[Expr, ...]] = {}
         for port in PORTS:
             if not port.part or port.part in self.parts:

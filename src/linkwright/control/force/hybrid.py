@@ -162,7 +162,7 @@ class Hybrid(PlaceLaw):
                     remedy="give threshold={...}: the deflection at which contact begins",
                 )
             return ONE, [ZERO] * 6
-        share = self.parameter("release", release, unit="1", least=0.0)
+        share = self.parameter("release", release, unit="1", least=0.0, most=1.0)
         speeds, far, near = [ZERO] * 6, ZERO, ZERO
         for k in chosen:
             if given["approach"][k]:
@@ -187,6 +187,7 @@ class Hybrid(PlaceLaw):
                 f"follow of {self.name!r} is {pole:g}", remedy="give a number from 0 to below 1"
             )
         b = self.parameter("follow", pole, unit="1", least=0.0)
+        self.require(b < 1)
         begun = self.discrete_state("followed", 1.0, doc="1 after the first tick")
         turned = []
         for joint, q in zip(self.names_of_joints, self.q, strict=True):

@@ -25,7 +25,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from linkwright.algebra import Expr, absolute, exp, maximum, where
-from linkwright.blocks import BlockError, checked
+from linkwright.blocks import BlockError
 from linkwright.control.joints import JointElement, PerJoint, gains, numbers
 from linkwright.control.models import inverse_dynamics, momentum
 
@@ -89,8 +89,8 @@ class MomentumObserver(JointElement):
             )
         commanded = self.input_vector("tau", n, doc="torques or forces that joints are driven with")
         release = self.input("release", unit="1", doc="1 to forget what was noticed")
-        K = self.parameter("gain", checked(gain, f"gain of {name!r}", above=0), unit="1/s", least=0)
-        limits = gains(self, "threshold", threshold, names)
+        K = self.parameter("gain", gain, unit="1/s", sign="positive")
+        limits = gains(self, "threshold", threshold, names, "positive")
         p, flow = momentum(self, self.by_joint(self.q), self.by_joint(self.u), values=values)
         started = self.discrete_state("started", 1.0, unit="1")
         T = self.period

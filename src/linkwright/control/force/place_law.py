@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.algebra import ZERO, Expr, evaluate, free_symbols
+from linkwright.algebra import ONE, ZERO, Expr, as_expr, evaluate, free_symbols
 from linkwright.blocks import BlockError, Rate, Sampled, checked
 from linkwright.blocks.places import AXES, Places
 from linkwright.control.force.ports import (
@@ -102,6 +102,7 @@ class PlaceLaw(ForceLaw):
         if self.pole is None:
             return list(values)
         a = self.parameter("filter", self.pole, unit="1", least=0.0)
+        self.require(a < 1)
         found = []
         for axis, value in zip(AXES, values, strict=True):
             kept = self.discrete_state(f"seen_{axis}", doc=f"deflection in {axis}, filtered")
@@ -146,6 +147,8 @@ class PlaceLaw(ForceLaw):
         else:
             one = self.parameter(name, numbers[0], unit="1", least=0.0)
             made = dict.fromkeys(axes, one)
+        for gain in dict.fromkeys(made.values()) if not self.forced else ():
+            self.require(gain <= (1 + 1e-6) * self._bound(law), "for a stable sampled loop")
         usual = [made.get(k, ZERO) for k in range(6)]
         gains = self.input_vector(port, 6, usual, unit="1", doc=f"{name} along the axes")
         return [gains[k] if k in made else ZERO for k in range(6)]
@@ -156,6 +159,12 @@ class PlaceLaw(ForceLaw):
         return gain_limit(
             law, stiffness=1.0, filter=self.pole or 0.0, environment_stiffness=rigid, order=order
         )
+
+    def _bound(self, law: str) -> Expr:
+        """Return the same limit, of the filter as it is set: poles of the loop reach -1 there."""
+        if self.pole is None:
+            return as_expr(2 if law == "accumulating" else 1)
+        return 1 / (1 - self.parameters["filter"].symbol) if law == "force" else ONE
 
     def check_rate(self, rate: Rate) -> None:
         """Refuse a rate at which compensation makes the tool swing while it touches nothing."""

@@ -197,6 +197,9 @@ class ForceLaw(JointController):
         self.stiffness: tuple[Expr, ...] = ()
         if given is not None:
             self.stiffness = self._stiff(per_axis(given, "stiffness", least=0.0))
+        if stiffness is None and isinstance(self.wrist, Block):
+            for k, own in zip(self.stiffness, self.wrist.stiffness, strict=True):
+                self.default_source(k.name, self.wrist, own.name)
         self.wrench = self.input_vector(
             "wrench", 6, doc="what the surroundings put on the tool, N and N*m"
         )

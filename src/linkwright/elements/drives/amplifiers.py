@@ -6,7 +6,20 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
-from linkwright.algebra import PI, Expr, absolute, as_expr, cos, floor, maximum, minimum, sin, tanh
+from linkwright.algebra import (
+    PI,
+    ZERO,
+    Expr,
+    absolute,
+    as_expr,
+    cos,
+    floor,
+    maximum,
+    minimum,
+    sin,
+    tanh,
+    where,
+)
 from linkwright.elements.drives.parts import DriveError, DrivePart, PartSketch, amount, part
 
 
@@ -178,7 +191,7 @@ class PWM(Amplifier):
 
     bus: float = amount("V", above=0.0)
     frequency: float = amount("Hz", above=0.0)
-    dead_time: float = amount("s", default=0.0, least=0.0)
+    dead_time: float = amount("s", default=0.0, least=0.0, absent=True)
     gain: float = amount("1", default=1.0)
     creep: float = amount("A", default=0.05, above=0.0)
 
@@ -192,8 +205,8 @@ class PWM(Amplifier):
         bus = _bus(sheet, self.bus)
         i = sheet.fed(f"i{axis}", current)
         v = limited(gain * sheet.fed(f"u{axis}", command), bus)
-        if self.dead_time:
-            v = limited(v - 2 * bus * dead * f * tanh(i / creep), bus)
+        less = limited(v - 2 * bus * dead * f * tanh(i / creep), bus)
+        v = less if self.dead_time else where(dead, less, v)
         return sheet.signal(f"v{axis}", v, unit="V", doc="mean voltage")
 
 
@@ -239,7 +252,8 @@ class SwitchedPWM(Amplifier):
 
     def write(self, sheet: PartSketch, command: Expr, current: Expr, axis: str) -> Expr:
         """Return the voltage."""
-        f, dead, gain = sheet.numbers("frequency", "dead_time", "gain")
+        f, gain = sheet.numbers("frequency", "gain")
+        dead = sheet.numbers("dead_time")[0] if self.dead_time else ZERO
         bus = _bus(sheet, self.bus)
         phase = f * sheet.sketch.block.time
         carrier = absolute(2 * (phase - floor(phase)) - 1)
@@ -265,7 +279,8 @@ class SwitchedPWM(Amplifier):
         """Return the voltage of each winding; three legs feed one that turns with the rotor."""
         if turned is None:
             return Amplifier.windings(self, sheet, commands, currents, axes, turned)
-        f, dead, gain = sheet.numbers("frequency", "dead_time", "gain")
+        f, gain = sheet.numbers("frequency", "gain")
+        dead = sheet.numbers("dead_time")[0] if self.dead_time else ZERO
         bus = _bus(sheet, self.bus)
         phase = f * sheet.sketch.block.time
         carrier = absolute(2 * (phase - floor(phase)) - 1)
@@ -301,4 +316,5 @@ def _bus(sheet: PartSketch, voltage: float) -> Expr:
     known, label = sheet.sketch.known_numbers, f"{sheet.label}.bus"
     if label not in known:
         known[label] = sheet.port("bus", float(voltage), unit="V", doc="voltage of the bus")
+        sheet.require(known[label] > 0)
     return known[label]

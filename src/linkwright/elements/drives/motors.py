@@ -71,7 +71,7 @@ class Thermal(DrivePart):
 
     def write(self, sheet: PartSketch) -> tuple[Expr, Expr]:
         """Return the temperatures of winding and housing: states that start at the air's."""
-        start = self.ambient
+        (start,) = sheet.numbers("ambient")
         winding = sheet.state("winding", unit="K", doc="temperature of the winding", start=start)
         housing = sheet.state("housing", unit="K", doc="temperature of the housing", start=start)
         return winding, housing

@@ -30,6 +30,7 @@ def amount(
     above: float = -math.inf,
     most: float = math.inf,
     nonzero: bool = False,
+    absent: bool = False,
 ) -> Any:
     """Return a field of a part: a number in a unit, within bounds.
 
@@ -40,8 +41,12 @@ def amount(
         above: what it must be greater than.
         most: the greatest that makes sense.
         nonzero: whether 0 makes no sense, though numbers on both sides of it do.
+        absent: whether 0 stands for something that is not there, and costs nothing until it is set.
     """
-    bounds = {"unit": unit, "least": least, "above": above, "most": most, "nonzero": nonzero}
+    bounds = {
+        "unit": unit, "least": least, "above": above, "most": most, "nonzero": nonzero,
+        "absent": absent,
+    }  # fmt: skip
     return field(metadata=bounds) if default is ... else field(default=default, metadata=bounds)
 
 
@@ -143,7 +148,6 @@ class SketchState:
     unit: str
     doc: str
     shaft: bool = False
-    start: float = 0.0
     rate: Expr | None = None
 
     @property
@@ -221,23 +225,23 @@ class PartSketch:
                 known[label] = as_expr(value)
             elif label not in known:
                 meta = units[name]
-                positive = meta["above"] >= 0
                 known[label] = self.sketch.block.parameter(
                     label,
-                    value,
+                    as_expr(0) if meta["absent"] and not value else value,
                     unit=meta["unit"],
-                    sign="positive" if positive else "",
-                    least=max(meta["least"], 0.0 if positive else -math.inf),
+                    sign="positive" if meta["above"] >= 0 else "nonzero" * meta["nonzero"],
+                    least=meta["least"],
+                    most=meta["most"],
                 )
             found.append(known[label])
         return tuple(found)
 
     def state(
-        self, name: str, *, unit: str, doc: str, shaft: bool = False, start: float = 0.0
+        self, name: str, *, unit: str, doc: str, shaft: bool = False, start: Expr | float = 0.0
     ) -> Expr:
         """Return a new state, which is a signal too."""
         made = self.sketch.block.state(f"{self.label}.{name}", None, start, unit=unit, doc=doc)
-        self.sketch.states.append(SketchState(self.role, made, unit, doc, shaft, start))
+        self.sketch.states.append(SketchState(self.role, made, unit, doc, shaft))
         self.sketch.signals[f"{self.label}.{name}"] = (made, unit, doc)
         return made
 
@@ -277,6 +281,11 @@ class PartSketch:
         if self.sketch.numeric:
             return as_expr(default)
         return self.sketch.block.input(f"{self.label}.{name}", default, unit=unit, doc=doc)
+
+    def require(self, holds: Expr) -> None:
+        """Refuse other numbers for which a relation between fields or ports does not hold."""
+        if not self.sketch.numeric:
+            self.sketch.block.require(holds)
 
     def event(self, name: str, value: Expr) -> None:
         """Let steps end where a value goes through zero."""

@@ -50,7 +50,7 @@ class DCBus(Block):
         source = self.parameter("source", voltage, unit="V", sign="positive")
         R = self.parameter("resistance", resistance, unit="ohm", sign="positive")
         C = self.parameter("capacitance", capacitance, unit="F", sign="positive")
-        v = self.state("v", None, voltage, unit="V", doc="voltage of the bus")
+        v = self.state("v", None, source, unit="V", doc="voltage of the bus")
         current = (source - v) / R
         if not regenerative:
             current = maximum(current, 0)
@@ -60,8 +60,13 @@ class DCBus(Block):
                 "chopper", number(chopper_resistance, "chopper_resistance", above=0.0),
                 unit="ohm", sign="positive",
             )  # fmt: skip
-            on = 1.1 * voltage if chopper_on is None else number(chopper_on, "chopper_on")
-            off = 1.05 * voltage if chopper_off is None else number(chopper_off, "chopper_off")
+            on, off = (
+                self.parameter(what, share * source if given is None else given, unit="V")
+                for what, given, share in (
+                    ("chopper_on", chopper_on, 1.1), ("chopper_off", chopper_off, 1.05)
+                )
+            )  # fmt: skip
+            self.require(off <= on)
             shut = self.discrete_state("chopping")
             self.update(shut, where(v > on, 1, where(v < off, 0, shut)))
             self.event("chopper on", v - on, direction=1, resets={shut: 1})

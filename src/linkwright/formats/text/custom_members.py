@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StrictInt, StrictStr
 
-from linkwright.algebra import Expr
+from linkwright.algebra import Expr, evaluate, free_symbols
 from linkwright.algebra.printers import text
 from linkwright.blocks import Block, BlockError, BlockState, Foreign, Port
 from linkwright.errors import InputError
@@ -118,7 +118,8 @@ def custom_block(record: CustomBlock) -> Block:
         else:
             block.input(name, value, unit=port.unit, doc=port.doc)
     for name, p in record.parameters.items():
-        number = 0.0 if p.value is None else constant(p.value)
+        value = block.expr(0.0 if p.value is None else p.value)
+        number = value if free_symbols(value) else float(evaluate(value))
         block.parameter(name, number, unit=p.unit, sign=p.sign, doc=p.doc)
     for name in record.noise:
         block.alias(name, block.noise(name))
@@ -156,7 +157,12 @@ def block_table(block: Block, name: str) -> dict[str, Any]:
         "doc": block.doc,
         "inputs": {n: _input(port, name) for n, port in block.inputs.items()},
         "parameters": {
-            n: {"value": p.value, "unit": p.unit, "sign": p.symbol.data.sign, "doc": p.doc}
+            n: {
+                "value": p.value if p.default is None else text(p.default),
+                "unit": p.unit,
+                "sign": p.symbol.data.sign,
+                "doc": p.doc,
+            }
             for n, p in block.parameters.items()
         },
         "noise": [stream.name for stream in block.noises],

@@ -13,7 +13,7 @@ from typing import Any
 
 from linkwright.algebra import Expr, Lookup1D, Lookup2D, Vector
 from linkwright.algebra.printers import text
-from linkwright.blocks import Block, Continuous, Element
+from linkwright.blocks import Block, Continuous, Element, Parameter
 from linkwright.formats.text.arguments import Unwritable
 from linkwright.formats.text.from_mechanism import Describer, table_data
 from linkwright.formats.text.members import written
@@ -174,11 +174,19 @@ def _content(system: System) -> dict[str, tuple[object, ...]]:
     return {name: _member_content(member) for name, member in system.members.items()}
 
 
+def _follows(member: Member, p: Parameter) -> tuple[Expr, ...]:
+    return () if p.default is None else member.of([p.default])
+
+
 def _member_content(member: Member) -> tuple[object, ...]:
     block = member.block
     ports = [(p.name, p.unit, x, member.of(p.values)) for p, x in member.inputs()]
     ports += [(p.name, p.unit, x, values) for p, x, values in member.outputs()]
-    numbers = [(p.symbol.name, p.value, p.unit, p.least) for p in block.parameters.values()]
+    numbers: list[object] = [
+        (p.symbol.name, p.value, p.unit, p.least, p.most, _follows(member, p))
+        for p in block.parameters.values()
+    ]
+    numbers += member.of(relation.holds for relation in block.requirements)
     states = [
         (x, following, *member.of([state.initial]))
         for part in (member.integrated(), member.remembered())

@@ -44,6 +44,9 @@ def put_named(
 
 def unknown(phases: Phases, name: str, known: Mapping[str, object], kind: str) -> Error:
     """Return the error of a name that is not known, with the nearest one."""
+    if follows := (phases.meta or {}).get("follows", {}).get(name):
+        remedy = "give it a value before the run begins"
+        return Error(f"{name!r} follows others in this run: it is {follows}", remedy=remedy)
     near = nearest(name, list(known))
     remedy = f"did you mean {near!r}?" if near else f"there are {', '.join(known) or 'none'}"
     return Error(f"{phases.name!r} has no {kind} {name!r}", remedy=remedy)

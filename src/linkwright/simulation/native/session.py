@@ -246,9 +246,11 @@ class Session:
         places = {s.name: ("p", i) for i, s in enumerate(self.phases.p)}
         places |= {s.name: ("w", i) for i, s in enumerate(self.phases.w)}
         known = set(places) | ({} if self.fallback is None else self.fallback.values).keys()
+        known -= (self.phases.meta or {}).get("follows", {}).keys()
         for name in values:
             if name not in known:
                 raise unknown(self.phases, name, places, "parameter or input")
+        self.refuse(values)
         rows = {array: self.machine.rows_of(array) for array in "pw"}
         for name, value in values.items():
             if name in places:
@@ -260,6 +262,17 @@ class Session:
         if self.fallback is not None:
             self.fallback.set(values)
         self._forget()
+
+    def refuse(self, values: Mapping[str, float]) -> None:
+        """Refuse values with which parameters make no sense.
+
+        Args:
+            values: by name; what is no parameter may be anything.
+        """
+        names = names_of(self.phases.p)
+        if self.phases.check is not None and not values.keys().isdisjoint(names):
+            now = zip(names, map(float, self.machine.rows_of("p")[0]), strict=True)
+            self.phases.check({**dict(now), **values})
 
     def move(self, x: Mapping[str, float]) -> None:
         """Put continuous states elsewhere, such as coordinates onto loops that have changed.

@@ -182,6 +182,7 @@ class PacedLoop(LoopBinding):
         bad = [n for n, v in values.items() if not math.isfinite(v)]
         if bad:
             raise Error(f"{', '.join(bad)} must be finite")
+        self.session.refuse(values)
         return self.enter(values, timeout)
 
     def enter(self, values: Mapping[str, float], timeout: float = 1.0) -> int:
