@@ -19,7 +19,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from linkwright.algebra import PI, Expr, cos, evaluate, free_symbols, log, sqrt, symbol
+from linkwright.algebra import PI, Expr, cos, evaluate, free_symbols, log, sqrt, symbol, where
 from linkwright.blocks.numbers import checked
 from linkwright.blocks.ports import BlockState, Crossing, Noise, Parameter, Port, Requirement
 from linkwright.blocks.rates import BlockError, Continuous, Rate
@@ -297,7 +297,7 @@ class Block(BlockWorkspace):
         Args:
             value: an expression of the block.
             ticks: how many instants, 1 or more.
-            initial: what it was before the start.
+            initial: what it was before the start; None for what it is at the first instant.
             name: of the places that remember it.
 
         >>> b = Block("late", rate=100)
@@ -311,10 +311,13 @@ class Block(BlockWorkspace):
                 remedy="delay by a whole number of them, 1 or more",
             )
         stem = name or f"late{1 + sum(m.name.endswith('[0]') for m in self.discrete_states)}"
-        coming = self.expr(value)
+        coming = now = self.expr(value)
+        begun = self.discrete_state(f"{stem}_begun", 1) if initial is None else None
+        start = 0.0 if initial is None else initial
         for i in reversed(range(int(ticks))):
-            coming = self.discrete_state(f"{stem}[{i}]", coming, initial)
-        return coming
+            following = coming if begun is None else where(begun > 0, coming, now)
+            coming = self.discrete_state(f"{stem}[{i}]", following, start)
+        return coming if begun is None else where(begun > 0, coming, now)
 
     def _state(
         self,

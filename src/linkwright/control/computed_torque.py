@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, Protocol
 
-from linkwright.algebra import Expr, Scalar, diff, floor, where
+from linkwright.algebra import Expr, Scalar, absolute, diff, floor, where
 from linkwright.blocks import BlockError, Element, Rate, checked
 from linkwright.blocks.rates import Sampled
 from linkwright.control.joints import JointController, PerJoint, driven_joints, gains
 from linkwright.control.models import inverse_dynamics, split_law
-from linkwright.control.servo import saturated
+from linkwright.control.servo import bounded
 
 
 class ComputedTorque(JointController):
@@ -83,10 +83,7 @@ class ComputedTorque(JointController):
             }
             due = self._due(self.background)
             tau = split_law(self, due, q, u, wanted, speeds=speeds, values=values)
-        chosen = [tau[q] for q in self.joints]
-        if limit is not None:
-            bound = gains(self, "limit", limit, self.names_of_joints)
-            chosen = [saturated(x, -b, b) for x, b in zip(chosen, bound, strict=True)]
+        chosen = bounded(self, [tau[q] for q in self.joints], limit, self.names_of_joints)
         if acts:
             self.efforts("tau", self.joints, chosen)
         else:
@@ -97,7 +94,11 @@ class ComputedTorque(JointController):
         self.uneven = "terms of its model are computed at some of its instants only"
         left = self.discrete_state("left", doc="instants until the background is due")
         hertz = self.parameter("background", background, unit="Hz", sign="positive", least=1e-9)
-        every = floor(1 / (hertz * self.period) + 0.5)
+        times = 1 / (hertz * self.period)
+        every = floor(times + 0.5)
+        self.require(
+            (every >= 1) & (absolute(times - every) < 1e-6), "a whole number of instants each"
+        )
         due = self.intermediate(where(left < 0.5, 1, 0))
         self.update(left, where(due, every, left) - 1)
         return due

@@ -70,9 +70,14 @@ def _start(mechanism: Mechanism) -> Mapping[str, float]:
 
 
 def numbers(
-    given: PerJoint, names: Sequence[str], what: str, *, least: float = -math.inf
+    given: PerJoint,
+    names: Sequence[str],
+    what: str,
+    *,
+    least: float = -math.inf,
+    others: Sequence[float] | None = None,
 ) -> list[float]:
-    """Return a number for each joint.
+    """Return a number for each joint; those that are not named have `others`, or zero.
 
     >>> numbers({"b": 2}, ["a", "b"], "kp"), numbers(3, ["a", "b"], "kp")
     ([0.0, 2.0], [3.0, 3.0])
@@ -83,7 +88,8 @@ def numbers(
         unknown = sorted(set(given) - set(names))
         if unknown:
             raise BlockError(f"{what} is given for {', '.join(unknown)}, which is not driven")
-        found = [given.get(name, 0.0) for name in names]
+        rest = [0.0] * len(names) if others is None else others
+        found = [given.get(name, x) for name, x in zip(names, rest, strict=True)]
     elif isinstance(given, SupportsFloat):
         found = [float(given)] * len(names)
     elif not _is_list(given):
@@ -92,8 +98,12 @@ def numbers(
         raise BlockError(f"{what} has {len(given)} numbers for {len(names)} joints")
     else:
         found = list(given)
+    named = given if isinstance(given, Mapping) else names
     rows = zip(found, names, strict=True)
-    return [checked(value, f"{what} of {name!r}", least=least) for value, name in rows]
+    return [
+        checked(value, f"{what} of {name!r}", least=least) if name in named else value
+        for value, name in rows
+    ]
 
 
 def _is_list(given: object) -> bool:
@@ -164,10 +174,12 @@ class JointController(JointElement):
         target: PerJoint | None,
     ) -> None:
         super().__init__(name, mechanism, joints)
-        wanted = (
-            [_start(self.mechanism).get(n, 0.0) for n in self.names_of_joints]
-            if target is None
-            else numbers(target, self.names_of_joints, "target")
+        start = _start(self.mechanism)
+        wanted = numbers(
+            {} if target is None else target,
+            self.names_of_joints,
+            "target",
+            others=[start.get(n, 0.0) for n in self.names_of_joints],
         )
         n = len(self.joints)
         self.target = self.input_vector("target", n, wanted, doc="wanted coordinates")

@@ -313,7 +313,7 @@ class JointPID(JointController):
         columns = [numbers(g, names, what, least=0.0) for g, what in pairs]
         bounds = [math.inf] * len(names)
         if limit is not None:
-            bounds = numbers(limit, names, "limit", least=0.0)
+            bounds = numbers(limit, names, "limit", least=0.0, others=bounds)
         tau: list[Expr] = []
         for k, joint in enumerate(names):
             p, i, d = (column[k] for column in columns)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from linkwright.algebra import Expr, maximum, minimum
 from linkwright.blocks import Element
-from linkwright.control.joints import JointController, PerJoint, driven_joints, gains
+from linkwright.control.joints import JointController, PerJoint, driven_joints, gains, numbers
 from linkwright.control.models import inverse_dynamics
 
 
@@ -24,6 +24,21 @@ def saturated(value: Expr, low: Expr | float, high: Expr | float) -> Expr:
     max(-1, min(1, u))
     """
     return maximum(low, minimum(high, value))
+
+
+def bounded(
+    element: Element, efforts: Sequence[Expr], limit: PerJoint | None, joints: Sequence[str]
+) -> list[Expr]:
+    """Return efforts of joints within limits, parameters of an element; others have no limit."""
+    if limit is None:
+        return list(efforts)
+    numbers(limit, joints, "limit", least=0.0)  # which knows the names
+    named = [n for n in joints if n in limit] if isinstance(limit, Mapping) else joints
+    bounds = dict(zip(named, gains(element, "limit", limit, named), strict=True))
+    return [
+        saturated(x, -bounds[n], bounds[n]) if n in bounds else x
+        for n, x in zip(joints, efforts, strict=True)
+    ]
 
 
 class PD(JointController):
@@ -71,10 +86,7 @@ class PD(JointController):
         if feedforward:
             more = self.input_vector("feedforward", len(tau), doc="torques to be added")
             tau = [x + y for x, y in zip(tau, more, strict=True)]
-        if limit is not None:
-            bound = gains(self, "limit", limit, self.names_of_joints)
-            tau = [saturated(x, -b, b) for x, b in zip(tau, bound, strict=True)]
-        self.efforts("tau", self.joints, tau)
+        self.efforts("tau", self.joints, bounded(self, tau, limit, self.names_of_joints))
 
 
 class GravityCompensation(Element):

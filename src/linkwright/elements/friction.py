@@ -54,6 +54,7 @@ class Friction(Element):
         level: Expr = dry
         if static is not None:
             breakaway = self.parameter("static", static, unit=load, least=0.0)
+            self.require(dry <= breakaway)
             us = self.parameter("stribeck", stribeck, unit=f"{unit}/s", sign="positive")
             level = dry + (breakaway - dry) * exp(-((u / us) ** 2))
         self.effort("effort", q, -level * u / sqrt(u**2 + e**2) - b * u)
@@ -103,6 +104,7 @@ class LuGre(Element):
         s2 = self.parameter("viscous", viscous, unit=f"{load}*s/{unit}", least=0.0)
         dry = self.parameter("coulomb", coulomb, unit=load, sign="positive")
         breakaway = self.parameter("static", static, unit=load, sign="positive")
+        self.require(dry <= breakaway)
         us = self.parameter("stribeck", stribeck, unit=f"{unit}/s", sign="positive")
         q, u = motion_of(self, coordinate)
         z = self.state("z", unit=unit, doc="bend of the bristles")

@@ -55,6 +55,7 @@ class Muscle(Element):
         path = [self.point_at(p) for p in points]
         most = self.parameter("strength", strength, unit=self.own_unit("N"), least=0.0)
         act = self.input("activation", activation, unit="1")
+        self.require(act >= 0, "it pulls")
         whole: list[Expr] = []
         lengths, speeds, ways = [], [], []
         for a, b in pairwise(path):

@@ -138,6 +138,8 @@ class Stop(Element):
         q, u = motion_of(self, coordinate)
         low = None if lower is None else self.parameter("lower", lower, unit=unit)
         high = None if upper is None else self.parameter("upper", upper, unit=unit)
+        if low is not None and high is not None:
+            self.require(low <= high)
         if low is not None:
             self.event("lower", low - q)
         if high is not None:

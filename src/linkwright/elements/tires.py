@@ -26,6 +26,7 @@ body that carries it, as the force acts there at the contact.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -37,6 +38,8 @@ from linkwright.algebra import (
     as_expr,
     atan2,
     cos,
+    direction_of,
+    evaluate,
     free_symbols,
     maximum,
     minimum,
@@ -114,8 +117,8 @@ class Tire(Element):
     ) -> None:
         super().__init__(name, mechanism, doc="forces of a tire from slip")
         own = self.own_unit
-        forward = self._direction("forward", forward)
-        left = self._direction("left", left)
+        forward, left = self._direction("forward", forward), self._direction("left", left)
+        self._refuse_oblique(forward @ left)
         self.wheel_radius = checked(radius, f"radius of {name!r}", least=0)
         self.wheel = self._wheel_of(wheel, spin, radius)
         turns = self.wheel is not None or spin is not None
@@ -208,7 +211,19 @@ class Tire(Element):
                 f"{name} of {self.name!r} must be a direction, not {brief(given)}",
                 remedy="give a vector, its text, or three components",
             )
-        return self.mechanism.vector(given)
+        return direction_of(self.mechanism.vector(given))
+
+    def _refuse_oblique(self, cosine: Expr) -> None:
+        """Refuse directions that are not at right angles, in some state or other."""
+        used = free_symbols(cosine)
+        for k in range(1, 4):
+            at = {x: math.sin(k * (1 + i)) for i, x in enumerate(used)}
+            if abs(found := float(evaluate(cosine, at))) > 1e-6:
+                raise BlockError(
+                    f"left of {self.name!r} is not at right angles to forward, but at "
+                    f"{math.degrees(math.acos(max(-1.0, min(found, 1.0)))):.4g} deg",
+                    remedy="give the axis about which the wheel spins as left=",
+                )
 
     def _spin(self, point: Point, left: Vector, spin: Expr | float | str | None) -> Expr:
         """Return the speed of the wheel's rotation, positive where it rolls forward."""

@@ -355,6 +355,8 @@ def _shape(
     if duration is None:
         if speed is None and acceleration is None:
             raise MotionError("how long a motion takes needs a duration or a limit")
+        if not shortest and np.any(way):
+            raise MotionError("how long a motion takes needs a duration or a finite limit")
         duration = shortest or 1e-9
     elif duration < shortest * (1 - 1e-12):
         raise MotionError(

@@ -115,7 +115,7 @@ class AxisController(Block):
         self.ports: dict[str, tuple[Expr, ...]] = {}
         for port in PORTS:
             if not port.part or port.part in self.parts:
-                self._port(port, given)
+                self._port(port, given, scale)
         cards = (len(self.axes) + 1) // 2
         self.ports["fault"] = self.input_vector("fault", cards, doc="a card that has failed")
         self._build()
@@ -171,7 +171,7 @@ class AxisController(Block):
             )
         return frozenset({"card"})
 
-    def _port(self, port: AxisPort, given: Mapping[str, PerJoint]) -> None:
+    def _port(self, port: AxisPort, given: Mapping[str, PerJoint], scale: float) -> None:
         default = port.whole if self.integers and port.whole is not None else port.default
         unit = port.unit if port.alone else self._unit(port.unit)
         value = given.get(port.name, default)
@@ -181,7 +181,9 @@ class AxisController(Block):
                 raise BlockError(f"{port.name} is one number for all axes, not {value!r}")
             self.ports[port.name] = (self.input(port.name, alone[0], unit=unit, doc=port.doc),)
             return
-        values = numbers(value, self.axes, port.name)
+        if port.name == "ilim" and not self.integers:
+            default = float(scale)
+        values = numbers(value, self.axes, port.name, others=[default] * len(self.axes))
         if port.name == "b0" and not all(values):
             raise BlockError("b0 is 0", remedy="give another number; all is divided by it")
         if port.name == "mode" and any(v not in list(AxisMode) for v in values):

@@ -23,7 +23,7 @@ from typing import Any
 
 from linkwright.algebra import ZERO, Expr, as_expr, symbol
 from linkwright.blocks import Block, BlockError
-from linkwright.control.joints import JointController, PerJoint, gains
+from linkwright.control.joints import JointController, PerJoint, gains, numbers
 from linkwright.control.models import mass_matrix
 from linkwright.equations.kernels import quick_inverse
 from linkwright.equations.tree import Tree, tree_of
@@ -76,6 +76,7 @@ class FlexibleJointControl(JointController):
         tree = tree_of(self.mechanism)
         self._refuse_undriven(tree)
         names, n = self.names_of_joints, len(self.joints)
+        self._refuse_zero({"stiffness": stiffness, "inertia": inertia, "bandwidth": bandwidth})
         stiff, rotor, wide, drag = (
             gains(self, word, given, names, "positive" if word != "friction" else "")
             for word, given in (
@@ -142,6 +143,16 @@ class FlexibleJointControl(JointController):
                 f"{self.mechanism.name!r} is left to itself",
                 remedy="drive all joints: this law inverts the whole arm",
             )
+
+    def _refuse_zero(self, given: Mapping[str, PerJoint]) -> None:
+        for word, value in given.items():
+            found = numbers(value, self.names_of_joints, word, least=0.0)
+            none = [x for x, number in zip(self.names_of_joints, found, strict=True) if not number]
+            if none:
+                raise BlockError(
+                    f"{word} of {', '.join(none)} in {self.name!r} is zero",
+                    remedy="give numbers above zero",
+                )
 
     def _programs(self, tree: Tree, values: Mapping[str, float] | None) -> tuple[Program, Program]:
         """Return inverse dynamics, and its rate along a motion with jerk j."""

@@ -32,9 +32,9 @@ from typing import Any
 from linkwright.algebra import ZERO, Expr, free_symbols, maximum, minimum, symbol, total
 from linkwright.blocks.places import cross
 from linkwright.control.force.ports import ForceLaw, ToolPlacement, WristOrBody
-from linkwright.control.joints import PerJoint, gains
+from linkwright.control.joints import PerJoint
 from linkwright.control.models import inverse_dynamics, mass_matrix
-from linkwright.control.servo import saturated
+from linkwright.control.servo import bounded
 from linkwright.program import Solve, program
 from linkwright.program.derivatives import jacobian_vector
 from linkwright.program.passes.liveness import liveness
@@ -257,10 +257,7 @@ class ToolLaw(ForceLaw):
             limit: the largest of each joint; none by default.
             acts: whether they act.
         """
-        chosen = list(tau)
-        if limit is not None:
-            bound = gains(self, "limit", limit, self.names_of_joints)
-            chosen = [saturated(x, -b, b) for x, b in zip(chosen, bound, strict=True)]
+        chosen = bounded(self, tau, limit, self.names_of_joints)
         if acts:
             self.efforts("tau", self.joints, chosen)
         else:

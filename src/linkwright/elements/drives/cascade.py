@@ -59,7 +59,7 @@ class Cascade(Controller):
     speed_time: float | None = amount("s", default=None, above=0.0)
     current_gain: float | None = amount("V/A", default=None, above=0.0)
     current_integral: float | None = amount("V/(A*s)", default=None, least=0.0)
-    ratio: float | None = amount("1", default=None)
+    ratio: float | None = amount("1", default=None, nonzero=True)
     feedforward: float = amount("1", default=1.0, least=0.0, most=1.0)
     current_limit: float | None = amount("A", default=None, above=0.0)
     voltage_limit: float | None = amount("V", default=None, above=0.0)
@@ -69,8 +69,8 @@ class Cascade(Controller):
     kt: float | None = amount("N*m/A", default=None, above=0.0)
     inertia: float | None = amount("kg*m^2", default=None, above=0.0)
     pairs: float | None = amount("1", default=None, least=0.0)
-    along: float = amount("H", default=0.0, least=0.0)
-    across: float = amount("H", default=0.0, least=0.0)
+    along: float | None = amount("H", default=None, least=0.0)
+    across: float | None = amount("H", default=None, least=0.0)
 
     @property
     def rate(self) -> float | None:
@@ -107,14 +107,14 @@ class Cascade(Controller):
                 "current_integral": R * fast, "speed_gain": (motor.J + load) * slow / kt,
                 "pairs": motor.pairs if isinstance(motor, PMSM) else 0.0,
             }  # fmt: skip
-            if isinstance(motor, PMSM) and not self.along:
+            if isinstance(motor, PMSM):
                 found |= {"along": motor.Ld, "across": motor.Lq}
-        found |= {
+        found = {
+            "along": 0.0, "across": 0.0, **found,
             "position_gain": 2 * math.pi * self.position / 200,
             "speed_time": 4 / (2 * math.pi * self.speed / 40),
-        }
-        open_ = {k: v for k, v in found.items() if not getattr(self, k)}
-        made = replace(self, **open_)
+        }  # fmt: skip
+        made = replace(self, **{k: v for k, v in found.items() if getattr(self, k) is None})
         missing = [k for k in _NEEDED if getattr(made, k) is None]
         if missing:
             raise DriveError(
@@ -126,7 +126,7 @@ class Cascade(Controller):
 
     def within(self, reach: float | None) -> Cascade:
         """Return it with a limit of the voltage, unless it has its own."""
-        return self if self.voltage_limit else replace(self, voltage_limit=reach)
+        return self if self.voltage_limit is not None else replace(self, voltage_limit=reach)
 
     def law(
         self, sheet: PartSketch, reference: Expr, measured: Measured

@@ -60,7 +60,8 @@ class DrivePart:
     """A part of a drive.
 
     `sensors` names the signals that are measured unless a chain says otherwise, within the part;
-    `needs` are groups of fields of which all are given, or none.
+    `needs` are groups of fields of which all are given, or none; `rising` are pairs of fields of
+    which the second is not below the first.
     """
 
     __slots__ = ()
@@ -68,6 +69,7 @@ class DrivePart:
     role: ClassVar[str]
     sensors: ClassVar[tuple[str, ...]] = ()
     needs: ClassVar[tuple[tuple[str, ...], ...]] = ()
+    rising: ClassVar[tuple[tuple[str, str], ...]] = ()
 
     def __post_init__(self) -> None:
         for item in fields(self):
@@ -82,6 +84,14 @@ class DrivePart:
                     least=item.metadata["least"],
                     above=item.metadata["above"],
                     most=item.metadata["most"],
+                )
+        for low, high in self.rising:
+            pair = getattr(self, low), getattr(self, high)
+            if None not in pair and pair[0] > pair[1]:
+                raise DriveError(
+                    f"{low} of {type(self).__name__} is {pair[0]:g}, above {high}, {pair[1]:g}",
+                    remedy="give numbers that rise",
+                    code="R401",
                 )
         for group in self.needs:
             missing = [name for name in group if getattr(self, name) is None]
@@ -234,6 +244,9 @@ class PartSketch:
                     most=meta["most"],
                 )
             found.append(known[label])
+        for low, high in self.part.rising:
+            if low in names and high in names:
+                self.require(known[f"{self.label}.{low}"] <= known[f"{self.label}.{high}"])
         return tuple(found)
 
     def state(

@@ -135,10 +135,13 @@ class CurrentSensor(Block):
 
 
 def _measured(block: Block, value: Expr, latency: int, unit: str, *, speed: bool = True) -> None:
-    """Give a block its outputs: a value, some instants late, and its rate by differences."""
+    """Give a block its outputs: a value, some instants late, and its rate by differences.
+
+    Before the start the value was what it is then.
+    """
     found = block.intermediate(value)
     if latency:
-        found = block.delay(found, latency)
+        found = block.intermediate(block.delay(found, latency, None))
     out = block.output("measured", found, unit=unit, doc="what is measured")
     if speed:
         old = block.discrete_state("old", out)

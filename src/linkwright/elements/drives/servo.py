@@ -51,7 +51,9 @@ class Servo(Block):
         given = {"controller": controller, "motor": motor, "train": train, "amplifier": amplifier}
         kinds = {"controller": Controller, "motor": Motor, "train": Train, "amplifier": Amplifier}
         refuse_misplaced(given, kinds)
-        super().__init__(name, rate=rate or controller.rate, doc="controller of a drive")
+        super().__init__(
+            name, rate=controller.rate if rate is None else rate, doc="controller of a drive"
+        )
         if self.rate is None:
             raise DriveError(
                 f"the servo {name!r} has no rate", remedy="give rate=..., in hertz", code="R415"

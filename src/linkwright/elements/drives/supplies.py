@@ -124,6 +124,7 @@ class Battery(Block):
         q = self.parameter("capacity", capacity * 3600, unit="A*s", sign="positive")
         number(resistance, f"resistance of {name!r}", above=0.0)
         R = self.parameter("resistance", resistance, unit="ohm", sign="positive")
+        self.require(low <= top)
         x = self.state("charge", None, charge, unit="1", doc="charge, 1 when full")
         inner = low + (top - low) * x
         i = 2 * power / (inner + sqrt(maximum(inner**2 - 4 * R * power, 0)))

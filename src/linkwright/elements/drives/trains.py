@@ -168,6 +168,7 @@ class Elastic(Train):
         ("second_stiffness", "third_stiffness", "first_torque", "second_torque"),
         ("hysteresis", "hysteresis_stiffness"),
     )
+    rising: ClassVar[tuple[tuple[str, str], ...]] = (("first_torque", "second_torque"),)
 
     def write(self, sheet: PartSketch, motor: Shaft, load: Shaft) -> tuple[Expr, Expr]:
         """Return the torque on the load, and the one that the motor has to give for it."""
