@@ -70,6 +70,7 @@ class PointingDrive(Block):
         a = self.parameter("acceleration", acceleration, unit="rad/s^2", sign="positive")
         low = self.parameter("lowest", lowest, unit="rad")
         high = self.parameter("highest", highest, unit="rad")
+        self.require(low <= high)
         patience = self.parameter("watchdog", watchdog, unit="s", least=0.0)
         parking = self.parameter("parks", float(parks), unit="1")
         home = tuple(
