@@ -234,6 +234,42 @@ def test_a_system_is_swept_over_gains_and_noise() -> None:
     np.testing.assert_array_equal(again["b.final"], found["b.final"])
 
 
+def test_a_run_of_a_sweep_is_that_of_its_seed_whatever_the_others() -> None:
+    """In any range of seeds, at any point of the grid, in parts of any size, in any order."""
+    s = lw.System(name="n", base=100)
+    b = lw.Block("b")
+    k, p = b.parameter("k", 1.0), b.discrete_state("p")
+    b.update(p, 0.9 * p + k * b.noise("w"))
+    b.output("y", p)
+    s.add(b, rate=100)
+    wanted = {
+        (seed, k): lw.simulate(s, 0.2, seed=seed, every=1, values={"b.k": k}).final["b.y"]
+        for seed in range(8)
+        for k in (1.0, 3.0)
+    }
+    gains = [1.0, 3.0]
+    drawn: dict[int, tuple[float, float]] = {}
+    random = np.random.default_rng(1)
+    for first in range(5):
+        chosen = range(first, first + 3)
+        rows = [(seed, k) for k in gains for seed in chosen]
+        for part in (None, 1, 4):
+            given = {"b.k": gains}
+            plan = Plan("n", 0.2, parameters=given, channels={"b.y": ("final",)}, runs=3,
+                        seed=first, part=part)  # fmt: skip
+            found = run_sweep(checked(plan), model=s)
+            assert found["b.y.final"].tolist() == [wanted[row] for row in rows]
+        by_range = lw.sweep(s, 0.2, values={"b.k": gains}, seeds=chosen, channels={"b.y": "final"})
+        assert by_range["b.y.final"].tolist() == [wanted[row] for row in rows]
+        order = random.permutation(8)
+        batch = lw.simulate_batch(s, 0.2, seed=order, every=0)
+        assert batch["b.y"].tolist() == [wanted[seed, 1.0] for seed in order.tolist()]
+        loose = lw.sweep(s, 0.2, values={"b.k": {"normal": [1.0, 0.1]}}, seeds=chosen)
+        for seed, k, y in zip(chosen, loose["b.k"], loose["b.y.final"], strict=True):
+            assert drawn.setdefault(seed, (k, y)) == (k, y)
+    assert len(set(drawn.values())) == len(drawn) == 7
+
+
 def test_a_model_beside_the_study_is_found(here: Path, begin: Begin) -> None:
     folder = here / "inner"
     folder.mkdir()

@@ -70,7 +70,8 @@ def simulate_batch(
         every: steps (of a System in which something is sampled, base ticks) from one sample to the
             next; 0 for final states only, None for about a thousand samples.
         seed: of noise, one for all runs or one for each.
-        numbers: of the runs, on which noise depends; 0, 1, 2, ... by default.
+        numbers: of the runs, on which noise depends; 0, 1, 2, ... by default, and 0 for all where
+            each has a seed of its own: it is then the run of `simulate` with that seed.
         tolerance: of an adaptive method, relative error of a step.
         threads: as many as there are processors by default.
         progress: called now and then with the part that is done.
@@ -88,6 +89,8 @@ def simulate_batch(
     given = _each(system, {**by_name(values, "values"), **by_name(inputs, "inputs")}, "values")
     initial = _each(system, by_name(initial, "initial"), "initial")
     count = run_count(runs, [*initial.values(), *given.values(), seed])
+    if numbers is None:
+        numbers = np.zeros(count, int) if np.ndim(seed) else np.arange(count)
     own = system.mechanism.parameters
     refuse_unreal(system.mechanism, {n: v for n, v in given.items() if n in own})
     wanted = (None if record is None else tuple(record)) if every != 0 else ()
@@ -117,7 +120,7 @@ def simulate_batch(
         given=given,
         initial=initial,
         seeds=seed,
-        numbers=np.arange(count) if numbers is None else numbers,
+        numbers=numbers,
     )
     for run in (i for i, words in enumerate(found.reasons) if words == SINGULAR):
         mine = made.numbers_of(run)

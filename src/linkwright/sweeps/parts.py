@@ -78,8 +78,7 @@ def run_part(job: Job, part: int, threads: int | None = None) -> Columns:
         values=values,
         record=names,
         every=job.every,
-        seed=plan.seed,
-        numbers=np.arange(rows.start, rows.stop),
+        seed=plan.seed + np.arange(rows.start, rows.stop) % plan.runs,
         tolerance=plan.tolerance,
         threads=threads,
     )

@@ -55,7 +55,7 @@ class Plan:
         initial: of states, in the same way.
         channels: by name what is kept of it: `REDUCTIONS`, or `at T`.
         runs: draws of each distribution, and of noise.
-        seed: of draws and of noise.
+        seed: of the first draw and its noise; those after it have the seeds after it.
         together: whether lists go together instead of spanning a grid.
         every: steps from sample to sample; by default for about a thousand.
         tolerance: of an adaptive method.
@@ -171,12 +171,22 @@ def _axis(given: Any) -> Array | None:
 
 
 def _drawn(given: Mapping[str, Any], seed: int, name: str, count: int) -> Array:
-    """Return draws from a distribution."""
+    """Return draws from a distribution, one for each seed in a row; each is that of its seed."""
     kind, numbers = next(iter(given.items()))
-    key = hashlib.blake2b(f"{seed} {name}".encode(), digest_size=16).digest()
-    words = np.frombuffer(key, np.uint64)
-    random = np.random.Generator(np.random.Philox(key=words))
-    return np.asarray(getattr(random, kind)(*numbers, size=count), dtype=np.float64)
+    key = hashlib.blake2b(name.encode(), digest_size=16).digest()
+    random = np.random.Philox(key=np.frombuffer(key, np.uint64), counter=seed)
+    words = random.random_raw(4 * count).reshape(count, 4)  # four for each value of the counter
+    u, v = ((words[:, :2] >> np.uint64(11)) + 0.5).T / 2**53
+    if kind == "uniform":
+        low, high = numbers
+        return np.asarray(low + (high - low) * u)
+    if kind == "triangular":
+        low, mode, high = numbers
+        up = np.sqrt(u * (high - low) * (mode - low))
+        down = np.sqrt((1 - u) * (high - low) * (high - mode))
+        return np.asarray(np.where(u * (high - low) < mode - low, low + up, high - down))
+    normal = numbers[0] + numbers[1] * np.sqrt(-2 * np.log(u)) * np.cos(2 * math.pi * v)
+    return np.asarray(np.exp(normal) if kind == "lognormal" else normal)
 
 
 # -- checking --------------------------------------------------------------------------------------

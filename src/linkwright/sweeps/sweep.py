@@ -103,8 +103,9 @@ def sweep(
         initial: where states start, in the same way.
         channels: what is kept of each: "final", "min", "max", "mean", "rms", "at T"; by default
             the last values of all.
-        seeds: as many runs as there are seeds, at each point of the grid; a number counts them.
-        seed: of distributions, and of noise.
+        seeds: of distributions and of noise, a run for each at each point of the grid: the run with
+            seed s is `simulate(seed=s)`. A number counts them, from `seed` on.
+        seed: of all runs, where no seeds are given; else it is added to them.
         together: let lists go together, one entry a run, instead of spanning a grid.
         every: steps from sample to sample; by default for about a thousand.
         tolerance: of an adaptive method, relative error of a step.
