@@ -592,8 +592,9 @@ static void sim_field(FILE *file, const char *text, int width)
     fprintf(file, "%-*.*s", width, width, text);
 }
 
-static void sim_header(const char *name, long samples)
+static void sim_header(const char *name, long samples, double end)
 {
+    const double last = (double)(samples - 1)*sim_tick_seconds()*sim_every;
     char temporary[SIM_NAME];
     FILE *file = sim_open(temporary, name, "w");
     int i;
@@ -614,6 +615,9 @@ static void sim_header(const char *name, long samples)
         fprintf(file, "HISTORY No input file (used defaults)\n");
     } else {
         fprintf(file, "HISTORY Input parameter file was %s\n", sim_input_file);
+    }
+    if (end > last*(1.0 + 1e-9)) {
+        fprintf(file, "HISTORY Left out, as between two samples: the end, t = %.9g s\n", end);
     }
     fprintf(file, "HISTORY Data generated with %s at %s\nEND\n", sim_about, sim_date());
     if (fclose(file) != 0) {
@@ -870,11 +874,11 @@ static long sim_sampled(FILE *file, int64_t k, int64_t every)
     if (sim_sample != k) {
         return 0;
     }
-    sim_record(file, t < sim_end ? t : sim_end);
-    sim_sample += every;
-    if (sim_sample > sim_until && k < sim_until && sim_end < INFINITY) {
-        sim_sample = sim_until;
+    if (t > sim_end) {
+        return 0;
     }
+    sim_record(file, t);
+    sim_sample += every;
     return 1;
 }
 
@@ -927,7 +931,7 @@ static void sim_run(const char *output)
         sim_die(SIM_FAILED, "cannot write ", data);
     }
     sim_publish(temporary, data);
-    sim_header(output, samples);
+    sim_header(output, samples, t);
     spent = (double)(clock() - started)/CLOCKS_PER_SEC;
     printf("end at t = %g s after %ld steps and %ld evaluations of the derivative\n", t, sim_steps,
            sim_evaluations);

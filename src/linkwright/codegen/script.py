@@ -356,9 +356,10 @@ class Simulation:
         for event, ticks, s in driver.log:
             print(f"{model.events[event]} at t = {ticks * driver.tick_seconds + s:.10g} s")
         factors = np.array([c.factor for c in model.channels])
-        rows = np.array(driver.rows).reshape(len(driver.rows), len(factors)) / factors
+        count = len(driver.rows) - (driver.seconds(driver.sample - driver.every) == driver.end)
+        rows = np.array(driver.rows[:count]).reshape(count, len(factors)) / factors
         _publish(Path(f"{output}.bin"), rows.astype("<f4").tobytes())
-        self._header(output, len(rows))
+        self._header(output, len(rows), t)
         spent = time.process_time() - started
         evaluations = driver.steps * model.steps[self.method][0]
         print(
@@ -374,14 +375,17 @@ class Simulation:
             return driver.begin + driver.s
         return driver.seconds(driver.k)
 
-    def _header(self, output: str, samples: int) -> None:
+    def _header(self, output: str, samples: int, end: float) -> None:
+        step = self.tick_seconds * self.every
+        left = end > (samples - 1) * step * (1 + 1e-9)
+        told = [f"HISTORY Left out, as between two samples: the end, t = {end:.9g} s"]
         channels = self.model.channels
         count = len(channels)
         numbers = "".join(f"{x:6d}," for x in (count, samples, samples, 4 * count, 1))
         source = f"Input parameter file was {self.input_file}"
         lines = [
             "ERDFILEV2.00",
-            f"{numbers}{self.tick_seconds * self.every:13.6G}",
+            f"{numbers}{step:13.6G}",
             f"TITLE   {self.title}",
             "SHORTNAM" + "".join(f"{c.short:8.8}" for c in channels),
             "LONGNAME" + "".join(f"{c.long:32.32}" for c in channels),
@@ -391,6 +395,7 @@ class Simulation:
             "XLABEL  Time",
             "XUNITS  sec",
             f"HISTORY {source if self.input_file else 'No input file (used defaults)'}",
+            *(told if left else []),
             f"HISTORY Data generated with {self.model.about} at {_date()}",
             "END",
             "",

@@ -202,6 +202,8 @@ def compared(old: Recording, new: Recording) -> Rerun:
     """
     rows = min(len(old), len(new))
     ended = any(key in old.metadata for key in ("interrupted", "recovered", "given_up"))
+    if ended and rows and old.times[rows - 1] != new.times[rows - 1]:
+        rows -= 1  # where it was interrupted, which is no sample of the whole run
     notes = [
         f"{words}: {old.metadata.get(key, 'unknown')} then, {new.metadata.get(key, 'unknown')} now"
         for key, words in (("version", "version"), ("hash", "program"))

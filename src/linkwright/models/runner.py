@@ -374,7 +374,7 @@ def _pole_words(known: Any, recording: Recording, settings: RunSettings) -> list
 
 def _drive(session: Session, recorder: Recorder, until: float, progress: Progress | None) -> bool:
     """Go to the end in stretches of about `VISIT`; return whether it was interrupted."""
-    steps = _FIRST
+    steps, interrupted = _FIRST, False
     try:
         while not session.done:
             begun, before = time.perf_counter(), session.steps
@@ -388,8 +388,10 @@ def _drive(session: Session, recorder: Recorder, until: float, progress: Progres
     except KeyboardInterrupt:
         rest = session.advance(1)  # what was recorded before the interrupt came
         recorder.put(rest.times, rest.values)
-        return True
-    return False
+        interrupted = True
+    last = session.ending()
+    recorder.put(last.times, last.values)
+    return interrupted
 
 
 # -- with constraints that may become singular -----------------------------------------------------

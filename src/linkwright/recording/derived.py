@@ -69,6 +69,8 @@ def _per_second(unit: str) -> str:
 def filtered(recording: Recording, name: str, cutoff: float) -> Array:
     """Return a channel through a low-pass filter that does not delay it.
 
+    An end of the run between two samples has none, and is NaN.
+
     >>> r = Recording(np.arange(50) / 50, [Channel("x")], np.ones((50, 1)))
     >>> bool(np.allclose(filtered(r, "x", 20), 1))
     True
@@ -78,14 +80,16 @@ def filtered(recording: Recording, name: str, cutoff: float) -> Array:
         return values
     if not 0 < cutoff < 100:
         raise RecordingError(f"a cutoff of {cutoff} % is not between 0 and 100")
-    if recording.rate is None:
+    even = recording.even
+    if even.rate is None:
         raise RecordingError("only evenly spaced samples can be filtered")
     from scipy.signal import butter, filtfilt
 
     b, a = butter(2, cutoff / 100)
-    if len(values) <= 9:
-        raise RecordingError(f"{len(values)} samples are too few for a filter")
-    found: Array = filtfilt(b, a, values)
+    if len(even) <= 9:
+        raise RecordingError(f"{len(even)} samples are too few for a filter")
+    found: Array = np.full(len(values), np.nan)
+    found[: len(even)] = filtfilt(b, a, even[name])
     return found
 
 
@@ -101,10 +105,10 @@ def spectrum(recording: Recording, name: str) -> tuple[Array, Array]:
     >>> float(f[a.argmax()]), round(float(a.max()), 3)
     (5.0, 3.0)
     """
-    rate = recording.rate
+    recording = recording.even
+    rate, values = recording.rate, recording[name]
     if rate is None:
         raise RecordingError("only evenly spaced samples have a spectrum here")
-    values = recording[name]
     if len(values) < 4:
         raise RecordingError(f"{len(values)} samples are too few for a spectrum")
     window = np.hanning(len(values) + 1)[:-1]

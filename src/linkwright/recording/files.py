@@ -54,7 +54,8 @@ def _read_erd(path: Path) -> Recording:
 
 
 def _write_erd(path: Path, recording: Recording, replace: bool) -> None:
-    rate = recording.rate
+    whole, recording = recording, recording.even
+    rate, left = recording.rate, len(whole) - len(recording)
     if rate is None or recording.times[0] != 0:
         raise RecordingError(
             "an ERD file holds samples at even steps from time zero, and these are not",
@@ -67,7 +68,8 @@ def _write_erd(path: Path, recording: Recording, replace: bool) -> None:
     )
     title = str(recording.metadata.get("model", ""))
     data = recording.data.astype("float32")
-    write_erd(path, ErdFile(labels, data, 1 / rate, title=title))
+    told = (f"Left out, as between two samples: the end, t = {whole.times[-1]:.9g} s",)
+    write_erd(path, ErdFile(labels, data, 1 / rate, title=title, history=told * left))
 
 
 def _write_sl(path: Path, recording: Recording, replace: bool) -> None:

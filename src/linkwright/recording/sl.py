@@ -71,6 +71,7 @@ def _cut_off(content: bytes, end: int, size: int) -> bool:
 
 def sl_bytes(recording: Recording) -> bytes:
     """Return a recording as the contents of an SL data file."""
+    recording = recording.even
     rate = recording.rate
     if rate is None:
         raise RecordingError(

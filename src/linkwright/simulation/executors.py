@@ -90,6 +90,10 @@ class Executor(Protocol):
         """Return an array, a row for each run."""
         ...
 
+    def outputs(self, times: ArrayLike) -> Array:
+        """Return the outputs where the runs stand, a row for each."""
+        ...
+
     def snapshot(self) -> dict[str, NDArray[np.generic]]:
         """Return copies of all that changes."""
         ...

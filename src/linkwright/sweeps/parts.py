@@ -94,52 +94,39 @@ def run_part(job: Job, part: int, threads: int | None = None) -> Columns:
 def reduced(
     name: str, times: Array, samples: Array, stopped: Array, kept: Sequence[str]
 ) -> dict[str, Array]:
-    """Return what is kept of a channel of many runs.
+    """Return what is kept of a channel of many runs, which stays as it was where a run has ended.
 
     >>> t, y = np.array([0.0, 1.0, 2.0]), np.array([[1.0, 3.0, 2.0]])
     >>> found = reduced("y", t, y, np.array([np.inf]), ["final", "max", "mean", "at 1"])
     >>> {k: float(v[0]) for k, v in found.items()}
     {'y.final': 2.0, 'y.max': 3.0, 'y.mean': 2.25, 'y.at 1': 3.0}
     """
-    good = times[None, :] <= stopped[:, None]
-    good[:, 0] = True
-    last = good.sum(axis=1) - 1
-    rows = np.arange(len(samples))
     found: dict[str, Array] = {}
     for reduction in kept:
-        found[f"{name}.{reduction}"] = _one(reduction, times, samples, good, last, rows)
+        found[f"{name}.{reduction}"] = _one(reduction, times, samples, stopped)
     return found
 
 
-def _one(
-    reduction: str,
-    times: Array,
-    samples: Array,
-    good: NDArray[np.bool_],
-    last: NDArray[np.int64],
-    rows: NDArray[np.int64],
-) -> Array:
+def _one(reduction: str, times: Array, samples: Array, stopped: Array) -> Array:
     t = time_of(reduction)
     if t is not None:
         k = int(np.abs(times - t).argmin())
-        return np.where(good[:, k], samples[:, k], np.nan)
+        return np.where(times[k] <= stopped, samples[:, k], np.nan)
     if reduction == "final":
-        return samples[rows, last]
+        return samples[:, -1]
     if reduction == "min":
-        return np.asarray(np.where(good, samples, np.inf).min(axis=1))
+        return np.asarray(samples.min(axis=1))
     if reduction == "max":
-        return np.asarray(np.where(good, samples, -np.inf).max(axis=1))
+        return np.asarray(samples.max(axis=1))
     if reduction in ("mean", "rms"):
-        return _mean(times, samples, good, square=reduction == "rms")
+        return _mean(times, samples, stopped, square=reduction == "rms")
     raise Error(f"there is no reduction {reduction!r}")
 
 
-def _mean(times: Array, samples: Array, good: NDArray[np.bool_], *, square: bool) -> Array:
+def _mean(times: Array, samples: Array, stopped: Array, *, square: bool) -> Array:
     """Return means over time by the trapezium rule, of values or (roots) of squares."""
-    values = np.where(good, samples, 0.0)
-    values = values**2 if square else values
-    both = good[:, 1:] & good[:, :-1]
-    steps = np.where(both, np.diff(times)[None, :], 0.0)
+    values = samples**2 if square else samples
+    steps = np.diff(np.minimum(times, stopped[:, None]))
     length = steps.sum(axis=1)
     area = (steps * (values[:, 1:] + values[:, :-1]) / 2).sum(axis=1)
     mean = np.where(length > 0, area / np.where(length > 0, length, 1.0), values[:, 0])

@@ -60,8 +60,8 @@ class Batch(Transferable):
         x: final continuous states, a row for each run.
         d: final discrete states, a row for each run.
         stopped: when a run ended before its time, s; infinity where it did not.
-        times: of the samples, s.
-        samples: (runs, times, channels).
+        times: of the samples, s; the last is the end.
+        samples: (runs, times, channels); a run that has ended stays as it was at its end.
         event_counts: how often each event happened, a row for each run.
         event_times: when each event happened first, s; nan where it did not.
         steps: of all runs together.
@@ -125,14 +125,17 @@ class Batch(Transferable):
             raise Error(f"there is no run {run}; there are {len(self.x)}")
         if not len(self.times):
             raise Error("nothing was sampled", remedy="give every=...")
-        good = self.times <= self.stopped[run]
+        good, end = self.times <= self.stopped[run], self.stopped[run]
+        times, rows = self.times[good], self.samples[run][good]
+        if np.isfinite(end) and not (len(times) and times[-1] == end):
+            times, rows = np.append(times, end), np.vstack([rows, self.samples[run, -1:]])
         channels = [
             Channel(s.name, s.unit, s.long_name, generic_name(s.unit), s.body) for s in self.signals
         ]
         own = self.numbers_of(run)
         known = self.metadata.get("parameters", {})
         about = {**self.metadata, **own, "parameters": {**known, **own["set"]}}
-        return Recording(self.times[good], channels, self.samples[run][good], about, self.source)
+        return Recording(times, channels, rows, about, self.source)
 
     def numbers_of(self, run: int) -> dict[str, Any]:
         """Return what one run has of its own: its number, seed, parameters, inputs and start.
@@ -176,7 +179,9 @@ class Batch(Transferable):
         made.x[run] = [outcome.x[name] for name in self.states]
         made.d[run] = [outcome.d[name] for name in self.discrete]
         made.stopped[run] = np.inf if outcome.stop is None else outcome.stop.time
-        made.samples[run, : len(outcome.samples.times)] = outcome.samples.values
+        rows = outcome.samples.values[: len(self.times)]
+        made.samples[run, : len(rows)] = rows
+        made.samples[run, len(rows) - 1 :] = outcome.samples.values[-1:]
         for i, name in enumerate(self.events):
             times = [e.time for e in outcome.events if e.name == name]
             made.event_counts[run, i] = len(times)
@@ -242,6 +247,13 @@ def run_batch(
     drive(machine, threads, progress)
     samples = from_blocked(machine.samples, count)
     times: Array = native.times(np.arange(rows), phases.tick_seconds)
+    stopped, end = machine.rows_of("stop"), min(native.until * phases.tick_seconds, native.end)
+    if rows and (times[-1] < end or np.isfinite(stopped).any()):
+        last = machine.outputs(np.minimum(stopped, end))
+        if times[-1] < end:
+            times = np.append(times, end)
+            samples = np.concatenate([samples, last[:, None]], axis=1)
+        samples = np.where((times > stopped)[:, :, None], last[:, None], samples)
     kept = [i for i, s in enumerate(phases.d) if not s.name.startswith("guard.")]
     own = [i for i, e in enumerate(phases.event_list) if not e.guard]
     return Batch(
@@ -251,7 +263,7 @@ def run_batch(
         tuple(phases.event_list[i].name for i in own),
         machine.rows_of("x"),
         machine.rows_of("d")[:, kept],
-        machine.rows_of("stop")[:, 0],
+        stopped[:, 0],
         times,
         samples,
         machine.rows_of("count")[:, own],

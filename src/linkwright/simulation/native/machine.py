@@ -256,6 +256,19 @@ class Machine:
             kernel(*(base + 8 * self._places[name][0] for name in names))
             self.array("d")[block, slots] = self.array("o")[block, slots]
 
+    def outputs(self, times: ArrayLike) -> Array:
+        """Return the outputs where the runs stand, a row for each, at times of (runs, 1), s."""
+        found = empty_aligned((self.blocks, self.channels, self.width), np.dtype(np.float64))
+        given = np.ascontiguousarray(np.broadcast_to(np.asarray(times, float), (self.count, 1)))
+        t = to_blocked(given, self.width)
+        kernel = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 6)(self.bundle.address("output"))
+        call = guarded(kernel) if self.calls_python else kernel
+        for block in range(self.blocks):
+            base = self.arena[block].ctypes.data
+            places = (base + 8 * self._places[name][0] for name in ("x", "d", "p_output", "w"))
+            call(*places, t[block].ctypes.data, found[block].ctypes.data)
+        return from_blocked(found, self.count).copy()
+
     def take_schedule(self, other: Machine) -> None:
         """Stand in the schedule where another machine stands, with its samples and its noise."""
         self.whole[:] = other.whole

@@ -379,23 +379,32 @@ class Session:
         return self.outcome(self.collected())
 
     def collect(self, steps: int = _CALL) -> None:
-        """Go on as `advance` does, and keep the samples."""
+        """Go on as `advance` does, and keep the samples, with one of the end."""
         self._kept.append(self.advance(steps))
+        if self.done:
+            self._kept.append(self.ending())
 
     def standing(self) -> Outcome:
         """Return where a run stands that was interrupted, with all that it has recorded."""
         self._drain()
         self._kept.append(self._take())
-        return self.outcome(self.collected())
+        return self.outcome(self._joined(self.ending()))
 
     def collected(self) -> Samples:
         """Return what `run` has collected so far."""
-        names = names_of(self.phases.outputs)
-        if not self._kept:
+        return self._joined()
+
+    def ending(self) -> Samples:
+        """Return a sample of where the run stands; none where one was taken there.
+
+        A terminal event may change outputs at the very time of the last sample, and counts.
+        """
+        settings, names, t = self.machine.settings, names_of(self.phases.outputs), self.time
+        last = settings.times(np.array([self._sampled - 1]), self.phases.tick_seconds)[0]
+        ended = self.stop is not None and not self.stop.failed
+        if not settings.every or (self._sampled and last >= t and not ended):
             return Samples(names, np.zeros(0), np.zeros((0, len(names))))
-        times = np.concatenate([p.times for p in self._kept])
-        values = np.concatenate([p.values for p in self._kept])
-        return Samples(names, times, values)
+        return Samples(names, np.array([t]), self.machine.outputs([[t]]))
 
     def outcome(self, samples: Samples) -> Outcome:
         """Return where the run stands, with samples that were taken on the way."""
@@ -500,6 +509,12 @@ class Session:
         self._pace.restart(self.steps, self.time)
 
     # -- pieces ------------------------------------------------------------------------------------
+    def _joined(self, *more: Samples) -> Samples:
+        names, parts = names_of(self.phases.outputs), (*self._kept, *more)
+        times = np.concatenate([np.zeros(0), *(p.times for p in parts)])
+        values = np.concatenate([np.zeros((0, len(names))), *(p.values for p in parts)])
+        return Samples(names, times, values)
+
     def _take(self) -> Samples:
         machine = self.machine
         count = int(machine.field("row")[0])
@@ -508,8 +523,7 @@ class Session:
         times: Array = machine.settings.times(rows, self.phases.tick_seconds)
         machine.field("row")[0] = 0
         self._sampled += count
-        names = tuple(s.name for s in self.phases.outputs)
-        return Samples(names, times, values)
+        return Samples(names_of(self.phases.outputs), times, values)
 
     def _drain(self) -> None:
         """Take the logged events away."""

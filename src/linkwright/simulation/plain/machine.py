@@ -103,6 +103,11 @@ class PlainMachine:
             for i in slots:
                 driver.d[i] = new[i]
 
+    def outputs(self, times: ArrayLike) -> Array:
+        """Return the outputs where the run stands, as a row."""
+        t = float(np.ravel(times)[0])
+        return np.array([self.driver.call("output", self.driver.x, t)[0]], dtype=float)
+
     def take_schedule(self, other: PlainMachine) -> None:
         """Stand in the schedule where another machine stands, with its samples and its noise."""
         self.whole[:] = other.whole
