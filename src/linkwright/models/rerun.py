@@ -124,6 +124,7 @@ def _of_system(
             step=settings.step,
             method=settings.method,
             tolerance=settings.tolerance,
+            absolute=settings.absolute,
             every=settings.every,
             values=values,
             initial=start,

@@ -49,6 +49,7 @@ def simulate_batch(
     seed: ArrayLike = 0,
     numbers: ArrayLike | None = None,
     tolerance: float = BATCH.tolerance,
+    absolute: float | None = None,
     threads: int | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Batch:
@@ -73,6 +74,7 @@ def simulate_batch(
         numbers: of the runs, on which noise depends; 0, 1, 2, ... by default, and 0 for all where
             each has a seed of its own: it is then the run of `simulate` with that seed.
         tolerance: of an adaptive method, relative error of a step.
+        absolute: the same where a state is near zero, as for `simulate`.
         threads: as many as there are processors by default.
         progress: called now and then with the part that is done.
 
@@ -84,7 +86,9 @@ def simulate_batch(
         >>> [round(float(z), 9) for z in found["ball.z"]]
         [-4.905, 0.0, 4.905]
     """
-    settings = settings_of(until, step=step, method=method, tolerance=tolerance, every=every)
+    settings = settings_of(
+        until, step=step, method=method, tolerance=tolerance, absolute=absolute, every=every
+    )
     system = system_of(model).copy()
     given = _each(system, {**by_name(values, "values"), **by_name(inputs, "inputs")}, "values")
     initial = _each(system, by_name(initial, "initial"), "initial")

@@ -96,6 +96,7 @@ def simulate(
     inputs: Mapping[str, Input] | None = None,
     every: int | None = None,
     tolerance: float = DEFAULTS.tolerance,
+    absolute: float | None = None,
     form: str = DEFAULTS.form,
     record: Iterable[str] | None = None,
     seed: int = DEFAULTS.seed,
@@ -122,6 +123,8 @@ def simulate(
         every: steps (of a System in which something is sampled, base ticks) from one sample to the
             next; by default so many that there are about a thousand samples.
         tolerance: of an adaptive method, relative error of a step.
+        absolute: the same where a state is near zero; see
+            `linkwright.simulation.settings.RunSettings`.
         form: "auto", "independent" or "redundant"; see `linkwright.simulation.switching`.
         record: names of the channels to record; all by default.
         seed: of noise.
@@ -140,6 +143,7 @@ def simulate(
         step=step,
         method=method,
         tolerance=tolerance,
+        absolute=absolute,
         every=every,
         seed=seed,
         form=form,

@@ -47,7 +47,10 @@ class RunSettings:
             Without such a tick, it is the finest interval of samples of an adaptive method.
         method: one of `linkwright.simulation.native.methods.METHODS`.
         tolerance: of an adaptive method, relative error of a step.
-        absolute: the same where a state is near zero; a thousandth of `tolerance` by default.
+        absolute: the same where a state is near zero, in the states' own units; by default a
+            thousandth of `tolerance`, or `tolerance` times the largest state where that is less, at
+            the start and later. Where a state matters that is much smaller than the others, or that
+            decays to much less than the start, give it.
         every: steps (of a System in which something is sampled, base ticks) from one sample to the
             next, 0 for none; by default for about `samples` of them.
         samples: how many there are, about.
@@ -151,6 +154,7 @@ class RunSettings:
             1e-3 * made.tolerance if made.absolute is None else made.absolute,
             seed=int(made.seed),
             end=end,
+            scaled=made.absolute is None,
         )
 
     def metadata(self) -> dict[str, Any]:

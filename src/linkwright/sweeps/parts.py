@@ -80,6 +80,7 @@ def run_part(job: Job, part: int, threads: int | None = None) -> Columns:
         every=job.every,
         seed=plan.seed + np.arange(rows.start, rows.stop) % plan.runs,
         tolerance=plan.tolerance,
+        absolute=plan.absolute,
         threads=threads,
     )
     columns: Columns = {"run": np.arange(rows.start, rows.stop)}

@@ -32,7 +32,7 @@ DISTRIBUTIONS: dict[str, int] = {"normal": 2, "uniform": 2, "lognormal": 2, "tri
 
 _KEYS = {
     "format", "model", "until", "step", "method", "seed", "runs", "combine", "every", "tolerance",
-    "parameters", "initial", "channels", "part",
+    "absolute", "parameters", "initial", "channels", "part",
 }  # fmt: skip
 _ROOM = 64 << 20  # bytes of samples of a part
 _LARGEST_PART = 1024
@@ -59,6 +59,7 @@ class Plan:
         together: whether lists go together instead of spanning a grid.
         every: steps from sample to sample; by default for about a thousand.
         tolerance: of an adaptive method.
+        absolute: the same where a state is near zero, as for `linkwright.simulate`.
         part: runs in a part; by default as many as their samples have room.
     """
 
@@ -75,12 +76,19 @@ class Plan:
     every: int | None = None
     tolerance: float = DEFAULTS.tolerance
     part: int | None = None
+    absolute: float | None = None
 
     @property
     def settings(self) -> RunSettings:
         """How each run goes."""
         return RunSettings(
-            self.until, self.step, self.method, self.tolerance, every=self.every, seed=self.seed
+            self.until,
+            self.step,
+            self.method,
+            self.tolerance,
+            self.absolute,
+            self.every,
+            seed=self.seed,
         )
 
     def as_data(self) -> dict[str, Any]:
@@ -375,6 +383,7 @@ def plan_of(data: Mapping[str, Any], folder: Path) -> Plan:
         None if "every" not in data else _whole(data, "every"),
         _real(data, "tolerance", DEFAULTS.tolerance),
         None if "part" not in data else _whole(data, "part"),
+        None if "absolute" not in data else _real(data, "absolute"),
     )
 
 

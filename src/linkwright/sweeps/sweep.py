@@ -82,6 +82,7 @@ def sweep(
     together: bool = False,
     every: int | None = None,
     tolerance: float = DEFAULTS.tolerance,
+    absolute: float | None = None,
     folder: str | os.PathLike[str] | None = None,
     resume: bool = False,
     threads: int | None = None,
@@ -109,6 +110,7 @@ def sweep(
         together: let lists go together, one entry a run, instead of spanning a grid.
         every: steps from sample to sample; by default for about a thousand.
         tolerance: of an adaptive method, relative error of a step.
+        absolute: the same where a state is near zero, as for `simulate`.
         folder: where results go as Parquet files while the sweep goes on.
         resume: go on with what is in the folder.
         threads: as many as there are processors by default.
@@ -140,6 +142,7 @@ def sweep(
         together,
         every,
         tolerance,
+        absolute=absolute,
     )
     return run_sweep(
         checked(plan),

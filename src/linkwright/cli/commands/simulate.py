@@ -70,6 +70,9 @@ def command(
         metavar="E",
         help="Relative error per step of an adaptive method.",
     ),
+    absolute: float | None = typer.Option(
+        None, "--absolute", metavar="E", help="The same for states near zero, in SI units."
+    ),
     seed: int = typer.Option(0, "--seed", metavar="N", help="Seed of the noise."),
     reactions: bool = typer.Option(
         False, "--reactions", help="Also record the reaction forces and moments in all joints."
@@ -112,7 +115,7 @@ def command(
         )
     request = Request(
         model,
-        RunSettings(until, step, method, tolerance, every=every, seed=seed),
+        RunSettings(until, step, method, tolerance, absolute, every, seed=seed),
         read_settings(settings, model=model, trust=trust),
         read_settings(initial, "--initial", model, trust=trust) or dict(STARTS.get(model, {})),
         trust,

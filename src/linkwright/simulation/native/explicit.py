@@ -4,7 +4,8 @@ A step is a Program like any other, so it is compiled for one run or for W lanes
 and the derivative is one function in the same unit that each stage calls.
 
 A fixed step takes x, d, p, w, t and the size h, and gives the new x. An adaptive step also takes
-the rate f at its start, the tolerances c (relative, absolute) and the error b of the step before;
+the rate f at its start, the tolerances c (relative, absolute, and the size of the states at the
+start of the run, see `Tolerances`) and the error b of the step before;
 it gives the new x, the rate there, e (the error in units of the tolerance, the factor by which the
 next step may be longer, the factor for another try) and r, what the interpolant needs.
 
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import reduce
 
 from linkwright.algebra import (
     Expr,
@@ -45,6 +47,7 @@ _SAFETY = 0.9
 _LONGEST, _SHORTEST = 10.0, 0.2
 _LEAST = 1e-10
 _MANY = 100  # states from which on they share loops
+_SMALL = 1e3  # of the largest state, below which the absolute tolerance is one of it
 
 Each = Callable[..., Expr]
 
@@ -82,6 +85,15 @@ class Stages:
         inside, so_far, final = [self.namer() for _ in arrays], self.namer(), self.namer()
         carried = Carried(so_far, as_expr(0), so_far + write(*inside), final)
         self.statements.append(Loop(len(arrays[0]), (carried,), _scanned(inside, arrays), (), ()))
+        return final
+
+    def largest(self, values: Sequence[Expr], least: Expr) -> Expr:
+        """Return the largest of a number and the sizes of values."""
+        if len(values) < _MANY:
+            return reduce(lambda most, a: maximum(most, absolute(a)), values, least)
+        inside, so_far, final = self.namer(), self.namer(), self.namer()
+        carried = Carried(so_far, least, maximum(so_far, absolute(inside)), final)
+        self.statements.append(Loop(len(values), (carried,), _scanned([inside], [values]), (), ()))
         return final
 
     def moved(self, rates: Sequence[Sequence[Expr]], weights: Iterable[object]) -> list[Expr]:
@@ -150,15 +162,12 @@ def _stage_rates(stages: Stages, tableau: Tableau, first: list[Expr]) -> list[li
 def adaptive_step(derivative: Program, tableau: Tableau) -> Program:
     """Return the step of a method with an error estimate."""
     stages = Stages(derivative)
-    given = [stages.namer() for _ in stages.x]
-    relative, absolute_, before = (stages.namer() for _ in range(3))
+    given, before = [stages.namer() for _ in stages.x], stages.namer()
+    tolerances = Tolerances(stages)
     rates = _stage_rates(stages, tableau, list(given))
     new = held(stages, stages.moved(rates, tableau.weights))
     rates.append(stages.rates(new, stages.t + stages.h))
-    norms = [
-        scaled_norm(stages, stages.change(rates, row), new, relative, absolute_)
-        for row in tableau.errors
-    ]
+    norms = [tolerances.norm(stages.change(rates, row), new) for row in tableau.errors]
     if len(norms) == 2:  # dop853: the estimate of order 5 where that of order 3 agrees
         high, low = norms
         size = maximum(high**2 + 0.01 * low**2, 1e-300)
@@ -167,7 +176,7 @@ def adaptive_step(derivative: Program, tableau: Tableau) -> Program:
         error = norms[0]
     middle = stages.change(rates, tableau.middle) if tableau.middle else []
     return stages.finished(
-        {"f": given, "c": [relative, absolute_], "b": [before]},
+        {"f": given, "c": tolerances.given, "b": [before]},
         {
             "x_new": new,
             "f_new": rates[-1],
@@ -186,17 +195,30 @@ def held(stages: Stages, values: Sequence[Expr]) -> list[Expr]:
     return names
 
 
-def scaled_norm(
-    stages: Stages, change: Sequence[Expr], new: Sequence[Expr], relative: Expr, least: Expr
-) -> Expr:
-    """Return the root mean square of a change in units of the tolerance."""
-    whole = stages.sum_of(
-        lambda e, a, b: (e / (least + relative * maximum(absolute(a), absolute(b)))) ** 2,
-        change,
-        stages.x,
-        new,
-    )
-    return sqrt(whole * (1.0 / max(len(stages.x), 1)))
+class Tolerances:
+    """The tolerances of a step, whose absolute part follows the size of small states.
+
+    Rounding errors of a state are relative to the largest one, so that is what counts: where it is
+    below 1/1000, at the start of the run and now, the absolute tolerance is a thousand times that
+    much of itself. An absolute tolerance that is given comes with the size 1, and holds as it is.
+    """
+
+    def __init__(self, stages: Stages) -> None:
+        self.stages, self.given = stages, [stages.namer() for _ in range(3)]
+        relative, least, size = self.given
+        factor = minimum(1.0, _SMALL * stages.largest(stages.x, size))
+        self.relative, (self.least,) = relative, held(stages, [least * factor])
+
+    def norm(self, change: Sequence[Expr], new: Sequence[Expr]) -> Expr:
+        """Return the root mean square of a change in units of the tolerance."""
+        relative, least, x = self.relative, self.least, self.stages.x
+        whole = self.stages.sum_of(
+            lambda e, a, b: (e / (least + relative * maximum(absolute(a), absolute(b)))) ** 2,
+            change,
+            x,
+            new,
+        )
+        return sqrt(whole * (1.0 / max(len(x), 1)))
 
 
 def control(stages: Stages, error: Expr, before: Expr, order: int) -> list[Expr]:
@@ -212,22 +234,22 @@ def control(stages: Stages, error: Expr, before: Expr, order: int) -> list[Expr]
 def first_size(derivative: Program, order: int) -> Program:
     """Return the Program of the size of the first step (Hairer, Nørsett, Wanner, section II.4)."""
     stages = Stages(derivative)
-    relative, least = (stages.namer() for _ in range(2))
-    rates = stages.rates(stages.x, stages.t)
-    size = scaled_norm(stages, stages.x, stages.x, relative, least)
-    pace = scaled_norm(stages, rates, stages.x, relative, least)
+    tolerances, x = Tolerances(stages), stages.x
+    rates = stages.rates(x, stages.t)
+    size = tolerances.norm(x, x)
+    pace = tolerances.norm(rates, x)
     (trial,) = held(
         stages, [where(minimum(size, pace) > 1e-5, 0.01 * size / maximum(pace, 1e-300), 1e-6)]
     )
     ahead = stages.each(lambda x, r: x + trial * r, stages.x, rates)
     later = stages.rates(ahead, stages.t + trial)
     turn = stages.each(lambda a, b: b - a, rates, later)
-    bend = scaled_norm(stages, turn, stages.x, relative, least) / trial
+    bend = tolerances.norm(turn, x) / trial
     most = maximum(pace, bend)
     slow = maximum(1e-6, 1e-3 * trial)
     power = 1.0 / (order + 1)
     best = where(most > 1e-15, exp(power * log(0.01 / maximum(most, 1e-300))), slow)
-    inputs: dict[str, object] = {**stages.arrays, "c": [relative, least]}
+    inputs: dict[str, object] = {**stages.arrays, "c": tolerances.given}
     return program(
         f"{derivative.name}_first",
         inputs,

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 from linkwright.algebra import Expr, total
 from linkwright.program import Program, ProgramPort, derivative as jacobians, optimize, program
-from linkwright.simulation.native.explicit import Stages, control, held, number, scaled_norm
+from linkwright.simulation.native.explicit import Stages, Tolerances, control, held, number
 from linkwright.simulation.native.rosenbrock import (
     COUPLING,
     ERROR_ORDER,
@@ -85,11 +85,11 @@ def stage_program(derivative: Program, index: int) -> Program:
 def end_program(derivative: Program) -> Program:
     """Return the Program of the end of a step: new state, error and factors, interpolant."""
     s = _Rosenbrock(derivative)
-    relative, least, before = (s.namer() for _ in range(3))
+    tolerances, before = Tolerances(s), s.namer()
     new = held(s, [a + b for a, b in zip(s.x, s.summed((*STAGES[-1], 1.0)), strict=True)])
-    error = scaled_norm(s, s.increments[-1], new, relative, least)
+    error = tolerances.norm(s.increments[-1], new)
     return s.finished(
-        {**s.more, "c": [relative, least], "b": [before]},
+        {**s.more, "c": tolerances.given, "b": [before]},
         {
             "x_new": new,
             "e": control(s, error, before, ERROR_ORDER + 1),

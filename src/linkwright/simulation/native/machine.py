@@ -59,6 +59,7 @@ class Settings:
         every: base ticks from one sample to the next, 0 for none.
         relative: tolerance of an adaptive method, relative to the size of a state.
         absolute: the same where a state is near zero.
+        scaled: whether `absolute` is less where all states are small.
         first_step: of an adaptive method, s; 0 to find one.
         seed: of noise.
         most_steps: of each run of a batch with an adaptive method.
@@ -74,6 +75,7 @@ class Settings:
     seed: int = 0
     most_steps: float = math.inf
     end: float = math.inf
+    scaled: bool = False
 
     def times(self, rows: NDArray[np.int64], tick_seconds: float) -> NDArray[np.float64]:
         """Return the times of samples, s."""
@@ -230,7 +232,7 @@ class Machine:
         phases, settings = self.phases, self.settings
         for name in ("x", "d", "p", "w"):
             self.put(name, _values(getattr(phases, name)))
-        self.put("c", [settings.relative, settings.absolute])
+        self.put("c", [settings.relative, settings.absolute, 1.0])
         self.put("b", [1e-4])
         self.put("proposed", [settings.first_step])
         self.put("stop", [math.inf])
@@ -274,7 +276,7 @@ class Machine:
         self.whole[:] = other.whole
         for name in ("status", "logged", "slope_known", "events_known"):
             self.field(name)[:] = 0
-        for name in ("s", "proposed", "stop", "seed", "run"):
+        for name in ("s", "proposed", "stop", "seed", "run", "c"):
             self.array(name)[:] = other.array(name)
         self.samples[:] = other.samples
         places = {e.name: i for i, e in enumerate(other.phases.event_list)}
@@ -541,7 +543,7 @@ def _layout(phases: Phases, made: Bundle) -> tuple[dict[str, tuple[int, int]], i
         "o": max([nd, *results]),
         **dict.fromkeys(("y", "z", "z_new", "f", "y_f"), n),
         "e": 3,
-        "c": 2,
+        "c": 3,
         "r": made.rest,
         **dict.fromkeys(("g", "g_new", "count", "first"), ne),
         **{f"p_{name}": size for name, size in made.constants.items()},

@@ -10,6 +10,8 @@ from linkwright.errors import Error, nearest
 from linkwright.simulation.executors import Executor
 from linkwright.system.phases import Phases, Signal
 
+_ROUNDING = 1e-16
+
 
 def put_named(
     machine: Executor,
@@ -19,6 +21,9 @@ def put_named(
     inputs: Mapping[str, object],
 ) -> None:
     """Write parameters, inputs and then states that are given by name, for all runs or each.
+
+    Where the absolute tolerance is not given, the size of the states is what it is scaled by; all
+    that starts at zero, or at what rounding leaves of it, has no size to go by, and counts as 1.
 
     States that are not given start from the values of the phases, or where their Program for the
     start puts them with these parameters.
@@ -40,6 +45,11 @@ def put_named(
             rows = machine.rows_of(array)
             rows[:, index] = np.asarray(value, dtype=float)
             machine.put(array, rows)
+    if machine.settings.scaled and phases.x:
+        size = np.abs(machine.rows_of("x")).max(axis=1)
+        tolerances = machine.rows_of("c")
+        tolerances[:, 2] = np.where(size > _ROUNDING, size, 1.0)
+        machine.put("c", tolerances)
 
 
 def unknown(phases: Phases, name: str, known: Mapping[str, object], kind: str) -> Error:

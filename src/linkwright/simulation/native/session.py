@@ -475,11 +475,12 @@ class Session:
         size = float(machine.rows_of("proposed")[0, 0])
         now, across = fallback.ahead(self.place(), machine.settings.method.name, size)
         machine.put("proposed", [now])
+        kept = machine.rows_of("c")
         if across:
-            machine.put("c", [1.0, 1.0])
+            machine.put("c", [1.0, 1.0, 1.0])
         machine.run(0, 1)
         if across:
-            machine.put("c", [machine.settings.relative, machine.settings.absolute])
+            machine.put("c", kept)
             machine.put("proposed", [size])
 
     # -- interruption ------------------------------------------------------------------------------

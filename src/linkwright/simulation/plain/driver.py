@@ -72,7 +72,7 @@ class Driver:
         self.seed = self.run_number = 0
         self.room, self.log_room, self.budget = 1 << 60, 1 << 60, 1 << 60
         self.adaptive = self.interpolates = False
-        self.tolerances = [1e-8, 1e-10]
+        self.tolerances = [1e-8, 1e-10, 1.0]
         self.x: Numbers = []
         self.d: Numbers = []
         self.w: Numbers = []

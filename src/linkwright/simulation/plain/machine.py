@@ -30,7 +30,7 @@ from linkwright.system.phases import Phases
 
 _KEPT = ("k", "start", "target", "in_gap", "j", "grid", "cut", "cursor", "sample", "steps")
 _ALSO = ("rejected", "slope_known", "events_known", "detail")
-_STATES = ("x", "d", "w", "f", "y", "y_f", "r", "g", "g_new", "o")
+_STATES = ("x", "d", "w", "f", "y", "y_f", "r", "g", "g_new", "o", "tolerances")
 _NAMES = {"c": "tolerances"}
 _LOG_ROWS = 256
 
@@ -113,7 +113,7 @@ class PlainMachine:
         self.whole[:] = other.whole
         for name in ("status", "logged", "slope_known", "events_known"):
             self.field(name)[:] = 0
-        for name in ("proposed", "seed", "run_number", "rows", "until"):
+        for name in ("proposed", "seed", "run_number", "rows", "until", "tolerances"):
             setattr(self.driver, name, getattr(other.driver, name))
         self.initialized = True
 
@@ -245,7 +245,7 @@ def _driver(phases: Phases, settings: Settings, backend: str) -> Driver:
     driver.every, driver.seed = settings.every, settings.seed & (2**64 - 1)
     driver.adaptive = settings.method.adaptive
     driver.interpolates = settings.method.interpolates
-    driver.tolerances = [settings.relative, settings.absolute]
+    driver.tolerances = [settings.relative, settings.absolute, 1.0]
     driver.proposed = settings.first_step
     driver.x, driver.d, driver.w = (
         [s.value for s in signals] for signals in (phases.x, phases.d, phases.w)
