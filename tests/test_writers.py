@@ -114,12 +114,13 @@ def test_written_program_repeats_the_library_run(name: str, build: Callable[[str
     items = {i.name: i for i in (*content.coordinates, *content.speeds)}
     start = {n: float(echo[n]) * i.factor for n, i in items.items()}
     phases = replace(content.phases, tick_seconds=timing.step)
+    limit = {s.name: math.inf for s in phases.d if s.name == "guard.limit"}
     run = Session(
         phases,
         until,
         step=timing.step,
         method="midpoint",
-        initial=start,
+        initial={**start, **limit},
         every=timing.every,
     ).run()
     for n, i in items.items():
@@ -788,7 +789,8 @@ def test_program_of_a_system_has_the_bits_of_the_native_run(tmp_path: Path) -> N
         ends = {**run.x, **run.d}
         assert {n: float(final[n]) for n in ends} == ends, method
         found = read_erd(tmp_path / "run.erd")
-        assert np.array_equal(found.data, run.samples.values.astype(np.float32))
+        assert np.array_equal(found.data, run.samples.values[:-1].astype(np.float32))
+        assert f"the end, t = {run.time:.9g} s" in " ".join(found.history)
         program.run("echo.par", "-o", "again.erd")
         assert (tmp_path / "run.erd.bin").read_bytes() == (tmp_path / "again.erd.bin").read_bytes()
 

@@ -23,6 +23,7 @@ from linkwright.codegen.documentation import documentation, origin
 from linkwright.codegen.script import listed
 from linkwright.errors import Error
 from linkwright.program import Code, Program, lower
+from linkwright.system.forms import LIMIT
 
 _INCLUDES = ("ctype", "stdio", "stdlib", "time")
 _POSIX = (
@@ -160,6 +161,7 @@ def _tables(content: Content, name: str, made: _Equations) -> Iterable[str]:
     sizes = {
         "X": len(phases.x),
         "D": len(phases.d),
+        "M": len(content.memory),
         "P": len(phases.p),
         "W": len(phases.w),
         "Q": len(content.coordinates),
@@ -171,6 +173,7 @@ def _tables(content: Content, name: str, made: _Equations) -> Iterable[str]:
         "COMPUTED": len(content.computed),
         "TICKS": len(ticks),
         "EVENTS": len(events),
+        "GUARDS": sum(e.guard for e in events),
         "NOISE": 2 * max((len(t.streams) for t in ticks), default=0),
         "MADE": max((len(t.slots) for t in ticks), default=0),
         "METHODS": len(content.schedules),
@@ -180,6 +183,8 @@ def _tables(content: Content, name: str, made: _Equations) -> Iterable[str]:
     yield ",\n".join(f"    SIM_{key} = {size}" for key, size in sizes.items())
     yield "};"
     timing = content.timing
+    if len(content.memory) < len(phases.d):  # what guards remember follows
+        yield f"#define SIM_HAS_GUARDS\n#define SIM_LIMIT {LIMIT}"
     yield f"#define SIM_DEFAULT_STEP {float(timing.step)!r}"
     yield f"#define SIM_DEFAULT_STOP {float(timing.until)!r}"
     yield f"#define SIM_DEFAULT_EVERY {float(timing.every)!r}"

@@ -30,7 +30,7 @@ from linkwright.simulation.native.methods import METHODS as NATIVE, method_named
 from linkwright.simulation.native.schedule import RunSchedule, make_schedule
 from linkwright.simulation.settings import divided, spacing
 from linkwright.system import Phases, System
-from linkwright.system.forms import Form
+from linkwright.system.forms import GUARD, Form
 from linkwright.system.phases import Signal
 
 METHODS = ("midpoint", "rk4")
@@ -82,7 +82,7 @@ class Content:
         coordinates: coordinates and extra states of the mechanism, the first part of the array x.
         speeds: independent speeds, which follow in x.
         states: those of members, the rest of x.
-        memory: discrete states and held outputs, the array d.
+        memory: discrete states and held outputs, the array d but for what guards remember.
         channels: the array y.
         computed: places of the coordinates that are computed from relations of position.
         relations: names of the relations of position.
@@ -138,6 +138,7 @@ def make_content(
     formulation: str = "auto",
     methods: Sequence[str] = METHODS,
     fuse: bool | None = None,
+    guarded: bool = True,
 ) -> Content:
     """Return the content of a written program.
 
@@ -156,8 +157,8 @@ def make_content(
     ports = [x.name for m in system.members.values() for _, xs, _ in m.outputs() for x in xs]
     kept = mechanism
     system.mechanism = mechanism.with_outputs(outputs)
-    free = Form(guarded=False)  # a program has no other form to go on with
-    phases = system.numbered(system.flattened([*(o.name for o in outputs), *ports], free))
+    form = Form(guarded=guarded)  # a program has no other form to go on with, and stops
+    phases = system.numbered(system.flattened([*(o.name for o in outputs), *ports], form))
     system.mechanism = kept
     chosen = [method_named(name) for name in methods]
     for method in chosen:
@@ -186,7 +187,11 @@ def make_content(
         items[:count],
         items[count : count + speeds],
         items[count + speeds :],
-        tuple(_item(s.name, s.value, s.long_name, shown.shown(s.unit)) for s in phases.d),
+        tuple(
+            _item(s.name, s.value, s.long_name, shown.shown(s.unit))
+            for s in phases.d
+            if not s.name.startswith(GUARD)
+        ),
         _channels(mechanism, outputs, phases, shown),
         _computed(equations, phases, values) if equations is not None and zero else (),
         tuple(name for name, _ in zero),

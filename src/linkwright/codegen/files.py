@@ -101,6 +101,7 @@ def codegen(
             formulation=formulation,
             methods=methods,
             fuse=fuse,
+            guarded=target != "kernel",
         )
         made, commands = _PROGRAMS[target](content)
     where = Path(folder)

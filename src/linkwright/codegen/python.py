@@ -18,6 +18,7 @@ from linkwright.codegen.content import Content, InputItem, OutputChannel
 from linkwright.codegen.documentation import documentation, origin
 from linkwright.errors import CompileError, Error
 from linkwright.program import Program, lower
+from linkwright.system.forms import LIMIT
 
 _ABOUT = (
     "Run with `python3 NAME.py [PARSFILE] [-e ECHO] [-o OUTPUT]`; `--help` says more.",
@@ -160,6 +161,8 @@ def _tables(content: Content, name: str, common: Sequence[str]) -> Iterable[str]
         step = f"equations_step_{_word(method.name)}"
         yield f'        "{method.name}": ({method.evaluations}, {step}),'
     yield "    },"
+    yield f"    {len(phases.d) - len(content.memory)},"
+    yield f"    {LIMIT},"
     yield ")"
     yield ""
     yield 'if __name__ == "__main__":'

@@ -5,8 +5,8 @@ enum { SIM_FAILED = 1, SIM_WRONG = 2 };
 
 static double sim_shown_p[SIM_P + 1], sim_shown_w[SIM_W + 1]; /* in the units of users */
 static double sim_shown_q[SIM_Q + 1], sim_shown_u[SIM_U + 1];
-static double sim_shown_s[SIM_S + 1], sim_shown_d[SIM_D + 1];
-static char sim_given_s[SIM_S + 1], sim_given_d[SIM_D + 1]; /* whether a start was read */
+static double sim_shown_s[SIM_S + 1], sim_shown_d[SIM_M + 1];
+static char sim_given_s[SIM_S + 1], sim_given_d[SIM_M + 1]; /* whether a start was read */
 static double sim_x[SIM_X + 1], sim_d[SIM_D + 1]; /* states; discrete states and held outputs */
 static double sim_step = SIM_DEFAULT_STEP, sim_stop = SIM_DEFAULT_STOP;
 static double sim_every = SIM_DEFAULT_EVERY, sim_seed = 0.0;
@@ -215,7 +215,7 @@ static double *sim_place(const char *keyword)
         sim_given_s[i] = 1;
         return sim_shown_s + i;
     }
-    if ((i = sim_find(sim_memory, SIM_D, keyword)) >= 0) {
+    if ((i = sim_find(sim_memory, SIM_M, keyword)) >= 0) {
         sim_given_d[i] = 1;
         return sim_shown_d + i;
     }
@@ -409,7 +409,7 @@ static void sim_echo(const char *name)
     sim_echo_items(file, "INITIAL CONDITIONS: COORDINATES", sim_coordinates, SIM_Q, sim_shown_q);
     sim_echo_items(file, "INITIAL CONDITIONS: SPEEDS", sim_speeds, SIM_U, sim_shown_u);
     sim_echo_items(file, "INITIAL CONDITIONS: STATES", sim_states, SIM_S, sim_shown_s);
-    sim_echo_items(file, "INITIAL CONDITIONS: DISCRETE STATES", sim_memory, SIM_D, sim_shown_d);
+    sim_echo_items(file, "INITIAL CONDITIONS: DISCRETE STATES", sim_memory, SIM_M, sim_shown_d);
     hook_echo(file);
     fprintf(file, "\nEND\n");
     if (fclose(file) != 0) {
@@ -802,7 +802,7 @@ static double sim_one_step(double begin, double s, double h, double ends, int *e
     const double t = begin + s;
     int i;
     *events = 0;
-    if (SIM_EVENTS > 0 && !sim_events_known) {
+    if (SIM_EVENTS > SIM_GUARDS && !sim_events_known) {
         sim_look(t, sim_x, sim_g);
         sim_events_known = 1;
     }
@@ -829,6 +829,24 @@ static double sim_one_step(double begin, double s, double h, double ends, int *e
     return h;
 }
 
+#ifdef SIM_HAS_GUARDS
+/* Let guards remember the start; their limit is SIM_LIMIT, or twice what they bound there. */
+static void sim_remember(void)
+{
+    double size;
+    sim_accepted(0.0, sim_x, sim_d, sim_x_new, sim_d_new);
+    memcpy(sim_d + SIM_M, sim_d_new + SIM_M, (SIM_D - SIM_M)*sizeof *sim_d);
+    sim_d[SIM_M] = 0.0;
+    sim_look(0.0, sim_x, sim_g);
+    size = sqrt(-sim_g[SIM_EVENTS - SIM_GUARDS]);
+    if (!(size < 1e3)) {
+        sim_die(SIM_FAILED, "the start is a singular configuration, or too near to one", "");
+    }
+    sim_d[SIM_M] = 2.0*size > SIM_LIMIT ? 2.0*size : SIM_LIMIT;
+    memset(sim_g, 0, sizeof sim_g);
+}
+#endif
+
 /* Go through the gap from tick k to a target; return 1 where an event ended the run. */
 static int sim_gap(FILE *file, const char *temporary, int64_t k, int64_t target, double *reached)
 {
@@ -848,7 +866,8 @@ static int sim_gap(FILE *file, const char *temporary, int64_t k, int64_t target,
             sim_fail(file, temporary, "the motion has no finite values", t + wanted);
         }
         if (h == 0.0) {
-            sim_fail(file, temporary, "the equations are not to be trusted beyond", t);
+            sim_fail(file, temporary, "the constraints become singular, and this program cannot "
+                     "pass there (linkwright simulate can): it stops", t);
         }
         cut = events && h < wanted;
         s = cut ? s + h : end;
@@ -946,7 +965,7 @@ static void sim_show_all(void)
     sim_outward(sim_coordinates, SIM_Q, sim_shown_q, sim_x);
     sim_outward(sim_speeds, SIM_U, sim_shown_u, sim_x + SIM_Q);
     sim_outward(sim_states, SIM_S, sim_shown_s, sim_x + SIM_Q + SIM_U);
-    sim_outward(sim_memory, SIM_D, sim_shown_d, sim_d);
+    sim_outward(sim_memory, SIM_M, sim_shown_d, sim_d);
 }
 
 static void sim_check_run(void)
@@ -1002,7 +1021,7 @@ int main(int argc, char **argv)
     sim_defaults(sim_coordinates, SIM_Q, sim_shown_q);
     sim_defaults(sim_speeds, SIM_U, sim_shown_u);
     sim_defaults(sim_states, SIM_S, sim_shown_s);
-    sim_defaults(sim_memory, SIM_D, sim_shown_d);
+    sim_defaults(sim_memory, SIM_M, sim_shown_d);
     if (input != NULL) {
         sim_read(input);
     }
@@ -1012,13 +1031,13 @@ int main(int argc, char **argv)
     sim_inward(sim_coordinates, SIM_Q, sim_shown_q, sim_x);
     sim_inward(sim_speeds, SIM_U, sim_shown_u, sim_x + SIM_Q);
     sim_inward(sim_states, SIM_S, sim_shown_s, sim_x + SIM_Q + SIM_U);
-    sim_inward(sim_memory, SIM_D, sim_shown_d, sim_d);
+    sim_inward(sim_memory, SIM_M, sim_shown_d, sim_d);
 #ifdef SIM_HAS_INITIALIZE
     sim_initialize(0.0, sim_x, sim_d, sim_x_new, sim_d_new);
     for (i = 0; i < SIM_S; ++i) {
         if (!sim_given_s[i]) sim_x[SIM_Q + SIM_U + i] = sim_x_new[SIM_Q + SIM_U + i];
     }
-    for (i = 0; i < SIM_D; ++i) {
+    for (i = 0; i < SIM_M; ++i) {
         if (!sim_given_d[i]) sim_d[i] = sim_d_new[i];
     }
 #endif
@@ -1026,6 +1045,9 @@ int main(int argc, char **argv)
     sim_prepare();
 #ifdef SIM_HAS_CLOSURE
     sim_assemble(sim_x);
+#endif
+#ifdef SIM_HAS_GUARDS
+    sim_remember();
 #endif
     sim_show_all();
     if (echo != NULL) {

@@ -88,6 +88,8 @@ class Model:
     computed: Sequence[int]
     functions: Functions
     steps: Mapping[str, tuple[int, Callable[..., tuple[list[float], ...]]]]
+    guarding: int
+    limit: float
 
 
 class Simulation:
@@ -320,6 +322,7 @@ class Simulation:
             self.assemble(q)
         driver.x = [*q.tolist(), *u.tolist(), *states.tolist()]
         driver.d = memory.tolist()
+        self.remember(driver)
         self.show(driver)
         tick = self.tick_seconds
         near = math.floor(self.stop / tick + 0.5)
@@ -332,12 +335,26 @@ class Simulation:
     def show(self, driver: Driver) -> None:
         """Show the state that a run has come to, and go on from what is shown."""
         x = np.array(driver.x, dtype=float)
-        memory = np.array(driver.d, dtype=float)
+        kept = len(self.model.memory)
+        memory, guards = np.array(driver.d[:kept], dtype=float), driver.d[kept:]
         first, second = len(self.model.coordinates), len(self.model.speeds)
         parts = (x[:first], x[first : first + second], x[first + second :], memory)
         for group, part in zip(range(2, 6), parts, strict=True):
             self.outward(group, part)
-        driver.x, driver.d = x.tolist(), memory.tolist()
+        driver.x, driver.d = x.tolist(), [*memory.tolist(), *guards]
+
+    def remember(self, driver: Driver) -> None:
+        """Let guards remember the start; their limit is twice what they bound there, or more."""
+        guards = [i for i, crossing in enumerate(self.model.crossings) if crossing.guard]
+        if guards:
+            kept, x = len(driver.d), driver.x
+            driver.d += [0.0] * self.model.guarding
+            driver.d[kept + 1 :] = driver.call("accepted", x, 0.0)[1][kept + 1 :]
+            size = math.sqrt(-driver.call("events", x, 0.0)[0][guards[0]])
+            if not size < 1e3:
+                what = "the start is a singular configuration, or too near to one"
+                raise Stop(FAILED, what)
+            driver.d[kept] = max(self.model.limit, 2.0 * size)
 
     def run(self, driver: Driver, output: str) -> None:
         """Integrate, and write every so many ticks."""
@@ -352,7 +369,11 @@ class Simulation:
         if status == NOT_FINITE:
             raise Stop(FAILED, f"the motion has no finite values at t = {t:g} s")
         if status == GUARDED:
-            raise Stop(FAILED, f"the equations are not to be trusted beyond at t = {t:g} s")
+            raise Stop(
+                FAILED,
+                "the constraints become singular, and this program cannot pass there "
+                f"(linkwright simulate can): it stops at t = {t:g} s",
+            )
         for event, ticks, s in driver.log:
             print(f"{model.events[event]} at t = {ticks * driver.tick_seconds + s:.10g} s")
         factors = np.array([c.factor for c in model.channels])

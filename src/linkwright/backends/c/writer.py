@@ -178,6 +178,11 @@ def _in_parts(
         file.functions.append(f"{head}\n{{\n" + "\n".join(writer.body(())) + "\n}\n")
         lines.append(f"    {title}({', '.join(passed)});")
         used |= writer.used
+    rest = _CWriter(file, frame, names)  # outputs that are inputs or numbers, of no part
+    for i in frame.leaves:
+        rest.store(i)
+    lines.extend(rest.body(()))
+    used |= rest.used
     lines.extend(f"    (void){x};" for x in (*inputs, *outputs) if x not in used)
     return lines
 
@@ -293,9 +298,10 @@ class _CWriter(SourceWriter):
                 text = self.number(self.terms[i.id]).text
             self.line(f"{self.work}[{self.slots[i.id]}] = {text};")
             self.used.add(self.work)
-        self._store(i.id)
+        self.store(i.id)
 
-    def _store(self, i: int) -> None:
+    def store(self, i: int) -> None:
+        """Write the outputs that a value is."""
         for place in self.stores.get(i, ()):
             self.line(f"{place} = {self.ref(i).text};")
             self.used.add(place.partition("[")[0])
