@@ -187,17 +187,18 @@ def test_rows_are_what_single_runs_give(here: Path, capsys: pytest.CaptureFixtur
 
 
 def test_runs_that_ended_early_are_reduced_up_to_there() -> None:
+    """A batch holds what was at the end of a run from there on."""
     t = np.arange(5.0)
-    y = np.array([[1.0, 2, 3, 4, 9], [5, 4, 3, 2, 1]])
+    y = np.array([[1.0, 2, 3, 4, 4], [5, 4, 3, 2, 1]])
     stopped = np.array([2.5, np.inf])
     kept = ["final", "min", "max", "mean", "rms", "at 3"]
     found = reduced("y", t, y, stopped, kept)
-    assert found["y.final"].tolist() == [3, 1]
+    assert found["y.final"].tolist() == [4, 1]
     assert found["y.min"].tolist() == [1, 1]
-    assert found["y.max"].tolist() == [3, 5]
-    assert found["y.mean"].tolist() == [2, 3]
-    rms = [np.sqrt(np.trapezoid(y[0, :3] ** 2, t[:3]) / 2), np.sqrt(np.trapezoid(y[1] ** 2, t) / 4)]
-    np.testing.assert_allclose(found["y.rms"], rms)
+    assert found["y.max"].tolist() == [4, 5]
+    np.testing.assert_allclose(found["y.mean"], [5.75 / 2.5, 3])
+    way = np.trapezoid(y[0, :4] ** 2, [0, 1, 2, 2.5]) / 2.5
+    np.testing.assert_allclose(found["y.rms"], np.sqrt([way, np.trapezoid(y[1] ** 2, t) / 4]))
     assert np.isnan(found["y.at 3"][0])
     assert found["y.at 3"][1] == 2
 
