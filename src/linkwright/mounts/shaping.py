@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,7 @@ STEP = 0.1
 """Between samples of the tube, s."""
 KNOT = 3
 """Samples from one coefficient of the path to the next."""
+_MARGINS = (0.999, 0.99, 0.95, 0.85)  # of the error, as it is larger between samples
 
 
 class ShapingError(Error):
@@ -115,30 +117,40 @@ def shaped(
     near = away <= math.sin(min(error, math.pi / 2))
     ways = ([False, True] if near else [False]) if over_the_top is None else [over_the_top]
     tubes = [_Tube(t, d, turned if over else azimuth, over) for over in ways]
-    for tube in tubes:
-        for margin in (0.999, 0.99, 0.95, 0.85):  # between samples the error is larger
+    fine = np.linspace(t[0], t[-1], 8 * count)
+    wanted = target(fine)
+
+    def within(tube: _Tube, speed: float, acceleration: float) -> ShapedPath | None:
+        for margin in _MARGINS:
             found = tube.path(margin * error, speed, acceleration)
             if found is None:
-                break
+                return None
             made = ShapedPath(found, float(found.max_abs(1)[0]), plain, 0.0, tube.over)
-            fine = np.linspace(t[0], t[-1], 8 * count)
-            wanted, pointed = target(fine), made.direction(fine)
+            pointed = made.direction(fine)
             off = np.linalg.norm(np.cross(wanted, pointed), axis=1)
             left = float(np.arctan2(off, np.einsum("ij,ij->i", wanted, pointed)).max())
             if left <= error:
                 return replace(made, error=left)
-    needs = [tube.needs(0.99 * error, speed, acceleration) for tube in tubes]
-    needs.sort(key=lambda need: max(need[0] / speed, need[1] / acceleration))
-    if not math.isfinite(sum(needs[0])):
+        return None
+
+    for tube in tubes:
+        if (made := within(tube, speed, acceleration)) is not None:
+            return made
+    for margin, tube in product(_MARGINS, reversed(tubes)):  # what is told has been tried
+        need = tube.needs(margin * error, speed, acceleration)
+        if not math.isfinite(sum(need)):
+            continue
+        rate, most = (math.ceil(1e3 * math.degrees(v)) / 1e3 for v in need)
+        if within(tube, math.radians(rate), math.radians(most)) is None:
+            continue
         raise ShapingError(
-            f"no path that is sampled every {STEP} s keeps an error of {math.degrees(error):.3g}°",
-            remedy="allow a larger error, or take a mount without a keyhole",
+            f"the azimuth would have to turn at {rate:.3f}°/s with {most:.3f}°/s², and its limits "
+            f"are {math.degrees(speed):.3f}°/s and {math.degrees(acceleration):.3f}°/s²",
+            remedy="allow a larger error, a faster azimuth, or take a mount without a keyhole",
         )
-    rate, most = (math.ceil(1e3 * math.degrees(v)) / 1e3 for v in needs[0])
     raise ShapingError(
-        f"the azimuth would have to turn at {rate:.3f}°/s with {most:.3f}°/s², and its limits are "
-        f"{math.degrees(speed):.3f}°/s and {math.degrees(acceleration):.3f}°/s²",
-        remedy="allow a larger error, a faster azimuth, or take a mount without a keyhole",
+        f"no path that is sampled every {STEP} s keeps an error of {math.degrees(error):.3g}°",
+        remedy="allow a larger error, or take a mount without a keyhole",
     )
 
 
