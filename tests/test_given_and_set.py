@@ -29,6 +29,7 @@ from linkwright.simulation.native.session import Session
 from linkwright.system.numbers import parameters
 from tests import test_drive_battery as parts, test_element_battery as battery
 from tests.seeds import seeds
+from tests.test_drives import joint
 
 SEEDS = seeds(1)
 
@@ -39,6 +40,7 @@ OTHER: dict[str, list[battery.Numbers]] = {
     "JointPID": [{}, {"unwind": None}],
     "ForceControl": [{}, {"filter": 0.5}, {"filter": 0.5, "base": "current"}, {"base": "current"}],
     "Hybrid": [{}, {"filter": 0.3}],
+    "PinholeCamera": [{"pixels": (640.0, 480.0)}],
     "Tire": [{}, {"relaxation": 0.3, "trail": 0.03}],
 }
 CASES = [(name, k) for name in battery.KINDS for k in range(len(OTHER.get(name, [{}])))]
@@ -67,7 +69,7 @@ class Computed:
         for crossing in block.crossings:
             self._all([crossing.value, *(value for _, value in crossing.resets)])
         if isinstance(block, Element):
-            self._all([load.magnitude for load in (*block.forces, *block.moments)])
+            self._all([*(x.magnitude for x in block.forces), *(x.magnitude for x in block.moments)])
 
     def _all(self, exprs: Iterable[Expr]) -> list[Any]:
         """Return values; what is no parameter has a number that its name gives."""
@@ -193,6 +195,18 @@ def test_a_number_of_a_part_is_the_same_given_set_or_swept_or_refused(name: str)
                 np.testing.assert_allclose(same, wanted, rtol=1e-12, err_msg=label)
 
 
+def test_the_voltage_of_a_bus_is_the_same_given_or_set() -> None:
+    """Of which its start and its chopper follow; the argument has another name."""
+    found = []
+    for given, later in ((48.0, 60.0), (60.0, 60.0)):
+        block = drives.DCBus(given, 0.1, 2e-3, chopper_resistance=3.0)
+        s = lw.System(name="s")
+        s.add(block, name="block")
+        s.set({"block.source": later})
+        found.append(Computed(block, parameters(s)).found)
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-12)
+
+
 def chained(name: str, made: drives.DrivePart) -> lw.System:
     """Return a System with a chain that has a part."""
     part = replace(parts.MOTOR, thermal=made) if isinstance(made, drives.Thermal) else made
@@ -200,7 +214,7 @@ def chained(name: str, made: drives.DrivePart) -> lw.System:
     if name == "Steps":
         edits["motor"] = parts.EXAMPLES["Stepper"]
     s = lw.System(name="s")
-    s.add(parts.joint(reference=0.2).edited(edits), name="block")
+    s.add(joint(reference=0.2).edited(edits), name="block")
     return s
 
 
@@ -353,7 +367,8 @@ def test_a_joint_that_is_not_named_has_no_limit_and_the_start_as_its_target(
         m = battery.rig(small=True)
         m.initial["arm"] = 0.3
         example = battery.EXAMPLES[name](m, np.random.default_rng(0))
-        block = battery.KINDS[name].block(m, **example | {"target": None, argument: given})
+        kind: Any = battery.KINDS[name].block
+        block = kind(m, **example | {"target": None, argument: given})
         s = lw.System(m)
         battery.add_sources(s, block)
         s.add(block, rate=200 if block.needs_rate else None, name="block")
@@ -401,7 +416,7 @@ def test_what_cannot_be_meant_is_refused(name: str) -> None:
 
 @pytest.mark.parametrize("field", ["current_integral", "pairs", "along", "across", "feedforward"])
 def test_zero_is_a_number_of_a_cascade(field: str) -> None:
-    motor = parts.EXAMPLES["PMSM"]
+    motor: Any = parts.EXAMPLES["PMSM"]
     law = drives.Cascade(10_000, 2_000, 1_000, **{field: 0.0})
     found = drives.Servo(law, motor, drives.Rigid(50)).controller
     assert getattr(found, field) == 0.0

@@ -152,11 +152,12 @@ class Block(BlockWorkspace):
         """
         self._refuse_taken(name)
         default = value if isinstance(value, Expr) else None
+        number: float = 0.0 if isinstance(value, Expr) else value
         if default is not None:
-            value = evaluate(default, self._values(default, f"{name} of {self.name!r}"))
+            number = evaluate(default, self._known_numbers(default, f"{name} of {self.name!r}"))
         made = self._symbol(name, "parameter", unit, sign)
         blank = Parameter(made, 0.0, unit, doc, least, most, default)
-        self.parameters[name] = replace(blank, value=blank.checked(value, self.name))
+        self.parameters[name] = replace(blank, value=blank.checked(number, self.name))
         return made
 
     def require(self, holds: Value, why: str = "") -> None:
@@ -175,11 +176,11 @@ class Block(BlockWorkspace):
         pairs = [z for p in self.inputs.values() for z in zip(p.symbols, p.values, strict=True)]
         open_ = {x: float(value.data) for x, value in pairs if value.op == "num"}
         if self.period not in free_symbols(relation.holds):  # which is known where it is added
-            known = self._values(relation.holds, f"a relation of {self.name!r}", open_)
+            known = self._known_numbers(relation.holds, f"a relation of {self.name!r}", open_)
             relation.check(known, self.name)
         self.requirements.append(relation)
 
-    def _values(
+    def _known_numbers(
         self, read: Expr, what: str, more: Mapping[Expr, float] | None = None
     ) -> dict[Expr, float]:
         """Return the values of parameters in an expression that may read nothing else."""

@@ -226,11 +226,11 @@ class PartSketch:
     def numbers(self, *names: str) -> tuple[Expr, ...]:
         """Return fields of the part: numbers, or parameters of the block."""
         found = []
+        known = self.sketch.known_numbers
         units = {f.name: f.metadata for f in fields(self.part)}
         for name in names:
             value = float(getattr(self.part, name))
             label = f"{self.label}.{name}"
-            known = self.sketch.known_numbers
             if label not in known and self.sketch.numeric:
                 known[label] = as_expr(value)
             elif label not in known:

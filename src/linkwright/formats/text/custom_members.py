@@ -118,8 +118,8 @@ def custom_block(record: CustomBlock) -> Block:
         else:
             block.input(name, value, unit=port.unit, doc=port.doc)
     for name, p in record.parameters.items():
-        value = block.expr(0.0 if p.value is None else p.value)
-        number = value if free_symbols(value) else float(evaluate(value))
+        given = block.expr(0.0 if p.value is None else p.value)
+        number = given if free_symbols(given) else float(evaluate(given))
         block.parameter(name, number, unit=p.unit, sign=p.sign, doc=p.doc)
     for name in record.noise:
         block.alias(name, block.noise(name))
