@@ -121,6 +121,10 @@ class FlatSystem:
         roots = [x for values in outputs.values() for x in values]
         roots += [x for s in more for x in s.operands]
         statements = [*source.ordered(roots), *more]
+        constants = {x: v for x, v in followed(self.system).items() if v.op == "num"}
+        if constants:  # of something that is not there
+            statements = [s for s in statements if s.targets[0] not in constants]
+            renamed = {**constants, **(renamed or {})}
         if renamed:
             statements = [_renamed(s, renamed) for s in statements]
             outputs = {k: substitute_all(v, renamed) for k, v in outputs.items()}
