@@ -23,6 +23,8 @@ from tests.seeds import seeds
 
 X = [symbol(f"x{k}", "coordinate") for k in range(3)]
 M = symbol("m", sign="positive")
+DIVIDED = (1175, 1193)
+"""Seeds of slides where what is left of a sum was divided by, and was another number in doubles."""
 
 REWRITES: dict[str, Callable[[Program], Program]] = {
     **PASSES,
@@ -125,9 +127,10 @@ def residues(seed: int) -> Program:
         Assign(z[2], c * z[0] - s * z[1] - a * c * float(draw.choice([1, 3]))),
     ]
     weights = draw.choice([-1.0, 0.1, 0.3, 1.0, 3.0, s, c, s * c, 1 - c * c - s * s], size=(3, 4))
+    factors: list[Expr] = [constant(1), M, X[1]]
     outputs = [
         sum((float(w) * x for w, x in zip(row, (*z, X[0]), strict=True)), constant(0)) * k
-        for row, k in zip(weights, (1, M, X[1]), strict=True)
+        for row, k in zip(weights, factors, strict=True)
     ]
     return program("residues", {"x": X, "m": M}, {"y": outputs}, statements=statements)
 
@@ -144,7 +147,7 @@ def differences(p: Program, made: Program, seed: int) -> np.ndarray:
 @pytest.mark.parametrize("name", REWRITES)
 @pytest.mark.parametrize("make", [slides, chain, residues])
 def test_no_constant_is_lost(make: Callable[[int], Program], name: str) -> None:
-    for seed in seeds(4 if name == "thorough" else 30):
+    for seed in (*seeds(2 if name == "thorough" else 18), *DIVIDED):
         p = make(seed)
         off = differences(p, REWRITES[name](p), seed)
-        assert np.all(off < 30), f"seed {seed}: {off.max(axis=0)}"
+        assert np.all(off < 5), f"seed {seed}: {off.max(axis=0)}"

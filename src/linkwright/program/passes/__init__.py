@@ -6,6 +6,7 @@ may change by rounding; branches, and divisions that the model did not write, ar
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TypeAlias
@@ -19,6 +20,7 @@ from linkwright.program.passes.auxiliary import (
 )
 from linkwright.program.passes.choice import cheapest, cost
 from linkwright.program.passes.common_subexpressions import common_subexpressions
+from linkwright.program.passes.comparison import agree
 from linkwright.program.passes.factor import factor
 from linkwright.program.passes.fast import fast
 from linkwright.program.passes.inline_single_use import inline_single_use
@@ -75,6 +77,9 @@ def optimize(
 ) -> Program:
     """Return a Program with the same outputs and fewer operations.
 
+    Before it is returned it is compared with the one that was given; if they ever differed by more
+    than rounding, a warning would say so, and the given one would be returned.
+
     Args:
         program: what to optimize.
         passes: names from `PASSES`, in the order in which to run them; by default all is done at
@@ -93,10 +98,11 @@ def optimize(
     """
     if passes is None:
         return _fast(program, rounds, brief and cost(program)[0] > _BRIEF)
+    start = program
     if _has_both(program):
         main = _tried(without_auxiliary(program), passes, rounds, keep=("liveness",))
         program = cheapest(program, [with_auxiliary(program, main)])
-    return _tried(program, passes, rounds)
+    return _compared(start, _tried(program, passes, rounds))
 
 
 @lru_cache(maxsize=_KEPT)
@@ -111,11 +117,25 @@ def careful(program: Program) -> Program:
     >>> careful(p).inputs == p.inputs
     True
     """
+    start = program
     if _has_both(program):
         main = _tried(without_auxiliary(program), None, _ROUNDS, keep=("liveness",))
         program = cheapest(program, [with_auxiliary(program, main)])
     found = _tried(program, None, _ROUNDS)
-    return _swept(found) if cost(found)[0] <= _SMALL else found
+    return _compared(start, _swept(found) if cost(found)[0] <= _SMALL else found)
+
+
+def _compared(program: Program, made: Program) -> Program:
+    """Return what was made of a Program if it computes the same, otherwise the Program."""
+    if agree(program, made):
+        return made
+    warnings.warn(
+        f"the optimizer changed the values of {program.name!r}, which is a fault of Linkwright; it "
+        "runs as it was derived, slower and right; please report the model",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+    return program
 
 
 def _has_both(program: Program) -> bool:
@@ -127,7 +147,7 @@ def _has_both(program: Program) -> bool:
 def _fast(program: Program, rounds: int, brief: bool = False) -> Program:
     if not _has_both(program):
         found = _fast_rounds(program, rounds, brief=brief)
-        return _swept(found) if cost(found)[0] <= _TINY else found
+        return _compared(program, _swept(found) if cost(found)[0] <= _TINY else found)
     alone = without_auxiliary(program)
     plain = all(isinstance(s, Assign) for s in program.statements)
     if plain:
@@ -142,7 +162,7 @@ def _fast(program: Program, rounds: int, brief: bool = False) -> Program:
     found = _fast_rounds(cheapest(program, kept[:1]), rounds)
     if cost(found)[0] <= _TINY:
         found = _swept(found)
-    return cheapest(found, kept)
+    return _compared(program, cheapest(found, kept))
 
 
 def _fast_rounds(

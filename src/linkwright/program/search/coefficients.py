@@ -4,17 +4,20 @@ A coefficient is a signed index: 1 is one, -1 is minus one, and -c is the negati
 told apart by their value in a finite field, so that `m*L + I` is found again however it was formed.
 What is new is remembered by how it was made; its formula is written only when it is needed. A
 quotient is formed only where it is in the table already, that is where it needs no division, or
-where the divisor is declared to be other than zero.
+where the divisor is declared to be other than zero; and never by a sum that nearly cancels, because
+in doubles it is another number than in the field, or zero.
 """
 
 from __future__ import annotations
 
 from linkwright.algebra.assumptions import is_nonzero
 from linkwright.algebra.expr import ONE, Expr, constant, product, raised, scaled, total
+from linkwright.program.passes.comparison import Doubles
 from linkwright.program.passes.fields import PRIME, FieldValues
 from linkwright.program.passes.network import split_sign
 
 _COMMON = (2, 3, 4)  # ratios of these numbers are always at hand
+_CANCELED = 1e-6  # what is left of a sum that nearly cancels
 
 
 class Coefficients:
@@ -34,6 +37,7 @@ class Coefficients:
         self.fields = values
         self.values: list[int] = [0, 1]  # index 0 is zero
         self._made: list[tuple[str, int, int]] = [("", 0, 0), ("", 0, 0)]
+        self._sizes = [(0.0, 0.0), (1.0, 1.0)]  # at a point: a value, and of what it is the sum
         self._exprs: dict[int, Expr] = {1: ONE}
         self._by_value: dict[int, int] = {1: 1, PRIME - 1: -1}
         self._products: dict[tuple[int, int], int] = {}
@@ -58,12 +62,20 @@ class Coefficients:
             return 0
         found = self._by_value.get(value)
         if found is None:
-            found = self._add(value, "", 0, 0)
+            found = self._add(value, "", 0, 0, Doubles(2).values([rest], {})[0].real)
             self._exprs[found] = rest
         return sign * found
 
-    def _add(self, value: int, how: str, a: int, b: int) -> int:
+    def _add(self, value: int, how: str, a: int, b: int, size: float = 0.0) -> int:
         new = len(self.values)
+        (x, x_size), (y, y_size) = self._sizes[abs(a)], self._sizes[abs(b)]
+        if how == "+":
+            made = (x if a > 0 else -x) + (y if b > 0 else -y), x_size + y_size
+        elif how == "*":
+            made = x * y, x_size * y_size
+        else:
+            made = (x / y, x_size / abs(y)) if how else (size, abs(size))
+        self._sizes.append(made)
         self.values.append(value)
         self._made.append((how, a, b))
         self._by_value[value] = new
@@ -118,6 +130,9 @@ class Coefficients:
             return a
         if a == b:
             return 1
+        x, size = self._sizes[b]
+        if not abs(x) > _CANCELED * size:
+            return 0
         found = self._ratios.get((a, b))
         if found is None:
             inverse = self._inverses.get(b)

@@ -13,25 +13,19 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
 
 from linkwright.algebra.expr import Expr
 from linkwright.algebra.numbers import Number
-from linkwright.algebra.walk import postorder
+from linkwright.algebra.walk import fill
 from linkwright.program.code import CONDITIONS, Code
 from linkwright.program.interpret import execute, interpret
 from linkwright.program.lowering import lower
-from linkwright.program.program import (
-    Assign,
-    Call,
-    Loop,
-    Program,
-    ProgramError,
-    Statement,
-)
+from linkwright.program.passes.comparison import Evaluation
+from linkwright.program.program import Program, ProgramError
 from linkwright.program.rates import Rate, symbol_rate
 from linkwright.program.search.doubled import Array, doubled, pair
 
@@ -89,54 +83,18 @@ def field_outputs(program: Program, seed: int = 0) -> list[int]:
     True
     """
     known = {x: _hashed("input", x.data.digest, seed) for x in program.input_symbols()}
-    return _called(program, known)
+    return _Field().called(program, known)
 
 
-def _called(program: Program, known: dict[Expr, int]) -> list[int]:
-    _statements(program.statements, known)
-    return [_of(x, known) for x in program.output_values()]
+class _Field(Evaluation[int]):
+    """Values modulo 2**61 - 1."""
 
+    def values(self, exprs: Sequence[Expr], known: dict[Expr, int]) -> list[int]:
+        fill(known, exprs, lambda node: _node(node, [known[a] for a in node.args]))
+        return [known[x] for x in exprs]
 
-def _statements(statements: Iterable[Statement], known: dict[Expr, int]) -> None:
-    for statement in statements:
-        operands = [_of(x, known) for x in statement.operands]
-        if isinstance(statement, Assign):
-            results = operands
-        elif isinstance(statement, Call):
-            inner = dict(zip(statement.program.input_symbols(), operands, strict=True))
-            results = _called(statement.program, inner)
-        elif isinstance(statement, Loop):
-            results = _looped(statement, operands, known)
-        else:
-            shape = (statement.size, len(statement.right))
-            results = [_hashed("solve", shape, k, *operands) for k in range(len(statement.targets))]
-        known.update(zip(statement.targets, results, strict=True))
-
-
-def _looped(loop: Loop, operands: list[int], known: dict[Expr, int]) -> list[int]:
-    kept = len(loop.carried)
-    state = operands[:kept]
-    stacks: list[list[int]] = [[] for _ in loop.stacked]
-    for turn in range(loop.count):
-        inner = dict(known)
-        inner.update(zip((c.symbol for c in loop.carried), state, strict=True))
-        for k, array in enumerate(loop.scanned):
-            inner[array.symbol] = operands[kept + k * loop.count + turn]
-        _statements(loop.body, inner)
-        state = [_of(c.following, inner) for c in loop.carried]
-        for stack, out in zip(stacks, loop.stacked, strict=True):
-            stack.append(_of(out.value, inner))
-    return [*state, *(x for stack in stacks for x in stack)]
-
-
-def _of(root: Expr, known: dict[Expr, int]) -> int:
-    found = known.get(root)
-    if found is not None:
-        return found
-    for node in postorder([root], stop=known.__contains__):
-        if node not in known:
-            known[node] = _node(node, [known[a] for a in node.args])
-    return known[root]
+    def any_of(self, values: Sequence[int], key: int) -> int:
+        return _hashed("any", key, *values)
 
 
 class _Truth(int):
