@@ -380,8 +380,8 @@ def _margins(loop: LinearModel, closed: LinearModel, parts: int) -> Margins:
                 gains.append((-1 / v.real, x, v))
         for x in _crossings(w, np.abs(loci[:, k]) - 1, lambda x: abs(value(x)) - 1, brentq):
             lags.append(((math.pi + cmath.phase(value(x))) % (2 * math.pi), x, value(x)))
-        v = value(rest)
-        if 0.5 < abs(v) / abs(loci[0, k]) < 2:  # neither an integrator nor a differentiator
+        v, size = value(rest), abs(loci[0, k])
+        if size < 2 * abs(v) < 4 * size:  # neither an integrator nor a differentiator
             gains += _real_end(v, rest)
     last = _loci(loop, np.array([top]))[0] if loop.period else np.linalg.eigvals(loop.d)
     gains += [end for v in last for end in _real_end(complex(v), top)]
@@ -392,8 +392,8 @@ def _margins(loop: LinearModel, closed: LinearModel, parts: int) -> Margins:
     every = np.unique([rest, *w, *(x for _, x, _ in gains + lags if x < math.inf)])
     every = every[np.append(True, np.diff(every) > 1e-9 * every[1:])]
     sizes = sensitivity(every)
-    peaks = [*zip(sizes, every, strict=True)]
-    peaks += [] if loop.period else [(float(np.linalg.norm(closed.d, 2)), math.inf)]
+    peaks = [*zip(sizes, every, strict=True), (float(np.linalg.norm(closed.d, 2)), math.inf)]
+    peaks = peaks[:-1] if loop.period else peaks
     inner = sizes[1:-1]
     high = (inner >= sizes[:-2]) & (inner >= sizes[2:]) & (inner > 0.5 * sizes.max())
     for k in (np.flatnonzero(high) + 1).tolist():

@@ -391,30 +391,25 @@ def correct_by_all(
         [as_expr(float(v)) * (used[i] * used[j] if i != j else ONE) for j, v in enumerate(row)]
         for i, row in enumerate(measurement)
     ]
-    rows, news, told = [[as_expr(v) for v in row] for row in h], list(seen), []
-    x = list(x)
+    x, rows, news, told = list(x), [[as_expr(v) for v in row] for row in h], list(seen), []
     for k in range(m):
-        own = float(measurement[k, k])
         pivot = R[k][k]  # its own noise, less what the sensors before it tell of that
-        mixed = pivot.op != "num"
-        r = block.intermediate(where(pivot > 1e-13 * own, pivot, ZERO)) if mixed else own
+        mixed, there = pivot.op != "num", pivot > 1e-13 * float(measurement[k, k])
+        r = block.intermediate(where(there, pivot, ZERO)) if mixed else float(measurement[k, k])
         after = [i for i in range(k + 1, m) if R[i][k] is not ZERO]
-        share = {i: block.intermediate(_over(R[i][k], r)) for i in after}
+        parts = {i: R[i][k] / pivot for i in after}
+        share = {
+            i: block.intermediate(where(there, p, ZERO) if mixed else p) for i, p in parts.items()
+        }
         for i in after:
-            for j in after:
-                R[i][j] = block.intermediate(R[i][j] - share[i] * R[j][k]) if j <= i else R[i][j]
-            rows[i] = [
-                block.intermediate(a - share[i] * b) for a, b in zip(rows[i], rows[k], strict=True)
-            ]
+            for j in (j for j in after if j <= i):
+                R[i][j] = block.intermediate(R[i][j] - share[i] * R[j][k])
+            for j, b in enumerate(rows[k]):
+                rows[i][j] = block.intermediate(rows[i][j] - share[i] * b)
             news[i] = block.intermediate(news[i] - share[i] * news[k])
         x, P, one = correct_by_one(block, x, P, rows[k], r, news[k], used[k])
         told.append(one)
     return x, P, told
-
-
-def _over(value: Expr, r: Expr | float) -> Expr:
-    """Return value/r, and 0 where r is 0."""
-    return value / r if isinstance(r, float) else where(r > 0, value / r, ZERO)
 
 
 def moved_covariance(

@@ -106,7 +106,8 @@ def shaped(
     azimuth = np.unwrap(np.arctan2(d[:, 0], d[:, 1]))
     top = int(np.argmax(d[:, 2]))
     away = math.hypot(d[top, 0], d[top, 1])
-    if over_the_top and away > math.sin(min(error, math.pi / 2)):
+    near = away <= math.sin(min(error, math.pi / 2))
+    if over_the_top and not near:
         raise ShapingError(
             f"the pass stays {math.degrees(math.asin(away)):.2f}° from the zenith, "
             f"and an error of {math.degrees(error):.2f}° is allowed",
@@ -114,7 +115,6 @@ def shaped(
         )
     plain = float(np.abs(serial_axes("alt-az").rate(d, target.speed(t))).max())
     turned = azimuth - math.copysign(math.pi, azimuth[-1] - azimuth[0]) * (np.arange(count) > top)
-    near = away <= math.sin(min(error, math.pi / 2))
     ways = ([False, True] if near else [False]) if over_the_top is None else [over_the_top]
     tubes = [_Tube(t, d, turned if over else azimuth, over) for over in ways]
     fine = np.linspace(t[0], t[-1], 8 * count)
@@ -247,9 +247,7 @@ class _Tube:
         elevation = np.unwrap(np.arctan2(self.d[:, 2], along))
         path = through(self.t, np.stack([azimuth, elevation], axis=1))
         pieces = np.array(path.coefficients)
-        middle = (self.t[1:] + self.t[:-1]) / 2
-        third = spline(middle, 3)
-        pieces[:, :4, 0] = np.stack(
-            [azimuth, spline(self.t, 1), spline(self.t, 2) / 2, np.append(third, 0.0) / 6]
-        ).T[:-1]
+        for k, scale in enumerate((1, 1, 2)):
+            pieces[:, k, 0] = spline(self.t[:-1], k) / scale
+        pieces[:, 3, 0] = spline((self.t[1:] + self.t[:-1]) / 2, 3) / 6
         return Trajectory(self.t, pieces)

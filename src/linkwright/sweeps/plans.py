@@ -186,8 +186,7 @@ def _drawn(given: Mapping[str, Any], seed: int, name: str, count: int) -> Array:
     words = random.random_raw(4 * count).reshape(count, 4)  # four for each value of the counter
     u, v = ((words[:, :2] >> np.uint64(11)) + 0.5).T / 2**53
     if kind == "uniform":
-        low, high = numbers
-        return np.asarray(low + (high - low) * u)
+        return np.asarray(numbers[0] + (numbers[1] - numbers[0]) * u)
     if kind == "triangular":
         low, mode, high = numbers
         up = np.sqrt(u * (high - low) * (mode - low))

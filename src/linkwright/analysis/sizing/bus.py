@@ -101,8 +101,7 @@ def _run(work: Array, supply: SupplyEntry) -> tuple[Array, Array]:
     """Return what the supply gives and what is left over in each interval of a periodic cycle."""
     room = 0.5 * supply.capacitance * (supply.highest**2 - supply.voltage**2)
     given, spilled = np.zeros(len(work)), np.zeros(len(work))
-    # A cycle is a clamp of what is stored plus its surplus: with one the store fills over the
-    # cycles and stays as full as it gets, without it empties. One cycle from there is that state.
+    # With a surplus the store fills over the cycles, without one it empties: a cycle from there.
     stored = room if _surplus(work) else 0.0
     for _ in range(2):
         for k, asked in enumerate(work.tolist()):
