@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from linkwright.algebra import Expr, absolute, exp, sqrt
+from linkwright.algebra import Expr, absolute, exp, sign, sqrt
 from linkwright.blocks import Element
 from linkwright.elements.springs import motion_of, units_of
 
 
 class Friction(Element):
-    """Coulomb, viscous and Stribeck friction of a joint, made smooth around zero speed.
+    """Coulomb, viscous and Stribeck friction of a joint.
 
-    The friction is (F_c + (F_s - F_c) exp(-(u/u_s)^2)) u / sqrt(u^2 + e^2) + b u: within a few
-    times the small speed e it rises through zero, so a joint creeps where it should stick. `LuGre`
-    sticks.
+    The friction is (F_c + (F_s - F_c) exp(-(u/u_s)^2)) sign(u) + b u. At rest it holds the joint
+    against loads up to F_s. With `smoothing` it has u / sqrt(u^2 + e^2) in place of the sign:
+    within a few times the small speed e it rises through zero, and the joint creeps.
 
     Args:
         mechanism: that it belongs to.
@@ -23,7 +23,7 @@ class Friction(Element):
         viscous: b, N*m*s/rad or N*s/m.
         static: F_s, at least F_c; F_c by default.
         stribeck: u_s, the speed of the dip, rad/s or m/s.
-        smoothing: e, rad/s or m/s.
+        smoothing: e, rad/s or m/s; none by default.
         name: of the element.
 
     >>> from linkwright import Mechanism
@@ -42,22 +42,25 @@ class Friction(Element):
         viscous: float = 0.0,
         static: float | None = None,
         stribeck: float = 0.01,
-        smoothing: float = 1e-3,
+        smoothing: float | None = None,
         name: str = "friction",
     ) -> None:
         super().__init__(name, mechanism, doc="dry and viscous friction of a joint")
         unit, load = units_of(self, coordinate)
         dry = self.parameter("coulomb", coulomb, unit=load, least=0.0)
         b = self.parameter("viscous", viscous, unit=f"{load}*s/{unit}", least=0.0)
-        e = self.parameter("smoothing", smoothing, unit=f"{unit}/s", sign="positive")
         q, u = motion_of(self, coordinate)
+        sense = sign(u)
+        if smoothing is not None:
+            e = self.parameter("smoothing", smoothing, unit=f"{unit}/s", sign="positive")
+            sense = u / sqrt(u**2 + e**2)
         level: Expr = dry
         if static is not None:
             breakaway = self.parameter("static", static, unit=load, least=0.0)
             self.require(dry <= breakaway)
             us = self.parameter("stribeck", stribeck, unit=f"{unit}/s", sign="positive")
             level = dry + (breakaway - dry) * exp(-((u / us) ** 2))
-        self.effort("effort", q, -level * u / sqrt(u**2 + e**2) - b * u)
+        self.effort("effort", q, -level * sense - b * u)
 
 
 class LuGre(Element):

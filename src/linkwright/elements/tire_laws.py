@@ -22,8 +22,8 @@ from linkwright.algebra import (
     atan,
     maximum,
     minimum,
-    sign,
     sin,
+    where,
 )
 from linkwright.blocks import BlockError, checked
 
@@ -209,4 +209,5 @@ class TableTire:
 
 def _odd(table: Lookup1D | Lookup2D, slip: Expr, load: Expr) -> Expr:
     size = absolute(slip)
-    return sign(slip) * (table(size, load) if isinstance(table, Lookup2D) else table(size))
+    force = table(size, load) if isinstance(table, Lookup2D) else table(size)
+    return where(slip < 0, -force, force)

@@ -221,7 +221,7 @@ class LoadBuilder(BodyBuilder):
             body: the body whose joint it is, or its name; where it has several speeds, each has
                 damping and friction, and none a spring.
             damping: viscous friction, N*m*s/rad or N*s/m.
-            friction: dry friction, N*m or N; none at rest.
+            friction: dry friction, N*m or N; in runs it holds the joint at rest.
             stiffness: of a spring, N*m/rad or N/m.
             rest: the coordinate at which the spring is slack, rad or m.
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from linkwright.algebra import (
     Expr,
     absolute,
@@ -15,17 +13,14 @@ from linkwright.algebra import (
     maximum,
     minimum,
     not_equal,
+    sign,
     where,
 )
 from linkwright.blocks import Block
 from linkwright.equations.kernels import forward_dynamics, quick_inverse
 from linkwright.equations.tree import Tree, tree_of
-from linkwright.program import Program, lower
-from linkwright.program.interpret import interpret
+from linkwright.program import Program
 from linkwright.server.cell import Cell, CellArm
-
-BRAKE_FREQUENCY = 150.0
-"""rad/s, of an axis that its brake holds."""
 
 PANICS = ("none", "server", "told")
 """Why a device stops by itself: the server is silent, or has told it to."""
@@ -113,8 +108,8 @@ class ArmControl(Block):
 class Card(Block):
     """The card of an arm's simulated hardware: what the device does by itself, in its own ticks.
 
-    It counts its ticks, watches the server's heartbeat, latches PANIC until it is cleared, holds
-    the brakes where they closed, and reads the encoders.
+    It counts its ticks, watches the server's heartbeat, latches PANIC until it is cleared, closes
+    the brakes, and reads the encoders.
 
     Args:
         arm: that it drives.
@@ -135,27 +130,22 @@ class Card(Block):
         heartbeat = self.input("heartbeat", round(cell.heartbeat * cell.rate), doc="ticks")
         tick, seen, absent = (self.discrete_state(x) for x in ("ticks", "seen", "absent"))
         panic, cleared = self.discrete_state("why"), self.discrete_state("cleared")
-        met, shut = self.discrete_state("met"), self.discrete_state("shut", None, 1)
-        places = [self.discrete_state(f"place{i}", None, x) for i, x in enumerate(arm.start)]
+        met = self.discrete_state("met")
         known = hold(where(not_equal(beat, seen), 1, met))
         missing = hold(where(not_equal(beat, seen) | equal(known, 0), 0, absent + 1))
         silent = hold(missing > heartbeat)
         freed = not_equal(clears, cleared) & ~silent
         why = hold(where(silent, 1, where(freed, 0, panic)))
         on = hold(equal(why, 0) & equal(told, 0) & equal(brake, 0) & (known > 0))
-        closed = hold(~on)
-        closing = hold(closed & equal(shut, 0))
-        held = [hold(where(closing, x, p)) for x, p in zip(q, places, strict=True)]
         flows = [where(on & (absolute(x) < 1e12), x, 0) for x in current]
         shown = [floor(x / a.encoder + 0.5) * a.encoder for x, a in zip(q, arm.axes, strict=True)]
         self.output("tick", tick + 1, doc="ticks of the device")
         self.output("panicked", why, doc="place in PANICS, latched")
         self.output("pressed", self.input("button", doc="of the cell, pressed if not zero"))
-        self.output("closed", closed, doc="whether the brakes hold", initial=1)
+        self.output("closed", ~on, doc="whether the brakes hold", initial=1)
         self.output("missing", missing, doc="ticks since the server's last sign of life")
         self.output("flowing", maximum(*(absolute(x) for x in flows)), unit="A", doc="the largest")
         self.output_vector("applied", flows, unit="A", doc="currents that flow")
-        self.output_vector("places", held, doc="where the brakes closed")
         self.output_vector("position", shown, doc="of the encoders")
         self.output_vector("speed", list(u), doc="of the axes")
         for memory, following in (
@@ -165,14 +155,12 @@ class Card(Block):
             (absent, missing),
             (panic, why),
             (cleared, clears),
-            (shut, closed),
-            *zip(places, held, strict=True),
         ):
             self.update(memory, following)
 
 
 class ArmPlant(Block):
-    """The arm itself: its dynamics, with motors that give torque and brakes that hold.
+    """The arm itself: its dynamics, motors that give torque, and brakes, which are dry friction.
 
     Args:
         arm: that it is.
@@ -184,7 +172,6 @@ class ArmPlant(Block):
         n = len(arm.axes)
         current = self.input_vector("current", n, unit="A", doc="currents that flow")
         closed = self.input("closed", 1, doc="whether the brakes hold")
-        held = self.input_vector("places", n, list(arm.start), doc="where the brakes closed")
         push = self.input_vector("push", n, doc="torques from outside")
         q = [
             self.state(f"q{i}", None, x, unit=axis.unit)
@@ -194,13 +181,9 @@ class ArmPlant(Block):
             self.state(f"u{i}", None, 0.0, unit=f"{axis.unit}/s") for i, axis in enumerate(arm.axes)
         ]
         torque = []
-        for i, (axis, inertia) in enumerate(zip(arm.axes, inertias(arm), strict=True)):
-            w = BRAKE_FREQUENCY
-            grip = -inertia * (w * w * (q[i] - held[i]) + 2 * w * u[i])
-            grip = maximum(-axis.brake, minimum(axis.brake, grip))
-            torque.append(
-                self.intermediate(axis.constant * current[i] + push[i] + where(closed > 0, grip, 0))
-            )
+        for i, axis in enumerate(arm.axes):
+            grip = where(closed > 0, axis.brake, 0) * sign(u[i])
+            torque.append(self.intermediate(axis.constant * current[i] + push[i] - grip))
         program = forward_dynamics(model_tree(arm))
         rates = _embedded(self, program, arm, q=q, u=u, tau=torque)
         for x, v, a in zip(q, u, rates, strict=True):
@@ -208,24 +191,3 @@ class ArmPlant(Block):
             self.derivative(v, a)
         self.output_vector("q", q, doc="positions")
         self.output_vector("u", u, doc="speeds")
-
-
-def inertias(arm: CellArm) -> list[float]:
-    """Return the inertia that each axis feels where the arm starts.
-
-    >>> from linkwright.server.cell_file import read_cell
-    >>> [round(x, 2) for x in inertias(read_cell("axes2").arms[0])]
-    [1.83, 0.21]
-    """
-    program, n = quick_inverse(tree_of(arm.mechanism)), len(arm.axes)
-    known = {**arm.mechanism.values, **arm.values}
-    rows = {
-        "q": np.tile(arm.start, (n + 1, 1)),
-        "u": np.zeros((n + 1, n)),
-        "a": np.vstack([np.eye(n), np.zeros(n)]),
-    }
-    for port in program.inputs:
-        if port.name == "p":
-            rows["p"] = np.tile([known[x.name] for x in port.entries], (n + 1, 1))
-    torque = interpret(lower(program), [rows[port.name] for port in program.inputs])[0]
-    return [float(torque[i, i] - torque[n, i]) for i in range(n)]

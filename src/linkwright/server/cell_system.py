@@ -349,7 +349,6 @@ def _add_device(system: System, cell: Cell) -> None:
             (plant.u, card.u),
             (card.applied, plant.current),
             (card.closed, plant.closed),
-            (card.places, plant.places),
         ):
             system.connect(source, target)
 

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from linkwright.algebra import Expr, tanh, where
-from linkwright.elements.drives.parts import DrivePart, PartSketch, Shaft, amount, part
+from linkwright.algebra import Expr, where
+from linkwright.elements.drives.parts import DrivePart, PartSketch, Shaft, amount, part, sense
 
 
 @part
 class Brake(DrivePart):
     """A brake on the shaft of the motor, which closes where the port `brake.close` is 1.
 
-    The command takes its time; then the torque is there as a whole, up to which it grows with the
-    speed, so that a held shaft creeps.
+    The command takes its time; then the torque is there as a whole. It is dry friction: a shaft
+    that stands is held up to it.
 
     Args:
         torque: that it holds, N*m at the motor.
         close_time: from the command until it holds, s.
         open_time: from the command until it is free, s.
-        creep: speed up to which the torque grows, rad/s.
+        creep: speed up to which the torque grows, rad/s, so that a held shaft creeps; none by
+            default.
         closed: whether it is closed at the start, and where nothing drives the port.
 
     >>> Brake(1.5, close_time=0.02).open_time
@@ -30,12 +31,12 @@ class Brake(DrivePart):
     torque: float = amount("N*m", above=0.0)
     close_time: float = amount("s", default=0.02, above=0.0)
     open_time: float = amount("s", default=0.05, above=0.0)
-    creep: float = amount("rad/s", default=0.01, above=0.0)
+    creep: float | None = amount("rad/s", default=None, above=0.0)
     closed: bool = False
 
     def write(self, sheet: PartSketch, shaft: Shaft) -> Expr:
         """Return the torque against the shaft."""
-        most, shut, free, creep = sheet.numbers("torque", "close_time", "open_time", "creep")
+        most, shut, free = sheet.numbers("torque", "close_time", "open_time")
         start = float(self.closed)
         wanted = sheet.port("close", start, unit="1", doc="1 to close the brake, 0 to open it")
         way = sheet.state("way", unit="1", doc="how far the brake has closed", start=start)
@@ -45,6 +46,6 @@ class Brake(DrivePart):
         sheet.event("closed", way - 0.999)
         sheet.event("open", way - 0.001)
         held = where(wanted > 0.5, where(way > 0.999, 1, 0), where(way > 0.001, 1, 0))
-        torque = held * most * tanh(shaft.speed / creep)
+        torque = held * most * sense(sheet, shaft.speed)
         sheet.loss("brake", torque * shaft.speed)
         return sheet.signal("drag", torque, unit="N*m", doc="torque of the brake")

@@ -6,8 +6,8 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
-from linkwright.algebra import Expr, as_expr, sin, tanh
-from linkwright.elements.drives.parts import DrivePart, PartSketch, Shaft, amount, part
+from linkwright.algebra import Expr, as_expr, sin
+from linkwright.elements.drives.parts import DrivePart, PartSketch, Shaft, amount, part, sense
 
 
 class Motor(DrivePart):
@@ -97,8 +97,8 @@ def drag(sheet: PartSketch, shaft: Shaft, own: DrivePart) -> tuple[Expr, Expr]:
     (b,) = sheet.numbers("b")
     friction, iron = b * shaft.speed, as_expr(0)
     if getattr(own, "coulomb", None) is not None:
-        coulomb, creep = sheet.numbers("coulomb", "creep")
-        friction = friction + coulomb * tanh(shaft.speed / creep)
+        (coulomb,) = sheet.numbers("coulomb")
+        friction = friction + coulomb * sense(sheet, shaft.speed)
     if getattr(own, "eddy", None) is not None:
         (eddy,) = sheet.numbers("eddy")
         iron = eddy * shaft.speed
@@ -119,7 +119,8 @@ class DC(Motor):
         J: inertia of the rotor, kg*m^2.
         b: viscous friction, N*m*s/rad.
         coulomb: dry friction, N*m; none by default.
-        creep: speed up to which dry friction grows, rad/s.
+        creep: speed up to which dry friction grows, rad/s; by default it is there at once, and
+            holds a motor that stands.
         eddy: iron loss of eddy currents, as a drag, N*m*s/rad; none by default.
         thermal: heat of winding and housing, which changes R; none by default.
 
@@ -133,7 +134,7 @@ class DC(Motor):
     J: float = amount("kg*m^2", above=0.0)
     b: float = amount("N*m*s/rad", default=0.0, least=0.0)
     coulomb: float | None = amount("N*m", default=None, least=0.0)
-    creep: float = amount("rad/s", default=0.5, above=0.0)
+    creep: float | None = amount("rad/s", default=None, above=0.0)
     eddy: float | None = amount("N*m*s/rad", default=None, least=0.0)
     thermal: Thermal | None = None
 

@@ -12,7 +12,17 @@ from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
-from linkwright.algebra import Expr, as_expr, diff, evaluate, free_symbols, symbol
+from linkwright.algebra import (
+    Expr,
+    as_expr,
+    diff,
+    evaluate,
+    free_symbols,
+    postorder,
+    sign,
+    symbol,
+    tanh,
+)
 from linkwright.blocks import Block, BlockError, checked
 
 PartType = TypeVar("PartType", bound="DrivePart")
@@ -344,7 +354,8 @@ def coefficients(
     rows = []
     for k, value in enumerate(values):
         row = [diff(value, x) for x in symbols]
-        bent = len(free_symbols(*row)) > 0
+        jumps = [x for x in postorder([value]) if x.op == "sign"]
+        bent = len(free_symbols(*row)) > 0 or bool(set(free_symbols(*jumps)) & set(symbols))
         if bent or float(evaluate(value, zeros)):
             raise DriveError(
                 f"{what[k]} is not linear, so that a chain with a rate has no matrices",
@@ -353,3 +364,15 @@ def coefficients(
             )
         rows.append([float(evaluate(c, {})) for c in row])
     return rows
+
+
+def sense(sheet: PartSketch, speed: Expr) -> Expr:
+    """Return the sense in which a shaft turns, for dry friction against it.
+
+    It is the sign of the speed, with which friction holds a shaft that stands; where the part has a
+    speed `creep`, it is smooth within that, and a held shaft creeps.
+    """
+    if getattr(sheet.part, "creep", None) is None:
+        return sign(speed)
+    (creep,) = sheet.numbers("creep")
+    return tanh(speed / creep)

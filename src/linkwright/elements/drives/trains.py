@@ -56,9 +56,10 @@ def meshed(sheet: PartSketch, own: DrivePart, torque: Expr, speed: Expr) -> Expr
         sheet.loss("mesh", mesh * speed)
         given = given + mesh
     if getattr(own, "drag", None) is not None:
-        dry, creep = sheet.numbers("drag", "creep")
-        sheet.loss("drag", dry * tanh(speed / creep) * speed)
-        given = given + dry * tanh(speed / creep)
+        (dry,) = sheet.numbers("drag")
+        rub = dry * sign(speed)
+        sheet.loss("drag", rub * speed)
+        given = given + rub
     if getattr(own, "viscous", None) is not None:
         (viscous,) = sheet.numbers("viscous")
         sheet.loss("viscous", viscous * speed**2)
@@ -78,7 +79,7 @@ class Rigid(Train):
         back_efficiency: of power from load to motor; the same by default.
         drag: friction at the motor's side that does not depend on load, N*m; none by default.
         viscous: friction at the motor's side, N*m*s/rad; none by default.
-        creep: speed of the motor up to which dry losses grow, rad/s.
+        creep: speed of the motor up to which losses of the mesh grow, rad/s.
 
     >>> Rigid(50).ratio
     50
@@ -140,7 +141,7 @@ class Elastic(Train):
         back_efficiency: of power from load to motor; the same by default.
         drag: friction at the motor's side that does not depend on load, N*m; none by default.
         viscous: friction at the motor's side, N*m*s/rad; none by default.
-        creep: speed of the motor up to which dry losses grow, rad/s.
+        creep: speed of the motor up to which losses of the mesh grow, rad/s.
 
     >>> Elastic(50, stiffness=500).damping
     0.0

@@ -13,7 +13,7 @@ then a quaternion, and as speeds, on the ground, velocity and angular velocity o
 frame along its own axes. A planar joint has two translations and an angle.
 
 What a joint does by itself is a load of the mechanism: viscous damping -d u, dry friction
--f sign(u) (with sign(0) = 0), and a spring -k (q - rest).
+-f sign(u), and a spring -k (q - rest).
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ from fractions import Fraction
 from functools import reduce
 
 from linkwright.algebra import (
+    ONE,
     Expr,
     absolute,
     as_expr,
@@ -39,6 +40,7 @@ from linkwright.algebra import (
 )
 from linkwright.program import Assign, Call, Loop, Namer, Program, ProgramPort, Statement, program
 from linkwright.program.program import Carried, Scanned, Stacked
+from linkwright.simulation.native.dry_friction import MOMENT, DryFriction, FrictionInStep
 from linkwright.simulation.native.tableaux import Tableau
 from linkwright.system.phases import ARRAYS
 
@@ -55,7 +57,9 @@ Each = Callable[..., Expr]
 class Stages:
     """A step while it is put together."""
 
-    def __init__(self, derivative: Program) -> None:
+    def __init__(
+        self, derivative: Program, dry: DryFriction | None = None, *, adaptive: bool = False
+    ) -> None:
         self.derivative = derivative
         self.namer = Namer(derivative, "step_")
         self.statements: list[Statement] = []
@@ -63,10 +67,24 @@ class Stages:
         self.x = self.arrays["x"]
         self.t = self.arrays["t"][0]
         self.h = self.namer()
+        self.friction: FrictionInStep | None = None
+        if dry is not None:
+            self.friction = FrictionInStep(self, dry, as_expr(MOMENT) if adaptive else self.h)
 
-    def rates(self, x: Sequence[Expr], t: Expr, of: Program | None = None) -> list[Expr]:
+    def begin(self, x: Sequence[Expr], t: Expr) -> list[Expr]:
+        """Return the first rates of a step, by which its dry friction sticks or slips."""
+        if self.friction is None:
+            return self.rates(x, t)
+        return self.friction.begin(self.friction.found(x, t))
+
+    def rates(self, x: Sequence[Expr], t: Expr) -> list[Expr]:
         """Return the rates at a state, by another call."""
-        called = self.derivative if of is None else of
+        if self.friction is None:
+            return self.rates_of(self.derivative, x, t)
+        return self.friction.rates(self.friction.found(x, t))
+
+    def rates_of(self, called: Program, x: Sequence[Expr], t: Expr) -> list[Expr]:
+        """Return what another Program of the same arrays gives at a state."""
         arguments = [*x, *(e for name in ARRAYS[1:4] for e in self.arrays[name]), t]
         targets = [self.namer() for _ in called.output_values()]
         self.statements.append(Call(called, tuple(arguments), tuple(targets)))
@@ -145,11 +163,12 @@ def number(value: object) -> Expr:
     return as_expr(value)
 
 
-def fixed_step(derivative: Program, tableau: Tableau) -> Program:
+def fixed_step(derivative: Program, tableau: Tableau, dry: DryFriction | None = None) -> Program:
     """Return the step of a method without an error estimate."""
-    stages = Stages(derivative)
-    rates = _stage_rates(stages, tableau, stages.rates(stages.x, stages.t))
-    return stages.finished({}, {"x_new": stages.moved(rates, tableau.weights)})
+    stages = Stages(derivative, dry)
+    rates = _stage_rates(stages, tableau, stages.begin(stages.x, stages.t))
+    new = stages.moved(rates, tableau.weights)
+    return stages.finished({}, {"x_new": stages.friction.still(new) if stages.friction else new})
 
 
 def _stage_rates(stages: Stages, tableau: Tableau, first: list[Expr]) -> list[list[Expr]]:
@@ -159,12 +178,13 @@ def _stage_rates(stages: Stages, tableau: Tableau, first: list[Expr]) -> list[li
     return rates
 
 
-def adaptive_step(derivative: Program, tableau: Tableau) -> Program:
+def adaptive_step(derivative: Program, tableau: Tableau, dry: DryFriction | None = None) -> Program:
     """Return the step of a method with an error estimate."""
-    stages = Stages(derivative)
+    stages = Stages(derivative, dry, adaptive=True)
     given, before = [stages.namer() for _ in stages.x], stages.namer()
-    tolerances = Tolerances(stages)
-    rates = _stage_rates(stages, tableau, list(given))
+    tolerances, friction = Tolerances(stages), stages.friction
+    first = stages.begin(stages.x, stages.t) if friction else list(given)
+    rates = _stage_rates(stages, tableau, first)
     new = held(stages, stages.moved(rates, tableau.weights))
     rates.append(stages.rates(new, stages.t + stages.h))
     norms = [tolerances.norm(stages.change(rates, row), new) for row in tableau.errors]
@@ -175,12 +195,18 @@ def adaptive_step(derivative: Program, tableau: Tableau) -> Program:
     else:
         error = norms[0]
     middle = stages.change(rates, tableau.middle) if tableau.middle else []
+    if friction:
+        error = maximum(error, friction.unresolved(tableau.errors[0]))
+    told = control(stages, error, before, tableau.error_order + 1)
+    if friction:
+        new, told = friction.ended(new, told, tolerances.relative, tolerances.least)
+        middle += [*first, *rates[-1]] if middle else []
     return stages.finished(
         {"f": given, "c": tolerances.given, "b": [before]},
         {
             "x_new": new,
             "f_new": rates[-1],
-            "e": control(stages, error, before, tableau.error_order + 1),
+            "e": told,
             "r": middle,
         },
     )
@@ -231,11 +257,12 @@ def control(stages: Stages, error: Expr, before: Expr, order: int) -> list[Expr]
     return [error, minimum(_LONGEST, maximum(_SHORTEST, grown)), maximum(_SHORTEST, shrunk)]
 
 
-def first_size(derivative: Program, order: int) -> Program:
+def first_size(derivative: Program, order: int, dry: DryFriction | None = None) -> Program:
     """Return the Program of the size of the first step (Hairer, Nørsett, Wanner, section II.4)."""
-    stages = Stages(derivative)
+    stages = Stages(derivative, dry, adaptive=True)
     tolerances, x = Tolerances(stages), stages.x
-    rates = stages.rates(x, stages.t)
+    stages.h = ONE
+    rates = stages.begin(x, stages.t)
     size = tolerances.norm(x, x)
     pace = tolerances.norm(rates, x)
     (trial,) = held(
@@ -258,12 +285,30 @@ def first_size(derivative: Program, order: int) -> Program:
     )
 
 
-def interpolant(states: int) -> Program:
-    """Return the Program of the state inside a step of dopri5."""
+def slope(derivative: Program, dry: DryFriction | None = None) -> Program:
+    """Return the Program of the rates where a step begins."""
+    if dry is None:
+        return derivative
+    stages = Stages(derivative, dry, adaptive=True)
+    stages.h = ONE
+    rates = stages.begin(stages.x, stages.t)
+    inputs: dict[str, object] = dict(stages.arrays)
+    return program(f"{derivative.name}_slope", inputs, {"f": rates}, statements=stages.statements)
+
+
+def interpolant(states: int, *, dry: bool = False) -> Program:
+    """Return the Program of the state inside a step of dopri5.
+
+    With dry friction, which may jump where a step begins, `r` holds the rates at both ends too.
+    """
     arrays = {
         name: [symbol(f"{name}{i}", "local") for i in range(states)]
         for name in ("x", "y", "f", "g", "r")
     }
+    inputs: dict[str, object] = dict(arrays)
+    if dry:
+        inputs |= {name: [symbol(f"{name}_{i}", "local") for i in range(states)] for name in "fg"}
+        inputs["r"] = [*arrays["r"], *arrays["f"], *arrays["g"]]
     h, theta = symbol("h", "local"), symbol("theta", "local")
 
     def write(x: Expr, y: Expr, f: Expr, g: Expr, r: Expr) -> Expr:
@@ -273,7 +318,7 @@ def interpolant(states: int) -> Program:
         return x + theta * (change + (1 - theta) * (bend + theta * (rest + (1 - theta) * r)))
 
     inside, statements = each(Namer(None, "inside_"), write, list(arrays.values()))
-    inputs: dict[str, object] = {**arrays, "h": [h], "theta": [theta]}
+    inputs |= {"h": [h], "theta": [theta]}
     return program("inside", inputs, {"z": inside}, statements=statements)
 
 
@@ -281,6 +326,7 @@ def semi_implicit_step(
     derivative: Program,
     coordinates: Sequence[int],
     quaternions: Sequence[Sequence[int]],
+    dry: DryFriction | None = None,
 ) -> Program:
     """Return the step of the semi-implicit (symplectic) Euler method.
 
@@ -290,10 +336,10 @@ def semi_implicit_step(
     Args:
         quaternions: indices in x of the parts of each quaternion.
     """
-    stages = Stages(derivative)
+    stages = Stages(derivative, dry)
     moving = AlternatingSteps(stages, coordinates, quaternions)
     x, h = stages.x, stages.h
-    kicked = moving.kicked(x, stages.rates(x, stages.t))
+    kicked = moving.kicked(x, stages.begin(x, stages.t))
     return stages.finished({}, {"x_new": moving.drifted(kicked, stages.t + h, h)})
 
 
@@ -301,6 +347,7 @@ def verlet_step(
     derivative: Program,
     coordinates: Sequence[int],
     quaternions: Sequence[Sequence[int]],
+    dry: DryFriction | None = None,
 ) -> Program:
     """Return the step of Störmer and Verlet's method.
 
@@ -314,12 +361,12 @@ def verlet_step(
     Args:
         quaternions: indices in x of the parts of each quaternion.
     """
-    stages = Stages(derivative)
+    stages = Stages(derivative, dry)
     moving = AlternatingSteps(stages, coordinates, quaternions)
     half = number(Fraction(1, 2)) * stages.h
     middle = stages.t + half
     there = moving.drifted(stages.x, stages.t, half, exactly=True)
-    rates = stages.rates(there, middle)
+    rates = stages.begin(there, middle)
     places = set(moving.order)
     others = [i for i in range(len(stages.x)) if i not in places]
     speeds = {stages.x[i] for i in others}
@@ -379,6 +426,8 @@ class AlternatingSteps:
         """Return x with speeds and other states moved by a time h, a whole step by default."""
         places, size = set(self.order), self.stages.h if h is None else h
         moved = [a + size * r for a, r in zip(x, rates, strict=True)]
+        if self.stages.friction and h is None:
+            moved = self.stages.friction.still(moved)
         new = iter(held(self.stages, [m for i, m in enumerate(moved) if i not in places]))
         return [a if i in places else next(new) for i, a in enumerate(x)]
 
@@ -390,10 +439,10 @@ class AlternatingSteps:
         if not self.order:
             return list(x)
         stages = self.stages
-        pace = dict(zip(self.order, stages.rates(x, t, self.paces), strict=True))
+        pace = dict(zip(self.order, stages.rates_of(self.paces, x, t), strict=True))
         if exactly and self.bent:
             there = self._moved(x, pace, number(Fraction(1, 2)) * h)
-            later = stages.rates(there, t, self.paces)
+            later = stages.rates_of(self.paces, there, t)
             turned = {i for four in self.quaternions for i in four}
             pace |= {i: r for i, r in zip(self.order, later, strict=True) if i not in turned}
         return self._moved(x, pace, h)

@@ -16,8 +16,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from linkwright.algebra import Expr, total
-from linkwright.program import Program, ProgramPort, derivative as jacobians, optimize, program
+from linkwright.algebra import ONE, ZERO, Expr, maximum, total
+from linkwright.program import (
+    Call,
+    Program,
+    ProgramPort,
+    derivative as jacobians,
+    optimize,
+    program,
+)
+from linkwright.simulation.native.dry_friction import DryFriction
 from linkwright.simulation.native.explicit import Stages, Tolerances, control, held, number
 from linkwright.simulation.native.rosenbrock import (
     COUPLING,
@@ -33,8 +41,10 @@ from linkwright.simulation.native.text import IrWriter
 _COUNT = len(NODES)
 
 
-def jacobian_program(derivative: Program) -> Program:
+def jacobian_program(derivative: Program, dry: DryFriction | None = None) -> Program:
     """Return the Program of the rates, their derivatives by time, and those by x, row by row."""
+    if dry is not None:
+        return _jacobian_with_friction(derivative, dry)
     made = jacobians(derivative, derivative.outputs[0].name, ["t", "x"], values=True)
     rates, by_time, by_x = made.outputs
     flat = Program(
@@ -47,6 +57,38 @@ def jacobian_program(derivative: Program) -> Program:
     return optimize(flat, rounds=1)
 
 
+def _jacobian_with_friction(derivative: Program, dry: DryFriction) -> Program:
+    """Return the same with the friction v that the rates have, and what it does where it sticks.
+
+    From S f(x, v) = const with S = ds/dx follows W dv = -S df: what a change of x or t does to the
+    rates is df + df/dv dv.
+    """
+    made = jacobians(dry.loaded, dry.loaded.outputs[0].name, ["t", "x"], values=True)
+    stages = Stages(derivative, dry, adaptive=True)
+    stages.h, friction, n = ONE, stages.friction, len(stages.x)
+    assert friction is not None
+    found = friction.found(stages.x, stages.t)
+    friction.begin(found)
+    _, v = friction.seen[0]
+    targets = [stages.namer() for _ in made.output_values()]
+    given = [x for port in derivative.inputs for x in port.entries]
+    stages.statements.append(Call(optimize(made, rounds=1), (*given, *v), tuple(targets)))
+    rates, rest = targets[:n], targets[n:]
+    columns = []
+    for j in range(n + 1):
+        column = rest[:n] if j == 0 else rest[n + j - 1 :: n]
+        right = [ZERO] * dry.count
+        for (a, i), slope in found.slopes.items():
+            right[a] = right[a] - slope * column[i]
+        dv = friction.solved(found, right, friction.modes, [ZERO] * dry.count)
+        columns.append(friction.still(friction.pushed(column, found, dv)))
+    by_x = [columns[j + 1][i] for i in range(n) for j in range(n)]
+    outputs = {"rates": rates, "by_time": columns[0], "by_x": by_x}
+    inputs: dict[str, object] = dict(stages.arrays)
+    name = f"{derivative.name}_jacobian"
+    return program(name, inputs, outputs, statements=stages.statements)
+
+
 def _flat(port: ProgramPort) -> ProgramPort:
     return ProgramPort(port.name, (port.size,), port.entries)
 
@@ -54,8 +96,10 @@ def _flat(port: ProgramPort) -> ProgramPort:
 class _Rosenbrock(Stages):
     """A stage or the end of a step; U are the stages so far, f' the rates' derivative by time."""
 
-    def __init__(self, derivative: Program) -> None:
-        super().__init__(derivative)
+    def __init__(self, derivative: Program, dry: DryFriction | None) -> None:
+        super().__init__(derivative, dry, adaptive=True)
+        if dry is not None:
+            self.begin(self.x, self.t)
         n = len(self.x)
         self.increments = [[self.namer() for _ in range(n)] for _ in range(_COUNT)]
         self.by_time = [self.namer() for _ in range(n)]
@@ -71,9 +115,9 @@ class _Rosenbrock(Stages):
         return {"f_t": self.by_time, "u": [x for row in self.increments for x in row]}
 
 
-def stage_program(derivative: Program, index: int) -> Program:
+def stage_program(derivative: Program, index: int, dry: DryFriction | None = None) -> Program:
     """Return the Program of the right side of a stage."""
-    s = _Rosenbrock(derivative)
+    s = _Rosenbrock(derivative, dry)
     place = [a + b for a, b in zip(s.x, s.summed(STAGES[index]), strict=True)]
     rates = s.rates(place, s.t + number(NODES[index]) * s.h)
     coupled = s.summed(COUPLING[index])
@@ -82,24 +126,34 @@ def stage_program(derivative: Program, index: int) -> Program:
     return s.finished(s.more, {"right": right})
 
 
-def end_program(derivative: Program) -> Program:
+def end_program(derivative: Program, dry: DryFriction | None = None) -> Program:
     """Return the Program of the end of a step: new state, error and factors, interpolant."""
-    s = _Rosenbrock(derivative)
+    s = _Rosenbrock(derivative, dry)
     tolerances, before = Tolerances(s), s.namer()
     new = held(s, [a + b for a, b in zip(s.x, s.summed((*STAGES[-1], 1.0)), strict=True)])
     error = tolerances.norm(s.increments[-1], new)
+    middle = [s.summed(row) for row in MIDDLE]
+    if s.friction:
+        rows = zip(s.x, new, *middle, strict=True)
+        inside = s.friction.named([0.5 * (a + b) + 0.25 * c + 0.125 * d for a, b, c, d in rows])
+        s.rates(inside, s.t + 0.5 * s.h)
+        s.rates(new, s.t + s.h)
+        error = maximum(error, s.friction.unresolved((0.25, -0.5, 0.25)))
+    told = control(s, error, before, ERROR_ORDER + 1)
+    if s.friction:
+        new, told = s.friction.ended(new, told, tolerances.relative, tolerances.least)
     return s.finished(
         {**s.more, "c": tolerances.given, "b": [before]},
         {
             "x_new": new,
-            "e": control(s, error, before, ERROR_ORDER + 1),
-            "r": [x for row in MIDDLE for x in s.summed(row)],
+            "e": told,
+            "r": [x for row in middle for x in row],
         },
     )
 
 
-def interpolant(states: int) -> Program:
-    """Return the Program of the state inside a step."""
+def interpolant(states: int, *, dry: bool = False) -> Program:
+    """Return the Program of the state inside a step, with dry friction or without."""
     from linkwright.algebra import symbol
 
     def array(name: str, count: int = states) -> list[Expr]:

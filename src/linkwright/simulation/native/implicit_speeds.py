@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from linkwright.algebra import ONE, ZERO, Expr, total
 from linkwright.program import Program, ProgramPort, Solve, derivative as jacobians
 from linkwright.program.passes import liveness, value_numbering
+from linkwright.simulation.native.dry_friction import DryFriction
 from linkwright.simulation.native.explicit import AlternatingSteps, Stages
 
 
@@ -27,13 +28,14 @@ def implicit_speeds_step(
     derivative: Program,
     coordinates: Sequence[int],
     quaternions: Sequence[Sequence[int]],
+    dry: DryFriction | None = None,
 ) -> Program:
     """Return the step.
 
     Args:
         quaternions: indices in x of the parts of each quaternion.
     """
-    stages = Stages(derivative)
+    stages = Stages(derivative, dry)
     moving = AlternatingSteps(stages, coordinates, quaternions)
     x, h = stages.x, stages.h
     rates = _solved(stages, [i for i in range(len(x)) if i not in set(coordinates)])
@@ -42,30 +44,42 @@ def implicit_speeds_step(
 
 def _solved(stages: Stages, others: Sequence[int]) -> list[Expr]:
     """Return the rates of x with those of the other states solved for: (1 - h A) r = f."""
-    made, coupled = _slopes(stages.derivative, others)
+    friction, derivative = stages.friction, stages.derivative
+    if friction:
+        derivative = friction.dry.without()
+    made, coupled = _slopes(derivative, others)
     n = len(stages.x)
-    found = stages.rates(stages.x, stages.t, made)
+    found = stages.rates_of(made, stages.x, stages.t)
     rates, entries = found[:n], iter(found[n:])
     slopes = {place: next(entries) for place in coupled}
     rows = sorted({i for i, _ in slopes})
     if not rows:
-        return rates
+        return stages.begin(stages.x, stages.t) if friction else rates
     h = stages.h
 
     def entry(i: int, j: int) -> Expr:
         return (ONE if i == j else ZERO) - h * slopes.get((i, j), ZERO)
 
     known = [j for j in others if j not in set(rows)]
-    right = [
-        rates[i] + h * total(slopes[i, j] * rates[j] for j in known if (i, j) in slopes)
-        for i in rows
-    ]
-    targets = [stages.namer() for _ in rows]
+
+    def right(f: Sequence[Expr]) -> list[Expr]:
+        return [
+            f[i] + h * total(slopes[i, j] * f[j] for j in known if (i, j) in slopes) for i in rows
+        ]
+
+    there = friction.found(stages.x, stages.t) if friction else None
+    columns = [rates, *(there.columns() if there else ())]
+    sides = [x for f in columns for x in right(f)]
+    targets = [stages.namer() for _ in sides]
     matrix = tuple(entry(i, j) for i in rows for j in rows)
-    stages.statements.append(Solve(len(rows), matrix, tuple(right), tuple(targets)))
-    for i, r in zip(rows, targets, strict=True):
-        rates[i] = r
-    return rates
+    stages.statements.append(Solve(len(rows), matrix, tuple(sides), tuple(targets)))
+    new = iter(targets)
+    for f in columns:
+        for i in rows:
+            f[i] = next(new)
+    if friction is None or there is None:
+        return rates
+    return friction.begin(there.with_rates(rates, columns[1:]))
 
 
 def _slopes(derivative: Program, others: Sequence[int]) -> tuple[Program, list[tuple[int, int]]]:

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 
 from linkwright.program import Program, ProgramPort, Rate, split, symbol_rate
 from linkwright.simulation.native import explicit, implicit, tableaux
 from linkwright.simulation.native.bundle import phase_programs
 from linkwright.simulation.native.dop853 import DOP853
+from linkwright.simulation.native.dry_friction import DryFriction, dry_friction, with_friction
 from linkwright.simulation.native.implicit_speeds import implicit_speeds_step
 from linkwright.simulation.native.methods import Method
 from linkwright.simulation.native.rosenbrock import NODES
@@ -30,7 +32,9 @@ TABLEAUX: dict[str, Tableau] = {
 }
 """The explicit Runge-Kutta methods."""
 
-Turns = Callable[[Program, tuple[int, ...], tuple[tuple[int, int, int, int], ...]], Program]
+Turns = Callable[
+    [Program, tuple[int, ...], tuple[tuple[int, int, int, int], ...], DryFriction | None], Program
+]
 MOVING: dict[str, Turns] = {
     "semi-implicit": explicit.semi_implicit_step,
     "implicit-speeds": implicit_speeds_step,
@@ -81,35 +85,43 @@ def make_schedule(phases: Phases, method: Method, *, dense: bool = True) -> RunS
     >>> [part.name for part in made.parts], list(made.steps)
     (['step'], ['step'])
     """
-    parts = tuple(SchedulePart(name, *prepared(given)) for name, given in phase_programs(phases))
+    found = cache(lambda: dry_friction(phases.derivative))
+    parts = []
+    for name, given in phase_programs(phases):
+        if name in ("output", "events"):
+            given = with_friction(given, phases.derivative, found)
+        parts.append(SchedulePart(name, *prepared(given)))
     derivative = parts[0].main
+    dry = dry_friction(derivative)
     steps: dict[str, Program] = {}
     if method.implicit:
-        steps["jacobian"] = implicit.jacobian_program(derivative)
+        steps["jacobian"] = implicit.jacobian_program(derivative, dry)
         for k in range(len(NODES)):
-            steps[f"stage{k}"] = implicit.stage_program(derivative, k)
-        steps["end"] = implicit.end_program(derivative)
+            steps[f"stage{k}"] = implicit.stage_program(derivative, k, dry)
+        steps["end"] = implicit.end_program(derivative, dry)
     else:
-        steps["step"] = step_program(phases, derivative, method)
+        steps["step"] = step_program(phases, derivative, method, dry)
     rest = 0
     if method.adaptive:
         rest = steps["end" if method.implicit else "step"].port("r").size
         if not method.implicit:
-            steps["slope"] = derivative
-        steps["first"] = explicit.first_size(derivative, method.order - 1)
+            steps["slope"] = explicit.slope(derivative, dry)
+        steps["first"] = explicit.first_size(derivative, method.order - 1, dry)
         if method.interpolates and dense:
             inside = implicit.interpolant if method.implicit else explicit.interpolant
-            steps["dense"] = inside(len(phases.x))
-    return RunSchedule(phases, method, parts, steps, rest)
+            steps["dense"] = inside(len(phases.x), dry=dry is not None)
+    return RunSchedule(phases, method, tuple(parts), steps, rest)
 
 
-def step_program(phases: Phases, derivative: Program, method: Method) -> Program:
+def step_program(
+    phases: Phases, derivative: Program, method: Method, dry: DryFriction | None = None
+) -> Program:
     """Return the Program of a step of an explicit method."""
     if method.name in MOVING:
-        return MOVING[method.name](derivative, phases.coordinates, phases.quaternions)
+        return MOVING[method.name](derivative, phases.coordinates, phases.quaternions, dry)
     tableau = TABLEAUX[method.name]
     make = explicit.adaptive_step if method.adaptive else explicit.fixed_step
-    return make(derivative, tableau)
+    return make(derivative, tableau, dry)
 
 
 def prepared(program: Program) -> tuple[Program, Program]:
