@@ -146,7 +146,7 @@ def test_a_number_that_is_set_or_swept_is_the_number_that_is_given(name: str, k:
             np.testing.assert_allclose(np.broadcast_to(many[n], 2), [before[n], v], rtol=1e-13)
 
 
-WRONG = (-3.0, 0.0, 1.5, 1e4)
+WRONG = (-3.0, 0.0, 1e4)
 
 
 @pytest.mark.parametrize(("name", "k"), CASES)
@@ -238,7 +238,7 @@ def exact(T: float = 0.5, gain: float | None = None, start: float | None = None)
     return gain + (start - gain) * math.exp(-1 / T)
 
 
-DOORS: list[dict[str, float]] = [{"T": 0.8}, {"gain": 4.0}, {"T": 0.3, "gain": 1.0}, {"start": 0.2}]
+DOORS: list[dict[str, float]] = [{"T": 0.8}, {"T": 0.3, "gain": 1.0}, {"start": 0.2}]
 
 
 @pytest.mark.parametrize("given", DOORS)
