@@ -17,6 +17,7 @@ from linkwright.algebra import Expr, constant, cos, sin, symbol
 from linkwright.program import Assign, Program, lower, program
 from linkwright.program.interpret import interpret_with_bound
 from linkwright.program.passes import PASSES, careful, fast, optimize
+from linkwright.program.passes.reciprocals import shared_reciprocals
 from linkwright.program.search import thorough
 from linkwright.program.search.removal import swept
 from tests.seeds import seeds
@@ -36,6 +37,7 @@ REWRITES: dict[str, Callable[[Program], Program]] = {
     "optimize": optimize,
     "all passes": partial(optimize, passes=tuple(PASSES)),
     "careful": careful,
+    "reciprocals": lambda p: shared_reciprocals(optimize(p)),
     "thorough": partial(thorough, moves=40),
 }
 

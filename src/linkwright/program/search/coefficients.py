@@ -47,9 +47,6 @@ class Coefficients:
         for n in _COMMON:
             self.of(constant(n))
 
-    def __len__(self) -> int:
-        return len(self.values)
-
     def value(self, c: int) -> int:
         """Return the field value of a coefficient."""
         return self.values[c] if c > 0 else PRIME - self.values[-c] if c else 0
