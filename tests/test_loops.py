@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linkwright.equations import derive
+from linkwright.equations import closure, derive, singular
 from linkwright.equations.closure import AssemblyError, Relations, assemble
 from linkwright.equations.redundant import RedundantDynamics
 from linkwright.equations.statics import equilibrium
@@ -301,3 +301,27 @@ def test_a_relation_that_is_not_linear_in_the_speeds_is_refused_by_name() -> Non
     assert not m.constraints
     m.constrain("b.x*b.y_dot - sin(t)*b.x_dot", name="even")
     assert [c.name for c in m.constraints] == ["even"]
+
+
+def test_many_constraints_are_solved_alike_by_either_decomposition(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Large Jacobians by QR where they are regular, in as many steps, to rounding the same."""
+    m = load_model("n-four-bar:n=16")
+    how: dict[str, Any] = {"step": 0.1, "tolerance": 1e-7}
+    run = simulate(m, 1.0, **how)
+    for module in (closure, singular):
+        monkeypatch.setattr(module, "LARGE", 1000)
+    small = simulate(m, 1.0, **how)
+    assert run.steps == small.steps
+    assert run.report[2:] == small.report[2:] != ()
+    for name in ("a0", "c7", "a16"):
+        np.testing.assert_allclose(run[name], small[name], rtol=1e-8)
+
+
+@pytest.mark.parametrize("rows", [4, 40])
+def test_decompositions_are_those_of_the_matrix(rows: int) -> None:
+    given = np.random.default_rng(1).normal(size=(rows, rows + 2))
+    u, s, vt = closure.decomposed(given)
+    np.testing.assert_allclose((u * s) @ vt[:rows], given, atol=1e-12)
+    assert (np.diff(s) <= 0).all()

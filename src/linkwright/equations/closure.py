@@ -174,7 +174,9 @@ def newton_closed(
     return q, float(np.abs(g).max(initial=0.0)) / size
 
 
-_LARGE = 30  # rows from which on a matrix is first taken to have full rank
+LARGE = 30
+"""Rows from which on a matrix is first taken to have full rank."""
+
 _REGULAR = 1e-3
 
 
@@ -182,16 +184,32 @@ def least_norm(matrix: Array, right: Array, rank: float = RANK) -> Array:
     """Return the shortest x that minimizes |matrix x - right|; small singular values count as 0."""
     if not matrix.size:
         return np.zeros(matrix.shape[1])
-    if _LARGE <= matrix.shape[0] <= matrix.shape[1]:
+    if LARGE <= matrix.shape[0] <= matrix.shape[1]:
         q, r = np.linalg.qr(matrix.T)
         sizes = np.abs(r.diagonal())
         if sizes.min() > _REGULAR * sizes.max():  # a tenth of the time of singular values
             shortest: Array = q @ np.linalg.solve(r.T, right)
             return shortest
-    u, s, vt = np.linalg.svd(matrix, full_matrices=False)
+    u, s, vt = decomposed(matrix, full_matrices=False)
     keep = s > rank * s[0] if s[0] > 0 else np.zeros(len(s), dtype=bool)
     found: Array = vt[keep].T @ ((u[:, keep].T @ right) / s[keep])
     return found
+
+
+def decomposed(matrix: Array, *, full_matrices: bool = True) -> tuple[Array, Array, Array]:
+    """Return the singular value decomposition.
+
+    That of a large matrix is by QR iteration: NumPy's divides and conquers, with products of
+    matrices that it shares between processors, which takes up to a hundred times as long where
+    these are busy.
+    """
+    if len(matrix) < LARGE:
+        u, s, vt = np.linalg.svd(matrix, full_matrices=full_matrices)
+    else:
+        from scipy.linalg import svd
+
+        u, s, vt = svd(matrix, full_matrices, lapack_driver="gesvd", check_finite=False)
+    return u, s, vt
 
 
 def rank_of(matrix: Array, rank: float = 1e-7) -> int:

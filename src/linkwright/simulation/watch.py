@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from linkwright.equations.closure import Relations
+from linkwright.equations.closure import Relations, decomposed
 from linkwright.equations.evaluation import Array
 from linkwright.equations.redundant import SINGULAR
 
@@ -22,12 +22,11 @@ _NEAR = 0.3
 
 @dataclass(slots=True)
 class _Look:
-    """The singular value decomposition of J at one time, and the speeds there."""
+    """J and its singular values at one time, and the speeds there."""
 
     t: float
-    u: Array
+    jacobian: Array
     s: Array
-    vt: Array
     speeds: Array
 
 
@@ -45,8 +44,8 @@ class Watch:
     def look(self, t: float, q: Array, speeds: Array) -> Array:
         """Return J at an accepted state, and report a singularity that was passed on the way."""
         jacobian, _ = self.relations.speed(q, t)
-        u, s, vt = np.linalg.svd(jacobian)
-        now = _Look(t, u, s, vt, speeds)
+        s = np.linalg.svd(jacobian, compute_uv=False)
+        now = _Look(t, jacobian, s, speeds)
         rank = int((s > SINGULAR * s[0]).sum())
         if self._last is None or rank > self.rank:
             self.rank = rank
@@ -55,7 +54,7 @@ class Watch:
                 t, self.rank - rank, now, f"stands at a singular configuration at t = {t:.6g} s"
             )
         else:
-            self._crossed(self._last, now, jacobian)
+            self._crossed(self._last, now)
         self.condition = float(s[0] / s[self.rank - 1]) if s[self.rank - 1] > 0 else np.inf
         if rank == self.rank:
             self.usual = max(self.usual, float(s[rank - 1]))
@@ -66,12 +65,13 @@ class Watch:
         """Compare the next state with none before it, because it was watched in another way."""
         self._last = None
 
-    def _crossed(self, old: _Look, now: _Look, jacobian: Array) -> None:
+    def _crossed(self, old: _Look, now: _Look) -> None:
         small = [i for i in range(self.rank) if old.s[i] < _NEAR * old.s[0]]
         if not small:
             return
-        inner = old.u[:, small].T @ jacobian @ old.vt[small].T
-        values = np.linalg.eigvals(inner / old.s[small][:, None])
+        u, s, vt = decomposed(old.jacobian)
+        inner = u[:, small].T @ now.jacobian @ vt[small].T
+        values = np.linalg.eigvals(inner / s[small][:, None])
         turned = [v for v in values if v.real < 0]
         if not turned:
             return
