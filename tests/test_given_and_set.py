@@ -324,7 +324,7 @@ def test_a_sensor_of_something_at_rest_sees_no_motion(kind: Any, latency: int) -
     made = kind(20.0 if kind is drives.CurrentSensor else 12, latency=latency, rate=1000)
     s = lw.System(name="s")
     s.add(made, name="sensor")
-    s.connect(1.25, f"sensor.{next(iter(made.inputs))}")
+    s.set({f"sensor.{next(iter(made.inputs))}": 1.25})
     run = lw.simulate(s, 0.008, every=1)
     assert np.ptp(run["sensor.measured"]) == 0.0
     assert run["sensor.measured"][0] == pytest.approx(1.25, abs=0.3)
