@@ -215,9 +215,10 @@ def _opened(block: Block, output: Expr, value: Expr) -> Block | None:
     swap = dict.fromkeys(own, new)
 
     def swapped(state: BlockState) -> BlockState:
-        following = state.following
-        assert following is not None
-        return replace(state, following=substitute_all([following], swap)[0])
+        assert state.following is not None
+        following = substitute_all([state.following], swap)[0]
+        step = None if state.step is None else substitute_all([state.step], swap)[0]
+        return replace(state, following=following, step=step)
 
     made.states = {x: swapped(s) for x, s in block.states.items()}
     made.discrete_states = {x: swapped(s) for x, s in block.discrete_states.items()}

@@ -3,7 +3,7 @@
 A block is described as a mechanism is: it owns its symbols, and every part of it is an expression.
 
 - `state`: continuous; integrated with its rate. In a block that is added at a rate, it advances at
-  the block's instants by Euler's rule instead, new = old + period * rate.
+  the block's instants instead, exactly for inputs that hold (`linkwright.blocks.discretization`).
 - `memory`: discrete; gets its next value at the block's instants, or, in a continuous block, once
   after each accepted step of the integration, never within one.
 - `output`: computed from inputs, states and memory as they are *before* the update. Outputs of a
@@ -15,14 +15,27 @@ added without a rate.
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import ClassVar
 
-from linkwright.algebra import PI, Expr, cos, evaluate, free_symbols, log, sqrt, symbol, where
+from linkwright.algebra import (
+    PI,
+    Expr,
+    cos,
+    evaluate,
+    exp,
+    free_symbols,
+    log,
+    sqrt,
+    symbol,
+    where,
+)
 from linkwright.blocks.numbers import checked
 from linkwright.blocks.ports import BlockState, Crossing, Noise, Parameter, Port, Requirement
-from linkwright.blocks.rates import BlockError, Continuous, Rate
+from linkwright.blocks.rates import BlockError, Continuous, Rate, Sampled, Ticks
 from linkwright.blocks.workspace import BlockWorkspace, Value
 
 
@@ -44,6 +57,9 @@ class Block(BlockWorkspace):
     >>> b.states[x].following
     (u - x)/T
     """
+
+    learns_rate: ClassVar[bool] = False
+    """Whether it is made anew for the rate at which it is added."""
 
     # -- what goes in ------------------------------------------------------------------------------
     def input(self, name: str, default: Value = 0.0, *, unit: str = "?", doc: str = "") -> Expr:
@@ -249,14 +265,18 @@ class Block(BlockWorkspace):
         """
         return self._state(self.states, name, "coordinate", derivative, initial, unit, doc)
 
-    def derivative(self, state: Expr, value: Value) -> None:
+    def derivative(self, state: Expr, value: Value, *, step: Value = None) -> None:
         """Say the rate of a continuous state.
 
         Args:
             state: what `state` returned.
             value: its rate.
+            step: its next value where the block runs at a rate, with `period`; by default the
+                exact one for inputs that hold.
         """
         self._follow(self.states, state, value, "continuous state")
+        if step is not None:
+            self.states[state] = replace(self.states[state], step=self.expr(step))
 
     def discrete_state(
         self,
@@ -458,6 +478,46 @@ class Block(BlockWorkspace):
                 f"block {self.name!r} works at instants, but it was given no rate",
                 remedy="add it with rate=..., in hertz",
             )
+        made = self.designed_for
+        runs = rate.period if isinstance(rate, Sampled) else None
+        if made not in (None, runs) and not isinstance(rate, Ticks):  # which a clock makes a period
+            raise BlockError(
+                f"block {self.name!r} was made for {Sampled(made)}, but it is to run at {rate}",
+                remedy="make it for the rate at which it runs, or give no rate where it is added",
+            )
+
+    def at_rate(self, rate: Rate) -> Block:
+        """Return the block as it runs at a rate: itself, unless its numbers depend on that.
+
+        >>> from linkwright.blocks import sampled
+        >>> from linkwright.control import PID
+        >>> PID(2.0, kd=1.0).at_rate(sampled(100)).needs_rate
+        True
+        """
+        self.check_rate(rate)
+        if not self.learns_rate or self.rate is not None or isinstance(rate, Continuous):
+            return self
+        if "rate" not in inspect.signature(type(self)).parameters:
+            raise BlockError(
+                f"block {self.name!r} is made for its rate, but a {type(self).__name__} takes none",
+                remedy=f"let {type(self).__name__} take rate=..., and hand it on",
+            )
+        return type(self)(**{**self.made_with[1], "rate": rate})
+
+    def slope_of_lag(self, a: Expr) -> Expr:
+        """Return by what a value less its lag, x' = a (u - x), is multiplied to be its slope.
+
+        That is a itself, or, in a block that is made with a rate, what is exact for values that
+        change evenly between instants: (1 - exp(-a period)) / period.
+
+        Args:
+            a: of the lag, 1/s.
+
+        >>> b = Block("b", rate=100)
+        >>> b.slope_of_lag(b.parameter("a", 2.0))
+        -(exp(-a*period) - 1)/period
+        """
+        return a if self.rate is None else (1 - exp(-a * self.period)) / self.period
 
     def __repr__(self) -> str:
         taken, given = ", ".join(self.inputs), ", ".join(self.outputs)

@@ -109,6 +109,8 @@ class BlockState:
     initial: Expr
     unit: str = "?"
     doc: str = ""
+    step: Expr | None = None
+    """Of a continuous state, its next value at a rate, where the block says it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,6 +81,8 @@ class BlockWorkspace(Made):
         self.function: Callable[..., Any] | None = None
         self.uneven = ""
         """Why its instants differ from each other, so that none stands for all in linear models."""
+        self.designed_for: Fraction | None = None
+        """The period, s, that numbers in it count with; it runs at no other."""
 
     def content(self) -> tuple[object, ...]:
         """Return all that the block is made of; equal as long as nothing of it changes.

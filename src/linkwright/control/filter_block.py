@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from linkwright.algebra import ONE, Expr, where
-from linkwright.blocks import Block, BlockError, Rate, checked_all
+from linkwright.blocks import Block, BlockError, Rate, Sampled, checked_all
 
 
 class FilterBlock(Block):
@@ -38,6 +38,7 @@ class FilterBlock(Block):
         rate: Rate | float | Fraction | None,
     ) -> None:
         super().__init__(name, rate=rate, doc="Kalman filter")
+        self.designed_for = self.rate.period if isinstance(self.rate, Sampled) else None
         n = len(states)
         self.state_names = tuple(states)
         self.unobservable: tuple[str, ...] = ()

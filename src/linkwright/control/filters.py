@@ -15,7 +15,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.algebra import Expr, total
-from linkwright.blocks import Block, BlockError, Rate, Sampled, as_rate, checked, checked_all
+from linkwright.blocks import (
+    Block,
+    BlockError,
+    Continuous,
+    Rate,
+    Sampled,
+    as_rate,
+    checked,
+    checked_all,
+)
 
 Array = NDArray[np.float64]
 
@@ -30,11 +39,14 @@ class StateSpace(Block):
         d: outputs from inputs; zero by default.
         initial: where the states start; zero by default.
         name: of the block.
-        rate: hertz or a `Rate`; continuous by default.
+        rate: hertz or a `Rate`, where the matrices are those of a step; continuous by default. A
+            continuous one that is added at a rate is made discrete by the bilinear rule.
 
     >>> StateSpace([[-1.0]], [[1.0]], [[1.0]])
     StateSpace(state_space: u -> y)
     """
+
+    learns_rate = True
 
     def __init__(
         self,
@@ -61,7 +73,10 @@ class StateSpace(Block):
         start: Sequence[float] = [0.0] * n
         if initial is not None:
             start = checked_all(initial, f"the initial value of {name!r}", count=n)
+        self._matrices = (A, B, C, D, np.array(start))
         timed = self.rate is not None
+        if isinstance(self.rate, Sampled):
+            self.designed_for = self.rate.period
         make = self.discrete_state if timed else self.state
         x = [make(f"x{i}", initial=start[i]) for i in range(n)]
         following = self.update if timed else self.derivative
@@ -72,6 +87,16 @@ class StateSpace(Block):
             self.output("y", y[0])
         else:
             self.output_vector("y", y)
+
+    def at_rate(self, rate: Rate) -> Block:
+        """Return the filter made discrete for a rate, by the bilinear rule, if it is continuous."""
+        if type(self) is not StateSpace or self.rate is not None or isinstance(rate, Continuous):
+            return super().at_rate(rate)
+        *matrices, start = self._matrices
+        period = period_of(rate, self.name)
+        halfway = start - period / 2 * matrices[0] @ start
+        made = bilinear(matrices, period)
+        return StateSpace(*made, initial=list(halfway), name=self.name, rate=rate)
 
 
 class TransferFunction(StateSpace):
@@ -98,9 +123,7 @@ class TransferFunction(StateSpace):
     ) -> None:
         a, b, c, d = canonical(numerator, denominator)
         if rate is not None:
-            from scipy.signal import cont2discrete
-
-            a, b, c, d, _ = cont2discrete((a, b, c, d), period_of(rate, name), method="bilinear")
+            a, b, c, d = bilinear((a, b, c, d), period_of(rate, name))
         super().__init__(a, b, c, d, name=name, rate=rate)
 
 
@@ -131,6 +154,17 @@ class LeadLag(TransferFunction):
         checked(pole, f"the pole of {name!r}, rad/s,", above=0)
         checked(gain, f"the gain of {name!r}")
         super().__init__([gain / zero, gain], [1 / pole, 1.0], rate=rate, name=name)
+
+
+def bilinear(matrices: Sequence[Array], period: float) -> list[Array]:
+    """Return A, B, C, D of a continuous system made discrete by the bilinear rule.
+
+    >>> bilinear(canonical([1], [1, 1]), 1.0)[0].round(6)
+    array([[0.333333]])
+    """
+    from scipy.signal import cont2discrete
+
+    return list(cont2discrete(tuple(matrices), period, method="bilinear")[:4])
 
 
 def canonical(

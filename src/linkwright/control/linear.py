@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwright.blocks import BlockError, Element, Rate, checked
+from linkwright.blocks import BlockError, Element, Rate, checked, sampled
 from linkwright.brief import brief
 from linkwright.control.filters import StateSpace, dot, period_of
 from linkwright.errors import DomainError
@@ -319,7 +319,8 @@ class LQR(StateFeedback):
         model: its linear model there, as `linkwright.linearize` gives it.
         Q: weights of the states: a matrix, its diagonal, or numbers by name (others 0).
         R: weights of the inputs: the same.
-        period: of a controller with a rate, s: it is then designed for inputs that hold.
+        period: of a controller with a rate, s: it is then designed for inputs that hold, and runs
+            at that rate.
         inputs: values of the inputs at the operating point; the mechanism's own by default.
         name: of the element.
 
@@ -367,6 +368,9 @@ class LQR(StateFeedback):
             rest=inputs,
             name=name,
         )
+        if period is not None:
+            self.rate = sampled(period=period)
+            self.designed_for = self.rate.period
 
 
 class Observer(StateSpace):

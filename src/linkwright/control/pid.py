@@ -5,8 +5,9 @@
     i' = ki (r - y) + (u - v) / Tt     back-calculation unwinds the integral while u is limited
     D  = kd N (e - x), x' = N (e - x)  the derivative of e, filtered; e is -y, or r - y
 
-Without limits u = v, and the integral is the plain one. At a rate, states advance by Euler's rule,
-which is stable for N * period < 2.
+Without limits u = v, and the integral is the plain one. At a rate D is exact for
+a measurement that changes evenly between instants, i for one that holds, whatever N and the period;
+of u - v the integral takes up the part 1 - exp(-period / Tt) at each instant.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from linkwright.algebra import ONE, ZERO, Expr, sqrt, where
+from linkwright.algebra import ONE, ZERO, Expr, exp, sqrt, where
 from linkwright.blocks import Block, BlockError, Rate, checked
 from linkwright.control.joints import JointController, PerJoint, numbers
 from linkwright.control.servo import saturated
@@ -167,14 +168,16 @@ def pid_parts(
         given = block.intermediate(saturated(wanted, low, high))
     if integral is not None and old is not None and terms.ki is not None:
         slope = terms.ki * error
+        if given is not wanted and terms.unwind is None:
+            slope = where((wanted - given) * error > 0, 0, slope)
+        step = old + block.period * slope
         if given is not wanted and terms.unwind is not None:
             slope = slope + (given - wanted) / terms.unwind
-        elif given is not wanted:
-            slope = where((wanted - given) * error > 0, 0, slope)
+            step = step + (1 - exp(-block.period / terms.unwind)) * (given - wanted)
         if zero is None:
-            block.derivative(integral, slope)
+            block.derivative(integral, slope, step=step)
         else:
-            block.update(integral, old + block.period * slope)
+            block.update(integral, step)
     return PidParts(feedback, given)
 
 
@@ -215,8 +218,8 @@ def pid_law(
     if kd is not None and rate is None:
         n = parameter("filter", gains.filter, "positive")
         x = block.state("slow" + suffix)
-        rate = n * (-measured - x)
-        block.derivative(x, rate)
+        block.derivative(x, n * (-measured - x))
+        rate = block.slope_of_lag(n) * (-measured - x)
     low, high = bound("low", gains.low), bound("high", gains.high)
     if low is not None and high is not None:
         block.require(low < high)
@@ -250,6 +253,8 @@ class PID(Block):
     >>> PID(2.0, ki=1.0, low=-1, high=1)
     PID(pid: reference, measured -> u)
     """
+
+    learns_rate = True
 
     def __init__(
         self,

@@ -53,7 +53,7 @@ def session_of_cell(
     0
     """
     names = None if record is None else tuple(dict.fromkeys(record))
-    settings = RunSettings(FOREVER, 1 / cell.rate, "semi-implicit", every=every)
+    settings = RunSettings(FOREVER, 1 / cell.rate, "verlet", every=every)
     key = _key(cell, build, names)
     store = open_cache()
     entry = None if store is None else store.fetch(key)

@@ -176,15 +176,16 @@ def flatten(
     ticks = _segments(flat)
     events, event_list = events_of(flat)
     follows = {x.name: str(value) for x, value in followed(system).items()}
+    derivative = flat.program("derivative", {"x_dot": flat.rates})
     phases = Phases(
         system.name,
-        tuple(flat.x),
+        _with_coordinates(flat.x, derivative),
         tuple(flat.d),
         tuple(flat.p),
         tuple(flat.w),
         system.time,
         float(clock.tick),
-        flat.program("derivative", {"x_dot": flat.rates}),
+        derivative,
         tuple(tick for segment in ticks for tick in _ticks(flat, segment)),
         accepted_program(flat),
         flat.program("output", {"y": outputs}) if outputs else None,
@@ -208,6 +209,16 @@ def flatten(
     mechanism = system.mechanism if equations is None else equations.mechanism
     trusted = regular or not form.guarded or flat.guards is not None
     return Flattened(phases, mechanism, equations, trusted, flat.kept)
+
+
+def _with_coordinates(x: Sequence[Signal], derivative: Program) -> tuple[Signal, ...]:
+    """Return states with those of blocks as coordinates whose rate is a state that is none."""
+    kinds = {s.symbol: s.kind for s in x}
+    for signal, rate in zip(x, derivative.outputs[0].entries, strict=True):
+        own = signal.symbol is not rate and signal.kind == "state"
+        if own and kinds.get(rate) in ("state", "speed"):
+            kinds[signal.symbol] = "coordinate"
+    return tuple(replace(s, kind=kinds[s.symbol]) for s in x)
 
 
 def _loads_of(mechanism: Mechanism) -> int:

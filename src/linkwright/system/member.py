@@ -22,9 +22,11 @@ from linkwright.blocks import (
     Port,
     Rate,
     Sampled,
+    Ticks,
     with_targets,
 )
-from linkwright.program import Assign, Statement
+from linkwright.blocks.discretization import advanced
+from linkwright.program import Assign, Call, Statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,8 @@ class Member:
 
     def __init__(self, name: str, block: Block, rate: Rate, owner: str, time: Expr) -> None:
         self.name = name
-        self.block = block
+        self.block = self.given = block
+        """What it runs, and what was added: not the same where numbers depend on the rate."""
         self.rate = rate
         self.held = not isinstance(rate, Continuous)
         self.symbols: dict[Expr, Expr] = {block.time: time}
@@ -50,6 +53,7 @@ class Member:
             self.set_period(rate.period)
         self._owner = owner
         self._now: dict[Expr, Expr] = {}
+        self._advanced: tuple[dict[Expr, Expr], list[Call]] | None = None
         self.refresh()
 
     def refresh(self) -> None:
@@ -57,6 +61,7 @@ class Member:
         self.symbols |= _symbols(self.name, self.block, self.held, self._owner)
         computed = self.held and self.block.function is None
         self._now = _read_inside(self.name, self.block, self._owner) if computed else {}
+        self._advanced = None
 
     def __getattr__(self, name: str) -> Any:
         """Return the symbol of a port, state or parameter; of an array, the tuple of symbols."""
@@ -101,7 +106,8 @@ class Member:
 
     def statements(self) -> Iterable[Statement]:
         """Yield what the block computes on the way."""
-        for statement in self.block.statements:
+        calls = self._stepped()[1] if self.held and self.block.states else []
+        for statement in (*self.block.statements, *calls):
             read = statement.with_operands(self._inside(statement.operands))
             yield with_targets(read, self.of(statement.targets))
         for port in self.block.outputs.values():
@@ -118,9 +124,17 @@ class Member:
         """Yield the discrete states with their symbols and next values."""
         yield from self._states(self.block.discrete_states)
         if self.held:
-            period = self.symbols[self.block.period]
-            for state, x, rate in self._states(self.block.states):
-                yield state, x, x + period * rate
+            new, _ = self._stepped()
+            for state, x, _ in self._states(self.block.states):
+                yield state, x, self._inside([new[state.symbol]])[0]
+
+    def _stepped(self) -> tuple[dict[Expr, Expr], list[Call]]:
+        """Return the next values of the states of a block with a rate, and what they read."""
+        if self._advanced is None:
+            self._advanced = advanced(self.block, self.symbols[self.block.period])
+            for x in (x for call in self._advanced[1] for x in call.targets):
+                self.symbols[x] = symbol(f"{self.name}.{x.name}", "local", owner=self._owner)
+        return self._advanced
 
     def beginnings(self) -> Iterable[tuple[Expr, Expr]]:
         """Yield the states, integrated and discrete, each with where it starts."""
@@ -143,7 +157,10 @@ class Member:
 
     def set_period(self, period: Fraction) -> None:
         """Let the block know its period, s, where it counts ticks of the System's base clock."""
+        if isinstance(self.rate, Ticks):
+            self.block.check_rate(Sampled(period))
         self.symbols[self.block.period] = as_expr(period)
+        self._advanced = None
 
     def __repr__(self) -> str:
         return f"Member({self.name}, {self.rate})"
@@ -154,7 +171,7 @@ def _read_inside(name: str, block: Block, owner: str) -> dict[Expr, Expr]:
     read = [x for statement in block.statements for x in statement.operands]
     read += [value for port in block.outputs.values() for value in port.values]
     for state in (*block.states.values(), *block.discrete_states.values()):
-        read += [] if state.following is None else [state.following]
+        read += [x for x in (state.following, state.step) if x is not None]
     inside = set(free_symbols(*read))
     return {
         x: symbol(f"{name}.now.{x.name}", "local", owner=owner, unit=x.data.unit)

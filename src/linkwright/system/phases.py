@@ -56,8 +56,8 @@ class Signal:
         symbol: what stands for it in the Programs; None for an output.
         value: where it starts, or what it is unless another value is given.
         unit: its unit as text.
-        kind: one of `KINDS`; a "coordinate" is advanced with the new speeds by the semi-implicit
-            method.
+        kind: one of `KINDS`; a "coordinate" (of the mechanism, or a state of a block whose rate is
+            another state) is advanced with the new speeds by the semi-implicit method.
         long_name: what it is, in words.
         body: what it belongs to, for recordings.
     """

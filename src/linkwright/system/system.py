@@ -153,17 +153,18 @@ class System(Shown):
             return add_system(self, part, self._label(name, part.name))
         block = part if isinstance(part, Block) else self._foreign(part, name, outputs, inputs)
         chosen = as_rate(rate) if rate is not None else (block.rate or CONTINUOUS)
-        block.check_rate(chosen)
+        given, block = block, block.at_rate(chosen)
         if isinstance(block, Element) and block.mechanism is not self.mechanism:
             raise BlockError(
                 f"{block.name!r} acts on {block.mechanism.name!r}, not on {self.mechanism.name!r}"
             )
-        for there in members_of(self, block):
+        for there in members_of(self, given):
             if there.name in self.brought:
                 return self._again(there, rate, name)
         bring_sources(self, block)
         label = self._label(name, block.name)
         member = Member(label, block, chosen, self.owner, self.time)
+        member.given = given
         self.members[label] = member
         take_defaults(self, member)
         return member

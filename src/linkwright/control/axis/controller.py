@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from linkwright.algebra import ZERO, Expr, as_expr, not_equal, where
-from linkwright.blocks import Block, BlockError, Rate, checked
+from linkwright.blocks import Block, BlockError, Rate, checked, exact
 from linkwright.control.axis.codes import DAC_SCALE, AxisError, AxisMode
 from linkwright.control.axis.coefficients import pid_coefficients
 from linkwright.control.axis.law import axes_program
@@ -137,6 +137,7 @@ class AxisController(Block):
                 f"{self.name!r} has gains, but no rate", remedy="give rate=..., in hertz"
             )
         period = period_of(self.rate, self.name)
+        self.designed_for = exact(period)
         columns = [numbers(g, self.axes, what) for g, what in ((kp, "kp"), (ki, "ki"), (kd, "kd"))]
         divisors = numbers(given.get("clkdivisor", 1.0), self.axes, "clkdivisor", least=1)
         rows = zip(*columns, divisors, strict=True)

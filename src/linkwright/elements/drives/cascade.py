@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from linkwright.algebra import Expr, absolute, as_expr, cos, maximum, minimum, sin, where
+from linkwright.algebra import Expr, absolute, as_expr, cos, exp, maximum, minimum, sin, where
 from linkwright.elements.drives.controllers import Controller, Measured
 from linkwright.elements.drives.motors import PMSM, Motor
-from linkwright.elements.drives.parts import DriveError, PartSketch, amount, part
+from linkwright.elements.drives.parts import DriveError, PartSketch, amount, number, part
 from linkwright.elements.drives.servo import Division
 from linkwright.elements.drives.trains import Train
 
@@ -183,6 +183,8 @@ class Cascade(Controller):
         """Return a value through a notch, made discrete by the bilinear rule (Bristow-Johnson)."""
         if self.notch is None:
             return value
+        what = "notch of the cascade, which is below half the rate of its speed loop,"
+        number(self.notch, what, most=0.499 * self.speed)
         block = sheet.sketch.block
         f, damping = sheet.numbers("notch", "notch_damping")
         turn = 2 * math.pi * f / self.speed
@@ -203,7 +205,7 @@ class Cascade(Controller):
         old, found = block.discrete_state("observer.speed"), block.discrete_state("observer.torque")
         seen = block.discrete_state("observer.seen", 1)
         torque = kt * current - J * (speed - old) / step
-        change = where(absolute(lost) > 0, 0, seen * w * step * (torque - found))
+        change = where(absolute(lost) > 0, 0, seen * (1 - exp(-w * step)) * (torque - found))
         block.update(found, due.choose(found + change, found))
         block.update(old, due.choose(speed, old))
         return found / kt

@@ -148,7 +148,8 @@ class LeadLag(Controller):
         error = reference - measured("load.angle")
         slow = sheet.state("slow", unit="rad", doc="error through the lag")
         sheet.rate(slow, pole * (error - slow))
-        return gain * (slow + pole / zero * (error - slow))
+        fast = sheet.sketch.block.slope_of_lag(pole) / pole * (error - slow)
+        return gain * (error + (pole / zero - 1) * fast)
 
 
 @part

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from linkwright.algebra import Expr, where
-from linkwright.blocks import Block, Rate
+from linkwright.blocks import Block, Rate, as_rate, exact
 from linkwright.elements.drives.amplifiers import Amplifier
 from linkwright.elements.drives.controllers import Controller, commands
 from linkwright.elements.drives.motors import Motor
@@ -20,7 +20,8 @@ class Servo(Block):
     Its outputs are the commands, `u` or one for each winding of the motor.
 
     Args:
-        controller: the law; integrals in it go on by Euler's rule.
+        controller: the law; its states go on exactly for measurements that hold. One with a rate
+            of its own runs at that alone.
         motor: that is driven, to tune what the controller leaves open and to know its windings.
         train: that is driven.
         amplifier: that is commanded: a `Cascade` without a limit of its own takes its limit; by
@@ -51,9 +52,11 @@ class Servo(Block):
         given = {"controller": controller, "motor": motor, "train": train, "amplifier": amplifier}
         kinds = {"controller": Controller, "motor": Motor, "train": Train, "amplifier": Amplifier}
         refuse_misplaced(given, kinds)
-        super().__init__(
-            name, rate=controller.rate if rate is None else rate, doc="controller of a drive"
-        )
+        own = controller.rate
+        super().__init__(name, rate=own if rate is None else rate, doc="controller of a drive")
+        if own is not None:
+            self.designed_for = 1 / exact(own)
+            self.check_rate(as_rate(self.rate))
         if self.rate is None:
             raise DriveError(
                 f"the servo {name!r} has no rate", remedy="give rate=..., in hertz", code="R415"
