@@ -152,7 +152,9 @@ def _again(member: Member, name: str, system: System, base: Any) -> Member:
         ports = Block("ports")
         ports.inputs, ports.outputs = dict(member.block.inputs), dict(member.block.outputs)
         return Composite(name, ports, system.owner, system.time, system.members)
-    return Member(name, member.block, rate, system.owner, system.time)
+    again = Member(name, member.block, rate, system.owner, system.time)
+    again.given = member.given
+    return again
 
 
 def _ports(inner: System, of: Mapping[Expr, Expr]) -> Block:
