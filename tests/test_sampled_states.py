@@ -489,6 +489,11 @@ def test_a_servo_for_another_rate_than_its_cascade_and_a_notch_that_is_too_fast_
     for notch in (1000.0, 1500.0):
         with pytest.raises(BlockError, match="half the rate"):
             drives.Servo(cascade(notch=notch), MOTOR)
+    s = lw.System(name="s")
+    s.add(drives.Servo(cascade(notch=900.0), MOTOR))
+    s.set({"servo.controller.notch": 1500.0})
+    with pytest.raises(BlockError, match="half the rate"):
+        s.phases()
 
 
 def test_a_law_that_learns_its_rate_and_takes_none_says_so() -> None:

@@ -21,18 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from linkwright.algebra import (
-    PI,
-    Expr,
-    cos,
-    evaluate,
-    exp,
-    free_symbols,
-    log,
-    sqrt,
-    symbol,
-    where,
-)
+from linkwright.algebra import PI, Expr, cos, evaluate, exp, free_symbols, log, sqrt, symbol, where
 from linkwright.blocks.numbers import checked
 from linkwright.blocks.ports import BlockState, Crossing, Noise, Parameter, Port, Requirement
 from linkwright.blocks.rates import BlockError, Continuous, Rate, Sampled, Ticks

@@ -42,7 +42,7 @@ from linkwright.system.forms import (
 from linkwright.system.member import Member, Wire
 from linkwright.system.numbers import followed, parameters, starts
 from linkwright.system.order import Readers, Segment, segments
-from linkwright.system.phases import Phases, Signal, Tick, phase_program
+from linkwright.system.phases import Phases, Signal, Tick, phase_program, with_coordinates
 from linkwright.system.transitions import (
     accepted_program,
     events_of,
@@ -179,7 +179,7 @@ def flatten(
     derivative = flat.program("derivative", {"x_dot": flat.rates})
     phases = Phases(
         system.name,
-        _with_coordinates(flat.x, derivative),
+        with_coordinates(flat.x, derivative),
         tuple(flat.d),
         tuple(flat.p),
         tuple(flat.w),
@@ -209,16 +209,6 @@ def flatten(
     mechanism = system.mechanism if equations is None else equations.mechanism
     trusted = regular or not form.guarded or flat.guards is not None
     return Flattened(phases, mechanism, equations, trusted, flat.kept)
-
-
-def _with_coordinates(x: Sequence[Signal], derivative: Program) -> tuple[Signal, ...]:
-    """Return states with those of blocks as coordinates whose rate is a state that is none."""
-    kinds = {s.symbol: s.kind for s in x}
-    for signal, rate in zip(x, derivative.outputs[0].entries, strict=True):
-        own = signal.symbol is not rate and signal.kind == "state"
-        if own and kinds.get(rate) in ("state", "speed"):
-            kinds[signal.symbol] = "coordinate"
-    return tuple(replace(s, kind=kinds[s.symbol]) for s in x)
 
 
 def _loads_of(mechanism: Mechanism) -> int:

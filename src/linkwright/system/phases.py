@@ -31,7 +31,7 @@ of two uniform ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from linkwright.algebra import PI, Expr, cos, log, sqrt
@@ -191,6 +191,15 @@ class Phases:
     def coordinates(self) -> tuple[int, ...]:
         """The indices in x of the coordinates."""
         return tuple(i for i, s in enumerate(self.x) if s.kind == "coordinate")
+
+
+def with_coordinates(x: Sequence[Signal], derivative: Program) -> tuple[Signal, ...]:
+    """Return states with those of blocks as coordinates whose rate is a state that is none."""
+    kinds = {s.symbol: s.kind for s in x}
+    for signal, rate in zip(x, derivative.outputs[0].entries, strict=True):
+        if signal.kind == "state" and rate is not signal.symbol and rate in kinds:
+            kinds[signal.symbol] = "coordinate" if kinds[rate] != "coordinate" else "state"
+    return tuple(replace(s, kind=kinds[s.symbol]) for s in x)
 
 
 def phase_program(

@@ -8,7 +8,7 @@ from dataclasses import replace
 from linkwright.algebra import Expr, absolute, as_expr, cos, exp, maximum, minimum, sin, where
 from linkwright.elements.drives.controllers import Controller, Measured
 from linkwright.elements.drives.motors import PMSM, Motor
-from linkwright.elements.drives.parts import DriveError, PartSketch, amount, number, part
+from linkwright.elements.drives.parts import DriveError, PartSketch, amount, part
 from linkwright.elements.drives.servo import Division
 from linkwright.elements.drives.trains import Train
 
@@ -183,10 +183,9 @@ class Cascade(Controller):
         """Return a value through a notch, made discrete by the bilinear rule (Bristow-Johnson)."""
         if self.notch is None:
             return value
-        what = "notch of the cascade, which is below half the rate of its speed loop,"
-        number(self.notch, what, most=0.499 * self.speed)
         block = sheet.sketch.block
         f, damping = sheet.numbers("notch", "notch_damping")
+        block.require(f <= 0.499 * self.speed, "below half the rate of the speed loop")
         turn = 2 * math.pi * f / self.speed
         c, a = cos(turn), damping * sin(turn)
         y1, y2, u1, u2 = (block.discrete_state(f"notch.{s}") for s in ("y1", "y2", "u1", "u2"))
