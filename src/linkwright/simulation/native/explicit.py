@@ -40,7 +40,8 @@ from linkwright.algebra import (
 )
 from linkwright.program import Assign, Call, Loop, Namer, Program, ProgramPort, Statement, program
 from linkwright.program.program import Carried, Scanned, Stacked
-from linkwright.simulation.native.dry_friction import MOMENT, DryFriction, FrictionInStep
+from linkwright.simulation.native.dry_friction import DryFriction
+from linkwright.simulation.native.friction_steps import MOMENT, FrictionInStep
 from linkwright.simulation.native.tableaux import Tableau
 from linkwright.system.phases import ARRAYS
 
