@@ -329,6 +329,42 @@ def test_the_robot_with_its_drives_follows_the_task_with_the_torque_that_was_rec
     assert budget.worst[4] > gear.kinematic_error
 
 
+def test_the_simulated_drives_give_the_torque_that_was_reckoned_where_rotors_are_heavy() -> None:
+    """Where a motor mostly turns its own rotor, losses of the gear hardly count, in both."""
+    m = lw.Mechanism("rod")
+    m.body("rod", rotate="z", mass=1, com=(0.1, 0, 0), inertia=0.02)
+    task = lw.Task([Move({"rod": 1.2}, 0.5), Move({"rod": 0.0}, 0.5)], frame="rod")
+    found = size(require(lw.Robot(m), task, step=0.002))
+    choice, load = found.chosen["rod"], found.options["rod"].load
+    motor, gear = found.catalog.motor[choice.motor], found.catalog.gear[choice.gear]
+    brake = found.catalog.brake[choice.brake].J if choice.brake else 0.0
+    rotor = gear.reduction**2 * (motor.J + gear.J + brake)
+    assert load.inertia is not None
+    assert rotor > 0.2 * float(load.inertia.mean())
+    servo = lw.drives.Cascade(current=10_000, speed=5_000, position=5_000)
+    system = found.system(servo=servo, elastic=False, thermal=False)
+    times = load.cycle.times
+    wanted = shaft_torque(load, motor, gear, brake)
+    f = system.phases()
+    kernel = lw.compile(f.derivative, backend="python")
+    names = [s.name for s in f.x]
+    d, p, w = (np.array([s.value for s in signals]) for signals in (f.d, f.p, f.w))
+    for k in range(5, len(times) - 5, 20):
+        speed = load.cycle.speed[k]
+        if abs(speed) * gear.reduction < 20.0:  # losses fade there
+            continue
+        known = {
+            "rod": load.cycle.position[k],
+            "rod_dot": speed,
+            "rod_drive.motor.i": wanted[k] / motor.kt,
+        }
+        x = np.array([known.get(s.name, s.value) for s in f.x])
+        a = kernel.scalar(x, d, p, w, np.array([times[k]]))[names.index("rod_dot")]
+        assert a == pytest.approx(
+            load.cycle.acceleration[k], abs=2e-3 * abs(load.cycle.acceleration).max()
+        )
+
+
 def test_a_joint_that_follows_another_needs_no_drive(tmp_path: Path) -> None:
     """Rotors at followers are taken out at their leader, by the square of the ratio."""
     text = (Path(__file__).parent / "robots" / "gripper.urdf").read_text(encoding="utf-8")

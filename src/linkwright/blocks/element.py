@@ -80,6 +80,8 @@ class Element(Block):
         self.forces: list[Force] = []
         self.moments: list[Moment] = []
         self.armatures: dict[Body, Expr] = {}
+        self.unfelt: dict[Body, Expr] = {}
+        self.choices: dict[Expr, Expr] = {}
         self.in_joints: dict[str, Body] = {}
         self.drives: dict[Expr, Expr] = {}
         self.beyond: dict[Body, tuple[Expr, ...]] = {}
@@ -89,7 +91,8 @@ class Element(Block):
 
     def content(self) -> tuple[object, ...]:
         """Return all that the element is made of; equal as long as nothing of it changes."""
-        tables = (self.armatures, self.in_joints, self.drives, self.beyond)
+        given = (self.in_joints, self.drives, self.beyond)
+        tables = (self.armatures, self.unfelt, self.choices, *given)
         own = (*(tuple(t.items()) for t in tables), tuple(self.forces), tuple(self.moments))
         return (*super().content(), *own)
 
@@ -357,13 +360,17 @@ class Element(Block):
             self.effort(f"{name}_{_word(j.coordinate.name)}", j.coordinate, v) for j, v in pairs
         )
 
-    def armature(self, coordinate: Expr | str, inertia: Value) -> None:
+    def armature(
+        self, coordinate: Expr | str, inertia: Value, *, felt: Value | None = None
+    ) -> None:
         """Give a joint the inertia of a geared rotor, beside what its bodies have.
 
         Args:
             coordinate: of the joint: its symbol or its name.
             inertia: of the rotor, times the gear ratio squared, kg*m^2 (kg for a translation); an
                 expression of parameters.
+            felt: what the joint feels of it, where teeth lose a part of what they transmit; all of
+                it by default.
 
         >>> m = Mechanism("m")
         >>> rod = m.body("rod", rotate="z", mass=1, inertia=1)
@@ -373,7 +380,38 @@ class Element(Block):
         0.5
         """
         body = joint_of(self.mechanism, coordinate).body
-        self.armatures[body] = self.armatures.get(body, as_expr(0)) + self.expr(inertia)
+        if len(body.coordinates) > 1:
+            raise BlockError(
+                f"the joint of {body.name!r} has several coordinates; a rotor would turn with all",
+                remedy="make a body without mass for each of them, one on the other",
+            )
+        own = self.expr(inertia)
+        share = own if felt is None else self.expr(felt)
+        for table, value in ((self.armatures, share), (self.unfelt, own - share)):
+            table[body] = table.get(body, as_expr(0)) + value
+
+    def choice(self, name: str, value: Value, guess: Value) -> Expr:
+        """Return an output that follows from accelerations and that they depend on.
+
+        It is one of few values, as by the sign of a torque. The System finds it by passes: from the
+        guess to the accelerations, from these to the value, and so on.
+
+        Args:
+            name: of the output.
+            value: an expression of accelerations.
+            guess: what it most likely is, without them.
+
+        >>> m = Mechanism("m")
+        >>> rod = m.body("rod", rotate="z", mass=1, inertia=1)
+        >>> gear = Element("gear", m)
+        >>> from linkwright.algebra import where
+        >>> pulled = m.kinematics().accelerations[m.kinematics().rates[m.coordinates["rod"]]] > 0
+        >>> share = gear.choice("share", where(pulled, 1, 0.5), 1)
+        >>> gear.armature("rod", 2, felt=2 * share)
+        """
+        made = self.output(name, value, unit="1", doc="chosen by accelerations")
+        self.choices[made] = self.expr(guess)
+        return made
 
     def drive(self, name: str, value: Value, *, doc: str = "") -> Expr:
         """Drive an input of the mechanism; what drives it becomes an output of the element.

@@ -7,6 +7,7 @@ made apart from the equations of motion, so they check them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from linkwright.algebra import ZERO, Expr, constant, total
@@ -111,8 +112,12 @@ def _power(kinematics: Kinematics) -> Expr:
     return total(parts)
 
 
-def energy_outputs(mechanism: Mechanism) -> tuple[Output, ...]:
+def energy_outputs(
+    mechanism: Mechanism, unfelt: Mapping[Body, Expr] | None = None
+) -> tuple[Output, ...]:
     """Return outputs for the energies of a mechanism and the power of its loads.
+
+    `unfelt` are inertias of rotors, by body, that joints do not feel behind teeth with losses.
 
     >>> m = Mechanism("ball")
     >>> b = m.body("b", translate="x", mass="m", inertia=0)
@@ -120,12 +125,16 @@ def energy_outputs(mechanism: Mechanism) -> tuple[Output, ...]:
     ['energy.kinetic', 'energy.potential', 'energy.power']
     """
     found = energy(mechanism)
+    kinematics, rotors = mechanism.kinematics(), unfelt or {}
+    momenta = [(rotors[s.body] * s.symbol, s.symbol) for s in kinematics.speeds if s.body in rotors]
+    kinetic = total([found.kinetic, *(_HALF * h * u for h, u in momenta)])
+    power = total([found.power, *(h * kinematics.accelerations[u] for h, u in momenta)])
     joule, watt = (mechanism.unit_system.own_text(unit) for unit in ("J", "W"))
     return tuple(
         Output(name, value, unit, doc, made="energies")
         for name, value, unit, doc in zip(
             ENERGIES,
-            (found.kinetic, found.potential, found.power),
+            (kinetic, found.potential, power),
             (joule, joule, watt),
             ("kinetic energy", "energy in the field of gravity", "power of loads"),
             strict=True,

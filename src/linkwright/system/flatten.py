@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from linkwright.algebra import ZERO, Expr, substitute_all, symbol, total
-from linkwright.blocks import BlockError, Element, Foreign, FunctionSlot, with_targets
+from linkwright.blocks import BlockError, Element, Foreign, FunctionSlot
 from linkwright.blocks.foreign import TickFunction
 from linkwright.equations import Equations, derive
 from linkwright.equations.description import meanings
@@ -24,10 +24,9 @@ from linkwright.equations.reactions import load_on_branch
 from linkwright.mechanism import Body, Force, Mechanism, Moment
 from linkwright.mechanism.parts import Output
 from linkwright.program import Program, Statement, optimize
-from linkwright.program.passes.replacement import with_reads
 from linkwright.system.clock import Clock
 from linkwright.system.composite import through_ports
-from linkwright.system.definitions import Definitions, with_solution
+from linkwright.system.definitions import Definitions, with_choices, with_names, with_solution
 from linkwright.system.driven_inputs import told_drives
 from linkwright.system.dynamics import MECHANISM, define, equations_of
 from linkwright.system.forms import (
@@ -126,7 +125,7 @@ class FlatSystem:
             statements = [s for s in statements if s.targets[0] not in constants]
             renamed = {**constants, **(renamed or {})}
         if renamed:
-            statements = [_renamed(s, renamed) for s in statements]
+            statements = [with_names(s, renamed) for s in statements]
             outputs = {k: substitute_all(v, renamed) for k, v in outputs.items()}
         signals = {"x": self.x, "d": self.d, "p": self.p, "w": self.w}
         made = phase_program(
@@ -158,7 +157,7 @@ def flatten(
     tree = redundant_equations(view) if form.redundant else None
     equations = _derived(system, view, form) if tree is None else tree[0]
     flat = FlatSystem(system, clock, wires, equations, Definitions(), starts=starts(system))
-    flat.energies = energy_outputs(view) if view.bodies else ()
+    flat.energies = energy_outputs(view, _armatures(system, "unfelt")) if view.bodies else ()
     _define(flat)
     if tree is not None:
         flat.kept = KeptSpeeds(*tree, flat.table, parameters(system))
@@ -253,12 +252,12 @@ def _loads(system: System) -> tuple[list[Force], list[Moment]]:
     return forces, moments
 
 
-def _armatures(system: System) -> dict[Body, Expr]:
-    """Return the inertias of rotors that elements give to joints, in symbols of the System."""
+def _armatures(system: System, which: str = "armatures") -> dict[Body, Expr]:
+    """Return the inertias of rotors that joints feel, or do not, in symbols of the System."""
     found: dict[Body, Expr] = {}
     for member in system.members.values():
         if isinstance(member.block, Element):
-            for body, inertia in member.block.armatures.items():
+            for body, inertia in getattr(member.block, which).items():
                 found[body] = found.get(body, ZERO) + member.of([inertia])[0]
     return found
 
@@ -310,6 +309,13 @@ def _define(flat: FlatSystem) -> None:
         from linkwright.system.system import NEWTON_STEPS
 
         flat.table = with_solution(table, unknowns, NEWTON_STEPS, system.owner)
+    guesses: dict[Expr, Expr] = {}
+    for member in flat.members:
+        if isinstance(member.block, Element) and not member.held:
+            chosen = member.block.choices
+            guesses |= dict(zip(member.of(chosen), member.of(chosen.values()), strict=True))
+    if guesses and flat.equations is not None:
+        flat.table = with_choices(flat.table, guesses, system.owner)
 
 
 def _stream(member: str, stream: str) -> int:
@@ -555,15 +561,6 @@ def _quaternions(flat: FlatSystem) -> tuple[tuple[int, int, int, int], ...]:
             if body.joint.quaternion
         )
     )
-
-
-def _renamed(statement: Statement, names: Mapping[Expr, Expr]) -> Statement:
-    """Return a statement with some symbols under other names."""
-    made = with_reads(statement, names)
-    made = made.with_operands(substitute_all(made.operands, names))
-    if any(x in names for x in statement.targets):
-        made = with_targets(made, [names.get(x, x) for x in statement.targets])
-    return made
 
 
 def _told(system: System) -> dict[str, str]:

@@ -20,7 +20,7 @@ from linkwright.algebra import (
     tanh,
     where,
 )
-from linkwright.elements.drives.parts import DriveError, DrivePart, PartSketch, amount, part
+from linkwright.elements.drives.parts import DriveError, DrivePart, PartSketch, amount, misfit, part
 
 
 class Amplifier(DrivePart):
@@ -157,6 +157,11 @@ class CurrentLoop(Amplifier):
 
     def write(self, sheet: PartSketch, command: Expr, current: Expr, axis: str) -> Expr:
         """Return the voltage."""
+        if current is as_expr(0):
+            raise misfit(
+                "a CurrentLoop holds a current, and the motor has none",
+                "use an Ideal or Lag amplifier, or a motor with windings",
+            )
         gain, kp, ki = sheet.numbers("gain", "kp", "ki")
         error = gain * sheet.fed(f"u{axis}", command) - sheet.fed(f"i{axis}", current)
         held = sheet.state(f"held{axis}", unit="V", doc="integral part of the voltage")

@@ -13,7 +13,8 @@ class Brake(DrivePart):
     """A brake on the shaft of the motor, which closes where the port `brake.close` is 1.
 
     The command takes its time; then the torque is there as a whole. It is dry friction: a shaft
-    that stands is held up to it.
+    that stands is held up to it. A command that is taken back on the way never takes effect: the
+    brake goes back at the pace of the other command, from where it is.
 
     Args:
         torque: that it holds, N*m at the motor.
@@ -40,12 +41,15 @@ class Brake(DrivePart):
         start = float(self.closed)
         wanted = sheet.port("close", start, unit="1", doc="1 to close the brake, 0 to open it")
         way = sheet.state("way", unit="1", doc="how far the brake has closed", start=start)
-        closing = where(way < 1, 1 / shut, 0)
-        opening = where(way > 0, -1 / free, 0)
+        block = sheet.sketch.block
+        held = block.discrete_state(f"{sheet.label}.held", None, start, doc="whether it holds")
+        closing = where(held * way < 1, 1 / shut, 0)
+        opening = where((1 - held) * (1 - way) < 1, -1 / free, 0)
         sheet.rate(way, where(wanted > 0.5, closing, opening))
-        sheet.event("closed", way - 0.999)
-        sheet.event("open", way - 0.001)
-        held = where(wanted > 0.5, where(way > 0.999, 1, 0), where(way > 0.001, 1, 0))
+        block.update(held, where(way >= 1, 1, where(way <= 0, 0, held)))
+        for what, end, direction in (("closed", 1, 1), ("open", 0, -1)):
+            ends = {held: end, way: end}
+            block.event(f"{sheet.label}.{what}", way - end, direction=direction, resets=ends)
         torque = held * most * sense(sheet, shaft.speed)
         sheet.loss("brake", torque * shaft.speed)
         return sheet.signal("drag", torque, unit="N*m", doc="torque of the brake")

@@ -6,9 +6,10 @@ import math
 from dataclasses import replace
 
 from linkwright.algebra import Expr, absolute, as_expr, cos, exp, maximum, minimum, sin, where
+from linkwright.elements.drives.amplifiers import Amplifier, CurrentLoop
 from linkwright.elements.drives.controllers import Controller, Measured
 from linkwright.elements.drives.motors import PMSM, Motor
-from linkwright.elements.drives.parts import DriveError, PartSketch, amount, part
+from linkwright.elements.drives.parts import DriveError, PartSketch, amount, misfit, part
 from linkwright.elements.drives.servo import Division
 from linkwright.elements.drives.trains import Train
 
@@ -78,6 +79,11 @@ class Cascade(Controller):
         return self.current
 
     @property
+    def axes(self) -> tuple[str, ...] | None:
+        """Those along and across the magnets where there are pairs of poles, else one."""
+        return ("_d", "_q") if self.pairs else ("",)
+
+    @property
     def divisions(self) -> tuple[int, int]:
         """Of how many instants each is one of the speed loop, and of the position loop."""
         found = []
@@ -124,8 +130,14 @@ class Cascade(Controller):
             )
         return made
 
-    def within(self, reach: float | None) -> Cascade:
+    def within(self, amplifier: Amplifier | None, axes: tuple[str, ...]) -> Cascade:
         """Return it with a limit of the voltage, unless it has its own."""
+        if isinstance(amplifier, CurrentLoop):
+            raise misfit(
+                "a Cascade commands a voltage, but a CurrentLoop takes a current",
+                "use an Ideal, Lag or PWM amplifier: the cascade has a current loop",
+            )
+        reach = None if amplifier is None else amplifier.reach(axes)
         return self if self.voltage_limit is not None else replace(self, voltage_limit=reach)
 
     def law(

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import ClassVar, Self
 
 from linkwright.algebra import Expr, as_expr
+from linkwright.elements.drives.amplifiers import Amplifier
 from linkwright.elements.drives.motors import Motor
-from linkwright.elements.drives.parts import DrivePart, PartSketch, amount, part
+from linkwright.elements.drives.parts import DrivePart, PartSketch, amount, misfit, part
 from linkwright.elements.drives.trains import Train
 
 Measured = Callable[[str], Expr]
@@ -27,11 +28,25 @@ class Controller(DrivePart):
         """The rate at which it runs, Hz, where it has one of its own."""
         return None
 
+    @property
+    def axes(self) -> tuple[str, ...] | None:
+        """The endings of the windings that it commands; None where those of any motor will do."""
+        return None
+
+    def refuse_motor(self, motor: Motor) -> None:
+        """Refuse a motor with other windings than those that it commands."""
+        if self.axes is not None and motor.axes != self.axes:
+            own, other = (" and ".join(f"u{axis}" for axis in x) for x in (self.axes, motor.axes))
+            raise misfit(
+                f"{type(self).__name__} commands {own}, but {type(motor).__name__} takes {other}",
+                "give another motor, or another controller",
+            )
+
     def tuned(self, motor: Motor | None, train: Train | None, inertia: float | None) -> Self:
         """Return it with all that it left open set for a motor, a train and a load."""
         return self
 
-    def within(self, reach: float | None) -> Self:
+    def within(self, amplifier: Amplifier | None, axes: tuple[str, ...]) -> Self:
         """Return it with the greatest command that its amplifier follows, where it counts that."""
         return self
 
@@ -170,6 +185,11 @@ class Steps(Controller):
     voltage: float = amount("V", above=0.0)
     ratio: float = amount("1", default=1.0)
     pairs: float = amount("1", default=50.0, above=0.0)
+
+    @property
+    def axes(self) -> tuple[str, ...] | None:
+        """Those of a motor whose two windings stand."""
+        return "_a", "_b"
 
     def law(self, sheet: PartSketch, reference: Expr, measured: Measured) -> tuple[Expr, ...]:
         """Return the voltages of the two windings."""

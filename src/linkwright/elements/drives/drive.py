@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from linkwright.algebra import Expr
+from linkwright.algebra import Expr, substitute
 from linkwright.blocks import Block, Element
 from linkwright.blocks.element import joint_of
 from linkwright.elements.drives.amplifiers import Amplifier
@@ -77,7 +77,8 @@ class Drive(Element):
         turns = found.turns
         sketch.signals["load.angle"] = (angle, "rad" if turns else "m", "place of the joint")
         sketch.signals["load.speed"] = (speed, "rad/s" if turns else "m/s", "speed of the joint")
-        turned = write_plant(sketch, self.parts, Shaft(angle, speed))
+        rate = self.mechanism.kinematics().accelerations[speed]
+        turned = write_plant(sketch, self.parts, Shaft(angle, speed), rate)
         known = {n: value for n, (value, _, _) in sketch.signals.items()}
         wanted: Expr = angle
         if controller is not None:
@@ -85,11 +86,10 @@ class Drive(Element):
                 "reference", unit=controller.reference_unit, doc="what is wanted of the joint"
             )
         put = commanded(self, sketch, wanted, lambda n: measured(known, n), controller)
-        torque = turned.torque
-        emit(self, sketch, put, ledger=ledger, work=torque * speed)
-        self.effort("tau", angle, torque)
+        emit(self, sketch, put, ledger=ledger, work=turned.passed * speed)
+        self.effort("tau", angle, substitute(turned.torque, put))
         if train.rigid:
-            self.armature(angle, turned.inertia)
+            self.armature(angle, turned.inertia, felt=substitute(turned.felt, put))
 
 
 class Wired(Protocol):
@@ -137,8 +137,16 @@ def attach(
     servo = servo.on(drive.parts.amplifier) if isinstance(servo, Servo) else servo
     one = system.add(drive, name=label)
     two = system.add(servo, name=f"{label}_servo")
-    shared = [p for p in servo.inputs if p in drive.names() or p in drive.outputs]
+    ports = [p for p in servo.inputs if p != "reference"]
+    shared = [p for p in ports if p in drive.names() or p in drive.outputs]
     read = {port: one[port] for port in shared}
+    if len(ports) > len(shared) and isinstance(servo, Servo):
+        lost = ", ".join(p for p in ports if p not in shared)
+        raise DriveError(
+            f"the servo measures {lost}, which the drive does not have",
+            remedy=f"they share {', '.join(shared)}: give another controller or motor",
+            code="R421",
+        )
     for signal, block in (sensors or {}).items():
         if signal not in read:
             raise DriveError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from linkwright.algebra import Expr, substitute, total, where
-from linkwright.blocks import Block
+from linkwright.blocks import Block, Element
 from linkwright.elements.drives.controllers import Controller, Measured, commands
 from linkwright.elements.drives.parts import Sketch
 
@@ -14,16 +14,24 @@ _CLOSE = 1e-9
 def commanded(
     block: Block, sketch: Sketch, reference: Expr, measured: Measured, controller: Controller | None
 ) -> dict[Expr, Expr]:
-    """Return what the commands of a sketch are: those of the controller, or ports of the block."""
+    """Return what the commands of a sketch are: those of the controller, or ports of the block.
+
+    What is pending comes with them: what parts wrote of before it was known.
+    """
     if controller is None:
         names = [u.name.replace("controller.", "") for u in sketch.commands]
         made = [block.input(n, doc="command") for n in names]
-        return dict(zip(sketch.commands, made, strict=True))
-    law = controller.law(sketch.of(controller), reference, measured)
-    put = [block.intermediate(u) for u in commands(law, len(sketch.commands))]
-    for u, value in zip(sketch.commands, put, strict=True):
-        block.output(u.name, value, doc="command")
-    return dict(zip(sketch.commands, put, strict=True))
+    else:
+        law = controller.law(sketch.of(controller), reference, measured)
+        made = [block.intermediate(u) for u in commands(law, len(sketch.commands))]
+        for u, value in zip(sketch.commands, made, strict=True):
+            block.output(u.name, value, doc="command")
+    put = dict(zip(sketch.commands, made, strict=True))
+    for x, (value, guess) in sketch.pending.items():
+        put[x] = substitute(value, put)
+        if guess is not None and isinstance(block, Element):
+            put[x] = block.choice(x.name, put[x], substitute(guess, put))
+    return put
 
 
 def emit(
@@ -41,8 +49,6 @@ def emit(
     for state in sketch.states:
         assert state.rate is not None
         block.derivative(state.symbol, substitute(state.rate, put))
-    for name, value in sketch.events.items():
-        block.event(name, substitute(value, put))
     for flag, given in sketch.flags.items():
         value = block.intermediate(substitute(given, put))
         block.update(flag, where(value > _CLOSE, 1, where(value < -_CLOSE, 0, flag)))

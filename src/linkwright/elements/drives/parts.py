@@ -20,6 +20,7 @@ from linkwright.algebra import (
     free_symbols,
     postorder,
     sign,
+    substitute,
     symbol,
     tanh,
 )
@@ -30,6 +31,11 @@ PartType = TypeVar("PartType", bound="DrivePart")
 
 class DriveError(BlockError):
     """A drive that cannot be meant."""
+
+
+def misfit(what: str, remedy: str) -> DriveError:
+    """Return the error of parts that do not go together."""
+    return DriveError(what, remedy=remedy, code="R424")
 
 
 def amount(
@@ -204,8 +210,8 @@ class Sketch:
         self.states: list[SketchState] = []
         self.ports: list[SketchPort] = []
         self.signals: dict[str, tuple[Expr, str, str]] = {}
-        self.events: dict[str, Expr] = {}
         self.flags: dict[Expr, Expr] = {}
+        self.pending: dict[Expr, tuple[Expr, Expr | None]] = {}
         self.powers: dict[str, Expr] = {}
         self.energies: dict[str, Expr] = {}
         self.known_numbers: dict[str, Expr] = {}
@@ -216,7 +222,7 @@ class Sketch:
 
     def signal(self, name: str) -> Expr:
         """Return a signal by its name, such as `motor.i`."""
-        return self.signals[name][0]
+        return substitute(self.signals[name][0], {port.symbol: port.value for port in self.ports})
 
     def ordered(self, roles: tuple[str, ...]) -> list[SketchState]:
         """Return the states, part by part; in each those of its shaft come last."""
@@ -285,7 +291,8 @@ class PartSketch:
         if not self.sketch.split:
             return value
         made = symbol(f"{self.label}.{name}", "input", owner=self.sketch.block.owner)
-        self.sketch.ports.append(SketchPort(self.role, made, value))
+        known = {port.symbol: port.value for port in self.sketch.ports}
+        self.sketch.ports.append(SketchPort(self.role, made, substitute(value, known)))
         return made
 
     def shared(self, value: Expr) -> Expr:
@@ -309,10 +316,6 @@ class PartSketch:
         """Refuse other numbers for which a relation between fields or ports does not hold."""
         if not self.sketch.numeric:
             self.sketch.block.require(holds)
-
-    def event(self, name: str, value: Expr) -> None:
-        """Let steps end where a value goes through zero."""
-        self.sketch.events[f"{self.label}.{name}"] = value
 
     def above_zero(self, name: str, value: Expr, start: bool = False) -> Expr:
         """Return 1 while a value is above zero, else 0: steps end where that changes.
@@ -355,7 +358,9 @@ def coefficients(
     for k, value in enumerate(values):
         row = [diff(value, x) for x in symbols]
         jumps = [x for x in postorder([value]) if x.op == "sign"]
-        bent = len(free_symbols(*row)) > 0 or bool(set(free_symbols(*jumps)) & set(symbols))
+        known = set(symbols)
+        bent = free_symbols(*row) or set(free_symbols(value)) - known
+        bent = bent or set(free_symbols(*jumps)) & known
         if bent or float(evaluate(value, zeros)):
             raise DriveError(
                 f"{what[k]} is not linear, so that a chain with a rate has no matrices",

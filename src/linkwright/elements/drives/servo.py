@@ -61,9 +61,11 @@ class Servo(Block):
             raise DriveError(
                 f"the servo {name!r} has no rate", remedy="give rate=..., in hertz", code="R415"
             )
-        axes = motor.axes if motor is not None else ("",)
-        reach = None if amplifier is None else amplifier.reach(axes)
-        self.controller = controller.tuned(motor, train, inertia).within(reach)
+        tuned = controller.tuned(motor, train, inertia)
+        if motor is not None:
+            tuned.refuse_motor(motor)
+        axes = motor.axes if motor is not None else tuned.axes or ("",)
+        self.controller = tuned.within(amplifier, axes)
         wanted = self.input(
             "reference", unit=controller.reference_unit, doc="what is wanted of the joint"
         )

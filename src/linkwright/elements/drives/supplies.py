@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from linkwright.algebra import maximum, where
+from linkwright.algebra import maximum, minimum, where
 from linkwright.blocks import Block
 from linkwright.elements.drives.parts import number
 
@@ -95,11 +95,13 @@ class Battery(Block):
         charge: at the start, 0 to 1.
         name: of the block.
 
-    Ports: `power` is what all drives draw, W; outputs `voltage`, `current` and `charge`. The
-    current solves V0 i - R i^2 = power.
+    Ports: `power` is what all drives draw, W; outputs `voltage`, `current`, `charge` and `lacking`.
+    The current solves V0 i - R i^2 = power. No current does above V0^2 / (4 R): a run ends where
+    that is passed (`overload`). A run that is beyond it all the same, since it starts there, gets
+    that power at V0 / 2; `lacking` is what is asked for beyond it, W.
 
     >>> Battery(50, 42, capacity=5, resistance=0.05)
-    Battery(battery: power -> voltage, current)
+    Battery(battery: power -> voltage, current, lacking)
     """
 
     def __init__(
@@ -127,7 +129,11 @@ class Battery(Block):
         self.require(low <= top)
         x = self.state("charge", None, charge, unit="1", doc="charge, 1 when full")
         inner = low + (top - low) * x
-        i = 2 * power / (inner + sqrt(maximum(inner**2 - 4 * R * power, 0)))
+        most = inner**2 / (4 * R)
+        given = minimum(power, most)
+        i = 2 * given / (inner + sqrt(maximum(inner**2 - 4 * R * given, 0)))
+        self.event("overload", power - most, direction=1, terminal=True)
         self.derivative(x, -i / q)
         self.output("voltage", inner - R * i, unit="V", doc="voltage at the terminals")
         self.output("current", i, unit="A", doc="current")
+        self.output("lacking", power - given, unit="W", doc="asked for, but more than it can give")

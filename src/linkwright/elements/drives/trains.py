@@ -6,9 +6,9 @@ from abc import abstractmethod
 from typing import ClassVar
 
 from linkwright.algebra import (
+    ZERO,
     Expr,
     absolute,
-    as_expr,
     cos,
     maximum,
     minimum,
@@ -72,6 +72,7 @@ class Rigid(Train):
     """A gear that does not give: the motor turns ratio times as fast as the load.
 
     The rotor's inertia is felt as ratio^2 J at the load, where it becomes part of the load's own.
+    Efficiencies count for what the teeth transmit, not for what speeds the rotor up.
 
     Args:
         ratio: turns of the motor for one of the load.
@@ -94,27 +95,18 @@ class Rigid(Train):
     rigid: ClassVar[bool] = True
 
     def write(self, sheet: PartSketch, motor: Shaft, load: Shaft) -> tuple[Expr, Expr]:
-        """Return nothing: what the motor gives goes to the load as it is, in `through`."""
-        return as_expr(0), as_expr(0)
+        """Return nothing: the plant makes one body of rotor and load."""
+        return ZERO, ZERO
 
-    def through(self, sheet: PartSketch, torque: Expr, motor: Shaft) -> Expr:
-        """Return the torque on the load for one of the motor, without the rotor's inertia."""
-        (n,) = sheet.numbers("ratio")
-        teeth = torque
-        if self.efficiency is not None:
-            eta, creep = sheet.numbers("efficiency", "creep")
-            back = eta
-            if self.back_efficiency is not None:
-                (back,) = sheet.numbers("back_efficiency")
-            share = where(torque * motor.speed > 0, 1 - eta, 1 / back - 1)
-            mesh = absolute(torque) * share * tanh(motor.speed / creep)
-            sheet.loss("mesh", mesh * motor.speed)
-            teeth = teeth - mesh
-        return n * (teeth - meshed(sheet, _without_mesh(self), as_expr(0), motor.speed))
+    def factor(self, sheet: PartSketch, pull: Expr, speed: Expr) -> Expr:
+        """Return the torque that teeth take from the motor for each N*m that they give on.
 
-
-def _without_mesh(train: Rigid) -> Rigid:
-    return Rigid(train.ratio, drag=train.drag, viscous=train.viscous, creep=train.creep)
+        `pull` has the sign of that torque. A gear that locks itself takes 1e-9: it is divided by.
+        """
+        eta, creep = sheet.numbers("efficiency", "creep")
+        (back,) = (eta,) if self.back_efficiency is None else sheet.numbers("back_efficiency")
+        share = where(pull * speed > 0, 1 / eta - 1, back - 1)
+        return maximum(1 + absolute(tanh(speed / creep)) * share, 1e-9)
 
 
 @part

@@ -123,14 +123,16 @@ def arguments(maker: Callable[..., Any]) -> dict[str, MakerArgument]:
     found = {}
     for key, parameter in inspect.signature(maker).parameters.items():
         form = None if key in _GIVEN else form_of(hints[key], _Parts())
-        needed = parameter.default is inspect.Parameter.empty
+        open_ = type(None) in typing.get_args(hints[key])
+        needed = parameter.default is inspect.Parameter.empty and not open_
         if form is None:
             assert key in _GIVEN or not needed, f"{maker.__name__}: {key} has no form as text"
             continue
         default = parameter.default
-        if not needed and default is not None:
+        if not needed and default not in (None, inspect.Parameter.empty):
             default = form.write(default, _no_names())
-        found[key] = MakerArgument(form, needed, None if needed else default, docs.get(key, ""))
+        default = None if default is inspect.Parameter.empty else default
+        found[key] = MakerArgument(form, needed, default, docs.get(key, ""))
     return found
 
 
@@ -256,7 +258,9 @@ def read_arguments(maker: Callable[..., Any], record: Record, names: KnownNames)
     """Return the arguments that a table gives."""
     forms = arguments(maker)
     given = record.model_fields_set & set(forms)
-    return {k: forms[k].form.read(getattr(record, k), names) for k in forms if k in given}
+    own = inspect.signature(maker).parameters
+    found = {k: None for k in forms if own[k].default is inspect.Parameter.empty}
+    return found | {k: forms[k].form.read(getattr(record, k), names) for k in forms if k in given}
 
 
 def write_arguments(

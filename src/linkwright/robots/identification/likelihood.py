@@ -383,9 +383,9 @@ def _slopes(
     J = (e[1::2] - e[2::2]) / (2 * _SMALL)
     by_log = np.sum(logs[1::2] - logs[2::2], axis=1) / (2 * _SMALL)
     H = np.einsum("aij,bij->ab", J, J)
-    worst = np.linalg.eigvalsh(_scaled(H))[0]
-    if not np.isfinite(H).all() or worst < 1e-9:
-        shape = np.linalg.eigh(_scaled(H))[1][:, 0] if np.isfinite(H).all() else np.ones(len(H))
+    whole = bool(np.isfinite(H).all())
+    if not whole or np.linalg.eigvalsh(_scaled(H))[0] < 1e-9:
+        shape = np.linalg.eigh(_scaled(H))[1][:, 0] if whole else np.ones(len(H))
         hidden = [f.names[k] for k, v in zip(chosen, shape, strict=True) if abs(v) > 0.2]
         raise IdentificationError(
             f"the recording does not tell {', '.join(hidden)} apart",
