@@ -359,3 +359,22 @@ def test_a_battery_gives_at_most_what_its_resistance_lets_it(seed: int) -> None:
     assert run.stop is not None
     assert "battery.overload" in run.stop.reason
     assert run.time == pytest.approx(1e-3, rel=1e-3)
+
+
+def test_dry_friction_holds_and_slips_behind_teeth_that_lose() -> None:
+    """Signs of friction are solved for with the step, signs of torques within it: no method sees
+    another motion than the others."""
+    ends = []
+    for method, more in (("dop853", {}), ("rk4", {"step": 2e-5})):
+        m = lw.Mechanism("m")
+        m.body("a", rotate="z", mass=2, com=(0.3, 0, 0), inertia=0.05)
+        m.body("b", parent="a", at=(0.5, 0, 0), rotate="z", mass=1, com=(0.2, 0, 0), inertia=0.02)
+        m.gravity("-y")
+        s = lw.System(m)
+        for name in "ab":
+            train = drives.Rigid(30, efficiency=0.7, drag=0.1)
+            drive = drives.Drive(m, name, drives.Ideal(), replace(MOTOR, J=4e-4), train)
+            s.connect("12*sin(8*t)", s.add(drive, name=f"d{name}").u)
+        final = lw.simulate(s, 0.4, method=method, **more).final  # type: ignore[arg-type]
+        ends.append([final["a"], final["b"]])
+    np.testing.assert_allclose(ends[0], ends[1], rtol=1e-4)

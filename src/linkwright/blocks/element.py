@@ -16,7 +16,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from linkwright.algebra import Expr, Vector, as_expr, direction_of
+from linkwright.algebra import (
+    Expr,
+    Vector,
+    as_expr,
+    direction_of,
+    postorder,
+    substitute_all,
+    where,
+)
 from linkwright.algebra.language import Scope
 from linkwright.blocks.block import Block
 from linkwright.blocks.places import Places, cross
@@ -476,6 +484,18 @@ class JointCoordinate:
     body: Body
     axis: Vector
     turns: bool
+
+
+def stepped(values: Sequence[Expr]) -> list[Expr]:
+    """Return expressions that take signs as they are, also where dry friction solves for them.
+
+    >>> from linkwright.algebra import sign, symbol
+    >>> stepped([sign(symbol("x"))])[0].op
+    'select'
+    """
+    signs = [x for x in postorder(values) if x.op == "sign"]
+    steps = {x: where(x.args[0] > 0, 1, where(x.args[0] < 0, -1, 0)) for x in signs}
+    return substitute_all(values, steps)
 
 
 def joint_of(mechanism: Mechanism, coordinate: Expr | str) -> JointCoordinate:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 from linkwright.algebra import ONE, ZERO, Expr, diff, free_symbols, substitute_all, symbol
 from linkwright.blocks import BlockError, with_targets
+from linkwright.blocks.element import stepped
 from linkwright.program import Assign, Loop, Solve, Statement
 from linkwright.program.passes.replacement import with_reads
 
@@ -185,10 +186,12 @@ def with_choices(table: Definitions, guesses: Mapping[Expr, Expr], owner: str) -
         if k:
             names = dict(now)
             for statement in ordered:
-                if any(x in names for x in apart.reads(statement.targets[0])):
+                read, plain = apart.reads(statement.targets[0]), stepped(statement.operands)
+                if any(x in names for x in read) or tuple(plain) != tuple(statement.operands):
                     names |= {x: of_pass(x, k) for x in statement.targets}
-                    made.add(with_names(statement, names), table.homes[statement.targets[0]])
-            now = dict(zip(guesses, substitute_all(values, names), strict=True))
+                    renamed = with_names(statement.with_operands(plain), names)
+                    made.add(renamed, table.homes[statement.targets[0]])
+            now = dict(zip(guesses, stepped(substitute_all(values, names)), strict=True))
         for x, value in now.items():
             now[x] = of_pass(x, k)
             made.let(now[x], value, table.homes[x])

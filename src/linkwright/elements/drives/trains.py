@@ -17,6 +17,7 @@ from linkwright.algebra import (
     tanh,
     where,
 )
+from linkwright.blocks.element import stepped
 from linkwright.elements.drives.parts import DrivePart, PartSketch, Shaft, amount, part
 
 
@@ -105,7 +106,7 @@ class Rigid(Train):
         """
         eta, creep = sheet.numbers("efficiency", "creep")
         (back,) = (eta,) if self.back_efficiency is None else sheet.numbers("back_efficiency")
-        share = where(pull * speed > 0, 1 / eta - 1, back - 1)
+        share = where(stepped([pull])[0] * speed > 0, 1 / eta - 1, back - 1)
         return maximum(1 + absolute(tanh(speed / creep)) * share, 1e-9)
 
 
