@@ -103,7 +103,8 @@ def exact(member: Member, known: dict[Expr, float], period: float) -> dict[Expr,
         for statement in block.statements:
             if isinstance(statement, Assign) and now.keys() >= {*free_symbols(statement.value)}:
                 now[statement.target] = evaluate(statement.value, now)
-        return np.array([float(evaluate(block.states[s].following, now)) for s in states])
+        following = [s.following for s in block.states.values() if s.following is not None]
+        return np.array([float(evaluate(rate, now)) for rate in following])
 
     f, n, far = rates(x), len(x), 1e-3
     columns = [(rates(x + far * e) - f) / far for e in np.eye(n)]
@@ -308,7 +309,7 @@ def discrete(top: list[float], bottom: list[float], rate: float, method: str, u:
 HEAD = 'format = 1\nname = "s"\n[[member]]\nkind = "{kind}"\nname = "{name}"\nrate = {rate}\n'
 
 
-def pid_system(door: str, rate: float, numbers: dict[str, float]) -> lw.System:
+def pid_system(door: str, rate: float, numbers: dict[str, Any]) -> Any:
     s: Any = lw.System(name="s", base=rate)
     if door == "text":
         lines = "\n".join(f"{k} = {v!r}" for k, v in numbers.items())
@@ -326,7 +327,7 @@ def pid_system(door: str, rate: float, numbers: dict[str, float]) -> lw.System:
 )
 def test_a_pid_law_is_exact_at_every_rate(rate: float, door: str) -> None:
     rng = np.random.default_rng(int(rate))
-    kp, ki, kd, N = *rng.uniform(0.5, 3, 3).tolist(), float(rng.uniform(5, 500))
+    kp, ki, kd, N = (float(rng.uniform(*ends)) for ends in [(0.5, 3.0)] * 3 + [(5.0, 500.0)])
     u = samples(pid_system(door, rate, {"kp": kp, "ki": ki, "kd": kd, "filter": N}), "pid.u", rate)
     t = np.arange(len(u)) / rate
     y, r = np.sin(3 * t + 1) - math.sin(1), 0.5 * t
@@ -337,7 +338,7 @@ def test_a_pid_law_is_exact_at_every_rate(rate: float, door: str) -> None:
 
 @pytest.mark.parametrize("rate", RATES)
 def test_what_a_limit_takes_away_is_unwound_in_its_time_at_every_rate(rate: float) -> None:
-    numbers = {"kp": 1.0, "ki": 2.0, "low": -1.0, "high": 1.0, "unwind": 0.03}
+    numbers: dict[str, Any] = {"kp": 1.0, "ki": 2.0, "low": -1.0, "high": 1.0, "unwind": 0.03}
     s = lw.System(name="s", base=rate)
     s.add(control.PID(**numbers), rate=rate)
     s.set_initial({"pid.integral": 5.0})
@@ -518,7 +519,7 @@ def test_a_block_that_reads_a_filter_by_default_finds_the_one_at_a_rate() -> Non
     assert lw.simulate(s, until=1.0).final["reader.o"] == pytest.approx(3.0)
 
 
-COUNTS = {
+COUNTS: dict[str, tuple[Callable[[], Block], tuple[int, ...]]] = {
     "pid": (lambda: control.PID(2.0, ki=1.0, kd=0.5), (6, 4, 0, 0)),
     "limited pid": (lambda: control.PID(2.0, ki=1.0, kd=0.5, low=-1, high=1), (8, 5, 0, 2)),
     "lead": (lambda: drives.Servo(drives.LeadLag(8, zero=20, pole=200), rate=100), (4, 3, 0, 0)),
