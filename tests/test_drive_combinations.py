@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,11 @@ from scipy.optimize import brentq, root
 
 import linkwright as lw
 from linkwright import drives
+from linkwright.cli import main
 from linkwright.elements.drives.matrices import UPDATES
 from linkwright.elements.drives.registry import DRIVES, parts_of
 from tests.seeds import seeds
-from tests.test_drive_battery import EXAMPLES, MOTOR
+from tests.test_drive_battery import EXAMPLES, MOTOR, chain_of
 
 AMPLIFIERS = parts_of(drives.Amplifier)
 MOTORS = parts_of(drives.Motor)
@@ -378,3 +380,18 @@ def test_dry_friction_holds_and_slips_behind_teeth_that_lose() -> None:
         final = lw.simulate(s, 0.4, method=method, **more).final  # type: ignore[arg-type]
         ends.append([final["a"], final["b"]])
     np.testing.assert_allclose(ends[0], ends[1], rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["CurrentLoop", "PWM", "Rigid", "Stepper"])
+def test_the_command_runs_every_update_or_refuses_it_in_words(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    s = lw.System(name="s")
+    s.add(chain_of(name))
+    file = tmp_path / "drive.toml"
+    file.write_text(lw.write_model(s), encoding="utf-8")
+    for update in UPDATES:
+        for more in ([], ["--set", "rate=20000"], ["--bode", "speed"], ["--limit-cycle"]):
+            found = main(["drive", str(file), "--until", "0.002", "--update", update, *more])
+            told = capsys.readouterr().err
+            assert found == 0 or (found == 2 and told.startswith("error: ") and "[R" in told), told
