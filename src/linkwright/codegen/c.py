@@ -23,6 +23,7 @@ from linkwright.codegen.documentation import documentation, origin
 from linkwright.codegen.script import listed
 from linkwright.errors import Error
 from linkwright.program import Code, Program, lower
+from linkwright.simulation.native.guards import MEMORY, followed
 from linkwright.system.forms import LIMIT
 
 _INCLUDES = ("ctype", "stdio", "stdlib", "time")
@@ -139,6 +140,8 @@ def _equations(content: Content) -> _Equations:
         title = file.names(f"equations_{name}")
         write_function(file, code, title, static=True)
         found[name] = _Function(title, code)
+    for name, program in content.following:
+        write(name, program)
     return _Equations(file, found, rates)
 
 
@@ -174,6 +177,8 @@ def _tables(content: Content, name: str, made: _Equations) -> Iterable[str]:
         "TICKS": len(ticks),
         "EVENTS": len(events),
         "GUARDS": sum(e.guard for e in events),
+        "FOLLOWED": followed(events),
+        "MEMORY": MEMORY + 2 * followed(events),
         "NOISE": 2 * max((len(t.streams) for t in ticks), default=0),
         "MADE": max((len(t.slots) for t in ticks), default=0),
         "METHODS": len(content.schedules),
@@ -264,6 +269,15 @@ _SHAPES = {
     "events": "double t, const double *x, const double *d, double *g",
     "initialize": "double t, const double *x, const double *d, double *x_new, double *d_new",
     "closure": "double t, const double *x, double *g, double *jacobian",
+    "slope": "double t, const double *x, const double *d, double *x_dot",
+    "turns": "double t, const double *x, const double *d, const double *d_x, double *r",
+    "middle": "double h, const double *x, const double *y, const double *f, const double *y_f, "
+    "double *z",
+    "calm": "const double *g, const double *g_new, const double *change, const double *top, "
+    "double *calm, double *top_new, double *change_new",
+    "look": "double t, double h, const double *g, const double *g_mid, const double *g_new, "
+    "const double *r, const double *r_new, const double *top, const double *calm, const double *m, "
+    "double *m_new, double *hit, double *verdict",
 }
 _TICK = "int i, double t, double k, const double *x, const double *d, const double *n, double *made"
 _ACTION = "int i, double t, const double *x, const double *d, double *x_new, double *d_new"
@@ -291,7 +305,9 @@ def _callers(content: Content, made: _Equations) -> Iterator[str]:
         if name in functions:
             yield f"#define SIM_HAS_{name.upper()} 1"
             kept = f"sim_kept_{name}" if name in parts else "sim_p"
-            yield from _caller(f"sim_{name}", shape, functions[name], {"p": kept})
+            own = {word: word for word in _words(shape) if word not in _ALWAYS}
+            given = {**own, "p": "sim_kept_step" if name == "slope" else kept}
+            yield from _caller(f"sim_{name}", shape, functions[name], given)
     ticks = {i: functions[f"tick{i}"] for i, _ in enumerate(content.phases.ticks)}
     yield from _switch("sim_run_tick", _TICK, ticks, "tick", "made")
     events = enumerate(content.phases.event_list)
@@ -318,20 +334,22 @@ def _callers(content: Content, made: _Equations) -> Iterator[str]:
 
 def _caller(name: str, shape: str, function: _Function, given: dict[str, str]) -> Iterator[str]:
     ports = {port.name for port in function.code.inputs}
-    words = [word.split()[-1].lstrip("*") for word in shape.split(",")]
     yield f"static void {name}(\n    {shape})\n{{"
-    yield from (f"    (void){x};" for x in words if x not in ports)
+    yield from (f"    (void){x};" for x in _words(shape) if x not in ports)
     yield function.called({**_ALWAYS, **_RESULTS, **given})
     yield "}\n"
+
+
+def _words(shape: str) -> list[str]:
+    return [word.split()[-1].lstrip("*") for word in shape.split(",")]
 
 
 def _switch(
     name: str, shape: str, functions: dict[int, _Function], part: str, result: str
 ) -> Iterator[str]:
     """Yield a function that calls the equations with a number."""
-    words = [word.split()[-1].lstrip("*") for word in shape.split(",")]
     yield f"static void {name}(\n    {shape})\n{{"
-    yield "    " + ", ".join(f"(void){x}" for x in words) + ";"
+    yield "    " + ", ".join(f"(void){x}" for x in _words(shape)) + ";"
     for i, function in functions.items():
         given = {**_ALWAYS, **_RESULTS, "p": f"sim_kept_{part}{i}"}
         if result:

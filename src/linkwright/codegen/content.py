@@ -124,9 +124,17 @@ class Content:
 
     @property
     def programs(self) -> Iterator[tuple[str, Program, Program]]:
-        """Names, constants and Programs of all that runs but steps."""
+        """Names, constants and Programs of all that runs but steps; these are of fixed sizes."""
         for part in self.schedules[0].parts:
-            yield part.name, part.constants, part.main
+            if part.name != "breaks":
+                yield part.name, part.constants, part.main
+
+    @property
+    def following(self) -> Iterator[tuple[str, Program]]:
+        """Names and Programs that follow events, where there are any."""
+        steps = self.schedules[0].steps
+        if "look" in steps:
+            yield from ((name, steps[name]) for name in ("slope", "middle", "calm", "look"))
 
 
 def make_content(

@@ -75,6 +75,7 @@ def python_program(content: Content, file_name: str) -> str:
     for name, made in (("initialize", content.phases.initialize), ("closure", content.closure)):
         if made is not None:
             programs[name] = made
+    programs |= dict(content.following)
     common = tuple(programs)
     programs |= {f"step_{_word(s.method.name)}": s.steps["step"] for s in content.schedules}
     codes = {f"equations_{name}": lower(made) for name, made in programs.items()}

@@ -2,6 +2,8 @@
 
 enum { SIM_FILES = 20, SIM_LINE = 1024, SIM_NAME = 512 };
 enum { SIM_FAILED = 1, SIM_WRONG = 2 };
+#define SIM_ROUNDING 1e-13
+enum { SIM_WANTED = 3 }; /* where the memory of events says which size to try next */
 
 static double sim_shown_p[SIM_P + 1], sim_shown_w[SIM_W + 1]; /* in the units of users */
 static double sim_shown_q[SIM_Q + 1], sim_shown_u[SIM_U + 1];
@@ -653,8 +655,9 @@ static void sim_record(FILE *file, double t)
    end at whole ticks and are divided into equal steps; only the end of a run may lie between two. */
 static int64_t sim_due[SIM_TICKS + 1], sim_until, sim_sample;
 static double sim_end, sim_y[SIM_X + 1], sim_x_new[SIM_X + 1], sim_d_new[SIM_D + 1];
-static double sim_g[SIM_EVENTS + 1], sim_g_new[SIM_EVENTS + 1];
-static int sim_events_known = 0;
+static double sim_g[SIM_EVENTS + 1], sim_g_new[SIM_EVENTS + 1], sim_turn[SIM_FOLLOWED + 1];
+static double sim_top[SIM_FOLLOWED + 1], sim_changed[SIM_FOLLOWED + 1], sim_m[SIM_MEMORY + 1];
+static int sim_fired[SIM_FOLLOWED + 1], sim_events_known = 0, sim_watched = 0;
 static long sim_steps = 0;
 
 #ifdef SIM_HAS_RATES
@@ -708,27 +711,18 @@ static void sim_run_ticks(int64_t k)
     }
 }
 
-/* Return whether an event goes through zero between g and g_new. */
-static int sim_crossed(int i)
+/* Return whether an event went through zero from g to a value that is later. */
+static int sim_jumped(int i, double after)
 {
-    const double before = sim_g[i], after = sim_g_new[i];
-    const int up = sim_event_list[i].direction >= 0 && before < 0.0 && after >= 0.0;
-    return up || (sim_event_list[i].direction <= 0 && before > 0.0 && after <= 0.0);
-}
-
-static int sim_any_crossed(void)
-{
-    int i;
-    for (i = 0; i < SIM_EVENTS; ++i) {
-        if (sim_crossed(i)) {
-            return 1;
-        }
-    }
-    return 0;
+    const double before = sim_g[i], turn = sim_turn[i];
+    const int direction = sim_event_list[i].direction;
+    const int up = (before < 0.0 && after >= 0.0) || (before == 0.0 && turn < 0.0 && after > 0.0);
+    const int down = (before > 0.0 && after <= 0.0) || (before == 0.0 && turn > 0.0 && after < 0.0);
+    return (direction >= 0 && up) || (direction <= 0 && down);
 }
 
 /* Evaluate the events of a state. */
-static void sim_look(double t, const double *x, double *g)
+static void sim_look_at(double t, const double *x, double *g)
 {
 #ifdef SIM_HAS_EVENTS
     sim_events(t, x, sim_d, g);
@@ -747,26 +741,6 @@ static void sim_go(double t, double h)
     sim_methods[sim_method].step(t, h, sim_x, sim_d, sim_y);
 }
 
-/* Shorten a step to where the first event has just gone through zero; return its size. */
-static double sim_bracket(double begin, double s, double t, double h, double ends)
-{
-    double low = 0.0, high = h;
-    int i;
-    for (i = 0; i < 50; ++i) {
-        const double middle = (low + high)*0.5;
-        sim_go(t, middle);
-        sim_look(begin + (s + middle), sim_y, sim_g_new);
-        if (sim_any_crossed()) {
-            high = middle;
-        } else {
-            low = middle;
-        }
-    }
-    sim_go(t, high);
-    sim_look(high < h ? begin + (s + high) : ends, sim_y, sim_g_new);
-    return high;
-}
-
 static int sim_finite(const double *x)
 {
     int i;
@@ -778,56 +752,89 @@ static int sim_finite(const double *x)
     return 1;
 }
 
-/* Tell the events of the step that was taken and run their actions; return 1 where one ends it. */
-static int sim_happen(double t)
+/* Tell an event and run its action; return 1 where it ends the run. */
+static int sim_happened(int i, double t)
+{
+    printf("%s at t = %.10g s\n", sim_event_list[i].name, t);
+    sim_fired[i] = 1;
+    if (sim_event_list[i].action) {
+        sim_run_action(i, t, sim_x, sim_d, sim_x_new, sim_d_new);
+        sim_change();
+    }
+    return sim_event_list[i].terminal;
+}
+
+/* Evaluate events at x where they are not known; what has jumped through zero happens, once at an
+   instant. Return 1 where one ends the run. */
+static int sim_know_events(double t)
 {
     int i, ended = 0;
-    for (i = 0; i < SIM_EVENTS; ++i) {
-        if (sim_crossed(i)) {
-            printf("%s at t = %.10g s\n", sim_event_list[i].name, t);
-            if (sim_event_list[i].action) {
-                sim_run_action(i, t, sim_x, sim_d, sim_x_new, sim_d_new);
-                sim_change();
-            }
-            ended = ended || sim_event_list[i].terminal;
-        }
+    if (SIM_FOLLOWED == 0 || sim_events_known) {
+        return 0;
     }
+    while (!sim_events_known) {
+        sim_look_at(t, sim_x, sim_g_new);
+        sim_events_known = 1;
+        for (i = 0; sim_watched && i < SIM_FOLLOWED; ++i) {
+            if (fabs(sim_g_new[i]) <= sim_top[i]*SIM_ROUNDING && sim_g[i]*sim_g_new[i] < 0.0) {
+                sim_g_new[i] = sim_g[i]; /* zero within rounding: it stays on its side */
+            }
+            if (!sim_fired[i] && sim_jumped(i, sim_g_new[i])) {
+                ended = sim_happened(i, t) || ended;
+            }
+        }
+        memcpy(sim_g, sim_g_new, sizeof sim_g);
+        sim_watched = 1;
+    }
+    memset(sim_fired, 0, sizeof sim_fired);
     return ended;
 }
 
-/* Take one step of size h, or a shorter one up to an event; return its size, 0 at a guard. At the
-   end events are evaluated at the time where the next step begins, to the last bit. */
-static double sim_one_step(double begin, double s, double h, double ends, int *events)
+#ifdef SIM_HAS_LOOK
+/* Rates of events at a state. */
+static void sim_rate_events(double t, const double *x, double *f, double *r)
 {
-    const double t = begin + s;
+    sim_slope(t, x, sim_d, f);
+#ifdef SIM_HAS_TURNS
+    sim_turns(t, x, sim_d, f, r);
+#else
+    (void)r;
+#endif
+}
+
+/* Look at the events of the step from x to y, which ends at a time; return whether it is taken. */
+static int sim_follow(double t, double h, double ends, double *verdict, double *hit)
+{
+    double calm, top[SIM_FOLLOWED + 1], change[SIM_FOLLOWED + 1], middle[SIM_EVENTS + 1];
+    double f[SIM_X + 1], y_f[SIM_X + 1], z[SIM_X + 1], m[SIM_MEMORY + 1];
+    double turn_new[SIM_FOLLOWED + 1] = {0.0};
+    const int whole = sim_m[SIM_WANTED] == 0.0;
     int i;
-    *events = 0;
-    if (SIM_EVENTS > SIM_GUARDS && !sim_events_known) {
-        sim_look(t, sim_x, sim_g);
-        sim_events_known = 1;
+    sim_calm(sim_g, sim_g_new, sim_changed, sim_top, &calm, top, change);
+    if (!(calm > 0.0 && whole)) {
+        sim_rate_events(t, sim_x, f, sim_turn);
+        sim_rate_events(ends, sim_y, y_f, turn_new);
+        sim_middle(h, sim_x, sim_y, f, y_f, z);
+        sim_look_at(t + h*0.5, z, middle);
+        sim_look(t, h, sim_g, middle, sim_g_new, sim_turn, turn_new, sim_top, &calm, sim_m, m, hit,
+                 verdict);
+        memcpy(sim_m, m, SIM_MEMORY*sizeof *m);
     }
-    sim_go(t, h);
-    if (!sim_finite(sim_y)) {
-        return -1.0;
+    if (whole) {
+        memcpy(sim_changed, change, SIM_FOLLOWED*sizeof *change);
     }
-    sim_look(ends, sim_y, sim_g_new);
-    for (i = 0; i < SIM_EVENTS; ++i) {
-        if (sim_event_list[i].guard && !(sim_g_new[i] > 0.0)) {
-            return 0.0;
+    if (!(verdict[0] > 0.0)) {
+        return 0;
+    }
+    memcpy(sim_top, top, SIM_FOLLOWED*sizeof *top);
+    if (verdict[2] > 0.0) { /* the state goes behind the event */
+        for (i = 0; i < SIM_X; ++i) {
+            sim_y[i] = sim_y[i] + verdict[3]*y_f[i];
         }
     }
-    if (SIM_EVENTS > 0 && sim_any_crossed()) {
-        *events = 1;
-        h = sim_bracket(begin, s, t, h, ends);
-    }
-    memcpy(sim_x, sim_y, SIM_X*sizeof *sim_x);
-#ifdef SIM_HAS_ACCEPTED
-    sim_accepted(t + h, sim_x, sim_d, sim_x_new, sim_d_new);
-    sim_change();
-#endif
-    ++sim_steps;
-    return h;
+    return 1;
 }
+#endif
 
 #ifdef SIM_HAS_GUARDS
 /* Let guards remember the start; their limit is SIM_LIMIT, or twice what they bound there. */
@@ -837,7 +844,7 @@ static void sim_remember(void)
     sim_accepted(0.0, sim_x, sim_d, sim_x_new, sim_d_new);
     memcpy(sim_d + SIM_M, sim_d_new + SIM_M, (SIM_D - SIM_M)*sizeof *sim_d);
     sim_d[SIM_M] = 0.0;
-    sim_look(0.0, sim_x, sim_g);
+    sim_look_at(0.0, sim_x, sim_g);
     size = sqrt(-sim_g[SIM_EVENTS - SIM_GUARDS]);
     if (!(size < 1e3)) {
         sim_die(SIM_FAILED, "the start is a singular configuration, or too near to one", "");
@@ -856,31 +863,65 @@ static int sim_gap(FILE *file, const char *temporary, int64_t k, int64_t target,
     const double parts = ceil(span/sim_step - 1e-9), grid = parts > 1.0 ? parts : 1.0;
     const double next = (double)target*tick, due = next < sim_end ? next : sim_end;
     double s = 0.0, j = 0.0;
-    int cut = 0, events;
+    int i, ended;
     while (j < grid) {
-        const double end = (j + 1.0)/grid*span, t = begin + s;
-        const double wanted = cut ? end - s : span/grid;
-        const double ends = j + 1.0 < grid ? begin + end : due;
-        const double h = sim_one_step(begin, s, wanted, ends, &events);
-        if (h < 0.0) {
-            sim_fail(file, temporary, "the motion has no finite values", t + wanted);
+        const double goal = (j + 1.0)/grid*span, t = begin + s, left = goal - s;
+        double h = s == j/grid*span ? span/grid : left, ends, hit[SIM_FOLLOWED + 1] = {0.0};
+        double verdict[4] = {1.0, 0.0, 0.0, 0.0};
+        int last = 1;
+        if (!(s < goal)) {
+            j += 1.0;
+            continue;
         }
-        if (h == 0.0) {
-            sim_fail(file, temporary, "the constraints become singular, and this program cannot "
-                     "pass there (linkwright simulate can): it stops", t);
-        }
-        cut = events && h < wanted;
-        s = cut ? s + h : end;
-        j = cut ? j : j + 1.0;
-        *reached = begin + s;
-        if (hook_update(t + h, sim_x, sim_x + SIM_Q, sim_p, sim_w)) {
-            sim_prepare();
-        }
-        if (events && sim_happen(t + h)) {
+        if (sim_know_events(t)) {
             return 1;
         }
-        if (SIM_EVENTS > 0 && sim_events_known) {
-            memcpy(sim_g, sim_g_new, sizeof sim_g);
+        if (sim_m[SIM_WANTED] > 0.0) {
+            last = sim_m[SIM_WANTED] >= left;
+            h = last ? left : sim_m[SIM_WANTED];
+        }
+        sim_go(t, h);
+        if (!sim_finite(sim_y)) {
+            sim_fail(file, temporary, "the motion has no finite values", t + h);
+        }
+        ends = !last ? begin + (s + h) : j + 1.0 < grid ? begin + goal : due;
+        sim_look_at(ends, sim_y, sim_g_new);
+        for (i = SIM_FOLLOWED; i < SIM_EVENTS; ++i) {
+            if (!(sim_g_new[i] > 0.0)) {
+                sim_fail(file, temporary, "the constraints become singular, and this program cannot "
+                         "pass there (linkwright simulate can): it stops", t);
+            }
+        }
+#ifdef SIM_HAS_LOOK
+        if (!sim_follow(t, h, ends, verdict, hit)) {
+            continue;
+        }
+#endif
+        s = last ? goal : s + h;
+        if (verdict[2] > 0.0) {
+            s = s + verdict[3] < goal ? s + verdict[3] : goal;
+        }
+        *reached = begin + s;
+        memcpy(sim_x, sim_y, SIM_X*sizeof *sim_x);
+#ifdef SIM_HAS_ACCEPTED
+        sim_accepted(begin + s, sim_x, sim_d, sim_x_new, sim_d_new);
+        sim_change();
+#endif
+        ++sim_steps;
+        if (hook_update(begin + s, sim_x, sim_x + SIM_Q, sim_p, sim_w)) {
+            sim_prepare();
+        }
+        memcpy(sim_g, sim_g_new, sizeof sim_g);
+        if (verdict[2] > 0.0) { /* behind the event, where the memory has the values */
+            memcpy(sim_g, sim_m + (SIM_MEMORY - SIM_FOLLOWED), SIM_FOLLOWED*sizeof *sim_g);
+        }
+        for (i = 0, ended = 0; i < SIM_FOLLOWED; ++i) {
+            if (hit[i] > 0.0) {
+                ended = sim_happened(i, begin + s) || ended;
+            }
+        }
+        if (ended) {
+            return 1;
         }
     }
     return 0;
@@ -925,10 +966,17 @@ static void sim_run(const char *output)
     for (i = 0; i < SIM_TICKS; ++i) {
         sim_due[i] = sim_ticks[i].offset;
     }
+    for (i = 0; i < SIM_FOLLOWED; ++i) {
+        sim_changed[i] = 1e300; /* not known */
+        sim_top[i] = 0.0;
+    }
     while (!ended) {
         int64_t target = sim_until;
         if (k < sim_until || whole) {
             sim_run_ticks(k);
+        }
+        if (sim_know_events((double)k*tick < sim_end ? (double)k*tick : sim_end)) {
+            break;
         }
         samples += sim_sampled(file, k, every);
         if (k >= sim_until) {

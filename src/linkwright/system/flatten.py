@@ -24,6 +24,7 @@ from linkwright.equations.reactions import load_on_branch
 from linkwright.mechanism import Body, Force, Mechanism, Moment
 from linkwright.mechanism.parts import Output
 from linkwright.program import Program, Statement, optimize
+from linkwright.system.breaks import breaks_program
 from linkwright.system.clock import Clock
 from linkwright.system.composite import through_ports
 from linkwright.system.definitions import Definitions, with_choices, with_names, with_solution
@@ -173,7 +174,8 @@ def flatten(
     outputs = [value for _, value in channels]
     _parameters(flat, outputs)
     ticks = _segments(flat)
-    events, event_list = events_of(flat)
+    events, event_list, turns = events_of(flat)
+    derivative = flat.program("derivative", {"x_dot": flat.rates})
     follows = {x.name: str(value) for x, value in followed(system).items()}
     derivative = flat.program("derivative", {"x_dot": flat.rates})
     phases = Phases(
@@ -192,6 +194,8 @@ def flatten(
         events,
         event_list,
         initialize_program(flat),
+        turns,
+        breaks_program((derivative, events)),
         quaternions=_quaternions(flat),
         meta={
             "system": system.name,

@@ -19,8 +19,11 @@ happens when:
 - between ticks x is integrated with `derivative` while d holds, in steps that never straddle a
   tick, and `accepted` runs once after each step: normal quaternions, anchors, corrections of
   drift;
-- after each step `events` is compared with what it was before the step, and an event whose value
-  has gone through zero is located; its action, if it has one, gives new x and d;
+- `events` is followed over the whole of each step with its rate `turns`, and an event whose value
+  goes through zero is located; its action, if it has one, gives new x and d. Where a tick, an
+  action or a change from outside lets a value jump through zero, the event happens there;
+- steps of adaptive methods end where `breaks` says that something known changes: at knots of
+  tables and motions, where a clock switches;
 - `output` runs where a sample is recorded, after the ticks of that time.
 
 Noise is counter-based: stream j of a tick gives two numbers, uniform in (0, 1), which depend on
@@ -143,7 +146,11 @@ class Phases:
         output: to one output, the recorded channels; None for none.
         outputs: what the channels are.
         events: to one output, a number for each event; None for none.
-        event_list: what these are.
+        event_list: what these are; guards come last.
+        turns: to one output, the rates of all events but guards, given the rates `d_x` of x too;
+            None where they have none.
+        breaks: to one output, how long it is until just before something known changes, and how
+            long that takes, s; None where nothing does.
         initialize: to two outputs, x and d at the start; None to start from the values.
         rates: to one output, the rates of the coordinates in order, for the semi-implicit method;
             None to take them from `derivative`.
@@ -168,6 +175,8 @@ class Phases:
     events: Program | None = None
     event_list: tuple[Event, ...] = ()
     initialize: Program | None = None
+    turns: Program | None = None
+    breaks: Program | None = None
     rates: Program | None = None
     quaternions: tuple[tuple[int, int, int, int], ...] = ()
     meta: Mapping[str, Any] | None = None

@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from linkwright.algebra import Expr
+from linkwright.algebra import ONE, Expr, ExprError
 from linkwright.blocks import BlockError
-from linkwright.program import Call, Namer, Program, Statement, program
+from linkwright.program import (
+    Call,
+    Namer,
+    Program,
+    ProgramError,
+    Statement,
+    jacobian_vector,
+    optimize,
+    program,
+)
 from linkwright.system.dynamics import settled
 from linkwright.system.forms import GUARD
 from linkwright.system.phases import Event, Signal
@@ -70,8 +79,8 @@ def _arrays(flat: FlatSystem, changed: Mapping[Expr, Expr]) -> dict[str, list[Ex
     return {"x_new": now(flat.x), "d_new": now(flat.d)}
 
 
-def events_of(flat: FlatSystem) -> tuple[Program | None, tuple[Event, ...]]:
-    """Return the values whose zero crossings are events, and what happens at each."""
+def events_of(flat: FlatSystem) -> tuple[Program | None, tuple[Event, ...], Program | None]:
+    """Return the values whose zero crossings are events, what happens at each, and their rates."""
     values: list[Expr] = []
     found: list[Event] = []
     known = {s.symbol for s in (*flat.x, *flat.d)}
@@ -88,15 +97,31 @@ def events_of(flat: FlatSystem) -> tuple[Program | None, tuple[Event, ...]]:
                 action = flat.program(f"event_{member.name}_{number}", _arrays(flat, resets))
             name = f"{member.name}.{crossing.name}"
             found.append(Event(name, crossing.direction, crossing.terminal, action))
+    turns = _turns(flat, values) if values else None
     more: Sequence[Statement] = ()
     if flat.guards is not None:
         found += [Event(f"{GUARD}{i}", guard=True) for i in range(len(flat.guards.values))]
         values += flat.guards.values
         more = flat.guards.statements
     if not values:
-        return None, ()
+        return None, (), None
     made = flat.program("events", {"g": values}, more=more, quick=flat.guards is not None)
-    return made, tuple(found)
+    return made, tuple(found), turns
+
+
+def _turns(flat: FlatSystem, values: Sequence[Expr]) -> Program | None:
+    """Return the rates of events along the motion; None where one has no derivative."""
+    try:
+        along = jacobian_vector(flat.program("turns", {"g": values}, quick=True), "g", ["x", "t"])
+    except (ExprError, ProgramError):
+        return None
+    inputs = {port.name: list(port.entries) for port in along.inputs if port.name != "d_t"}
+    given = [x for entries in inputs.values() for x in entries]
+    namer = Namer(along, "turn")
+    results = [namer() for _ in values]
+    called = Call(along, (*given, ONE), tuple(results))
+    made = program(f"{along.name}_along", inputs, {"r": results}, statements=[called])
+    return made if flat.kept is not None else optimize(made, brief=True)
 
 
 def initialize_program(flat: FlatSystem) -> Program | None:

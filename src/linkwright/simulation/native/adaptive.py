@@ -1,100 +1,185 @@
-"""Adaptive steps in native code: each lane with a size of its own."""
+"""Steps in native code: each lane goes on by itself, in steps of its own size."""
 
 from __future__ import annotations
 
 from linkwright.simulation.native.crossings import EventWriter
 from linkwright.simulation.native.tables import TOO_MANY, TOO_SMALL
+from linkwright.simulation.native.text import Variable
 
 
-class AdaptiveWriter(EventWriter):
-    """Writes the way through a gap in steps that are as long as the error allows."""
+class StepWriter(EventWriter):
+    """Writes the way through a gap: in equal steps, or as long as the error allows."""
 
-    def adaptive_steps(self) -> None:
-        """Go through the gap in steps that are as long as the error allows."""
+    def steps(self) -> None:
+        """Go through the gap; a lane that has come to its end, or to a point of the grid, waits."""
         w, c, now = self.w, self.config, self.whole
-        span = w.splat(self.span.get())
         begin = w.splat(self.time())
+        span = self.span.get()
         w.label("steps")
+        goal, origin, size = span, "0.0", span
+        if not self.adaptive:
+            grid = w.op(f"sitofp i64 {now['grid'].get()} to double")
+            size = w.op(f"fdiv double {span}, {grid}")
+            origin, goal = (self.grid_point(k, grid, span) for k in (0, 1))
+        goal, origin = w.splat(goal), w.splat(origin)
         s = self.lane("s_at").get()
-        active = w.f("fcmp olt", s, span)
+        active = w.f("fcmp olt", s, goal)
         alive = self.alive()
         if alive is not None:
             active = w.both(active, alive)
-        w.do(f"br i1 {w.some(active)}, label %try, label %gone")
+        w.do(f"br i1 {w.some(active)}, label %try, label %there")
+        w.lines.append("there:")
+        if self.adaptive:
+            w.do("br label %gone")
+        else:
+            now["j"].set(w.i("add", now["j"].get(), "1"))
+            on = w.i("icmp slt", now["j"].get(), now["grid"].get())
+            w.do(f"br i1 {on}, label %steps, label %gone")
         w.lines.append("try:")
-        proposed = self.lane("proposed_at")
         t = w.f("fadd", begin, s)
         self.lane("t_at").set(t)
-        self.known_slope()
+        self.known_events()
+        rest = w.f("fsub", goal, s)
+        hop: Variable | None = None
+        if self.adaptive:
+            self.known_slope()
+            proposed = self.lane("proposed_at")
+            self.first_size(proposed)
+            last = w.f("fcmp oge", w.f("fmul", proposed.get(), w.number(1.01)), rest)
+            h, last = self.wanted(w.select(last, rest, proposed.get()), last, rest)
+            h, last, hop = self.up_to_break(h, last)
+        else:
+            uncut = w.f("fcmp oeq", s, origin)
+            h = w.select(uncut, w.splat(size), rest)
+            h, last = self.wanted(h, self.yes, rest)
+        h = w.select(active, h, w.number(0.0))
+        self.lane("h_at").set(h)
+        self.step()
+        if self.adaptive:
+            good = self.controlled(t, h, active)
+            taken = w.variable(w.truth, w.both(good, active))
+            w.do(f"br i1 {w.some(taken.get())}, label %take, label %steps")
+            w.lines.append("take:")
+        else:
+            sound = self.finite()
+            taken = w.variable(w.truth, active if sound is None else w.both(sound, active))
+        reached = w.select(last, goal, w.f("fadd", s, h))
+        if hop is not None:
+            behind = w.f("fadd", reached, hop.get())
+            reached = w.select(w.f("fcmp olt", behind, goal), behind, goal)
+        due = self.seconds(now["target"].get())
+        if not self.adaptive:
+            final = w.i("icmp eq", w.i("add", now["j"].get(), "1"), now["grid"].get())
+            inner = w.op(f"fadd double {self.time()}, {self.grid_point(1, grid, span)}")
+            due = w.op(f"select i1 {final}, double {due}, double {inner}")
+        ends = w.select(last, w.splat(due), w.f("fadd", begin, w.f("fadd", s, h)))
+        self.follow(taken, t, h, ends)
+        mask = taken.get()
+        with w.when(w.i("icmp ne", self.looked.get(), "0")):
+            now["rejected"].set(w.i("add", now["rejected"].get(), self.tried_again(mask)))
+        w.do(f"br i1 {w.some(mask)}, label %count, label %steps")
+        w.lines.append("count:")
+        # from here on the step counts; a call that came back before would repeat it
+        if self.dense:
+            self.inner_samples(begin, s, reached, h)
+        reached = self.go_behind(reached, goal, mask)
+        self.lane("t_at").set(w.f("fadd", begin, reached))
+        if self.adaptive:
+            self.propose(h, last, mask, hop)
+            self.copy(c["y_f_at"], c["f_at"], c["states"], self.lanes(mask))
+        self.copy(c["y_at"], c["x_at"], c["states"], self.lanes(mask))
+        self.lane("s_at").set(w.select(mask, reached, s))
+        if self.single:
+            now["s"].set(reached)
+        self.accept(self.lanes(mask))
+        self.counted()
+        self.happen(mask)
+        if self.adaptive and not self.single:
+            self.end_crawling(mask)
+        self.interrupt()
+        w.do("br label %steps")
+        w.lines.append("gone:")
+
+    def grid_point(self, ahead: int, grid: str, span: str) -> str:
+        """Return where the grid of fixed steps has its next points, s after the gap's begin."""
+        w = self.w
+        point = w.i("add", self.whole["j"].get(), str(ahead))
+        part = w.op(f"fdiv double {w.op(f'sitofp i64 {point} to double')}, {grid}")
+        return w.op(f"fmul double {part}, {span}")
+
+    def tried_again(self, mask: str) -> str:
+        """Return 1 where no lane takes the step, else 0."""
+        none = self.w.op(f"xor i1 {self.w.some(mask)}, true")
+        return self.w.op(f"zext i1 {none} to i64")
+
+    def first_size(self, proposed: Variable) -> None:
+        """Find the size of the first step, where none is given."""
+        w, c = self.w, self.config
         fresh = w.f("fcmp oeq", proposed.get(), w.number(0.0))
         with w.when(w.some(fresh)):
             arrays = (*self.states(), *(c[n] for n in ("p_step_at", "w_at", "t_at", "c_at")))
             self.kernel(c["first_fn"], *arrays, c["h_at"])
             proposed.set(w.select(fresh, self.lane("h_at").get(), proposed.get()))
-        self.known_events()
-        rest = w.f("fsub", span, s)
-        last = w.f("fcmp oge", w.f("fmul", proposed.get(), w.number(1.01)), rest)
-        h = w.select(last, rest, proposed.get())
-        h = w.select(active, h, w.number(0.0))
-        self.lane("h_at").set(h)
-        self.step()
-        error, grow, shrink = (self.lane("e_at", str(i)).get() for i in range(3))
-        good = w.f("fcmp ole", error, w.number(1.0))
-        taken = w.both(good, active)
-        smaller = w.f("fcmp olt", shrink, w.number(1.0))
-        smaller = w.select(smaller, shrink, w.number(0.1))
-        shorter = w.f("fmul", h, smaller)
-        tiny = w.f("fcmp ole", h, w.splat(c["smallest"]))
-        bad = w.op(f"xor {w.truth} {good}, {'true' if self.single else 'splat (i1 true)'}")
-        bad = w.both(bad, active)
-        stuck = w.both(bad, tiny)
+
+    def up_to_break(self, h: str, last: str) -> tuple[str, str, Variable]:
+        """Let a step end just before something known changes, and the next begin behind it."""
+        w, c = self.w, self.config
+        size, ends = w.variable(w.value, h), w.variable(w.truth, last)
+        hop = w.variable(w.value, w.number(0.0))
+        with w.when(self.present(c["breaks_fn"])):
+            arrays = (*self.states(), *(c[n] for n in ("p_breaks_at", "w_at", "t_at", "ahead_at")))
+            self.kernel(c["breaks_fn"], *arrays)
+            ahead, takes = (self.lane("ahead_at", str(i)).get() for i in range(2))
+            near = w.f("fcmp olt", ahead, h)
+            size.set(w.select(near, ahead, h))
+            hop.set(w.select(near, takes, w.number(0.0)))
+            ends.set(w.both(w.op(f"xor {w.truth} {near}, {self.yes}"), last))
+        return size.get(), ends.get(), hop
+
+    def controlled(self, t: str, h: str, active: str) -> str:
+        """Return in which lanes the error is small enough; let the others try shorter steps."""
+        w, c, now = self.w, self.config, self.whole
+        error, shrink = (self.lane("e_at", str(i)).get() for i in (0, 2))
+        good = self.within(w.f("fcmp ole", error, w.number(1.0)))
+        bad = w.both(w.op(f"xor {w.truth} {good}, {self.yes}"), active)
         with w.when(w.some(bad)):
+            smaller = w.f("fcmp olt", shrink, w.number(1.0))
+            smaller = w.select(smaller, shrink, w.number(0.1))
+            proposed = self.lane("proposed_at")
             now["rejected"].set(w.i("add", now["rejected"].get(), "1"))
-            proposed.set(w.select(bad, shorter, proposed.get()))
-        with w.when(w.some(stuck)):
-            if self.single:
-                self.leave(TOO_SMALL)
-            else:
-                self.end(stuck, t, TOO_SMALL)
-        w.do(f"br i1 {w.some(taken)}, label %take, label %steps")
-        w.lines.append("take:")
-        reached = w.select(last, span, w.f("fadd", s, h))
-        reached = w.select(taken, reached, s)
-        self.lane("t_at").set(w.f("fadd", begin, reached))
-        mask = None if self.single else taken
-        due = w.splat(self.seconds(now["target"].get()))
-        ends = w.select(last, due, w.f("fadd", begin, w.f("fadd", s, h)))
-        if self.single:
-            size = w.variable("double", h)
-            self.look(t, size, ends, begin, s)
-            short = w.i("icmp ne", now["cut"].get(), "0")
-            cut = w.op(f"fadd double {s}, {size.get()}")
-            reached = w.op(f"select i1 {short}, double {cut}, double {reached}")
-            if self.dense:
-                self.inner_samples(begin, s, reached, size.get())
-            self.lane("t_at").set(w.f("fadd", begin, reached))
-        else:
-            self.look(t, None, ends, begin, s)
-        # from here on the step counts; a call that came back before would repeat it
-        longer = w.f("fmul", h, grow)
+            proposed.set(w.select(bad, w.f("fmul", h, smaller), proposed.get()))
+            self.forget_tries(bad)
+            stuck = w.both(bad, w.f("fcmp ole", h, w.splat(c["smallest"])))
+            with w.when(w.some(stuck)):
+                if self.single:
+                    self.leave(TOO_SMALL)
+                else:
+                    self.end(stuck, t, TOO_SMALL)
+        return good
+
+    def propose(self, h: str, last: str, mask: str, hop: Variable | None) -> None:
+        """Propose the size of the next step.
+
+        Where the step was cut at the end of the gap, at a change or at an event, the size that was
+        proposed before is not forgotten.
+        """
+        w = self.w
+        error, grow = (self.lane("e_at", str(i)).get() for i in range(2))
+        proposed, longer = self.lane("proposed_at"), w.f("fmul", h, grow)
+        cut, limit = w.variable(w.truth, last), w.variable(w.value, w.number(float("inf")))
+        assert hop is not None
+        at_break = w.f("fcmp ogt", hop.get(), w.number(0.0))
+        cut.set(w.op(f"or {w.truth} {cut.get()}, {at_break}"))
+        with w.when(w.i("icmp ne", self.looked.get(), "0")):
+            limit.set(self.lane("verdict_at", "1").get())
+            landed = w.f("fcmp ogt", self.lane("verdict_at", "2").get(), w.number(0.0))
+            cut.set(w.op(f"or {w.truth} {cut.get()}, {landed}"))
         kept = w.f("fcmp ogt", proposed.get(), longer)
-        kept = w.select(w.both(last, kept), proposed.get(), longer)
-        proposed.set(w.select(taken, kept, proposed.get()))
+        size = w.select(w.both(cut.get(), kept), proposed.get(), longer)
+        size = w.select(w.f("fcmp olt", size, limit.get()), size, limit.get())
+        proposed.set(w.select(mask, size, proposed.get()))
         old_error = self.lane("b_at")
-        old_error.set(w.select(taken, error, old_error.get()))
-        self.copy(c["y_at"], c["x_at"], c["states"], mask)
-        self.copy(c["y_f_at"], c["f_at"], c["states"], mask)
-        self.lane("s_at").set(reached)
-        if self.single:
-            now["s"].set(reached)
-        self.accept(mask)
-        self.counted()
-        self.happen(mask)
-        if not self.single:
-            self.end_crawling(taken)
-        self.interrupt()
-        w.do("br label %steps")
-        w.lines.append("gone:")
+        old_error.set(w.select(mask, error, old_error.get()))
 
     def end_crawling(self, taken: str) -> None:
         """End the runs that have taken as many steps of their own as a run may."""
@@ -110,14 +195,14 @@ class AdaptiveWriter(EventWriter):
             self.end(many, self.lane("t_at").get(), TOO_MANY)
 
     def known_slope(self) -> None:
-        """Evaluate the derivative at x, where it is not known from the step before."""
+        """Evaluate the derivative at x, and the rates of events, where they are not known."""
         w, c, now = self.w, self.config, self.whole
         unknown = w.i("icmp eq", now["slope_known"].get(), "0")
-        wanted = w.op(f"and i1 {unknown}, {self.present(c['slope_fn'])}")
-        with w.when(wanted):
-            arrays = (*self.states(), *(c[n] for n in ("p_step_at", "w_at", "t_at")))
-            self.kernel(c["slope_fn"], *arrays, c["f_at"])
+        with w.when(w.op(f"and i1 {unknown}, {self.present(c['slope_fn'])}")):
+            self.slope("x_at", "f_at")
             now["slope_known"].set("1")
+            with w.when(self.follows()):
+                self.turns("x_at", "f_at", "turn_at")
 
     def inner_samples(self, begin: str, s: str, reached: str, h: str) -> None:
         """Interpolate the samples that lie inside the step, those at its end left out."""

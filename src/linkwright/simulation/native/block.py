@@ -19,6 +19,8 @@ class BlockWriter:
         self.single = variant.width == 1
         self.adaptive = variant.adaptive
         self.dense = variant.dense
+        self.implicit = variant.implicit
+        self.yes = "true" if self.single else "splat (i1 true)"
         doubles = {"tick_seconds", "end", "step", "smallest", "most"}
         self.config: dict[str, str] = {}
         for name in CONFIG.fields:
@@ -37,7 +39,7 @@ class BlockWriter:
         self.due = w.at("%whole", str(len(WHOLE)))
         self.left = w.variable("i64", self.config["budget"])
         self.span = w.variable("double", "0.0")
-        self.ended = w.variable("i64", "0")
+        self.looked = w.variable("i64", "0")
 
     # -- small things ------------------------------------------------------------------------------
     def lane(self, name: str, index: str = "0") -> Variable:
@@ -84,6 +86,22 @@ class BlockWriter:
 
     def states(self) -> tuple[str, str]:
         return self.config["x_at"], self.config["d_at"]
+
+    def lanes(self, mask: str) -> str | None:
+        """Return a mask of lanes; None where there is but one, in which what is masked is done."""
+        return None if self.single else mask
+
+    def forget(self, mask: str | None) -> None:
+        """Let slopes and events be computed anew, in all lanes or in some."""
+        w, now = self.w, self.whole
+        now["slope_known"].set("0")
+        if mask is None:
+            now["events_known"].set("0")
+            return
+        stale = self.lane("stale_at")
+        stale.set(w.select(mask, w.number(1.0), stale.get()))
+        some = w.i("icmp ne", now["events_known"].get(), "0")
+        now["events_known"].set(w.op(f"select i1 {some}, i64 2, i64 0"))
 
     def alive(self) -> str | None:
         """Return which lanes go on; None where there is but one."""
@@ -188,11 +206,10 @@ class BlockWriter:
 
     def accept(self, mask: str | None) -> None:
         """Run what runs after each accepted step, at the time that is set."""
-        w, c, now = self.w, self.config, self.whole
+        w, c = self.w, self.config
         with w.when(self.present(c["accepted_fn"])):
             arrays = (*self.states(), *(c[n] for n in ("p_accepted_at", "w_at", "t_at")))
             self.kernel(c["accepted_fn"], *arrays, c["y_at"], c["o_at"])
             self.copy(c["y_at"], c["x_at"], c["states"], mask)
             self.copy(c["o_at"], c["d_at"], c["discretes"], mask)
-            now["slope_known"].set("0")
-            now["events_known"].set("0")
+            self.forget(mask)

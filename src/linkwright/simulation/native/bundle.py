@@ -19,6 +19,7 @@ from linkwright.backends.llvm.target import host
 from linkwright.fingerprint import GENERATORS, fingerprint
 from linkwright.forking import held_over_forks
 from linkwright.program import Program
+from linkwright.simulation.native.guards import followed
 from linkwright.simulation.native.methods import Method
 from linkwright.simulation.native.tables import HOLD, PREPARE, RUN, STAGED, Variant
 from linkwright.system.phases import Phases
@@ -56,7 +57,7 @@ class Bundle:
 def phase_programs(phases: Phases) -> Iterator[tuple[str, Program]]:
     """Yield the Programs of phases that run natively, each with its name in the unit."""
     yield "step", phases.derivative
-    for name in ("accepted", "output", "events"):
+    for name in ("accepted", "output", "events", "turns", "breaks"):
         made = getattr(phases, name)
         if made is not None:
             yield name, made
@@ -98,6 +99,11 @@ def _compiled(phases: Phases, programs: dict[str, Program], method: Method, lane
     )
     if method.in_turn:
         key.update(repr((phases.coordinates, phases.quaternions)).encode())
+    key.update(
+        repr(
+            [(e.direction, e.action is None, e.terminal, e.guard) for e in phases.event_list]
+        ).encode()
+    )
     for name, made in programs.items():
         key.update(f" {name} {made.fingerprint()}".encode())
     bind: dict[str, int] = {}
@@ -115,8 +121,10 @@ def _compiled(phases: Phases, programs: dict[str, Program], method: Method, lane
         keep.extend(bound.keep)
         python = python or bound.python
     names = [*programs, *(f"constants_{n}" for n in programs), SIZES]
-    if method.adaptive:
-        names += ["first"] if method.implicit else ["slope", "first"]
+    follows = followed(phases.event_list) > 0
+    names += ["middle", "calm", "look"] if follows else []
+    names += ["slope"] if follows or (method.adaptive and not method.implicit) else []
+    names += ["first"] if method.adaptive else []
     if method.interpolates and lanes == 1:
         names.append("dense")
     code = cached_native(
@@ -124,7 +132,9 @@ def _compiled(phases: Phases, programs: dict[str, Program], method: Method, lane
     )
     count = len(programs) + 1
     sizes = list((ctypes.c_int64 * count).from_address(code.address(SIZES)))
-    variant = Variant(lanes, method.adaptive, method.interpolates and lanes == 1)
+    variant = Variant(
+        lanes, method.adaptive, method.interpolates and lanes == 1, method.implicit and follows
+    )
     loop = cached_native(
         f"driver {fingerprint(*GENERATORS)} {variant}".encode(),
         lambda: _driver_ir(variant),

@@ -3,163 +3,299 @@
 from __future__ import annotations
 
 from linkwright.simulation.native.block import BlockWriter
+from linkwright.simulation.native.guards import FULL, MEMORY, NOISE, STAGE, TRIES, WANTED
 from linkwright.simulation.native.tables import EVENT, GUARDED, LOG, LOGGED, TERMINAL
 from linkwright.simulation.native.text import Variable
 
-_BISECTIONS = 50
+_LOOKED = ("g_at", "g_mid_at", "g_new_at", "turn_at", "turn_new_at", "top_at")
 
 
 class EventWriter(BlockWriter):
     """Writes what is done about events.
 
-    A single run's step is repeated in parts until the first crossing is bracketed; in a batch a
-    crossing counts where the step ends.
+    What becomes of a step is said by the Programs of `linkwright.simulation.native.guards`, in each
+    lane for itself: a step that is not taken is tried again with the size that their memory wants.
     """
 
-    def known_events(self) -> None:
-        """Evaluate the events at x, where their values are not known from the step before.
+    # -- values ------------------------------------------------------------------------------------
+    def events(self, x: str, g: str) -> None:
+        """Evaluate all events at a state and at the time that is set."""
+        c = self.config
+        arrays = (c[x], c["d_at"], c["p_events_at"], c["w_at"], c["t_at"], c[g])
+        self.kernel(c["events_fn"], *arrays)
 
-        Guards come last, and only their values after a step count: they alone are not evaluated.
+    def slope(self, x: str, f: str) -> None:
+        c = self.config
+        arrays = (c[x], c["d_at"], c["p_step_at"], c["w_at"], c["t_at"], c[f])
+        self.kernel(c["slope_fn"], *arrays)
+
+    def turns(self, x: str, f: str, r: str) -> None:
+        """Evaluate the rates of events at a state, given its rates."""
+        c = self.config
+        with self.w.when(self.present(c["turns_fn"])):
+            arrays = (c[x], c["d_at"], c["p_turns_at"], c["w_at"], c["t_at"], c[f], c[r])
+            self.kernel(c["turns_fn"], *arrays)
+
+    def follows(self) -> str:
+        """Return whether there are events that are followed."""
+        return self.w.i("icmp ne", self.config["followed"], "0")
+
+    # -- jumps -------------------------------------------------------------------------------------
+    def known_events(self) -> None:
+        """Evaluate events at x where they are not known; what has jumped through zero happens.
+
+        An event happens once at an instant: its own action does not let it happen again.
         """
         w, c, now = self.w, self.config, self.whole
-        unknown = w.i("icmp eq", now["events_known"].get(), "0")
-        with w.when(w.op(f"and i1 {unknown}, {self.present(c['events_fn'])}")):
-            first = w.load("i64", w.at(c["event_table"], str(EVENT["guard"])))
-            with w.when(w.i("icmp eq", first, "0")):
-                self.events("x_at", "g_at")
+
+        def unknown() -> str:
+            return w.i("icmp ne", now["events_known"].get(), "1")
+
+        with w.when(w.op(f"and i1 {self.follows()}, {unknown()}")):
+            finished = w.variable("i64", "-1")
+            with w.during(unknown):
+                self.events("x_at", "g_new_at")
+                which = self.unsure()
                 now["events_known"].set("1")
+                with w.when(w.i("icmp ne", now["watched"].get(), "0")), w.count(c["followed"]) as i:
+                    self.keep_side(i)
+                    jumped = self.jumped(i)
+                    if which is not None:
+                        jumped = w.both(jumped, which)
+                    with w.when(w.some(jumped)):
+                        self.happened(i, jumped, finished)
+                self.copy(c["g_new_at"], c["g_at"], c["followed"], which)
+                now["watched"].set("1")
+            with w.count(c["followed"]) as i:
+                self.lane("fired_at", i).set(w.number(0.0))
+            self.finished(finished)
 
-    def events(self, x: str, g: str) -> None:
-        c = self.config
-        self.kernel(
-            c["events_fn"],
-            c[x],
-            c["d_at"],
-            c["p_events_at"],
-            c["w_at"],
-            c["t_at"],
-            c[g],
-        )
+    def unsure(self) -> str | None:
+        """Return in which lanes events are not known, and let them be known; None for all."""
+        w, now = self.w, self.whole
+        if self.single:
+            return None
+        stale = self.lane("stale_at")
+        some = w.f("fcmp ogt", stale.get(), w.number(0.0))
+        everywhere = w.i("icmp eq", now["events_known"].get(), "0")
+        which = w.op(f"select i1 {everywhere}, {w.truth} splat (i1 true), {w.truth} {some}")
+        stale.set(w.number(0.0))
+        alive = self.alive()
+        assert alive is not None
+        return w.both(which, alive)
 
-    def crossed(self, index: str) -> str:
-        """Return in which lanes an event goes through zero between g and g_new."""
+    def keep_side(self, index: str) -> None:
+        """Let a value that is zero within rounding stay on the side where it was."""
+        w = self.w
+        before, place = self.lane("g_at", index).get(), self.lane("g_new_at", index)
+        after = place.get()
+        bound = w.f("fmul", self.lane("top_at", index).get(), w.number(NOISE))
+        small = w.f("fcmp ole", w.call("fabs", after), bound)
+        other = w.f("fcmp olt", w.f("fmul", before, after), w.number(0.0))
+        place.set(w.select(w.both(small, other), before, after))
+
+    def jumped(self, index: str) -> str:
+        """Return in which lanes an event went through zero between g and g_new, which is later."""
         w, c = self.w, self.config
+        before, after = self.lane("g_at", index).get(), self.lane("g_new_at", index).get()
+        turn = self.lane("turn_at", index).get()
         row = w.at(c["event_table"], w.i("mul", index, str(len(EVENT))))
         direction = w.load("i64", w.at(row, str(EVENT["direction"])))
-        before, after = self.lane("g_at", index).get(), self.lane("g_new_at", index).get()
-        zero = w.number(0.0)
-        up = w.both(w.f("fcmp olt", before, zero), w.f("fcmp oge", after, zero))
-        down = w.both(w.f("fcmp ogt", before, zero), w.f("fcmp ole", after, zero))
-        false = "false" if self.single else "splat (i1 false)"
-        no_up = w.i("icmp slt", direction, "0")
-        no_down = w.i("icmp sgt", direction, "0")
-        up = w.op(f"select i1 {no_up}, {w.truth} {false}, {w.truth} {up}")
-        down = w.op(f"select i1 {no_down}, {w.truth} {false}, {w.truth} {down}")
-        found = w.op(f"or {w.truth} {up}, {down}")
-        if self.single:
-            return found
-        # a single run comes back before a step that a guard refuses; a lane ends after it
-        guards = w.i("icmp ne", w.load("i64", w.at(row, str(EVENT["guard"]))), "0")
-        bad = w.f("fcmp ule", after, zero)
-        return w.op(f"select i1 {guards}, {w.truth} {bad}, {w.truth} {found}")
+        zero, found = w.number(0.0), []
+        for less, no_less, wrong in (("olt", "oge", "slt"), ("ogt", "ole", "sgt")):
+            left = w.both(w.f(f"fcmp {less}", before, zero), w.f(f"fcmp {no_less}", after, zero))
+            more = "ogt" if less == "olt" else "olt"
+            away = w.both(w.f("fcmp oeq", before, zero), w.f(f"fcmp {less}", turn, zero))
+            away = w.both(away, w.f(f"fcmp {more}", after, zero))
+            either = w.op(f"or {w.truth} {left}, {away}")
+            skip = w.i(f"icmp {wrong}", direction, "0")
+            false = "false" if self.single else "splat (i1 false)"
+            found.append(w.op(f"select i1 {skip}, {w.truth} {false}, {w.truth} {either}"))
+        some = w.op(f"or {w.truth} {found[0]}, {found[1]}")
+        return w.both(some, w.f("fcmp oeq", self.lane("fired_at", index).get(), zero))
 
-    def any_crossed(self) -> str:
+    # -- steps -------------------------------------------------------------------------------------
+    def wanted(self, h: str, last: str, rest: str) -> tuple[str, str]:
+        """Return the size of a step and whether it is the last one, or the part that is tried."""
         w, c = self.w, self.config
-        found = w.variable("i1", "false")
-        with w.count(c["events"]) as i:
-            found.set(w.op(f"or i1 {found.get()}, {w.some(self.crossed(i))}"))
+        size, ends = w.variable(w.value, h), w.variable(w.truth, last)
+        with w.when(self.follows()):
+            asked = self.lane("m_at", str(WANTED)).get()
+            trying = w.f("fcmp ogt", asked, w.number(0.0))
+            whole = w.f("fcmp oge", asked, rest)
+            part = w.select(whole, rest, asked)
+            size.set(w.select(trying, part, h))
+            ends.set(w.op(f"select {w.truth} {trying}, {w.truth} {whole}, {w.truth} {last}"))
+        del c
+        return size.get(), ends.get()
+
+    def within(self, good: str) -> str:
+        """Return where a step counts: its error is small, or it is a try around an event."""
+        w = self.w
+        found = w.variable(w.truth, good)
+        with w.when(self.follows()):
+            stage = self.lane("m_at", str(STAGE)).get()
+            found.set(w.op(f"or {w.truth} {good}, {w.f('fcmp oeq', stage, w.number(1.0))}"))
         return found.get()
 
-    def look(self, t: str, h: Variable | None, ends: str, begin: str, s: str) -> None:
-        """Compare events before and after the step; cut a single run's step at the first one.
+    def forget_tries(self, lanes: str) -> None:
+        """Let lanes whose step failed try whole steps again."""
+        w = self.w
+        with w.when(self.follows()):
+            for field in (TRIES, WANTED, FULL, STAGE):
+                place = self.lane("m_at", str(field))
+                place.set(w.select(lanes, w.number(0.0), place.get()))
 
-        `t`, begin + s, is where the step starts. At its end events are evaluated at `ends`, where
-        the next step begins, to the last bit: otherwise one that goes through zero there could be
-        lost in between.
+    def follow(self, taken: Variable, t: str, h: str, ends: str) -> None:
+        """Look at the events of the step from x at t to y at `ends`.
+
+        Lanes whose step is to be tried again are taken out of `taken`; `looked` says whether any
+        lane was looked at closely, so that `hit` and `verdict` count.
         """
         w, c = self.w, self.config
-        self.ended.set("0")
-        self.whole["cut"].set("0")
+        self.looked.set("0")
         with w.when(self.present(c["events_fn"])):
-            reached = self.lane("t_at").get()
             self.lane("t_at").set(ends)
             self.events("y_at", "g_new_at")
-            self.lane("t_at").set(reached)
-            if not self.single:
-                self.ended.set("1")
-            else:
-                assert h is not None
+            if self.single:
                 self.guard()
-                with w.when(self.any_crossed()):
-                    self.ended.set("1")
-                    self.bracket(t, h, ends, begin, s)
+        with w.when(self.follows()):
+            if self.adaptive:
+                self.rates_at_end(ends)
+                self.middle(t, h)
+                self.kernel(
+                    c["calm_fn"], *(c[n] for n in (*_LOOKED, "h_at", "calm_at", "top_new_at"))
+                )
+            else:
+                names = ("g_at", "g_new_at", "change_at", "top_at")
+                results = ("calm_at", "top_new_at", "change_new_at")
+                self.kernel(c["calm_fn"], *(c[n] for n in (*names, *results)))
+            whole = w.f("fcmp oeq", self.lane("m_at", str(WANTED)).get(), w.number(0.0))
+            calm = w.f("fcmp ogt", self.lane("calm_at").get(), w.number(0.0))
+            mask = taken.get()
+            loud = w.op(f"xor {w.truth} {w.both(calm, whole)}, {self.yes}")
+            with w.when(w.some(w.both(loud, mask))):
+                self.look(taken, t, h, ends)
+            if not self.adaptive:
+                mask = w.both(whole, mask)
+                self.copy(c["change_new_at"], c["change_at"], c["followed"], self.lanes(mask))
+            mask = taken.get()
+            with w.when(w.some(mask)):
+                self.copy(c["top_new_at"], c["top_at"], c["followed"], self.lanes(mask))
+                if self.adaptive:
+                    self.copy(c["turn_new_at"], c["turn_at"], c["followed"], self.lanes(mask))
+
+    def look(self, taken: Variable, t: str, h: str, ends: str) -> None:
+        """Look closely at the events of a step."""
+        w, c = self.w, self.config
+        if not self.adaptive:
+            self.lane("t_at").set(t)
+            self.slope("x_at", "f_at")
+            self.turns("x_at", "f_at", "turn_at")
+            self.lane("t_at").set(ends)
+            self.slope("y_at", "y_f_at")
+            self.rates_at_end(ends)
+            self.middle(t, h)
+        self.lane("t_at").set(t)
+        names = (*_LOOKED, "calm_at", "h_at", "t_at", "m_at", "m_new_at", "hit_at", "verdict_at")
+        self.kernel(c["look_fn"], *(c[n] for n in names))
+        mask = taken.get()
+        self.copy(c["m_new_at"], c["m_at"], c["memory"], self.lanes(mask))
+        agreed = w.f("fcmp ogt", self.lane("verdict_at").get(), w.number(0.0))
+        taken.set(w.both(mask, agreed))
+        self.looked.set("1")
+
+    def go_behind(self, reached: str, goal: str, mask: str) -> str:
+        """Go from the end of a step to behind the event there; return when that is."""
+        w, c = self.w, self.config
+        found = w.variable(w.value, reached)
+        with w.when(w.i("icmp ne", self.looked.get(), "0")):
+            far = self.lane("verdict_at", "3").get()
+            lands = w.f("fcmp ogt", self.lane("verdict_at", "2").get(), w.number(0.0))
+            lands = w.both(lands, mask)
+            with w.when(w.some(lands)):
+                with w.count(c["states"]) as i:
+                    place = self.lane("y_at", i)
+                    moved = w.f("fmul", far, self.lane("y_f_at", i).get())
+                    moved = w.f("fadd", place.get(), moved)
+                    place.set(w.select(lands, moved, place.get()))
+                behind = w.f("fadd", reached, far)
+                behind = w.select(w.f("fcmp olt", behind, goal), behind, goal)
+                found.set(w.select(lands, behind, reached))
+                self.whole["slope_known"].set("0")
+        return found.get()
+
+    def rates_at_end(self, ends: str) -> None:
+        """Evaluate the rates of events at y, where a method does not give those of y with them."""
+        self.lane("t_at").set(ends)
+        if self.implicit:
+            self.slope("y_at", "y_f_at")
+        self.turns("y_at", "y_f_at", "turn_new_at")
+
+    def middle(self, t: str, h: str) -> None:
+        """Evaluate the events in the middle of the step."""
+        w, c = self.w, self.config
+        self.kernel(c["middle_fn"], *(c[f"{n}_at"] for n in ("x", "y", "f", "y_f", "h", "z")))
+        self.lane("t_at").set(w.f("fadd", t, w.f("fmul", h, w.number(0.5))))
+        self.events("z_at", "g_mid_at")
 
     def guard(self) -> None:
         """Come back before a step after which a guard is not above zero."""
         w, c = self.w, self.config
-        with w.count(c["events"]) as i:
-            row = w.at(c["event_table"], w.i("mul", i, str(len(EVENT))))
-            guards = w.i("icmp ne", w.load("i64", w.at(row, str(EVENT["guard"]))), "0")
+        with w.count(c["events"], c["followed"]) as i:
             bad = w.f("fcmp ule", self.lane("g_new_at", i).get(), w.number(0.0))
-            with w.when(w.op(f"and i1 {guards}, {bad}")):
+            with w.when(bad):
                 self.leave(GUARDED, i)
 
-    def bracket(self, t: str, h: Variable, ends: str, begin: str, s: str) -> None:
-        """Shorten the step to where the first event has just gone through zero."""
-        w, now = self.w, self.whole
-        full = h.get()
-        low, high = w.variable("double", "0.0"), w.variable("double", full)
-        with w.count(str(_BISECTIONS)):
-            middle = w.op(f"fadd double {low.get()}, {high.get()}")
-            middle = w.op(f"fmul double {middle}, 0.5")
-            self.partial(t, middle, w.f("fadd", begin, w.f("fadd", s, middle)))
-            crossed = self.any_crossed()
-            now_low = w.op(f"select i1 {crossed}, double {low.get()}, double {middle}")
-            now_high = w.op(f"select i1 {crossed}, double {middle}, double {high.get()}")
-            low.set(now_low)
-            high.set(now_high)
-        less = w.op(f"fcmp olt double {high.get()}, {full}")
-        inside = w.f("fadd", begin, w.f("fadd", s, high.get()))
-        self.partial(t, high.get(), w.op(f"select i1 {less}, double {inside}, double {ends}"))
-        h.set(high.get())
-        now["cut"].set(w.op(f"zext i1 {less} to i64"))
-
-    def partial(self, t: str, h: str, ends: str) -> None:
-        """Repeat the step with another size, and evaluate the events at its end."""
-        self.lane("t_at").set(t)
-        self.lane("h_at").set(h)
-        self.step()
-        self.lane("t_at").set(ends)
-        self.events("y_at", "g_new_at")
-
-    def happen(self, mask: str | None) -> None:
+    def happen(self, mask: str) -> None:
         """Log events of the step that was taken, run their actions, end where one is terminal."""
-        w, c, now = self.w, self.config, self.whole
+        w, c = self.w, self.config
+        lanes = self.lanes(mask)
         with w.when(self.present(c["events_fn"])):
             finished = w.variable("i64", "-1")
-            with w.when(w.i("icmp ne", self.ended.get(), "0")), w.count(c["events"]) as i:
-                crossed = self.crossed(i)
-                if mask is not None:
-                    crossed = w.both(crossed, mask)
-                with w.when(w.some(crossed)):
-                    self.happened(i, crossed, finished)
-            known = w.i("icmp ne", now["events_known"].get(), "0")
-            with w.when(known):
-                self.copy(c["g_new_at"], c["g_at"], c["events"], mask)
-            if self.single:
-                with w.when(w.i("icmp sge", finished.get(), "0")):
-                    self.leave(TERMINAL, finished.get())
-                with w.when(w.i("icmp sge", now["logged"].get(), c["log_rows"])):
-                    self.leave(LOGGED)
+            self.copy(c["g_new_at"], c["g_at"], c["followed"], lanes)
+            with w.when(w.i("icmp ne", self.looked.get(), "0")), w.count(c["followed"]) as i:
+                self.beyond(i, mask)
+            with w.when(w.i("icmp ne", self.looked.get(), "0")), w.count(c["followed"]) as i:
+                hit = w.both(w.f("fcmp ogt", self.lane("hit_at", i).get(), w.number(0.0)), mask)
+                with w.when(w.some(hit)):
+                    self.happened(i, hit, finished)
+            if not self.single:  # a single run comes back before a step that a guard refuses
+                with w.count(c["events"], c["followed"]) as i:
+                    bad = w.f("fcmp ule", self.lane("g_new_at", i).get(), w.number(0.0))
+                    bad = w.both(bad, mask)
+                    self.end(bad, self.lane("t_at").get(), GUARDED)
+            self.finished(finished)
 
-    def happened(self, index: str, crossed: str, finished: Variable) -> None:
+    def beyond(self, index: str, mask: str) -> None:
+        """Let a value be what it is behind the event at which a step ends."""
+        w, c = self.w, self.config
+        place = w.i("add", w.i("add", index, c["followed"]), str(MEMORY))
+        lands = w.f("fcmp ogt", self.lane("verdict_at", "2").get(), w.number(0.0))
+        value = self.lane("g_at", index)
+        there = self.lane("m_at", place).get()
+        value.set(w.select(w.both(lands, mask), there, value.get()))
+
+    def finished(self, which: Variable) -> None:
+        """End a single run where a terminal event happened; come back where the log is full."""
+        w = self.w
+        if self.single:
+            with w.when(w.i("icmp sge", which.get(), "0")):
+                self.leave(TERMINAL, which.get())
+            with w.when(w.i("icmp sge", self.whole["logged"].get(), self.config["log_rows"])):
+                self.leave(LOGGED)
+
+    def happened(self, index: str, lanes: str, finished: Variable) -> None:
+        """Count an event, log it, run its action, end the run where it is terminal."""
         w, c, now = self.w, self.config, self.whole
         t = self.lane("t_at").get()
         count, first = self.lane("count_at", index), self.lane("first_at", index)
-        fresh = w.both(crossed, w.f("fcmp oeq", count.get(), w.number(0.0)))
+        fresh = w.both(lanes, w.f("fcmp oeq", count.get(), w.number(0.0)))
         first.set(w.select(fresh, t, first.get()))
         more = w.f("fadd", count.get(), w.number(1.0))
-        count.set(w.select(crossed, more, count.get()))
+        count.set(w.select(lanes, more, count.get()))
+        fired = self.lane("fired_at", index)
+        fired.set(w.select(lanes, w.number(1.0), fired.get()))
         if self.single:
             row = w.at(c["log"], w.i("mul", now["logged"].get(), str(len(LOG))))
             w.store("i64", index, w.at(row, str(LOG["event"])))
@@ -172,19 +308,13 @@ class EventWriter(BlockWriter):
             parameters = w.at("%arena", w.load("i64", w.at(entry, str(EVENT["p_at"]))), "double")
             arrays = (*self.states(), parameters, c["w_at"], c["t_at"], c["y_at"], c["o_at"])
             self.kernel(action, *arrays)
-            which = None if self.single else crossed
+            which = self.lanes(lanes)
             self.copy(c["y_at"], c["x_at"], c["states"], which)
             self.copy(c["o_at"], c["d_at"], c["discretes"], which)
-            now["slope_known"].set("0")
-            now["events_known"].set("0")
+            self.forget(which)
         terminal = w.load("i64", w.at(entry, str(EVENT["terminal"])))
         with w.when(w.i("icmp ne", terminal, "0")):
             if self.single:
                 finished.set(index)
             else:
-                guard = w.load("i64", w.at(entry, str(EVENT["guard"])))
-                why = w.op(
-                    f"select i1 {w.i('icmp ne', guard, '0')}, double {GUARDED}.0, "
-                    f"double {TERMINAL}.0"
-                )
-                self.end(crossed, t, w.splat(why))
+                self.end(lanes, t, TERMINAL)

@@ -17,9 +17,11 @@ things that are due; gaps end at whole ticks, so that no error adds up. Only the
 lie between two ticks: its last tick is then cut short, and nothing but a sample is due there.
 
 Fixed steps divide a gap evenly. Adaptive steps have their own size in each lane; a lane that has
-reached the end of the gap waits with a step of zero. In a single run a step is repeated in parts
-until the first crossing of an event is bracketed, and samples inside a step are interpolated; in
-a batch events count where the step ends, and gaps end at samples.
+reached the end of the gap waits with a step of zero. In each lane events are followed over the
+whole step, which is tried again in parts until it ends at the first crossing
+(`linkwright.simulation.native.guards`); values that jump through zero at a tick or by an action
+are events too. In a single run samples inside a step are interpolated; in a batch gaps end at
+samples.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
-from linkwright.simulation.native.adaptive import AdaptiveWriter
+from linkwright.simulation.native.adaptive import StepWriter
 from linkwright.simulation.native.block import TOGETHER
 from linkwright.simulation.native.noise import write_uniform
 from linkwright.simulation.native.tables import (
@@ -121,7 +123,7 @@ def _blocks(width: int) -> str:
     return w.function(f"void @{RUN}(ptr %config, i64 %first, i64 %count)", "ret void")
 
 
-class DriverWriter(AdaptiveWriter):
+class DriverWriter(StepWriter):
     """Writes the function that drives one block."""
 
     def text(self) -> str:
@@ -132,6 +134,12 @@ class DriverWriter(AdaptiveWriter):
         over = w.op(f"and i1 {over}, {self.short()}")
         with w.when(w.op(f"xor i1 {over}, true")):
             self.ticks()
+        with w.when(w.i("icmp eq", now["in_gap"].get(), "0")):
+            now["start"].set(now["k"].get())
+            now["s"].set("0.0")
+            self.lane("s_at").set(w.number(0.0))
+            self.lane("t_at").set(w.splat(self.seconds(now["k"].get())))
+            self.known_events()
         self.sample()
         with w.when(w.i("icmp sge", now["k"].get(), c["until"])):
             self.leave(DONE)
@@ -140,10 +148,7 @@ class DriverWriter(AdaptiveWriter):
         with w.when(w.i("icmp eq", now["in_gap"].get(), "0")):
             self.open_gap()
         self.span.set(self.gap())
-        if self.adaptive:
-            self.adaptive_steps()
-        else:
-            self.fixed_steps()
+        self.steps()
         now["k"].set(now["target"].get())
         now["in_gap"].set("0")
         now["cursor"].set("0")
@@ -192,8 +197,7 @@ class DriverWriter(AdaptiveWriter):
                 w.at(c["o_at"], first, w.value), w.at(c["d_at"], slot, w.value), length, alive
             )
         due.set(w.i("add", due.get(), entry("every")))
-        now["slope_known"].set("0")
-        now["events_known"].set("0")
+        self.forget(None)
 
     def call_function(self, entry: Entry, cursor: str) -> None:
         """Call the function of a tick, with what it gives in place of what is held.
@@ -283,14 +287,10 @@ class DriverWriter(AdaptiveWriter):
         if not self.dense:
             with w.when(w.i("icmp ne", c["every"], "0")):
                 target.set(w.minimum(target.get(), now["sample"].get()))
-        now["start"].set(now["k"].get())
         now["target"].set(target.get())
         now["in_gap"].set("1")
         now["j"].set("0")
-        now["cut"].set("0")
-        now["s"].set("0.0")
         if self.adaptive:
-            self.lane("s_at").set(w.number(0.0))
             return
         parts = w.op(f"fdiv double {self.gap()}, {c['step']}")
         parts = w.op(f"fsub double {parts}, 1.0e-9")
@@ -298,43 +298,3 @@ class DriverWriter(AdaptiveWriter):
         count = w.op(f"fptosi double {parts} to i64")
         some = w.i("icmp sgt", count, "1")
         now["grid"].set(w.op(f"select i1 {some}, i64 {count}, i64 1"))
-
-    # -- fixed steps -------------------------------------------------------------------------------
-    def fixed_steps(self) -> None:
-        """Go through the gap in equal steps."""
-        w, c, now = self.w, self.config, self.whole
-        span = self.span.get()
-        grid = w.op(f"sitofp i64 {now['grid'].get()} to double")
-        size = w.op(f"fdiv double {span}, {grid}")
-        begin = self.time()
-        with w.during(lambda: w.i("icmp slt", now["j"].get(), now["grid"].get())):
-            following = w.op(f"sitofp i64 {w.i('add', now['j'].get(), '1')} to double")
-            part = w.op(f"fdiv double {following}, {grid}")
-            end = w.op(f"fmul double {part}, {span}")
-            s = now["s"].get()
-            rest = w.op(f"fsub double {end}, {s}")
-            whole = w.i("icmp eq", now["cut"].get(), "0")
-            h = w.variable("double", w.op(f"select i1 {whole}, double {size}, double {rest}"))
-            t = w.op(f"fadd double {begin}, {s}")
-            self.lane("t_at").set(w.splat(t))
-            self.known_events()
-            self.lane("h_at").set(w.splat(h.get()))
-            self.step()
-            alive = self.finite()
-            reached = w.op(f"fadd double {t}, {h.get()}")
-            self.lane("t_at").set(w.splat(reached))
-            last = w.i("icmp eq", w.i("add", now["j"].get(), "1"), now["grid"].get())
-            due, inside = self.seconds(now["target"].get()), w.op(f"fadd double {begin}, {end}")
-            ends = w.op(f"select i1 {last}, double {due}, double {inside}")
-            self.look(w.splat(t), h, w.splat(ends), w.splat(begin), w.splat(s))
-            self.lane("t_at").set(w.splat(w.op(f"fadd double {t}, {h.get()}")))
-            self.copy(c["y_at"], c["x_at"], c["states"], alive)
-            self.accept(alive)
-            short = w.i("icmp ne", now["cut"].get(), "0")
-            s_cut = w.op(f"fadd double {s}, {h.get()}")
-            now["s"].set(w.op(f"select i1 {short}, double {s_cut}, double {end}"))
-            one = w.op(f"select i1 {short}, i64 0, i64 1")
-            now["j"].set(w.i("add", now["j"].get(), one))
-            self.counted()
-            self.happen(alive)
-            self.interrupt()

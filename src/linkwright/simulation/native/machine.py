@@ -22,6 +22,7 @@ from linkwright.errors import Error, ShapeError
 from linkwright.program import Program
 from linkwright.simulation.native.bundle import Bundle, bundle
 from linkwright.simulation.native.called import CalledFunctions
+from linkwright.simulation.native.guards import MEMORY, NEVER, followed
 from linkwright.simulation.native.methods import Method
 from linkwright.simulation.native.tables import (
     CONFIG,
@@ -142,7 +143,7 @@ class Machine:
         self.whole: Integers = np.zeros((self.blocks, entries), np.int64)
         shape = (self.blocks, rows, self.channels, self.width)
         self.samples = empty_aligned(shape, np.dtype(np.float64))
-        self.log: Integers = np.zeros((_LOG_ROWS + len(phases.event_list), len(LOG)), np.int64)
+        self.log: Integers = np.zeros((_LOG_ROWS + 2 * len(phases.event_list), len(LOG)), np.int64)
         self._keep: list[object] = []
         loop = self.bundle.loop
         self.called = CalledFunctions(phases, loop.address(HOLD), loop.address(STAGED))
@@ -237,6 +238,7 @@ class Machine:
         self.put("proposed", [settings.first_step])
         self.put("stop", [math.inf])
         self.put("first", np.full(len(phases.event_list), math.nan))
+        self.put("change", np.full(followed(phases.event_list), NEVER))
         self.put_whole("seed", settings.seed & (2**64 - 1))
         self.put_whole("run", np.arange(self.count))
         self.whole[:, len(WHOLE) :] = [tick.offset for tick in phases.ticks]
@@ -274,7 +276,7 @@ class Machine:
     def take_schedule(self, other: Machine) -> None:
         """Stand in the schedule where another machine stands, with its samples and its noise."""
         self.whole[:] = other.whole
-        for name in ("status", "logged", "slope_known", "events_known"):
+        for name in ("status", "logged", "slope_known", "events_known", "watched"):
             self.field(name)[:] = 0
         for name in ("s", "proposed", "stop", "seed", "run", "c"):
             self.array(name)[:] = other.array(name)
@@ -427,6 +429,8 @@ class Machine:
             "discretes": len(phases.d),
             "channels": self.channels,
             "events": len(phases.event_list),
+            "followed": followed(phases.event_list),
+            "memory": self._places["m"][1],
             "ticks": len(phases.ticks),
             "until": settings.until,
             "every": settings.every,
@@ -531,6 +535,7 @@ def _values(signals: Sequence[Signal]) -> list[float]:
 def _layout(phases: Phases, made: Bundle) -> tuple[dict[str, tuple[int, int]], int]:
     """Return where the arrays of a block lie, with their sizes, and the size of the whole."""
     n, nd, ne = len(phases.x), len(phases.d), len(phases.event_list)
+    watched = followed(phases.event_list)
     results = [t.program.outputs[0].size + t.called * len(t.slots) for t in phases.ticks]
     sizes = {
         "x": n,
@@ -545,7 +550,14 @@ def _layout(phases: Phases, made: Bundle) -> tuple[dict[str, tuple[int, int]], i
         "e": 3,
         "c": 3,
         "r": made.rest,
-        **dict.fromkeys(("g", "g_new", "count", "first"), ne),
+        **dict.fromkeys(("g", "g_new", "g_mid", "count", "first"), ne),
+        **dict.fromkeys(("turn", "turn_new", "top", "top_new", "change", "change_new"), watched),
+        **dict.fromkeys(("hit", "fired"), watched),
+        **dict.fromkeys(("m", "m_new"), MEMORY + 2 * watched),
+        "calm": 1,
+        "verdict": 4,
+        "stale": 1,
+        "ahead": 2,
         **{f"p_{name}": size for name, size in made.constants.items()},
         **{f"staged{i}": len(t.slots) for i, t in enumerate(phases.ticks) if t.exchanged},
     }

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from linkwright.program import Program, ProgramPort, Rate, split, symbol_rate
-from linkwright.simulation.native import explicit, implicit, tableaux
+from linkwright.simulation.native import explicit, guards, implicit, tableaux
 from linkwright.simulation.native.bundle import phase_programs
 from linkwright.simulation.native.dop853 import DOP853
 from linkwright.simulation.native.dry_friction import DryFriction, dry_friction, with_friction
@@ -60,12 +60,12 @@ class RunSchedule:
         phases: the flattened System: its arrays, ticks and events.
         method: how it is integrated.
         parts: by name: `step` (its main Program is the derivative), `accepted`, `output`,
-            `events`, `tick0` and so on for each tick, `action0` and so on for each event that has
-            an action.
+            `events`, `turns`, `breaks`, `tick0` and so on for each tick, `action0` and so on for
+            each event that has an action.
         steps: the Programs of a step by name, all with the constants of the derivative: `step`
             (or, for an implicit method, `jacobian`, `stage0` and so on, and `end`); for an adaptive
             one `slope`, the derivative, `first`, the size of the first step, and `dense`, the state
-            inside a step.
+            inside a step; where there are events, `slope`, `middle`, `calm` and `look`.
         rest: how many values the interpolant of a step needs.
     """
 
@@ -102,10 +102,15 @@ def make_schedule(phases: Phases, method: Method, *, dense: bool = True) -> RunS
     else:
         steps["step"] = step_program(phases, derivative, method, dry)
     rest = 0
+    events = phases.event_list
+    if count := guards.followed(events):
+        steps["middle"] = guards.middle_program(len(phases.x))
+        steps["calm"] = guards.calm_program(count, adaptive=method.adaptive)
+        steps["look"] = guards.look_program(events)
+    if count or (method.adaptive and not method.implicit):
+        steps["slope"] = explicit.slope(derivative, dry)
     if method.adaptive:
         rest = steps["end" if method.implicit else "step"].port("r").size
-        if not method.implicit:
-            steps["slope"] = explicit.slope(derivative, dry)
         steps["first"] = explicit.first_size(derivative, method.order - 1, dry)
         if method.interpolates and dense:
             inside = implicit.interpolant if method.implicit else explicit.interpolant

@@ -16,7 +16,7 @@ from linkwright.errors import Error
 from linkwright.program import Program
 from linkwright.system.phases import Event, Phases, Signal, Tick
 
-_PROGRAMS = ("derivative", "accepted", "output", "events")
+_PROGRAMS = ("derivative", "accepted", "output", "events", "turns", "breaks")
 
 
 class Forgotten(Error):
@@ -123,6 +123,8 @@ def from_data(data: Mapping[str, Any]) -> Phases:
         outputs,
         _stored(programs["events"]),
         tuple(events),
+        turns=_stored(programs["turns"]),
+        breaks=_stored(programs["breaks"]),
         quaternions=tuple(quaternions),
         meta=dict(data["meta"]),
     )

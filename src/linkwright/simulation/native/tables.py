@@ -29,18 +29,21 @@ CONFIG = fields(
     ["states", "discretes", "channels", "events", "ticks", "until", "every", "rows", "log_rows"],
     ["budget", "tick_seconds", "end", "step", "smallest", "most"],
     ["step_fn", "slope_fn", "first_fn", "accepted_fn", "output_fn", "events_fn", "dense_fn"],
+    ["turns_fn", "breaks_fn", "middle_fn", "calm_fn", "look_fn", "followed", "memory"],
     ["tick_table", "event_table", "arena", "arena_stride", "whole", "whole_stride"],
     ["samples", "samples_stride", "log"],
     ["x_at", "d_at", "w_at", "t_at", "h_at", "k_at", "n_at", "o_at", "y_at", "z_at", "z_new_at"],
     ["f_at", "y_f_at", "e_at", "r_at", "c_at", "b_at", "g_at", "g_new_at", "theta_at"],
     ["s_at", "proposed_at", "stop_at", "seed_at", "run_at", "count_at", "first_at"],
-    ["taken_at", "why_at"],
+    ["taken_at", "why_at", "g_mid_at", "turn_at", "turn_new_at", "top_at", "top_new_at"],
+    ["change_at", "change_new_at", "calm_at", "m_at", "m_new_at", "hit_at", "verdict_at"],
+    ["fired_at", "stale_at", "ahead_at", "p_turns_at", "p_breaks_at"],
     ["p_step_at", "p_accepted_at", "p_output_at", "p_events_at", "p_at"],
     ["constants", "constant_count", "p_size"],
 )
 WHOLE = fields(
-    ["k", "start", "target", "in_gap", "j", "grid", "cut", "s", "cursor", "sample", "row"],
-    ["status", "detail", "steps", "rejected", "slope_known", "events_known", "logged"],
+    ["k", "start", "target", "in_gap", "j", "grid", "s", "cursor", "sample", "row"],
+    ["status", "detail", "steps", "rejected", "slope_known", "events_known", "watched", "logged"],
 )
 TICK = fields(
     ["fn", "every", "runs", "run_list", "streams", "stream_list", "foreign", "p_at"],
@@ -61,3 +64,4 @@ class Variant:
     width: int
     adaptive: bool
     dense: bool = False
+    implicit: bool = False

@@ -14,7 +14,12 @@ Numbers = list[float]
 Functions = Mapping[str, Callable[..., tuple[Numbers, ...]]]
 
 DONE, MORE, ROWS, FOREIGN, NOT_FINITE, TERMINAL, LOGGED, TOO_SMALL, GUARDED = range(1, 10)
-BISECTIONS = 50
+NEVER = 1e300
+"""A change that is not known, a size that nothing limits."""
+NOISE = 1e-13
+"""How small an event is zero within rounding, relative to the largest that it was."""
+LOW, HIGH, TRIES, WANTED, FULL, STAGE, MEMORY = range(7)
+"""Places in the memory of a run that follows events, before their values at a bracket's ends."""
 _LOW = 0xFFFFFFFF
 
 
@@ -79,9 +84,9 @@ class Driver:
         self.constants: dict[str, Numbers] = {}
         self.rows: list[Numbers] = []
         self.log: list[tuple[int, int, float]] = []
-        self.k = self.start = self.target = self.in_gap = self.j = self.grid = self.cut = 0
+        self.k = self.start = self.target = self.in_gap = self.j = self.grid = 0
         self.cursor = self.sample = self.steps = self.rejected = self.detail = 0
-        self.slope_known = self.events_known = 0
+        self.slope_known = self.events_known = self.watched = 0
         self.s = self.proposed = 0.0
         self.old_error = 1e-4
         self.due = [tick.offset for tick in ticks]
@@ -92,7 +97,11 @@ class Driver:
         self.r: Numbers = []
         self.g: Numbers = []
         self.g_new: Numbers = []
-        self.crossed_in_step = False
+        self.followed = count = sum(not crossing.guard for crossing in crossings)
+        self.turn, self.turn_new, self.top, self.fired = ([0.0] * count for _ in range(4))
+        self.change, self.m = [NEVER] * count, [0.0] * (MEMORY + 2 * count)
+        self.hit: Numbers = []
+        self.verdict, self.landed = [1.0, NEVER, 0.0, 0.0], False
 
     def prepare(self, p: Numbers) -> None:
         """Compute what depends on parameters alone."""
@@ -120,6 +129,9 @@ class Driver:
         while True:
             if not (self.k >= self.until and self.end < math.inf):
                 self._ticks()
+            if not self.in_gap:
+                self.start, self.s = self.k, 0.0
+                self.know_events(self.seconds(self.k))
             if self.every and self.sample == self.k:
                 self._record(self.x, self.seconds(self.k))
             if self.k >= self.until:
@@ -128,10 +140,7 @@ class Driver:
                 raise Leave(MORE)
             if not self.in_gap:
                 self._open_gap()
-            if self.adaptive:
-                self._adaptive_steps()
-            else:
-                self._fixed_steps()
+            self._steps()
             self.k = self.target
             self.in_gap = self.cursor = 0
 
@@ -191,64 +200,92 @@ class Driver:
         self.target = min([self.until, *self.due])
         if self.every and not self.interpolates:
             self.target = min(self.target, self.sample)
-        self.start, self.in_gap, self.j, self.cut, self.s = self.k, 1, 0, 0, 0.0
+        self.in_gap, self.j = 1, 0
         if not self.adaptive:
             self.grid = max(math.ceil(self.span / self.step_size - 1e-9), 1)
 
     # -- steps -------------------------------------------------------------------------------------
-    def _fixed_steps(self) -> None:
-        """Go through the gap in equal steps."""
+    def _steps(self) -> None:
+        """Go through the gap: in equal steps, or as long as the error allows."""
         span, begin = self.span, self.begin
-        size = span / self.grid
-        while self.j < self.grid:
-            end = (self.j + 1) / self.grid * span
-            h = end - self.s if self.cut else size
-            t = begin + self.s
-            self._know_events(t)
-            self._step(t, h)
-            self._require_finite()
-            ends = self.seconds(self.target) if self.j + 1 == self.grid else begin + end
-            h = self._look(t, h, ends)
-            self.x = list(self.y)
-            self._accept(t + h)
-            self.s = self.s + h if self.cut else end
-            self.j += 0 if self.cut else 1
-            self._counted(t + h)
-
-    def _adaptive_steps(self) -> None:
-        """Go through the gap in steps that are as long as the error allows."""
-        span, begin = self.span, self.begin
-        while self.s < span:
-            t = begin + self.s
-            if not self.slope_known:
-                (self.f,) = self.call("slope", self.x, t)
-                self.slope_known = 1
-            if self.proposed == 0.0:
-                self.proposed = self.call("first", self.x, t, self.tolerances)[0][0]
-            self._know_events(t)
-            rest = span - self.s
-            last = self.proposed * 1.01 >= rest
-            h = rest if last else self.proposed
-            error, grow, shrink = self._step(t, h)
-            if not error <= 1.0:
-                self.rejected += 1
-                self.proposed = h * (shrink if shrink < 1.0 else 0.1)
-                if h <= 4e-15 * self.until * self.tick_seconds:
-                    raise Leave(TOO_SMALL)
+        size = span if self.adaptive else span / self.grid
+        while True:
+            goal = span if self.adaptive else (self.j + 1) / self.grid * span
+            if not self.s < goal:
+                self.j += 1
+                if self.adaptive or self.j >= self.grid:
+                    return
                 continue
-            reached = span if last else self.s + h
-            ends = self.seconds(self.target) if last else begin + (self.s + h)
-            part = self._look(t, h, ends)
-            reached = self.s + part if self.cut else reached
+            t, rest, hop = begin + self.s, goal - self.s, 0.0
+            self.know_events(t)
+            if self.adaptive:
+                self._know_slope(t)
+                last = self.proposed * 1.01 >= rest
+                h = rest if last else self.proposed
+            else:
+                last = True
+                h = size if self.s == self.j / self.grid * span else rest
+            if self.m[WANTED] > 0.0:
+                last = self.m[WANTED] >= rest
+                h = rest if last else self.m[WANTED]
+            if self.adaptive and "breaks" in self.functions:
+                ahead, takes = self.call("breaks", self.x, t)[0]
+                if ahead < h:
+                    h, last, hop = ahead, False, takes
+            errors = self._step(t, h)
+            if not self.adaptive:
+                self._require_finite()
+            elif not (errors[0] <= 1.0 or self.m[STAGE] == 1.0):
+                self._shorten(h, errors[2])
+                continue
+            reached = goal if last else self.s + h
+            reached = min(reached + hop, goal) if hop else reached
+            whole = self.adaptive or self.j + 1 == self.grid
+            due = self.seconds(self.target) if whole else begin + goal
+            if not self._follow(t, h, due if last else begin + (self.s + h)):
+                self.rejected += 1
+                continue
             if self.interpolates:
-                self._inner_samples(reached, part)
-            longer = h * grow
-            self.proposed = self.proposed if last and self.proposed > longer else longer
-            self.old_error = error
-            self.x, self.f = list(self.y), list(self.y_f)
-            self.s = reached
+                self._inner_samples(reached, h)
+            if self.landed:  # the state goes behind the event
+                far = self.verdict[3]
+                self.y = [y + far * f for y, f in zip(self.y, self.y_f, strict=True)]
+                reached = min(reached + far, goal)
+            if self.adaptive:
+                self._propose(h, errors, last or hop > 0.0)
+                self.f = list(self.y_f)
+            self.x, self.s = list(self.y), reached
             self._accept(begin + reached)
-            self._counted(begin + reached)
+            self.steps += 1
+            self.left -= 1
+            self._happen(begin + reached)
+            if self.left <= 0:
+                raise Leave(MORE)
+
+    def _know_slope(self, t: float) -> None:
+        if not self.slope_known:
+            (self.f,) = self.call("slope", self.x, t)
+            self.slope_known = 1
+            if self.followed and "turns" in self.functions:
+                (self.turn,) = self.call("turns", self.x, t, self.f)
+        if self.proposed == 0.0:
+            self.proposed = self.call("first", self.x, t, self.tolerances)[0][0]
+
+    def _shorten(self, h: float, shrink: float) -> None:
+        """Try a shorter step after one whose error is too large."""
+        self.rejected += 1
+        self.proposed = h * (shrink if shrink < 1.0 else 0.1)
+        self.m[TRIES] = self.m[WANTED] = self.m[FULL] = self.m[STAGE] = 0.0
+        if h <= 4e-15 * self.until * self.tick_seconds:
+            raise Leave(TOO_SMALL)
+
+    def _propose(self, h: float, errors: Sequence[float], cut: bool) -> None:
+        """Propose the size of the next step."""
+        size = h * errors[1]
+        if (cut or self.landed) and self.proposed > size:
+            size = self.proposed
+        self.proposed = min(size, self.verdict[1])
+        self.old_error = errors[0]
 
     def _step(self, t: float, h: float) -> Sequence[float]:
         """Go from x to y; return the error, and how much longer or shorter steps may be."""
@@ -286,72 +323,114 @@ class Driver:
         self.x, self.d = list(x), list(d)
         self.slope_known = self.events_known = 0
 
-    def _counted(self, t: float) -> None:
-        self.steps += 1
-        self.left -= 1
-        self._happen(t)
-        if self.left <= 0:
-            raise Leave(MORE)
-
     # -- events ------------------------------------------------------------------------------------
-    def _know_events(self, t: float) -> None:
-        if self.crossings and not self.events_known:
-            self.g = list(self.call("events", self.x, t)[0])
+    def know_events(self, t: float) -> None:
+        """Evaluate events at x where they are not known; what has jumped through zero happens."""
+        if self.events_known or not self.followed:
+            return
+        finished = -1
+        while not self.events_known:
+            new = list(self.call("events", self.x, t)[0])
             self.events_known = 1
+            for i in range(self.followed if self.watched else 0):
+                if abs(new[i]) <= self.top[i] * NOISE and self.g[i] * new[i] < 0.0:
+                    new[i] = self.g[i]  # it stays on its side
+                if not self.fired[i] and self._jumped(i, new[i]):
+                    finished = self._happened(i, t, finished)
+            self.g, self.watched = new, 1
+        self.fired = [0.0] * self.followed
+        self._finish(finished)
 
-    def _crossed(self, i: int) -> bool:
-        """Whether an event goes through zero between g and g_new."""
-        direction, before, after = self.crossings[i].direction, self.g[i], self.g_new[i]
-        up = direction >= 0 and before < 0.0 <= after
-        return up or (direction <= 0 and before > 0.0 >= after)
+    def _jumped(self, i: int, after: float) -> bool:
+        """Whether an event went through zero from g to a value that is later."""
+        direction, before, turn = self.crossings[i].direction, self.g[i], self.turn[i]
+        up = before < 0.0 <= after or (before == 0.0 and turn < 0.0 < after)
+        down = before > 0.0 >= after or (before == 0.0 and turn > 0.0 > after)
+        return (direction >= 0 and up) or (direction <= 0 and down)
 
-    def _any_crossed(self) -> bool:
-        return any(self._crossed(i) for i in range(len(self.crossings)))
-
-    def _look(self, t: float, h: float, ends: float) -> float:
-        """Compare events before and after the step, cut it at the first one; return its size.
-
-        At its end they are evaluated at the time where the next step begins, to the last bit:
-        otherwise one that goes through zero there could be lost in between.
-        """
-        self.crossed_in_step, self.cut = False, 0
+    def _follow(self, t: float, h: float, ends: float) -> bool:
+        """Look at the events of a step that ends at a time; return whether it is taken."""
+        self.hit, self.verdict, self.landed = [], [1.0, NEVER, 0.0, 0.0], False
         if not self.crossings:
-            return h
+            return True
         self.g_new = list(self.call("events", self.y, ends)[0])
-        for i, crossing in enumerate(self.crossings):
-            if crossing.guard and not self.g_new[i] > 0.0:
+        for i in range(self.followed, len(self.crossings)):
+            if not self.g_new[i] > 0.0:
                 raise Leave(GUARDED, i)
-        if not self._any_crossed():
-            return h
-        self.crossed_in_step = True
-        low, high = 0.0, h
-        for _ in range(BISECTIONS):
-            middle = (low + high) * 0.5
-            self._partial(t, middle, self.begin + (self.s + middle))
-            low, high = (low, middle) if self._any_crossed() else (middle, high)
-        self._partial(t, high, self.begin + (self.s + high) if high < h else ends)
-        self.cut = int(high < h)
-        return high
+        if not self.followed:
+            return True
+        count, whole = self.followed, self.m[WANTED] == 0.0
+        before, after = self.g[:count], self.g_new[:count]
+        change: Numbers = []
+        if self.adaptive:
+            middle = self._rates(t, h, ends)
+            given = (before, middle, after, self.turn, self.turn_new, self.top, [h])
+            calm, top = self.functions["calm"](*given)
+        else:
+            calm, top, change = self.functions["calm"](before, after, self.change, self.top)
+        if not (calm[0] > 0.0 and whole):
+            if not self.adaptive:
+                (self.f,), (self.y_f,) = (
+                    self.call("slope", self.x, t),
+                    self.call("slope", self.y, ends),
+                )
+                if "turns" in self.functions:
+                    (self.turn,) = self.call("turns", self.x, t, self.f)
+                middle = self._rates(t, h, ends)
+            given = (
+                before,
+                middle,
+                after,
+                self.turn,
+                self.turn_new,
+                self.top,
+                calm,
+                [h],
+                [t],
+                self.m,
+            )
+            m, self.hit, self.verdict = map(list, self.functions["look"](*given))
+            self.m = m
+        if whole and not self.adaptive:
+            self.change = list(change)
+        if not self.verdict[0] > 0.0:
+            return False
+        self.top = list(top)
+        if self.adaptive:
+            self.turn = list(self.turn_new)
+        self.landed = self.verdict[2] > 0.0
+        return True
 
-    def _partial(self, t: float, h: float, ends: float) -> None:
-        """Repeat the step with another size, and evaluate the events at its end."""
-        self._step(t, h)
-        self.g_new = list(self.call("events", self.y, ends)[0])
+    def _rates(self, t: float, h: float, ends: float) -> Numbers:
+        """Evaluate the rates of events at y; return their values in the middle of the step."""
+        if "turns" in self.functions:
+            (self.turn_new,) = self.call("turns", self.y, ends, self.y_f)
+        (z,) = self.functions["middle"](self.x, self.y, self.f, self.y_f, [h])
+        return list(self.call("events", z, t + h * 0.5)[0])[: self.followed]
 
     def _happen(self, t: float) -> None:
         """Log events of the step that was taken, run their actions, end where one is terminal."""
         finished = -1
         if not self.crossings:
             return
-        for i, crossing in enumerate(self.crossings):
-            if self.crossed_in_step and self._crossed(i):
-                self.log.append((i, self.start, self.s))
-                if crossing.action:
-                    self._change(f"action{i}", t)
-                if crossing.terminal or crossing.guard:
-                    finished = i
-        if self.events_known:
-            self.g = list(self.g_new)
+        self.g = list(self.g_new)
+        if self.landed:
+            self.g[: self.followed] = self.m[MEMORY + self.followed :]
+            self.slope_known = 0
+        for i, hit in enumerate(self.hit):
+            if hit > 0.0:
+                finished = self._happened(i, t, finished)
+        self._finish(finished)
+
+    def _happened(self, i: int, t: float, finished: int) -> int:
+        """Log an event and run its action; return which one ends the run, -1 for none."""
+        self.fired[i] = 1.0
+        self.log.append((i, self.start, self.s))
+        if self.crossings[i].action:
+            self._change(f"action{i}", t)
+        return i if self.crossings[i].terminal else finished
+
+    def _finish(self, finished: int) -> None:
         if finished >= 0:
             raise Leave(TERMINAL, finished)
         if len(self.log) >= self.log_room:

@@ -28,9 +28,12 @@ from linkwright.simulation.native.tables import FOREIGN, LOG, WHOLE
 from linkwright.simulation.plain.driver import DetectedCrossing, Driver, DueTick
 from linkwright.system.phases import Phases
 
-_KEPT = ("k", "start", "target", "in_gap", "j", "grid", "cut", "cursor", "sample", "steps")
-_ALSO = ("rejected", "slope_known", "events_known", "detail")
-_STATES = ("x", "d", "w", "f", "y", "y_f", "r", "g", "g_new", "o", "tolerances")
+_KEPT = ("k", "start", "target", "in_gap", "j", "grid", "cursor", "sample", "steps")
+_ALSO = ("rejected", "slope_known", "events_known", "watched", "detail")
+_STATES = (
+    *("x", "d", "w", "f", "y", "y_f", "r", "g", "g_new", "o", "tolerances"),
+    *("turn", "top", "change", "fired", "m"),
+)
 _NAMES = {"c": "tolerances"}
 _LOG_ROWS = 256
 
@@ -54,7 +57,7 @@ class PlainMachine:
         self.driver.room, self.driver.log_room = rows, _LOG_ROWS
         self.p = [s.value for s in phases.p]
         self.samples = np.zeros((1, rows, len(phases.outputs), 1))
-        self.log: Integers = np.zeros((_LOG_ROWS + len(phases.event_list), len(LOG)), np.int64)
+        self.log: Integers = np.zeros((_LOG_ROWS + 2 * len(phases.event_list), len(LOG)), np.int64)
         self.whole: Integers = np.zeros((1, len(WHOLE) + len(phases.ticks)), np.int64)
         self.whole[0, len(WHOLE) :] = self.driver.due
         self.initialized = phases.initialize is None
@@ -111,7 +114,7 @@ class PlainMachine:
     def take_schedule(self, other: PlainMachine) -> None:
         """Stand in the schedule where another machine stands, with its samples and its noise."""
         self.whole[:] = other.whole
-        for name in ("status", "logged", "slope_known", "events_known"):
+        for name in ("status", "logged", "slope_known", "events_known", "watched"):
             self.field(name)[:] = 0
         for name in ("proposed", "seed", "run_number", "rows", "until", "tolerances"):
             setattr(self.driver, name, getattr(other.driver, name))

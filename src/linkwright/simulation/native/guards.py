@@ -1,0 +1,237 @@
+"""Events followed over the whole of a step, as Programs that every driver calls.
+
+An event is a value g(x, t) with its exact rate r = dg/dx f + dg/dt. A step from g0, r0 to g1, r1 of
+length h is *calm* where g is farther from zero, at both ends and in the middle, than it can move in
+between. All others are looked at more closely:
+
+- the sign at the start is that of g0, or of r0 where g0 is zero: what an action has put onto the
+  border leaves it by its rate;
+- the value in the middle, at the state of Hermite's cubic, is compared with Hermite's cubic of g.
+  Where they differ, the step does not resolve the event and is tried again, shorter;
+- where that cubic, or the two tangents, reach the other side of zero inside the step, it is tried
+  again up to there: two crossings in a step are two events, and a value that has a kink is seen;
+- a step that ends on the other side is tried again in parts, by the rule of false position within a
+  bracket that shrinks on both sides, until the first crossing lies in the last bits of time. The
+  step ends just before it, and the state goes behind it along the rates at that end: where nothing
+  is reset, so far that rounding puts no stage of either step on the wrong side.
+
+`look` keeps its memory in the run: the bracket, how often it tried, the size to try next, the
+values at both ends of the bracket. So a run alone, a lane of a batch and a written program locate
+the same events by the same numbers. Fixed steps know no rates; they are calm by the change of g in
+this step and in the last one, and rates are computed for the others alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from linkwright.algebra import Expr, absolute, as_expr, maximum, minimum, sign, sqrt, symbol, where
+from linkwright.program import Program, program
+from linkwright.simulation.plain.driver import (
+    FULL as FULL,
+    HIGH as HIGH,
+    LOW as LOW,
+    MEMORY as MEMORY,
+    NEVER as NEVER,
+    NOISE as NOISE,
+    STAGE as STAGE,
+    TRIES as TRIES,
+    WANTED as WANTED,
+)
+from linkwright.system.phases import Event
+
+_FRESH, _WITHIN, _LANDING = range(3)
+_TRIES, _MOST = 3, 60
+_TINY, _BEYOND = 1e-300, 2e-14
+
+
+def followed(events: Sequence[Event]) -> int:
+    """Return how many events are followed: all but guards, which come last."""
+    return sum(not e.guard for e in events)
+
+
+def _arrays(count: int, *names: str) -> dict[str, list[Expr]]:
+    return {name: [symbol(f"{name}{i}", "local") for i in range(count)] for name in names}
+
+
+def _largest(*values: Expr) -> Expr:
+    return maximum(*map(absolute, values))
+
+
+def _smallest(*values: Expr) -> Expr:
+    return minimum(*map(absolute, values))
+
+
+def middle_program(states: int) -> Program:
+    """Return the state in the middle of a step, by Hermite's cubic."""
+    a = _arrays(states, "x", "y", "f", "y_f")
+    h = symbol("h", "local")
+    rows = zip(*a.values(), strict=True)
+    half = [0.5 * (x + y) + 0.125 * h * (f - g) for x, y, f, g in rows]
+    return program("middle", {**a, "h": [h]}, {"z": half})
+
+
+def calm_program(count: int, *, adaptive: bool) -> Program:
+    """Return whether no event can have gone through zero in a step (1, or 0), and what is kept.
+
+    Kept are the largest size of each event so far, and for fixed steps its last change.
+    """
+    if adaptive:
+        a = _arrays(count, "g", "g_mid", "g_new", "r", "r_new", "top")
+        h = symbol("h", "local")
+        calm, top = as_expr(1), []
+        for g, mid, new, r, r_new, before in zip(*a.values(), strict=True):
+            moves = 0.25 * h * _largest(r, r_new)
+            missed = 4 * absolute(_missed(g, mid, new, h * r, h * r_new))
+            same = where(g * new > 0, where(g * mid > 0, 1, 0), 0)
+            calm = minimum(calm, where(_smallest(g, mid, new) > maximum(moves, missed), same, 0))
+            top.append(maximum(before, absolute(new)))
+        return program("calm", {**a, "h": [h]}, {"calm": [calm], "top_new": top})
+    a = _arrays(count, "g", "g_new", "change", "top")
+    calm, top, change = as_expr(1), [], []
+    for g, new, last, before in zip(*a.values(), strict=True):
+        now = absolute(new - g)
+        far = _smallest(g, new) > maximum(now, last)
+        calm = minimum(calm, where(far, where(g * new > 0, 1, 0), 0))
+        top.append(maximum(before, absolute(new)))
+        change.append(now)
+    return program("calm", dict(a), {"calm": [calm], "top_new": top, "change_new": change})
+
+
+def _missed(g: Expr, mid: Expr, new: Expr, r: Expr, r_new: Expr) -> Expr:
+    """Return by how much the middle differs from that of Hermite's cubic."""
+    return mid - 0.5 * (g + new) - 0.125 * (r - r_new)
+
+
+def look_program(events: Sequence[Event]) -> Program:
+    """Return what becomes of a step of size h that begins at a time t.
+
+    Its outputs are the new memory, `hit`, which events happen at the end of the step, and
+    `verdict`: whether the step is taken, the largest size of the next one, whether it ends at an
+    event, and how far the state then goes behind that, s.
+    """
+    count = followed(events)
+    a = _arrays(count, "g", "g_mid", "g_new", "r", "r_new", "top")
+    calm, h, time = (symbol(n, "local") for n in ("calm", "h", "t"))
+    memory = _arrays(MEMORY + 2 * count, "m")["m"]
+    low, high, tries, full, stage = (memory[i] for i in (LOW, HIGH, TRIES, FULL, STAGE))
+    at_low, at_high = memory[MEMORY : MEMORY + count], memory[MEMORY + count :]
+    rows = list(zip(*a.values(), strict=True))
+    sides = [where(g > 0, 1, where(g < 0, -1, sign(r))) for g, _, _, r, _, _ in rows]
+    due = [_due(side, event.direction) for side, event in zip(sides, events, strict=False)]
+
+    def crossed(values: Sequence[Expr]) -> list[Expr]:
+        """Return which events happen on the way to some values; from zero on, not by rounding."""
+        return [
+            where(side * v <= where(absolute(g) > 0, 0, -1e-15 * top), ok, 0)
+            for side, v, ok, g, top in zip(sides, values, due, a["g"], a["top"], strict=True)
+        ]
+
+    hits = crossed(a["g_new"])
+    hit = maximum(0, *hits) > 0
+    fresh, landing = stage < 0.5, stage > 1.5
+
+    # a step that is looked at for the first time: is anything hidden inside?
+    part, rough = as_expr(1), as_expr(0)
+    for side, ok, row in zip(sides, due, rows, strict=True):
+        inside, unresolved = _hidden(side, ok, h, *row)
+        part, rough = minimum(part, inside), maximum(rough, unresolved)
+    again = where(tries < _TRIES, where(rough > 0, 0.25, part), part)
+    tiny = 1e-15 * (absolute(time) + h)  # nothing is hidden in the last bits of time
+    again = where(calm > 0, 1, where(tries < 2 * _TRIES, where(h > tiny, again, 1), 1))
+    shorter = where(fresh, where(again < 1, 1, 0), 0) > 0
+
+    # the bracket of the first crossing, and where to look next
+    new_low = where(fresh, 0, where(hit, low, h))
+    new_high = where(fresh, h, where(hit, h, high))
+    both = list(zip(at_low, at_high, a["g"], a["g_new"], strict=True))
+    values_low = [where(fresh, g, where(hit, b, new)) for b, _, g, new in both]
+    values_high = [where(fresh, new, where(hit, new, b)) for _, b, _, new in both]
+    ended = crossed(values_high)
+    share, beyond = as_expr(1), as_expr(NEVER)
+    for b, c, ok, row, event in zip(values_low, values_high, ended, rows, events, strict=False):
+        false_position = absolute(b) / maximum(absolute(b) + absolute(c), _TINY)
+        share = minimum(share, where(ok > 0, false_position, 1))
+        g, _, _, _, rate, top = row
+        far = as_expr(0)
+        if event.action is None and not event.terminal:
+            pace = maximum(absolute(rate), absolute(g - c) / maximum(new_high, _TINY))
+            far = _BEYOND * top / maximum(pace, _TINY)
+        beyond = minimum(beyond, where(ok > 0, far, NEVER))
+    width = new_high - new_low
+    least = 2.3e-16 * (absolute(time) + h) + 9e-16 * new_high
+    narrow = where(width > least, where(tries < _MOST, 0, 1), 1) > 0
+    margin = where(tries < 3, 2.0**-6, 2.0**-14)
+    inside = new_low + minimum(maximum(share, margin), 1 - margin) * width
+    clear = minimum(beyond, 1e-9 * full)
+    before = where(new_low > 0, maximum(new_low - clear, 0.5 * new_low), 0.5 * new_high)
+    trial = where(narrow, before, inside)
+
+    # it is taken, tried again up to a part, or tried in the bracket
+    quiet = where(fresh, where(shorter, 0, where(hit, 0, 1)), 0)
+    taken = where(landing, 1, maximum(quiet, where(fresh, calm, 0))) > 0
+
+    def next_one(if_shorter: Expr | float, if_crossed: Expr | float) -> Expr:
+        return where(taken, 0, where(shorter, if_shorter, if_crossed))
+
+    tried = where(fresh, 0, tries + 1)
+    kept = [
+        next_one(0, new_low),
+        next_one(0, where(narrow, new_high + clear, new_high)),
+        next_one(tries + 1, tried),
+        next_one(again * h, trial),
+        where(taken, 0, where(fresh, maximum(full, h), full)),
+        next_one(_FRESH, where(narrow, _LANDING, _WITHIN)),
+    ]
+    happens = [where(landing, x, 0) for x in crossed(at_high)]
+    limit = where(landing, NEVER, where(tries > 0, 2 * h, NEVER))
+    behind = where(landing, maximum(high - h, 0), 0)
+    verdict = [where(taken, 1, 0), limit, where(landing, 1, 0), behind]
+    inputs = {**a, "calm": [calm], "h": [h], "t": [time], "m": memory}
+    tops = [-1e-20 * side * maximum(top, 1e-100) for side, top in zip(sides, a["top"], strict=True)]
+    # what is zero there counts as being behind it
+    values_high = [
+        where(landing, where(v < 0, v, where(v > 0, v, where(ok > 0, other, v))), v)
+        for v, ok, other in zip(values_high, ended, tops, strict=True)
+    ]
+    outputs = {"m_new": [*kept, *values_low, *values_high], "hit": happens, "verdict": verdict}
+    return program("look", inputs, outputs)
+
+
+def _due(side: Expr, direction: int) -> Expr:
+    """Return whether leaving a side of zero is the event."""
+    if not direction:
+        return absolute(side)
+    return where(side < 0, 1, 0) if direction > 0 else where(side > 0, 1, 0)
+
+
+def _hidden(
+    side: Expr, due: Expr, h: Expr, g: Expr, mid: Expr, new: Expr, r: Expr, r_new: Expr, top: Expr
+) -> tuple[Expr, Expr]:
+    """Return in which part of a step a value may be beyond zero, and whether it is unresolved.
+
+    The part is 1 where it is nowhere but, perhaps, at the end.
+    """
+    way = where(side < 0, -1, 1)
+    a, m, b = way * g, way * mid, way * new
+    p, q = h * way * r, h * way * r_new
+    missed = absolute(_missed(a, m, b, p, q))
+    size = _largest(a, m, b)
+    rough = where(missed > 0.25 * size, where(size > NOISE * top, 1, 0), 0)
+    # Hermite's cubic a + p s + c s^2 + d s^3 has its extrema at the roots of p + 2 c s + 3 d s^2
+    d = 2 * (a - b) + p + q
+    c = 3 * (b - a) - 2 * p - q
+    root = sqrt(maximum(c * c - 3 * d * p, 0))
+    turn = -(c + where(c < 0, -root, root))
+    part = where(m <= 0, 0.5, 1)
+    for above, below in ((turn, 3 * d), (p, turn)):
+        s = above / where(absolute(below) > _TINY, below, 1)
+        low = a + s * (p + s * (c + s * d)) <= missed
+        valid = where(s > 0, where(s < 1, where(root > 0, 1, 0), 0), 0) > 0
+        part = minimum(part, where(valid, where(low, s, 1), 1))
+    # the tangents at both ends meet below all that is convex
+    bent = where(p < 0, where(q > 0, 1, 0), 0) > 0
+    s = (b - a - q) / where(bent, p - q, 1)
+    part = minimum(part, where(bent, where(a + p * s <= 0, s, 1), 1))
+    part = where(part < 1, minimum(maximum(part, 1 / 64), 63 / 64), 1)
+    return where(b > 0, part, where(due > 0, part, 1)), rough
