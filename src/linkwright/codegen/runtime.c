@@ -806,7 +806,7 @@ static void sim_rate_events(double t, const double *x, double *f, double *r)
 static int sim_follow(double t, double h, double ends, double *verdict, double *hit)
 {
     double calm, top[SIM_FOLLOWED + 1], change[SIM_FOLLOWED + 1], middle[SIM_EVENTS + 1];
-    double f[SIM_X + 1], y_f[SIM_X + 1], z[SIM_X + 1], m[SIM_MEMORY + 1];
+    double f[SIM_X + 1], y_f[SIM_X + 1] = {0.0}, z[SIM_X + 1], m[SIM_MEMORY + 1];
     double turn_new[SIM_FOLLOWED + 1] = {0.0};
     const int whole = sim_m[SIM_WANTED] == 0.0;
     int i;
