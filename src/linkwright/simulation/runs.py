@@ -27,6 +27,7 @@ from linkwright.mechanism.plausibility import refuse_unreal
 from linkwright.mechanism.provenance import named
 from linkwright.recording import Recording
 from linkwright.simulation.described import method_notes, phase_channels, phase_numbers, timed
+from linkwright.simulation.input_knots import bends
 from linkwright.simulation.native.session import Outcome, Progress, Session
 from linkwright.simulation.run import Run
 from linkwright.simulation.settings import DEFAULTS, RunSettings, settings_of
@@ -151,7 +152,7 @@ def simulate(
     )
     system = system_of(mechanism).copy()
     begun = time.perf_counter()
-    give(system, initial, values, inputs)
+    give(system, initial, values, inputs, settings.until)
     watch = Stopwatch()
     with watch:
         session, settings = session_of(system, settings.recorded(), record, preparing=watch)
@@ -164,8 +165,12 @@ def give(
     initial: Mapping[str, Any] | None,
     values: Mapping[str, Any] | None,
     inputs: Mapping[str, Any] | None = None,
+    until: float | None = None,
 ) -> None:
-    """Give numbers to a System, and functions of time to its inputs."""
+    """Give numbers to a System, and functions of time to its inputs.
+
+    Where a function jumps or bends before the time `until`, steps end.
+    """
     system.set_initial(by_name(initial, "initial"))
     plain = {n: v for n, v in by_name(inputs, "inputs").items() if not callable(v)}
     system.set({**by_name(values, "values"), **plain})
@@ -176,6 +181,8 @@ def give(
                 system.mechanism.unknown(name, known, "input")
             word = "".join(c if c.isalnum() else "_" for c in f"input_{name}")
             system.connect(foreign(word, python=function)(system.time), name)
+            knots = bends(function, 10.0 if until is None else until)
+            system.knots = tuple(sorted({*system.knots, *knots}))
 
 
 def session_of(

@@ -10,7 +10,7 @@ other side. Arguments that are not linear in time are left to the control of the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -39,18 +39,24 @@ _PAIRS = frozenset(("lt", "le", "eq", "ne", "max", "min"))
 _SWITCHES = _PAIRS | {"abs", "sign", "floor", "table1"}
 
 
-def breaks_program(programs: Iterable[Program | None]) -> Program | None:
+def breaks_program(
+    programs: Iterable[Program | None], knots: Sequence[float] = ()
+) -> Program | None:
     """Return how long it is until just before something known changes, and how long that takes.
 
     Args:
         programs: of phases, all with the same arrays.
+        knots: instants at which something changes besides, s, rising; none, or two or more.
     """
     given = [made for made in programs if made is not None]
     found = {x: None for made in given for x in _switches(made)}
-    if not found:
-        return None
     inputs = {port.name: list(port.entries) for port in given[0].inputs}
     (time,) = inputs["t"]
+    if knots:
+        steps = [[float(i), 0.0, 0.0, 0.0] for i in range(len(knots) + 1)]
+        found[Lookup1D.of_pieces(knots, steps, name="knots")(time)] = None
+    if not found:
+        return None
     half = _NEAR * absolute(time) + _LEAST
     nearest = as_expr(_NEVER)
     for switch in found:

@@ -195,7 +195,7 @@ def flatten(
         event_list,
         initialize_program(flat),
         turns,
-        breaks_program((derivative, events)),
+        breaks_program((derivative, events), system.knots),
         quaternions=_quaternions(flat),
         meta={
             "system": system.name,

@@ -109,6 +109,7 @@ class System(Shown):
         self.wires: dict[Expr, Wire] = {}
         self.values: dict[str, float] = {}
         self.initial: dict[str, float] = {}
+        self.knots: tuple[float, ...] = ()  # instants at which steps end, s
         self.exposed_inputs: dict[str, Port] = {}
         self.exposed_outputs: dict[str, Port] = {}
         self.brought: set[str] = set()
@@ -472,7 +473,7 @@ class System(Shown):
         wanted = None if record is None else tuple(record)
         for member in self.members.values():
             member.refresh()
-        key = (wanted, form, tuple(followed(self)), *self.content())
+        key = (wanted, form, tuple(followed(self)), self.knots, *self.content())
         if form is not None and form.redundant:
             return flatten(self, wanted, form)  # which belongs to one run
         if key not in self._flat:
@@ -529,7 +530,7 @@ class System(Shown):
         made.base = self.base
         made.members, made.wires = dict(self.members), dict(self.wires)
         made.values, made.initial = dict(self.values), dict(self.initial)
-        made.brought = set(self.brought)
+        made.brought, made.knots = set(self.brought), self.knots
         made.exposed_inputs = dict(self.exposed_inputs)
         made.exposed_outputs = dict(self.exposed_outputs)
         made._flat = self._flat  # each is found by its content

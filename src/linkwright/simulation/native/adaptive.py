@@ -92,6 +92,10 @@ class StepWriter(EventWriter):
         if self.single:
             now["s"].set(reached)
         self.accept(self.lanes(mask))
+        if hop is not None:
+            crossed = w.both(w.f("fcmp ogt", hop.get(), w.number(0.0)), mask)
+            with w.when(w.some(crossed)):
+                self.forget(self.lanes(crossed))
         self.counted()
         self.happen(mask)
         if self.adaptive and not self.single:

@@ -256,6 +256,8 @@ class Driver:
                 self.f = list(self.y_f)
             self.x, self.s = list(self.y), reached
             self._accept(begin + reached)
+            if hop:
+                self.slope_known = self.events_known = 0
             self.steps += 1
             self.left -= 1
             self._happen(begin + reached)

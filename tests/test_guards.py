@@ -1,0 +1,282 @@
+"""Events are followed over whole steps: every method finds what a root finder of its own finds."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from scipy.linalg import expm
+from scipy.optimize import brentq
+
+import linkwright as lw
+from linkwright import drives, elements, motion
+from tests.seeds import seeds
+
+METHODS = ("dop853", "dopri5", "rodas4")
+Function = Callable[[float], float]
+
+
+def roots(g: Function, until: float, fastest: float) -> list[tuple[float, int]]:
+    """All sign changes of a function, with their directions: a fine grid, extrema, Brent's rule."""
+    count = int(max(200, 40 * until * fastest))
+    t = np.linspace(0.0, until, count + 1)
+    values = np.array([g(x) for x in t])
+    found = []
+    for i in range(count):
+        parts = [t[i], t[i + 1]]
+        inside = 0 < i < count - 1 and values[i] * values[i + 1] > 0
+        if (
+            inside
+            and min(abs(values[i : i + 2])) < 4 * np.abs(np.diff(values[i - 1 : i + 3])).max()
+        ):
+            fine = np.linspace(t[i], t[i + 1], 65)
+            parts = fine.tolist()
+        at = [g(x) for x in parts]
+        for a, b, low, high in zip(parts, parts[1:], at, at[1:], strict=False):
+            if low * high < 0:
+                found.append((brentq(g, a, b, xtol=1e-14), 1 if high > 0 else -1))
+    return found
+
+
+def random_guard(rng: np.random.Generator, until: float) -> tuple[lw.System, Function, float, int]:
+    """A swinging state beside time, an event on some function of both, and that function."""
+    w = 2 * math.pi * rng.uniform(0.3, 6.0) / until * (1 if until < 50 else 3)
+    start, rate = rng.uniform(0.5, 1.5), rng.uniform(-1.0, 1.0)
+    block = lw.Block("b")
+    x, v = block.state("x", initial=start), block.state("v", initial=rate * w)
+    block.derivative(x, v)
+    block.derivative(v, -(w**2) * x)
+    t = block.time
+    kind, fast = int(rng.integers(5)), w
+    direction = int(rng.integers(-1, 2))
+
+    def swing(s: float) -> float:
+        return start * math.cos(w * s) + rate * math.sin(w * s)
+
+    size = math.hypot(start, rate)
+    if kind == 0:  # near an extremum: two crossings close together, or none
+        level = size * (1 - rng.choice([1e-2, 1e-4, -1e-3]))
+        value, g = x - level, lambda s: swing(s) - level
+    elif kind == 1:  # a polynomial in time with roots close together
+        a = np.sort(rng.uniform(0.05, 0.95, 3)) * until
+        a[1] = a[0] + 0.003 * until
+        value = (t - a[0]) * (t - a[1]) * (t - a[2])
+        g = lambda s: (s - a[0]) * (s - a[1]) * (s - a[2])  # noqa: E731
+    elif kind == 2:  # many crossings in a step of the slow state
+        fast, level = w * rng.uniform(8, 20), rng.uniform(-0.95, 0.95)
+        value, g = lw.sin(fast * t) - level, lambda s: math.sin(fast * s) - level
+    elif kind == 3:  # both
+        fast = w * rng.uniform(3, 9)
+        value = x * lw.cos(fast * t) - 0.1
+        g = lambda s: swing(s) * math.cos(fast * s) - 0.1  # noqa: E731
+    else:  # a fast function of the state
+        times, level = rng.uniform(3, 8), rng.uniform(-0.9, 0.9)
+        fast = w * times * size
+        value, g = lw.sin(times * x) - level, lambda s: math.sin(times * swing(s)) - level
+    block.event("hit", value, direction=direction)
+    system = lw.System(name="s")
+    system.add(block)
+    return system, g, fast + w, direction
+
+
+@pytest.mark.parametrize("seed", seeds(12))
+def test_random_guards_are_found_by_every_method(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    until = float(rng.choice([1.0, 30.0, 1e4]))
+    system, g, fast, direction = random_guard(rng, until)
+    true = [t for t, way in roots(g, until, fast / 2 / math.pi) if direction in (0, way)]
+    for method in METHODS:
+        run = lw.simulate(system, until, method=method, every=10**6)
+        found = [e.time for e in run.events]
+        assert len(found) == len(true), (method, len(found), len(true))
+        assert found == pytest.approx(true, abs=2e-6 * until), method
+    batch = lw.simulate_batch(system, until, runs=3, method="dopri5")
+    assert batch.event_counts[:, 0].tolist() == [len(true)] * 3
+    fixed = lw.simulate(system, until, method="rk4", step=min(until / 400, 0.3 / fast))
+    assert len(fixed.events) == len(true)
+
+
+def bouncing(until: float, restitution: float) -> tuple[float, int]:
+    """Height and bounces of a ball that falls from 1 m."""
+    t, count = math.sqrt(2 / 9.81), 1
+    v = 9.81 * t * restitution
+    while t + 2 * v / 9.81 < until:
+        t, v, count = t + 2 * v / 9.81, v * restitution, count + 1
+    return v * (until - t) - 4.905 * (until - t) ** 2, count
+
+
+def ball(restitution: float) -> lw.System:
+    block = lw.Block("ball")
+    v = block.state("v", -9.81)
+    h = block.state("h", v, 1.0)
+    block.event("floor", h, direction=-1, resets={v: -restitution * v, h: 0.0})
+    system = lw.System(name="s")
+    system.add(block)
+    return system
+
+
+@pytest.mark.parametrize("method", [*METHODS, "rk4", "midpoint", "verlet"])
+@pytest.mark.parametrize(("until", "restitution"), [(2.5, 0.8), (3.9, 0.8), (100.0, 1.0)])
+def test_a_ball_bounces_as_often_as_it_should(
+    method: str, until: float, restitution: float
+) -> None:
+    height, count = bouncing(until, restitution)
+    step = {} if method in METHODS else {"step": 0.003}
+    run = lw.simulate(ball(restitution), until, method=method, **step)
+    if method == "verlet":
+        assert len(run.events) == pytest.approx(count, abs=1 + 0.02 * count)
+        return  # of this Block it knows no coordinates, so it is the explicit rule
+    assert len(run.events) == count
+    assert run.final["ball.h"] == pytest.approx(height, abs=1e-7)
+    batch = lw.simulate_batch(ball(restitution), until, runs=5, method=method, **step)
+    assert batch.event_counts[:, 0].tolist() == [count] * 5
+    assert batch["ball.h"] == pytest.approx([height] * 5, abs=1e-7)
+    swept = lw.sweep(ball(restitution), until, seeds=range(2), channels={"ball.h": ["final"]})
+    assert swept["ball.h.final"] == pytest.approx([height] * 2, abs=1e-7)
+
+
+def thrown_back(speed: float, dissipation: float) -> float:
+    """Speed after a contact with the force k d (1 + c d'): v dv/(1 + c v) = -k d dd, both ends 0."""
+
+    def potential(v: float) -> float:
+        return v / dissipation - math.log(1 + dissipation * v) / dissipation**2
+
+    return float(brentq(lambda v: potential(v) - potential(speed), -speed, -0.1, xtol=1e-14))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("until", [2.0, 600.0])
+def test_a_point_does_not_fly_through_a_ball(method: str, until: float) -> None:
+    m = lw.Mechanism("shot")
+    body = m.body("b", translate="x", mass=1)
+    s = lw.System(m)
+    surface = elements.SphereSurface(0.05, center=(1.0, 0, 0))
+    s.add(elements.Contact(m, [body], surface, stiffness=1e5, dissipation=0.2))
+    run = lw.simulate(s, until, method=method, initial={"b_dot": 1.0})
+    assert run.final["b_dot"] == pytest.approx(thrown_back(1.0, 0.2), abs=1e-7)
+    assert [e.name for e in run.events] == ["contact.touch1"] * 2
+    both = lw.simulate_batch(s, until, initial={"b_dot": [1.0, 1.1]}, method=method)
+    true = [thrown_back(v, 0.2) for v in (1.0, 1.1)]
+    assert both["b_dot"] == pytest.approx(true, abs=1e-7)
+
+
+@pytest.mark.parametrize(("legs", "share"), [(1, 0.05), (2, 0.8), (2, 0.95)])
+def test_no_pulse_of_a_bridge_is_dropped(legs: int, share: float) -> None:
+    """Against the linear motor between exact instants of switching."""
+    r, inductance, kt, rotor, b, ratio, load, bus, f, until = (
+        *(1.0, 2e-3, 0.05, 1e-4, 1e-5, 50, 0.5),
+        *(48.0, 20e3, 2e-3),
+    )
+    total = rotor + load / ratio**2
+    matrix = np.zeros((3, 3))
+    matrix[:2] = [[-r / inductance, -kt / inductance, 1 / inductance], [kt / total, -b / total, 0]]
+    duties = [share] if legs == 1 else [(1 + share) / 2, (1 - share) / 2]
+    cuts = {0.0, until}
+    for k in range(round(until * f)):
+        cuts |= {(k + x) / f for u in duties for x in ((1 - u) / 2, (1 + u) / 2)}
+    state, instants = np.zeros(3), sorted(cuts)
+    for begin, end in itertools.pairwise(instants):
+        phase = f * (begin + end) / 2
+        on = [float(u > abs(2 * (phase - math.floor(phase)) - 1)) for u in duties]
+        state[2] = bus * (on[0] - (on[1] if legs == 2 else 0))
+        state = expm(matrix * (end - begin)) @ state
+    s = lw.System(name="s")
+    parts = (drives.PD(1, 0), drives.SwitchedPWM(bus, f, legs=legs))
+    motor = drives.DC(R=r, L=inductance, kt=kt, J=rotor, b=b)
+    rest = (motor, drives.Rigid(ratio), drives.Inertia(load))
+    s.add(drives.Chain(*parts, *rest, closed=False, reference=share * bus))
+    for method in METHODS:
+        run = lw.simulate(s, until=until, method=method)
+        assert run.final["joint.motor.i"] == pytest.approx(state[0], rel=1e-6), method
+        assert run.final["joint.motor.speed"] == pytest.approx(state[1], rel=1e-6), method
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_begins_at_a_time_is_not_stepped_over(method: str) -> None:
+    table = lw.Lookup1D(x=[0, 3, 3.1, 3.2, 9], y=[0, 0, 10, 0, 0], name="force")
+    block = lw.Block("b")
+    block.state("impulse", table(block.time))
+    block.state("step", lw.where(block.time > 7.123, lw.where(block.time < 7.124, 1000, 0), 0))
+    s = lw.System(name="s")
+    s.add(block)
+    for until in (10.0, 1e4):
+        final = lw.simulate(s, until, method=method).final
+        assert (final["b.impulse"], final["b.step"]) == pytest.approx((1.0, 1.0), rel=1e-9)
+        batch = lw.simulate_batch(s, until, runs=2, method=method)
+        assert batch["b.impulse"] == pytest.approx([1.0, 1.0], rel=1e-9)
+    m = lw.Mechanism("cart")
+    cart = m.body("c", translate="x", mass=1)
+    m.force("f", m.input("F", unit="N"), at=cart, along="x")
+    blow = {"F": lambda t: 500.0 if 3.304 < t < 3.306 else 0.0}
+    if method != "rodas4":  # which refuses a function without a derivative
+        final = lw.simulate(m, 10.0, method=method, inputs=blow).final
+        assert final["c_dot"] == pytest.approx(1.0)
+    there = motion.point_to_point([0], [1], 0.2).then(motion.point_to_point([1], [0], 0.2))
+    s = lw.System(m)
+    servo = s.add(lw.control.PD(m, kp=100, kd=10))
+    way = s.add(there.delayed(3.337).block("way"))
+    s.connect(way.q, servo.target)
+    run = lw.simulate(s, until=4.0, method=method)
+    assert run.final["c"] == pytest.approx(-0.124037, abs=1e-6)
+
+
+@pytest.mark.parametrize("method", [*METHODS, "rk4"])
+def test_a_value_that_jumps_through_zero_is_an_event(method: str) -> None:
+    """By the output of a sampled member, and by the reset of another event."""
+    s = lw.System(name="s")
+    step = lw.Block("step")
+    step.output("u", lw.where(step.time > 0.45, 1, 0))
+    command = s.add(step, rate=10)
+    count = lw.Block("count")
+    u, n = count.input("u"), count.state("n", 0.0)
+    count.event("on", u - 0.5, direction=1, resets={n: n + 1})
+    first, y = count.state("first", 1.0), count.state("y", 0.0)
+    m = count.state("m", 0.0)
+    count.event("timer", first - 0.3, resets={y: 1.0})
+    count.event("carried", y - 0.5, resets={m: m + 1})
+    s.connect(command.u, s.add(count).u)
+    run = lw.simulate(s, until=1.0, method=method)
+    assert (run.final["count.n"], run.final["count.m"]) == (1.0, 1.0)
+    times = {e.name: e.time for e in run.events}
+    assert times == pytest.approx({"count.on": 0.5, "count.timer": 0.3, "count.carried": 0.3})
+    batch = lw.simulate_batch(s, 1.0, runs=3, method=method)
+    assert (batch["count.n"].tolist(), batch["count.m"].tolist()) == ([1.0] * 3, [1.0] * 3)
+
+
+@pytest.mark.parametrize("rate", [10, 1000])
+def test_an_event_in_a_sampled_block_happens_once(rate: float) -> None:
+    block = lw.Block("b")
+    x = block.discrete_state("x", f"x + {1 / rate}")
+    n = block.discrete_state("n", "n")
+    block.event("half", x - 0.5 - 1e-9, direction=1, resets={n: n + 1})
+    s = lw.System(name="s")
+    s.add(block, rate=rate)
+    run = lw.simulate(s, until=1.0)
+    assert [e.name for e in run.events] == ["b.half"]
+    assert run.final["b.n"] == 1.0
+
+
+def test_a_stop_has_the_order_of_the_method() -> None:
+    """No stage of a step sees the other side of the border (rk4, damped stop)."""
+    end, k, c = 0.5012345, 1e4, 100.0
+    m = lw.Mechanism("cart")
+    m.body("c", translate="x", mass=1)
+    s = lw.System(m)
+    s.add(elements.Stop(m, "c", upper=end, stiffness=k, damping=c))
+    w = math.sqrt(k - c * c / 4)
+
+    def pushed(t: float) -> float:
+        d = 3 / w * math.exp(-c / 2 * t) * math.sin(w * t)
+        return k * d + c * speed(t)
+
+    def speed(t: float) -> float:
+        turn = w * math.cos(w * t) - c / 2 * math.sin(w * t)
+        return 3 / w * math.exp(-c / 2 * t) * turn
+
+    true = speed(brentq(pushed, 1e-6, math.pi / w))
+    for step, most in ((4e-4, 1e-4), (1e-4, 5e-6), (2.5e-5, 2e-6)):
+        run = lw.simulate(s, until=0.3, method="rk4", step=step, initial={"c_dot": 3.0})
+        assert run.final["c_dot"] == pytest.approx(true, abs=most)
