@@ -139,7 +139,7 @@ def test_a_ball_bounces_as_often_as_it_should(
 
 
 def thrown_back(speed: float, dissipation: float) -> float:
-    """Speed after a contact with the force k d (1 + c d'): v dv/(1 + c v) = -k d dd, both ends 0."""
+    """Speed after a contact with the force k d (1 + c d'), from v dv/(1 + c v) = -k d dd."""
 
     def potential(v: float) -> float:
         return v / dissipation - math.log(1 + dissipation * v) / dissipation**2

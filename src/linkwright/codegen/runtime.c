@@ -776,7 +776,8 @@ static int sim_know_events(double t)
         sim_look_at(t, sim_x, sim_g_new);
         sim_events_known = 1;
         for (i = 0; sim_watched && i < SIM_FOLLOWED; ++i) {
-            if (fabs(sim_g_new[i]) <= sim_top[i]*SIM_ROUNDING && sim_g[i]*sim_g_new[i] < 0.0) {
+            if (fabs(sim_g_new[i]) <= sim_top[i]*SIM_ROUNDING &&
+                (sim_g[i]*sim_g_new[i] < 0.0 || sim_g[i] == 0.0)) {
                 sim_g_new[i] = sim_g[i]; /* zero within rounding: it stays on its side */
             }
             if (!sim_fired[i] && sim_jumped(i, sim_g_new[i])) {

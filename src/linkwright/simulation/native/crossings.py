@@ -92,7 +92,9 @@ class EventWriter(BlockWriter):
         bound = w.f("fmul", self.lane("top_at", index).get(), w.number(NOISE))
         small = w.f("fcmp ole", w.call("fabs", after), bound)
         other = w.f("fcmp olt", w.f("fmul", before, after), w.number(0.0))
-        place.set(w.select(w.both(small, other), before, after))
+        zero = w.f("fcmp oeq", before, w.number(0.0))
+        same = w.both(small, w.op(f"or {w.truth} {other}, {zero}"))
+        place.set(w.select(same, before, after))
 
     def jumped(self, index: str) -> str:
         """Return in which lanes an event went through zero between g and g_new, which is later."""

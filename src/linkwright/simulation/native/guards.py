@@ -23,7 +23,7 @@ this step and in the last one, and rates are computed for the others alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from linkwright.algebra import Expr, absolute, as_expr, maximum, minimum, sign, sqrt, symbol, where
 from linkwright.program import Program, program
@@ -60,6 +60,10 @@ def _largest(*values: Expr) -> Expr:
 
 def _smallest(*values: Expr) -> Expr:
     return minimum(*map(absolute, values))
+
+
+def _all(values: Iterable[Expr]) -> Expr:
+    return minimum(1, *values)
 
 
 def middle_program(states: int) -> Program:
@@ -158,13 +162,17 @@ def look_program(events: Sequence[Event]) -> Program:
             pace = maximum(absolute(rate), absolute(g - c) / maximum(new_high, _TINY))
             far = _BEYOND * top / maximum(pace, _TINY)
         beyond = minimum(beyond, where(ok > 0, far, NEVER))
+    zero = _all(
+        where(ok > 0, where(absolute(c) <= 1e-15 * top, 1, 0), 1)
+        for c, ok, top in zip(values_high, ended, a["top"], strict=True)
+    )
     width = new_high - new_low
     least = 2.3e-16 * (absolute(time) + h) + 9e-16 * new_high
-    narrow = where(width > least, where(tries < _MOST, 0, 1), 1) > 0
+    narrow = where(width > least, where(tries < _MOST, zero, 1), 1) > 0
     margin = where(tries < 3, 2.0**-6, 2.0**-14)
     inside = new_low + minimum(maximum(share, margin), 1 - margin) * width
     clear = minimum(beyond, 1e-9 * full)
-    before = where(new_low > 0, maximum(new_low - clear, 0.5 * new_low), 0.5 * new_high)
+    before = maximum(new_high - minimum(width, 4 * least) - clear, 0.5 * new_high)
     trial = where(narrow, before, inside)
 
     # it is taken, tried again up to a part, or tried in the bracket

@@ -335,7 +335,8 @@ class Driver:
             new = list(self.call("events", self.x, t)[0])
             self.events_known = 1
             for i in range(self.followed if self.watched else 0):
-                if abs(new[i]) <= self.top[i] * NOISE and self.g[i] * new[i] < 0.0:
+                small = abs(new[i]) <= self.top[i] * NOISE
+                if small and (self.g[i] * new[i] < 0.0 or self.g[i] == 0.0):
                     new[i] = self.g[i]  # it stays on its side
                 if not self.fired[i] and self._jumped(i, new[i]):
                     finished = self._happened(i, t, finished)
