@@ -153,7 +153,7 @@ def _again(member: Member, name: str, system: System, base: Any) -> Member:
         ports.inputs, ports.outputs = dict(member.block.inputs), dict(member.block.outputs)
         return Composite(name, ports, system.owner, system.time, system.members)
     again = Member(name, member.block, rate, system.owner, system.time)
-    again.given = member.given
+    again.added_block = member.added_block
     return again
 
 

@@ -49,7 +49,7 @@ def take_defaults(system: System, member: Member) -> None:
 
 def members_of(system: System, block: Block) -> list[Member]:
     """Return the members that a block is."""
-    return [m for m in system.members.values() if block is m.block or block is m.given]
+    return [m for m in system.members.values() if block is m.block or block is m.added_block]
 
 
 def bring_sources(system: System, block: Block) -> None:

@@ -42,7 +42,7 @@ class Member:
 
     def __init__(self, name: str, block: Block, rate: Rate, owner: str, time: Expr) -> None:
         self.name = name
-        self.block = self.given = block
+        self.block = self.added_block = block
         """What it runs, and what was added: not the same where numbers depend on the rate."""
         self.rate = rate
         self.held = not isinstance(rate, Continuous)

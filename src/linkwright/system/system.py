@@ -165,7 +165,7 @@ class System(Shown):
         bring_sources(self, block)
         label = self._label(name, block.name)
         member = Member(label, block, chosen, self.owner, self.time)
-        member.given = given
+        member.added_block = given
         self.members[label] = member
         take_defaults(self, member)
         return member
