@@ -47,7 +47,8 @@ def joints() -> lw.System:
             m.moment(f"load {n}", f"load_{n}", on=b, about=m.z)
         else:
             m.force(f"load {n}", f"load_{n}", at=b, along=m.x)
-    m.defaults(J=1.0, **{f"load_{n}": 0.0 for n in NAMES})
+    loads: dict[str, Any] = {f"load_{n}": 0.0 for n in NAMES}
+    m.defaults(J=1.0, **loads)
     m.passive(bodies["turn"], friction=COULOMB)
     m.passive(bodies["slide"], friction=COULOMB)
     s = lw.System(m)
@@ -213,6 +214,7 @@ class EventDriven:
             seen.append(modes)
             events = []
             for i in range(2):
+                stop: Any
                 if modes[i]:
                     stop = lambda s, y, i=i, m=modes: m[i] * y[2 + i] + 1e-13  # noqa: E731
                 else:

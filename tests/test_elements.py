@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -77,7 +78,7 @@ def run(
 @pytest.mark.parametrize("static", [None, 0.5])
 def test_a_mass_rests_at_the_depth_of_its_weight(static: float | None) -> None:
     m, b = point_mass()
-    along = {"viscous": 5.0} if static is None else {"static": static}
+    along: dict[str, Any] = {"viscous": 5.0} if static is None else {"static": static}
     floor = Contact(m, [b], Plane(), stiffness=1e4, damping=200, **along)
     done = run(m, floor, until=2.0, initial={"b.z": 0.05})
     assert done.samples["b.z"][-1] == pytest.approx(-2 * G / 1e4, rel=1e-6)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -124,7 +125,7 @@ def test_a_ball_bounces_as_often_as_it_should(
     method: str, until: float, restitution: float
 ) -> None:
     height, count = bouncing(until, restitution)
-    step = {} if method in METHODS else {"step": 0.003}
+    step: dict[str, Any] = {} if method in METHODS else {"step": 0.003}
     run = lw.simulate(ball(restitution), until, method=method, **step)
     if method == "verlet":
         assert len(run.events) == pytest.approx(count, abs=1 + 0.02 * count)
@@ -184,10 +185,11 @@ def test_no_pulse_of_a_bridge_is_dropped(legs: int, share: float) -> None:
         state[2] = bus * (on[0] - (on[1] if legs == 2 else 0))
         state = expm(matrix * (end - begin)) @ state
     s = lw.System(name="s")
-    parts = (drives.PD(1, 0), drives.SwitchedPWM(bus, f, legs=legs))
+    bridge = drives.SwitchedPWM(bus, f, legs=legs)
     motor = drives.DC(R=r, L=inductance, kt=kt, J=rotor, b=b)
-    rest = (motor, drives.Rigid(ratio), drives.Inertia(load))
-    s.add(drives.Chain(*parts, *rest, closed=False, reference=share * bus))
+    train, mass = drives.Rigid(ratio), drives.Inertia(load)
+    law, asked = drives.PD(1, 0), share * bus
+    s.add(drives.Chain(law, bridge, motor, train, mass, closed=False, reference=asked))
     for method in METHODS:
         run = lw.simulate(s, until=until, method=method)
         assert run.final["joint.motor.i"] == pytest.approx(state[0], rel=1e-6), method

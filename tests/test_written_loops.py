@@ -30,8 +30,10 @@ SMALL = {
     "five-bar": 0.5,
     "planar-3-rpr": 0.4,
 }
-LARGE = ("four-bar", "delta", "andrews", "cart", "whipple", "mount-3-rotary", "mount-2-rotary")
-LARGE += ("mount-truss-3", "mount-truss-2", "mount-prismatic", "stewart", "agile-eye", "tripod")
+LARGE = (
+    *("four-bar", "delta", "andrews", "cart", "whipple", "mount-3-rotary", "mount-2-rotary"),
+    *("mount-truss-3", "mount-truss-2", "mount-prismatic", "stewart", "agile-eye", "tripod"),
+)
 MODELS = SMALL if VARIABLE not in os.environ else SMALL | dict.fromkeys(LARGE, 0.5)
 COMPILE = ("cc", "-std=c99", "-O0", "-ffp-contract=off", "-march=native")
 

@@ -16,7 +16,7 @@ class StepWriter(EventWriter):
         begin = w.splat(self.time())
         span = self.span.get()
         w.label("steps")
-        goal, origin, size = span, "0.0", span
+        goal, origin, size, grid = span, "0.0", span, "1.0"
         if not self.adaptive:
             grid = w.op(f"sitofp i64 {now['grid'].get()} to double")
             size = w.op(f"fdiv double {span}, {grid}")

@@ -365,6 +365,7 @@ class Driver:
         count, whole = self.followed, self.m[WANTED] == 0.0
         before, after = self.g[:count], self.g_new[:count]
         change: Numbers = []
+        middle: Numbers = []
         if self.adaptive:
             middle = self._rates(t, h, ends)
             given = (before, middle, after, self.turn, self.turn_new, self.top, [h])
@@ -373,27 +374,14 @@ class Driver:
             calm, top, change = self.functions["calm"](before, after, self.change, self.top)
         if not (calm[0] > 0.0 and whole):
             if not self.adaptive:
-                (self.f,), (self.y_f,) = (
-                    self.call("slope", self.x, t),
-                    self.call("slope", self.y, ends),
-                )
+                (self.f,) = self.call("slope", self.x, t)
+                (self.y_f,) = self.call("slope", self.y, ends)
                 if "turns" in self.functions:
                     (self.turn,) = self.call("turns", self.x, t, self.f)
                 middle = self._rates(t, h, ends)
-            given = (
-                before,
-                middle,
-                after,
-                self.turn,
-                self.turn_new,
-                self.top,
-                calm,
-                [h],
-                [t],
-                self.m,
-            )
-            m, self.hit, self.verdict = map(list, self.functions["look"](*given))
-            self.m = m
+            rates = (self.turn, self.turn_new, self.top, calm, [h], [t], self.m)
+            looked = self.functions["look"](before, middle, after, *rates)
+            self.m, self.hit, self.verdict = map(list, looked)
         if whole and not self.adaptive:
             self.change = list(change)
         if not self.verdict[0] > 0.0:
