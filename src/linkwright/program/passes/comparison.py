@@ -9,7 +9,8 @@ none tells anything, the Programs have to be equal in the finite field.
 
 Nothing foreign is called: passes know its name and arguments only, so any function of them serves;
 so for linear systems. A loop makes two turns, which read combinations of all that it scans. Where
-there are choices, each is then made the other way round at the same point.
+there are few choices, each is then made the other way round at the same point, unless a pass has taken
+one away.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ T = TypeVar("T")
 _TIMES = 1e4  # of the errors to be expected that results may be apart
 _TELLING = 1e-3  # an error beyond this part of 1 + |value| tells nothing
 _POINTS, _TRIES = 3, 4  # tries with other errors, before results are taken to be different
+_FEW = 8  # choices, which are then made both ways; of more, some decide on others
 _ANALYTIC = {"sin", "cos", "tan", "asin", "acos", "atan", "sqrt", "exp", "log", "tanh"}
 
 
@@ -52,7 +54,7 @@ def agree(program: Program, made: Program) -> bool:
     unknown = set(range(len(program.output_values())))
     doubles = Doubles(0)
     for point in range(2 * _POINTS):
-        if point % 2 and not doubles.has_choices:
+        if point % 2 and not 0 < doubles.choices <= _FEW:
             continue
         errors = [0.0] * len(program.output_values())
         for attempt in range(_TRIES):
@@ -60,7 +62,11 @@ def agree(program: Program, made: Program) -> bool:
             known: dict[Expr, complex] = {}
             ours = doubles.called(program, known)
             same = {x: v for x, v in known.items() if not x.roles & LOCAL}
-            for k, (a, b) in enumerate(zip(ours, doubles.called(made, same), strict=True)):
+            made_ours, doubles.choices = doubles.choices, 0
+            theirs = doubles.called(made, same)
+            if point % 2 and doubles.choices and doubles.choices != made_ours:
+                break  # fewer are left
+            for k, (a, b) in enumerate(zip(ours, theirs, strict=True)):
                 errors[k] += _TIMES * (abs(a.imag) + abs(b.imag))
                 telling = _TELLING * (1 + abs(a.real))
                 if not abs(a.imag) * _TIMES < telling or errors[k] >= telling:
@@ -73,7 +79,7 @@ def agree(program: Program, made: Program) -> bool:
                 break
         else:
             return False
-        if not unknown and (point % 2 or not doubles.has_choices):
+        if not unknown and (point % 2 or not 0 < doubles.choices <= _FEW):
             return True
     from linkwright.program.search.verification import field_outputs  # which needs the passes
 
@@ -134,7 +140,7 @@ class Doubles(Evaluation[complex]):
     turns = 2
 
     def __init__(self, point: int, seed: int = 0) -> None:
-        self.point, self.errors, self.has_choices = point, cycle(_errors(seed)), False
+        self.point, self.errors, self.choices = point, cycle(_errors(seed)), 0
 
     def values(self, exprs: Sequence[Expr], known: dict[Expr, complex]) -> list[complex]:
         stack, errors = list(exprs), self.errors
@@ -155,9 +161,12 @@ class Doubles(Evaluation[complex]):
                             value *= known[a] if e == 1 else known[a] ** e
                     elif op == "sum":
                         value = data[0] * next(errors)
+                        largest = abs(value.real)
                         for a, c in zip(args, data[1:], strict=True):
-                            value += known[a] if c == 1 else float(c) * known[a]
-                        value *= next(errors)
+                            term = known[a] if c == 1 else float(c) * known[a]
+                            value += term
+                            largest = max(largest, abs(term.real))
+                        value += 1j * next(errors).imag * largest  # also where they cancel
                     else:
                         value = self.other(node, [known[a] for a in args])
                 except (ArithmeticError, ValueError, Error):
@@ -178,7 +187,7 @@ class Doubles(Evaluation[complex]):
             return complex(getattr(cmath, op)(args[0]) * next(self.errors))
         if op == "foreign":
             return self.any_of(args, data.digest)
-        self.has_choices |= op in ("select", "min", "max")
+        self.choices += op in ("select", "min", "max")
         if op == "select":
             chosen = args[1 if (args[0].real != 0) != turned else 2]
             return complex(chosen.real, math.inf) if args[0].imag else chosen
