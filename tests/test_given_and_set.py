@@ -414,7 +414,7 @@ def test_what_cannot_be_meant_is_refused(name: str) -> None:
         IMPOSSIBLE[name]()
 
 
-@pytest.mark.parametrize("field", ["current_integral", "pairs", "along", "across", "feedforward"])
+@pytest.mark.parametrize("field", ["current_integral", "along", "across", "feedforward"])
 def test_zero_is_a_number_of_a_cascade(field: str) -> None:
     motor: Any = parts.EXAMPLES["PMSM"]
     law = drives.Cascade(10_000, 2_000, 1_000, **{field: 0.0})

@@ -23,7 +23,7 @@ from typing import ClassVar
 
 from linkwright.algebra import PI, Expr, cos, evaluate, exp, free_symbols, log, sqrt, symbol, where
 from linkwright.blocks.numbers import checked
-from linkwright.blocks.ports import BlockState, Crossing, Noise, Parameter, Port, Requirement
+from linkwright.blocks.ports import BlockRelation, BlockState, Crossing, Noise, Parameter, Port
 from linkwright.blocks.rates import BlockError, Continuous, Rate, Sampled, Ticks
 from linkwright.blocks.workspace import BlockWorkspace, Value
 
@@ -104,8 +104,9 @@ class Block(BlockWorkspace):
         return made
 
     def default_source(self, port: str, block: Block, name: str) -> None:
-        """Let an input port be driven by another block of the same System unless it is connected;
-        or let a parameter be that of another block unless it is given a value.
+        """Let an input port be driven by another block of the same System unless it is connected.
+
+        A parameter is that of the other block unless it is given a value.
 
         Args:
             port: of this block, or its parameter.
@@ -177,7 +178,7 @@ class Block(BlockWorkspace):
         >>> low, high = b.parameter("low", 0.0), b.parameter("high", 1.0)
         >>> b.require(low < high)
         """
-        relation = Requirement(self.expr(holds), why)
+        relation = BlockRelation(self.expr(holds), why)
         pairs = [z for p in self.inputs.values() for z in zip(p.symbols, p.values, strict=True)]
         open_ = {x: float(value.data) for x, value in pairs if value.op == "num"}
         if self.period not in free_symbols(relation.holds):  # which is known where it is added

@@ -80,7 +80,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Requirement:
+class BlockRelation:
     """A relation between parameters without which a block makes no sense, and why."""
 
     holds: Expr

@@ -12,7 +12,7 @@ from typing import Any, Self
 from linkwright.algebra import Expr, Scalar, as_expr, substitute_all, symbol
 from linkwright.algebra.language import Scope, SymbolScope, parse
 from linkwright.algebra.units import checked_unit
-from linkwright.blocks.ports import BlockState, Crossing, Noise, Parameter, Port, Requirement
+from linkwright.blocks.ports import BlockRelation, BlockState, Crossing, Noise, Parameter, Port
 from linkwright.blocks.rates import BlockError, Rate, as_rate
 from linkwright.border import worded
 from linkwright.program import Assign, Call, Loop, Program, Statement
@@ -69,7 +69,7 @@ class BlockWorkspace(Made):
         self.sources: dict[str, tuple[Any, str]] = {}
         """What drives an input that is not connected: another block, and the name of a part."""
         self.parameters: dict[str, Parameter] = {}
-        self.requirements: list[Requirement] = []
+        self.requirements: list[BlockRelation] = []
         self.states: dict[Expr, BlockState] = {}
         self.discrete_states: dict[Expr, BlockState] = {}
         self.noises: list[Noise] = []

@@ -8,9 +8,8 @@ rounding could turn, sums that cancel) a result tells nothing, and another point
 none tells anything, the Programs have to be equal in the finite field.
 
 Nothing foreign is called: passes know its name and arguments only, so any function of them serves;
-so for linear systems. A loop makes two turns, which read combinations of all that it scans. Where
-there are few choices, each is then made the other way round at the same point, unless a pass has taken
-one away.
+so for linear systems. A loop makes two turns, which read combinations of all that it scans. Few
+choices are then made the other way round at the same point, unless a pass has taken one away.
 """
 
 from __future__ import annotations
