@@ -41,10 +41,9 @@ class ForceControl(PlaceLaw):
     >>> from linkwright.mechanism import Mechanism
     >>> m = Mechanism("press")
     >>> slide = m.body("slide", translate="z", mass=1)
-    >>> ForceControl(m, slide, 0.2, base="current", push={"z": 5}, stiffness=500).parameters[
-    ...     "KF"
-    ... ]
-    Parameter(symbol=KF, value=0.2, unit='1', doc='', least=0.0)
+    >>> law = ForceControl(m, slide, 0.2, base="current", push={"z": 5}, stiffness=500)
+    >>> law.parameters["KF"].value
+    0.2
     """
 
     def __init__(

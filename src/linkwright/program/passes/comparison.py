@@ -5,7 +5,7 @@ part of its value, so that the imaginary part of a result tells what rounding ma
 (stochastic arithmetic: J. Vignes, *Math. Comput. Simul.* 35, 1993). Results apart by a large
 multiple of that are not the same. Where it is large (roots of negative numbers, choices that
 rounding could turn, sums that cancel) a result tells nothing, and another point is tried; where
-none tells anything, the Programs have to be equal in the finite field.
+none tells anything, the Programs have to be near each other, or equal in the finite field.
 
 Nothing foreign is called: passes know its name and arguments only, so any function of them serves;
 so for linear systems. A loop makes two turns, which read combinations of all that it scans. Few
@@ -37,7 +37,7 @@ T = TypeVar("T")
 _TIMES = 1e4  # of the errors to be expected that results may be apart
 _TELLING = 1e-3  # an error beyond this part of 1 + |value| tells nothing
 _POINTS, _TRIES = 3, 4  # tries with other errors, before results are taken to be different
-_FEW = 8  # choices, which are then made both ways; of more, some decide on others
+_FEW = 2  # choices, which are then made both ways; of more, some decide on others
 _ANALYTIC = {"sin", "cos", "tan", "asin", "acos", "atan", "sqrt", "exp", "log", "tanh"}
 
 
@@ -51,6 +51,7 @@ def agree(program: Program, made: Program) -> bool:
     (True, False)
     """
     unknown = set(range(len(program.output_values())))
+    near, far = set[int](), set[int]()
     doubles = Doubles(0)
     for point in range(2 * _POINTS):
         if point % 2 and not 0 < doubles.choices <= _FEW:
@@ -67,6 +68,9 @@ def agree(program: Program, made: Program) -> bool:
                 break  # fewer are left
             for k, (a, b) in enumerate(zip(ours, theirs, strict=True)):
                 errors[k] += _TIMES * (abs(a.imag) + abs(b.imag))
+                if not point % 2 and math.isfinite(a.real) and not 1e-3 < abs(a.imag) < math.inf:
+                    same_value = abs(a.real - b.real) <= 1e-6 * (1 + abs(a.real))
+                    (near if same_value else far).add(k)
                 telling = _TELLING * (1 + abs(a.real))
                 if not abs(a.imag) * _TIMES < telling or errors[k] >= telling:
                     continue
@@ -80,6 +84,9 @@ def agree(program: Program, made: Program) -> bool:
             return False
         if not unknown and (point % 2 or not 0 < doubles.choices <= _FEW):
             return True
+    unknown -= near - far
+    if not unknown or (doubles.choices > _FEW and not unknown & far):
+        return True  # or nothing can be told, because choices are unsure at every point
     from linkwright.program.search.verification import field_outputs  # which needs the passes
 
     values, others = field_outputs(program), field_outputs(made)
