@@ -119,7 +119,13 @@ def test_least_squares_tell_winding_inertias_friction_and_gear_from_two_encoders
     found = first_values(run, CHANNELS, drive(3.0, **train))
     truth = {f"motor.{n}": v for n, v in MOTOR.items()} | {"load.J": 0.5, "load.b": 0.1}
     truth |= {f"train.{n}": v for n, v in train.items()}
-    rough = {"motor.b": 0.5, "motor.coulomb": 0.1, "train.damping": 0.5, "load.b": 0.3, "train.gap": 0.2}
+    rough = {
+        "motor.b": 0.5,
+        "motor.coulomb": 0.1,
+        "train.damping": 0.5,
+        "load.b": 0.3,
+        "train.gap": 0.2,
+    }
     for name, value in truth.items():
         assert found[name] == pytest.approx(value, rel=rough.get(name, 0.06)), name
 

@@ -89,7 +89,7 @@ WAYS: dict[str, Callable[[VirtualCell], object]] = {
     "halt": lambda cell: cell.halt("a test"),
     "silence": lambda cell: cell.beat("plane", 7, 0.002),
     "button": lambda cell: cell.put({"plane_card.button": 1.0}),
-    "limit": lambda cell: cell.put({"plane_plant.push[1]": 300.0}),
+    "limit": lambda cell: cell.put({"plane_plant.push[1]": 60.0}),
     "following": lambda cell: cell.put({"plane_plant.push[1]": 60.0}),
     "disable": lambda cell: cell.command("plane", Command("disable", 4)),
     "replaced": lambda cell: cell.command("plane", Command("track", 4, (0.1, 0.1))),

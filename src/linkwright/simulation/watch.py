@@ -44,7 +44,7 @@ class Watch:
     def look(self, t: float, q: Array, speeds: Array) -> Array:
         """Return J at an accepted state, and report a singularity that was passed on the way."""
         jacobian, _ = self.relations.speed(q, t)
-        s: Array = np.linalg.svd(jacobian, compute_uv=False)
+        s: Array = np.asarray(np.linalg.svd(jacobian, compute_uv=False), dtype=np.float64)
         now = _Look(t, jacobian, s, speeds)
         rank = int((s > SINGULAR * s[0]).sum())
         if self._last is None or rank > self.rank:
