@@ -13,7 +13,7 @@ import signal
 from collections.abc import Iterator, Sequence
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 # Jobs in the background and some runners of tests ignore Ctrl-C or a hang-up, and the commands that
 # tests start would inherit that; with a handler here they begin as they do in a shell.
@@ -25,8 +25,9 @@ for _signal in (signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT):
 #: Objects made between two looks for garbage among young ones, and looks before older ones' turn.
 RARELY = (100_000, 20, 20)
 
-settings.register_profile("fixed", derandomize=True, database=None)
-settings.register_profile("random", derandomize=False, database=None)
+_BASE = settings(database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("fixed", _BASE, derandomize=True)  # a busy machine changes nothing
+settings.register_profile("random", _BASE, derandomize=False)
 settings.load_profile("random" if "LINKWRIGHT_SEED" in os.environ else "fixed")
 
 

@@ -81,7 +81,12 @@ def system(robot: Robot, base: float = 1000.0, *, contact: bool = True) -> Syste
     if contact:
         places = (robot.assembled.places[f"{leg}_foot"] for leg in LEGS)
         feet = [m.point(f"sole{k}", body, place.position) for k, (body, place) in enumerate(places)]
-        made.add(Contact(m, feet, Plane(), stiffness=1e5, damping=100, static=FRICTION))
+        made.add(
+            Contact(
+                *(m, feet, Plane()), stiffness=1e5, damping=100, static=FRICTION,
+                tangential=3e4, tangential_damping=30.0,
+            )
+        )  # fmt: skip
     return made
 
 

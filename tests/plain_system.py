@@ -144,15 +144,23 @@ class PlainSystem:
                     values = self._constants(p)
                     where[p.name, s.name] = Formulas(b, [state.initial])(values)[0]
             if p.function is None and not p.given:
-                self.formulas[p.name] = {
-                    s.name: Formulas(b, [v])
-                    for port in b.outputs.values()
-                    for s, v in zip(port.symbols, port.values, strict=True)
-                } | {
-                    f"next {s.name}": Formulas(b, [state.following])
-                    for s, state in (*b.states.items(), *b.discrete_states.items())
-                    if state.following is not None
-                }
+                self.formulas[p.name] = (
+                    {
+                        s.name: Formulas(b, [v])
+                        for port in b.outputs.values()
+                        for s, v in zip(port.symbols, port.values, strict=True)
+                    }
+                    | {
+                        f"next {s.name}": Formulas(b, [state.following])
+                        for s, state in (*b.states.items(), *b.discrete_states.items())
+                        if state.following is not None
+                    }
+                    | {
+                        f"step {s.name}": Formulas(b, [state.step])
+                        for s, state in b.states.items()
+                        if state.step is not None
+                    }
+                )
 
     # -- values at an instant ----------------------------------------------------------------------
     def _constants(self, p: Part) -> dict[Expr, float]:
@@ -300,8 +308,14 @@ class PlainSystem:
         self._fresh()
 
     def _advanced(self, p: Part) -> dict[Ref, float]:
-        """Return the continuous states of a member a period later, its inputs held."""
-        names = [(p.name, s.name) for s in p.block.states]
+        """Return the continuous states of a member a period later, its inputs held.
+
+        What says how it goes on from instant to instant, as an integral that is unwound, does so.
+        """
+        said = self.formulas.get(p.name, {})
+        own = [s.name for s in p.block.states if f"step {s.name}" in said]
+        given = {(p.name, s): self._formula(p, f"step {s}") for s in own}
+        names = [(p.name, s.name) for s in p.block.states if s.name not in own]
         start = {ref: self.memory[ref] for ref in names}
         h, now = p.every * self.tick / _PARTS, dict(start)
 
@@ -320,7 +334,7 @@ class PlainSystem:
             }
         self.memory |= start
         self._fresh()
-        return now
+        return now | given
 
     def _fresh(self) -> None:
         self.cache, self.z, self.now = {}, None, set()

@@ -87,7 +87,6 @@ class Maker:
         """Add a block; at a rate, continuous, or as chance has it."""
         at = self.random.random() < 0.5 if sampled is None else sampled
         every, offset = self.rate() if at else (0, 0)
-        part = Part(name, block, every, offset, **more)
         if not every:
             self.system.add(block, name=name)
         elif self.random.random() < 0.5:
@@ -95,6 +94,8 @@ class Maker:
         else:
             period, first = Fraction(every, HERTZ), Fraction(offset, HERTZ)
             self.system.add(block, name=name, rate=lw.sampled(period=period, offset=first))
+        member = self.system.members[name].block  # as it runs at its rate
+        part = Part(name, member, every, offset, **more)
         self.parts.append(part)
         return part
 

@@ -139,6 +139,52 @@ def test_a_ball_bounces_as_often_as_it_should(
     assert swept["ball.h.final"] == pytest.approx([height] * 2, abs=1e-7)
 
 
+@pytest.mark.parametrize("method", [*METHODS, "rk4", "midpoint"])
+@pytest.mark.parametrize("seed", seeds(3))
+def test_a_ball_that_comes_to_rest_is_told_and_never_falls_through(method: str, seed: int) -> None:
+    """Its bounces accumulate at a time that is known: whatever the floor and the scale are."""
+    rng = np.random.default_rng(seed)
+    scale = float(10.0 ** rng.uniform(-4, 4))
+    level, share, g = scale * rng.uniform(-3, 3), rng.uniform(0.3, 0.8), scale * rng.uniform(2, 20)
+    high = scale * rng.uniform(0.5, 2)
+    block = lw.Block("ball")
+    v = block.state("v", -g)
+    h = block.state("h", v, level + high)
+    block.event("floor", h - level, direction=-1, resets={v: -share * v, h: level})
+    system = lw.System(name="s")
+    system.add(block)
+    fall = math.sqrt(2 * high / g)
+    end = fall * (1 + share) / (1 - share)
+    step: dict[str, Any] = {} if method in METHODS else {"step": fall / 150}
+    with pytest.raises(lw.RunStopped, match=r"'ball\.floor' happens without end") as told:
+        lw.simulate(system, 2 * end, method=method, absolute=1e-10 * scale, **step)
+    run = told.value.run
+    assert float(run.times[-1]) == pytest.approx(end, rel=1e-5)
+    assert run["ball.h"].min() >= level - 1e-6 * scale
+    many = lw.simulate_batch(system, 2 * end, runs=3, method=method, **step)
+    assert many.reasons == ("an event happens without end",) * 3
+    assert many["ball.h"] == pytest.approx([level] * 3, abs=1e-6 * scale)
+
+
+@pytest.mark.parametrize("method", [*METHODS, "rk4"])
+@pytest.mark.parametrize("executor", ["native", "python"])
+def test_a_jump_at_a_tick_counts_after_a_crossing_without_action(
+    method: str, executor: str
+) -> None:
+    counter = lw.Block("counter")
+    counter.output("y", counter.discrete_state("n", "n + 1"))
+    block = lw.Block("b")
+    n, x = block.input("n"), block.state("x", 1.0, -0.95)
+    block.event("e", x - 1000 * lw.where(n > 0.5, lw.where(n < 1.5, 1, 0), 0))
+    s = lw.System(name="s")
+    s.connect(s.add(counter, rate=1).y, s.add(block).n)
+    if method == "rodas4" and executor == "python":
+        return  # it has no form there
+    run = lw.simulate(s, 3.5, method=method, executor=executor)
+    assert [e.time for e in run.events] == pytest.approx([0.95, 1.0, 2.0])
+    assert lw.simulate_batch(s, 3.5, runs=2, method=method).event_counts.tolist() == [[3.0], [3.0]]
+
+
 def thrown_back(speed: float, dissipation: float) -> float:
     """Speed after a contact with the force k d (1 + c d'), from v dv/(1 + c v) = -k d dd."""
 

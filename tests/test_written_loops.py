@@ -23,6 +23,7 @@ from linkwright.models import MODELS as SHIPPED
 from linkwright.program import program
 from linkwright.system.forms import is_regular
 from tests.seeds import VARIABLE
+from tests.test_guards import ball
 
 SMALL = {
     "slider-crank": 2.0,
@@ -93,6 +94,15 @@ def test_a_python_program_stops_too(tmp_path: Path) -> None:
     again = written(system_of("planar-3-rpr"), tmp_path / "c", 0.3, 0.002)
     other = subprocess.run(again, cwd=tmp_path / "c", capture_output=True, text=True, check=False)
     assert other.stderr == done.stderr
+
+
+@pytest.mark.parametrize("target", ["c", "python"])
+def test_a_program_stops_where_a_ball_comes_to_rest(target: str, tmp_path: Path) -> None:
+    call = written(ball(0.7), tmp_path, 5.0, 0.003, target)
+    done = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "an event happens without end" in done.stderr
+    assert "t = 2.55864 s" in done.stderr
 
 
 def test_long_functions_of_c_write_every_output(tmp_path: Path) -> None:

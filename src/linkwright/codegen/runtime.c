@@ -3,6 +3,7 @@
 enum { SIM_FILES = 20, SIM_LINE = 1024, SIM_NAME = 512 };
 enum { SIM_FAILED = 1, SIM_WRONG = 2 };
 #define SIM_ROUNDING 1e-13
+#define SIM_MARK 1e-20
 enum { SIM_WANTED = 3 }; /* where the memory of events says which size to try next */
 
 static double sim_shown_p[SIM_P + 1], sim_shown_w[SIM_W + 1]; /* in the units of users */
@@ -756,8 +757,8 @@ static int sim_finite(const double *x)
 static int sim_happened(int i, double t)
 {
     printf("%s at t = %.10g s\n", sim_event_list[i].name, t);
-    sim_fired[i] = 1;
     if (sim_event_list[i].action) {
+        sim_fired[i] = 1;
         sim_run_action(i, t, sim_x, sim_d, sim_x_new, sim_d_new);
         sim_change();
     }
@@ -776,9 +777,12 @@ static int sim_know_events(double t)
         sim_look_at(t, sim_x, sim_g_new);
         sim_events_known = 1;
         for (i = 0; sim_watched && i < SIM_FOLLOWED; ++i) {
-            if (fabs(sim_g_new[i]) <= sim_top[i]*SIM_ROUNDING &&
-                (sim_g[i]*sim_g_new[i] < 0.0 || sim_g[i] == 0.0)) {
-                sim_g_new[i] = sim_g[i]; /* zero within rounding: it stays on its side */
+            if (fabs(sim_g_new[i]) <= sim_top[i]*SIM_ROUNDING) {
+                if (sim_fired[i]) {
+                    sim_g_new[i] = 0.0; /* its own action has put it there: it leaves by its rate */
+                } else if (sim_g[i]*sim_g_new[i] < 0.0 || fabs(sim_g[i]) <= 2.0*SIM_MARK*sim_top[i]) {
+                    sim_g_new[i] = sim_g[i]; /* zero within rounding: it stays on its side */
+                }
             }
             if (!sim_fired[i] && sim_jumped(i, sim_g_new[i])) {
                 ended = sim_happened(i, t) || ended;
@@ -804,7 +808,7 @@ static void sim_rate_events(double t, const double *x, double *f, double *r)
 }
 
 /* Look at the events of the step from x to y, which ends at a time; return whether it is taken. */
-static int sim_follow(double t, double h, double ends, double *verdict, double *hit)
+static int sim_follow(double t, double h, double ends, double *verdict, double *hit, int *looked)
 {
     double calm, top[SIM_FOLLOWED + 1], change[SIM_FOLLOWED + 1], middle[SIM_EVENTS + 1];
     double f[SIM_X + 1], y_f[SIM_X + 1] = {0.0}, z[SIM_X + 1], m[SIM_MEMORY + 1];
@@ -820,6 +824,7 @@ static int sim_follow(double t, double h, double ends, double *verdict, double *
         sim_look(t, h, sim_g, middle, sim_g_new, sim_turn, turn_new, sim_top, &calm, sim_m, m, hit,
                  verdict);
         memcpy(sim_m, m, SIM_MEMORY*sizeof *m);
+        *looked = 1;
     }
     if (whole) {
         memcpy(sim_changed, change, SIM_FOLLOWED*sizeof *change);
@@ -868,8 +873,8 @@ static int sim_gap(FILE *file, const char *temporary, int64_t k, int64_t target,
     while (j < grid) {
         const double goal = (j + 1.0)/grid*span, t = begin + s, left = goal - s;
         double h = s == j/grid*span ? span/grid : left, ends, hit[SIM_FOLLOWED + 1] = {0.0};
-        double verdict[4] = {1.0, 0.0, 0.0, 0.0};
-        int last = 1;
+        double verdict[5] = {1.0, 0.0, 0.0, 0.0, 0.0};
+        int last = 1, looked = 0;
         if (!(s < goal)) {
             j += 1.0;
             continue;
@@ -894,7 +899,7 @@ static int sim_gap(FILE *file, const char *temporary, int64_t k, int64_t target,
             }
         }
 #ifdef SIM_HAS_LOOK
-        if (!sim_follow(t, h, ends, verdict, hit)) {
+        if (!sim_follow(t, h, ends, verdict, hit, &looked)) {
             continue;
         }
 #endif
@@ -913,13 +918,17 @@ static int sim_gap(FILE *file, const char *temporary, int64_t k, int64_t target,
             sim_prepare();
         }
         memcpy(sim_g, sim_g_new, sizeof sim_g);
-        if (verdict[2] > 0.0) { /* behind the event, where the memory has the values */
+        if (looked) { /* the memory has the values, behind an event too */
             memcpy(sim_g, sim_m + (SIM_MEMORY - SIM_FOLLOWED), SIM_FOLLOWED*sizeof *sim_g);
         }
         for (i = 0, ended = 0; i < SIM_FOLLOWED; ++i) {
             if (hit[i] > 0.0) {
                 ended = sim_happened(i, begin + s) || ended;
             }
+        }
+        if (verdict[4] > 0.0) {
+            sim_fail(file, temporary, "an event happens without end: its action lets it happen again "
+                     "and again, and its value does not leave zero", begin + s);
         }
         if (ended) {
             return 1;

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.simulation.plain.driver import (
+    ENDLESS,
     GUARDED,
     MORE,
     NOT_FINITE,
@@ -368,6 +369,9 @@ class Simulation:
         t = self.time(driver)
         if status == NOT_FINITE:
             raise Stop(FAILED, f"the motion has no finite values at t = {t:g} s")
+        if status == ENDLESS:
+            what = "an event happens without end: its action lets it happen again and again"
+            raise Stop(FAILED, f"{what}, and its value does not leave zero at t = {t:g} s")
         if status == GUARDED:
             raise Stop(
                 FAILED,

@@ -137,6 +137,8 @@ class Run(Recorded):
     @property
     def remedy(self) -> str:
         """What to try where it could not go on."""
+        if self.stop is not None and self.stop.remedy:
+            return self.stop.remedy
         where = "look there for a singularity, a force that jumps or an unstable loop"
         return f"{where}, or {self.settings.chosen.remedy}"
 

@@ -43,6 +43,7 @@ _WORDS = {
     tables.TOO_SMALL: "no step keeps the error below the tolerance",
     tables.TERMINAL: "an event ended it",
     tables.GUARDED: SINGULAR,
+    tables.ENDLESS: "an event happens without end",
     tables.TOO_MANY: "it would take more than {most:,} steps; simulate it alone to see why, or use "
     "a method with fixed steps",
 }

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from linkwright.simulation.native.block import BlockWriter
-from linkwright.simulation.native.guards import FULL, MEMORY, NOISE, STAGE, TRIES, WANTED
-from linkwright.simulation.native.tables import EVENT, GUARDED, LOG, LOGGED, TERMINAL
+from linkwright.simulation.native.guards import FULL, MARK, MEMORY, NOISE, STAGE, TRIES, WANTED
+from linkwright.simulation.native.tables import ENDLESS, EVENT, GUARDED, LOG, LOGGED, TERMINAL
 from linkwright.simulation.native.text import Variable
 
 _LOOKED = ("g_at", "g_mid_at", "g_new_at", "turn_at", "turn_new_at", "top_at")
@@ -85,16 +85,21 @@ class EventWriter(BlockWriter):
         return w.both(which, alive)
 
     def keep_side(self, index: str) -> None:
-        """Let a value that is zero within rounding stay on the side where it was."""
+        """Let a value that is zero within rounding stay on the side where it was.
+
+        One that its own action has put there is zero, and leaves it by its rate.
+        """
         w = self.w
         before, place = self.lane("g_at", index).get(), self.lane("g_new_at", index)
         after = place.get()
-        bound = w.f("fmul", self.lane("top_at", index).get(), w.number(NOISE))
-        small = w.f("fcmp ole", w.call("fabs", after), bound)
+        top = self.lane("top_at", index).get()
+        small = w.f("fcmp ole", w.call("fabs", after), w.f("fmul", top, w.number(NOISE)))
         other = w.f("fcmp olt", w.f("fmul", before, after), w.number(0.0))
-        zero = w.f("fcmp oeq", before, w.number(0.0))
+        mark = w.f("fmul", top, w.number(2 * MARK))
+        zero = w.f("fcmp ole", w.call("fabs", before), mark)
         same = w.both(small, w.op(f"or {w.truth} {other}, {zero}"))
-        place.set(w.select(same, before, after))
+        own = w.both(small, w.f("fcmp ogt", self.lane("fired_at", index).get(), w.number(0.0)))
+        place.set(w.select(own, w.number(0.0), w.select(same, before, after)))
 
     def jumped(self, index: str) -> str:
         """Return in which lanes an event went through zero between g and g_new, which is later."""
@@ -262,6 +267,8 @@ class EventWriter(BlockWriter):
                 hit = w.both(w.f("fcmp ogt", self.lane("hit_at", i).get(), w.number(0.0)), mask)
                 with w.when(w.some(hit)):
                     self.happened(i, hit, finished)
+            with w.when(w.i("icmp ne", self.looked.get(), "0")):
+                self.endless(mask)
             if not self.single:  # a single run comes back before a step that a guard refuses
                 with w.count(c["events"], c["followed"]) as i:
                     bad = w.f("fcmp ule", self.lane("g_new_at", i).get(), w.number(0.0))
@@ -269,14 +276,24 @@ class EventWriter(BlockWriter):
                     self.end(bad, self.lane("t_at").get(), GUARDED)
             self.finished(finished)
 
+    def endless(self, mask: str) -> None:
+        """End a run whose events would happen without end."""
+        w = self.w
+        which = self.lane("verdict_at", "4").get()
+        found = w.both(w.f("fcmp ogt", which, w.number(0.0)), mask)
+        if self.single:
+            with w.when(found):
+                number = w.op(f"fptosi double {which} to i64")
+                self.leave(ENDLESS, w.i("sub", number, "1"))
+        else:
+            self.end(found, self.lane("t_at").get(), ENDLESS)
+
     def beyond(self, index: str, mask: str) -> None:
-        """Let a value be what it is behind the event at which a step ends."""
+        """Let a value be what it is at the end of a step that was looked at."""
         w, c = self.w, self.config
         place = w.i("add", w.i("add", index, c["followed"]), str(MEMORY))
-        lands = w.f("fcmp ogt", self.lane("verdict_at", "2").get(), w.number(0.0))
         value = self.lane("g_at", index)
-        there = self.lane("m_at", place).get()
-        value.set(w.select(w.both(lands, mask), there, value.get()))
+        value.set(w.select(mask, self.lane("m_at", place).get(), value.get()))
 
     def finished(self, which: Variable) -> None:
         """End a single run where a terminal event happened; come back where the log is full."""
@@ -296,8 +313,6 @@ class EventWriter(BlockWriter):
         first.set(w.select(fresh, t, first.get()))
         more = w.f("fadd", count.get(), w.number(1.0))
         count.set(w.select(lanes, more, count.get()))
-        fired = self.lane("fired_at", index)
-        fired.set(w.select(lanes, w.number(1.0), fired.get()))
         if self.single:
             row = w.at(c["log"], w.i("mul", now["logged"].get(), str(len(LOG))))
             w.store("i64", index, w.at(row, str(LOG["event"])))
@@ -307,6 +322,8 @@ class EventWriter(BlockWriter):
         entry = w.at(c["event_table"], w.i("mul", index, str(len(EVENT))))
         action = w.load("ptr", w.at(entry, str(EVENT["action_fn"])))
         with w.when(self.present(action)):
+            fired = self.lane("fired_at", index)
+            fired.set(w.select(lanes, w.number(1.0), fired.get()))
             parameters = w.at("%arena", w.load("i64", w.at(entry, str(EVENT["p_at"]))), "double")
             arrays = (*self.states(), parameters, c["w_at"], c["t_at"], c["y_at"], c["o_at"])
             self.kernel(action, *arrays)

@@ -13,7 +13,9 @@ between. All others are looked at more closely:
 - a step that ends on the other side is tried again in parts, by the rule of false position within a
   bracket that shrinks on both sides, until the first crossing lies in the last bits of time. The
   step ends just before it, and the state goes behind it along the rates at that end: where nothing
-  is reset, so far that rounding puts no stage of either step on the wrong side.
+  is reset, so far that rounding puts no stage of either step on the wrong side;
+- an event whose action lets it happen a hundred times in a row, while its value does not leave zero
+  by more than rounding, would happen without end: a ball that comes to rest. The run ends there.
 
 `look` keeps its memory in the run: the bracket, how often it tried, the size to try next, the
 values at both ends of the bracket. So a run alone, a lane of a batch and a written program locate
@@ -30,7 +32,9 @@ from linkwright.program import Program, program
 from linkwright.simulation.plain.driver import (
     FULL as FULL,
     HIGH as HIGH,
+    HOVERS as HOVERS,
     LOW as LOW,
+    MARK as MARK,
     MEMORY as MEMORY,
     NEVER as NEVER,
     NOISE as NOISE,
@@ -41,8 +45,8 @@ from linkwright.simulation.plain.driver import (
 from linkwright.system.phases import Event
 
 _FRESH, _WITHIN, _LANDING = range(3)
-_TRIES, _MOST = 3, 60
-_TINY, _BEYOND = 1e-300, 2e-14
+_TRIES, _HALVED, _MOST = 3, 20, 60
+_TINY, _BEYOND, _ENDLESS = 1e-300, 2e-14, 100
 
 
 def followed(events: Sequence[Event]) -> int:
@@ -112,7 +116,7 @@ def look_program(events: Sequence[Event]) -> Program:
 
     Its outputs are the new memory, `hit`, which events happen at the end of the step, and
     `verdict`: whether the step is taken, the largest size of the next one, whether it ends at an
-    event, and how far the state then goes behind that, s.
+    event, how far the state then goes behind that, s, and which event happens without end, from 1.
     """
     count = followed(events)
     a = _arrays(count, "g", "g_mid", "g_new", "r", "r_new", "top")
@@ -127,7 +131,7 @@ def look_program(events: Sequence[Event]) -> Program:
     def crossed(values: Sequence[Expr]) -> list[Expr]:
         """Return which events happen on the way to some values; from zero on, not by rounding."""
         return [
-            where(side * v <= where(absolute(g) > 0, 0, -1e-15 * top), ok, 0)
+            where(side * v <= -_slack(g, top), ok, 0)
             for side, v, ok, g, top in zip(sides, values, due, a["g"], a["top"], strict=True)
         ]
 
@@ -170,7 +174,8 @@ def look_program(events: Sequence[Event]) -> Program:
     least = 2.3e-16 * (absolute(time) + h) + 9e-16 * new_high
     narrow = where(width > least, where(tries < _MOST, zero, 1), 1) > 0
     margin = where(tries < 3, 2.0**-6, 2.0**-14)
-    inside = new_low + minimum(maximum(share, margin), 1 - margin) * width
+    share = where(tries < _HALVED, minimum(maximum(share, margin), 1 - margin), 0.5)
+    inside = new_low + share * width
     clear = minimum(beyond, 1e-9 * full)
     before = maximum(new_high - minimum(width, 4 * least) - clear, 0.5 * new_high)
     trial = where(narrow, before, inside)
@@ -192,18 +197,48 @@ def look_program(events: Sequence[Event]) -> Program:
         next_one(_FRESH, where(narrow, _LANDING, _WITHIN)),
     ]
     happens = [where(landing, x, 0) for x in crossed(at_high)]
+    hovers, which = _hovering(happens, events, rows, memory[HOVERS])
+    kept.append(where(landing, hovers, memory[HOVERS]))
     limit = where(landing, NEVER, where(tries > 0, 2 * h, NEVER))
     behind = where(landing, maximum(high - h, 0), 0)
-    verdict = [where(taken, 1, 0), limit, where(landing, 1, 0), behind]
+    endless = where(landing, where(hovers > _ENDLESS, which, 0), 0)
+    verdict = [where(taken, 1, 0), limit, where(landing, 1, 0), behind, endless]
     inputs = {**a, "calm": [calm], "h": [h], "t": [time], "m": memory}
-    tops = [-1e-20 * side * maximum(top, 1e-100) for side, top in zip(sides, a["top"], strict=True)]
-    # what is zero there counts as being behind it
+    marks = [side * MARK * maximum(top, 1e-100) for side, top in zip(sides, a["top"], strict=True)]
+    # at an event, what is zero counts as being behind it; else what left zero and rounding alone
+    # has put on the other side stays on its own
     values_high = [
-        where(landing, where(v < 0, v, where(v > 0, v, where(ok > 0, other, v))), v)
-        for v, ok, other in zip(values_high, ended, tops, strict=True)
+        where(
+            landing,
+            where(absolute(v) > 0, v, where(ok > 0, -mark, v)),
+            where(mark * v <= 0, where(absolute(v) < _slack(g, top), where(ok > 0, v, mark), v), v),
+        )
+        for v, ok, mark, g, top in zip(values_high, ended, marks, a["g"], a["top"], strict=True)
     ]
     outputs = {"m_new": [*kept, *values_low, *values_high], "hit": happens, "verdict": verdict}
     return program("look", inputs, outputs)
+
+
+def _slack(g: Expr, top: Expr) -> Expr:
+    """Return how far behind zero a value is not yet behind it, which has left zero."""
+    return where(absolute(g) > 2 * MARK * top, 0, 1e-15 * top)
+
+
+def _hovering(
+    happens: Sequence[Expr],
+    events: Sequence[Event],
+    rows: Sequence[tuple[Expr, ...]],
+    before: Expr,
+) -> tuple[Expr, Expr]:
+    """Return how often in a row events did not leave zero between their actions, and which one."""
+    some, free, which = as_expr(0), as_expr(0), as_expr(0)
+    for i, (ok, event, (g, mid, new, *_, top)) in enumerate(
+        zip(happens, events, rows, strict=False)
+    ):
+        at_zero = where(_largest(g, mid, new) <= NOISE * top, ok, 0) if event.action else as_expr(0)
+        some, free = maximum(some, at_zero), maximum(free, ok - at_zero)
+        which = where(at_zero > 0, i + 1, which)
+    return where(free > 0, 0, before + some), which
 
 
 def _due(side: Expr, direction: int) -> Expr:
@@ -220,8 +255,8 @@ def _hidden(
 
     The part is 1 where it is nowhere but, perhaps, at the end.
     """
-    way = where(side < 0, -1, 1)
-    a, m, b = way * g, way * mid, way * new
+    way, slack = where(side < 0, -1, 1), _slack(g, top)
+    a, m, b = (way * x + slack for x in (g, mid, new))
     p, q = h * way * r, h * way * r_new
     missed = absolute(_missed(a, m, b, p, q))
     size = _largest(a, m, b)

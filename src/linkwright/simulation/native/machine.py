@@ -555,7 +555,7 @@ def _layout(phases: Phases, made: Bundle) -> tuple[dict[str, tuple[int, int]], i
         **dict.fromkeys(("hit", "fired"), watched),
         **dict.fromkeys(("m", "m_new"), MEMORY + 2 * watched),
         "calm": 1,
-        "verdict": 4,
+        "verdict": 5,
         "stale": 1,
         "ahead": 2,
         **{f"p_{name}": size for name, size in made.constants.items()},

@@ -53,6 +53,7 @@ class StopReason:
     reason: str
     names: tuple[str, ...]
     failed: bool
+    remedy: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -564,6 +565,14 @@ class Session:
         if status == tables.GUARDED:
             reason = f"the constraints become singular after t = {t:.6g} s"
             return StopReason(t, reason, (), failed=True)
+        if status == tables.ENDLESS:
+            name = self.phases.event_list[int(machine.field("detail")[0])].name
+            reason = (
+                f"{name!r} happens without end from t = {t:.6g} s on: its action lets it happen "
+                "again and again, and its value does not leave zero"
+            )
+            remedy = "let it end the run, or let what it stands for rest there (a ball that lies)"
+            return StopReason(t, reason, (name,), failed=True, remedy=remedy)
         if status == tables.TERMINAL:
             name = self.phases.event_list[int(machine.field("detail")[0])].name
             return StopReason(t, f"{name!r} ended the run at t = {t:.6g} s", (name,), failed=False)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from linkwright.simulation.native.text import fields
 from linkwright.simulation.plain.driver import (
     DONE as DONE,
+    ENDLESS as ENDLESS,
     FOREIGN as FOREIGN,
     GUARDED as GUARDED,
     LOGGED as LOGGED,
@@ -54,7 +55,7 @@ STAGE = fields("source", "target", "count")
 EVENT = fields("direction", "terminal", "action_fn", "p_at", "guard")
 LOG = fields("event", "start", "s")
 
-TOO_MANY = 10
+TOO_MANY = 11
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,14 @@ from dataclasses import dataclass
 Numbers = list[float]
 Functions = Mapping[str, Callable[..., tuple[Numbers, ...]]]
 
-DONE, MORE, ROWS, FOREIGN, NOT_FINITE, TERMINAL, LOGGED, TOO_SMALL, GUARDED = range(1, 10)
+DONE, MORE, ROWS, FOREIGN, NOT_FINITE, TERMINAL, LOGGED, TOO_SMALL, GUARDED, ENDLESS = range(1, 11)
 NEVER = 1e300
 """A change that is not known, a size that nothing limits."""
 NOISE = 1e-13
 """How small an event is zero within rounding, relative to the largest that it was."""
-LOW, HIGH, TRIES, WANTED, FULL, STAGE, MEMORY = range(7)
+MARK = 1e-20
+"""How far from zero an event is kept, relative to that, which is on one side of it by its past."""
+LOW, HIGH, TRIES, WANTED, FULL, STAGE, HOVERS, MEMORY = range(8)
 """Places in the memory of a run that follows events, before their values at a bracket's ends."""
 _LOW = 0xFFFFFFFF
 
@@ -101,7 +103,7 @@ class Driver:
         self.turn, self.turn_new, self.top, self.fired = ([0.0] * count for _ in range(4))
         self.change, self.m = [NEVER] * count, [0.0] * (MEMORY + 2 * count)
         self.hit: Numbers = []
-        self.verdict, self.landed = [1.0, NEVER, 0.0, 0.0], False
+        self.verdict, self.landed = [1.0, NEVER, 0.0, 0.0, 0.0], False
 
     def prepare(self, p: Numbers) -> None:
         """Compute what depends on parameters alone."""
@@ -190,7 +192,7 @@ class Driver:
         """Keep a sample."""
         if len(self.rows) >= self.room:
             raise Leave(ROWS)
-        self.rows.append(list(self.call("output", x, t)[0]))
+        self.rows.append(list(self.call("output", x, t)[0]) if "output" in self.functions else [])
         following = self.sample + self.every
         last = following > self.until > self.sample and self.end < math.inf
         self.sample = self.until if last else following
@@ -335,9 +337,12 @@ class Driver:
             new = list(self.call("events", self.x, t)[0])
             self.events_known = 1
             for i in range(self.followed if self.watched else 0):
-                small = abs(new[i]) <= self.top[i] * NOISE
-                if small and (self.g[i] * new[i] < 0.0 or self.g[i] == 0.0):
-                    new[i] = self.g[i]  # it stays on its side
+                before, top = self.g[i], self.top[i]
+                if abs(new[i]) <= top * NOISE:
+                    if self.fired[i]:
+                        new[i] = 0.0  # its own action has put it there: it leaves by its rate
+                    elif before * new[i] < 0.0 or abs(before) <= 2.0 * MARK * top:
+                        new[i] = before  # it stays on its side
                 if not self.fired[i] and self._jumped(i, new[i]):
                     finished = self._happened(i, t, finished)
             self.g, self.watched = new, 1
@@ -353,7 +358,7 @@ class Driver:
 
     def _follow(self, t: float, h: float, ends: float) -> bool:
         """Look at the events of a step that ends at a time; return whether it is taken."""
-        self.hit, self.verdict, self.landed = [], [1.0, NEVER, 0.0, 0.0], False
+        self.hit, self.verdict, self.landed = [], [1.0, NEVER, 0.0, 0.0, 0.0], False
         if not self.crossings:
             return True
         self.g_new = list(self.call("events", self.y, ends)[0])
@@ -405,19 +410,22 @@ class Driver:
         if not self.crossings:
             return
         self.g = list(self.g_new)
-        if self.landed:
+        if self.hit:  # it was looked at
             self.g[: self.followed] = self.m[MEMORY + self.followed :]
+        if self.landed:
             self.slope_known = 0
         for i, hit in enumerate(self.hit):
             if hit > 0.0:
                 finished = self._happened(i, t, finished)
+        if self.verdict[4] > 0.0:
+            raise Leave(ENDLESS, int(self.verdict[4]) - 1)
         self._finish(finished)
 
     def _happened(self, i: int, t: float, finished: int) -> int:
         """Log an event and run its action; return which one ends the run, -1 for none."""
-        self.fired[i] = 1.0
         self.log.append((i, self.start, self.s))
         if self.crossings[i].action:
+            self.fired[i] = 1.0
             self._change(f"action{i}", t)
         return i if self.crossings[i].terminal else finished
 
