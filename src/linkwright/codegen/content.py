@@ -30,8 +30,8 @@ from linkwright.simulation.native.methods import METHODS as NATIVE, method_named
 from linkwright.simulation.native.schedule import RunSchedule, make_schedule
 from linkwright.simulation.settings import divided, spacing
 from linkwright.system import Phases, System
-from linkwright.system.forms import GUARD, Form
-from linkwright.system.phases import Signal
+from linkwright.system.forms import Form
+from linkwright.system.phases import Signal, of_guard
 
 METHODS = ("midpoint", "rk4")
 """The methods that a program offers by default."""
@@ -198,7 +198,7 @@ def make_content(
         tuple(
             _item(s.name, s.value, s.long_name, shown.shown(s.unit))
             for s in phases.d
-            if not s.name.startswith(GUARD)
+            if not of_guard(s.name)
         ),
         _channels(mechanism, outputs, phases, shown),
         _computed(equations, phases, values) if equations is not None and zero else (),

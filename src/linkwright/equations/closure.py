@@ -278,9 +278,10 @@ def assemble(
     Args:
         mechanism: a mechanism, a robot, a System, a file or the name of a shipped model.
         initial: coordinates (rad, m), speeds and extra states by name, over the mechanism's own.
-            Those that are given here are held (if there are none, the mechanism's own), the others
-            are computed. Where that does not close, as many as there are independent relations
-            are computed, the last ones first; else all move as little as needed.
+            Those that are given here are held (if there are none, the mechanism's own). Of the
+            others those are computed that relations name; where that does not close, all of them;
+            where that does not either, as many as there are independent relations, the last ones
+            first; else all move as little as needed.
         values: values of parameters by name.
         time: s.
         relations: the numeric constraints, where they are at hand.
@@ -329,9 +330,12 @@ def _positions(
     if not len(jacobian):
         return start, 0.0, ()
     free = [i for i, n in enumerate(names) if n not in held]
+    asked = {c.eliminate_coordinate for c in relations.mechanism.constraints}
+    told = [i for i in free if relations.coordinates[i] in asked]
+    first = _continued(relations, start, told, time, told)
     start = _continued(relations, start, free, time)
-    for columns in (free, independent_columns(jacobian)):
-        q, residual = relations.closed(start, time, columns)
+    for columns in ([told] if told else []) + [free, independent_columns(jacobian)]:
+        q, residual = relations.closed(first if columns is told else start, time, columns)
         if residual <= _CLOSED:
             _, jacobian = relations.position(q, time)
             computed = tuple(names[i] for i in columns if np.abs(jacobian[:, i]).max() > 0)
@@ -359,18 +363,24 @@ def _positions(
     return q, residual, tuple(names[i] for i in range(len(names)) if moved[i] > 1e-9)
 
 
-def _continued(relations: Relations, target: Array, free: Sequence[int], time: float) -> Array:
+def _continued(
+    relations: Relations,
+    target: Array,
+    free: Sequence[int],
+    time: float,
+    closing: Sequence[int] = (),
+) -> Array:
     """Return a start on the way from the mechanism's own configuration, where that is closed.
 
     The held coordinates go in small steps from there to their target, so that the others follow
-    on the same branch.
+    on the same branch. The own configuration is closed by `closing`, or by independent ones.
     """
     own = start_coordinates(relations, relations.mechanism.initial)
     held = [i for i in range(len(relations.coordinates)) if i not in set(free)]
     if not free or not np.any(own[held] != target[held]):
         return target
     _, jacobian = relations.position(own, time)
-    q, residual = relations.closed(own, time, independent_columns(jacobian))
+    q, residual = relations.closed(own, time, closing or independent_columns(jacobian))
     for part in np.linspace(0.0, 1.0, _CONTINUED + 1):
         if residual > _CLOSED:
             return target

@@ -99,7 +99,10 @@ def choose(
             continue
         wanted = None if dependent is not None else constraint.eliminate
         open_row = np.where(barred, 0.0, row)
-        chosen = _pick(constraint.name, wanted, open_row, usable & ~np.array(barred), speeds)
+        usable &= ~np.array(barred)
+        asked = constraint.eliminate_coordinate
+        told = None if asked is None else kinematics.rates.get(asked)
+        chosen = _pick(constraint.name, wanted, open_row, usable, speeds, told)
         pivots.append((chosen, row / row[:, chosen : chosen + 1]))
         pivots[:-1] = [
             (column, other - other[:, chosen : chosen + 1] * pivots[-1][1])
@@ -163,7 +166,9 @@ def _pick(
     row: np.ndarray,
     usable: np.ndarray,
     speeds: Sequence[Expr],
+    told: Expr | None = None,
 ) -> int:
+    """Return the speed to eliminate: a `wanted` one, or that of the coordinate that was `told`."""
     if wanted is not None:
         if wanted not in speeds:
             raise MechanismError(f"{name!r} cannot eliminate {wanted}, which is not a speed")
@@ -180,7 +185,7 @@ def _pick(
         if np.abs(row[:, k] - row[0, k]).max() <= 1e-9 * np.abs(row[:, k]).max()
     ]
     if steady:
-        return max(steady)
+        return next((k for k in steady if speeds[k] is told), max(steady))
     size = np.abs(row).min(axis=0)
     nominal = [k for k in candidates if abs(row[0, k]) > 1e-6 * np.abs(row[0]).max()]
     good = [k for k in (nominal or candidates) if size[k] > 1e-2 * size.max()]

@@ -5,7 +5,8 @@ and damper at its ends. Beyond the end by d, and going further at the rate v, it
 
     f = max(0, k d + c v),   k = I w²,   c = 2 sqrt(k I'),
 
-with I the inertia that the joint moves while the others are held (the diagonal of the mass matrix),
+with I the inertia that the joint moves while the others are held (the diagonal of the mass matrix;
+joints that follow it move with it, and their ranges are ranges of it),
 I' what it moves while they are free (1 over the diagonal of its inverse), and w = 100 rad/s: twice
 as stiff as MuJoCo's limits are by default, and about a millirad of give under the weight of an arm
 of a meter. A stop never pulls, and it is passive: with k d²/2 stored in it, what it takes from the
@@ -19,13 +20,15 @@ dynamics, linear models), are those of the joint without its stops.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
 
-from linkwright.algebra import ZERO, Expr, maximum, where
+from linkwright.algebra import ZERO, Expr, free_symbols, maximum, where
 from linkwright.equations.numeric_mass import mass_numerically
-from linkwright.mechanism import Force, Mechanism, Moment
+from linkwright.mechanism import Force, Mechanism, MechanismError, Moment
+from linkwright.mechanism.followers import followers
 from linkwright.mechanism.parts import Range
 from linkwright.mechanism.structure import structure_of
 
@@ -82,13 +85,15 @@ def stop_loads(mechanism: Mechanism) -> tuple[list[Force], list[Moment]]:
     """
     forces: list[Force] = []
     moments: list[Moment] = []
-    ranges = _stopping(mechanism)
+    ranges = stopping(mechanism)
     if not ranges:
         return forces, moments
     sizes = _sizes(mechanism)
     rates = mechanism.kinematics().rates
     for given in ranges:
         q = given.coordinate
+        if (words := contradiction(given)) and given.lower != given.upper:
+            raise MechanismError(words, remedy="correct them, or run without limits (limits=False)")
         body = next(b for b in mechanism.bodies.values() if q in b.coordinates)
         held, free = sizes[rates[q]]
         stiff = held * FREQUENCY**2
@@ -105,9 +110,22 @@ def stop_loads(mechanism: Mechanism) -> tuple[list[Force], list[Moment]]:
     return forces, moments
 
 
+def contradiction(given: Range) -> str:
+    """Return what is wrong with a range that joints that follow another leave it; mostly nothing.
+
+    >>> contradiction(Range(Mechanism("m").time, 0.0, 1.0))
+    ''
+    """
+    low, high = given.lower, given.upper
+    if low is None or high is None or low < high:
+        return ""
+    left = f"only {low:g}" if low == high else f"nothing ({low:g} to {high:g})"
+    return f"the limits of {given.coordinate.name!r} and of joints that follow it leave it {left}"
+
+
 def with_stops(mechanism: Mechanism) -> Mechanism:
     """Return a view of a mechanism whose joints stop at the ends of their ranges."""
-    if not _stopping(mechanism):
+    if not stopping(mechanism):
         return mechanism
     forces, moments = stop_loads(mechanism)
     known, before = mechanism.provenance, structure_of(mechanism)
@@ -125,7 +143,7 @@ def range_words(mechanism: Mechanism) -> str:
     >>> range_words(Mechanism("m"))
     ''
     """
-    names = [given.coordinate.name for given in _stopping(mechanism)]
+    names = [given.coordinate.name for given in stopping(mechanism)]
     if not names:
         return ""
     shown = ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
@@ -152,22 +170,42 @@ def run_notes(
     return (*([words] if words else []), *told)
 
 
-def _stopping(mechanism: Mechanism) -> list[Range]:
-    """Return the ranges that have ends, of coordinates that are not computed from others."""
-    computed = {c.eliminate_coordinate for c in mechanism.constraints}
+def stopping(mechanism: Mechanism) -> list[Range]:
+    """Return the ranges that have ends; that of a joint that follows another is one of its leader.
+
+    Coordinates whose motion is prescribed have none.
+    """
+    tied, moving = followers(mechanism), set(mechanism.coordinates.values())
+    prescribed = {
+        c.eliminate_coordinate
+        for c in mechanism.constraints
+        if c.position is not None and len(moving.intersection(free_symbols(c.position))) == 1
+    }
+    found: dict[Expr, tuple[float, float]] = {}
+    for given in mechanism.ranges:
+        q = given.coordinate
+        low = -math.inf if given.lower is None else given.lower
+        high = math.inf if given.upper is None else given.upper
+        if low == high:
+            continue
+        if (x := tied.get(q)) is not None and x.factor:
+            low, high = sorted(((low - x.offset) / x.factor, (high - x.offset) / x.factor))
+            q = x.leader
+        if q in prescribed or q in tied or (low, high) == (-math.inf, math.inf):
+            continue
+        before = found.get(q, (-math.inf, math.inf))
+        low, high = max(before[0], low), min(before[1], high)
+        found[q] = low, low if math.isclose(low, high, abs_tol=1e-12) else high
     return [
-        given
-        for given in mechanism.ranges
-        if given.coordinate not in computed
-        and (given.lower, given.upper) != (None, None)
-        and given.lower != given.upper
+        Range(q, low if math.isfinite(low) else None, high if math.isfinite(high) else None)
+        for q, (low, high) in found.items()
     ]
 
 
 def _sizes(mechanism: Mechanism) -> dict[Expr, tuple[float, float]]:
     """Return what each speed moves while the others are held, and while they are free."""
     pose = dict.fromkeys(mechanism.coordinates, 0.0)
-    for given in _stopping(mechanism):
+    for given in stopping(mechanism):
         name = given.coordinate.name
         low = -np.inf if given.lower is None else given.lower
         pose[name] = float(np.clip(pose[name], low, np.inf if given.upper is None else given.upper))
@@ -175,7 +213,16 @@ def _sizes(mechanism: Mechanism) -> dict[Expr, tuple[float, float]]:
         if body.joint.quaternion and not any(pose[e.name] for e in body.rotations):
             pose[body.rotations[0].name] = 1.0
     missing = {n: 1.0 for n in mechanism.parameters if n not in mechanism.values}
+    tied = followers(mechanism)
+    for q, x in tied.items():
+        pose[q.name] = x.factor * pose[x.leader.name] + x.offset
     names, mass, _ = mass_numerically(mechanism, pose, missing)
+    rates = mechanism.kinematics().rates
+    for q, x in tied.items():  # what follows a joint is moved by it
+        row, leader = names.index(rates[q].name), names.index(rates[x.leader].name)
+        moved = np.eye(len(names))
+        moved[row, [row, leader]] = 0.0, x.factor
+        mass = moved.T @ mass @ moved
     held = np.diag(mass)
     least = _LEAST * max(float(held.max()), 1e-6)
     held = np.maximum(held, least)

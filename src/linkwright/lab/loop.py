@@ -25,6 +25,7 @@ from linkwright.lab.session import NoJournal, SessionJournal
 from linkwright.simulation.native.session import Session
 from linkwright.simulation.pacing import PacedLoop
 from linkwright.simulation.pacing.counters import Counters
+from linkwright.system.phases import of_guard
 
 if TYPE_CHECKING:
     from linkwright.lab.real import RealSide
@@ -84,6 +85,8 @@ class LabLoop:
         phases = session.phases
         self._d_places = {s.name: i for i, s in enumerate(phases.d)}
         self._initial = {s.name: float(s.value) for s in (*phases.x, *phases.d)}
+        kept = session.place().d
+        self._initial |= {n: v for n, v in kept.items() if of_guard(n)}  # what belongs to the start
         if options is None:
             self.loop.go_to(0)
 

@@ -65,13 +65,13 @@ def not_read(description: Description) -> tuple[str, ...]:
     return tuple(f"not read: {entry.words}" for entry in description.ignored)
 
 
-def posture_in(lower: float, upper: float) -> float:
-    """Return where a joint of some range starts: at zero, else in the middle.
+def posture_in(lower: float, upper: float, start: float = 0.0) -> float:
+    """Return where a joint of some range starts: where its file says, else in the middle.
 
     >>> posture_in(-1.0, 2.0), posture_in(1.0, 2.0)
     (0.0, 1.5)
     """
-    return 0.0 if lower <= 0.0 <= upper else (lower + upper) / 2
+    return start if lower <= start <= upper else (lower + upper) / 2
 
 
 def robot_lab(robot: Robot, *, gains: bool = True) -> LabConfig:
@@ -97,7 +97,7 @@ def robot_lab(robot: Robot, *, gains: bool = True) -> LabConfig:
         _span(description, name, *robot.limits[k]) for name, k in zip(names, where, strict=True)
     ]
     for k, (lower, upper) in zip(where, spans, strict=True):
-        posture[k] = posture_in(lower, upper)
+        posture[k] = posture_in(lower, upper, float(posture[k]))
     moves = len(robot.coordinates) - len(robot.speeds)
     inertia = weight = still = np.zeros(len(robot.speeds))
     if gains:

@@ -64,7 +64,8 @@ class Robot(Drives, Dynamics, Shown):
         source: the path of a file (URDF, MJCF, a Denavit-Hartenberg table, SL, a text model), the
             name of a shipped model, a description, or a mechanism whose parameters have values.
         base: "file" for a root link that stands on the ground and joints as they are, "free" for a
-            root link that moves freely, "fixed" to hold a root that is free in the file.
+            root link that moves freely, "fixed" to hold a root that is free in the file,
+            where the file draws it.
         roots: folders in which meshes may lie.
         friction: whether joints have the damping, dry friction and springs that the file gives. By
             default they do, except in URDF, where it is the custom to leave them out of dynamics.
@@ -299,8 +300,11 @@ class Robot(Drives, Dynamics, Shown):
 
     @cached_property
     def neutral(self) -> Array:
-        """The configuration with coordinates zero and quaternions that do not turn."""
-        return self._facts.neutral()
+        """The configuration in which the file draws the robot, and where runs start.
+
+        Coordinates are zero, and quaternions do not turn, where nothing says otherwise.
+        """
+        return np.array(self._facts.start)
 
     @worded
     def random(self, count: int | None = None, *, seed: int = 0) -> Array:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.errors import InputError
+
 if TYPE_CHECKING:
     from linkwright.equations.tree import Tree
     from linkwright.formats.robot.to_mechanism import Assembled
@@ -35,6 +37,7 @@ class Facts:
         strongest: greatest magnitudes of forces in joints.
         reaches: magnitudes of random coordinates without limits.
         quaternions: where among the coordinates they begin.
+        start: coordinates at which runs start.
     """
 
     coordinates: tuple[str, ...]
@@ -47,19 +50,21 @@ class Facts:
     strongest: Numbers
     reaches: Numbers
     quaternions: tuple[int, ...]
-
-    def neutral(self) -> Array:
-        """Return the configuration with coordinates zero and quaternions that do not turn."""
-        found = np.zeros(len(self.coordinates))
-        found[list(self.quaternions)] = 1.0
-        return found
+    start: Numbers
 
     def random(self, count: int, generator: np.random.Generator) -> Array:
         """Return configurations within the limits, orientations as likely as each other."""
         reach = np.array(self.reaches)
         lower = np.where(np.isinf(self.lower), -reach, self.lower)
         upper = np.where(np.isinf(self.upper), reach, self.upper)
-        found = generator.uniform(lower, np.maximum(lower, upper), (count, len(lower)))
+        for name, low, high in zip(self.coordinates, lower, upper, strict=True):
+            if low > high:
+                raise InputError(
+                    f"the limits of {name!r} and of the joints that follow it leave it no value: "
+                    f"{low:g} to {high:g}",
+                    remedy="correct them in the file",
+                )
+        found = generator.uniform(lower, upper, (count, len(lower)))
         for start in self.quaternions:
             e = generator.normal(size=(count, 4))
             found[:, start : start + 4] = e / np.linalg.norm(e, axis=1, keepdims=True)
@@ -77,6 +82,10 @@ def facts_of(assembled: Assembled, tree: Tree) -> Facts:
         for x in joint.coordinates
     }
     limits = _coordinate_limits(assembled, tree)
+    quaternions = _quaternions(assembled, tree)
+    start = [assembled.mechanism.initial.get(q.name, 0.0) for q in tree.coordinates]
+    for k in quaternions:
+        start[k] = start[k] if any(start[k : k + 4]) else 1.0
     return Facts(
         tuple(q.name for q in tree.coordinates),
         tuple(u.name for u in tree.speeds),
@@ -87,7 +96,8 @@ def facts_of(assembled: Assembled, tree: Tree) -> Facts:
         _by_speed(assembled, tree, "speed"),
         _by_speed(assembled, tree, "effort"),
         tuple(math.pi if q in turning else 1.0 for q in tree.coordinates),
-        tuple(_quaternions(assembled, tree)),
+        tuple(quaternions),
+        tuple(start),
     )
 
 
@@ -108,10 +118,13 @@ def _coordinate_limits(assembled: Assembled, tree: Tree) -> Array:
         q, factor, offset = joint.follows or (joint.coordinates[0], 1.0, 0.0)
         if q not in place or factor == 0.0:
             continue
+        if lower > upper:  # no range, as in runs
+            continue
         ends = sorted(((lower - offset) / factor, (upper - offset) / factor))
         row = found[place[q]]
         row[0], row[1] = max(row[0], ends[0]), min(row[1], ends[1])
-    return found
+        row[1] = row[0] if math.isclose(row[0], row[1], abs_tol=1e-12) else row[1]
+    return found + 0.0  # no minus zero
 
 
 def _by_speed(assembled: Assembled, tree: Tree, key: str) -> Numbers:
@@ -119,10 +132,14 @@ def _by_speed(assembled: Assembled, tree: Tree, key: str) -> Numbers:
     found = np.full(len(place), math.inf)
     for joint in assembled.joints:
         limit = getattr(joint.limits, key)
-        speeds = [s for body in joint.bodies for s in tree.kinematics.motions[body].speeds]
+        speeds = [s.symbol for body in joint.bodies for s in tree.kinematics.motions[body].speeds]
+        if joint.follows is not None and limit is not None and key == "speed":
+            leader, factor, _ = joint.follows
+            speeds = [tree.kinematics.rates[leader]]
+            limit = limit / abs(factor) if factor else None
         for speed in speeds:
-            if limit is not None and speed.symbol in place:
-                found[place[speed.symbol]] = limit
+            if limit is not None and speed in place:
+                found[place[speed]] = min(found[place[speed]], limit)
     return tuple(map(float, found))
 
 

@@ -32,8 +32,9 @@ from linkwright.simulation.stopwatch import Stopwatch
 from linkwright.simulation.watch import Watch
 from linkwright.system import Phases, System
 from linkwright.system.flatten import Flattened
-from linkwright.system.forms import GUARD, LIMIT, Form, is_regular, reference_of
+from linkwright.system.forms import LIMIT, Form, is_regular, reference_of
 from linkwright.system.numbers import beginnings, parameters
+from linkwright.system.phases import GUARD
 
 FEW = 6
 MANY = 24

@@ -38,12 +38,10 @@ from linkwright.equations.singular import Singular
 from linkwright.mechanism import Mechanism
 from linkwright.program import Assign, Namer, Program, Solve, Statement, program
 from linkwright.system.definitions import Definitions
+from linkwright.system.phases import GUARD
 
 LIMIT = 30.0
 """The condition number beyond which a form is not trusted, unless it was taken up with a larger."""
-
-GUARD = "guard."
-"""What the names of guards and of what they remember begin with."""
 
 REFERENCE = f"{GUARD}reference"
 """What the names of A^-1 at a reference begin with."""

@@ -33,6 +33,7 @@ of two uniform ones.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -47,7 +48,21 @@ ARRAYS = ("x", "d", "p", "w", "t")
 TICK_ARRAYS = (*ARRAYS, "k", "n")
 """The arrays that the Program of a tick takes: k, one number, and n, two for each noise stream."""
 
+GUARD = "guard."
+"""What the names of guards and of what they remember begin with."""
+
+_REMEMBERED = re.compile(re.escape(GUARD) + r"(limit|inverse\d+)")
+
 KINDS = ("coordinate", "speed", "state", "discrete", "held", "parameter", "input", "output")
+
+
+def of_guard(name: str) -> bool:
+    """Return whether guards of the constraints remember something under this name.
+
+    >>> of_guard("guard.inverse0"), of_guard("guard.stopped")
+    (True, False)
+    """
+    return _REMEMBERED.fullmatch(name) is not None
 
 
 @dataclass(frozen=True, slots=True)

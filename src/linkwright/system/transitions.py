@@ -18,8 +18,7 @@ from linkwright.program import (
     program,
 )
 from linkwright.system.dynamics import settled
-from linkwright.system.forms import GUARD
-from linkwright.system.phases import Event, Signal
+from linkwright.system.phases import GUARD, Event, Signal
 
 if TYPE_CHECKING:
     from linkwright.system.flatten import FlatSystem

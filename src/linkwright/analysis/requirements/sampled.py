@@ -70,7 +70,7 @@ class SampledMotion:
 def refuse_unsuited(robot: Robot) -> None:
     """Refuse a robot whose joints have not one coordinate and one speed each."""
     n = len(robot.coordinates)
-    if n != len(robot.speeds) or n == 0 or robot.neutral.any():
+    if n != len(robot.speeds) or n == 0:
         raise InputError(
             "a task moves joints of one degree of freedom, and this robot has others",
             remedy='hold its base with base="fixed", and lock ball joints',

@@ -181,6 +181,8 @@ class _Writing:
         if mass is not None:
             seen = moved_mass(mass, composed(inverted(frame), part.place))
             row |= {"mass": seen.mass, "center": seen.center, "inertia": seen.inertia}
+        if joint.start:
+            self.left.add("starts of joints", joint.line, "a table has none: all begin at zero")
         if joint.mimic is not None:
             self.left.add("mimics", joint.line, "a table has none; the joint moves by itself")
         return row

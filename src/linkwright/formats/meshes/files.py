@@ -6,6 +6,7 @@ the length of the file before anything is allocated.
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -67,7 +68,7 @@ def _stl_text(data: bytes, path: Path) -> Array:
 
 def _obj(data: bytes, path: Path) -> tuple[Array, Triangles]:
     points: list[tuple[float, ...]] = []
-    faces: list[tuple[int, int, int]] = []
+    faces: list[list[int]] = []
     for number, line in enumerate(data.decode("utf-8", "replace").split("\n"), 1):
         words = line.split()
         if words[:1] == ["v"]:
@@ -78,13 +79,60 @@ def _obj(data: bytes, path: Path) -> tuple[Array, Triangles]:
             points.append(row)
         elif words[:1] == ["f"]:
             corners = [_corner(word, len(points), path, number) for word in words[1:]]
-            faces.extend(
-                (corners[0], corners[k], corners[k + 1]) for k in range(1, len(corners) - 1)
-            )
+            faces.append(corners)
+    triangles = [part for face in faces for part in _cut(face, points)]
     return (
         np.array(points, dtype=float).reshape(-1, 3),
-        np.array(faces, dtype=np.int64).reshape(-1, 3),
+        np.array(triangles, dtype=np.int64).reshape(-1, 3),
     )
+
+
+def _cut(face: list[int], points: list[tuple[float, ...]]) -> list[list[int]]:
+    """Return the triangles of a polygon as tinyobjloader, with which MuJoCo reads OBJ, cuts it.
+
+    Four corners are cut along the shorter diagonal; from more of them ears are cut off, in the
+    plane across the greatest part of the normal. Whether a corner points outward is told by the
+    area of one edge with the origin, not by the whole polygon's, so that some triangles overlap.
+    """
+    if len(face) < 4 or not all(0 <= k < len(points) for k in face):
+        return [face[:3]] if len(face) > 2 else []
+    if len(face) == 4:
+        a, b, c, d = face
+        short = math.dist(points[a], points[c]) < math.dist(points[b], points[d])
+        return [[a, b, c], [a, c, d]] if short else [[a, b, d], [b, c, d]]
+    at = np.array([points[k] for k in face])
+    edges = np.roll(at, -1, axis=0) - at
+    normals = np.abs(np.cross(edges, np.roll(edges, -1, axis=0)))
+    x, y, z = next((row for row in normals if row.max() > np.finfo(np.float32).eps), (1, 0, 0))
+    axes = (1, 2) if x > y and x > z else (0, 1) if z > x and z > y else (0, 2)
+    flat = {k: complex(*(points[k][axis] for axis in axes)) for k in face}
+    found, left, first, tries = [], list(face), 0, len(face)
+    while len(left) > 3 and tries > 0:
+        n, tries = len(left), tries - 1
+        a, b, c, *others = (left[(first + k) % n] for k in range(n))
+        p, q, r = flat[a], flat[b], flat[c]
+        inward = _area(q - p, r - q) * _area(p, q) < 0
+        if inward or any(_inside(flat[k], (p, q, r)) for k in others):
+            first = (first + 1) % n
+            continue
+        found.append([a, b, c])
+        left.remove(b)
+        first, tries = first % len(left), n
+    return [*found, left] if len(left) == 3 else found
+
+
+def _area(a: complex, b: complex) -> float:
+    return (a.conjugate() * b).imag
+
+
+def _inside(point: complex, corners: tuple[complex, complex, complex]) -> bool:
+    """Return whether a line to the right of a point meets one side of the triangle."""
+    found = False
+    for a, b in zip(corners, (corners[2], *corners), strict=False):
+        if (a.imag > point.imag) != (b.imag > point.imag):
+            part = (point.imag - a.imag) / (b.imag - a.imag)
+            found ^= point.real < (b.real - a.real) * part + a.real
+    return found
 
 
 def _corner(word: str, count: int, path: Path, line: int) -> int:

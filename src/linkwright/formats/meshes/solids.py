@@ -122,10 +122,17 @@ def _gathered(weights: Array, center: Array, a: Array, b: Array, c: Array, divis
 
 
 def hull(points: Array) -> Triangles:
-    """Return the triangles of the convex hull of points, or none where they lie in a plane."""
+    """Return the triangles of the convex hull of points, or none where they lie in a plane.
+
+    Their corners stand counterclockwise, seen from outside.
+    """
     from scipy.spatial import ConvexHull, QhullError
 
     try:
-        return np.asarray(ConvexHull(points).simplices, dtype=np.int64)
+        found = ConvexHull(points)
     except (QhullError, ValueError):
         return np.zeros((0, 3), dtype=np.int64)
+    faces = np.asarray(found.simplices, dtype=np.int64)
+    a, b, c = (points[faces[:, k]] for k in range(3))
+    inward = np.einsum("ij,ij->i", np.cross(b - a, c - a), found.equations[:, :3]) < 0
+    return np.where(inward[:, None], faces[:, ::-1], faces)

@@ -43,7 +43,7 @@ def with_actuators(
     joints = {joint.name: joint for joint in tree.joints}
     efforts: dict[str, float] = {}
     for written in sections.parts("actuator"):
-        element = defaults.applied(defaults.applied(written, ""), "", "general")
+        element = defaults.applied(written, "")
         target = element.attributes.get(
             "joint", element.attributes.get("jointinparent", "")
         ).strip()
@@ -84,12 +84,10 @@ def with_actuators(
 
 def _effort(element: XmlElement, tag: str, settings: CompilerSettings) -> float:
     """Return the greatest force of an actuator before its gear, or infinity."""
-    spans = []
-    if settings.limited(element, "forcelimited", "forcerange"):
-        spans.append(element.numbers("forcerange", 2))
-    if tag == "motor" and settings.limited(element, "ctrllimited", "ctrlrange"):
-        spans.append(element.numbers("ctrlrange", 2))
-    return min((max(abs(low), abs(high)) for low, high in spans), default=math.inf)
+    spans = [settings.span(element, "forcelimited", "forcerange")]
+    if tag == "motor":
+        spans.append(settings.span(element, "ctrllimited", "ctrlrange"))
+    return min((max(map(abs, span)) for span in spans if span), default=math.inf)
 
 
 def with_equalities(
@@ -167,7 +165,8 @@ def _follow(
             raise element.error(
                 f"{element.words} couples {name[:60]!r}, which is neither a hinge nor a slide"
             )
-    values = (*element.numbers("polycoef", None, (0.0, 1.0)), 0.0, 0.0)
+    given = element.numbers("polycoef", None, ())
+    values = (*given, *(0.0, 1.0)[len(given) :])
     if not second:
         left.add("<equality><joint> of one joint", element.line, "the joint is not held")
         return
@@ -178,4 +177,4 @@ def _follow(
         left.add("a second <equality><joint> of a joint", element.line)
         return
     offset = tree.references[first] + values[0] - values[1] * tree.references[second]
-    joints[first] = replace(joints[first], mimic=Mimic(second, values[1], offset))
+    joints[first] = replace(joints[first], mimic=Mimic(second, values[1], offset), start=())

@@ -102,16 +102,16 @@ class GeomReader:
         touched = bool(element.number("contype", 1.0) or element.number("conaffinity", 1.0))
         first, last = self.settings.groups
         heavy = heavy and first <= element.number("group", 0.0) <= last
-        if kind in ("hfield", "sdf"):
-            self.left.add(f"<geom type={kind!r}>", element.line, "not a shape that is known here")
-            return Geom(None, None, touched)
-        if kind in _COUNTS and "mesh" in element.attributes:
-            if heavy and element.attributes.get("mass", "").strip() not in ("0", "0.0"):
+        fitted = kind in _COUNTS and "mesh" in element.attributes
+        if fitted or kind in ("hfield", "sdf"):
+            if heavy and element.maybe("mass") != 0:
+                what = f"a {kind} fitted to a mesh" if fitted else f"of the type {kind}"
                 raise element.error(
-                    f"{element.words} is a {kind} fitted to a mesh, which is not read",
+                    f"{element.words} is {what}, whose mass is not read",
                     "give the body an <inertial>, or the geom mass=0",
                 )
-            self.left.add("<geom> fitted to a mesh", element.line, "not a shape that is known here")
+            what = "<geom> fitted to a mesh" if fitted else f"<geom type={kind!r}>"
+            self.left.add(what, element.line, "not a shape that is known here")
             return Geom(None, None, touched)
         size, place = self._size(element, kind)
         place = composed(outer, place)

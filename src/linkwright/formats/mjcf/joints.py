@@ -49,7 +49,7 @@ def read_joint(
     anchor = composed(outer, Place(element.triple("pos", (0.0, 0.0, 0.0)))).position
     if written == "ball":
         _unused(element, written, ("stiffness", "armature"), left)
-        if settings.limited(element, "limited", "range"):
+        if settings.span(element, "limited", "range"):
             left.add("range of a ball joint", element.line)
         return joint, anchor, 0.0
     axis = element.triple("axis", (0.0, 0.0, 1.0))
@@ -85,17 +85,11 @@ def _first(element: XmlElement, name: str, left: Leftovers) -> float:
 
 
 def _limits(element: XmlElement, turns: bool, settings: CompilerSettings) -> JointLimits:
-    lower: float | None = None
-    upper: float | None = None
-    effort: float | None = None
-    if settings.limited(element, "limited", "range"):
-        lower, upper = element.numbers("range", 2)
-        if turns:
-            lower, upper = settings.angle(lower), settings.angle(upper)
-    if settings.limited(element, "actuatorfrclimited", "actuatorfrcrange"):
-        low, high = element.numbers("actuatorfrcrange", 2)
-        effort = max(abs(low), abs(high))
-    return JointLimits(lower, upper, None, effort)
+    ends = settings.span(element, "limited", "range") or (-math.inf, math.inf)
+    lower, upper = (None if math.isinf(x) else settings.angle(x) if turns else x for x in ends)
+    forces = settings.span(element, "actuatorfrclimited", "actuatorfrcrange")
+    effort = math.inf if forces is None else max(map(abs, forces))
+    return JointLimits(lower, upper, None, effort if math.isfinite(effort) else None)
 
 
 def moved(joint: LinkJoint, amount: float) -> Place:

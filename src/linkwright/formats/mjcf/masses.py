@@ -8,16 +8,18 @@ import numpy as np
 
 from linkwright.formats.mjcf.settings import CompilerSettings
 from linkwright.formats.mjcf.words import TURNS
-from linkwright.formats.robot.description import Mass
+from linkwright.formats.robot.description import Mass, Place
 from linkwright.formats.robot.omissions import Leftovers
-from linkwright.formats.robot.transforms import inertia_of, tensor, tensor_turned
+from linkwright.formats.robot.transforms import composed, inertia_of, tensor, tensor_turned
 from linkwright.formats.robot.xml import XmlElement
 
 
-def inertial_mass(element: XmlElement, settings: CompilerSettings, left: Leftovers) -> Mass:
-    """Return the mass that an element ``<inertial>`` gives, in the frame of its body."""
+def inertial_mass(
+    element: XmlElement, outer: Place, settings: CompilerSettings, left: Leftovers
+) -> Mass:
+    """Return the mass that an ``<inertial>`` in a frame of a body gives, in the body's frame."""
     left.rest(element, (), ("pos", *TURNS, "mass", "diaginertia", "fullinertia"))
-    place = settings.place(element)
+    place = composed(outer, settings.place(element))
     mass = element.number("mass")
     if "fullinertia" in element.attributes:
         if "diaginertia" in element.attributes:

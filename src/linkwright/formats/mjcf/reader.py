@@ -5,12 +5,12 @@ its joints act on it in order, each about or along an axis at a point of the bod
 moves the body by its coordinate minus ``ref``. Here a body is a link with the same frame. A joint
 that does not turn about the origin of the body, and each but the last of several, gets a link
 without mass of its own. A free joint's coordinates are those of MuJoCo: position and quaternion in
-the world.
+the world. Joints start as drawn, as MuJoCo's ``qpos0`` has it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -35,7 +35,12 @@ from linkwright.formats.robot.description import (
 )
 from linkwright.formats.robot.link_tree import require_tree
 from linkwright.formats.robot.omissions import Leftovers
-from linkwright.formats.robot.transforms import composed, joined_masses, minus
+from linkwright.formats.robot.transforms import (
+    composed,
+    joined_masses,
+    minus,
+    rotation_quaternion,
+)
 from linkwright.formats.robot.xml import Caps, XmlElement, parse_xml, read_xml
 
 WORLD = "world"
@@ -121,7 +126,7 @@ class _Body:
     parent: str
     place: Place  # in the parent's frame, as drawn
     line: int
-    inertial: XmlElement | None = None
+    inertial: tuple[XmlElement, Place] | None = None  # with the frame that it stands in
     joints: list[tuple[XmlElement, Place]] = field(default_factory=list)
     shapes: list[LinkShape] = field(default_factory=list)
     masses: list[Mass] = field(default_factory=list)
@@ -139,7 +144,7 @@ class _Reading:
     roots: tuple[str | Path, ...]
     notes: list[str] = field(default_factory=list)
     bodies: dict[str, _Body] = field(default_factory=dict)
-    frames: list[NamedFrame] = field(default_factory=list)
+    frames: dict[str, NamedFrame] = field(default_factory=dict)
     taken: set[str] = field(default_factory=set)
     links: list[Link] = field(default_factory=list)
     joints: list[LinkJoint] = field(default_factory=list)
@@ -150,25 +155,27 @@ class _Reading:
         self.bodies[WORLD] = _Body(WORLD, "", Place(), self.sections.root.line)
         self._walk()
         masses = {name: self._mass(body) for name, body in self.bodies.items() if name != WORLD}
+        self._refuse_fused(masses)
         masses = scaled_to(masses, self.settings.total_mass)
         for name, body in self.bodies.items():
             if name != WORLD:
                 self._chain(body)
             self.links.append(Link(name, masses.get(name), tuple(body.shapes), body.line))
         drawn = self._drawn()
-        tree = FileBodies(
-            tuple(self.joints), self.references, drawn, {frame.name: frame for frame in self.frames}
-        )
+        links = {link.name for link in self.links}
+        self.taken |= self.frames.keys()
+        sites = {k: self._renamed(x) if k in links else x for k, x in self.frames.items()}
+        tree = FileBodies(tuple(self.joints), self.references, drawn, sites)
         tree = with_actuators(tree, self.sections, self.defaults, self.settings, self.left)
         joints, closures = with_equalities(tree, self.sections, self.defaults, self.left)
-        sensors = tuple(self._sensors(joints))
+        sensors = tuple(self._sensors(joints, sites))
         self._others()
         self._meshes()
         found = Description(
             self.sections.root.attributes.get("model", "").strip() or "robot",
             tuple(self.links),
             joints,
-            tuple(self.frames),
+            tuple(sites.values()),
             closures,
             self._gravity(),
             self.left.entries(),
@@ -178,12 +185,14 @@ class _Reading:
         )
         return require_tree(found)
 
-    def _sensors(self, joints: Sequence[LinkJoint]) -> Iterator[LinkSensor]:
-        known = {
-            "site": {frame.name for frame in self.frames},
+    def _sensors(
+        self, joints: Sequence[LinkJoint], sites: Mapping[str, NamedFrame]
+    ) -> Iterator[LinkSensor]:
+        known: dict[str, Container[str]] = {
+            "site": sites,
             "joint": {joint.name for joint in joints},
-            "body": set(self.bodies),
-            "xbody": set(self.bodies),
+            "body": self.bodies,
+            "xbody": self.bodies,
         }
         taken: set[str] = set()
         for element in self.sections.parts("sensor"):
@@ -202,10 +211,11 @@ class _Reading:
                 number += 1
                 name = f"{wanted}_{number}"
             taken.add(name)
+            on = sites[on].name if kind == "site" else on
             yield LinkSensor(name, element.tag, on, element.line)
 
     def _names(self) -> None:
-        """Note the names of bodies, so that none that is made up here is one of them."""
+        """Note the names of bodies and joints, so that none that is made up here is one of them."""
         self.taken.add(WORLD)
         stack = list(self.sections.all("worldbody"))
         while stack:
@@ -215,7 +225,7 @@ class _Reading:
             stack.extend(element.children)
 
     def _unused(self, wanted: str) -> str:
-        """Return a name that no body and no joint has yet."""
+        """Return a name that no body, no joint and no site has yet."""
         name, count = wanted, 1
         while name in self.taken:
             count += 1
@@ -264,10 +274,6 @@ class _Reading:
         elif child.tag in ("joint", "freejoint"):
             element = merged_joint(child, inside.around, self.defaults, self.left)
             body.joints.append((element, inside.outer))
-        elif child.tag == "inertial":
-            if body.inertial is not None and body.inertial is not child:
-                raise child.error(f"a second <inertial> in body {body.name!r}", "keep one of them")
-            body.inertial = child
         elif child.tag in _NOT_READ:
             raise child.error(
                 f"<{child.tag}> is not read: {_NOT_READ[child.tag]}",
@@ -300,8 +306,16 @@ class _Reading:
         self.left.rest(element, (*_BODY, *_NOT_READ), used)
         if element.attributes.get("mocap", "false").strip() == "true":
             self.left.add("<body mocap=>", element.line, "it stays where it is drawn")
-        inertial = element.one("inertial")
-        self.bodies[name] = _Body(name, inside.body, inside.outer, element.line, inertial)
+        body = _Body(name, inside.body, inside.outer, element.line)
+        stack = [(element, Place())]
+        while stack:
+            part, outer = stack.pop()
+            stack += [(x, composed(outer, self.settings.place(x))) for x in part.all("frame")]
+            for child in part.all("inertial"):
+                if body.inertial is not None:
+                    raise child.error(f"a second <inertial> in body {name!r}", "keep one of them")
+                body.inertial = child, outer
+        self.bodies[name] = body
         return name
 
     def _site(self, written: XmlElement, inside: _Inside) -> None:
@@ -311,18 +325,39 @@ class _Reading:
         name = element.attributes.get("name", "").strip()
         if not name:
             return
+        if name in self.frames:
+            raise element.error(f"a second site is called {name[:60]!r}", "rename one")
         place = between(element) if "fromto" in element.attributes else self.settings.place(element)
-        self.frames.append(
-            NamedFrame(name, inside.body, composed(inside.outer, place), element.line)
+        place = composed(inside.outer, place)
+        self.frames[name] = NamedFrame(name, inside.body, place, element.line)
+
+    def _renamed(self, frame: NamedFrame) -> NamedFrame:
+        """Return a site under a name that no body has; in MJCF both have names of their own."""
+        name = self._unused(frame.name)
+        self.notes.append(
+            f"line {frame.line}: a body is called {frame.name!r} too; the site is {name!r} here"
         )
+        return replace(frame, name=name)
 
     def _mass(self, body: _Body) -> Mass | None:
-        mass: Mass | None
-        if body.inertial is not None and self.settings.from_geoms != "true":
-            mass = inertial_mass(body.inertial, self.settings, self.left)
-        else:
-            mass = joined_masses(body.masses)
+        """Return the mass of a body; shapes without any do not take that of ``<inertial>`` away."""
+        mass = joined_masses(body.masses)
+        if body.inertial is not None and (mass is None or self.settings.from_geoms != "true"):
+            mass = inertial_mass(*body.inertial, self.settings, self.left)
         return bounded(mass, self.settings)
+
+    def _refuse_fused(self, masses: Mapping[str, Mass | None]) -> None:
+        """Refuse a total mass where bodies that may become part of the world have a share in it."""
+        still = {WORLD}
+        for name, body in self.bodies.items():
+            if self.settings.fuse and body.parent in still and not body.joints:
+                still.add(name)
+                if masses[name] is not None and self.settings.total_mass > 0:
+                    raise self.sections.root.error(
+                        f"settotalmass with fusestatic: body {name[:60]!r} stands on the world, and"
+                        " its mass counts only where something names it",
+                        "leave one of the two out",
+                    )
 
     def _chain(self, body: _Body) -> None:
         """Add the joints of a body, with a link between each two and one before an offset."""
@@ -349,12 +384,11 @@ class _Reading:
             if joint.kind == "free":
                 self._check_free(element, body)
                 if place != Place():
-                    self.notes.append(
-                        f"line {element.line}: body {body.name!r} is drawn at "
-                        f"{_words(place.position)}; its free joint's coordinates are those of the"
-                        " world"
-                    )
+                    start = (*place.position, *rotation_quaternion(place.rotation))
+                    joint = replace(joint, start=start)
                 place = Place()
+            elif reference:
+                joint = replace(joint, start=(reference,))
             step = Place(minus(anchor, at))
             direct = last and anchor == (0.0, 0.0, 0.0)
             child = body.name if direct else self._unused(f"{body.name}_{joint.name}")
@@ -399,14 +433,14 @@ class _Reading:
 
     def _gravity(self) -> Triple:
         found: Triple = (0.0, 0.0, -9.81)
+        on = "enable"
         for element in self.sections.all("option"):
             self.left.rest(element, ("flag",), ("gravity", "timestep"))
             found = element.triple("gravity", found)
             for flag in element.all("flag"):
                 self.left.rest(flag, (), ("gravity",))
-                if flag.choice("gravity", ("enable", "disable"), "enable") == "disable":
-                    return (0.0, 0.0, 0.0)
-        return found
+                on = flag.choice("gravity", ("enable", "disable"), on)
+        return found if on == "enable" else (0.0, 0.0, 0.0)
 
     def _others(self) -> None:
         root = self.sections.root
@@ -426,7 +460,3 @@ class _Reading:
             note = mesh_note(name, self.sections.root.file, self.roots)
             if note:
                 self.notes.append(note)
-
-
-def _words(position: Triple) -> str:
-    return "(" + ", ".join(f"{value:g}" for value in position) + ")"

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from linkwright.formats.mjcf.sources import Sections
-from linkwright.formats.mjcf.words import ACTUATOR, ACTUATORS, TURNS, USED
+from linkwright.formats.mjcf.words import ACTUATOR, ACTUATORS, IN_PART, TURNS, USED
 from linkwright.formats.robot.description import UNTURNED, Place, Rotation
 from linkwright.formats.robot.omissions import Leftovers
 from linkwright.formats.robot.transforms import (
@@ -40,6 +40,7 @@ _USED = (
     "coordinate",
     "discardvisual",
     "eulerseq",
+    "fusestatic",
     "inertiafromgeom",
     "inertiagrouprange",
     "meshdir",
@@ -49,7 +50,6 @@ _USED = (
 _HARMLESS = (
     "conflict",
     "fitaabb",
-    "fusestatic",
     "passthrough",
     "savecanonical",
     "savecompiled",
@@ -74,6 +74,7 @@ class CompilerSettings:
         least_inertia: of a body about each of its principal axes, kg*m^2.
         balance: whether impossible inertias are replaced by their mean.
         total_mass: of the model, kg; all is scaled to it where it is positive.
+        fuse: whether bodies without joints become part of their parents.
         mesh_folder: in which meshes lie, with a stroke at its end, or nothing.
         strip: whether folders in names of files are left out.
         discard_visual: whether shapes that nothing touches are left out.
@@ -88,6 +89,7 @@ class CompilerSettings:
     least_inertia: float = 0.0
     balance: bool = False
     total_mass: float = -1.0
+    fuse: bool = False
     mesh_folder: str = ""
     strip: bool = False
     discard_visual: bool = False
@@ -96,12 +98,22 @@ class CompilerSettings:
         """Return an angle in radians."""
         return math.radians(value) if self.degrees else value
 
-    def limited(self, element: XmlElement, flag: str, span: str) -> bool:
-        """Return whether a range counts."""
+    def span(self, element: XmlElement, flag: str, name: str) -> tuple[float, float] | None:
+        """Return a range where it counts; an empty one does not, unless the flag says that it does.
+
+        >>> joint = XmlElement("joint", {"range": "0 0"})
+        >>> CompilerSettings().span(joint, "limited", "range") is None
+        True
+        """
         said = element.choice(flag, (*_FLAGS, "auto"), "auto")
-        if said == "auto":
-            return self.autolimits and span in element.attributes
-        return said == "true"
+        if said == "false" or (said == "auto" and name not in element.attributes):
+            return None
+        low, high = element.numbers(name, 2, infinite=True)
+        if low < high:
+            return (low, high) if said == "true" or self.autolimits else None
+        if said == "true":
+            raise element.error(f"{name} of {element.words} is empty", "give the lower end first")
+        return None
 
     def place(self, element: XmlElement) -> Place:
         """Return where an element puts its frame."""
@@ -202,6 +214,7 @@ def settings_of(sections: Sections, left: Leftovers) -> CompilerSettings:
         whole.number("boundinertia", 0.0),
         whole.choice("balanceinertia", _FLAGS, "false") == "true",
         whole.number("settotalmass", -1.0),
+        whole.choice("fusestatic", _FLAGS, "false") == "true",
         folder + "/" if folder and not folder.endswith("/") else folder,
         whole.choice("strippath", _FLAGS, "false") == "true",
         whole.choice("discardvisual", _FLAGS, "false") == "true",
@@ -238,7 +251,8 @@ class Defaults:
             for child in element.children:
                 if child.tag != "default":
                     _note(child, left)
-                    known[child.tag] = _overlaid(known.get(child.tag, {}), child.attributes)
+                    kind = _kind(child)
+                    known[kind] = _overlaid(known.get(kind, {}), child.attributes)
             stack.extend((child, name) for child in reversed(list(element.all("default"))))
         return found
 
@@ -250,10 +264,15 @@ class Defaults:
                 f"{element.words} is of the class {name[:60]!r}, which is not there",
                 f"there are {', '.join(sorted(self.classes))[:200] or 'none'}",
             )
-        given = self.classes.get(name, {}).get(kind or element.tag, {})
+        given = self.classes.get(name, {}).get(kind or _kind(element), {})
         if not given:
             return element
         return replace(element, attributes=_overlaid(given, element.attributes))
+
+
+def _kind(element: XmlElement) -> str:
+    """Return under which word a class keeps an element; all kinds of actuators share one."""
+    return "general" if element.tag in ACTUATORS else element.tag
 
 
 def _note(child: XmlElement, left: Leftovers) -> None:
@@ -268,10 +287,15 @@ def _note(child: XmlElement, left: Leftovers) -> None:
 
 
 def _overlaid(under: Attributes, over: Attributes) -> dict[str, str]:
-    """Return both; what turns a frame, or says an inertia, in `over` replaces all that does so."""
+    """Return both; what turns a frame in `over` replaces all that does so.
+
+    Where numbers are given in part, the others are those of `under`.
+    """
     kept = dict(under)
-    for group in (TURNS, ("diaginertia", "fullinertia")):
-        if any(name in over for name in group):
-            for name in group:
-                kept.pop(name, None)
+    if any(name in over for name in TURNS):
+        for name in TURNS:
+            kept.pop(name, None)
+    for name in IN_PART & kept.keys() & over.keys():
+        first, rest = over[name].split(), kept[name].split()
+        over = {**over, name: " ".join([*first, *rest[len(first) :]])}
     return {**kept, **over}

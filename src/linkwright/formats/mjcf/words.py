@@ -25,6 +25,9 @@ USED: dict[str, tuple[str, ...]] = {
 }
 """By element; what is said of them in classes of defaults is read as well."""
 
+IN_PART = frozenset({"size", "gear", "damping", "stiffness"})
+"""The attributes of which some numbers may be given, and the rest by a class."""
+
 ACTUATORS = (
     "general",
     "motor",

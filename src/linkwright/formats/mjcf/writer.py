@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from linkwright.errors import InputError
 from linkwright.formats.meshes.lookup import PLAIN
+from linkwright.formats.mjcf.joints import moved
 from linkwright.formats.mjcf.sound_masses import LEAST, sound_masses
 from linkwright.formats.mjcf.words import SENSORS
 from linkwright.formats.robot.description import (
@@ -32,6 +33,7 @@ from linkwright.formats.robot.simple_joints import simple_joints
 from linkwright.formats.robot.transforms import (
     composed,
     inverted,
+    quaternion_rotation,
     rotate,
     rotation_quaternion,
 )
@@ -60,7 +62,7 @@ def mjcf_text(description: Description) -> WrittenDescription:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """A joint of MJCF, and the place of its frame in that of its body with all joints at zero."""
+    """A joint of MJCF, and the place of its frame in that of its body as drawn."""
 
     joint: LinkJoint
     place: Place
@@ -78,6 +80,7 @@ class _Writing:
     meshes: dict[tuple[str, Triple], str] = field(default_factory=dict)
     materials: dict[str, tuple[float, float, float, float]] = field(default_factory=dict)
     followers: list[tuple[str, Mimic, int]] = field(default_factory=list)
+    references: dict[str, float] = field(default_factory=dict)
     plain: set[str] = field(default_factory=set)
     links: dict[str, Link] = field(default_factory=dict)
     root: str = ""
@@ -99,7 +102,8 @@ class _Writing:
         }
         world = self._world()
         for name, mimic, _ in self.followers:
-            values = numbers_text((mimic.offset, mimic.multiplier, 0.0, 0.0, 0.0))
+            offset = mimic.offset + mimic.multiplier * self.references.get(mimic.joint, 0.0)
+            values = numbers_text((offset, mimic.multiplier, 0.0, 0.0, 0.0))
             coupled = {"joint1": name, "joint2": mimic.joint, "polycoef": values}
             equalities.append(XmlElement("joint", coupled))
         gravity = (0.0, 0.0, -9.81) if d.gravity is None else d.gravity
@@ -214,7 +218,9 @@ class _Writing:
         current = joint
         while True:
             where = composed(where, current.place)
-            places += [(part, where) for part in self._parts(current)]
+            for part in self._parts(current):
+                places.append((part, where))
+                where = composed(where, moved(part, _reference(part)))
             following = self._carried_on(current, [part for part, _ in places])
             if following is None:
                 break
@@ -225,7 +231,8 @@ class _Writing:
         if joint.kind == "free":
             if joint.place != Place():
                 self.left.add("place of a free joint", joint.line, "it is in its coordinates")
-            where = Place()
+            x, y, z, *turn = joint.start or (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
+            where = Place((x, y, z), quaternion_rotation(turn))
         back = inverted(where)
         steps = [_Step(part, composed(back, place)) for part, place in places]
         return joint, steps, where, current.child
@@ -266,6 +273,11 @@ class _Writing:
         if step.place.position != _ORIGIN and joint.kind != "prismatic":
             attributes["pos"] = numbers_text(step.place.position)
         attributes |= self._properties(joint)
+        if _reference(joint):
+            attributes["ref"] = number_text(_reference(joint))
+            self.references[joint.name] = _reference(joint)
+        elif any(joint.start):
+            self.left.add(f"start of a {joint.kind} joint", joint.line, "MuJoCo's begin as drawn")
         if joint.mimic is not None:
             self.followers.append((joint.name, joint.mimic, joint.line))
         return XmlElement("joint", attributes)
@@ -352,6 +364,12 @@ class _Writing:
             if name:
                 found.append(XmlElement("material", {"name": name, "rgba": numbers_text(color)}))
         return tuple(found)
+
+
+def _reference(joint: LinkJoint) -> float:
+    """Return the coordinate at which a body is drawn."""
+    single = joint.kind in ("revolute", "prismatic") and joint.mimic is None and joint.start
+    return joint.start[0] if single else 0.0
 
 
 def _placed(place: Place) -> dict[str, str]:

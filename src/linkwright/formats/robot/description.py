@@ -124,6 +124,8 @@ class LinkJoint:
         rest: coordinate at which that spring is slack, rad or m.
         armature: inertia of the rotor as felt at the joint, kg*m^2 or kg.
         mimic: the joint that this one follows.
+        start: coordinates at which the file draws the robot, and runs start; nothing for zero
+            (position and quaternion of a free joint).
         line: in the file.
     """
 
@@ -142,6 +144,7 @@ class LinkJoint:
     rest: float = 0.0
     armature: float = 0.0
     mimic: Mimic | None = None
+    start: tuple[float, ...] = ()
     line: int = 0
 
 
@@ -235,6 +238,20 @@ class Description:
     def link(self, name: str) -> Link:
         """Return the link of that name."""
         return next(link for link in self.links if link.name == name)
+
+    @property
+    def mimics(self) -> dict[str, Mimic]:
+        """By what joints follow others: each the first in its chain, which follows none."""
+        joints = {joint.name: joint for joint in self.joints}
+        found: dict[str, Mimic] = {}
+        for name, joint in joints.items():
+            mimic = joint.mimic
+            while mimic is not None and (above := joints[mimic.joint].mimic) is not None:
+                offset = mimic.offset + mimic.multiplier * above.offset
+                mimic = Mimic(above.joint, mimic.multiplier * above.multiplier, offset)
+            if mimic is not None:
+                found[name] = mimic
+        return found
 
     @property
     def root(self) -> str:

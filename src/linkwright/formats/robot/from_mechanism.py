@@ -36,7 +36,9 @@ from linkwright.formats.robot.description import (
 from linkwright.formats.robot.names import code_name
 from linkwright.formats.robot.omissions import Leftovers
 from linkwright.formats.robot.transforms import composed, dot, plane_axes, rotate, transposed
+from linkwright.joint_kinds import JOINTS
 from linkwright.mechanism import Body, Mechanism, Point, parts
+from linkwright.mechanism.followers import followers
 
 
 def read_text_model(
@@ -73,6 +75,7 @@ class _Survey:
     left: Leftovers = field(default_factory=Leftovers)
     folded: set[Body] = field(default_factory=set)
     tied: set[str] = field(default_factory=set)
+    started: set[str] = field(default_factory=set)
 
     def description(self) -> Description:
         m = self.m
@@ -215,19 +218,9 @@ class _Survey:
             for body in self.m.bodies.values()
             if len(body.coordinates) == 1
         }
-        for c in self.m.constraints:
-            q, zero = c.eliminate_coordinate, c.position
-            if zero is None or q not in names:
-                continue
-            others = [x for x in free_symbols(zero) if x not in self.values and x is not q]
-            if len(others) != 1 or others[0] not in names:
-                continue
-            known = [{q: x, others[0]: y} for x, y in ((0, 0), (1, 0), (0, 1), (2, 3))]
-            at = [float(evaluate_all([zero], {**self.values, **more})[0]) for more in known]
-            slope, other = at[1] - at[0], at[2] - at[0]
-            if slope and abs(at[3] - at[0] - 2 * slope - 3 * other) < 1e-9:
-                found[names[q]] = Mimic(names[others[0]], -other / slope, -at[0] / slope)
-                self.tied.add(c.name)
+        for q, x in followers(self.m, self.values).items():
+            found[names[q]] = Mimic(names[x.leader], x.factor, x.offset)
+            self.tied.add(x.relation.name)
         return found
 
     def _sensed(self, sensor: parts.Sensor) -> LinkSensor:
@@ -262,13 +255,26 @@ class _Survey:
     def _body(self, body: Body) -> None:
         parent, place = self._place(body)
         slides = [self._direction(body, d) for _, d in body.translations]
+        left = list(body.coordinates)
         for joint in self._joints(body, parent, place, slides):
+            joint = replace(joint, start=self._start(joint.kind, left))
             if joint.child != _link_name(body):
                 self.links.append(Link(joint.child))
                 self.joints.append(joint)
             else:
                 self.joints.append(self._with_properties(joint, body))
         self.links.append(Link(_link_name(body), self._mass(body), self._shapes(body)))
+
+    def _start(self, kind: str, left: list[Expr]) -> tuple[float, ...]:
+        """Take a joint's coordinates from those left; return where they start, if not at zero."""
+        count = len(JOINTS[kind].endings) or JOINTS[kind].freedom
+        own, left[:] = left[:count], left[count:]
+        if len(own) < count:  # three angles in place of a quaternion
+            return ()
+        start = tuple(self.m.initial.get(q.name, 0.0) for q in own)
+        self.started.update(q.name for q in own)
+        unturned = (*start[:-4], 1.0, 0.0, 0.0, 0.0)
+        return () if not any(start) or (start == unturned and not any(start[:-4])) else start
 
     def _with_properties(self, joint: LinkJoint, body: Body) -> LinkJoint:
         """Return a joint with its rotor, friction, spring and limits."""
@@ -393,7 +399,7 @@ class _Survey:
             ("relations", [c.name for c in m.constraints if c.name not in closing | self.tied]),
             ("states", [s.symbol.name for s in m.states]),
             ("outputs", [o.name for o in m.outputs]),
-            ("starting values", list(m.initial)),
+            ("starting values", [name for name in m.initial if name not in self.started]),
         ):
             if names:
                 shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")

@@ -18,6 +18,7 @@ from linkwright.formats.robot.description import (
     Link,
     LinkJoint,
     Mass,
+    Mimic,
     Place,
 )
 from linkwright.formats.robot.transforms import (
@@ -58,6 +59,7 @@ def description_findings(description: Description) -> tuple[Finding, ...]:
     found += _nothing_moved(description)
     for joint in description.joints:
         found += _joint_findings(joint)
+    found += _followed_limits(description)
     found += _without_effort(description)
     return tuple(found)
 
@@ -140,6 +142,23 @@ def _joint_findings(joint: LinkJoint) -> Iterator[Finding]:
         if value < 0:
             words = f"its {what}, {value:g}, is negative"
             yield Finding(what, "error", name, words, "set it to 0")
+
+
+def _followed_limits(description: Description) -> Iterator[Finding]:
+    """Yield the joints whose limits, and those of joints that follow them, leave them no range."""
+    mimics, spans = description.mimics, dict[str, tuple[float, float]]()
+    for joint in description.joints:
+        lower, upper = joint.limits.lower, joint.limits.upper
+        ends = (-math.inf if lower is None else lower, math.inf if upper is None else upper)
+        mimic = mimics.get(joint.name, Mimic(joint.name))
+        if ends[0] < ends[1] and mimic.multiplier:
+            low, high = sorted((x - mimic.offset) / mimic.multiplier for x in ends)
+            before = spans.get(mimic.joint, (-math.inf, math.inf))
+            spans[mimic.joint] = max(low, before[0]), min(high, before[1])
+    for name, (low, high) in spans.items():
+        if low >= high:
+            words = f"its limits and those of joints that follow it leave it {low:g} to {high:g}"
+            yield Finding("limits", "warning" if low == high else "error", name, words)
 
 
 def _without_effort(description: Description) -> list[Finding]:

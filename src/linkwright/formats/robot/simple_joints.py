@@ -37,13 +37,14 @@ def simple_joints(
         kind = "prismatic" if what == "slide" else "revolute"
         axis = joint_direction(joint, along)
         if k == whole:
-            parts.append(replace(joint, kind=kind, axis=axis))
+            parts.append(replace(joint, kind=kind, axis=axis, start=joint.start[k : k + 1]))
         else:
             name = fresh(f"{joint.name}_{'slide' if what == 'slide' else 'second'}")
-            parts.append(replace(bare, name=name, kind=kind, axis=axis))
+            start = joint.start[k : k + 1]
+            parts.append(replace(bare, name=name, kind=kind, axis=axis, start=start))
         if what == "screw":
             follows = Mimic(joint.name, joint.pitch / math.tau)
-            slide = replace(bare, name=fresh(f"{joint.name}_slide"), mimic=follows)
+            slide = replace(bare, name=fresh(f"{joint.name}_slide"), mimic=follows, start=())
             slide = replace(slide, kind="prismatic", damping=0.0, friction=0.0, armature=0.0)
             parts.append(slide)
     return parts

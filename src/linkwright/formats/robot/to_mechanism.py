@@ -24,7 +24,7 @@ from itertools import chain
 from typing import Any
 
 from linkwright.algebra import Expr, as_expr, evaluate_all, free_symbols
-from linkwright.equations.joint_stops import UNTOUCHED
+from linkwright.equations.joint_stops import UNTOUCHED, contradiction, stopping
 from linkwright.errors import InputError
 from linkwright.formats.robot.description import (
     UNTURNED,
@@ -55,6 +55,7 @@ from linkwright.formats.robot.transforms import (
     inverted,
     moved_mass,
     plane_axes,
+    quaternion_rotation,
     rotate,
     transposed,
     unit,
@@ -138,7 +139,7 @@ def assembled(
         description: what a file says.
         base: "file" for joints as they are, the root link on the ground; "free" for a root link
             that moves freely, an error where a joint of the file lets it do so already; "fixed" for
-            a robot whose free joint on the root is held.
+            a robot whose free joint on the root is held as the file draws it.
         friction: let joints have the damping, dry friction and springs that the file gives.
         mimic: let joints follow others where the file says so; else they are free to move.
         limits: let runs stop joints at the ends of the ranges that the file gives.
@@ -163,7 +164,8 @@ def assembled(
     held = held_joints(description, dict(locked or {}))
     for joint in description.joints:
         if base == "fixed" and joint.kind == "free" and joint.parent == description.root:
-            held[joint.name] = Place()
+            x, y, z, *turn = joint.start or (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
+            held[joint.name] = Place((x, y, z), quaternion_rotation(turn))
     root, changed = grouped(description, held)
     made = _Assembler(description, symbolic, reserved)
     made.add_bodies(root, base)
@@ -177,6 +179,7 @@ def assembled(
     for closure in description.closures:
         made.close(closure)
     notes = [f"{changed} entries of rotations made exact"] if changed else []
+    notes += filter(None, map(contradiction, stopping(made.mechanism)))
     touched = sum(shape.touched for link in given.links for shape in link.shapes)
     if touched:
         made.mechanism.reports.append(
@@ -386,6 +389,9 @@ class _Assembler:
         self, joint: LinkJoint, group: RigidGroup, body: Body, coordinates: tuple[Expr, ...]
     ) -> Body:
         self._given[joint.name] = joint
+        if joint.mimic is None:
+            names = (q.name for q in coordinates)
+            self.mechanism.set_initial(dict(zip(names, joint.start, strict=False)))
         self.joints.append(
             AssembledJoint(joint.name, joint.kind, group.name, body, coordinates, joint.limits)
         )
@@ -446,28 +452,23 @@ class _Assembler:
 
     def tie_mimics(self) -> None:
         """Let joints follow others."""
-        by_name = {joint.name: joint for joint in self.joints}
+        by_name, mimics = {joint.name: joint for joint in self.joints}, self.description.mimics
         for k, made in enumerate(self.joints):
-            mimic = self._given[made.name].mimic
-            if mimic is None:
+            if (mimic := mimics.get(made.name)) is None:
                 continue
-            leader, multiplier, offset = mimic.joint, mimic.multiplier, mimic.offset
-            while (above := self._given[leader].mimic) is not None:
-                offset += multiplier * above.offset
-                multiplier *= above.multiplier
-                leader = above.joint
-            (q,), (other,) = made.coordinates, by_name[leader].coordinates
+            (q,), (other,) = made.coordinates, by_name[mimic.joint].coordinates
             self.mechanism.constrain_position(
-                q - multiplier * other - offset, name=f"{made.name} follows {leader}", eliminate=q
+                q - mimic.multiplier * other - mimic.offset,
+                name=f"{made.name} follows {mimic.joint}",
+                eliminate=q,
             )
-            self.joints[k] = replace(made, follows=(other, multiplier, offset))
+            self.joints[k] = replace(made, follows=(other, mimic.multiplier, mimic.offset))
 
     def add_ranges(self) -> None:
         """Let joints of one coordinate know how far they may go."""
         for made in self.joints:
             lower, upper = made.limits.lower, made.limits.upper
-            single = len(made.coordinates) == 1 and made.follows is None
-            if not single or (lower is None and upper is None):
+            if len(made.coordinates) != 1 or (lower is None and upper is None):
                 continue
             if lower is None or upper is None or lower < upper:
                 more = {"speed": made.limits.speed, "effort": made.limits.effort}

@@ -9,7 +9,7 @@ could say has it as `doc`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import ValidationError
@@ -76,7 +76,7 @@ class _Writing:
     def written(self) -> WrittenDescription:
         d = self.robot
         kinds = ("body", "point", "shape", "constraint", "loop", "limit", "sensor")
-        self.data = {kind: [] for kind in kinds}
+        self.data = {kind: [] for kind in kinds} | {"initial": {}}
         links = {link.name: link for link in d.links}
         grounded = links[d.root].mass is None
         above = {joint.child: joint for joint in d.joints}
@@ -188,6 +188,8 @@ class _Writing:
         for key in ("armature", "damping", "friction", "stiffness", "rest"):
             if getattr(joint, key) and names:
                 found[key] = getattr(joint, key)
+        if joint.mimic is None:
+            self.data["initial"] |= dict(zip(names, joint.start, strict=False))
         self._limits(joint, [name for name in names if not name.endswith(("e0", "e1", "e2", "e3"))])
         return found
 
@@ -243,15 +245,8 @@ class _Writing:
         self.data["loop"].append(loop)
 
     def _mimics(self) -> None:
-        joints = {joint.name: joint for joint in self.robot.joints}
-        for joint in self.robot.joints:
-            if (mimic := joint.mimic) is None:
-                continue
-            while (above := joints[mimic.joint].mimic) is not None:
-                offset = mimic.offset + mimic.multiplier * above.offset
-                factor = mimic.multiplier * above.multiplier
-                mimic = replace(above, multiplier=factor, offset=offset)
-            q, leader = self.stems[joint.name], self.stems[mimic.joint]
+        for name, mimic in self.robot.mimics.items():
+            q, leader = self.stems[name], self.stems[mimic.joint]
             relation = {
                 "name": f"{q} follows {leader}",
                 "position": f"{q} - ({mimic.multiplier!r})*{leader} - ({mimic.offset!r})",

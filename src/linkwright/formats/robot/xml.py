@@ -139,9 +139,16 @@ class XmlElement:
         return self.number(name) if name in self.attributes else None
 
     def numbers(
-        self, name: str, count: int | None = None, default: tuple[float, ...] | None = None
+        self,
+        name: str,
+        count: int | None = None,
+        default: tuple[float, ...] | None = None,
+        *,
+        infinite: bool = False,
     ) -> tuple[float, ...]:
-        """Return an attribute as finite numbers with blanks between, `count` of them.
+        """Return an attribute as numbers with blanks between, `count` of them.
+
+        They are finite, unless ``inf`` is allowed.
 
         >>> XmlElement("axis", {"xyz": "0 0 -1"}).numbers("xyz", 3)
         (0.0, 0.0, -1.0)
@@ -154,7 +161,8 @@ class XmlElement:
                 f"{name} of {self.words} has {len(parts)} numbers where {count} are needed",
                 "put blanks between them, nothing else",
             )
-        return tuple(self._finite(name, part) for part in parts)
+        words = ("inf", "+inf", "-inf") if infinite else ()
+        return tuple(float(x) if x in words else self._finite(name, x) for x in parts)
 
     def triple(
         self, name: str, default: tuple[float, float, float] | None = None

@@ -45,6 +45,10 @@ from linkwright.formats.sl.header import Header, read_header
 UNLIMITED = 1e9
 """A limit at least as large as this is none: the files have no other word for that."""
 
+FLOATS = (
+    'a .dyn file does not say it: robots stand, unless loaded with base="free"; laboratories float'
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Vertex:
@@ -296,6 +300,8 @@ def _built(
             vertices.append(Vertex(count, header.vertices.get(count, entry.name), owner[n], *where))
     if 0 in entries and entries[0].place != Place():
         left.add("translation or rotation of ID 0", entries[0].line, "the base is where it is put")
+    if any(link.name == BASE and link.mass is not None for link in links):
+        left.add("whether the base (ID 0) floats", entries[0].line, FLOATS)
     known = {link.name for link in links} | {frame.name for frame in frames}
     for vertex in vertices:
         if vertex.name not in known:

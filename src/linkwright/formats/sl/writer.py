@@ -33,6 +33,7 @@ from linkwright.formats.sl.configuration import (
     SceneObject,
     SensorOffset,
 )
+from linkwright.formats.sl.reader import FLOATS
 from linkwright.joint_kinds import JOINTS
 
 _BASE = "BASE"
@@ -170,6 +171,7 @@ def _items(description: Description, left: Leftovers, effectors: Mapping[str, in
     if len(first) == 1 and first[0].kind == "free" and masses[base] is None:
         if first[0].place != Place():
             left.add("place of the free base", first[0].line, "SL puts its base where it is told")
+        left.add("free joint of the root", first[0].line, FLOATS)
         base = first[0].child
     else:
         first = []
@@ -240,6 +242,7 @@ def _note_dropped(description: Description, left: Leftovers) -> None:
             ("dry friction", joint.friction != 0),
             ("stiffness", joint.stiffness != 0),
             ("armature", joint.armature != 0),
+            ("start", any(joint.start)),
             ("greatest speed", joint.limits.speed is not None),
         ):
             if there:

@@ -73,6 +73,8 @@ class _Writing:
             self.left.add("closures of loops", d.closures[0].line, "a URDF file is a tree")
         if d.gravity is not None and d.gravity != _EARTH:
             self.left.add("gravity", 0, "a URDF file does not say it")
+        if any(joint.start for joint in d.joints):
+            self.left.add("starts of joints", 0, "a URDF file does not say them: all begin at zero")
         rotors = [_transmission(part) for part in parts if part.armature]
         attributes = {"name": d.name}
         if rotors:

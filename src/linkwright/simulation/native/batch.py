@@ -30,7 +30,7 @@ from linkwright.simulation.native.machine import Array, Machine
 from linkwright.simulation.native.named import names_of, put_named
 from linkwright.simulation.native.session import Outcome
 from linkwright.simulation.settings import BATCH, RunSettings, settings_of
-from linkwright.system.phases import Phases, Signal
+from linkwright.system.phases import Phases, Signal, of_guard
 from linkwright.version import __version__
 
 _CALL = 200_000  # steps of a group between two visits of Python
@@ -255,7 +255,7 @@ def run_batch(
             times = np.append(times, end)
             samples = np.concatenate([samples, last[:, None]], axis=1)
         samples = np.where((times > stopped)[:, :, None], last[:, None], samples)
-    kept = [i for i, s in enumerate(phases.d) if not s.name.startswith("guard.")]
+    kept = [i for i, s in enumerate(phases.d) if not of_guard(s.name)]
     own = [i for i, e in enumerate(phases.event_list) if not e.guard]
     return Batch(
         names_of(phases.x),

@@ -29,7 +29,7 @@ from linkwright.simulation.native.named import names_of, put_named, unknown
 from linkwright.simulation.native.pace import Pace
 from linkwright.simulation.native.tables import LOG, WHOLE
 from linkwright.simulation.settings import RunSettings, settings_of
-from linkwright.system.phases import Phases, Signal
+from linkwright.system.phases import Phases, Signal, of_guard
 
 _CALL = 50_000
 _ROWS = 4096
@@ -414,7 +414,7 @@ class Session:
             samples,
             self.time,
             self.state(),
-            {name: value for name, value in place.d.items() if not _of_guard(name)},
+            {name: value for name, value in place.d.items() if not of_guard(name)},
             self.steps,
             int(self.machine.field("rejected")[0]),
             tuple(self.events),
@@ -444,7 +444,7 @@ class Session:
         self.phases, self.machine = new.phases, new
         for array, values in known.items():
             signals: tuple[Signal, ...] = getattr(new.phases, array)
-            own = {s.name: s.value for s in signals if s.name not in values or _of_guard(s.name)}
+            own = {s.name: s.value for s in signals if s.name not in values or of_guard(s.name)}
             new.put(array, [own[s.name] if s.name in own else values[s.name] for s in signals])
         new.take_schedule(old)
         new.called.take_results(old.called)
@@ -586,7 +586,3 @@ class Session:
         names = self._fastest()
         reason = f"no step from t = {t:.6g} s keeps the error below the tolerance"
         return StopReason(t, reason + self._told(names), names, failed=True)
-
-
-def _of_guard(name: str) -> bool:
-    return name.startswith("guard.")
