@@ -15,11 +15,12 @@ class StepWriter(EventWriter):
         w, c, now = self.w, self.config, self.whole
         begin = w.splat(self.time())
         span = self.span.get()
-        w.label("steps")
         goal, origin, size, grid = span, "0.0", span, "1.0"
         if not self.adaptive:
             grid = w.op(f"sitofp i64 {now['grid'].get()} to double")
             size = w.op(f"fdiv double {span}, {grid}")
+        w.label("steps")
+        if not self.adaptive:
             origin, goal = (self.grid_point(k, grid, span) for k in (0, 1))
         goal, origin = w.splat(goal), w.splat(origin)
         s = self.lane("s_at").get()
@@ -101,7 +102,10 @@ class StepWriter(EventWriter):
         if self.adaptive and not self.single:
             self.end_crawling(mask)
         self.interrupt()
-        w.do("br label %steps")
+        if self.single and not self.adaptive:  # the point of the grid is reached, unless cut before
+            w.do(f"br i1 {w.f('fcmp oge', now['s'].get(), goal)}, label %there, label %steps")
+        else:
+            w.do("br label %steps")
         w.lines.append("gone:")
 
     def grid_point(self, ahead: int, grid: str, span: str) -> str:
