@@ -284,7 +284,7 @@ def made(**given: Any) -> Hybrid:
         ({"stiffness": [500, 500, 500, 0, 0, 0]}, "a stiffness of zero for rx ry rz"),
         ({"stiffness": [500, 500]}, "stiffness has 2 numbers for 6 axes"),
         ({"axes": "x z ry"}, "has 2 joints for the 3 axes x z ry"),
-        ({"wrist": "rum"}, "has no body 'rum'; did you mean 'ram'"),
+        ({"wrist": "rum"}, "has no point, body or frame 'rum'; did you mean 'ram'"),
         ({"wrist": 3}, "3 is no wrist"),
     ],
 )

@@ -68,7 +68,7 @@ def test_a_box_that_is_dropped_comes_to_rest_and_the_ground_carries_it(
     for found in (run.recording, read_recording(out)):
         assert found["thing_free.z"][0] == 0.13
         assert found["thing_free.z"][-1] == pytest.approx(0.1, abs=0.003)
-        pushed = sum(found[f"ground.normal{k}"][-1] for k in range(1, 9))
+        pushed = sum(found[f"ground.normal_thing_{k}"][-1] for k in range(1, 9))
         assert pushed == pytest.approx(MASS * 9.81, rel=0.01)
         assert found.metadata["floors"] == [{"at": [0.0, 0.0, 0.0], "up": [0.0, 0.0, 1.0]}]
         assert len(found.metadata["forces"]) == 8

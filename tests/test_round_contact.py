@@ -178,7 +178,7 @@ def test_capsules_touch_where_their_segments_are_nearest(seed: int) -> None:
         (SphereSurface(0.1, body="a"), SphereSurface(0.1, body="a"), "both sides"),
         (SphereSurface(0.1, body="a"), BoxSurface((1, 1, 1)), "Box.*Sphere or a Capsule"),
         (CapsuleSurface(0.1, -1.0, body="a"), Plane(), "length"),
-        (SphereSurface(0.1, body="c"), Plane(), "no body 'c'"),
+        (SphereSurface(0.1, body="c"), Plane(), "no point, body or frame 'c'"),
     ],
 )
 def test_what_cannot_touch_is_refused(first: Any, second: Any, words: str) -> None:

@@ -71,7 +71,7 @@ class Block(BlockWorkspace):
         count: int | tuple[int, ...],
         default: Value | Sequence[Value] = 0.0,
         *,
-        unit: str = "?",
+        unit: str | Sequence[str] = "?",
         doc: str = "",
     ) -> tuple[Expr, ...]:
         """Return the symbols of a new input port with several entries, in C order.
@@ -80,7 +80,7 @@ class Block(BlockWorkspace):
             name: its name.
             count: its number of entries, or its shape.
             default: what its entries are where nothing drives it: one for all, or one each.
-            unit: the unit of the entries.
+            unit: the unit of the entries, or one for each.
             doc: what it is.
 
         >>> Block("b").input_vector("q", 2)
@@ -92,7 +92,12 @@ class Block(BlockWorkspace):
         return self._input(name, shape, values, unit, doc)
 
     def _input(
-        self, name: str, shape: tuple[int, ...], values: Sequence[Value], unit: str, doc: str
+        self,
+        name: str,
+        shape: tuple[int, ...],
+        values: Sequence[Value],
+        unit: str | Sequence[str],
+        doc: str,
     ) -> tuple[Expr, ...]:
         self._refuse_taken(name)
         for value in values:
@@ -100,7 +105,7 @@ class Block(BlockWorkspace):
                 checked(value, f"{name} of {self.name!r}")
         defaults = tuple(self.expr(v) for v in values)
         made = self._symbols(name, shape, "input", unit)
-        self.inputs[name] = Port(name, unit, shape, made, defaults, doc=doc)
+        self.inputs[name] = Port(name, _common(made), shape, made, defaults, doc=doc)
         return made
 
     def default_source(self, port: str, block: Block, name: str) -> None:
@@ -410,9 +415,7 @@ class Block(BlockWorkspace):
         exprs = tuple(self.expr(v) for v in values)
         self._refuse_taken(name)
         made = self._symbols(name, shape, "input", unit)
-        units = {x.data.unit for x in made}
-        common = units.pop() if len(units) == 1 else "?"
-        self.outputs[name] = Port(name, common, shape, made, exprs, float(initial), doc)
+        self.outputs[name] = Port(name, _common(made), shape, made, exprs, float(initial), doc)
         return made
 
     def event(
@@ -512,3 +515,9 @@ class Block(BlockWorkspace):
     def __repr__(self) -> str:
         taken, given = ", ".join(self.inputs), ", ".join(self.outputs)
         return f"{type(self).__name__}({self.name}: {taken or 'nothing'} -> {given or 'nothing'})"
+
+
+def _common(entries: Sequence[Expr]) -> str:
+    """Return the unit of a port, "?" where entries have different ones."""
+    units = {x.data.unit for x in entries}
+    return units.pop() if len(units) == 1 else "?"

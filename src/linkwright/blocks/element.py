@@ -31,6 +31,7 @@ from linkwright.blocks.places import Places, cross
 from linkwright.blocks.rates import BlockError, Rate
 from linkwright.blocks.workspace import Value
 from linkwright.mechanism import Body, Force, Mechanism, Moment, Point, mechanism_of
+from linkwright.mechanism.parts import as_point
 
 Location: TypeAlias = Point | Body | str
 """A point, a body for its origin, or the name of a point, a body or a robot's frame."""
@@ -84,7 +85,6 @@ class Element(Block):
     ) -> None:
         super().__init__(name, rate=rate, doc=doc)
         self.mechanism = mechanism_of(mechanism)
-        self._robot = None if isinstance(mechanism, Mechanism) else mechanism
         self.forces: list[Force] = []
         self.moments: list[Moment] = []
         self.armatures: dict[Body, Expr] = {}
@@ -218,12 +218,13 @@ class Element(Block):
         return self.mechanism.unit_system.own_text(unit)
 
     def point_at(self, given: Location, *, center_of_mass: bool = False) -> Point:
-        """Return the point that is meant.
+        """Return the point that is meant; that of a link or another frame has the frame's axes.
 
         Args:
-            given: a point; a body, for its origin; or the name of a point, a body, or, where the
-                element was made for a robot, of a link or another of the robot's frames.
-            center_of_mass: whether a body stands for its center of mass instead.
+            given: a point; a body, for its origin; or the name of a point, a body, or, of a robot,
+                of a link or another of its frames.
+            center_of_mass: whether a body stands for its center of mass instead, and a link for
+                that of what fixed joints hold together with it.
 
         >>> m = Mechanism("m")
         >>> b = m.body("b", translate="xy", mass=1)
@@ -233,20 +234,8 @@ class Element(Block):
         """
         m = self.mechanism
         if isinstance(given, str):
-            frames = getattr(self._robot, "frames", ())
-            if self._robot is not None and given in frames and not center_of_mass:
-                given = self._robot.point(given)
-            elif given in m.points:
-                given = m.points[given]
-            elif given in m.bodies:
-                given = m.bodies[given]
-            elif given == m.ground.name:
-                given = m.ground
-            elif (point := m.automatic_point(given)) is not None:
-                given = point
-            else:
-                known = dict.fromkeys([*m.points, *m.bodies, m.ground.name, *frames])
-                m.unknown(given, known, "point, body or frame")
+            link = center_of_mass and given in m.frames
+            given = m.frames[given].body if link else m.place(given)
         if isinstance(given, Body):
             given = given.com if center_of_mass else given.origin
         if not isinstance(given, Point):
@@ -255,25 +244,6 @@ class Element(Block):
                 remedy="give a point, a body, or the name of a point, body or frame",
             )
         self._refuse_others(given.body, given.name)
-        return given
-
-    def body_at(self, given: Body | str) -> Body:
-        """Return the body that is meant.
-
-        Args:
-            given: a body, or its name.
-
-        >>> m = Mechanism("m")
-        >>> b = m.body("b", translate="xy", mass=1)
-        >>> Element("e", m).body_at("b") is b
-        True
-        """
-        m = self.mechanism
-        if isinstance(given, str):
-            if given not in m.bodies:
-                m.unknown(given, m.bodies, "body")
-            given = m.bodies[given]
-        self._refuse_others(given, given.name)
         return given
 
     def position(self, point: Point) -> tuple[Expr, Expr, Expr]:
@@ -507,9 +477,11 @@ def joint_of(mechanism: Mechanism, coordinate: Expr | str) -> JointCoordinate:
     False
     """
     name = coordinate.name if isinstance(coordinate, Expr) else coordinate
-    if name not in mechanism.coordinates and name in mechanism.bodies:
-        own = mechanism.bodies[name].coordinates
-        name = own[0].name if len(own) == 1 else name
+    named = None if name in mechanism.coordinates else mechanism.link_or_body(name)
+    if named is not None:
+        moved = as_point(named).body
+        own = moved.coordinates
+        name = own[0].name if len(own) == 1 and mechanism.link_of(moved)[0] == name else name
     q = mechanism.coordinates.get(name)
     for body in mechanism.bodies.values():
         for x, direction in body.translations:

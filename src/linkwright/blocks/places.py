@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from linkwright.algebra import ONE, ZERO, ZERO_VECTOR, Expr, total
 from linkwright.mechanism import Body, Point
+from linkwright.mechanism.parts import as_point
 
 Triple = tuple[Expr, Expr, Expr]
 Rows = tuple[Triple, Triple, Triple]
@@ -26,7 +27,7 @@ AXES = ("x", "y", "z", "rx", "ry", "rz")
 """The names of the six directions of a rigid motion or a wrench: along x, y, z, and about them."""
 
 NOTHING: Triple = (ZERO, ZERO, ZERO)
-_UNIT: Rows = ((ONE, ZERO, ZERO), (ZERO, ONE, ZERO), (ZERO, ZERO, ONE))
+UNIT: Rows = ((ONE, ZERO, ZERO), (ZERO, ONE, ZERO), (ZERO, ZERO, ONE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class BodyPlacement:
         velocity: of its origin, m/s.
     """
 
-    rotation: Rows = _UNIT
+    rotation: Rows = UNIT
     origin: Triple = NOTHING
     omega: Triple = NOTHING
     velocity: Triple = NOTHING
@@ -80,13 +81,15 @@ class Places:
         arm = self._named(self.outward(point.body, _local(point)))
         return self._named(plus(place.velocity, cross(place.omega, arm)))
 
-    def outward(self, body: Body, components: Sequence[Expr]) -> Triple:
-        """Return a vector in the ground's axes from its components along those of a body."""
-        return times(self.of(body).rotation, components)
+    def outward(self, place: Body | Point, components: Sequence[Expr]) -> Triple:
+        """Return a vector in the ground's axes from components along those of a body or frame."""
+        point = as_point(place)
+        return times(self.of(point.body).rotation, point.outward(components))
 
-    def inward(self, body: Body, components: Sequence[Expr]) -> Triple:
-        """Return a vector along a body's axes from its components in those of the ground."""
-        return times(_turned(self.of(body).rotation), components)
+    def inward(self, place: Body | Point, components: Sequence[Expr]) -> Triple:
+        """Return a vector along the axes of a body or frame from its components in the ground's."""
+        point = as_point(place)
+        return point.inward(times(_turned(self.of(point.body).rotation), components))
 
     def _named(self, v: Sequence[Expr]) -> Triple:
         a, b, c = (x if x.is_atom else self._name(x) for x in v)

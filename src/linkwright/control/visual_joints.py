@@ -43,7 +43,7 @@ class ImageLaw(Element):
         mechanism: what is driven.
         at: where the camera sits: a point, a body for its origin, or a name.
         joints: names of the coordinates; by default all that move the camera.
-        rotation: rows of the matrix from the camera's axes to those of its body.
+        rotation: rows of the matrix from the camera's axes to those of where it sits.
         focal: of the camera as the law believes it to be, pixels along u and v.
         center: where its axis meets the picture, pixels.
         pixels: width and height of the picture; twice the center by default.
@@ -134,7 +134,7 @@ class ImageLaw(Element):
 
     def _inward(self, v: Sequence[Expr]) -> Triple:
         """Return components along the camera's axes from those along the ground's."""
-        inside = self.places.inward(self.camera.body, v)
+        inside = self.places.inward(self.camera, v)
         x, y, z = (
             total([_exact(e) * p for e, p in zip(column, inside, strict=True)])
             for column in zip(*self._turn, strict=True)

@@ -43,7 +43,7 @@ class PinholeCamera(Element):
         mechanism: that it belongs to.
         at: where it sits: a point, a body for its origin, or a name.
         targets: what it sees.
-        rotation: rows of the matrix from its axes to those of its body.
+        rotation: rows of the matrix from its axes to those of where it sits.
         focal: length in pixels, along the lines of the picture and across them.
         center: where its axis meets the picture, pixels; the middle by default.
         pixels: width and height of its picture.
@@ -211,25 +211,23 @@ class PinholeCamera(Element):
     ) -> tuple[tuple[Triple, Triple, Triple], TargetPicture]:
         """Return axes and origin of a target along those of the camera, and its picture."""
         m = self.mechanism
-        body = m.ground if target.body is None else self.body_at(target.body)
+        on = self.point_at(m.ground if target.body is None else target.body)
         turn = np.array(
             checked_rotation(target.rotation, f"the rotation of target {k} of {self.name!r}")
         )
         length = self.parameter(
             f"size{k}", target.size, unit=self.own_unit("m"), sign="positive", doc="of a target"
         )
-        middle = m.point_of(body, tuple(map(as_expr, target.center)))
+        middle = m.point_of(on, tuple(map(as_expr, target.center)))
         away = minus(self.position(middle), self.position(self.point))
-        axes = [
-            self.places.outward(body, [as_expr(_exact(x)) for x in turn[:, i]]) for i in range(2)
-        ]
+        axes = [self.places.outward(on, [as_expr(_exact(x)) for x in turn[:, i]]) for i in range(2)]
         a, b = (self._held([length * x for x in self._inward(axis)]) for axis in axes)
         c = self._held(self._inward(away))
         return (a, b, c), target.picture(self.optics, (a, b, c), self.intermediate)
 
     def _inward(self, v: Sequence[Expr]) -> Triple:
         """Return components along the camera's axes from those along the ground's."""
-        inside = self.places.inward(self.point.body, v)
+        inside = self.places.inward(self.point, v)
         x, y, z = (
             total([_exact(e) * p for e, p in zip(column, inside, strict=True)])
             for column in self.rotation.T

@@ -18,7 +18,7 @@ accepted step of the integration, never within one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from linkwright.algebra import ZERO, Expr, maximum, sqrt, total, where
@@ -33,7 +33,8 @@ class Contact(Element):
     """Points of a mechanism that can touch a surface.
 
     Outputs for each point k (from 1): `depthk` (m, positive inside), `normalk` (N), and the
-    components of the force in the ground's frame, `forcek_x` and so on.
+    components of the force in the ground's frame, `forcek_x` and so on; with labels `depth_foot`
+    and so on.
 
     Args:
         mechanism: that it belongs to.
@@ -51,6 +52,7 @@ class Contact(Element):
         tangential_damping: N*s/m; by default 2 sqrt(k_c), as in SL.
         stick_speed: speed below which a slipping point that slows down holds on again, m/s.
         events: whether runs tell when points begin and cease to touch.
+        labels: words that stand for the points in the names of outputs, in place of numbers.
         name: of the element.
 
     >>> from linkwright import Mechanism
@@ -77,6 +79,7 @@ class Contact(Element):
         tangential_damping: float | None = None,
         stick_speed: float = 1e-3,
         events: bool = True,
+        labels: Sequence[str] = (),
         name: str = "contact",
     ) -> None:
         super().__init__(name, mechanism, doc="contact of points with a surface")
@@ -121,14 +124,24 @@ class Contact(Element):
             )
         self._frame = SurfaceFrame(self, surface)
         self.points = [self.point_at(p) for p in given]
-        if isinstance(surface, Plane) and self._frame.carrier.parent is None:
+        if isinstance(surface, Plane) and self._frame.carrier.body.parent is None:
             self.floors.append(
                 (tuple(map(float, surface.center)), tuple(self._frame.turn[:, 2].tolist()))
             )
-        for k, point in enumerate(self.points, 1):
-            self._add(k, point)
+        words = [
+            p if isinstance(p, str) else point.name
+            for p, point in zip(given, self.points, strict=True)
+        ]
+        self.labels = [f"_{x}" for x in labels] or [f"{k}" for k in range(1, len(given) + 1)]
+        if len(set(self.labels)) != len(given):
+            raise BlockError(
+                f"{name!r} has {len(given)} points and {len(set(self.labels))} different labels",
+                remedy="give each point a label of its own, or none",
+            )
+        for k, point, word in zip(self.labels, self.points, labels or words, strict=True):
+            self._add(k, point, word)
 
-    def _add(self, k: int, point: Point) -> None:
+    def _add(self, k: str, point: Point, word: str) -> None:
         seen = self._frame.relative(self.position(point), self.velocity(point))
         place, speed = (self._held(v) for v in seen)
         depth, normal = self.surface.depth(*place)
@@ -138,8 +151,11 @@ class Contact(Element):
         touching = depth > 0
         damper = self._b if self._a is None else self._b + self._k * self._a * depth
         push = maximum(self._k * depth - damper * outward, 0.0)
-        press = self.output(f"normal{k}", where(touching, push, 0.0), unit=self.own_unit("N"))
-        self.output(f"depth{k}", depth, unit=self.own_unit("m"))
+        press = self.output(
+            f"normal{k}", where(touching, push, 0.0), unit=self.own_unit("N"),
+            doc=f"normal force on {word}",
+        )  # fmt: skip
+        self.output(f"depth{k}", depth, unit=self.own_unit("m"), doc=f"depth of {word}")
         if self._events:
             self.event(f"touch{k}", depth)
         slide = self._held(_less(speed, normal, outward))
@@ -149,9 +165,9 @@ class Contact(Element):
             x, y, z = (where(touching, -self._viscous * v, 0.0) for v in slide)
             along = (x, y, z)
         force = self._frame.outward([press * n + f for n, f in zip(normal, along, strict=True)])
-        parts = self.force_vector(f"force{k}", force, at=point)
+        parts = self.force_vector(f"force{k}", force, at=point, doc=f"contact force on {word}")
         self.show_force(f"force{k}", at=point, touch=f"depth{k}")
-        carrier = self._frame.carrier
+        carrier = self._frame.carrier.body
         if carrier.parent is not None:
             arm = minus(self.position(point), self.position(carrier.origin))
             back = [-x for x in parts]
@@ -162,7 +178,7 @@ class Contact(Element):
         return x, y, z
 
     def _hold_or_slip(
-        self, k: int, place: Triple, normal: Triple, slide: Triple, press: Expr, touching: Expr
+        self, k: str, place: Triple, normal: Triple, slide: Triple, press: Expr, touching: Expr
     ) -> Triple:
         """Return the force along the surface, and remember where the point holds on."""
         anchor = tuple(self.discrete_state(f"anchor{k}{c}", unit=self.own_unit("m")) for c in "xyz")

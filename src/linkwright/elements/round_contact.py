@@ -40,7 +40,7 @@ from linkwright.algebra import (
 from linkwright.blocks import BlockError, Element, checked, checked_rotation
 from linkwright.blocks.places import Triple, cross, minus, plus
 from linkwright.elements.surfaces import CapsuleSurface, Plane, SphereSurface
-from linkwright.mechanism import Body, Point
+from linkwright.mechanism import Point
 
 _TINY = 1e-12
 Round = SphereSurface | CapsuleSurface
@@ -98,21 +98,22 @@ class RoundContact(Element):
         self._rolling: Expr | None = None
         if rolling:
             self._rolling = self.parameter("rolling", rolling, unit=own("m"), least=0.0)
-        self._bodies = self._carrier(first), self._carrier(second)
+        on, under = self._carrier(first), self._carrier(second)
+        self._bodies = on.body, under.body
         if self._bodies[0] is self._bodies[1]:
             raise BlockError(f"both sides of {name!r} are on {self._bodies[0].name!r}")
         self._radius = checked(first.radius, f"radius of {name!r}", above=0)
-        ends = self._ends(first, self._bodies[0], own("m"))
+        ends = self._ends(first, on, own("m"))
         if isinstance(second, Plane):
-            self._on_plane(second, ends)
+            self._on_plane(second, under, ends)
         else:
             other = checked(second.radius, f"radius of {name!r}", above=0)
-            self._on_each_other(ends, self._ends(second, self._bodies[1], own("m")), other)
+            self._on_each_other(ends, self._ends(second, under, own("m")), other)
 
-    def _carrier(self, shape: Round | Plane) -> Body:
-        return self.mechanism.ground if shape.body is None else self.body_at(shape.body)
+    def _carrier(self, shape: Round | Plane) -> Point:
+        return self.point_at(self.mechanism.ground if shape.body is None else shape.body)
 
-    def _ends(self, shape: Round, body: Body, unit: str) -> list[Point]:
+    def _ends(self, shape: Round, carrier: Point, unit: str) -> list[Point]:
         """Return the ends of the segment of a shape: one point for a ball."""
         x, y, z = map(float, shape.center)
         turn = np.array(checked_rotation(shape.rotation, f"rotation of a shape of {self.name!r}"))
@@ -123,20 +124,19 @@ class RoundContact(Element):
         signs = (-1, 1) if half else (0,)
         return [
             self.mechanism.point_of(
-                body, [as_expr(float(c + s * a)) for c, a in zip((x, y, z), along, strict=True)]
+                carrier, [as_expr(float(c + s * a)) for c, a in zip((x, y, z), along, strict=True)]
             )
             for s in signs
         ]
 
     # -- where they touch --------------------------------------------------------------------------
-    def _on_plane(self, plane: Plane, ends: Sequence[Point]) -> None:
+    def _on_plane(self, plane: Plane, under: Point, ends: Sequence[Point]) -> None:
         turn = np.array(checked_rotation(plane.rotation, f"rotation of the plane of {self.name!r}"))
-        body = self._bodies[1]
-        center = self.mechanism.point_of(body, tuple(map(as_expr, plane.center)))
-        if body.parent is None:
+        center = self.mechanism.point_of(under, tuple(map(as_expr, plane.center)))
+        if under.body.parent is None:
             self.floors.append((tuple(map(float, plane.center)), tuple(turn[:, 2].tolist())))
         axis = [as_expr(_exact(float(c))) for c in turn[:, 2]]
-        normal = self._named(self.places.outward(body, axis))
+        normal = self._named(self.places.outward(under, axis))
         for k, end in enumerate(ends, 1):
             place = self.position(end)
             height = self.intermediate(_dot(minus(place, self.position(center)), normal))

@@ -7,9 +7,10 @@ from typing import Any
 
 from linkwright.algebra import Expr, Vector, floor
 from linkwright.blocks import Element, Location
+from linkwright.blocks.places import minus
 from linkwright.elements.springs import motion_of
-from linkwright.equations.reactions import carried_by_joint
-from linkwright.mechanism import Body, Point
+from linkwright.equations.reactions import carried_by_joint, shifted
+from linkwright.mechanism import Point
 
 
 class Encoder(Element):
@@ -57,14 +58,15 @@ class Encoder(Element):
 
 
 class Imu(Element):
-    """An inertial unit in a body: specific force and angular velocity, along the body's axes.
+    """An inertial unit: specific force and angular velocity, along the axes of where it sits.
 
     Outputs `accel_x`, ... (m/s^2: acceleration less that of gravity, as accelerometers show it) and
     `gyro_x`, ... (rad/s).
 
     Args:
         mechanism: that it belongs to.
-        at: where it sits: a point, a body for its origin, or a name.
+        at: where it sits: a point, a body for its origin, or a name. The axes are those of the
+            link or frame that is named, otherwise the body's.
         accel_noise: standard deviation of the specific force, m/s^2; with noise it needs a rate.
         gyro_noise: standard deviation of the angular velocity, rad/s.
         accel_bias: added to each component of the specific force, m/s^2.
@@ -91,11 +93,11 @@ class Imu(Element):
     ) -> None:
         super().__init__(name, mechanism, doc="inertial unit")
         point = self.point_at(at)
-        frame = point.body.frame
         felt = acceleration_of(self, point) - self.mechanism.gravity_vector
-        turn = point.body.omega
-        on = point.body.name
-        felt_in, turn_in = felt.components(frame), turn.components(frame)
+        on = at if isinstance(at, str) else point.body.name
+        felt_in, turn_in = (
+            point.inward(v.components(point.body.frame)) for v in (felt, point.body.omega)
+        )
         show(
             self,
             "accel",
@@ -118,9 +120,13 @@ class ForceTorque(Element):
     such as contacts, whichever member of the System they come from. A motor in the joint acts
     through the sensor. Loops may be closed on either side of it but not across it.
 
+    Of a robot's link, origin and axes are the link's. Links that fixed joints hold together are one
+    body: the sensor sits in the joint that moves them all, and shows what acts there at the origin
+    and along the axes of the link that is named, a massless tool for example.
+
     Args:
         mechanism: that it belongs to.
-        body: on which it looks outward; of a tool on a wrist, the tool.
+        body: on which it looks outward, or a point of it; of a tool on a wrist, the tool.
         force_noise: standard deviation of the force, N; with noise it needs a rate.
         moment_noise: standard deviation of the moment, N*m.
         force_bias: added to each component of the force, N.
@@ -137,7 +143,7 @@ class ForceTorque(Element):
     def __init__(
         self,
         mechanism: Any,
-        body: Body | str,
+        body: Location,
         *,
         force_noise: float = 0.0,
         moment_noise: float = 0.0,
@@ -146,21 +152,19 @@ class ForceTorque(Element):
         name: str = "force_torque",
     ) -> None:
         super().__init__(name, mechanism, doc="force and torque sensor")
-        m = self.mechanism
-        body = self.body_at(body)
-        others = self.subtree_loads(body)
-        force, moment = carried_by_joint(m, body)
-        rows = (
-            ("force", force, others[:3], self.own_unit("N"), force_noise, force_bias),
-            ("moment", moment, others[3:], self.own_unit("N*m"), moment_noise, moment_bias),
-        )
+        frame = self.point_at(body)
+        on = body if isinstance(body, str) else frame.body.name
+        others = self.subtree_loads(frame.body)
+        felt = carried_by_joint(self.mechanism, frame.body)
+        loads = shifted(frame, (minus(felt[0], others[:3]), minus(felt[1], others[3:])))
+        units = self.own_unit("N"), self.own_unit("N*m")
+        noises, biases = (force_noise, moment_noise), (force_bias, moment_bias)
         wrench: list[Expr] = []
-        for kind, own, loads, unit, noise, bias in rows:
-            parts = [x - y for x, y in zip(own, loads, strict=True)]
-            shown = show(self, kind, parts, unit, noise, bias, f"{kind} on {body.name}")
-            wrench += [-x for x in shown]
-        units = [unit for _, _, _, unit, _, _ in rows for _ in range(3)]
-        self.output_vector("wrench", wrench, unit=units, doc=f"of the surroundings on {body.name}")
+        rows = zip(("force", "moment"), loads, units, noises, biases, strict=True)
+        for kind, parts, unit, noise, bias in rows:
+            wrench += [-x for x in show(self, kind, parts, unit, noise, bias, f"{kind} on {on}")]
+        texts = [unit for unit in units for _ in range(3)]
+        self.output_vector("wrench", wrench, unit=texts, doc=f"of the surroundings on {on}")
 
 
 def show(

@@ -22,7 +22,7 @@ class SurfaceFrame:
 
     def __init__(self, element: Element, surface: Surface) -> None:
         m = element.mechanism
-        self.carrier = m.ground if surface.body is None else element.body_at(surface.body)
+        self.carrier = element.point_at(m.ground if surface.body is None else surface.body)
         self.turn = np.array(checked_rotation(surface.rotation, "the rotation of a surface"))
         self._element = element
         self._origin = m.point_of(self.carrier, tuple(map(as_expr, surface.center)))
@@ -37,8 +37,8 @@ class SurfaceFrame:
         element = self._element
         way = minus(position, element.position(self._origin))
         speed: Sequence[Expr] = velocity
-        if self.carrier.parent is not None:
-            omega = element.places.of(self.carrier).omega
+        if self.carrier.body.parent is not None:
+            omega = element.places.of(self.carrier.body).omega
             arm = [x if x.is_atom or x.op == "num" else element.intermediate(x) for x in way]
             carried = plus(element.velocity(self._origin), cross(omega, arm))
             speed = minus(speed, carried)

@@ -188,7 +188,7 @@ class Tire(Element):
                     f"{self.name!r} is given both a wheel and a spin",
                     remedy="give wheel=... alone; its speed is known",
                 )
-            return self.body_at(wheel)
+            return self.point_at(wheel).body
         if spin is None:
             return None
         speed = self.expr(spin)

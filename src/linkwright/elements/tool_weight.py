@@ -149,7 +149,7 @@ class WeightCompensation(Element):
 
     Args:
         mechanism: that it belongs to.
-        flange: the body along whose axes the sensor measures, or a point of it.
+        flange: the body or frame along whose axes the sensor measures, or a name.
         mass: of the tool beyond the sensor, kg.
         center: its mass center from the tool's reference point, along the flange's axes, m.
         bias: of the sensor, six numbers: N, N*m.
@@ -176,7 +176,7 @@ class WeightCompensation(Element):
         name: str = "weight",
     ) -> None:
         super().__init__(name, mechanism, doc="a wrench less the tool's weight and the bias")
-        body = self.point_at(flange).body
+        frame = self.point_at(flange)
         own = self.own_unit
         weight = self.parameter("mass", checked(mass, f"mass of {name!r}"), unit=own("kg"), least=0)
         places = checked_all(center, f"center of {name!r}", count=3)
@@ -197,7 +197,7 @@ class WeightCompensation(Element):
                 )
             self.default_source("measured", sensor, "wrench")
         gravity = self.mechanism.gravity_vector.components(self.mechanism.ground.frame)
-        pull = [self.intermediate(weight * g) for g in self.places.inward(body, gravity)]
+        pull = [self.intermediate(weight * g) for g in self.places.inward(frame, gravity)]
         load = [*pull, *cross(lever, pull)]
         values = [w - p - b for w, p, b in zip(measured, load, off, strict=True)]
         self.output_vector("wrench", values, unit=units, doc="of the surroundings on the tool")

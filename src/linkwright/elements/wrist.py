@@ -49,7 +49,7 @@ class CompliantWrist(Element):
 
     Args:
         mechanism: that it belongs to.
-        flange: the body that carries the wrist, or a point of it.
+        flange: the body or frame that carries the wrist, or a name; directions are along its axes.
         tool: what hangs on it: a body, whose origin is the reference point, or a point of it.
         stiffness: six numbers above zero: x, y, z in N/m, rx, ry, rz in N*m/rad.
         damping: six numbers: N*s/m and N*m*s/rad; above zero where the wrist is massless.
@@ -79,7 +79,7 @@ class CompliantWrist(Element):
         name: str = "wrist",
     ) -> None:
         super().__init__(name, mechanism, doc="compliant wrist")
-        self.flange: Body = self.point_at(flange).body
+        self.flange: Point = self.point_at(flange)
         self.tool: Point = self.point_at(tool)
         self.massless = massless
         between = self._between()
@@ -137,7 +137,7 @@ class CompliantWrist(Element):
 
     def _between(self) -> list[Body]:
         """Return the bodies from the tool up to the flange, without the latter."""
-        m, tool, flange = self.mechanism, self.tool.body, self.flange
+        m, tool, flange = self.mechanism, self.tool.body, self.flange.body
         chain = tool.ancestors()
         whole = [*chain, m.ground]
         if flange not in whole:
@@ -166,7 +166,13 @@ class CompliantWrist(Element):
     # -- with coordinates of the mechanism ---------------------------------------------------------
     def _of_coordinates(self, between: Sequence[Body]) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
         """Return deflection and rate as expressions of the mechanism."""
-        places = Places(lambda x: x, self.flange)
+        turn = self.flange.inward
+        where, rate = self._along_body(between)
+        return (*turn(where[:3]), *turn(where[3:])), (*turn(rate[:3]), *turn(rate[3:]))
+
+    def _along_body(self, between: Sequence[Body]) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
+        """Return deflection and rate along the axes of the flange's body."""
+        places = Places(lambda x: x, self.flange.body)
         point = self.tool
         place = places.of(point.body)
         still = {q: ZERO for b in between for q in b.coordinates}
@@ -195,7 +201,7 @@ class CompliantWrist(Element):
         if sum(x is not ZERO for x in self.deflection[3:]) > 1:
             gradient = [self.intermediate(x) for x in loads[3:]]
             loads[3:] = moment_from_gradient(where[3:], gradient, self.intermediate)
-        on, back, axes = self.tool.body, self.flange, self.flange.frame.axes
+        on, back, axes = self.tool.body, self.flange.body, self.flange.axes
         words = f"of the wrist on {on.name}, flange's axes"
         for c, axis, force, moment in zip("xyz", axes, loads[:3], loads[3:], strict=True):
             push, turn = f"force_{c}", f"moment_{c}"
@@ -222,13 +228,13 @@ class CompliantWrist(Element):
         speeds = [self.own_unit("m/s")] * 3 + ["rad/s"] * 3
         self.output_vector("free_rate", back, unit=speeds, doc="of the deflection without a load")
         self.output_vector("mobility", eased, doc="rates of the deflection for units of load")
-        if self.flange.parent is not None:
+        if self.flange.body.parent is not None:
             couple = plus(load[3:], cross(states[:3], load[:3]))
-            axes = self.flange.frame.axes
+            axes = self.flange.axes
             for letter, axis, value in zip("xyz", axes, load[:3], strict=True):
                 self.force(f"force_{letter}", value, at=self.tool, along=axis, shown=False)
             for letter, axis, value in zip("xyz", axes, couple, strict=True):
-                self.moment(f"moment_{letter}", value, on=self.flange, about=axis)
+                self.moment(f"moment_{letter}", value, on=self.flange.body, about=axis)
         return states, rates
 
 

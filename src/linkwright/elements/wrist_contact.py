@@ -80,9 +80,10 @@ class WristContact(Element):
             ports[port] = self.input_vector(port, 6, doc=words)
             self.default_source(port, wrist, port)
         flange, frame = wrist.flange, SurfaceFrame(self, surface)
+        carrier = frame.carrier.body
         way = self._outward(wrist, ports["deflection"])
         drift = self._outward(wrist, ports["free_rate"])
-        turning = cross(self.places.of(flange).omega, way)
+        turning = cross(self.places.of(flange.body).omega, way)
         position = self._named(plus(self.position(wrist.tool), way))
         velocity = plus(self.velocity(wrist.tool), plus(turning, drift))
         place, speed = frame.relative(position, self._named(velocity))
@@ -105,9 +106,9 @@ class WristContact(Element):
         self.output_vector("load", load, unit=units, doc="on the tool")
         if events:
             self.event("touch", depth)
-        if frame.carrier.parent is not None:
-            arm = minus(position, self.position(frame.carrier.origin))
-            self.force_vector("reaction", [-x for x in force], at=frame.carrier, arm=arm)
+        if carrier.parent is not None:
+            arm = minus(position, self.position(carrier.origin))
+            self.force_vector("reaction", [-x for x in force], at=carrier, arm=arm)
 
     def _outward(self, wrist: CompliantWrist, six: tuple[Expr, ...]) -> Triple:
         return self._named(self.places.outward(wrist.flange, six[:3]))

@@ -137,7 +137,7 @@ def parallel_machine(
     names = [c.name for c in closed] + ["a quaternion has unit length"] * len(units)
     point, axis = given.platform.point, given.platform.axis
     ground = given.ground.frame
-    x, y, z = (a.components(ground) for a in point.body.frame.axes)
+    x, y, z = (a.components(ground) for a in point.axes)
     return ParallelMachine(
         given,
         coordinates,

@@ -14,6 +14,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from linkwright.algebra import (
     ZERO,
@@ -144,6 +145,19 @@ def carried_by_joint(mechanism: Mechanism, body: Body) -> Wrench:
     outside.forces = [x for x in mechanism.forces if not _in_joint(x, body)]
     outside.moments = [x for x in mechanism.moments if not _in_joint(x, body)]
     return _balance(mechanism, terms, _loads(outside, terms))[body]
+
+
+def shifted(frame: Point, wrench: Wrench) -> Wrench:
+    """Return a wrench about a body's origin, along its axes, as one of a frame of the body.
+
+    >>> m = Mechanism("m")
+    >>> b = m.body("b", rotate="z", mass=1, inertia=1)
+    >>> shifted(m.point("p", b, (0, 2, 0)), (m.exprs((1, 0, 0)), NOTHING))
+    ((1, 0, 0), (0, 0, 2))
+    """
+    force, moment = wrench
+    arm = frame.local.components(frame.body.frame)
+    return frame.inward(force), frame.inward(subtract(moment, cross(arm, force)))
 
 
 def _tied(kinematics: Kinematics, constraint: Constraint) -> list[Body]:
@@ -295,8 +309,10 @@ def _multipliers(
     return [substitute(x, meaning) for x in solutions[0]]
 
 
-def told_reactions(mechanism: Mechanism, channels: Iterable[str]) -> list[str]:
+def told_reactions(mechanism: Mechanism, channels: Iterable[str]) -> list[str | dict[str, Any]]:
     """Return the bodies whose joints' forces are recorded, for pictures that show them.
+
+    A body whose link is elsewhere in it, or turned, comes with place and rows of axes in the body.
 
     >>> m = Mechanism("hanging")
     >>> b = m.body("b", rotate="z", mass=1, inertia=0)
@@ -306,8 +322,15 @@ def told_reactions(mechanism: Mechanism, channels: Iterable[str]) -> list[str]:
     """
     there = set(channels)
     made = {o.name for o in mechanism.outputs if o.made == "reactions"} & there
-    bodies = [body.name for body in mechanism.depth_first()]
-    return [name for name in bodies if made.issuperset(f"{name}.F{c}" for c in "xyz")]
+    found: list[str | dict[str, Any]] = []
+    for body in mechanism.depth_first():
+        if made.issuperset(f"{body.name}.F{c}" for c in "xyz"):
+            _, frame = mechanism.link_of(body)
+            rows = [frame.local, *frame.axes]
+            at, *axes = ([float(x.data) for x in v.components(body.frame)] for v in rows)
+            own = frame is body.origin
+            found.append(body.name if own else {"body": body.name, "at": at, "axes": axes})
+    return found
 
 
 def reaction_outputs(mechanism: Mechanism) -> tuple[Output, ...]:
@@ -322,10 +345,12 @@ def reaction_outputs(mechanism: Mechanism) -> tuple[Output, ...]:
     kinds = (("F", "force", "along", "N"), ("M", "moment", "about", "N*m"))
     made: list[Output] = []
     for body in mechanism.depth_first():
-        for (symbol, what, way, unit), wrench in zip(kinds, found.joints[body], strict=True):
+        link, frame = mechanism.link_of(body)
+        rows = zip(kinds, shifted(frame, found.joints[body]), strict=True)
+        for (symbol, what, way, unit), wrench in rows:
             own = mechanism.unit_system.own_text(unit)
             for letter, x in zip("xyz", wrench, strict=True):
-                doc = f"{what} in the joint of {body.name} {way} its axis {letter}"
+                doc = f"{what} in the joint of {link} {way} its axis {letter}"
                 name = f"{body.name}.{symbol}{letter}"
                 made.append(Output(name, x, own, doc, body.name, "reactions"))
     for name, value in found.multipliers.items():

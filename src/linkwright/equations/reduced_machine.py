@@ -265,7 +265,8 @@ class _Reduction:
         kept = [x for x in self.machine.coordinates if x not in turned and x not in gone]
         kept += [x for angles, _ in self.new for x in angles]
         platform = self.machine.platform
-        where = self.places[platform.point.body]
+        where, turn = self.places[platform.point.body], platform.point.inward
+        a, b, c = where.rows
         axis = platform.axis.components(platform.point.body.frame)
         reduced = ParallelMachine(
             self.m,
@@ -274,7 +275,7 @@ class _Reduction:
             tuple(names),
             self.machine.actuators,
             self._at(platform.point),
-            where.rows,
+            (turn(a), turn(b), turn(c)),
             _turned(where.rows, axis),
         )
         return ReducedMachine(

@@ -8,6 +8,7 @@ k_n, b_n, k_c, c_s, c_d. Further parameters are not used.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from linkwright.elements import Contact
 from linkwright.elements.surfaces import BoxSurface, EllipsoidSurface, SphereSurface, Surface
@@ -85,7 +86,7 @@ def contacts(config: LabConfig, robot: LabMechanism) -> Iterator[Contact]:
     for thing in config.objects:
         if not thing.contact_model:
             continue
-        numbers = law_of(thing)
+        numbers: dict[str, Any] = {**law_of(thing)}
         points = [robot.point(frame) for frame in config.vertices.values()]
         yield Contact(
             robot.mechanism,

@@ -100,7 +100,7 @@ class DriveBuilder(LoadBuilder):
         point = self._place("the platform", at)
         if point.body is self.ground:
             raise MechanismError("the platform is a body that moves, not the ground")
-        return Platform(point, direction_of(self.vector(axis, point.body.frame)))
+        return Platform(point, direction_of(self.vector(axis, point)))
 
     @builder
     def drive_strut(
@@ -240,7 +240,8 @@ class DriveBuilder(LoadBuilder):
     def _joined(self, name: str) -> tuple[Body, Body]:
         """Return the two bodies that a ball or a universal joint joins."""
         loop = next((x for x in self.loops if x.name == name), None)
-        body = self.bodies.get(name)
+        there = self.link_or_body(name) is not None
+        body = self.body_of(name, f"the joint of {name!r}") if there else None
         if loop is not None:
             joint, ends = loop.joint, (loop.first.body, loop.second.body)
         elif body is not None and body.parent is not None:

@@ -167,7 +167,7 @@ class LoadBuilder(BodyBuilder):
         T
         """
         self._refuse_load(name)
-        on, other = self.body_of(on, name), self.body_of(reaction, name)
+        on, other = (self.body_of(x, name, placed=False) for x in (on, reaction))
         self._refuse_others(name, on)
         self._refuse_others(name, other)
         value = self.parameter(name) if magnitude is None else self.expr(magnitude)
@@ -199,7 +199,7 @@ class LoadBuilder(BodyBuilder):
         >>> m.armatures[b]
         G**2*J
         """
-        body = self.body_of(body, "the body of an armature")
+        body = self.body_of(body, "the body of an armature", placed=False)
         if not body.coordinates:
             raise MechanismError(f"{body.name!r} has no coordinate; an armature needs one")
         self.armatures[body] = self.armatures.get(body, ZERO) + self.expr(inertia)
@@ -231,7 +231,7 @@ class LoadBuilder(BodyBuilder):
         >>> m.moments[0].magnitude
         -b_dot*d
         """
-        body = self.body_of(body, "the body of a joint")
+        body = self.body_of(body, "the body of a joint", placed=False)
         if not body.coordinates or body in self.passives:
             why = "has its own already" if body in self.passives else "has no coordinate"
             raise MechanismError(f"the joint of {body.name!r} {why}; no friction can be added")
@@ -262,10 +262,7 @@ class LoadBuilder(BodyBuilder):
         if given is None:
             return self.origin
         if isinstance(given, str):
-            found = self.points.get(given) or self.bodies.get(given) or self.automatic_point(given)
-            if found is None:
-                self.unknown(given, (*self.points, *self.bodies), "point or body")
-            given = found
+            given = self.place(given)
         point = given.origin if isinstance(given, Body) else given
         if not isinstance(point, Point) or point.body.mechanism is not self:
             raise MechanismError(f"{name!r} needs a point of {self.name!r}, not {given!r}")

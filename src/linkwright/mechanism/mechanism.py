@@ -262,6 +262,9 @@ class Mechanism(DriveBuilder, Shown):
                 f"the joint of {name!r} is {brief(joint)}, which is not a joint",
                 remedy='give a joint such as Revolute("z")',
             )
+        for end in (first, second):
+            if isinstance(end, str) and end in self.frames and len(joint.rotate) != 3:
+                self.body_of(end, f"an end of {name!r}")  # the joint's axes are those of bodies
         first, second = self._place(name, first), self._place(name, second)
         made = loops.close(self, name, first, second, joint, along=along, second_axis=second_axis)
         aligned = loops.aligned(self, first.body, second.body, joint, second_axis)
@@ -450,7 +453,7 @@ class Mechanism(DriveBuilder, Shown):
         if any(name == o.name for o in self.outputs):
             raise MechanismError(f"{self.name!r} has an output {name!r} already")
         checked_unit(unit, name)
-        owner = "" if body is None else self.body_of(body, f"the body of {name!r}").name
+        owner = "" if body is None else self.body_of(body, name, placed=False).name
         made = Output(name, self.expr(value), unit, doc or name, owner)
         self.outputs.append(made)
         return made

@@ -8,10 +8,11 @@ are chosen when the first one is asked for; from then on no body can be added
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from linkwright.algebra import Expr, Frame, Vector
+from linkwright.algebra import Expr, Frame, Vector, total
 from linkwright.border import fixed
 from linkwright.brief import brief, one_line
 from linkwright.mechanism.joints import Joint
@@ -134,6 +135,26 @@ class Point:
         return f"Point({self.name!r} of {self.body.name!r}: {brief(self.local)})"
 
     @property
+    def axes(self) -> tuple[Vector, Vector, Vector]:
+        """The axes of the frame; those of the body for a point without a matrix."""
+        if self.matrix is None:
+            return self.body.frame.axes
+        x, y, z = (self.body.frame.vector(*column) for column in zip(*self.matrix, strict=True))
+        return x, y, z
+
+    def vector(self, x: Expr, y: Expr, z: Expr) -> Vector:
+        """Return a vector from components along the frame's axes."""
+        return self.body.frame.vector(*self.outward((x, y, z)))
+
+    def inward(self, parts: Sequence[Expr]) -> tuple[Expr, Expr, Expr]:
+        """Return components along the frame's axes from those along the body's."""
+        return _times(None if self.matrix is None else zip(*self.matrix, strict=True), parts)
+
+    def outward(self, parts: Sequence[Expr]) -> tuple[Expr, Expr, Expr]:
+        """Return components along the body's axes from those along the frame's."""
+        return _times(self.matrix, parts)
+
+    @property
     def position(self) -> Vector:
         """The position relative to the ground's origin, in native form."""
         total = self.local
@@ -145,6 +166,18 @@ class Point:
     def velocity(self) -> Vector:
         """The velocity relative to the ground, in generalized speeds."""
         return self.body.mechanism.kinematics().velocity(self)
+
+
+def as_point(place: Point | Body) -> Point:
+    """Return a point as it is, and a body as its origin."""
+    return place.origin if isinstance(place, Body) else place
+
+
+def _times(rows: Iterable[Sequence[Expr]] | None, parts: Sequence[Expr]) -> tuple[Expr, Expr, Expr]:
+    x, y, z = parts
+    if rows is not None:
+        x, y, z = (total(a * b for a, b in zip(row, parts, strict=True)) for row in rows)
+    return x, y, z
 
 
 @one_line

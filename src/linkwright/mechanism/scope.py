@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from linkwright.algebra import Expr, Vector
 from linkwright.algebra.units import UnitSystem
 from linkwright.mechanism.joints import MechanismError
-from linkwright.mechanism.parts import Body, Force, Moment, Point
+from linkwright.mechanism.parts import Body, Force, Moment, Point, as_point
 
 if TYPE_CHECKING:
     from linkwright.mechanism.workspace import Workspace
@@ -60,9 +60,12 @@ class MechanismScope:
             return m.variables.get(name)
         if name in self.lazy:
             return self.lazy[name]()
-        for table in (m.parameters, m.inputs, m.coordinates, m.points, m.bodies):
+        for table in (m.parameters, m.inputs, m.coordinates, m.points):
             if name in table:
                 return table[name]
+        found = m.link_or_body(name)
+        if found is not None:
+            return found
         if name == "t":
             return m.time
         return self._derived(name)
@@ -95,8 +98,8 @@ class MechanismScope:
         if letter not in _LETTERS:
             return None
         m = self.mechanism
-        body = m.ground if stem == "n" else m.bodies.get(stem)
-        return None if body is None else body.frame.axes[_LETTERS[letter]]
+        found = m.ground if stem == "n" else m.link_or_body(stem)
+        return None if found is None else as_point(found).axes[_LETTERS[letter]]
 
     def names(self, kind: str) -> Iterable[str]:
         """Return the names that are known, to suggest the nearest."""
@@ -119,7 +122,7 @@ class MechanismScope:
         def part(value: object) -> object:
             """Return the point or body that has the name of a coordinate."""
             if isinstance(value, Expr) and value.op == "sym":
-                return m.points.get(value.name) or m.bodies.get(value.name) or value
+                return m.points.get(value.name) or m.link_or_body(value.name) or value
             return value
 
         def point(value: object) -> Point:
@@ -140,9 +143,9 @@ class MechanismScope:
 
         def rot(body: object) -> object:
             body = part(body)
-            if not isinstance(body, Body):
+            if not isinstance(body, Body | Point):
                 raise MechanismError(f"{body} is not a body")
-            return body.omega
+            return as_point(body).body.omega
 
         def fm(name: object) -> object:
             wanted = getattr(name, "name", name)

@@ -22,6 +22,7 @@ TABLES = (
     "bodies",
     "shapes",
     "points",
+    "frames",
     "forces",
     "moments",
     "constraints",

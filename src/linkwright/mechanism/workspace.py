@@ -44,6 +44,7 @@ from linkwright.mechanism.parts import (
     Sensor,
     State,
     Timing,
+    as_point,
 )
 from linkwright.mechanism.provenance import Provenance
 from linkwright.mechanism.scope import MechanismScope
@@ -79,6 +80,7 @@ class Workspace(Symbols):
         self.bodies: dict[str, Body] = {}
         self.shapes: dict[str, tuple[Shape, ...]] = {}
         self.points: dict[str, Point] = {}
+        self.frames: dict[str, Point] = {}  # links and sites of a robot file, as it spells them
         self.forces: list[Force] = []
         self.moments: list[Moment] = []
         self.constraints: list[Constraint] = []
@@ -324,7 +326,7 @@ class Workspace(Symbols):
         a, b, c = (self.expr(v) for v in parts)
         return a, b, c
 
-    def vector(self, value: Value, frame: Frame | None = None) -> Vector:
+    def vector(self, value: Value, frame: Frame | Point | None = None) -> Vector:
         """Return a vector from a vector, a text, an axis name or three components in a frame."""
         if isinstance(value, Vector):
             return value
@@ -356,19 +358,63 @@ class Workspace(Symbols):
         """
         if name in ("o", "O"):
             return self.origin
-        for body in self.bodies.values():
-            if name == f"{body.name}0":
-                return body.origin
-            if name == f"{body.name}cm":
-                return body.com
+        for end in ("0", "cm"):
+            found = self.link_or_body(name.removesuffix(end)) if name.endswith(end) else None
+            if found is not None:
+                body = found if isinstance(found, Body) else found.body
+                return body.com if end == "cm" else as_point(found)
         return None
 
-    def body_of(self, value: Body | str | None, what: str) -> Body:
+    def link_or_body(self, name: str) -> Point | Body | None:
+        """Return the link or other frame of a robot file of that name, or the body, or None.
+
+        A body that was made for links has axes of its own, chosen for small programs: no link is
+        where it is. So it never goes by its name, which is that of a link or nobody's.
+
+        Args:
+            name: as the file spells it.
+        """
+        found: Point | Body | None = self.frames.get(name) or self.bodies.get(name)
+        if isinstance(found, Body) and any(p.body is found for p in self.frames.values()):
+            return None
+        return found
+
+    def link_of(self, body: Body) -> tuple[str, Point]:
+        """Return name and frame of the link that a body was made for; else its own.
+
+        In the text of a robot's mechanism that is a point of the body's own name.
+        """
+        own = self.points.get(body.name, body.origin)
+        links = ((name, point) for name, point in self.frames.items() if point.body is body)
+        return next(links, (body.name, own if own.body is body else body.origin))
+
+    def place(self, name: str) -> Point | Body:
+        """Return what a name of a place stands for: a frame, a point, a body or the ground.
+
+        Args:
+            name: of a link or other frame of a robot file, a point (`b0` and `bcm` too), a body.
+
+        >>> m = Workspace("m")
+        >>> m.place("n") is m.ground
+        True
+        """
+        found = self.frames.get(name) or self.points.get(name) or self.link_or_body(name)
+        if found is None:
+            found = self.ground if name == self.ground.name else self.automatic_point(name)
+        if found is None:
+            bodies = (b for b in self.bodies if self.link_or_body(b))
+            known = dict.fromkeys([*self.frames, *self.points, *bodies, self.ground.name])
+            self.unknown(name, known, "point, body or frame")
+        assert found is not None
+        return found
+
+    def body_of(self, value: Body | str | None, what: str, *, placed: bool = True) -> Body:
         """Return a body that is given by itself or by its name; the ground for None or "n".
 
         Args:
             value: the body, or its name.
             what: what it is for, in errors.
+            placed: whether something is placed along its axes.
 
         >>> m = Workspace("m")
         >>> m.body_of("n", "the parent") is m.ground
@@ -377,9 +423,21 @@ class Workspace(Symbols):
         if value is None or value == self.ground.name:
             return self.ground
         if isinstance(value, str):
-            if value not in self.bodies:
-                self.unknown(value, (self.ground.name, *self.bodies), "body")
-            return self.bodies[value]
+            found = self.link_or_body(value)
+            if found is None:
+                known = (b for b in self.bodies if self.link_or_body(b))
+                self.unknown(value, dict.fromkeys((self.ground.name, *self.frames, *known)), "body")
+            if isinstance(found, Point):
+                if placed and (found.matrix is not None or not found.local.is_zero):
+                    raise MechanismError(
+                        f"{what} is the link {value!r}, which has other axes than the body "
+                        f"{found.body.name!r} that was made for it",
+                        remedy="give the body itself where its own axes are meant: "
+                        f"m.bodies[{found.body.name!r}]",
+                    )
+                return found.body
+            assert found is not None
+            return found
         if not isinstance(value, Body):
             raise MechanismError(
                 f"{what} is {brief(value)}, which is not a body",
@@ -423,9 +481,13 @@ class Workspace(Symbols):
         return self._kinematics
 
     @worded
-    def point_of(self, body: Body, at: Sequence[Value], name: str = "") -> Point:
-        """Return an unnamed point of a body; the same place gives the same point."""
-        local = body.frame.vector(*self.exprs(at))
+    def point_of(self, body: Body | Point, at: Sequence[Value], name: str = "") -> Point:
+        """Return an unnamed point of a body or a frame; the same place gives the same point."""
+        shift = ZERO_VECTOR
+        parts = self.exprs(at)
+        if isinstance(body, Point):
+            shift, parts, body = body.local, body.outward(parts), body.body
+        local = shift + body.frame.vector(*parts)
         known = self._points_of.setdefault(body, {})
         found = known.get(local)
         if found is None:

@@ -24,7 +24,7 @@ def online(
     *,
     name: str = "online",
     rate: float = 1000.0,
-    unit: str = "rad",
+    unit: str | Sequence[str] = "rad",
 ) -> Block:
     """Return a block that moves to targets within limits of speed, acceleration and jerk.
 
@@ -52,7 +52,7 @@ def online(
         limits: with `speed`, `acceleration` and `jerk`.
         name: of the block.
         rate: instants in a second.
-        unit: of the values.
+        unit: of the values; or one for each axis.
 
     >>> from linkwright.simulation import simulate
     >>> from linkwright.system import System
@@ -69,8 +69,12 @@ def online(
     given = {"start": places, "limits": limits, "name": name, "rate": rate, "unit": unit}
     b.made_with = ("online", given)
     here = tuple(map(float, places))
-    target = b.input_vector("target", n, here, unit=unit, doc="where to come to rest")
-    speed = b.input_vector("target_rate", n, unit=f"{unit}/s", doc="speeds of mode 1")
+
+    def per(time: str = "") -> str | tuple[str, ...]:
+        return f"{unit}{time}" if isinstance(unit, str) else tuple(f"{x}{time}" for x in unit)
+
+    target = b.input_vector("target", n, here, unit=per(), doc="where to come to rest")
+    speed = b.input_vector("target_rate", n, unit=per("/s"), doc="speeds of mode 1")
     mode = b.input("mode", doc="0: to the targets; 1: with the speeds")
     stop = b.input("stop", doc="other than 0: come to rest")
     bounds: dict[str, tuple[Expr, ...]] = {}
@@ -83,13 +87,13 @@ def online(
                 code="R724",
             )
         most = tuple(map(float, numbers))
-        per = unit + _UNITS[letter]
-        bounds[letter] = b.input_vector(f"max_{word}", n, most, unit=per, doc=f"limits of {word}")
+        limit = per(_UNITS[letter])
+        bounds[letter] = b.input_vector(f"max_{word}", n, most, unit=limit, doc=f"limits of {word}")
     reset = b.input("reset", doc="other than 0: the state is what `start` says")
     starts = [
-        b.input_vector("start", n, here, unit=unit, doc="places to begin from"),
-        b.input_vector("start_rate", n, unit=f"{unit}/s", doc="speeds to begin from"),
-        b.input_vector("start_acceleration", n, unit=f"{unit}/s^2", doc="and accelerations"),
+        b.input_vector("start", n, here, unit=per(), doc="places to begin from"),
+        b.input_vector("start_rate", n, unit=per("/s"), doc="speeds to begin from"),
+        b.input_vector("start_acceleration", n, unit=per("/s^2"), doc="and accelerations"),
     ]
     # what is remembered: the plan, what it was made for, and how many instants ago
     plan = {w: [b.discrete_state(f"{w}{k}") for k in range(n)] for w in PLAN}
@@ -138,7 +142,7 @@ def online(
     for k, (port, values) in enumerate(
         zip(("q", "q_dot", "q_ddot", "q_dddot"), (*now, jerks), strict=True)
     ):
-        b.output_vector(port, values, unit=unit + ("", "/s", "/s^2", "/s^3")[k])
+        b.output_vector(port, values, unit=per(("", "/s", "/s^2", "/s^3")[k]))
     over = where(anew, made["duration"][0] <= 0, (since >= 0) & (t >= length))
     b.output("arrived", where(over, 1, 0), doc="1 where the plan is over")
     b.output("duration", lasts, unit="s", doc="of the plan, from its start")

@@ -22,16 +22,17 @@ def on_ground(
     """Return a System of a robot from a file, whose shapes for contact touch a level ground.
 
     It has the same contact elements as the studio's live runs, named "ground", "ground2" and so on,
-    to which controllers and other members can be added. Balls stand on their lowest points, but
-    friction acts at their centers: they do not roll. A free base that would start in the ground is
-    lifted onto it.
+    to which controllers and other members can be added. Their outputs are named by links:
+    `normal_left_foot`, or `normal_box_1` and so on where one has several points. Balls stand on
+    their lowest points, but friction acts at their centers: they do not roll. A free base that
+    would start in the ground is lifted onto it.
 
     Args:
         start: of coordinates and speeds, over the robot's own, by name, rad or m.
 
     >>> from linkwright.robots import Robot
     >>> system = on_ground(Robot("tests/robots/quadruped.urdf"))
-    >>> list(system.members), system.members["ground"].block.outputs["normal1"].unit
+    >>> list(system.members), system.members["ground"].block.outputs["normal_trunk_1"].unit
     (['ground', 'ground2'], 'N')
     """
     from linkwright.formats.robot.ground import grounded

@@ -401,7 +401,7 @@ class Robot(Drives, Dynamics, Shown):
         return spot_in(*found)
 
     def point(self, frame: str) -> Point:
-        """Return the origin of a link or another frame as a point of the mechanism.
+        """Return a link or another frame as a point of the mechanism, with the frame's axes.
 
         Elements take the frame's name as well: `Contact(robot, ["foot"], ...)`.
 
@@ -415,11 +415,10 @@ class Robot(Drives, Dynamics, Shown):
         >>> swing.point("rod").body.name
         'rod'
         """
-        from linkwright.algebra import constant
+        from linkwright.mechanism.parts import as_point
 
         self.spot(frame)
-        body, place = self.assembled.places[frame]
-        return self.mechanism.point_of(body, tuple(map(constant, place.position)), frame)
+        return as_point(self.mechanism.place(frame))
 
     # -- quantities --------------------------------------------------------------------------------
     def quantity(

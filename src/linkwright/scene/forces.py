@@ -50,6 +50,7 @@ class NodeForce:
         force: the channels of its components, or of its magnitude, N.
         along: the direction of a magnitude.
         turns: whether directions are in the node's axes, not in the world's.
+        axes: in the node's axes, those along which the components are; the same by default.
         touch: the channel that is positive while the point touches; empty without contact.
         down: how far below `at` it touches, m: the radius of a ball.
         far: the other end of the strut that it is along: row of the node and place in its axes, m.
@@ -66,6 +67,7 @@ class NodeForce:
     down: float = 0.0
     far: tuple[int, tuple[float, float, float]] | None = None
     reaction: bool = False
+    axes: Array | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -182,6 +184,7 @@ class Arrows:
         lead = poses.shape[:-2]
         parts = np.stack([np.broadcast_to(column(n), lead) for n in arrow.force], axis=-1)
         way = parts if arrow.along is None else parts * np.array(arrow.along)
+        way = way if arrow.axes is None else way @ arrow.axes
         if arrow.turns:
             return turned(poses[..., arrow.node, 3:], way)
         return np.asarray(way @ self.scene.upright.T)
@@ -206,24 +209,25 @@ def reacting(about: Mapping[str, Any]) -> tuple[str, ...]:
     ('crank',)
     """
     info = about.get("reactions")
-    return tuple(map(str, info)) if isinstance(info, list | tuple) else ()
+    given = info if isinstance(info, list | tuple) else ()
+    return tuple(str(x.get("body") if isinstance(x, Mapping) else x) for x in given)
 
 
 def joint_arrows(scene: Scene, about: Mapping[str, Any]) -> list[NodeForce]:
-    """Return the forces that parents put on bodies through their joints, at the bodies' origins."""
+    """Return the forces that parents put on bodies through their joints, where links begin."""
     rows = {b.name: k + 1 for k, b in enumerate(scene.robot.mechanism.depth_first())}
-    return [
-        NodeForce(
-            f"joint of {name}",
-            rows[name],
-            (0.0, 0.0, 0.0),
-            tuple(f"{name}.F{c}" for c in "xyz"),
-            turns=True,
-            reaction=True,
-        )
-        for name in reacting(about)
-        if name in rows
-    ]
+    found = []
+    for k, name in enumerate(reacting(about)):
+        told, at, axes = about["reactions"][k], (0.0, 0.0, 0.0), None
+        if isinstance(told, Mapping):
+            with suppress(KeyError, TypeError, ValueError):
+                at = _triple(told["at"])
+                axes = np.reshape([_triple(x) for x in told["axes"]], (3, 3))
+        if name in rows:
+            force = tuple(f"{name}.F{c}" for c in "xyz")
+            named = f"joint of {name}", rows[name], at, force
+            found.append(NodeForce(*named, turns=True, reaction=True, axes=axes))
+    return found
 
 
 def _arrow(info: Mapping[str, Any], rows: Mapping[str, int]) -> NodeForce | None:

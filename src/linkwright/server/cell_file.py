@@ -308,6 +308,15 @@ class _Reader(TableReader):
     def arm(self, table: CellArmTable, i: int, rate: float) -> CellArm:
         at: Path = ("arm", i)
         model = self.model(table, at)
+        several = [b.name for b in model.bodies.values() if b.joint.quaternion]
+        several += [constraint.name for constraint in model.constraints]
+        if several:
+            raise self.source.error(
+                (*at, "model"),
+                f"{table.model!r} has joints with a quaternion, joints that follow others, or "
+                f"closed loops ({', '.join(several[:4])}), which an arm of a cell cannot have",
+                "give a model each of whose joints turns or slides by itself",
+            )
         tree = [x.name for x in model.kinematics().rates if x.name in model.coordinates]
         joints = [axis.joint for axis in table.axis]
         for k, joint in enumerate(joints):

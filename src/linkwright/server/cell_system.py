@@ -8,10 +8,11 @@ the way from the loop to the device.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from linkwright.algebra import Expr, equal, not_equal, total, where
+from linkwright.errors import Error, InputError
 from linkwright.server.axis_blocks import COEFFICIENTS, AxisDrives, AxisOrders, axis_controller
 from linkwright.server.cell import Cell, CellArm
 from linkwright.system import Member, System
@@ -73,8 +74,7 @@ def state_fields(cell: Cell) -> tuple[Shared, ...]:
 def _state_fields(cell: Cell) -> Iterator[Shared]:
     for arm in cell.arms:
         n, own = (len(arm.axes),), f"{arm.name}_supervisor"
-        unit = arm.axes[0].unit if len({axis.unit for axis in arm.axes}) == 1 else "1"
-        speed = f"{unit}/s" if unit != "1" else "1"
+        unit, speed = _units(arm), _units(arm, "/s")
         yield Shared(Field(f"{arm.name}.q", unit, shape=n), f"{own}.measured")
         yield Shared(Field(f"{arm.name}.u", speed, shape=n), f"{own}.measured_rate")
         yield Shared(Field(f"{arm.name}.target", unit, shape=n), f"{arm.name}_probe.target")
@@ -89,15 +89,21 @@ def _state_fields(cell: Cell) -> Iterator[Shared]:
         yield Shared(Field(f"frame.{frame.name}.age", "s"), f"frame_{frame.name}.age")
 
 
+def _units(arm: CellArm, per: str = "") -> str:
+    """Return the unit of an arm's joints; of joints that turn and slide all, with commas."""
+    units = [f"{axis.unit}{per}" for axis in arm.axes]
+    return units[0] if len(set(units)) == 1 else ",".join(units)
+
+
 def device_states(cell: Cell) -> tuple[Shared, ...]:
     """Return what the device tells the control."""
     found = []
     for arm in cell.arms:
         n, card, own = (len(arm.axes),), f"{arm.name}_card", f"{arm.name}_supervisor"
-        unit = arm.axes[0].unit
+        unit, speed = _units(arm), _units(arm, "/s")
         found += [
             Shared(Field(f"{arm.name}.q", unit, shape=n), f"{card}.position", f"{own}.q"),
-            Shared(Field(f"{arm.name}.u", f"{unit}/s", shape=n), f"{card}.speed", f"{own}.u"),
+            Shared(Field(f"{arm.name}.u", speed, shape=n), f"{card}.speed", f"{own}.u"),
             Shared(Field(f"{arm.name}.current", "A", shape=n), f"{card}.applied", f"{own}.current"),
             Shared(Field(f"{arm.name}.card"), f"{card}.panicked", f"{own}.card"),
             Shared(Field(f"{arm.name}.tick"), f"{card}.tick", f"{own}.device"),
@@ -351,6 +357,20 @@ def _add_device(system: System, cell: Cell) -> None:
             (card.closed, plant.closed),
         ):
             system.connect(source, target)
+
+
+def refuse_unbuilt(cell: Cell) -> None:
+    """Refuse a cell whose arms cannot be put together with their control, by the arm's name.
+
+    >>> from linkwright.server.cell_file import read_cell
+    >>> refuse_unbuilt(read_cell("axes2"))
+    """
+    for arm in cell.arms:
+        try:
+            whole_system(replace(cell, arms=(arm,)))
+        except Error as error:
+            what = f"{cell.file}: the arm {arm.name!r} ({arm.model}) cannot be run: {error.what}"
+            raise InputError(what, remedy=error.remedy) from error
 
 
 def whole_system(cell: Cell) -> System:

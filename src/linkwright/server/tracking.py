@@ -88,5 +88,5 @@ def online_motion(arm: CellArm, rate: float) -> Block:
         [getattr(axis, word) for axis in arm.axes] for word in ("speed", "acceleration", "jerk")
     )
     limits = Limits(speed=speed, acceleration=bend, jerk=jerk)
-    unit = arm.axes[0].unit if len({axis.unit for axis in arm.axes}) == 1 else "?"
-    return online(arm.start, limits, name=f"{arm.name}_online", rate=rate, unit=unit)
+    units = [axis.unit for axis in arm.axes]
+    return online(arm.start, limits, name=f"{arm.name}_online", rate=rate, unit=units)

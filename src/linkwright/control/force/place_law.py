@@ -202,8 +202,8 @@ class PlaceLaw(ForceLaw):
         m, tool = self.mechanism, self.tool.body
         numbers = {**m.initial, **m.values}
         hanging = tool.ancestors()
-        rest = {q for x in hanging[: hanging.index(self.flange)] for q in x.coordinates}
-        places = Places(lambda x: x, self.flange)
+        rest = {q for x in hanging[: hanging.index(self.flange.body)] for q in x.coordinates}
+        places = Places(lambda x: x, self.flange.body)
 
         def value(x: Expr) -> float:
             at = {s: 0.0 if s in rest else numbers.get(s.name, 0.0) for s in free_symbols(x)}
@@ -225,7 +225,10 @@ class PlaceLaw(ForceLaw):
             weight = value(own.mass)
             mass += weight
             tensor += turn @ inner @ turn.T + weight * (arm @ arm * np.eye(3) - np.outer(arm, arm))
-        return [mass] * 3 + [float(x) for x in np.diag(tensor)]
+        turn = np.array(
+            [values(axis.components(self.flange.body.frame)) for axis in self.flange.axes]
+        )
+        return [mass] * 3 + [float(x) for x in np.diag(turn @ tensor @ turn.T)]
 
     def _filter_words(self) -> str:
         return "law without a filter" if self.pole is None else f"filter of {self.pole:g}"

@@ -1,10 +1,10 @@
 """What all laws of force share: their ports, the tool's Jacobian, and axes by name.
 
-Frames and signs. The six axes are those of the flange, the body that carries the wrist: "x y z"
-along them and "rx ry rz" about them, at the tool's reference point (its origin at rest). The port
-`wrench` is what the surroundings put on the tool, so a tool that presses with 5 N along z feels
--5 N there. The Jacobian has its rows along these axes too: J u is the velocity of the
-reference point and the angular velocity of the flange, as the flange sees them.
+Frames and signs. The six axes are those of the flange, the body or frame that carries the wrist; of
+a rigid tool, its own: "x y z" along them and "rx ry rz" about them, at the tool's reference point
+(its origin at rest). The port `wrench` is what the surroundings put on the tool, so a tool that
+presses with 5 N along z feels -5 N there. The Jacobian has its rows along these axes too: J u is
+the velocity of the reference point and the angular velocity of the flange, as the flange sees them.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Any, Protocol, SupportsFloat, TypeAlias, runtime_checkable
 import numpy as np
 
 from linkwright.algebra import ZERO, Expr, substitute_all, total
-from linkwright.blocks import Block, BlockError, Parameter, checked, joint_of
-from linkwright.blocks.places import AXES, Places, Rows, Triple, cross, minus, times
+from linkwright.blocks import Block, BlockError, Element, Parameter, checked, joint_of
+from linkwright.blocks.places import AXES, UNIT, Places, Rows, Triple, cross, minus, times
 from linkwright.blocks.rotation_vectors import rotation_vector
 from linkwright.control.joints import JointController, PerJoint, driven_joints
 from linkwright.mechanism import Body, Mechanism, Point, mechanism_of
@@ -32,8 +32,8 @@ class WristLike(Protocol):
     """A wrist between flange and tool, as force laws see it."""
 
     @property
-    def flange(self) -> Body:
-        """The body that carries the wrist."""
+    def flange(self) -> Point:
+        """What carries the wrist: a point of a body, with axes of its own where it is a frame."""
         ...
 
     @property
@@ -62,8 +62,8 @@ class WristLike(Protocol):
         ...
 
 
-WristOrBody: TypeAlias = WristLike | Body | str
-"""A wrist; or, where the tool is rigid, the body whose origin is its reference point."""
+WristOrBody: TypeAlias = WristLike | Body | Point | str
+"""A wrist; or, where the tool is rigid, the body or frame whose origin is its reference point."""
 
 
 def selection(axes: str, what: str = "force") -> tuple[int, ...]:
@@ -160,8 +160,8 @@ class ForceLaw(JointController):
     Args:
         name: of the element.
         mechanism: what is driven.
-        wrist: a compliant wrist; or the body that is the tool, where it is rigid and a sensor gives
-            the wrench.
+        wrist: a compliant wrist; or the body, link or frame that is the tool, where it is rigid
+            and a sensor gives the wrench.
         joints: names of the coordinates; by default all that can be driven up to the flange.
         target: where the joints should be, rad or m.
         stiffness: of the wrist as the law believes it to be, N/m and N*m/rad; the wrist's own by
@@ -190,7 +190,7 @@ class ForceLaw(JointController):
     ) -> None:
         m = mechanism_of(mechanism)
         self.flange, self.tool = _ends(m, wrist)
-        chosen = _joints_to(m, self.flange) if joints is None else list(joints)
+        chosen = _joints_to(m, self.flange.body) if joints is None else list(joints)
         super().__init__(name, mechanism, chosen, target)
         self.wrist = wrist if isinstance(wrist, WristLike) else None
         given = _stiffness(self.wrist) if stiffness is None else stiffness
@@ -244,7 +244,7 @@ class ForceLaw(JointController):
         known: dict[Expr, Expr | float] = dict(zip(self.joints, at, strict=True))
         known |= {s.symbol: 0.0 for s in self.mechanism.kinematics().speeds}
         for body in self.tool.body.ancestors():  # at rest the tool's own coordinates are zero
-            if body is self.flange:
+            if body is self.flange.body:
                 break
             known |= dict.fromkeys(body.coordinates, 0.0)
 
@@ -253,9 +253,9 @@ class ForceLaw(JointController):
             return found if found.is_atom or found.op == "num" else self.intermediate(found)
 
         places = Places(name)
-        there = places.of(self.flange)
+        axes = [places.outward(self.flange, unit) for unit in UNIT]
         position = self._named(substitute_all(places.position(self.tool), known))
-        rotation = self._rows(substitute_all(row, known) for row in there.rotation)
+        rotation = self._rows(substitute_all(row, known) for row in zip(*axes, strict=True))
         inward = tuple(zip(*rotation, strict=True))
         columns = [self._column(places, q, position, inward, known) for q in self.joints]
         return ToolPlacement(rotation, position, tuple(zip(*columns, strict=True)))
@@ -266,7 +266,7 @@ class ForceLaw(JointController):
         """Return how the tool moves with a joint, along the flange's axes."""
         joint = joint_of(self.mechanism, q)
         body = joint.body
-        if body not in self.flange.ancestors():
+        if body not in self.flange.body.ancestors():
             return (ZERO,) * 6
         parent = body.parent
         assert parent is not None
@@ -364,23 +364,18 @@ def _dot(a: Sequence[Expr], b: Sequence[Expr]) -> Expr:
     return total([x * y for x, y in zip(a, b, strict=True)])
 
 
-def _ends(m: Mechanism, wrist: Any) -> tuple[Body, Point]:
+def _ends(m: Mechanism, wrist: Any) -> tuple[Point, Point]:
     """Return the flange and the reference point of the tool."""
     if isinstance(wrist, WristLike):
-        found = (wrist.flange, wrist.tool)
-    else:
-        if isinstance(wrist, str):
-            if wrist not in m.bodies:
-                m.unknown(wrist, m.bodies, "body")
-            wrist = m.bodies[wrist]
-        if not isinstance(wrist, Body):
-            raise BlockError(
-                f"{wrist!r} is no wrist", remedy="give a CompliantWrist, or a body for a rigid tool"
-            )
-        found = (wrist, wrist.origin)
-    if m.bodies.get(found[0].name) is not found[0]:
-        raise BlockError(f"the flange {found[0].name!r} is not a body of {m.name!r}")
-    return found
+        return wrist.flange, wrist.tool
+    if not isinstance(wrist, Body | Point | str):
+        raise BlockError(
+            f"{wrist!r} is no wrist", remedy="give a CompliantWrist, or a body for a rigid tool"
+        )
+    tool = Element("tool", m).point_at(wrist)
+    if tool.body is m.ground:
+        raise BlockError(f"the flange {tool.name!r} is not a body of {m.name!r} that moves")
+    return tool, tool
 
 
 def _joints_to(m: Mechanism, flange: Body) -> list[str]:

@@ -230,7 +230,7 @@ class _Survey:
             for body in self.m.bodies.values():
                 if any(q.name == on or q.name.startswith(f"{on}.") for q in body.coordinates):
                     on = self._joint_name(body)
-        elif on not in self.m.points and on in self.m.bodies:
+        elif on not in self.m.points and on not in self.m.frames and on in self.m.bodies:
             on = _link_name(self.m.bodies[on])
         return LinkSensor(sensor.name, sensor.kind, on)
 
@@ -371,8 +371,8 @@ class _Survey:
         return found if mass or any(found.inertia) else None
 
     def _frames(self, ends: set[Point]) -> Iterator[NamedFrame]:
-        for name, point in self.m.points.items():
-            if point in ends:
+        for name, point in (self.m.frames | self.m.points).items():
+            if point in ends or name == _link_name(point.body):
                 continue
             words = f"the place of {name!r}"
             position = _three(self._numbers(point.local.components(point.body.frame), words))
@@ -407,8 +407,13 @@ class _Survey:
 
 
 def _link_name(body: Body) -> str:
-    """Return the name of the link that a body is: its doc, where that spells the body's name."""
-    return body.doc if body.doc and code_name(body.doc) == body.name else body.name
+    """Return the name of the link that a body is: its doc, where that spells the body's name.
+
+    Where a frame elsewhere in it has the body's name, the frame keeps it.
+    """
+    name = body.doc if body.doc and code_name(body.doc) == body.name else body.name
+    frame = {**body.mechanism.frames, **body.mechanism.points}.get(name, body.origin)
+    return name if frame.matrix is None and frame.local.is_zero else f"{name}_body"
 
 
 def _three(values: Sequence[float]) -> Triple:

@@ -23,6 +23,7 @@ from linkwright.algebra.evaluate import evaluate_all
 from linkwright.elements import Contact, Plane
 from linkwright.errors import InputError
 from linkwright.formats.robot.description import Description
+from linkwright.formats.robot.names import code_names
 from linkwright.formats.robot.to_mechanism import Assembled
 from linkwright.formats.robot.touch_points import (
     Standing,
@@ -58,10 +59,10 @@ def add_ground(
     along = np.array(up, float)
     x, y, z = map(tuple, level_axes(along).tolist())
     found = {}
+    words = _labels(touches)
     for k, radius in enumerate(sorted({t.radius for t in touches})):
-        points = [
-            m.point_of(t.body, tuple(map(constant, t.at))) for t in touches if t.radius == radius
-        ]
+        here = [n for n, t in enumerate(touches) if t.radius == radius]
+        points = [m.point_of(touches[n].body, tuple(map(constant, touches[n].at))) for n in here]
         contact = Contact(
             m,
             points,
@@ -71,13 +72,24 @@ def add_ground(
             static=_STATIC,
             dynamic=_DYNAMIC,
             tangential_damping=math.sqrt(stiff * light),
+            labels=[words[n] for n in here],
         )
         contact.floors[:] = [(tuple(map(float, height * along)), tuple(map(float, along)))]
-        for n, point in enumerate(points, 1):
-            contact.show_force(f"force{n}", at=point, touch=f"depth{n}", below=radius)
+        for label, point in zip(contact.labels, points, strict=True):
+            contact.show_force(f"force{label}", at=point, touch=f"depth{label}", below=radius)
         member = system.add(contact, name=GROUND if k == 0 else f"{GROUND}{k + 1}")
         found[f"{member.name}.stiffness"] = stiff
     return found
+
+
+def _labels(touches: Sequence[Touch]) -> list[str]:
+    """Return words for points: the links that they are on, with a number where these have more."""
+    found: list[str] = []
+    for n, touch in enumerate(touches):
+        own = [k for k, other in enumerate(touches) if other.link == touch.link]
+        found.append(f"{touch.link}_{own.index(n) + 1}" if len(own) > 1 else touch.link)
+    given = code_names(found)
+    return [given[x] for x in found]
 
 
 def _mass(m: Mechanism) -> float:

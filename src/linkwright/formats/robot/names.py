@@ -31,12 +31,22 @@ class UniqueNames:
     >>> names = UniqueNames(["t"], r".*_dot")
     >>> [names.new(wish) for wish in ("left-arm", "left arm", "7", "t", "a_dot")]
     ['left_arm', 'left_arm_2', 'n7', 't_2', 'a_dot_']
+
+    Names that are `kept` and fit are for those who wish exactly them, whoever comes first.
+
+    >>> names = UniqueNames(kept=["left-arm", "left_arm"])
+    >>> names.new("left-arm"), names.new("left_arm")
+    ('left_arm_2', 'left_arm')
     """
 
-    def __init__(self, taken: Iterable[str] = (), reserved: str = "") -> None:
+    def __init__(
+        self, taken: Iterable[str] = (), reserved: str = "", kept: Iterable[str] = ()
+    ) -> None:
         self._taken = set(taken)
         self._reserved = re.compile(reserved)
         self._numbers: dict[str, int] = {}
+        self._kept = {name for name in kept if self.fits(name)}
+        self._taken |= self._kept
 
     def fits(self, name: str) -> bool:
         """Return whether a name can be given out as it is."""
@@ -44,6 +54,9 @@ class UniqueNames:
 
     def new(self, wish: str) -> str:
         """Return a name of ASCII letters, digits and underscores that is like the one given."""
+        if wish in self._kept:
+            self._kept.remove(wish)
+            return wish
         stem = free = self._word(code_name(wish))
         number = self._numbers.get(stem, 1)
         while free in self._taken:
@@ -67,6 +80,5 @@ def code_names(names: Iterable[str], taken: Collection[str] = ()) -> dict[str, s
     {'a-b': 'a_b_2', 'a b': 'a_b_3', 'a_b': 'a_b', 't': 't_2'}
     """
     listed = list(dict.fromkeys(names))
-    given = UniqueNames(taken)
-    found = {name: given.new(name) for name in listed if given.fits(name)}
-    return {name: found[name] if name in found else given.new(name) for name in listed}
+    given = UniqueNames(taken, kept=listed)
+    return {name: given.new(name) for name in listed}

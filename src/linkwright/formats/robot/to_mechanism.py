@@ -61,7 +61,7 @@ from linkwright.formats.robot.transforms import (
     unit,
 )
 from linkwright.joint_kinds import JOINTS
-from linkwright.mechanism import Ball, Body, Joint, Mechanism, Prismatic, Weld
+from linkwright.mechanism import Ball, Body, Joint, Mechanism, Point, Prismatic, Weld
 from linkwright.mechanism.provenance import from_file
 
 BASES = ("file", "fixed", "free")
@@ -211,6 +211,7 @@ def as_assembled(mechanism: Mechanism, *, symbolic: bool = False) -> Assembled:
     (['rod'], ['rod', 'n', 'tip'])
     """
     bodies = mechanism.depth_first()
+    links = {point.body for point in mechanism.frames.values()}
     limits = {
         given.coordinate: JointLimits(given.lower, given.upper, given.speed, given.effort)
         for given in mechanism.ranges
@@ -219,7 +220,7 @@ def as_assembled(mechanism: Mechanism, *, symbolic: bool = False) -> Assembled:
         AssembledJoint(
             body.name,
             "",
-            body.name,
+            mechanism.link_of(body)[0],
             body,
             body.coordinates,
             limits.get(body.coordinates[0], NO_LIMITS) if len(body.coordinates) == 1 else NO_LIMITS,
@@ -228,16 +229,16 @@ def as_assembled(mechanism: Mechanism, *, symbolic: bool = False) -> Assembled:
         if body.coordinates
     )
     sliders = {strut.slider for strut in mechanism.driven_struts}  # they only count a length
-    seen = (body for body in (*bodies, mechanism.ground) if body not in sliders)
+    seen = (b for b in (*bodies, mechanism.ground) if b not in sliders and b not in links)
     places = {body.name: (body, Place()) for body in seen}
     values = {
         x: mechanism.values[k] for k, x in mechanism.parameters.items() if k in mechanism.values
     }
     known = {} if symbolic else values
-    for name, point in mechanism.points.items():
+    for name, point in (*mechanism.frames.items(), *mechanism.points.items()):
         rows = UNTURNED if point.matrix is None else point.matrix
         parts = [*point.local.components(point.body.frame), *map(as_expr, chain(*rows))]
-        if name not in places and known.keys() >= set(free_symbols(*parts)):
+        if known.keys() >= set(free_symbols(*parts)):
             x, y, z, a, b, c, d, e, f, g, h, i = (float(v) for v in evaluate_all(parts, known))
             places[name] = point.body, Place((x, y, z), ((a, b, c), (d, e, f), (g, h, i)))
     return Assembled(mechanism, joints, places)
@@ -250,11 +251,12 @@ class _Assembler:
         self, description: Description, symbolic: bool, reserved: Iterable[str] = ()
     ) -> None:
         self.description, self.symbolic = description, symbolic
-        self.names = UniqueNames(("n", "t", *reserved), _OTHERS)
+        links, joints = ([x.name for x in y] for y in (description.links, description.joints))
+        self.names = UniqueNames(("n", "t", *reserved), _OTHERS, links)
         self.mechanism = Mechanism(code_name(description.name or "robot"))
         self.joints: list[AssembledJoint] = []
         self.places: dict[str, tuple[Body, Place]] = {}
-        self.coordinates = UniqueNames(("t",), _OTHERS)
+        self.coordinates = UniqueNames(("t",), _OTHERS, joints)
         self._given: dict[str, LinkJoint] = {}
 
     # -- bodies ------------------------------------------------------------------------------------
@@ -284,6 +286,8 @@ class _Assembler:
             body, place = self.places[named.link]
             if named.name not in self.places:
                 self.places[named.name] = body, _tidy(composed(place, named.place))
+        for name, (body, place) in self.places.items():
+            m.frames[name] = _frame(name, body, place)
 
     def _hang(
         self, parent: Body, at: Place, joint: LinkJoint, group: RigidGroup
@@ -511,6 +515,15 @@ def _refuse_free_twice(name: str, group: RigidGroup) -> None:
 
 
 # -- frames ----------------------------------------------------------------------------------------
+def _frame(name: str, body: Body, place: Place) -> Point:
+    """Return a link as a frame of the body that was made for it: its origin, if it is that."""
+    if place == Place() and name == body.name:
+        return body.origin
+    rows = tuple(tuple(map(as_expr, row)) for row in place.rotation)
+    local = body.vector(*map(as_expr, place.position))
+    return Point(name, body, local, None if place.rotation == UNTURNED else rows)
+
+
 def _following(group: RigidGroup) -> Following:
     joint = group.joint
     assert joint is not None

@@ -41,8 +41,9 @@ _CORNERS = np.array(list(np.ndindex(2, 2, 2)), float) * 2 - 1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Touch:
-    """A point of a body that can touch the ground."""
+    """A point of a link that can touch the ground, in the axes of its body."""
 
+    link: str
     body: Body
     at: tuple[float, float, float]
     radius: float = 0.0
@@ -277,4 +278,4 @@ def _chosen(
 
 def _touch(shape: TouchShape, local: Array, *, foot: bool) -> Touch:
     x, y, z = map(float, local)
-    return Touch(shape.body, (x, y, z), shape.radius, foot)
+    return Touch(shape.link, shape.body, (x, y, z), shape.radius, foot)

@@ -36,7 +36,7 @@ from linkwright.formats.text.joints import loop_joint
 from linkwright.formats.text.schema import ModelFile
 from linkwright.mechanism import Body, Constraint, Mechanism, Point
 from linkwright.mechanism.joints import axis_list
-from linkwright.mechanism.parts import ClosedLoop, Force
+from linkwright.mechanism.parts import ClosedLoop, Force, as_point
 
 _LAZY = frozenset({"x", "x0", "v"})
 
@@ -65,7 +65,8 @@ class Describer:
         """Return the tables of the model."""
         m = self.m
         m.kinematics()
-        for name, point in m.points.items():
+        links = {x: point for x, point in m.frames.items() if point is not point.body.origin}
+        for name, point in (links | m.points).items():
             self.names[point] = name
             self.points.append(self._point(name, point))
         data: dict[str, Any] = {"format": 1, "name": m.name, "doc": m.doc}
@@ -78,7 +79,7 @@ class Describer:
         data["actuators"] = [q.name for q in m.actuators]
         if m.platform is not None:
             point, axis = m.platform.point, m.platform.axis
-            data["platform"] = {"at": self.named(point), "axis": self._axis(axis, point.body)}
+            data["platform"] = {"at": self.named(point), "axis": self._axis(axis, point)}
         data["parameters"] = {name: self._parameter(name) for name in m.parameters}
         data["inputs"] = {name: self._input(name) for name in m.inputs}
         data["gravity"] = self._gravity()
@@ -256,13 +257,14 @@ class Describer:
         axis = self._axis(b.frame.spins[0][1], b.parent)
         return axis if isinstance(axis, str) else [axis]
 
-    def _axis(self, direction: Vector, parent: Body) -> Any:
-        for letter, axis in zip("xyz", parent.frame.axes, strict=True):
+    def _axis(self, direction: Vector, parent: Body | Point) -> Any:
+        frame = as_point(parent)
+        for letter, axis in zip("xyz", frame.axes, strict=True):
             if direction == axis:
                 return letter
             if direction == -axis:
                 return f"-{letter}"
-        return self._components(direction, parent)
+        return [_value(x) for x in frame.inward(direction.components(frame.body.frame))]
 
     def _components(self, vector: Vector, body: Body) -> list[Any]:
         return [_value(x) for x in vector.components(body.frame)]
@@ -280,9 +282,9 @@ class Describer:
         if known is not None:
             return known
         body = point.body
-        if point.local.is_zero:
+        if point.matrix is None and point.local.is_zero:
             name = "o" if body is self.m.ground else f"{body.name}0"
-        elif point.local == body.com.local:
+        elif point.matrix is None and point.local == body.com.local:
             name = f"{body.name}cm"
         else:
             k = 1

@@ -103,16 +103,13 @@ class _Names:
 
     def place(self, place: Point | Body | str) -> str:
         """Return the name of a point or body; a frame of a robot becomes a point."""
-        if isinstance(place, Body):
-            return place.name
         m = self.describer.m
         if isinstance(place, str):
-            if place in m.points or place in m.bodies or m.automatic_point(place) is not None:
+            if not m.frames:
                 return place
-            block = None if self.member is None else self.member.block
-            if place == m.ground.name or not isinstance(block, Element):
-                return place
-            place = block.point_at(place)
+            place = m.place(place)
+        if isinstance(place, Body):  # a link is a point of the text, which may have a body's name
+            return f"{place.name}0" if m.frames and place is not m.ground else place.name
         return self.describer.named(place)
 
     def direction(self, vector: Vector) -> Any:
