@@ -26,6 +26,9 @@ class Delay(Block):
     Delay(delay: u -> y)
     """
 
+    needs_rate = True
+    """A delay counts instants."""
+
     def __init__(
         self,
         ticks: int,
@@ -44,11 +47,6 @@ class Delay(Block):
             late = [self.delay(x, ticks, initial, name=f"ring{i}") for i, x in enumerate(many)]
             self.output_vector("y", late, initial=initial)
 
-    @property
-    def needs_rate(self) -> bool:
-        """A delay counts instants."""
-        return True
-
 
 class Hold(Block):
     """A zero-order hold: samples its input at its instants and holds it in between.
@@ -62,6 +60,9 @@ class Hold(Block):
     Hold(hold: u -> y)
     """
 
+    needs_rate = True
+    """A hold has instants."""
+
     def __init__(
         self,
         count: int | None = None,
@@ -74,11 +75,6 @@ class Hold(Block):
             self.output("y", self.input("u"))
         else:
             self.output_vector("y", self.input_vector("u", count))
-
-    @property
-    def needs_rate(self) -> bool:
-        """A hold has instants."""
-        return True
 
 
 class WhiteNoise(Block):

@@ -24,6 +24,9 @@ class FilterBlock(Block):
         rate: hertz or a `Rate`.
     """
 
+    needs_rate = True
+    """A filter works at instants."""
+
     def __init__(
         self,
         states: Sequence[str],
@@ -58,11 +61,6 @@ class FilterBlock(Block):
             self.discrete_state(f"prior[{i}]", initial=start[i], doc=f"predicted {called}")
             for i, called in enumerate(self.state_names)
         ]
-
-    @property
-    def needs_rate(self) -> bool:
-        """A filter works at instants."""
-        return True
 
     def _every(self, sensor: int, due: int) -> Expr:
         """Return 1 at one of so many instants, 0 at others."""

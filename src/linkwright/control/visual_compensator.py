@@ -48,6 +48,9 @@ class VisualCompensator(Block):
     VisualCompensator(tracker: error, seen, field -> velocity, missed, lost)
     """
 
+    needs_rate = True
+    """It works at instants."""
+
     def __init__(
         self,
         axes: int = 2,
@@ -95,11 +98,6 @@ class VisualCompensator(Block):
         self.output_vector("velocity", rates, unit="m/s", doc="along the camera's axes")
         self.output("missed", missed, unit="1", doc="instants without a field")
         self.output("lost", lost, unit="1", doc="1 where nothing has been seen for too long")
-
-    @property
-    def needs_rate(self) -> bool:
-        """It works at instants."""
-        return True
 
 
 def sightings(block: Block, patience: float) -> tuple[Expr, Expr, Expr]:

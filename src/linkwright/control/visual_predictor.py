@@ -65,6 +65,9 @@ class VisualPredictor(Block):
     VisualPredictor(tracker: error, seen, field, own -> velocity, target, target_rate, missed, lost)
     """
 
+    needs_rate = True
+    """It works at instants."""
+
     def __init__(
         self,
         axes: int = 2,
@@ -113,11 +116,6 @@ class VisualPredictor(Block):
         self.output_vector("target_rate", speed, unit="m/s", doc="how fast it moves")
         self.output("missed", missed, unit="1", doc="instants without a field")
         self.output("lost", lost, unit="1", doc="1 where nothing has been seen for too long")
-
-    @property
-    def needs_rate(self) -> bool:
-        """It works at instants."""
-        return True
 
     def _axis(
         self, i: int, error: Expr, own: Expr, reckoned: Expr, size: Expr

@@ -26,6 +26,9 @@ class Butterworth(Block):
     Butterworth(butterworth: u -> y)
     """
 
+    needs_rate = True
+    """It has memory from instant to instant."""
+
     def __init__(
         self,
         cutoff: float,
@@ -39,11 +42,6 @@ class Butterworth(Block):
         checked(initial, f"the initial value of {name!r}")
         u = self.input("u", initial)
         self.output("y", low_passed(self, u, cutoff, initial), initial=initial)
-
-    @property
-    def needs_rate(self) -> bool:
-        """It has memory from instant to instant."""
-        return True
 
 
 def low_passed(

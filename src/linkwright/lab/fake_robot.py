@@ -8,11 +8,10 @@ whenever it is not active, it damps its joints.
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import TracebackType
-from typing import Self
 
 from linkwright.algebra import Expr, equal, where
 from linkwright.blocks import Block
+from linkwright.closable import Closable
 from linkwright.errors import Error, InputError
 from linkwright.lab.config import LabConfig
 from linkwright.lab.contacts import contacts
@@ -46,6 +45,9 @@ class RobotCard(Block):
     damp, its `fault` and its own `beat`.
     """
 
+    needs_rate = True
+    """It remembers from instant to instant."""
+
     def __init__(self, config: LabConfig, patience: int = PATIENCE) -> None:
         super().__init__("card", doc="the electronics of a robot")
         n, hold = len(config.joints), self.intermediate
@@ -75,11 +77,6 @@ class RobotCard(Block):
         self.output("fault", where(usable, 0, 1))
         beat = self.discrete_state("count", "count + 1")
         self.output("beat", beat + 1)
-
-    @property
-    def needs_rate(self) -> bool:
-        """It remembers from instant to instant."""
-        return True
 
 
 def robot_system(config: LabConfig) -> System:
@@ -111,7 +108,7 @@ def robot_system(config: LabConfig) -> System:
     return system
 
 
-class FakeRobot:
+class FakeRobot(Closable):
     """A simulated robot behind a driver's place.
 
     Nothing of its further sensors is simulated: they tell the inputs `misc.raw` of its loop, 0 as
@@ -192,17 +189,6 @@ class FakeRobot:
         """End it; a second time does nothing."""
         self.loop.stop()
         self.end.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _listed(given: Names) -> list[str]:

@@ -31,6 +31,9 @@ class SlotLife(Block):
     expired, told)
     """
 
+    needs_rate = True
+    """It counts instants."""
+
     def __init__(self, name: str = "life") -> None:
         super().__init__(name, doc="whether a task is called")
         number = self.input("number", doc="function of the task; 0 for none")
@@ -57,11 +60,6 @@ class SlotLife(Block):
         self.output("frozen", where(equal(calls, 0), 1, 0), doc="1 where none is", initial=1)
         self.output("expired", where(expired, 1, 0), doc="1 where too many ticks took too long")
         self.output("told", serial, doc="serial of the start that this is about")
-
-    @property
-    def needs_rate(self) -> bool:
-        """It counts instants."""
-        return True
 
 
 def life_of(servo: str) -> str:

@@ -119,6 +119,9 @@ class FeedForward(Block):
         name: of the block.
     """
 
+    needs_rate = True
+    """It remembers from instant to instant."""
+
     def __init__(self, count: int, name: str = "feed") -> None:
         super().__init__(name, doc="feedforward command of the joints")
         given = self.input_vector("given", count, doc="of tasks")
@@ -140,11 +143,6 @@ class FeedForward(Block):
             self.update(kept, now)
             found.append(now)
         self.output_vector("uff", found, doc="feedforward command")
-
-    @property
-    def needs_rate(self) -> bool:
-        """It remembers from instant to instant."""
-        return True
 
 
 class _Builder:

@@ -22,6 +22,9 @@ class AnswerWatch(Block):
     AnswerWatch(watch: remote, calls, answered, ratio -> late, row, behind)
     """
 
+    needs_rate = True
+    """It counts instants."""
+
     def __init__(self, name: str = "watch") -> None:
         super().__init__(name, doc="whether the process of a task answers in time")
         remote = self.input("remote", doc="not zero where a process runs the task")
@@ -42,8 +45,3 @@ class AnswerWatch(Block):
         self.output("late", late, doc="ticks that were not answered in time")
         self.output("row", row, doc="of them in a row")
         self.output("behind", behind, doc="base ticks since the state of the last answer")
-
-    @property
-    def needs_rate(self) -> bool:
-        """It counts instants."""
-        return True

@@ -8,9 +8,8 @@ no errors: what is not understood, or lies out of limits, is counted and left.
 from __future__ import annotations
 
 import math
-from types import TracebackType
-from typing import Self
 
+from linkwright.closable import Closable
 from linkwright.errors import InputError
 from linkwright.mounts.pseudo_terminals import PseudoTerminal
 from linkwright.mounts.rotctl_language import DOWN, LEFT, LONGEST, RIGHT, UP, Steerable
@@ -107,7 +106,7 @@ def _is_number(text: str) -> bool:
         return False
 
 
-class EasyCommPort:
+class EasyCommPort(Closable):
     """A pseudo-terminal in front of a rotator, which speaks EasyComm II.
 
     Args:
@@ -132,14 +131,3 @@ class EasyCommPort:
     def close(self) -> None:
         """Take the terminal away; a second time does nothing."""
         self._terminal.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import select
 import time
-from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol
 
+from linkwright.closable import Closable
 from linkwright.errors import Error
 from linkwright.mounts.indexer import BUFFER, BYTE_TIME, Indexer
 from linkwright.mounts.moves import MovePlan
@@ -251,7 +251,7 @@ class IndexerDriver:
         self.wait()
 
 
-class IndexerTerminal:
+class IndexerTerminal(Closable):
     """A simulated indexer on a pseudo-terminal, by the clock.
 
     Args:
@@ -285,14 +285,3 @@ class IndexerTerminal:
     def close(self) -> None:
         """Take the terminal away; a second time does nothing."""
         self._terminal.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()

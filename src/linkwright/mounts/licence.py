@@ -101,6 +101,9 @@ class TransmitInhibit(Block):
     TransmitInhibit(transmitter: error -> transmits, cuts, late)
     """
 
+    needs_rate = True
+    """It counts instants."""
+
     def __init__(
         self, licence: Licence = VESSELS, *, ticks: int = 0, name: str = "transmitter"
     ) -> None:
@@ -129,8 +132,3 @@ class TransmitInhibit(Block):
         self.output("transmits", on, unit="1")
         self.output("cuts", cut, unit="1")
         self.output("late", more, unit="s")
-
-    @property
-    def needs_rate(self) -> bool:
-        """It counts instants."""
-        return True

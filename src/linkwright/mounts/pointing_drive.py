@@ -52,6 +52,9 @@ class PointingDrive(Block):
     (1.0, 0.0)
     """
 
+    needs_rate = True
+    """It moves from instant to instant."""
+
     def __init__(
         self,
         *,
@@ -171,11 +174,6 @@ class PointingDrive(Block):
             "moving", where((pace > 1e-9) | (equal(mode, GO) & (angle > 1e-9)), 1, 0), unit="1"
         )
         self.output("silence", silence, unit="s")
-
-    @property
-    def needs_rate(self) -> bool:
-        """It moves from instant to instant."""
-        return True
 
 
 def _dot(a: Sequence[Expr], b: Sequence[Expr]) -> Expr:

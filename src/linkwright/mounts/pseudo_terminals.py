@@ -7,15 +7,14 @@ import select
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from types import TracebackType
-from typing import Self
 
+from linkwright.closable import Closable
 from linkwright.errors import Error
 
 _LOOK = 0.05  # s, from one look for the end to the next
 
 
-class PseudoTerminal:
+class PseudoTerminal(Closable):
     """A device's end of a pseudo-terminal, answered in a thread of its own.
 
     Args:
@@ -69,14 +68,3 @@ class PseudoTerminal:
         os.close(self._kept)
         if self.failure is not None:
             raise self.failure
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()

@@ -13,12 +13,12 @@ import math
 import socket
 import threading
 from collections.abc import Callable, Sequence
-from types import TracebackType
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.closable import Closable
 from linkwright.errors import Error, InputError
 from linkwright.mounts.pointing import direction
 from linkwright.mounts.pointing_drive import GO, HOLD, SWEEP, PointingDrive
@@ -69,7 +69,7 @@ class _Nowhere:
         """Let them go."""
 
 
-class Rotator:
+class Rotator(Closable):
     """A beam that is turned by commands, in real time.
 
     Args:
@@ -266,14 +266,6 @@ class Rotator:
             self.loop.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
 
 def listening_socket(host: str, port: int) -> socket.socket:
     """Return a socket that listens; a port that is taken is told.
@@ -296,7 +288,7 @@ def listening_socket(host: str, port: int) -> socket.socket:
         ) from error
 
 
-class RotatorPort:
+class RotatorPort(Closable):
     """A rotctld in front of a rotator, answered in a thread of its own.
 
     Args:
@@ -413,14 +405,3 @@ class RotatorPort:
             self._thread.join(10.0)
             if self._thread.is_alive():
                 raise Error("the rotator's port has not ended within 10 s")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()

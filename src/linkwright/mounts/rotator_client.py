@@ -7,11 +7,11 @@ import socket
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol
 
 from numpy.typing import ArrayLike
 
+from linkwright.closable import Closable
 from linkwright.errors import Error, InputError
 from linkwright.mounts.pointing import angles
 
@@ -33,7 +33,7 @@ class SkyPath(Protocol):
         """Return the unit vector (East, North, up) at a time."""
 
 
-class RotatorClient:
+class RotatorClient(Closable):
     """A connection to a rotctld.
 
     Args:
@@ -119,17 +119,6 @@ class RotatorClient:
     def close(self) -> None:
         """Hang up."""
         self._socket.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 @dataclass(frozen=True, slots=True)

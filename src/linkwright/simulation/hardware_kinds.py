@@ -16,13 +16,13 @@ import os
 import threading
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
 from linkwright.blocks import Block
 from linkwright.border import worded
+from linkwright.closable import Closable
 from linkwright.errors import Error, InputError, nearest
 from linkwright.files import path_of
 from linkwright.recording import Recording
@@ -37,7 +37,7 @@ _LOG = logging.getLogger(__name__)
 _LONG = 1e6  # s, the end of a device's run that nobody stops
 
 
-class HardwareKind:
+class HardwareKind(Closable):
     """What stands behind hardware.
 
     Args:
@@ -111,17 +111,9 @@ class HardwareKind:
             )
         return self._member
 
-    def __enter__(self) -> HardwareKind:
+    def __enter__(self) -> Self:
         self.open()
         return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 class SimulatedHardware(HardwareKind):

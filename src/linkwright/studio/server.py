@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from linkwright.closable import Closable
 from linkwright.errors import Error, InputError
 from linkwright.scene.motions import SceneMotion, is_recording, open_motion
 from linkwright.scene.previews import PreviewOptions, resting
@@ -70,7 +71,7 @@ _UNKNOWN = {
 
 
 @dataclass(eq=False, repr=False)
-class Studio:
+class Studio(Closable):
     """What is open in a browser."""
 
     motions: list[SceneMotion]
@@ -331,12 +332,6 @@ class Studio:
     def __repr__(self) -> str:
         shown = ", ".join(motion.name for motion in self.motions)
         return f"<Studio of {shown} at {self.address}>"
-
-    def __enter__(self) -> Studio:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """End all threads and the server; so does the end of a `with` block."""

@@ -17,9 +17,9 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 
 from linkwright.border import worded
+from linkwright.closable import Closable
 from linkwright.errors import Error, InputError
 from linkwright.files import path_of
 from linkwright.windows.mapping import Claim, keep_from_children
@@ -49,7 +49,7 @@ class Stray:
     clock: int
 
 
-class Interrupts:
+class Interrupts(Closable):
     """The interrupts of a folder.
 
     Args:
@@ -138,17 +138,6 @@ class Interrupts:
             connection.close()
             os.close(line)
 
-    def __enter__(self) -> Interrupts:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
     def _line(self, vector: int) -> int | None:
         """Return the eventfd of a vector's owner, or None where it has none."""
         known = self._known.get(vector)
@@ -183,7 +172,7 @@ class Interrupts:
             sink.write(b"%d %d %d\n" % (vector, os.getpid(), time.monotonic_ns()))
 
 
-class InterruptClaim:
+class InterruptClaim(Closable):
     """A vector that this process owns.
 
     Args:
@@ -259,17 +248,6 @@ class InterruptClaim:
         for line in lines:
             os.close(line)
         self._claim.forget()
-
-    def __enter__(self) -> InterruptClaim:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _listen(self) -> None:
         line, end = self._lines

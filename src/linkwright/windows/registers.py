@@ -11,13 +11,13 @@ import math
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 
 from linkwright.border import worded
 from linkwright.brief import brief
+from linkwright.closable import Closable
 from linkwright.errors import InputError, nearest
 from linkwright.windows.mapping import Mapped, Place
 from linkwright.windows.records import TYPES, sides
@@ -87,7 +87,7 @@ class Register:
         return self.offset + math.prod(self.shape) * np.dtype(TYPES[self.type]).itemsize
 
 
-class RegisterWindow:
+class RegisterWindow(Closable):
     """A device's registers and memories.
 
     Args:
@@ -206,17 +206,6 @@ class RegisterWindow:
     def close(self) -> None:
         """Take it out of memory."""
         self._mapped.close()
-
-    def __enter__(self) -> RegisterWindow:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _view(self, kind: np.dtype[Any], start: int, shape: tuple[int, ...]) -> Any:
         """Return memory of a device; each element is one access of its width."""

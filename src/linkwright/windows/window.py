@@ -14,9 +14,9 @@ import time
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
-from types import TracebackType
 
 from linkwright.border import worded
+from linkwright.closable import Closable
 from linkwright.errors import Error, InputError
 from linkwright.files import path_of
 from linkwright.windows import futex
@@ -28,7 +28,7 @@ _TORN, _TRIES = 0.05, 200  # s and tries of a read, before the writer must have 
 _NAP = 1e-5  # s between tries, at first
 
 
-class Window:
+class Window(Closable):
     """A frame in memory that processes share: made by `create` or `in_memory`, seen by `open`.
 
     Args:
@@ -243,17 +243,6 @@ class Window:
         self._mapped.close()
         if self._claim is not None:
             self._claim.release()
-
-    def __enter__(self) -> Window:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"Window({self.record.name}, {self._mapped.name})"

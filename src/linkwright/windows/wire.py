@@ -12,13 +12,13 @@ import select
 import socket
 import time
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.border import worded
+from linkwright.closable import Closable
 from linkwright.errors import Error, InputError
 from linkwright.windows.mapping import keep_from_children
 from linkwright.windows.records import Frame, Record, RecordError, Values
@@ -60,7 +60,7 @@ class WireCounts:
     unsent: int
 
 
-class Wire:
+class Wire(Closable):
     """Frames over a connected datagram socket: one record comes in, one goes out.
 
     Args:
@@ -241,17 +241,6 @@ class Wire:
     def forget(self) -> None:
         """Close a child's copy of the socket, after a fork."""
         self._link.close()
-
-    def __enter__(self) -> Wire:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         names = [r.name for r in (self.inward, self.outward) if r is not None]

@@ -30,6 +30,9 @@ class RandomHold(Block):
     RandomHold(random_hold: u -> y)
     """
 
+    needs_rate = True
+    """A hold has instants."""
+
     def __init__(
         self,
         distribution: Distribution,
@@ -64,11 +67,6 @@ class RandomHold(Block):
             self.output("y", shown[0])
         else:
             self.output_vector("y", shown)
-
-    @property
-    def needs_rate(self) -> bool:
-        """A hold has instants."""
-        return True
 
 
 def _quantile(pieces: list[Piece], luck: Expr) -> Expr:

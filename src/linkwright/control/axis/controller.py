@@ -82,6 +82,9 @@ class AxisController(Block):
     ((2040, 2040), 2)
     """
 
+    needs_rate = True
+    """It samples."""
+
     def __init__(
         self,
         names: Sequence[str],
@@ -323,11 +326,6 @@ class AxisController(Block):
         self.update(total, more)
         self.output("last_error", found, unit="1")
         self.output("errors", more, unit="1")
-
-    @property
-    def needs_rate(self) -> bool:
-        """It samples."""
-        return True
 
 
 def _named(names: Sequence[str]) -> list[str]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from queue import Empty, Full, Queue, SimpleQueue
 from typing import Any
 
+from linkwright.closable import Closable
 from linkwright.errors import Error, InputError
 from linkwright.lab.console.completion import Completed, completions
 from linkwright.lab.console.consoles import ConsoleEvent, Consoles
@@ -27,7 +28,7 @@ _WAITING = 1000  # messages that a console may be behind
 _PATIENCE = 2.0  # s
 
 
-class ConsoleServer:
+class ConsoleServer(Closable):
     """Lets other processes give commands to a laboratory.
 
     Args:
@@ -54,12 +55,6 @@ class ConsoleServer:
             self._entry.close()
             raise Error(f"the socket {self._path} cannot be made: {error.strerror}") from None
         threading.Thread(target=self._accept, daemon=True).start()
-
-    def __enter__(self) -> ConsoleServer:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Let all go, and leave nothing behind."""

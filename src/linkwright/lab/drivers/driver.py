@@ -9,11 +9,11 @@ writes them without Python.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
 
+from linkwright.closable import Closable
 from linkwright.errors import Error
 from linkwright.lab.drivers.greeting import Greeting, greeting, refusal
 from linkwright.lab.drivers.layout import DriverLayout
@@ -26,7 +26,7 @@ Port = Window | Wire
 """What frames go through."""
 
 
-class RobotDriver:
+class RobotDriver(Closable):
     """What drives a robot; derive from it for one of your own.
 
     `joints`, `rate` (Hz), `keeps_time`, `sensors` (names of further ones) and `floating` (whether
@@ -84,14 +84,6 @@ class RobotDriver:
     def __enter__(self) -> Self:
         self.open()
         return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 class LinkDriver(RobotDriver):

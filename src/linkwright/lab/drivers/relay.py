@@ -10,9 +10,9 @@ import time
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from random import Random
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
+from linkwright.closable import Closable
 from linkwright.errors import Error, InputError
 from linkwright.lab.drivers.places import DriverPlace
 from linkwright.lab.drivers.socket_driver import data_socket
@@ -42,7 +42,7 @@ class Troubles:
             raise InputError(f"a delay of {self.delay:g} s is none", remedy="from 0 up to 10 s")
 
 
-class Relay:
+class Relay(Closable):
     """Carries datagrams between a laboratory and a robot, with troubles; a thread of Python's.
 
     Args:
@@ -139,17 +139,6 @@ class Relay:
         self._quit.set()
         self._thread.join(5.0)
         self._close_ends()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _all(link: socket.socket, peer: Any) -> list[bytes]:

@@ -7,9 +7,9 @@ import socket
 import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
+from linkwright.closable import Closable
 from linkwright.errors import Error, InputError
 from linkwright.lab.drivers.driver import Port
 from linkwright.lab.drivers.greeting import LARGEST, Greeting, greeting, read_greeting, refusal
@@ -26,7 +26,7 @@ SILENCE, GRACE = 0.5, 5.0
 """s without a command, and before the first one, after which another laboratory may drive."""
 
 
-class SocketEnd:
+class SocketEnd(Closable):
     """The robot's end of sockets: it answers knocks, and has one laboratory at a time.
 
     Args:
@@ -139,19 +139,8 @@ class SocketEnd:
         """Close it; a second time does nothing."""
         self._stack.close()
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-
-class SharedEnd:
+class SharedEnd(Closable):
     """The robot's end of shared memory: windows in a folder of the user's.
 
     Args:
@@ -202,17 +191,6 @@ class SharedEnd:
         """Close it, and remove what no laboratory uses."""
         self._stack.close()
         swept(self._folder)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def robot_end(

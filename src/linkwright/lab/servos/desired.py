@@ -104,6 +104,9 @@ class Desired(Block):
     {'elbow': 'task'}
     """
 
+    needs_rate = True
+    """It remembers from instant to instant."""
+
     def __init__(self, config: LabConfig, *, real: bool = False, name: str = "desired") -> None:
         super().__init__(name, doc="what joints should do")
         self.writers = writers(config, real=real)
@@ -203,8 +206,3 @@ class Desired(Block):
             found[key] = hold(count + where(happens, 1, 0))
             self.update(count, found[key])
         return found
-
-    @property
-    def needs_rate(self) -> bool:
-        """It remembers from instant to instant."""
-        return True

@@ -35,6 +35,9 @@ class Guard(Block):
     ['safe_tau', 'safe_q', 'safe_u', 'stopped', 'cause', 'efforts', 'bad']
     """
 
+    needs_rate = True
+    """It remembers from instant to instant."""
+
     def __init__(self, config: LabConfig, *, grace: int = 10, name: str = "guard") -> None:
         super().__init__(name, doc="bounds of commands")
         n, hold = len(config.joints), self.intermediate
@@ -86,8 +89,3 @@ class Guard(Block):
         self.output("cause", cause, doc="place in CAUSES")
         self.output_vector("efforts", given["efforts"], doc="ticks at the bound")
         self.output_vector("bad", given["bad"], doc="ticks with no number")
-
-    @property
-    def needs_rate(self) -> bool:
-        """It remembers from instant to instant."""
-        return True

@@ -40,6 +40,9 @@ class MotorServo(Block):
     dict_keys(['ufb', 'ahead', 'tau'])
     """
 
+    needs_rate = True
+    """It remembers from instant to instant."""
+
     def __init__(self, config: LabConfig, name: str = "motor") -> None:
         super().__init__(name, doc="feedback and feedforward of the joints")
         n, hold = len(config.joints), self.intermediate
@@ -83,8 +86,3 @@ class MotorServo(Block):
         self.output_vector("ufb", feedback, doc="feedback")
         self.output_vector("ahead", ahead, doc="feedforward as it counts")
         self.output_vector("tau", given, doc="command")
-
-    @property
-    def needs_rate(self) -> bool:
-        """It remembers from instant to instant."""
-        return True

@@ -42,6 +42,9 @@ class Sensors(Block):
     Sensors(sensors: raw_q, raw_u, raw_a, raw_load, filters -> q, u, a, load, without_offset, bad)
     """
 
+    needs_rate = True
+    """It remembers from instant to instant."""
+
     def __init__(
         self,
         config: LabConfig,
@@ -125,11 +128,6 @@ class Sensors(Block):
         if joint.linear_load_cell:
             load = load * linkage_of(joint).lever(found["q"])
         return found | {"load": hold(load)}
-
-    @property
-    def needs_rate(self) -> bool:
-        """It remembers from instant to instant."""
-        return True
 
 
 def _raw(joint: JointConfig, angle: Expr, real: bool = True) -> Expr:

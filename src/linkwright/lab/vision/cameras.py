@@ -135,6 +135,9 @@ class SimulatedCameras(Block):
     SimulatedCameras(cameras: blob1_x, occluded, noise -> pixels, visible, stamp)
     """
 
+    needs_rate = True
+    """It takes pictures at instants."""
+
     def __init__(self, config: LabConfig, name: str = "cameras", *, hidden: bool = False) -> None:
         super().__init__(name, doc="simulated cameras")
         vision, hold = config.vision, self.intermediate
@@ -167,8 +170,3 @@ class SimulatedCameras(Block):
         self.output_vector("pixels", pixels, doc="by blob, camera and axis")
         self.output_vector("visible", visible, doc="by blob and camera")
         self.output("stamp", stamp, unit="s", doc="when the picture was taken")
-
-    @property
-    def needs_rate(self) -> bool:
-        """It takes pictures at instants."""
-        return True

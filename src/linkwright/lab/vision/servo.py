@@ -98,6 +98,9 @@ class VisionServo(Block):
     ['blob1_x', 'blob1_xd', 'blob1_xdd', 'blob1_status', 'blob1_unfiltered']
     """
 
+    needs_rate = True
+    """It remembers from instant to instant."""
+
     def __init__(
         self,
         config: LabConfig,
@@ -129,11 +132,6 @@ class VisionServo(Block):
                 for row, at in zip(turn, vision.position, strict=True)
             ]
             self._tracked(blob, there, seen, taken, start)
-
-    @property
-    def needs_rate(self) -> bool:
-        """It remembers from instant to instant."""
-        return True
 
     def _tracked(
         self, blob: str, there: list[Expr], seen: Expr, taken: Expr, start: dict[str, float]

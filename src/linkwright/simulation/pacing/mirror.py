@@ -5,13 +5,13 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Callable, Iterator, Mapping
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.border import worded
+from linkwright.closable import Closable
 from linkwright.errors import Error, nearest
 from linkwright.simulation.pacing.frames import MIRROR, NEW, TORN
 from linkwright.simulation.pacing.memory import PULL, PUSH
@@ -21,7 +21,7 @@ from linkwright.windows import HEAD, RecordError, Window
 _TORN = 0.5  # s, after which a writer that stands in the middle of a frame must have died there
 
 
-class Mirror(Mapping[str, NDArray[Any]]):
+class Mirror(Mapping[str, NDArray[Any]], Closable):
     """A copy of a window's record: arrays by the names of its fields, which stay the same arrays.
 
     A reader pulls: the newest frame is copied whole, with a sequence lock and a checksum. The one
@@ -158,14 +158,3 @@ class Mirror(Mapping[str, NDArray[Any]]):
             raise Error(f"the mirror of '{self.record.name}' is closed")
 
         self._pull = self._push = gone
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
