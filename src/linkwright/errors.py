@@ -19,6 +19,7 @@ __all__ = [
     "ShapeError",
     "UnitError",
     "nearest",
+    "suggestion",
 ]
 
 
@@ -141,3 +142,13 @@ def nearest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
     from difflib import get_close_matches
 
     return next(iter(get_close_matches(name, list(known), 1, cutoff)), "")
+
+
+def suggestion(name: str, known: Iterable[str], otherwise: str | None = None) -> str | None:
+    """Return the remedy for a name that is not known: the nearest one, or something else.
+
+    >>> suggestion("hinje", ["slider", "hinge"]), suggestion("q", ["slider"], "name a joint")
+    ("did you mean 'hinge'?", 'name a joint')
+    """
+    near = nearest(name, known)
+    return f"did you mean {near!r}?" if near else otherwise

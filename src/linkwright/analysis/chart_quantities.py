@@ -41,7 +41,7 @@ from linkwright.algebra import (
 from linkwright.algebra.calculus import gradient
 from linkwright.analysis.transmission_angles import driven_angles
 from linkwright.equations.energy import energy
-from linkwright.errors import InputError, nearest
+from linkwright.errors import InputError, suggestion
 from linkwright.program import Assign, Carried, Loop, Namer, Statement
 from linkwright.program.linear import ldlt
 
@@ -339,10 +339,9 @@ def quantity_of(name: str) -> ChartQuantity:
     found = QUANTITIES.get(name)
     if found is None:
         known = ["reach", *QUANTITIES]
-        likely = nearest(name, known)
         raise InputError(
             f"charts know no quantity {name!r}",
-            remedy=f"did you mean {likely!r}?" if likely else f"one of {', '.join(known)}",
+            remedy=suggestion(name, known, f"one of {', '.join(known)}"),
         )
     return found
 

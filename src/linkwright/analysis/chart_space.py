@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwright.brief import one_line
 from linkwright.equations.parallel_machine import ParallelMachine
-from linkwright.errors import InputError, nearest
+from linkwright.errors import InputError, suggestion
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -210,10 +210,9 @@ def chart_space(
     fixed = dict(at or {})
     for name in (*axes, *fixed):
         if name not in units:
-            likely = nearest(name, units)
             raise InputError(
                 f"{machine.mechanism.name!r} has nothing called {name!r} to chart",
-                remedy=f"did you mean {likely!r}?" if likely else f"one of {', '.join(units)}",
+                remedy=suggestion(name, units, f"one of {', '.join(units)}"),
             )
     if twice := sorted(set(axes) & set(fixed)):
         raise InputError(f"{', '.join(twice)} is an axis and fixed at once")

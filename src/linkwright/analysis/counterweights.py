@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwright.border import worded
 from linkwright.brief import one_line
-from linkwright.errors import InputError, nearest
+from linkwright.errors import InputError, suggestion
 
 if TYPE_CHECKING:
     from linkwright.robots import Robot
@@ -148,10 +148,9 @@ def _counted(robot: Robot, actuators: Sequence[str] | None) -> list[int]:
         return list(range(len(speeds)))
     for name in actuators:
         if name not in speeds:
-            near = nearest(name, speeds)
             raise InputError(
                 f"the robot has no speed {name!r}",
-                remedy=f"did you mean {near!r}?" if near else "Robot.speeds lists them",
+                remedy=suggestion(name, speeds, "Robot.speeds lists them"),
             )
     return [speeds.index(name) for name in actuators]
 

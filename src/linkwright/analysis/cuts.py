@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from linkwright.algebra import Expr, free_symbols, substitute_all
 from linkwright.blocks import Block, BlockError, BlockState, Element, Port
-from linkwright.errors import Error, InputError, nearest
+from linkwright.errors import Error, InputError, suggestion
 from linkwright.system import System
 from linkwright.system.composite import Composite, through_ports
 from linkwright.system.member import Member, Wire
@@ -151,10 +151,9 @@ def signal(system: System, port: str) -> Expr:
         for _, symbols, _ in member.outputs():
             known.update((x.name, x) for x in symbols)
     if port not in known:
-        near = nearest(port, known)
         raise InputError(
             f"{system.name!r} has no port {port!r}",
-            remedy=f"did you mean {near!r}?" if near else f"it has {', '.join(known) or 'none'}",
+            remedy=suggestion(port, known, f"it has {', '.join(known) or 'none'}"),
             code="R601",
         )
     return known[port]

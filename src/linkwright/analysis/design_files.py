@@ -17,7 +17,7 @@ from pydantic import Field
 from linkwright.algebra.units import amount
 from linkwright.analysis.machine_design import METHODS, DesignLimit, MachineDesign, design
 from linkwright.brief import one_line
-from linkwright.errors import InputError, UnitError, nearest
+from linkwright.errors import InputError, UnitError, suggestion
 from linkwright.files import path_of, read_text
 from linkwright.formats.text.document import TextSource, parse_record
 from linkwright.formats.text.tables import Record
@@ -148,8 +148,7 @@ def _range(
     model: Mechanism, source: TextSource, name: str, ends: tuple[Any, Any]
 ) -> tuple[float, float]:
     if name not in model.parameters:
-        near = nearest(name, list(model.parameters))
-        remedy = f"did you mean {near!r}?" if near else "linkwright describe lists them"
+        remedy = suggestion(name, model.parameters, "linkwright describe lists them")
         raise source.error(
             ("variables", name), f"{model.name!r} has no parameter {name!r}", remedy, key=True
         )

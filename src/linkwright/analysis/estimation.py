@@ -19,7 +19,7 @@ from linkwright.control.linear import Weights, discretized
 from linkwright.control.nonlinear_filters import ExtendedKalmanFilter, UnscentedKalmanFilter
 from linkwright.control.step_model import Measurement
 from linkwright.elements.drives.noise import van_loan
-from linkwright.errors import nearest
+from linkwright.errors import suggestion
 from linkwright.mechanism import ModelLike
 from linkwright.system import System, system_of
 from linkwright.system.step_models import (
@@ -91,10 +91,9 @@ def kalman(
     (('cart.v',), array([[0.618]]))
     """
     if kind not in KINDS:
-        near = nearest(str(kind), KINDS)
         raise BlockError(
             f"there is no kind {kind!r} of filter",
-            remedy=f"did you mean {near!r}?" if near else f"there is {', '.join(KINDS)}",
+            remedy=suggestion(str(kind), KINDS, f"there is {', '.join(KINDS)}"),
             code="R505",
         )
     if not sensors or not hasattr(sensors, "items"):
@@ -175,10 +174,9 @@ class _Plan:
         found = dict(zip(states, known, strict=True))
         for name, value in (given or {}).items():
             if name not in found:
-                near = nearest(name, found)
                 raise BlockError(
                     f"initial is given for {name!r}",
-                    remedy=f"did you mean {near!r}?" if near else f"there is {', '.join(states)}",
+                    remedy=suggestion(name, found, f"there is {', '.join(states)}"),
                     code="R501",
                 )
             found[name] = checked(value, f"initial {name!r}")
@@ -250,11 +248,10 @@ class _Plan:
             return list(range(len(model.inputs)))
         for name in self.inputs:
             if name not in model.inputs:
-                near = nearest(name, model.inputs)
                 there = ", ".join(model.inputs) or "none"
                 raise BlockError(
                     f"{self.system.name!r} has no open input {name!r}",
-                    remedy=f"did you mean {near!r}?" if near else f"there is {there}",
+                    remedy=suggestion(name, model.inputs, f"there is {there}"),
                     code="R508",
                 )
         return [model.inputs.index(name) for name in self.inputs]

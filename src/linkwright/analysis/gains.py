@@ -13,7 +13,7 @@ from linkwright.analysis.responses import Array, FrequencyResponse
 from linkwright.analysis.tuning import UltimatePoint
 from linkwright.blocks import checked
 from linkwright.border import worded
-from linkwright.errors import Error, InputError, nearest
+from linkwright.errors import Error, InputError, suggestion
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +102,9 @@ def proposed_gains(
     if rule == PHASE_MARGIN:
         return _turned(point, kind, margin)
     if rule not in RULES:
-        near = nearest(str(rule), [*RULES, PHASE_MARGIN])
         raise InputError(
             f"there is no rule {rule!r}",
-            remedy=f"did you mean {near!r}?" if near else f"there is {', '.join(RULES)}",
+            remedy=suggestion(str(rule), [*RULES, PHASE_MARGIN], f"there is {', '.join(RULES)}"),
         )
     source, kinds = RULES[rule]
     if kind not in kinds:

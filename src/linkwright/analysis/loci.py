@@ -30,7 +30,7 @@ from linkwright.border import worded
 from linkwright.brief import one_line
 from linkwright.equations.batch_closing import Closing
 from linkwright.equations.grid_closing import fill
-from linkwright.errors import DomainError, InputError, nearest
+from linkwright.errors import DomainError, InputError, suggestion
 from linkwright.mechanism import ModelLike
 
 Region = Mapping[str, tuple[float, float]]
@@ -247,10 +247,9 @@ def singular_loci(
 def _held(rates: MachineRates, hold: Mapping[str, float]) -> dict[int, float]:
     for name in hold:
         if name not in rates.names:
-            near = nearest(name, rates.names)
             raise InputError(
                 f"there is no coordinate {name!r} to hold",
-                remedy=f"did you mean {near!r}?" if near else None,
+                remedy=suggestion(name, rates.names),
             )
     return {rates.names.index(n): float(v) for n, v in hold.items()}
 
@@ -354,10 +353,9 @@ def _chart(
         return _closed(closing, whole, fixed, start, False, inside_place)
     for name in names:
         if name not in rates.names:
-            near = nearest(name, [*rates.names, "zenith", *_PLACES])
             raise InputError(
                 f"there is no coordinate {name!r} to go over",
-                remedy=f"did you mean {near!r}?" if near else None,
+                remedy=suggestion(name, [*rates.names, "zenith", *_PLACES]),
             )
     where = [rates.names.index(n) for n in names]
 

@@ -6,7 +6,7 @@ import os
 
 from pydantic import Field
 
-from linkwright.errors import Error, nearest
+from linkwright.errors import Error, suggestion
 from linkwright.files import path_of, read_text
 from linkwright.formats.text.document import parse_record
 from linkwright.formats.text.tables import Record
@@ -45,8 +45,7 @@ def read_locked(path: str | os.PathLike[str], mechanism: Mechanism) -> dict[str,
     names = [q.name for q in mechanism.actuators]
     for name in record.actuators:
         if name not in names:
-            near = nearest(name, names)
-            hint = f"did you mean {near!r}?" if near else f"it has {', '.join(names)}"
+            hint = suggestion(name, names, f"it has {', '.join(names)}")
             raise source.error(
                 ("actuators", name), f"{mechanism.name!r} has no actuator {name!r}", hint
             )

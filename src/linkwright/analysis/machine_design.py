@@ -33,7 +33,7 @@ from linkwright.equations.parallel_machine import (
     parallel_machine,
     with_free_dimensions,
 )
-from linkwright.errors import DomainError, InputError, nearest
+from linkwright.errors import DomainError, InputError, suggestion
 from linkwright.mechanism import ModelLike
 from linkwright.program import Program
 from linkwright.robots.closing import known_rows
@@ -448,10 +448,9 @@ def _bounds(
         raise InputError("a design has no variables", remedy="name parameters with their ranges")
     for name, (low, high) in variables.items():
         if name not in known:
-            near = nearest(name, list(known))
             raise InputError(
                 f"{machine.mechanism.name!r} has no parameter {name!r}",
-                remedy=f"did you mean {near!r}?" if near else "its file lists them",
+                remedy=suggestion(name, known, "its file lists them"),
             )
         if not (math.isfinite(low) and math.isfinite(high) and low < high):
             raise InputError(

@@ -27,7 +27,7 @@ from linkwright.equations.closure import (
 )
 from linkwright.equations.evaluation import all_values, numbers, quantities
 from linkwright.equations.parallel_machine import ParallelMachine, parallel_machine
-from linkwright.errors import InputError, nearest
+from linkwright.errors import InputError, suggestion
 from linkwright.mechanism import ModelLike
 from linkwright.program import ProgramPort
 
@@ -172,10 +172,9 @@ class MachineRates:
             wanted = {} if given is None else dict(given)
             for name in wanted:
                 if name not in self.names:
-                    likely = nearest(name, self.names)
                     raise InputError(
                         f"{mechanism.name!r} has no coordinate {name!r}",
-                        remedy=f"did you mean {likely!r}?" if likely else f"one of {self.names}",
+                        remedy=suggestion(name, self.names, f"one of {self.names}"),
                     )
             whole = len(wanted) == len(self.names)
             amounts = mechanism.amounts(wanted, "q")

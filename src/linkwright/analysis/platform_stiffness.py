@@ -29,7 +29,7 @@ from linkwright.border import worded
 from linkwright.brief import one_line
 from linkwright.equations.closure import closed_samples, with_exact_rates
 from linkwright.equations.parallel_machine import ParallelMachine, parallel_machine
-from linkwright.errors import DomainError, InputError, nearest
+from linkwright.errors import DomainError, InputError, suggestion
 from linkwright.mechanism import Body, ModelLike, Point
 
 __all__ = ["PlatformStiffness", "beam_compliance", "stiffness"]
@@ -272,8 +272,7 @@ class _Flexing:
         return bodies[name]
 
     def _unknown(self, name: str, known: Sequence[str], what: str) -> InputError:
-        near = nearest(name, known)
-        remedy = f"did you mean {near!r}?" if near else f"there are {', '.join(known)}"
+        remedy = suggestion(name, known, f"there are {', '.join(known)}")
         return InputError(f"{self.machine.mechanism.name!r} has no {what} {name!r}", remedy=remedy)
 
     def _far_end(self, body: Body, start: Array) -> Array:

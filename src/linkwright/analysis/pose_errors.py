@@ -26,7 +26,7 @@ from linkwright.equations.parallel_machine import (
     parallel_machine,
     with_free_dimensions,
 )
-from linkwright.errors import DomainError, InputError, nearest
+from linkwright.errors import DomainError, InputError, suggestion
 from linkwright.mechanism import ModelLike
 
 __all__ = ["POSE", "PoseSensitivity", "pose_budget", "pose_sensitivity", "sampled_poses"]
@@ -331,10 +331,13 @@ def _chosen(machine: ParallelMachine, dimensions: Sequence[str] | None) -> tuple
         return tuple(p.name for p in machine.parameters if p in used)
     for name in dimensions:
         if name not in m.parameters:
-            near = nearest(name, [*m.parameters, *(z.name for z in machine.actuators)])
             raise InputError(
                 f"{m.name!r} has no parameter or actuator {name!r}",
-                remedy=f"did you mean {near!r}?" if near else "its file lists the parameters",
+                remedy=suggestion(
+                    name,
+                    [*m.parameters, *(z.name for z in machine.actuators)],
+                    "its file lists the parameters",
+                ),
             )
     return tuple(dimensions)
 

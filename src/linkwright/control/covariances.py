@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwright.blocks import BlockError
 from linkwright.brief import brief
-from linkwright.errors import DomainError, nearest
+from linkwright.errors import DomainError, nearest, suggestion
 
 Array = NDArray[np.float64]
 CorrectionForm = Literal["joseph", "information", "scalar"]
@@ -321,10 +321,9 @@ def covariance_matrix(given: Any, names: int | Sequence[str], what: str) -> Arra
         known = [] if isinstance(names, int) else list(names)
         for name in given:
             if name not in known:
-                near = nearest(str(name), known)
                 raise BlockError(
                     f"{what} is given for {name!r}",
-                    remedy=f"did you mean {near!r}?" if near else f"there is {', '.join(known)}",
+                    remedy=suggestion(str(name), known, f"there is {', '.join(known)}"),
                     code="R501",
                 )
         given = [given.get(name, 0.0) for name in known]

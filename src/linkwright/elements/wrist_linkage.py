@@ -23,7 +23,7 @@ from linkwright.algebra import Expr, as_expr, cos, sin
 from linkwright.blocks import BlockError, checked
 from linkwright.blocks.places import Rows, Triple, cross, minus, plus, times
 from linkwright.border import worded
-from linkwright.errors import InputError, ShapeError, nearest
+from linkwright.errors import InputError, ShapeError, suggestion
 from linkwright.mechanism import Joint, Mechanism
 
 Array = NDArray[np.float64]
@@ -252,10 +252,9 @@ class WristLinkage:
         offsets = list(self.offsets)
         for name, value in values.items():
             if name not in known:
-                near = nearest(name, known)
                 raise InputError(
                     f"a linkage has no {name!r}",
-                    remedy=f"did you mean {near!r}?" if near else f"it has {', '.join(known)}",
+                    remedy=suggestion(name, known, f"it has {', '.join(known)}"),
                 )
             k = int(name[6:]) - 1
             if name.startswith("offset"):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwright.errors import InputError, nearest
+from linkwright.errors import InputError, suggestion
 from linkwright.lab.records import BlobState, DesiredState, FrameState
 
 if TYPE_CHECKING:
@@ -183,10 +183,9 @@ def _size(value: float, what: str) -> float:
 def _color(value: str | Sequence[float]) -> Color:
     if isinstance(value, str):
         if value not in COLORS:
-            near = nearest(value, COLORS)
             raise InputError(
                 f"there is no color {value!r}",
-                remedy=f"did you mean {near!r}?" if near else f"there are {', '.join(COLORS)}",
+                remedy=suggestion(value, COLORS, f"there are {', '.join(COLORS)}"),
             )
         return COLORS[value]
     found = [float(x) for x in value]

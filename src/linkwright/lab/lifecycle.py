@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import Error, InputError, nearest
+from linkwright.errors import Error, InputError, suggestion
 from linkwright.lab.config import CONTROLLERS, MODES, SERVOS, LabConfig
 from linkwright.lab.console.dialogue import noted_answers
 from linkwright.lab.life import life_of
@@ -199,11 +199,10 @@ class LifeCycle(LabLoop):
 
     def _task(self, name: str) -> Task:
         if name not in self.tasks:
-            near = nearest(name, list(self.tasks))
             there = ", ".join(self.tasks) or "none yet"
             raise InputError(
                 f"there is no task {name!r}",
-                remedy=f"did you mean {near!r}?" if near else f"there are: {there}",
+                remedy=suggestion(name, self.tasks, f"there are: {there}"),
             )
         return self.tasks[name]
 
@@ -564,9 +563,8 @@ class LifeCycle(LabLoop):
 
 def _place(name: Any, known: tuple[str, ...], what: str) -> int:
     if name not in known:
-        near = nearest(str(name), known)
         raise InputError(
             f"there is no {what} {name!r}",
-            remedy=f"did you mean {near!r}?" if near else f"choose one of {', '.join(known)}",
+            remedy=suggestion(str(name), known, f"choose one of {', '.join(known)}"),
         )
     return known.index(name)

@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from linkwright.errors import InputError, nearest
+from linkwright.errors import InputError, suggestion
 from linkwright.files import path_of
 from linkwright.lab.config import LabConfig
 from linkwright.lab.files.sl_folder import model_in, sl_lab
@@ -89,10 +89,9 @@ def lab_config(source: str | os.PathLike[str] | LabConfig | Robot) -> LabConfig:
 
         stem = str(path).partition(":")[0]
         if stem not in MODELS:
-            near = nearest(stem, (*SHIPPED, *MODELS))
             there = f"the laboratory {', '.join(SHIPPED)} ships, and `linkwright models` lists more"
             raise InputError(
                 f"there is no laboratory or model {stem!r}",
-                remedy=f"did you mean {near!r}?" if near else there,
+                remedy=suggestion(stem, (*SHIPPED, *MODELS), there),
             )
     return robot_lab(Robot(path if path.exists() else str(path)))

@@ -30,7 +30,7 @@ from typing import Any, ClassVar, overload
 
 import numpy as np
 
-from linkwright.errors import Error, nearest
+from linkwright.errors import Error, suggestion
 from linkwright.lab.slot import CHANNELS, MEMORIES, PARAMETERS
 
 _OWN = ("__dict__", "_numbers", "_running")
@@ -423,11 +423,10 @@ class Task:
             setattr(self, name, value)
 
     def _unknown(self, name: str, known: list[str]) -> Error:
-        near = nearest(name, known)
         there = ", ".join(known) or "it has none"
         return Error(
             f"{self.name!r} has no parameter {name!r}",
-            remedy=f"did you mean {near!r}?" if near else f"its parameters: {there}",
+            remedy=suggestion(name, known, f"its parameters: {there}"),
         )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwright.errors import Error, nearest
+from linkwright.errors import Error, suggestion
 from linkwright.lab.slot import BLOB, CARTESIAN, FRAME, JOINT_STATE, JOINT_TARGET, SlotLayout
 
 
@@ -106,11 +106,10 @@ class Named(dict[str, Any]):
         self.what = what
 
     def __missing__(self, name: str) -> Any:
-        near = nearest(str(name), list(self))
         there = ", ".join(self) or "none"
         raise Error(
             f"no {self.what} is called {name!r}",
-            remedy=f"did you mean {near!r}?" if near else f"there are: {there}",
+            remedy=suggestion(str(name), self, f"there are: {there}"),
         )
 
 
@@ -214,10 +213,9 @@ def missing_part(error: AttributeError) -> Error | None:
     path, view = views[found[1]]
     parts = [n for n in dir(view) if isinstance(getattr(view, n), _Part)]
     parts += [n for n in ("cart", "base", "blobs", "desired") if hasattr(view, n)]
-    near = nearest(found[2], parts)
     return Error(
         f"there is no {path}.{found[2]}",
-        remedy=f"did you mean {near!r}?" if near else f"there are {', '.join(parts)}",
+        remedy=suggestion(found[2], parts, f"there are {', '.join(parts)}"),
     )
 
 

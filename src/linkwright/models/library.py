@@ -6,14 +6,14 @@ import inspect
 import os
 import re
 import typing
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 
 from linkwright.border import worded
-from linkwright.errors import InputError, nearest
+from linkwright.errors import InputError, suggestion
 from linkwright.files import OpenedFile, path_of
 from linkwright.formats.robot.files import endings, read_mechanism
 from linkwright.mechanism import Mechanism, mechanism_of
@@ -163,7 +163,7 @@ def opened(
             )
         raise InputError(
             f"there is no model {stem!r}",
-            remedy=_nearest(stem, MODELS) or "`linkwright models` lists them",
+            remedy=suggestion(stem, MODELS, "`linkwright models` lists them"),
         )
     build = model.builder()
     found = build(**_read_options(stem, options, build))
@@ -239,7 +239,7 @@ def _read_options(name: str, text: str, build: Builder) -> dict[str, object]:
         if key not in known:
             has = f"it has {', '.join(known)}" if known else "it has none"
             raise InputError(
-                f"model {name!r} has no option {key!r}", remedy=_nearest(key, known) or has
+                f"model {name!r} has no option {key!r}", remedy=suggestion(key, known, has)
             )
         result[key] = _read_value(name, key, value, known[key].default, _words(build, key))
     return result
@@ -276,11 +276,6 @@ def _read_value(
         raise InputError(f"option {key!r} of model {name!r} is {what}, not {value!r}") from None
 
 
-def _nearest(name: str, known: Iterable[str]) -> str | None:
-    near = nearest(name, list(known))
-    return f"did you mean {near!r}?" if near else None
-
-
 def model_text(template: str, name: str) -> str:
     """Return the text model of a shipped model under another name, to start from.
 
@@ -293,11 +288,10 @@ def model_text(template: str, name: str) -> str:
     require_model_name(name)
     stem, _, options = template.partition(":")
     if stem not in MODELS:
-        near = nearest(stem, (*STARTERS, *MODELS))
         known = ", ".join((*STARTERS, *MODELS))
         raise InputError(
             f"there is no template {template!r}",
-            remedy=f"did you mean {near!r}?" if near else f"choose one of {known}",
+            remedy=suggestion(stem, (*STARTERS, *MODELS), f"choose one of {known}"),
         )
     shipped = files("linkwright.models").joinpath("text", f"{stem}.toml")
     if shipped.is_file() and not options:

@@ -19,7 +19,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwright.errors import InputError, nearest
+from linkwright.errors import InputError, suggestion
 from linkwright.mounts.sites import Site
 
 Array = NDArray[np.float64]
@@ -195,10 +195,11 @@ def serial_axes(name: str, site: Site | None = None) -> SerialAxes:
             (0.0, -up * math.sin(p), up * math.cos(p)),
             ("hour angle", "declination"),
         )
-    near = nearest(name, ["alt-az", "x-y", "equatorial"])
     raise InputError(
         f"there is no mount {name!r} with two serial axes",
-        remedy=f"did you mean {near!r}?" if near else "choose alt-az, x-y or equatorial",
+        remedy=suggestion(
+            name, ["alt-az", "x-y", "equatorial"], "choose alt-az, x-y or equatorial"
+        ),
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import InputError, nearest
+from linkwright.errors import InputError, suggestion
 from linkwright.mechanism import mechanism_of
 from linkwright.mounts.closed_forms.jacks import Jacks, jack_directions, jack_lengths
 from linkwright.mounts.closed_forms.legs import Legs
@@ -88,10 +88,9 @@ def leg_axes(kind: str) -> LegAxes:
     [0.241, 0.241]
     """
     if kind not in LEGGED:
-        near = nearest(kind, LEGGED)
         raise InputError(
             f"there is no mount {kind!r} on three legs",
-            remedy=f"did you mean {near!r}?" if near else f"choose from {', '.join(LEGGED)}",
+            remedy=suggestion(kind, LEGGED, f"choose from {', '.join(LEGGED)}"),
         )
     m = mechanism_of(f"mount-{kind}")
     legs = Legs.of(m)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwright.errors import Error, nearest
+from linkwright.errors import Error, suggestion
 from linkwright.optional import extra
 
 Array = NDArray[np.float64]
@@ -253,9 +253,10 @@ class Orbits:
                 f"{len(found)} satellites{where} are called {key!r}",
                 remedy=f"take one by its number: {numbers}{more}",
             )
-        near = nearest(str(key), [orbit.name for orbit in self.members])
         first = ", ".join(f"{orbit.name} ({orbit.number})" for orbit in self.members[:3])
         raise OrbitError(
             f"there is no satellite {key!r}{where}",
-            remedy=f"did you mean {near!r}?" if near else f"there are {first}",
+            remedy=suggestion(
+                str(key), [orbit.name for orbit in self.members], f"there are {first}"
+            ),
         )

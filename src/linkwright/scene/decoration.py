@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from linkwright.errors import nearest
+from linkwright.errors import suggestion
 from linkwright.formats.robot.description import Place
 from linkwright.formats.robot.transforms import composed, rotate, transposed
 from linkwright.formats.text.positions import Path as KeyPath
@@ -144,12 +144,11 @@ def _home(scene: Scene, scene_file: SceneFile, path: KeyPath, name: str) -> _Hom
         if marked.name == name:
             return _Home(name, marked.node, marked.place, False)
     known = list(dict.fromkeys([*(n.name for n in scene.nodes), *(f.name for f in scene.frames)]))
-    near = nearest(name, known)
     shown = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
     raise scene_file.source.error(
         path,
         f"{scene.name!r} has no body or frame {name!r}",
-        f"did you mean {near!r}?" if near else f"it has {shown}",
+        suggestion(name, known, f"it has {shown}"),
     )
 
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import Error, InputError, nearest
+from linkwright.errors import Error, InputError, suggestion
 from linkwright.recording.recording import Array, plain
 from linkwright.simulation.settings import DEFAULTS, RunSettings, divided, is_number, spacing
 
@@ -355,8 +355,7 @@ def plan_of(data: Mapping[str, Any], folder: Path) -> Plan:
     """Return the plan that the tables of a file give."""
     for key in data:
         if key not in _KEYS:
-            near = nearest(key, sorted(_KEYS))
-            remedy = f"did you mean {near!r}?" if near else f"there are {', '.join(sorted(_KEYS))}"
+            remedy = suggestion(key, sorted(_KEYS), f"there are {', '.join(sorted(_KEYS))}")
             raise InputError(f"a sweep has no {key!r}", remedy=remedy)
     if data.get("format", 1) != 1:
         raise InputError(f"format = {data['format']} is not known", remedy="write format = 1")

@@ -18,7 +18,7 @@ from linkwright.algebra import Expr, evaluate, free_symbols
 from linkwright.blocks import BlockError, Foreign, checked
 from linkwright.equations.closure import Relations, assemble
 from linkwright.equations.reactions import told_reactions
-from linkwright.errors import nearest
+from linkwright.errors import nearest, suggestion
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.plausibility import refuse_unreal
 from linkwright.system.force_arrows import told_floors, told_forces, told_wheels
@@ -201,7 +201,6 @@ def _refuse_unknown(
     there = list(known)
     for name in given:
         if name not in there:
-            near = nearest(name, there)
             some = ", ".join(there[:8]) + (", ..." if len(there) > 8 else "")
-            remedy = f"did you mean {near!r}?" if near else f"it has {some or 'none'}"
+            remedy = suggestion(name, there, f"it has {some or 'none'}")
             raise BlockError(f"{system.name!r} has no {what} {name!r}", remedy=remedy)

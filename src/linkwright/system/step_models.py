@@ -24,7 +24,7 @@ from linkwright.backends.kernel import compile as compile_kernel
 from linkwright.blocks import Block, BlockError
 from linkwright.control.filters import dot
 from linkwright.control.step_model import ModelParameter, StepModel
-from linkwright.errors import Error, nearest
+from linkwright.errors import Error, suggestion
 from linkwright.program import Program, Statement, optimize, program
 from linkwright.system.forms import Form
 from linkwright.system.phases import Phases
@@ -83,10 +83,9 @@ def step_model(
     chosen = known if inputs is None else list(inputs)
     for name in chosen:
         if name not in known:
-            near = nearest(name, known)
             raise BlockError(
                 f"{system.name!r} has no open input {name!r}",
-                remedy=f"did you mean {near!r}?" if near else f"there is {', '.join(known)}",
+                remedy=suggestion(name, known, f"there is {', '.join(known)}"),
                 code="R508",
             )
     sketch = _Composed(phases, chosen, period, steps)

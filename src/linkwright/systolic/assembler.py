@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from linkwright.errors import InputError, nearest
+from linkwright.errors import InputError, suggestion
 from linkwright.systolic.code import FIFOS, MOST_WAITING, MOST_WORDS, ArrayCode
 from linkwright.systolic.expressions import WholeNumbers
 from linkwright.systolic.instructions import (
@@ -91,11 +91,10 @@ class _Assembly:
                 self._line(line)
         unused = sorted(set(self.settings) - set(self.names))
         if unused:
-            near = nearest(unused[0], self.names)
             raise InputError(
                 f"the source sets no {unused[0]!r}",
                 file=self.file,
-                remedy=f"did you mean {near!r}?" if near else "leave the setting out",
+                remedy=suggestion(unused[0], self.names, "leave the setting out"),
             )
         fifos: dict[str, tuple[int, ...]] = {}
         for name, listed in self.fifos.items():
@@ -198,10 +197,7 @@ class _Assembly:
             raise InputError("a queue needs a name and a kind", remedy=_QUEUE)
         name, kind, *rest = words
         if kind not in KINDS:
-            near = nearest(kind, KINDS)
-            raise InputError(
-                f"no queue is {kind!r}", remedy=f"did you mean {near!r}?" if near else _QUEUE
-            )
+            raise InputError(f"no queue is {kind!r}", remedy=suggestion(kind, KINDS, _QUEUE))
         if any(queue.name == name for queue in self.queues):
             raise InputError(f"the queue {name!r} is declared twice", remedy="use another name")
         output = "output" in rest
@@ -269,11 +265,10 @@ class _Assembly:
         for item in text.split(","):
             target, _, times = (part.strip() for part in item.partition("*"))
             if target not in known:
-                near = nearest(target, known)
                 kind = "label" if name == "program" else "queue"
                 raise InputError(
                     f"there is no {kind} {target!r}",
-                    remedy=f"did you mean {near!r}?" if near else f"list {kind}s",
+                    remedy=suggestion(target, known, f"list {kind}s"),
                 )
             count = WholeNumbers(times, self.names).value() if times else 1
             if count < 0 or len(found) + count > MOST_WAITING:
@@ -295,10 +290,9 @@ class _Assembly:
         if text.startswith("@"):
             name, _, text = text[1:].partition(" ")
             if name not in self.masks:
-                near = nearest(name, self.masks)
                 raise InputError(
                     f"there is no mask {name!r}",
-                    remedy=f"did you mean {near!r}?" if near else "declare it before",
+                    remedy=suggestion(name, self.masks, "declare it before"),
                 )
             mask, text = self.masks[name], text.strip()
         if not text:
@@ -383,10 +377,13 @@ def _item(item: str, taken: int) -> list[Triple]:
         return _operation(found[1], found[2])
     target, equals, source = (part.strip() for part in item.partition("="))
     if not equals:
-        near = nearest(item.partition("(")[0], [*DESTINATIONS, *TRANSFERS, *SIGNALS, *MOVES])
         raise InputError(
             f"{item!r} is not understood",
-            remedy=f"did you mean {near!r}?" if near else "see the page *Array*",
+            remedy=suggestion(
+                item.partition("(")[0],
+                [*DESTINATIONS, *TRANSFERS, *SIGNALS, *MOVES],
+                "see the page *Array*",
+            ),
         )
     if target not in REGISTERS and target not in PAIRS:
         raise InputError(f"nothing can be put in {target!r}", remedy="name a register or ports")
@@ -403,10 +400,9 @@ def _item(item: str, taken: int) -> list[Triple]:
 
 def _operation(name: str, inside: str) -> list[Triple]:
     if name not in OPERATIONS:
-        near = nearest(name, OPERATIONS)
         raise InputError(
             f"there is no operation {name!r}",
-            remedy=f"did you mean {near!r}?" if near else f"take one of {', '.join(OPERATIONS)}",
+            remedy=suggestion(name, OPERATIONS, f"take one of {', '.join(OPERATIONS)}"),
         )
     if OPERATIONS[name].source is not None:
         raise InputError(f"{name} takes nothing from the buses", remedy=f"write {name} alone")
@@ -436,10 +432,9 @@ def _operation(name: str, inside: str) -> list[Triple]:
 
 def _known(source: str) -> None:
     if source not in SOURCES or source == "NOP":
-        near = nearest(source, SOURCES)
         raise InputError(
             f"there is no source {source!r}",
-            remedy=f"did you mean {near!r}?" if near else "name a register, ports or a result",
+            remedy=suggestion(source, SOURCES, "name a register, ports or a result"),
         )
 
 

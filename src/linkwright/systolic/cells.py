@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwright.errors import InputError, ShapeError, nearest
+from linkwright.errors import InputError, ShapeError, suggestion
 from linkwright.systolic import fixed
 from linkwright.systolic.fixed import ArrayFault
 from linkwright.systolic.roots import fixed_root
@@ -162,10 +162,9 @@ def faddeev(
     """
     do = ARITHMETICS.get(str(arithmetic))
     if do is None:
-        near = nearest(str(arithmetic), ARITHMETICS)
         raise InputError(
             f"no arithmetic is called {arithmetic!r}",
-            remedy=f"did you mean {near!r}?" if near else "take 'float' or 'fixed'",
+            remedy=suggestion(str(arithmetic), ARITHMETICS, "take 'float' or 'fixed'"),
         )
     A, B, C, D = stacked(A, B, C, D)
     n, p = A.shape[1], B.shape[1]

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from linkwright.errors import Error, InputError, nearest
+from linkwright.errors import Error, InputError, suggestion
 from linkwright.systolic.display import data_text, dump_text, element_text, fifo_text, signal_text
 from linkwright.systolic.fixed import ArrayFault
 from linkwright.systolic.instructions import SIDE
@@ -80,10 +80,9 @@ class Debugger:
             return ""
         found = _NAMED.get(words[0])
         if found is None:
-            near = nearest(words[0], _NAMED)
             raise InputError(
                 f"there is no command {words[0][:40]!r}",
-                remedy=f"did you mean {near!r}?" if near else "type ? for help",
+                remedy=suggestion(words[0], _NAMED, "type ? for help"),
             )
         least, most = _sizes(found.takes)
         if not least <= len(words) - 1 <= most:
@@ -276,12 +275,9 @@ def _unbreak(talk: Debugger, words: list[str]) -> str:
 def _label(talk: Debugger, name: str) -> str:
     labels = talk.machine.code.labels
     if name not in labels:
-        near = nearest(name, labels)
         raise InputError(
             f"there is no label {name[:40]!r}",
-            remedy=f"did you mean {near!r}?"
-            if near
-            else f"there are {', '.join(labels) or 'none'}",
+            remedy=suggestion(name, labels, f"there are {', '.join(labels) or 'none'}"),
         )
     return name
 

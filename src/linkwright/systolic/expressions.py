@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from linkwright.errors import InputError, nearest
+from linkwright.errors import InputError, suggestion
 
 _TOKEN = re.compile(r"\s*(?:(\d+)|([A-Za-z_]\w*)|(//|\.\.|[-+*(),]))")
 _LARGEST = 10**9
@@ -106,9 +106,8 @@ class WholeNumbers:
         if token.isdigit() and len(token) < 10:
             return int(token)
         if token not in self.names:
-            near = nearest(token, self.names)
             raise InputError(
                 f"{token!r} is not known here",
-                remedy=f"did you mean {near!r}?" if near else f"write `set {token} = ...` before",
+                remedy=suggestion(token, self.names, f"write `set {token} = ...` before"),
             )
         return self.names[token]

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from linkwright.algebra import ONE, ZERO, Expr, evaluate_all, free_symbols, symbol, total
 from linkwright.border import worded
 from linkwright.control.force.sampled_limits import CONTACT_LAWS, USUAL_ORDERS
-from linkwright.errors import InputError, nearest
+from linkwright.errors import InputError, suggestion
 
 __all__ = ["CharacteristicPolynomial", "RouthCondition", "characteristic", "routh_conditions"]
 
@@ -155,10 +155,9 @@ def characteristic(
     Kw*alpha0*f0
     """
     if law not in CONTACT_LAWS:
-        near = nearest(law, CONTACT_LAWS)
         raise InputError(
             f"there is no law {law!r} of contact",
-            remedy=f"did you mean {near!r}?" if near else f"one of {', '.join(CONTACT_LAWS)}",
+            remedy=suggestion(law, CONTACT_LAWS, f"one of {', '.join(CONTACT_LAWS)}"),
         )
     at: dict[str, Any] = dict(SYMBOLS)
     if not environment:

@@ -38,7 +38,7 @@ from linkwright.control.force.sampled_limits import (
     RANGE,
     out_of_range,
 )
-from linkwright.errors import InputError, UnitError, nearest
+from linkwright.errors import InputError, UnitError, suggestion
 from linkwright.files import path_of, read_text
 from linkwright.formats.text.document import TextSource, parse_record
 from linkwright.formats.text.tables import Record
@@ -119,8 +119,7 @@ def read_wrist(path: str | os.PathLike[str]) -> WristFile:
     for key, known in (("law", CONTACT_LAWS), ("order", CONTACT_ORDERS)):
         given = getattr(record, key)
         if given not in known and (key == "law" or given):
-            near = nearest(given, known)
-            remedy = f"did you mean {near!r}?" if near else f"one of {', '.join(known)}"
+            remedy = suggestion(given, known, f"one of {', '.join(known)}")
             raise source.error((key,), f"there is no {key} {given!r}", remedy)
     gain = "Kp" if record.law == "position" else "KF"
     other = "KF" if gain == "Kp" else "Kp"

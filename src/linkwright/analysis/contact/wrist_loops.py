@@ -29,7 +29,7 @@ from linkwright.control.force.sampled_limits import (
     gain_limit,
     sampled_matrix,
 )
-from linkwright.errors import InputError, nearest
+from linkwright.errors import InputError, suggestion
 
 __all__ = ["VERDICTS", "WristLoop"]
 
@@ -335,13 +335,12 @@ def parameter(loop: WristLoop, name: str) -> str:
     if name in PARAMETERS:
         return name
     known = [loop.gain_name, *(n for n in PARAMETERS if n != "gain")]
-    near = nearest(name, known)
     if name in ("Kp", "KF"):
         told = f"the gain of the {loop.law} law is {loop.gain_name}, not {name}"
         raise InputError(told, remedy=f"write {loop.gain_name}")
     raise InputError(
         f"a wrist's loop has no parameter {name!r}",
-        remedy=f"did you mean {near!r}?" if near else f"there are {', '.join(known)}",
+        remedy=suggestion(name, known, f"there are {', '.join(known)}"),
     )
 
 

@@ -24,7 +24,7 @@ from linkwright.blocks.places import AXES
 from linkwright.border import worded
 from linkwright.brief import brief
 from linkwright.elements import Spring
-from linkwright.errors import InputError, nearest
+from linkwright.errors import InputError, suggestion
 from linkwright.mechanism import Mechanism
 from linkwright.system import System
 
@@ -184,11 +184,10 @@ class LegPlatform:
         known = {s: self.values[s.name] for s in self._symbols()}
         named = {s.name: s for s in known}
         if name not in named:
-            near = nearest(name, named)
             there = f"it has {', '.join(named)}" if named else "its points are numbers"
             raise InputError(
                 f"the platform has no parameter {name!r}",
-                remedy=f"did you mean {near!r}?" if near else there,
+                remedy=suggestion(name, named, there),
             )
         slopes = [diff(x, named[name]) for row in self.expressions() for x in row]
         return np.array(evaluate_all(slopes, known), dtype=float).reshape(6, 6)

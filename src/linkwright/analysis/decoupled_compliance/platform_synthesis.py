@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from linkwright.analysis.decoupled_compliance.leg_platforms import LegPlatform, leg_platform
 from linkwright.blocks.places import AXES
 from linkwright.border import worded
-from linkwright.errors import InputError, nearest
+from linkwright.errors import InputError, suggestion
 
 __all__ = ["Synthesis", "synthesize"]
 
@@ -257,10 +257,9 @@ def _refuse_wishes(diagonals: Mapping[str, float], h: float) -> None:
     known = {"x", "y", "rx", "ry", "rz"}
     for name, value in diagonals.items():
         if name not in AXES:
-            near = nearest(name, AXES)
             raise InputError(
                 f"there is no axis {name!r}",
-                remedy=f"did you mean {near!r}?" if near else f"one of {', '.join(AXES)}",
+                remedy=suggestion(name, AXES, f"one of {', '.join(AXES)}"),
             )
         if name == "z":
             raise InputError(

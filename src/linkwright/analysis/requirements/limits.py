@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import InputError, nearest
+from linkwright.errors import InputError, suggestion
 
 if TYPE_CHECKING:
     from linkwright.robots import Robot
@@ -81,10 +81,9 @@ def limits_of(
             raise unknown_joint(joint, names)
         for what, value in own.items():
             if what not in LIMITED:
-                near = nearest(what, LIMITED)
                 raise InputError(
                     f"a joint has no limit {what!r}",
-                    remedy=f"did you mean {near!r}?" if near else f"use {', '.join(LIMITED)}",
+                    remedy=suggestion(what, LIMITED, f"use {', '.join(LIMITED)}"),
                     code="R206",
                 )
             number = float(value)
@@ -100,10 +99,9 @@ def limits_of(
 
 def unknown_joint(name: str, known: tuple[str, ...]) -> InputError:
     """Return the error for a joint that is not there."""
-    near = nearest(name, known)
     return InputError(
         f"the robot has no joint {name!r}",
-        remedy=f"did you mean {near!r}?" if near else f"there are {', '.join(known)}",
+        remedy=suggestion(name, known, f"there are {', '.join(known)}"),
         code="R203",
     )
 

@@ -30,7 +30,7 @@ from linkwright.analysis.requirements.tool_motion import (
     tool_pieces,
 )
 from linkwright.border import worded
-from linkwright.errors import InputError, nearest
+from linkwright.errors import InputError, suggestion
 from linkwright.motion.payloads import Payload, payload_of
 from linkwright.motion.task_parts import FORCES, TOOL
 from linkwright.motion.tasks import Task
@@ -69,10 +69,9 @@ class Screening:
 
     def _of(self, quantity: str, which: int) -> Array:
         if quantity not in QUANTITIES:
-            near = nearest(str(quantity), QUANTITIES)
             raise InputError(
                 f"there is no statistic of {quantity!r}",
-                remedy=f"did you mean {near!r}?" if near else f"ask for {', '.join(QUANTITIES)}",
+                remedy=suggestion(str(quantity), QUANTITIES, f"ask for {', '.join(QUANTITIES)}"),
                 code="R215",
             )
         return np.asarray(self.state[:, QUANTITIES.index(quantity), :, which])

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.analysis.requirements.statistics import PERCENTILES, percentile_samples
-from linkwright.errors import InputError, nearest
+from linkwright.errors import InputError, suggestion
 
 if TYPE_CHECKING:
     from linkwright.analysis.requirements.requirement import Requirement
@@ -52,10 +52,9 @@ class Sensitivity:
         """
         found = self.slopes.get((joint, quantity, statistic))
         if found is None:
-            near = nearest(statistic, STATISTICS)
             raise InputError(
                 f"there is no slope of {statistic} of {quantity} of {joint!r}",
-                remedy=f"did you mean {near!r}?" if near else f"use {', '.join(STATISTICS)}",
+                remedy=suggestion(statistic, STATISTICS, f"use {', '.join(STATISTICS)}"),
                 code="R215",
             )
         return dict(zip(self.parameters, map(float, found), strict=True))

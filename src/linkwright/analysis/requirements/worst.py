@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.analysis.requirements.tool_motion import known_frame
-from linkwright.errors import nearest
+from linkwright.errors import suggestion
 from linkwright.motion.payloads import Payload, payload_of
 from linkwright.motion.trajectory import MotionError
 
@@ -106,10 +106,9 @@ class Worst:
         for found in self.cases:
             if (found.joint, found.quantity) == (joint, quantity):
                 return found
-        near = nearest(quantity, [*PROVEN, *FOUND])
         raise MotionError(
             f"there is no worst case of {quantity!r} of {joint!r}",
-            remedy=f"did you mean {near!r}?" if near else f"ask for {', '.join(PROVEN + FOUND)}",
+            remedy=suggestion(quantity, [*PROVEN, *FOUND], f"ask for {', '.join(PROVEN + FOUND)}"),
             code="R701",
         )
 

@@ -31,7 +31,7 @@ from linkwright.analysis.sampling.loops import Loop
 from linkwright.analysis.sampling.maps import RateMap, rate_map
 from linkwright.analysis.sampling.regimes import Array
 from linkwright.analysis.sampling.streams import RateCertificate, SampleStream, certify
-from linkwright.errors import Error, InputError, nearest
+from linkwright.errors import Error, InputError, suggestion
 from linkwright.files import path_of, read_text
 from linkwright.formats.text.document import TextSource, parse_record
 from linkwright.formats.text.tables import Record
@@ -291,8 +291,7 @@ def distribution_of(
     given = dict(table)
     kind = given.pop("kind", None)
     if kind not in DISTRIBUTIONS:
-        near = nearest(str(kind), list(DISTRIBUTIONS))
-        hint = f"did you mean {near!r}?" if near else f"one of {', '.join(DISTRIBUTIONS)}"
+        hint = suggestion(str(kind), DISTRIBUTIONS, f"one of {', '.join(DISTRIBUTIONS)}")
         raise source.error(at, f"there is no distribution {kind!r}", hint)
     made = DISTRIBUTIONS[kind]
     takes = _TAKES[made]

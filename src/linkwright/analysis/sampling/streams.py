@@ -20,7 +20,7 @@ from linkwright.analysis.sampling.distributions import Markov, Recorded
 from linkwright.analysis.sampling.mean_square import chain_radius
 from linkwright.analysis.sampling.regimes import TOLERANCE, Array, Distribution, Regimes
 from linkwright.border import worded
-from linkwright.errors import InputError, nearest
+from linkwright.errors import InputError, suggestion
 from linkwright.recording import Recording
 
 if TYPE_CHECKING:
@@ -128,8 +128,7 @@ def stream_of(recording: Recording, name: str) -> SampleStream:
             )
         return SampleStream(name, recording.times[new], np.zeros(len(new)))
     known = sorted({n.removesuffix(".age").removeprefix("frame.") for n in names})
-    near = nearest(name, known)
-    hint = f"did you mean {near!r}?" if near else f"it has {', '.join(known[:8])}"
+    hint = suggestion(name, known, f"it has {', '.join(known[:8])}")
     raise InputError(f"the recording has no stream {name!r}", remedy=hint, code="R631")
 
 

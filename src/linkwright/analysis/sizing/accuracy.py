@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from linkwright.analysis.errors import ErrorBudget, ErrorSource
-from linkwright.errors import InputError, nearest
+from linkwright.errors import InputError, suggestion
 
 if TYPE_CHECKING:
     from linkwright.analysis.sizing.choice import Sizing
@@ -31,10 +31,9 @@ def tool_budget(
             code="R307",
         )
     if frame not in arm.robot.frames:
-        near = nearest(frame, arm.robot.frames)
         raise InputError(
             f"the robot has no frame {frame!r}",
-            remedy=f"did you mean {near!r}?" if near else "Robot.frames lists them",
+            remedy=suggestion(frame, arm.robot.frames, "Robot.frames lists them"),
             code="R305",
         )
     times = arm.cycles[0].times

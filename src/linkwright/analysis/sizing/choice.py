@@ -30,7 +30,7 @@ from linkwright.analysis.sizing.pairs import (
 from linkwright.analysis.sizing.pareto import DriveSet, ParetoFront, front
 from linkwright.analysis.sizing.verdicts import DriveChoice, Why, explain
 from linkwright.border import worded
-from linkwright.errors import InputError, nearest
+from linkwright.errors import InputError, suggestion
 from linkwright.formats.catalog.reader import read_catalog
 from linkwright.formats.catalog.schema import Catalog, DriveEntry
 from linkwright.formats.catalog.writer import chosen_parts
@@ -182,10 +182,9 @@ class Sizing:
         if not fit:
             known = pairs.gears if motor in pairs.motors else pairs.motors
             word = gear if motor in pairs.motors and gear else motor
-            near = nearest(word, set(known))
             raise InputError(
                 f"no drive of joint {joint!r} has {word!r}",
-                remedy=f"did you mean {near!r}?" if near else f"there are {_some(known)}",
+                remedy=suggestion(word, set(known), f"there are {_some(known)}"),
                 code="R305",
             )
         k = max(fit, key=lambda k: float(options.judged.margin[k]))
@@ -210,10 +209,9 @@ class Sizing:
 
     def _options(self, joint: str) -> JointOptions:
         if joint not in self.options:
-            near = nearest(joint, self.options)
             raise InputError(
                 f"there is no joint {joint!r}",
-                remedy=f"did you mean {near!r}?" if near else f"there are {_some(self.options)}",
+                remedy=suggestion(joint, self.options, f"there are {_some(self.options)}"),
                 code="R305",
             )
         return self.options[joint]
@@ -414,10 +412,9 @@ def _buses(catalog: Catalog, supply: str | None) -> list[tuple[str, float]]:
         names = sorted(catalog.supply, key=lambda n: catalog.supply[n].peak)
         return [(n, catalog.supply[n].voltage) for n in names]
     if supply not in catalog.supply:
-        near = nearest(supply, catalog.supply)
         raise InputError(
             f"the catalog has no supply {supply!r}",
-            remedy=f"did you mean {near!r}?" if near else f"it has {_some(catalog.supply)}",
+            remedy=suggestion(supply, catalog.supply, f"it has {_some(catalog.supply)}"),
             code="R305",
         )
     return [(supply, catalog.supply[supply].voltage)]

@@ -62,12 +62,11 @@ def command(
     """
     takes = _ACTIONS.get(action)
     if takes is None:
-        from linkwright.errors import nearest
+        from linkwright.errors import suggestion
 
-        near = nearest(action, _ACTIONS)
         raise InputError(
             f"array cannot {action[:40]!r}",
-            remedy=f"did you mean {near!r}?" if near else f"take one of {', '.join(_ACTIONS)}",
+            remedy=suggestion(action, _ACTIONS, f"take one of {', '.join(_ACTIONS)}"),
         )
     given = files or []
     if len(given) != len(takes.split()):

@@ -132,7 +132,7 @@ def _refuse_catalog(model: str) -> None:
 
 def _drives(system: System, joint: str) -> list[str]:
     from linkwright.elements.drives import Chain, CoupledDrives, Drive, DriveError
-    from linkwright.errors import nearest
+    from linkwright.errors import suggestion
 
     kinds = (Chain, CoupledDrives, Drive)
     known = [name for name, member in system.members.items() if isinstance(member.block, kinds)]
@@ -141,10 +141,9 @@ def _drives(system: System, joint: str) -> list[str]:
             f"{system.name!r} has no drives", remedy="give a model with a Chain", code="R411"
         )
     if joint and joint not in known:
-        near = nearest(joint, known)
         raise DriveError(
             f"{system.name!r} has no drive {joint!r}",
-            remedy=f"did you mean {near!r}?" if near else f"it has {', '.join(known)}",
+            remedy=suggestion(joint, known, f"it has {', '.join(known)}"),
             code="R411",
         )
     return [joint] if joint else known

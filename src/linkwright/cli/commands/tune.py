@@ -12,7 +12,7 @@ import typer
 
 from linkwright.cli.cells import Authority, Cell, Certificate, Key, open_cell
 from linkwright.cli.terminal import echo
-from linkwright.errors import InputError, nearest
+from linkwright.errors import InputError, suggestion
 
 if TYPE_CHECKING:
     from linkwright.analysis.gains import ProposedGains
@@ -64,10 +64,9 @@ def command(
     """
     for test in tests:
         if test not in TESTS:
-            near = nearest(test, TESTS)
             raise InputError(
                 f"there is no test {test!r}",
-                remedy=f"did you mean {near!r}?" if near else f"take {', '.join(TESTS)}",
+                remedy=suggestion(test, TESTS, f"take {', '.join(TESTS)}"),
             )
     if plot is not None and "sweep" not in tests:
         raise InputError("--plot shows the sweep", remedy="add --test sweep")

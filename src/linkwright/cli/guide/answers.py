@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linkwright.errors import Error, InputError, nearest
+from linkwright.errors import Error, InputError, suggestion
 
 Reader = Callable[[str], Any]
 
@@ -73,10 +73,9 @@ def choice(words: Sequence[str]) -> Reader:
         begun = [word for word in words if chosen and word.startswith(chosen)]
         if len(begun) == 1:
             return begun[0]
-        near = nearest(chosen, words)
         raise InputError(
             f"{text[:40]!r} is not one of {', '.join(words)}",
-            remedy=f"did you mean {near!r}?" if near else "type one of them, or its number",
+            remedy=suggestion(chosen, words, "type one of them, or its number"),
             code="R105",
         )
 

@@ -29,7 +29,7 @@ from linkwright.elements.drives.noise import DriveNoise, column, factor
 from linkwright.elements.drives.parts import DriveError, Sketch
 from linkwright.elements.drives.plant import Parts, write_plant
 from linkwright.elements.drives.trains import Train
-from linkwright.errors import nearest
+from linkwright.errors import suggestion
 
 Array = NDArray[np.float64]
 
@@ -151,11 +151,10 @@ class Chain(Block):
         given = dict(self.made_with[1])
         for name, value in values.items():
             if name not in self.editable():
-                near = nearest(name, self.editable())
                 known = ", ".join(self.editable())
                 raise DriveError(
                     f"the chain {self.name!r} has nothing called {name!r}",
-                    remedy=f"did you mean {near!r}?" if near else f"it has {known}",
+                    remedy=suggestion(name, self.editable(), f"it has {known}"),
                     code="R410",
                 )
             role, _, key = name.rpartition(".")

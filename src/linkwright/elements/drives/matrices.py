@@ -235,12 +235,11 @@ def checked_sensors(sketch: Sketch, parts: Parts, given: Sequence[str] | None) -
         )
     for name in given:
         if name not in sketch.signals:
-            from linkwright.errors import nearest
+            from linkwright.errors import suggestion
 
-            near = nearest(name, sketch.signals)
             raise DriveError(
                 f"no signal of this chain is called {name!r}",
-                remedy=f"did you mean {near!r}?" if near else f"it has {', '.join(sketch.signals)}",
+                remedy=suggestion(name, sketch.signals, f"it has {', '.join(sketch.signals)}"),
                 code="R406",
             )
     return tuple(given)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.elements.drives.parts import DriveError, number
-from linkwright.errors import nearest
+from linkwright.errors import suggestion
 
 Array = NDArray[np.float64]
 
@@ -57,10 +57,9 @@ def column(table: Mapping[str, float] | None, names: Sequence[str], what: str) -
     table = table or {}
     for name in table:
         if name not in names:
-            near = nearest(name, names)
             raise DriveError(
                 f"noise is given for {name!r}, which is no {what} of this chain",
-                remedy=f"did you mean {near!r}?" if near else f"there are {', '.join(names)}",
+                remedy=suggestion(name, names, f"there are {', '.join(names)}"),
                 code="R403",
             )
     return np.array([float(table.get(name, 0.0)) for name in names])

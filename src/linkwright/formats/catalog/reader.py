@@ -14,7 +14,7 @@ from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
 
-from linkwright.errors import InputError, nearest
+from linkwright.errors import InputError, suggestion
 from linkwright.files import path_of, read_text
 from linkwright.formats.catalog.schema import KINDS, Catalog, GearEntry, MotorEntry
 from linkwright.formats.text.document import ModelError, TextSource, parse_record
@@ -67,10 +67,9 @@ def read_catalog(source: str | os.PathLike[str]) -> Catalog:
     if str(path) in SHIPPED:
         return _shipped(str(path))
     if not path.suffix and not path.exists():
-        near = nearest(str(path), SHIPPED)
         raise InputError(
             f"there is no catalog {str(path)!r}",
-            remedy=f"did you mean {near!r}?" if near else "give a file, or 'generic'",
+            remedy=suggestion(str(path), SHIPPED, "give a file, or 'generic'"),
             code="R302",
         )
     return parse_catalog(read_text(path, _SIZE), file=path)
@@ -133,11 +132,10 @@ def impossible(catalog: Catalog) -> Iterator[Impossible]:
         for kind in ("motor", "gear", "brake", "amplifier", "bearing"):
             part = getattr(drive, kind)
             if part and part not in getattr(catalog, kind):
-                near = nearest(part, getattr(catalog, kind))
                 yield Impossible(
                     ("drive", joint, kind),
                     f"the catalog has no {kind} {part!r}",
-                    f"did you mean {near!r}?" if near else f"add [{kind}.{part}]",
+                    suggestion(part, getattr(catalog, kind), f"add [{kind}.{part}]"),
                 )
 
 

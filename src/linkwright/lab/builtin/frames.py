@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from linkwright.errors import InputError, nearest
+from linkwright.errors import InputError, suggestion
 from linkwright.formats.robot.transforms import rotation_quaternion
 from linkwright.lab.builtin.joints import task_period
 from linkwright.lab.builtin.quintics import gone_on, turned, way_to
@@ -128,12 +128,9 @@ def goal_numbers(value: Any) -> list[float]:
 
 def _require(name: str, known: list[str], what: str) -> None:
     if name not in known:
-        near = nearest(str(name), known)
         raise InputError(
             f"there is no {what} {name!r}",
-            remedy=f"did you mean {near!r}?"
-            if near
-            else f"there are: {', '.join(known) or 'none'}",
+            remedy=suggestion(str(name), known, f"there are: {', '.join(known) or 'none'}"),
         )
 
 

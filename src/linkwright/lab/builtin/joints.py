@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import InputError, nearest
+from linkwright.errors import InputError, suggestion
 from linkwright.lab.config import LabConfig
 from linkwright.lab.functions import absolute, equal, maximum, where
 from linkwright.lab.slot import PARAMETERS
@@ -31,10 +31,9 @@ def posture_of(config: LabConfig, given: Any) -> NDArray[np.float64]:
     if isinstance(given, Mapping):
         for name, value in given.items():
             if name not in config.names:
-                near = nearest(str(name), config.names)
                 raise InputError(
                     f"the laboratory {config.name!r} has no joint {name!r}",
-                    remedy=f"did you mean {near!r}?" if near else f"it has {config.names}",
+                    remedy=suggestion(str(name), config.names, f"it has {config.names}"),
                 )
             found[config.names.index(name)] = float(value)
     elif given is not None:
@@ -162,10 +161,9 @@ class JointStep(Task):
         names = lab.config.names
         wanted = self.joint or names[0]
         if wanted not in names:
-            near = nearest(wanted, names)
             raise InputError(
                 f"there is no joint {wanted!r}",
-                remedy=f"did you mean {near!r}?" if near else f"there are {', '.join(names)}",
+                remedy=suggestion(wanted, names, f"there are {', '.join(names)}"),
             )
         self.place = names.index(wanted)
 

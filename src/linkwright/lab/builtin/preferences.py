@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from linkwright.errors import InputError, nearest
+from linkwright.errors import InputError, suggestion
 
 
 def preference_file(lab: Any, name: str) -> Path:
@@ -22,10 +22,9 @@ def preference_file(lab: Any, name: str) -> Path:
         if place is not None and (place / given).is_file():
             return place / given
     there = sorted(p.name for p in folder.iterdir() if p.is_file()) if folder else []
-    near = nearest(given.name, there)
     raise InputError(
         f"there is no file {str(name)!r}",
-        remedy=f"did you mean {near!r}?" if near else f"the preferences have {', '.join(there)}",
+        remedy=suggestion(given.name, there, f"the preferences have {', '.join(there)}"),
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from linkwright.errors import InputError, nearest
+from linkwright.errors import InputError, suggestion
 from linkwright.formats.robot.xml import finite
 from linkwright.formats.sl.configuration import Word, text_of, words_of
 
@@ -55,12 +55,11 @@ def parse_sines(text: str, joints: Iterable[str], *, file: str = "") -> dict[str
     while at < len(words):
         name, line = words[at]
         if name not in known:
-            near = nearest(name, known)
             raise InputError(
                 f"a joint is needed here, and none is called {name[:40]!r}",
                 file=file or None,
                 line=line,
-                remedy=f"did you mean {near!r}?" if near else f"there are {', '.join(known)}",
+                remedy=suggestion(name, known, f"there are {', '.join(known)}"),
             )
         if name in found:
             raise InputError(f"{name} is given twice", file=file or None, line=line)

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
-from linkwright.errors import InputError, nearest
+from linkwright.errors import InputError, suggestion
 from linkwright.formats.robot.description import Description, Place
 from linkwright.formats.sl import SlRobot, read_sl
 from linkwright.formats.sl.configuration import Configuration
@@ -187,11 +187,10 @@ def _end_effectors(robot: SlRobot, file: str) -> tuple[EndEffector, ...]:
     found: list[EndEffector] = []
     for at, end in enumerate(ends, 1):
         if robot.header.end_vertices and end not in vertices:
-            near = nearest(end, vertices)
             raise InputError(
                 f"link2endeffmap ties end-effector {at} to {end!r}, which is no vertex",
                 file=file,
-                remedy=f"did you mean {near!r}?" if near else f"there are {', '.join(vertices)}",
+                remedy=suggestion(end, vertices, f"there are {', '.join(vertices)}"),
             )
         link, place = _carried(robot.description, vertices[end].name if end in vertices else end)
         mass = robot.header.constants.get(f"eff[{at}].m", 0.0)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.algebra.units import parse_unit
-from linkwright.errors import InputError, nearest
+from linkwright.errors import InputError, suggestion
 from linkwright.recording.files import read_recording
 from linkwright.recording.recording import Channel, Recording
 
@@ -175,11 +175,10 @@ def _refuse_strangers(columns: Iterable[str], known: tuple[str, ...], file: str 
         name = column.removesuffix(end)
         if name in known:
             continue
-        near = nearest(name, known)
         raise InputError(
             f"the column {column!r} is of no joint: none is called {name!r}",
             file=file,
-            remedy=f"did you mean {near!r}?" if near else "take the column out",
+            remedy=suggestion(name, known, "take the column out"),
         )
 
 

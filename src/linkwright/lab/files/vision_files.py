@@ -16,7 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TypeAlias
 
-from linkwright.errors import InputError, nearest
+from linkwright.errors import InputError, suggestion
 from linkwright.formats.robot.xml import finite
 from linkwright.formats.sl.configuration import Word, text_of, words_of
 
@@ -145,12 +145,11 @@ def _unknown(key: str, line: int, file: str) -> InputError:
     number = re.match(r"BLOB(\d+)", key)
     which = number.group(1) if number and number.group(1) != "0" else "1"
     known = ["PREDICT", *(f"BLOB{which}_{kind}" for kind in _NUMBERS)]
-    near = nearest(key, known)
     return InputError(
         f"{key[:40]!r} is no keyword of a file of vision preferences",
         file=file or None,
         line=line,
-        remedy=f"did you mean {near!r}?" if near else f"keywords are {', '.join(known)}",
+        remedy=suggestion(key, known, f"keywords are {', '.join(known)}"),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from linkwright.algebra import Expr, equal, maximum, minimum, not_equal, where
 from linkwright.blocks import Block
-from linkwright.errors import InputError, nearest
+from linkwright.errors import InputError, suggestion
 from linkwright.lab.config import MODES, SERVOS, LabConfig
 from linkwright.lab.servos.columns import column, is_number
 
@@ -34,10 +34,9 @@ def listed(config: LabConfig, servo: str, *, real: bool = False) -> tuple[str, .
         return () if servo == "vision" else config.names
     unknown = [name for name in lists[servo] if name not in config.names]
     if unknown:
-        near = nearest(unknown[0], config.names)
         raise InputError(
             f"the {servo} servo lists {unknown[0]!r}, which is no joint",
-            remedy=f"did you mean {near!r}?" if near else f"there is {', '.join(config.names)}",
+            remedy=suggestion(unknown[0], config.names, f"there is {', '.join(config.names)}"),
         )
     return tuple(lists[servo])
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from linkwright.blocks import checked_all
-from linkwright.errors import Error, InputError, nearest
+from linkwright.errors import Error, InputError, suggestion
 from linkwright.lab.files.vision_files import VisionPreferences
 from linkwright.lab.loop import LabLoop
 from linkwright.lab.records import BlobState
@@ -70,12 +70,9 @@ class Sighted(LabLoop):
         """
         blobs, eyes = self.config.vision.blobs, self.config.vision.cameras
         if name not in blobs:
-            near = nearest(name, blobs)
             raise InputError(
                 f"there is no blob {name!r}",
-                remedy=f"did you mean {near!r}?"
-                if near
-                else f"there are: {', '.join(blobs) or 'none'}",
+                remedy=suggestion(name, blobs, f"there are: {', '.join(blobs) or 'none'}"),
             )
         place = checked_all(x, f"the place of {name!r}", count=3)
         if by_cameras and not self.has("cameras.stamp"):

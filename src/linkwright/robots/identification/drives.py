@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from linkwright.border import worded
 from linkwright.control.step_model import Measurement
 from linkwright.elements.drives import PD, Chain, Ideal
-from linkwright.errors import nearest
+from linkwright.errors import suggestion
 from linkwright.recording import Recording
 from linkwright.robots.identification.balances import (
     CHANNELS,
@@ -262,10 +262,9 @@ def fit_drive(
     wanted = usual if free is None else list(free)
     for name in wanted:
         if name not in known:
-            near = nearest(name, known)
             raise IdentificationError(
                 f"the drive has no {name!r}",
-                remedy=f"did you mean {near!r}?" if near else f"it has {', '.join(known)}",
+                remedy=suggestion(name, known, f"it has {', '.join(known)}"),
                 code="R652",
             )
     begin = {n: v for n, v in first_values(recording, names, chain).items() if n in wanted}

@@ -26,7 +26,7 @@ from linkwright.backends.kernel import compile as compile_kernel
 from linkwright.blocks import Block
 from linkwright.control.nonlinear_filters import ExtendedKalmanFilter
 from linkwright.control.step_model import Measurement
-from linkwright.errors import Error, nearest
+from linkwright.errors import Error, suggestion
 from linkwright.program import Program, program
 from linkwright.program.program import Carried, Loop, Scanned, Stacked
 from linkwright.recording import Recording
@@ -424,10 +424,9 @@ def recorded_data(recording: Recording, channels: Sequence[str]) -> Array:
     names = recording.names
     for name in channels:
         if name not in names:
-            near = nearest(name, names)
             raise IdentificationError(
                 f"the recording has no channel {name!r}, which the fit needs",
-                remedy=f"did you mean {near!r}?" if near else f"it has {', '.join(names)}",
+                remedy=suggestion(name, names, f"it has {', '.join(names)}"),
                 code="R650",
             )
     found = np.column_stack([recording[name] for name in channels])
@@ -456,10 +455,9 @@ def recorded_rate(recording: Recording) -> Fraction:
 
 def _index(f: RecordedFilter, name: str) -> int:
     if name not in f.names:
-        near = nearest(name, f.names)
         raise IdentificationError(
             f"the System has no parameter {name!r}",
-            remedy=f"did you mean {near!r}?" if near else f"there is {', '.join(f.names)}",
+            remedy=suggestion(name, f.names, f"there is {', '.join(f.names)}"),
             code="R652",
         )
     return f.names.index(name)

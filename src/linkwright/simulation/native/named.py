@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from linkwright.errors import Error, nearest
+from linkwright.errors import Error, suggestion
 from linkwright.simulation.executors import Executor
 from linkwright.system.phases import Phases, Signal
 
@@ -57,8 +57,7 @@ def unknown(phases: Phases, name: str, known: Mapping[str, object], kind: str) -
     if follows := (phases.meta or {}).get("follows", {}).get(name):
         remedy = "give it a value before the run begins"
         return Error(f"{name!r} follows others in this run: it is {follows}", remedy=remedy)
-    near = nearest(name, list(known))
-    remedy = f"did you mean {near!r}?" if near else f"there are {', '.join(known) or 'none'}"
+    remedy = suggestion(name, known, f"there are {', '.join(known) or 'none'}")
     return Error(f"{phases.name!r} has no {kind} {name!r}", remedy=remedy)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from linkwright.border import worded
 from linkwright.closable import Closable
-from linkwright.errors import Error, nearest
+from linkwright.errors import Error, suggestion
 from linkwright.simulation.pacing.frames import MIRROR, NEW, TORN
 from linkwright.simulation.pacing.memory import PULL, PUSH
 from linkwright.simulation.pacing.unit import unit
@@ -76,10 +76,9 @@ class Mirror(Mapping[str, NDArray[Any]], Closable):
         try:
             return self._arrays[name]
         except KeyError:
-            near = nearest(str(name), list(self._arrays))
             raise Error(
                 f"the record {self.record.name!r} has no field {name!r}",
-                remedy=f"did you mean {near!r}?" if near else None,
+                remedy=suggestion(str(name), self._arrays),
             ) from None
 
     def __iter__(self) -> Iterator[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import Error, nearest
+from linkwright.errors import Error, suggestion
 from linkwright.simulation.pacing.memory import ENTRY, KINDS, READ, WRITE
 from linkwright.windows import Record, Window, Wire
 
@@ -129,8 +129,7 @@ def _entries(record: Record, fields: Mapping[str, Names], number: Callable[[str]
     rows = []
     for name, given in fields.items():
         if name not in known:
-            near = nearest(name, list(known))
-            remedy = f"did you mean {near!r}?" if near else f"there are {', '.join(known)}"
+            remedy = suggestion(name, known, f"there are {', '.join(known)}")
             raise Error(f"the record {record.name!r} has no field {name!r}", remedy=remedy)
         field = known[name]
         names = [given] if isinstance(given, str) else list(given)
