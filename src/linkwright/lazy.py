@@ -26,7 +26,6 @@ def lazy_names(package: str, homes: Mapping[str, Iterable[str]]) -> Callable[[st
     """Return the `__getattr__` of a package that imports names from their homes and keeps them.
 
     Args:
-        package: its name.
         homes: for a module, `.module` inside the package, the names that it is the home of; for the
             package itself, modules of it that are used by their names.
 

@@ -52,7 +52,6 @@ def forms_of(code: Code, inputs: Sequence[AffineForm]) -> list[AffineForm]:
     """Return forms that hold the outputs of a lowered Program, entry by entry.
 
     Args:
-        code: a lowered Program.
         inputs: a form for each entry of its inputs, in order.
     """
     return execute(code, inputs, form_arithmetic)

@@ -93,7 +93,6 @@ def capsule_pairs(
     """Return the pairs of capsules that may meet: those that hang on no common body or joint.
 
     Args:
-        terms: of the machine.
         capsules: all of them.
     """
     found = []
@@ -207,7 +206,6 @@ class ChartEngine:
         Args:
             first: number of the first line.
             last: number after the last line.
-            threads: that share the work.
         """
         space, along = self.space, self.space.axes[-1].values
         across = space.line_values(np.arange(first, last))
@@ -239,7 +237,6 @@ class ChartEngine:
         Args:
             closed: which places closed along their lines, the whole chart.
             poses: gives the coordinates of places that did.
-            threads: that share the work.
         """
         along = self.space.axes[-1].values
 
@@ -259,10 +256,8 @@ class ChartEngine:
         """Return where lines stop being reached, values of the last axis; NaN where they do not.
 
         Args:
-            lines: their numbers.
             found: the last places that are reached.
             side: 1 for the upper ends, -1 for the lower ones.
-            threads: that share the work.
         """
         along = self.space.axes[-1].values
         result = np.full(len(lines), np.nan)
@@ -347,9 +342,7 @@ class ChartPart:
 
         Args:
             lines: of the poses, counted from the first of the part.
-            places: on these lines.
             q: their coordinates, rows.
-            threads: that share the work.
         """
         values, cause, bound = self.engine.computed(np.ascontiguousarray(q), threads)
         for k in range(len(self.values)):

@@ -43,9 +43,7 @@ def charted_in(folder: Path, engine: ChartEngine, *, resume: bool, threads: int)
 
     Args:
         folder: of the parts; new or empty, unless it is resumed.
-        engine: of the chart.
         resume: go on with what is in the folder.
-        threads: that share the work.
     """
     from linkwright.analysis.charts import finished
 

@@ -42,11 +42,7 @@ class ComputedPart:
 
 
 def parts_of(engine: ChartEngine) -> list[tuple[int, int]]:
-    """Return the first line of each part and the one after its last; they depend on the axes only.
-
-    Args:
-        engine: of the chart.
-    """
+    """Return the first line of each part and the one after its last, by the axes alone."""
     lines, places = engine.space.lines, len(engine.space.axes[-1])
     size = max(1, PART // places)
     return [(k, min(k + size, lines)) for k in range(0, lines, size)]
@@ -61,8 +57,6 @@ def computed_parts(
     """Yield all parts of a chart; those of which more closes from beside them come a second time.
 
     Args:
-        engine: of the chart.
-        threads: that share the work.
         there: gives which places of a part closed along their lines, where that is known from
             before; such a part is not computed again, unless it is needed.
         beside: a folder for files of what is kept until it is filled; in memory by default.

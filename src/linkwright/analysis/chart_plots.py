@@ -114,11 +114,7 @@ def figure(chart: Chart, of: str | None, passes: Sequence[DrawnPass] = ()) -> Fi
 
 
 def is_sky(chart: Chart) -> bool:
-    """Whether a chart is about directions.
-
-    Args:
-        chart: of two axes.
-    """
+    """Whether a chart is about directions."""
     return {a.name for a in chart.axes} in ({"azimuth", "zenith"}, {"azimuth", "elevation"})
 
 
@@ -126,7 +122,6 @@ def draw(drawing: Figure, ax: Any, chart: Chart, name: str) -> None:
     """Draw a column of a chart with two axes, its bar and its legend.
 
     Args:
-        drawing: the figure.
         ax: axes of the figure; polar for directions.
         chart: with two axes.
         name: of the column.
@@ -152,7 +147,6 @@ def sky(ax: Any, most: float = 90.0) -> None:
     """Make polar axes a map of the sky: north up, east right, rings of the angle from the zenith.
 
     Args:
-        ax: polar axes.
         most: the angle from the zenith at the rim, deg.
     """
     ax.set_theta_zero_location("N")
@@ -174,7 +168,6 @@ def draw_curve(ax: Any, directions: Array, **style: Any) -> None:
     Args:
         ax: axes that `sky` has made.
         directions: unit vectors East, North, up, one row each.
-        style: of the line.
     """
     ax.plot(*places(directions), **style)
 
@@ -187,8 +180,6 @@ def draw_pass(ax: Any, path: DrawnPass, color: str) -> None:
 
     Args:
         ax: axes that `sky` has made.
-        path: the pass.
-        color: of its line.
     """
     effects = extra("matplotlib.patheffects", "plot")
     halo = [effects.withStroke(linewidth=3.0, foreground="#ffffff")]
@@ -219,12 +210,7 @@ def draw_pass(ax: Any, path: DrawnPass, color: str) -> None:
 
 
 def pass_figure(path: DrawnPass, title: str) -> Figure:
-    """Return a map of the sky with a pass.
-
-    Args:
-        path: the pass.
-        title: of the picture.
-    """
+    """Return a map of the sky with a pass."""
     made = extra("matplotlib.figure", "plot")
     with styled():
         drawing: Figure = made.Figure(figsize=(6.4, 6.4), layout="constrained")

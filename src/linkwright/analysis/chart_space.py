@@ -52,7 +52,6 @@ def axis_of(name: str, given: ArrayLike, unit: str) -> ChartAxis:
     Args:
         name: of what changes along it.
         given: three numbers of which the last is an integer above 1, or an array of values.
-        unit: of the values.
 
     >>> axis_of("zenith", (0, 90, 4), "deg").values.tolist()
     [0.0, 30.0, 60.0, 90.0]

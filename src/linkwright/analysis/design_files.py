@@ -103,9 +103,6 @@ class DesignTask:
 def read_design(path: str | os.PathLike[str]) -> DesignTask:
     """Return what a design file asks for.
 
-    Args:
-        path: of a TOML file.
-
     >>> import tempfile
     >>> from pathlib import Path
     >>> text = 'format = 1\\nmodel = "mount-prismatic"\\n[goal]\\nleast = "effort"\\n'

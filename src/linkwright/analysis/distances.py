@@ -36,7 +36,6 @@ def segment_distance(
 
     Args:
         first: two triples of components, m.
-        second: likewise.
         hold: gives names to values that are used again.
     """
     (p1, q1), (p2, q2) = first, second

@@ -39,7 +39,6 @@ def evaluated(code: Code, inputs: Sequence[Interval]) -> list[Interval]:
     """Return intervals that hold the outputs of a lowered Program, entry by entry.
 
     Args:
-        code: a lowered Program.
         inputs: an interval for each entry of its inputs, in order.
     """
     return execute(code, inputs, interval_arithmetic)

@@ -32,7 +32,6 @@ def over_a_period(
     """Return the matrices of states and outputs over (x, d, w of each part, 1), and the period.
 
     Args:
-        phases: of the System.
         flow: rates of x over (x, d, w, 1).
         y: outputs over (x, d, w, 1).
         ticks: new values of the slots of each tick over (x, d, w, 1), at each of the instants
@@ -78,7 +77,6 @@ def every_ticks(phases: Phases, cycles: Sequence[Sequence[object]]) -> list[int]
     """Return after how many base ticks each tick of a System repeats.
 
     Args:
-        phases: of the System.
         cycles: for each tick, what is different at the instants after which it repeats.
     """
     return [t.every * len(c) for t, c in zip(phases.ticks, cycles, strict=True)]

@@ -27,7 +27,6 @@ def read_locked(path: str | os.PathLike[str], mechanism: Mechanism) -> dict[str,
 
     Args:
         path: of a file with a table `[actuators]`: numbers in rad and m, or with a unit ("60 cm").
-        mechanism: the machine.
 
     >>> import tempfile
     >>> from pathlib import Path

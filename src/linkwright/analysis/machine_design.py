@@ -116,11 +116,9 @@ def design(
         poses: that must be reached, as in `linkwright.robots.closed`: {"direction": rows}, ...
         largest: the quantity whose smallest value shall be as large as can be ("transmission").
         least: or the one whose greatest magnitude shall be as small as can be ("effort").
-        limits: of other quantities.
         method: "SLSQP", "trust-constr" or "differential evolution" (then SLSQP from what it found).
         start: coordinates of a closed configuration of the branch; the mechanism's own by default.
         turns: of the optimizer at most.
-        seed: of differential evolution.
 
     >>> from linkwright.mechanism import Mechanism
     >>> m = Mechanism("lever")

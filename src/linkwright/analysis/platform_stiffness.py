@@ -83,7 +83,6 @@ def beam_compliance(section: BeamSection, length: float) -> Array:
     """Return the 6 x 6 compliance at the tip of a cantilever along x, bent without shear.
 
     Args:
-        section: of the beam.
         length: m.
 
     >>> tube = BeamSection.tube(0.1, 0.004)

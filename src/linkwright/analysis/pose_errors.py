@@ -257,11 +257,9 @@ def closed_with(
     """Return coordinates closed with other actuators and dimensions, one row each.
 
     Args:
-        slopes: of the machine.
         start: closed coordinates, one row or one for each.
         drives: values of the actuators, one row each.
         dimensions: values of the dimensions, one row each.
-        threads: that share the closing.
     """
     machine, n = slopes.machine, len(slopes.machine.coordinates)
     begin = np.broadcast_to(start, (len(drives), n))

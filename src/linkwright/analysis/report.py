@@ -62,7 +62,6 @@ def write_report(
 
     Args:
         path: of the file, .html.
-        need: what the task requires.
         found: the drives that were chosen.
         run: of the robot with its drives.
         worst: what `Requirement.worst` found.

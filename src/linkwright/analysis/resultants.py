@@ -74,11 +74,7 @@ class TriangleModes:
     coefficients: Array = field(repr=False)
 
     def of(self, row: int) -> Array:
-        """Return the angles of one case, one way a row.
-
-        Args:
-            row: number of the case.
-        """
+        """Return the angles of one case, one way a row."""
         found: Array = self.angles[self.row == row]
         return found
 

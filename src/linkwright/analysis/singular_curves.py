@@ -125,7 +125,6 @@ class SingularCurve:
         """Return a point of the curve near another one and the tangent there, or None.
 
         Args:
-            z: scaled coordinates.
             across: the direction in which the point does not move; without it, the nearest one.
         """
         extra = self.idle if across is None else np.vstack([self.idle, across])
@@ -154,7 +153,6 @@ def singular_curve(
     """Return the equations of singular poses near a regular pose.
 
     Args:
-        rates: the machine.
         kind: "type 1" or "type 2".
         output: what the platform is for.
         weights: the size of each relation.
@@ -208,7 +206,6 @@ def followed(curve: SingularCurve, start: Array, inside: Inside, limit: int = 40
     """Return the curve through a point of it, as far as it stays inside.
 
     Args:
-        curve: its equations.
         start: scaled coordinates of a point.
         inside: a function that is positive inside the region.
         limit: the number of points at most.

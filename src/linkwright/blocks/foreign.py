@@ -234,7 +234,6 @@ class TickFunction:
 
         Args:
             values: inputs, and what is held.
-            results: what the outputs become.
         """
         return self.block.in_place(values[: self.size], values[self.size :], results)
 

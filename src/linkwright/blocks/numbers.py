@@ -26,7 +26,6 @@ def checked(
     """Return a number that a user gave, or say why it cannot be meant.
 
     Args:
-        value: the number.
         what: what it is, for messages.
         least: the smallest that is allowed.
         above: what it must be greater than.
@@ -78,7 +77,6 @@ def checked_rotation(
     """Return the rows of a rotation matrix, or say why those given are none.
 
     Args:
-        rows: three of three numbers.
         what: what it is, for messages.
 
     >>> checked_rotation(((0, -1, 0), (1, 0, 0), (0, 0, 1)), "rotation of 'eye'")[0]

@@ -172,11 +172,7 @@ class Prompt:
                     self._wait(self.link.give(line))
 
     def script(self, text: str) -> Iterator[tuple[str, ConsoleEvent]]:
-        """Give the commands of a script, and yield each with what came of it.
-
-        Args:
-            text: of the script.
-        """
+        """Give the commands of a script, and yield each with what came of it."""
         from linkwright.errors import InputError
         from linkwright.lab.console.script import Script
 

@@ -35,7 +35,6 @@ def print_loops(
 
     Args:
         system: with the drives.
-        drives: their names.
         bode: position, speed, current or a port, where a loop is cut; empty for none.
         cycles: whether to look for limit cycles of the gears.
         stem: what names of pictures begin with.
@@ -93,7 +92,6 @@ def port_of(system: System, drive: str, word: str) -> str:
 
     Args:
         system: with the drive.
-        drive: its name.
         word: position, speed, current, or a port of the drive or of the System.
     """
     from linkwright.algebra import free_symbols

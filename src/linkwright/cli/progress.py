@@ -101,9 +101,6 @@ def part_bar(words: str, total: int, *, quiet: bool = False) -> Iterator[Callabl
 def real_time(simulated: float, seconds: float) -> str:
     """Return how fast a run is, in words.
 
-    Args:
-        seconds: that it took.
-
     >>> real_time(10, 0.02), real_time(1, 4)
     ('500x real time', '0.25x real time')
     """
@@ -114,9 +111,6 @@ def real_time(simulated: float, seconds: float) -> str:
 
 def brief_seconds(seconds: float) -> str:
     """Return a duration as people say it.
-
-    Args:
-        seconds: the duration.
 
     >>> brief_seconds(0.0213), brief_seconds(3.04), brief_seconds(754)
     ('0.021 s', '3 s', '12 min 34 s')

@@ -139,7 +139,6 @@ def information_form(P: Array, H: Array, R: Array) -> tuple[Array, Array]:
     """Return (P⁻¹ + Hᵀ R⁻¹ H)⁻¹ and the gain, of matrices that are known to be regular.
 
     Args:
-        P: covariance of the estimate.
         H: what is measured, from the states.
         R: covariance of the noise of the sensors.
 
@@ -259,7 +258,6 @@ def unobservable(phi: Any, h: Any, names: Sequence[str], *, unstable: bool = Fal
     Args:
         phi: the states of the next instant from those of this.
         h: what is measured, from the states.
-        names: of the states.
         unstable: whether only modes that do not die out count: then an estimate never settles.
 
     >>> unobservable([[1.0, 0.1], [0.0, 1.0]], [[0.0, 1.0]], ["place", "speed"])

@@ -75,11 +75,9 @@ def efforts_of(
     """Return the efforts that a motion takes, by speed, as partial results of any block.
 
     Args:
-        block: that computes them.
         tree: the model: its mechanism need not be that of the block.
         q: all coordinates.
         u: all independent speeds.
-        a: their rates.
         values: of parameters by name, numbers or expressions of the block; others are the model's
             own symbols.
 

@@ -108,7 +108,6 @@ def sightings(block: Block, patience: float) -> tuple[Expr, Expr, Expr]:
         was none for too long.
 
     Args:
-        block: the law.
         patience: instants for which it goes on without.
 
     >>> law = Block("law", rate=60)
@@ -133,7 +132,6 @@ def axis_count(axes: int, name: str) -> int:
     """Return a number of axes, or say why it is none.
 
     Args:
-        axes: the number.
         name: of the law, for messages.
 
     >>> axis_count(2, "law")
@@ -150,7 +148,6 @@ def per_axis(given: float | Sequence[float], count: int, what: str) -> tuple[flo
 
     Args:
         given: one for all, or one for each.
-        count: of axes.
         what: it is, for messages.
 
     >>> per_axis(2.0, 2, "scale")

@@ -120,7 +120,6 @@ def _check_pictures(x: Floats, p: Floats, slopes: Floats, tolerance: float) -> N
         x: places over their distances, about their mean.
         p: pictures, about their mean.
         slopes: of both axes, pixels.
-        tolerance: pixels.
     """
     missed = np.linalg.norm(p - x * slopes, axis=1)
     full = np.linalg.lstsq(x, p, rcond=None)[0].T  # with the cross terms

@@ -58,7 +58,6 @@ def pictured(
         focal: length in pixels, along the lines of the picture and across them.
         center: where the camera's axis meets the picture, pixels.
         across: place of the point along the camera's x axis, m.
-        down: along its y axis.
         depth: along its z axis, in which it looks.
 
     >>> one, two = as_expr(1.0), as_expr(2.0)

@@ -51,7 +51,6 @@ def low_passed(
 
     Args:
         block: with a rate.
-        u: the value.
         cutoff: percent of half the rate; 0 or 100 for none.
         initial: value at the start, at which the filter is at rest.
         suffix: what the names of its memory end with.

@@ -108,11 +108,7 @@ def step(
     """Return what a speed and its equation are made of.
 
     Args:
-        writer: receives the intermediate results.
         law: how the link answers.
-        index: of the speed.
-        omega: its angular partial velocity.
-        velocity: its translational partial velocity.
         driven: what acts in the joint.
         rotor: inertia that turns with the speed.
     """

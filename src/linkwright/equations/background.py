@@ -73,7 +73,6 @@ def split_dynamics(tree: Tree, speeds: str = "auto") -> SplitDynamics:
     """Return computed torque in the background and the foreground.
 
     Args:
-        tree: of the mechanism.
         speeds: "frozen", "fresh", or "auto" for fresh ones where the foreground takes then at most
             four fifths of the operations of the whole law.
 

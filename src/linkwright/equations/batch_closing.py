@@ -272,7 +272,6 @@ class Closing:
         Args:
             x: what is known, rows.
             start: coordinates, rows.
-            threads: that share the work.
             wanted: who is worth more calls; all by default.
             longest: the way, in first steps, from which on a pose ran far.
         """
@@ -344,8 +343,6 @@ class Closing:
 
         Args:
             x: what is known there, a row for each line.
-            start: closed coordinates.
-            threads: that share the work.
         """
         at = np.broadcast_to(self.values_of(start[None]), x.shape)
         q = np.broadcast_to(start, (len(x), len(start)))
@@ -364,7 +361,6 @@ class Closing:
         Args:
             front: is changed.
             x: what is known, an axis for places, then one for lines.
-            threads: that share the work.
         """
         if len(x) != PLACES or not self._computed:
             made = []
@@ -436,7 +432,6 @@ class Closing:
         Args:
             front: is changed.
             x: what is known at the next place, a row for each line.
-            threads: that share the work.
         """
         known = front.length > 0
         found = self._tried(x, front.predicted(), threads, known)
@@ -468,8 +463,6 @@ class Closing:
         Args:
             before: what is known at the closed poses, rows.
             x: what is known where they are to go.
-            q: the closed coordinates.
-            threads: that share the work.
         """
         found = self._tried(x, q, threads)
         rows = np.flatnonzero(found.status != CLOSED)

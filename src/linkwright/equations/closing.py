@@ -76,7 +76,6 @@ def known_entries(machine: ParallelMachine, known: Sequence[str]) -> tuple[str, 
     """Return the names of the numbers that are known, in the order of the input `x`.
 
     Args:
-        machine: whose loops are closed.
         known: names of coordinates, or of `KNOWN`: "actuators", "position" (of the platform's
             point, m), "rotation" (the first two columns of its matrix, one after the other),
             "direction" (where the platform points), "distance" (of the platform's point from the
@@ -129,7 +128,6 @@ def closing_program(
     (the lengths of the first step and of the whole way).
 
     Args:
-        machine: whose loops are closed.
         known: names of coordinates, or of `KNOWN`.
         unknown: names of the coordinates that are computed; by default all that are not known.
             What is neither stays as it starts.
@@ -205,11 +203,9 @@ def line_program(
     `length_end`. Where a pose does not close, the next one starts from the last that did.
 
     Args:
-        machine: whose loops are closed.
         known: names of coordinates, or of `KNOWN`.
         unknown: names of the coordinates that are computed, or None for all others; here no
             coordinate may be neither.
-        places: on the line.
         turns: of Newton's loop at each place.
     """
     newton = _Newton(machine, known, unknown, turns)

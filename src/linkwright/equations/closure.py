@@ -147,7 +147,6 @@ def newton_closed(
     Args:
         position: coordinates to the relations' residuals and their Jacobian.
         q: all coordinates to start from.
-        columns: those that are computed.
         iterations: at most.
         rank: of the largest singular value, below which others count as zero.
     """

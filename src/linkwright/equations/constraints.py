@@ -259,10 +259,8 @@ def reduce(
     """Write the statements that give dependent speeds and what their rates need.
 
     Args:
-        kinematics: of the mechanism.
         eliminations: what `choose` returned.
         rates: the rates of the coordinates, as names or expressions.
-        writer: receives the statements.
         namer: names of the linear solution.
         values: numbers for parameters, to find an order of solution by, as for `choose`.
         samples: configurations in which loops are closed, as for `choose`.

@@ -54,9 +54,6 @@ def quantities(
     """Return a Program over the mechanism's symbols that computes expressions of them.
 
     Args:
-        mechanism: whose symbols these are.
-        name: of the Program.
-        results: what it computes.
         roots: the expressions in the results.
         statements: what the expressions refer to, in order.
         arrays: inputs beside parameters, inputs and time, such as q and u.

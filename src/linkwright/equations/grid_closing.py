@@ -50,8 +50,6 @@ def fill(
     """Return the places of a grid that close from a neighbor, or straight from the start.
 
     Args:
-        closing: of the machine.
-        shape: of the grid.
         known: gives what is known at places by number, rows.
         closed: which places are closed already, the whole grid.
         poses: gives the coordinates of places that are closed already, rows.

@@ -97,8 +97,6 @@ def searched_choices(tree: Tree, kind: str, roots: Roots, *, budget: int | None 
     Args:
         tree: what is written from.
         kind: what the roots are, in a word.
-        roots: writes the expressions.
-        budget: operations to count.
     """
     if tree.looped:
         return Choices()

@@ -67,10 +67,6 @@ class ParallelMachine:
 def with_free_dimensions(machine: ParallelMachine, names: Sequence[str]) -> ParallelMachine:
     """Return the machine with dimensions as coordinates after its own, for errors and design.
 
-    Args:
-        machine: whose parameters they are.
-        names: of parameters.
-
     >>> m = Mechanism("m")
     >>> a = m.body("a", rotate="z")
     >>> p = m.set_platform(m.point("tip", a, ("L", 0, 0)))

@@ -96,9 +96,6 @@ class ReducedMachine:
 def reduced_machine(machine: ParallelMachine) -> ReducedMachine:
     """Return a machine in fewer and better coordinates; one that offers none, as it is.
 
-    Args:
-        machine: whose loops are closed.
-
     >>> from linkwright.equations.parallel_machine import parallel_machine
     >>> mount = parallel_machine("mount-prismatic")
     >>> reduced = reduced_machine(mount)

@@ -44,8 +44,6 @@ def inverse(
     """Return M u' - f for given rates of the tree's speeds, in one recursion without M.
 
     Args:
-        kinematics: of the mechanism.
-        writer: receives the intermediate results.
         rates: u' for each speed of the tree.
         choices: for the bodies; the usual ones by default.
         own: the moments of the bodies about their origins, in place of the mechanism's.
@@ -76,8 +74,6 @@ def recursion(
     Force and moment that each joint puts on its body are left in the links.
 
     Args:
-        kinematics: of the mechanism.
-        writer: receives the intermediate results.
         links: by body; what lies in their `force` and `moment` already acts too, with its sign
             turned.
         shift: what is left out of the accelerations of free bodies.
@@ -166,12 +162,8 @@ def outward(
     """Set velocities and accelerations of a link from those of its parent.
 
     Args:
-        kinematics: of the mechanism.
-        writer: receives the intermediate results.
         links: by body; the parent's is read, where it is not the ground.
-        link: the link.
         speeds: the speeds to which the indices of the link refer.
-        rates: their rates.
         base: the acceleration of the ground, along its axes.
     """
     parent = link.body.parent

@@ -276,10 +276,8 @@ def remembered(
     """Return what a search finds, which is made once in a process for the same question.
 
     Args:
-        kind: what is counted.
         kinematics: of the mechanism, the same if its parts and numbers are.
         given: all else that the answer depends on.
-        search: finds the answer.
     """
     key = kind, fingerprint_of(kinematics.mechanism), tuple(x.key for x in given)
     found = _found.get(key)

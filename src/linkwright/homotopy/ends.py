@@ -62,7 +62,6 @@ def carried(family: Family, start: StartSet, p: Complex) -> Ends:
     """Return the solutions of a member of a family.
 
     Args:
-        family: the equations.
         start: the solutions of a generic member.
         p: the parameters of the member.
 

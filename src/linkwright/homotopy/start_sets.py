@@ -83,8 +83,6 @@ def made_up(
     equations allow that (a machine without any size).
 
     Args:
-        family: the equations.
-        rng: random numbers.
         anywhere: also where the solution is not isolated.
     """
     n = family.size
@@ -176,7 +174,6 @@ def monodromy(
 
     Args:
         found: the solutions, to which new ones are added.
-        rng: random numbers.
         moved: the parameters that move; by default all.
         quiet: how many loops without anything new end it.
         loops: how many there are at most.
@@ -210,7 +207,6 @@ def start_set(family: Family, *, seed: Seed | None = None, bound: int = 0) -> St
     """Return all solutions of a generic member of a family, from disk where they are known.
 
     Args:
-        family: the equations.
         seed: makes up solutions, where not every solution of the equations is meant.
         bound: a proven bound of their number, or 0; a set that reaches it is complete.
 

@@ -153,7 +153,6 @@ def is_complete(found: Solutions, rng: np.random.Generator) -> bool:
 
     Args:
         found: its solutions, which are told apart by the first features.
-        rng: random numbers.
     """
     family = found.family
     if not family.pencil or not len(found):

@@ -186,7 +186,6 @@ def track(
     """Follow solutions while the parameters go from one place to another.
 
     Args:
-        family: the equations.
         z: solutions at the start, one row a path.
         start: values of the parameters there, the same for all or one row a path.
         end: values at the end, in the same way.
@@ -240,9 +239,7 @@ def polished(family: Family, z: Complex, p: Complex) -> tuple[Complex, Real]:
     infinite.
 
     Args:
-        family: the equations.
         z: places near solutions, one row each.
-        p: values of the parameters.
 
     >>> x, a = symbol("x", "coordinate"), symbol("a")
     >>> family = Family("roots", (x,), (a,), (x**2 - a,), (x,))

@@ -30,11 +30,7 @@ _NEAR = 1e-7
 
 
 def source_file(cls: type) -> Path | None:
-    """Return the file that a class was written in, where there is one.
-
-    Args:
-        cls: of a task.
-    """
+    """Return the file that a class was written in, where there is one."""
     code = getattr(getattr(cls, "run", None), "__code__", None)
     return None if code is None else Path(code.co_filename)
 
@@ -58,11 +54,7 @@ def copied_task(task: Task) -> Task:
 
 
 def refuse_equality(task: Task) -> None:
-    """Refuse a comparison with `==` or `!=` of what is a symbol in a native task.
-
-    Args:
-        task: that is native.
-    """
+    """Refuse a comparison with `==` or `!=` of what is a symbol in a native task."""
     try:
         lines, first = inspect.getsourcelines(type(task).run)
         tree = ast.parse(textwrap.dedent("".join(lines)))
@@ -96,13 +88,7 @@ def _symbolic(task: Task, part: ast.expr) -> Iterator[str]:
 
 
 def require_agreement(task: Task, layout: SlotLayout, function: SlotFunction) -> None:
-    """Refuse a native task that gives other numbers than its text in Python.
-
-    Args:
-        task: whose text it is.
-        layout: of the slot.
-        function: that was compiled.
-    """
+    """Refuse a native task that gives other numbers than its text in Python."""
     from linkwright.lab.running import python_task
 
     for arguments, held in _points(task, layout):

@@ -43,7 +43,6 @@ def place_values(robot: LabMechanism, end_effector: EndEffector) -> dict[str, fl
     """Return the values of the parameters of an end-effector's place.
 
     Args:
-        robot: that has it.
         end_effector: with its place.
     """
     whole = composed(robot.place(end_effector.link)[1], place_of(end_effector))
@@ -118,8 +117,6 @@ def cartesian_program(config: LabConfig, robot: LabMechanism, points: tuple[str,
     """Return the Program of the state of end-effectors and of the positions of points.
 
     Args:
-        config: that names end-effectors.
-        robot: that has them.
         points: links or frames.
     """
     tree = tree_of(robot.mechanism)

@@ -31,9 +31,6 @@ _KIND, _PATH, _TABLE = "#kind", "#path", "#table"
 def config_text(config: lab.LabConfig) -> str:
     """Return a configuration as one line of JSON.
 
-    Args:
-        config: to tell.
-
     >>> from linkwright.lab.sources import lab_config
     >>> config = lab_config("sl-arm")
     >>> config_of(config_text(config)) == config

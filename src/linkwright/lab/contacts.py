@@ -79,7 +79,6 @@ def contacts(config: LabConfig, robot: LabMechanism) -> Iterator[Contact]:
 
     Args:
         config: with objects and vertices.
-        robot: that has the vertices.
     """
     if not config.vertices:
         return

@@ -151,7 +151,6 @@ class Drawing:
 
         Args:
             at: x, y, z, m.
-            words: what to write.
             color: a name of `COLORS`, or red, green and blue from 0 to 1.
         """
         self._add(DrawnText(_point(at), str(words)[:200], _color(color)))
@@ -243,9 +242,6 @@ def picture(lab: Lab) -> TaskPicture:
 
     It is called by whoever shows the laboratory, in its own thread, with the last state that the
     loop has left; a mistake in `draw` costs the robot nothing. On a real robot nothing is drawn.
-
-    Args:
-        lab: the laboratory.
 
     >>> from linkwright.lab.lab import Lab
     >>> with Lab("sl-arm") as lab:

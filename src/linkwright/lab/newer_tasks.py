@@ -25,12 +25,7 @@ Array = NDArray[np.float64]
 
 
 def taken_up(older: Task, cls: type[Task]) -> Task:
-    """Return a task of a newer text with what an older one has: attributes, parameters, states.
-
-    Args:
-        older: as it is.
-        cls: of the newer text.
-    """
+    """Return a task of a newer text with what an older one has: attributes, parameters, states."""
     made = made_task(cls)
     made.__dict__.update(copied_task(older).__dict__)
     known = made.parameters()
@@ -71,8 +66,6 @@ def newer_function(
 
     Args:
         newer: what `taken_up` made.
-        older: that runs.
-        layout: of the slot.
         standing: gives time, arguments and what is held, to try it on; see `slot_standing`.
     """
     carried = carried_states(newer, older)
@@ -98,7 +91,6 @@ def slot_standing(
 
     Args:
         session: of the laboratory's System.
-        layout: of the slot.
         stood: where its loop stands.
     """
     machine = session.machine

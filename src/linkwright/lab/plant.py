@@ -136,11 +136,7 @@ class LabMechanism:
 
 
 def member_names(config: LabConfig) -> tuple[str, ...]:
-    """Return the names that members of a laboratory's System have, so that no body has them.
-
-    Args:
-        config: of the laboratory.
-    """
+    """Return the names that members of a laboratory's System have, so that no body has them."""
     own = [name for name in config.ratios if name not in SERVOS]
     lives = [f"{name}_life" for name in own]
     seen = [f"{effector.name}_seen" for effector in config.end_effectors]
@@ -151,7 +147,6 @@ def lab_mechanism(config: LabConfig, description: Description | None = None) -> 
     """Return the robot of a laboratory, with gravity and loads as parameters.
 
     Args:
-        config: of the laboratory.
         description: another than that which is simulated, such as what controllers believe in.
 
     >>> from linkwright.lab.sources import lab_config

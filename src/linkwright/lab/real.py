@@ -170,11 +170,7 @@ class RealSide:
 
     # -- life --------------------------------------------------------------------------------------
     def begin(self, lab: LifeCycle) -> None:
-        """Start the loop, wait for readings, and enable the robot.
-
-        Args:
-            lab: whose loop it is.
-        """
+        """Start the loop, wait for readings, and enable the robot."""
         self._lab = lab
         ratio = round(1 / (servo_rates(self.config)[MEMBER] * lab.period))
         lab.loop.set({"guard.stop": 1.0, "watch.ratio": float(ratio)})
@@ -271,7 +267,6 @@ class RealSide:
 
         Args:
             task: whose `init` was called.
-            serial: of its start.
             start: what the results of the slot are then.
         """
         assert self._lab is not None

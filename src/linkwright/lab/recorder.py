@@ -136,7 +136,6 @@ class LabRecorder:
         Args:
             name: without blanks.
             unit: as in models, without blanks.
-            getter: gives it.
         """
         if not re.fullmatch(r"[^\s\"']+", name) or re.search(r"\s", unit):
             raise InputError(f"{name!r} in {unit!r} cannot be recorded", remedy="use no blanks")
@@ -186,7 +185,6 @@ class LabRecorder:
         Args:
             rate: Hz, a whole part of the motor servo's.
             duration: s.
-            names: of variables.
             script: a file of names, blanks between them; in the folder, or among the preferences.
             ending: of files, such as ".parquet"; "" for SL's dNNNNN.
         """

@@ -35,22 +35,14 @@ _END = 1.0  # s, to end by itself
 
 
 def arguments_record(layout: SlotLayout) -> Record:
-    """Return what the process of a task is told: the arguments of its slot.
-
-    Args:
-        layout: of the slot.
-    """
+    """Return what the process of a task is told: the arguments of its slot."""
     ports = {NUMBER: ((), "1")} | {n: (p.shape, p.unit) for n, p in layout.inputs.items()}
     fields = [Field(n, unit, shape=shape) for n, (shape, unit) in ports.items()]
     return Record(f"{layout.servo}.state", *fields)
 
 
 def results_record(layout: SlotLayout) -> Record:
-    """Return what the process of a task gives: the results of its slot.
-
-    Args:
-        layout: of the slot.
-    """
+    """Return what the process of a task gives: the results of its slot."""
     fields = [Field(n, p.unit, shape=p.shape) for n, p in layout.outputs.items()]
     return Record(f"{layout.servo}.desired", *fields)
 
@@ -59,7 +51,6 @@ def lab_header(config: LabConfig, language: str = "c") -> str:
     """Return a header by which other programs read and write what a laboratory shares.
 
     Args:
-        config: of the laboratory.
         language: "c".
     """
     if language != "c":

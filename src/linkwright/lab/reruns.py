@@ -38,7 +38,6 @@ def rerun_session(
     """Repeat a session in lockstep, and compare all states bit by bit.
 
     Args:
-        recording: the session.
         tasks: whether tasks are executed again; else what Python tasks gave is taken.
         progress: told now and then how far it is.
     """
@@ -185,7 +184,6 @@ def go_on_from(lab: Lab, found: StoredSession, at: float | None = None) -> None:
 
     Args:
         lab: of the session's configuration and seed.
-        found: the session.
         at: s since the session's start; its end by default.
     """
     tick = found.tape.end if at is None else round(at / float(lab.period))

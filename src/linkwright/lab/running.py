@@ -41,7 +41,6 @@ def task_function(task: Task, layout: SlotLayout, carried: Integers | None = Non
 
     Args:
         task: whose `init` was called; what it is now is what it starts with.
-        layout: of the slot.
         carried: for each memory where its value was in an older text of the task, -1 where it
             begins; see `carried_states`.
     """
@@ -69,7 +68,6 @@ def python_task(task: Task, layout: SlotLayout, carried: Integers | None = None)
 
     Args:
         task: whose `init` was called.
-        layout: of the slot.
         carried: as of `task_function`.
     """
     runner = _Runner(task, layout, carried)
@@ -81,9 +79,6 @@ def not_finite(task: Task, layout: SlotLayout, results: Array, place: int) -> In
     """Return what is told of a task that gave a number which is none.
 
     Args:
-        task: that gave it.
-        layout: of the slot.
-        results: of the slot.
         place: of the number among them.
     """
     port = next(name for name, at in layout.result.items() if at.start <= place < at.stop)
@@ -114,7 +109,6 @@ def carried_states(task: Task, older: Task) -> Integers:
     """Return for each memory of a task where its value was in an older text of it, or -1.
 
     Args:
-        task: of the newer text.
         older: that it takes the place of.
     """
     found = np.arange(MEMORIES)
@@ -129,7 +123,6 @@ def task_failure(task: Task | type[Task], error: BaseException, method: str = "r
     """Return what is told of a task that failed, with its file and line.
 
     Args:
-        task: that failed.
         error: by which.
         method: that was called.
     """
@@ -236,7 +229,6 @@ def native_program(task: Task, layout: SlotLayout, carried: Integers | None = No
 
     Args:
         task: whose `init` was called; numbers of it are constants.
-        layout: of the slot.
         carried: as of `python_task`.
     """
     refuse_equality(task)

@@ -132,7 +132,6 @@ class SessionJournal(LoopJournal):
         """Note something at a tick.
 
         Args:
-            tick: that was reached.
             what: by name, as plain data.
         """
         line = json.dumps({"tick": tick, **what}, separators=(",", ":"))
@@ -150,11 +149,8 @@ class SessionJournal(LoopJournal):
         """Note a function before it is used; return it as it is to be called.
 
         Args:
-            tick: that was reached.
             servo: whose slot it is for.
             number: by which it is called.
-            task: that it is of.
-            function: of the task.
             answers: that its `init` was given; None where it is exchanged for one that runs.
         """
         called, data = for_session(function)
@@ -170,7 +166,6 @@ class SessionJournal(LoopJournal):
         """Note a function as another session has told it.
 
         Args:
-            stored: the function.
             text: of the file that it is written in, if any.
         """
         with self._turn:
@@ -197,11 +192,7 @@ class SessionJournal(LoopJournal):
             self.say(stored.tick, install=about)
 
     def close(self, loop: PacedLoop) -> None:
-        """End the session, once.
-
-        Args:
-            loop: has been stopped.
-        """
+        """End the session, once."""
         if not self._closed:
             self._closed = True
             self._kept(lambda: LoopJournal.close(self, loop))

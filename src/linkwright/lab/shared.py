@@ -166,9 +166,6 @@ static inline int lw_wait(lw_window *w, double seconds) {{
 def c_name(text: str) -> str:
     """Return a text as a name of C's.
 
-    Args:
-        text: any.
-
     >>> c_name("joint_state.th"), c_name("2nd")
     ('joint_state_th', '_2nd')
     """
@@ -184,7 +181,6 @@ def c_header(
     """Return a header for C: the layout of records, and functions that read and write them.
 
     Args:
-        title: of the laboratory.
         records: by the name of the file that is their window.
         names: further lists of names, such as joints, that become enumerations.
 

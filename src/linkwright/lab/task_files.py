@@ -283,11 +283,7 @@ class TaskWatch:
         self._thread: threading.Thread | None = None
 
     def add(self, file: TaskSource) -> None:
-        """Look at a file from now on.
-
-        Args:
-            file: that was read.
-        """
+        """Look at a file from now on."""
         self.files = [f for f in self.files if f.path != file.path] + [file]
 
     def look(self) -> int:

@@ -61,11 +61,7 @@ class TaskShelf:
         return tuple(str(f.error) for f in self.watch.files if f.error is not None)
 
     def add(self, path: str | os.PathLike[str]) -> dict[str, Task]:
-        """Read a file, look at it from now on, and return its tasks by name.
-
-        Args:
-            path: of the file.
-        """
+        """Read a file, look at it from now on, and return its tasks by name."""
         file = TaskSource(path)
         made = {name: made_task(cls) for name, cls in file.tasks.items()}
         holder = self._holder()

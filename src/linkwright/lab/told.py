@@ -49,9 +49,6 @@ class ToldField:
 def told_fields(config: LabConfig) -> dict[str, tuple[ToldField, ...]]:
     """Return what each servo tells, by the name of the servo.
 
-    Args:
-        config: of the laboratory.
-
     >>> from linkwright.lab.sources import lab_config
     >>> found = told_fields(lab_config("sl-arm"))
     >>> [field.field.name for field in found["motor"]]
@@ -85,11 +82,7 @@ def told_fields(config: LabConfig) -> dict[str, tuple[ToldField, ...]]:
 
 
 def told_records(config: LabConfig) -> dict[str, Record]:
-    """Return the records of what servos tell, by the name of the servo.
-
-    Args:
-        config: of the laboratory.
-    """
+    """Return the records of what servos tell, by the name of the servo."""
     return {
         servo: Record(f"{servo}.told", *(told.field for told in fields))
         for servo, fields in told_fields(config).items()
@@ -106,7 +99,6 @@ def told_writes(
     """Return what a loop writes at the ticks of each servo.
 
     Args:
-        config: of the laboratory.
         windows: by the name of the servo.
         rates: of the servos, Hz.
         base: ticks of the loop in a second.

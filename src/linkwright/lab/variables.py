@@ -177,7 +177,6 @@ def default_names(config: LabConfig, known: Mapping[str, LabVariable]) -> tuple[
 
     Args:
         config: with the joints.
-        known: what can be recorded.
     """
     names = [f"{joint}_{ending}" for joint in config.names for ending in RECORDED]
     return tuple(name for name in names if name in known)

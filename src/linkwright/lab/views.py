@@ -201,11 +201,7 @@ def _cut(row: Any, sizes: Mapping[str, int]) -> dict[str, Any]:
 
 
 def missing_part(error: AttributeError) -> Error | None:
-    """Return what is told of a part that a view does not have, where that was asked for.
-
-    Args:
-        error: that Python raised.
-    """
+    """Return what is told of a part that a view does not have, where that was asked for."""
     found = re.match(r"'(\w+)' object has no attribute '(\w+)'", str(error))
     views = {v.__name__: (path, v) for path, v in _PATHS.items()}
     if found is None or found[1] not in views:

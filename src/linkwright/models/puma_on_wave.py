@@ -34,9 +34,6 @@ _JOINTS = ("q1", "q2", "q3", "q4", "q5", "q6")
 def build(form: Literal["joint", "cartesian"] = "joint") -> System:
     """Return the arm over the wave.
 
-    Args:
-        form: of hybrid control.
-
     >>> s = build()
     >>> list(s.members)
     ['wrist', 'weight', 'law', 'servo', 'wave']

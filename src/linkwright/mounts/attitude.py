@@ -66,8 +66,6 @@ def attitude(ship: Ship, sensors: AttitudeSensors | None = None, *, rate: float 
     their estimated bias, rad/s); the filter's own channels are those of `filter`.
 
     Args:
-        ship: whose motion is measured.
-        sensors: that measure it.
         rate: of sensors and filter, Hz.
 
     Example:

@@ -30,7 +30,6 @@ def sidereal_angle(day: int, second: ArrayLike) -> Array:
     """Return Greenwich mean sidereal time as an angle from 0 to 2π, rad.
 
     Args:
-        day: Modified Julian Date.
         second: of UT1 since that day began.
 
     >>> round(float(np.degrees(sidereal_angle(51544, 43200.0))), 6)  # at noon of 2000 January 1

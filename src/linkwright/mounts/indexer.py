@@ -69,13 +69,7 @@ class IndexerUnit:
         return BUFFER - self.used
 
     def store(self, name: str, value: str, size: int) -> None:
-        """Take a command into the buffer, where there is room.
-
-        Args:
-            name: of the command.
-            value: its argument.
-            size: bytes that it takes.
-        """
+        """Take a command into the buffer, where there is room."""
         if size > self.free:
             self.overflows += 1
             return

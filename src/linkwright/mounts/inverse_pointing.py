@@ -82,7 +82,6 @@ def step_program(machine: ParallelMachine, held: Sequence[str] = ()) -> Program:
     and `residual`, the square sum of what the relations were off before the step.
 
     Args:
-        machine: the mount.
         held: words of `linkwright.equations.closing.KNOWN` that are kept.
     """
     d, d1, d2 = (

@@ -37,9 +37,6 @@ def locator_of(longitude: float, latitude: float, length: int = 6) -> str:
 def place_of(locator: str) -> tuple[float, float] | None:
     """Return longitude and latitude of the middle of a locator's square; None where it is none.
 
-    Args:
-        locator: two to twelve characters.
-
     >>> [round(x, 6) for x in place_of("JO62rm")]
     [13.458333, 52.520833]
     >>> place_of("zz") is None
@@ -68,9 +65,6 @@ def decimal_of(degrees: float, minutes: float, seconds: float, west: float) -> f
     """Return decimal degrees.
 
     Args:
-        degrees: whole ones.
-        minutes: of arc.
-        seconds: of arc.
         west: not 0 for South or West.
 
     >>> round(decimal_of(45, 30, 15, 1), 6)
@@ -82,9 +76,6 @@ def decimal_of(degrees: float, minutes: float, seconds: float, west: float) -> f
 
 def degrees_minutes_seconds(degrees: float) -> tuple[int, int, float, bool]:
     """Return whole degrees, whole minutes, seconds, and whether it is South or West.
-
-    Args:
-        degrees: decimal ones.
 
     >>> degrees_minutes_seconds(-45.5)
     (45, 30, 0.0, True)

@@ -23,7 +23,6 @@ def repeated(
 
     Args:
         body: what is done in each turn.
-        count: of turns.
         carried: from inputs to the outputs whose values they have in the next turn; the new
             Program gives them, under the inputs' names with `_end`, as they are after all turns.
         stacked: outputs that are kept from every turn, with one more axis in front.

@@ -161,10 +161,6 @@ def to_pinocchio(
 
     Args:
         layout: where the numbers are.
-        q: coordinates.
-        u: speeds.
-        a: accelerations.
-        tau: forces.
         size: number of their coordinates and speeds.
     """
     ours = _array(q)
@@ -250,10 +246,7 @@ def to_mujoco(
 
     Args:
         layout: where the numbers are.
-        q: coordinates.
-        u: speeds.
         a: accelerations; those of a free base need the speeds too.
-        tau: forces.
         size: number of their coordinates and speeds.
     """
     ours = _array(q)

@@ -71,9 +71,6 @@ def joint_loads(
     """Return efforts of the independent speeds, and force and moment on each link and in each loop.
 
     Args:
-        tree: of the robot.
-        writer: receives the intermediate results.
-        accelerations: of the independent speeds.
         links: the frames of the links that joints move.
         spot: the frame that carries wrench and payload.
         loads: the symbols of what acts beside gravity.

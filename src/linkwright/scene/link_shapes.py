@@ -50,11 +50,8 @@ def solid_of(
     """Return the solid of a shape of a link, or None where its mesh cannot be had.
 
     Args:
-        link: that has it.
-        shape: of the link.
         place: of the link in its node.
         source: the file that names its mesh.
-        roots: folders in which meshes may lie.
         notes: where to say what is missing.
     """
     at = composed(place, shape.place)

@@ -58,7 +58,6 @@ def dish(at: ArrayLike, radius: float, axis: ArrayLike = _Z) -> list[Solid]:
     Args:
         at: the point behind it, from which it is held.
         radius: of its rim, m.
-        axis: along which it looks.
     """
     turn = np.array(axes_along(axis))
     origin = np.asarray(at, float)
@@ -86,9 +85,7 @@ def plate(points: Sequence[ArrayLike], thick: float, tint: Color) -> Solid:
     """Return a plate with these corners, of a thickness along z.
 
     Args:
-        points: its corners.
         thick: its thickness, m.
-        tint: its color.
     """
     both = [lifted(p, side * thick / 2) for p in points for side in (-1.0, 1.0)]
     return Solid("hull", tuple(float(v) for p in both for v in p), Place(), tint)
@@ -100,11 +97,8 @@ def arc(
     """Return a curved link about the origin, from one direction to another.
 
     Args:
-        first: direction of one end.
-        second: direction of the other.
         radius: of the arc, m.
         thick: radius of the link, m.
-        tint: its color.
     """
     a, b = (np.asarray(v, float) / np.linalg.norm(v) for v in (first, second))
     across = b - a * (a @ b)

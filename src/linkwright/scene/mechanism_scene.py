@@ -42,7 +42,6 @@ def mechanism_scene(
         known: poses of the same parts, compiled already.
         reach: the lowest and the highest value of coordinates in a motion, by name.
         wheels: bodies that tires of a System make wheels of.
-        roots: folders in which meshes may lie.
     """
     from linkwright.scene.model_shapes import look_of
 

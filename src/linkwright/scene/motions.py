@@ -86,7 +86,6 @@ def open_motion(
     Args:
         name: of a file, or of a shipped model with its options.
         model: of a recording, where it does not say itself.
-        roots: folders in which meshes may lie.
         scene_file: shapes in place of its own, and what stands around it.
         base: of a robot file: "auto" lets robots that walk move freely; else as for `load`.
         asked: of the motion that is made for a model.
@@ -161,11 +160,9 @@ def recorded_motion(
     """Return the motion of a recording.
 
     Args:
-        name: for people.
         recording: channels over time.
         model: that it is of; by default the one that it names.
         folder: from which the name of a robot file in it is taken.
-        roots: folders in which meshes may lie.
         scene_file: shapes in place of the model's own, and what stands around it.
     """
     try:

@@ -149,11 +149,7 @@ class CellLink:
         return f"No state has come from {self.name} for {silent:.0f} s." if silent > LOST else ""
 
     def coordinates(self, arm: str) -> Array:
-        """Return where an arm is.
-
-        Args:
-            arm: its name.
-        """
+        """Return where an arm is."""
         return np.atleast_1d(self.cell.frame.values[f"{arm}.q"])
 
     def samples(self, last: float | None = None) -> tuple[Array, Array]:
@@ -287,7 +283,6 @@ class CellLink:
         """Return our hand on an arm; its lease is taken where we do not have it.
 
         Args:
-            arm: its name.
             force: take it from whoever holds it.
         """
         with self._turn:
@@ -315,7 +310,6 @@ class CellLink:
         """Do one of the things that buttons stand for.
 
         Args:
-            arm: its name.
             what: "enable", "disable", "clear", "take" from whoever has it, or "give" back.
         """
         acts = ("enable", "disable", "clear", "take", "give")
@@ -334,7 +328,6 @@ class CellLink:
         """Change parameters of an arm while it runs: gains, which are above zero.
 
         Args:
-            arm: its name.
             values: by name.
         """
         known = self.values[self.cell.arm(arm).name]

@@ -114,7 +114,6 @@ def show(
         browser: whether to open the browser.
         host: address to serve at.
         port: to serve at.
-        roots: folders in which meshes may lie.
         scene: shapes for the bodies, and what stands around them.
     """
     from linkwright.studio.access import warning

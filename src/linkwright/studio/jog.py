@@ -72,11 +72,7 @@ class Jog:
         """How the last press ended."""
 
     def alive(self, arm: str) -> bool:
-        """Return whether the cell may be told that the one who commands an arm is there.
-
-        Args:
-            arm: its name.
-        """
+        """Return whether the cell may be told that the one who commands an arm is there."""
         held = self.held
         if arm in self._doubted:
             return False
@@ -88,9 +84,7 @@ class Jog:
         """Take notice that a page holds an axis; return whether that moves it.
 
         Args:
-            page: which.
             number: of its presses, rising; one that has ended moves nothing any more.
-            axis: its name.
             side: 1 for up, -1 for down.
             speed: share of the arm's limits.
         """
@@ -110,12 +104,7 @@ class Jog:
             return True
 
     def release(self, page: str, number: int) -> None:
-        """Take notice that a page has let go.
-
-        Args:
-            page: which.
-            number: of its press.
-        """
+        """Take notice that a page has let go."""
         with self._turn:
             self._end(page, number)
             held = self.held

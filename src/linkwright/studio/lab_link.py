@@ -133,11 +133,7 @@ class LabLink:
         self._lines.append((self._count, kind, text))
 
     def give(self, line: str) -> None:
-        """Give a command, as at the prompt.
-
-        Args:
-            line: as it was typed.
-        """
+        """Give a command, as at the prompt."""
         self._add("line", line)
         self._console.give(line)
 

@@ -36,7 +36,6 @@ def open_lab_studio(
     """Return the studio of a laboratory, already serving; the laboratory outlives it.
 
     Args:
-        consoles: of the laboratory.
         host: address to serve at.
         port: 0 for any that is free.
         allowed: names by which this machine may be called in addresses, beside its own.

@@ -55,9 +55,6 @@ class Felt:
         Args:
             phases: the flattened System as it runs now.
             values: of parameters, now.
-            x: the continuous states.
-            d: discrete states and held outputs.
-            w: inputs.
             time: s.
         """
         p = np.array([values.get(s.name, s.value) for s in phases.p])

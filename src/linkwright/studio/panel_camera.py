@@ -95,7 +95,6 @@ def sighting_of(
         maker: that draws for the camera.
         name: of the camera's member.
         recording: with its channels.
-        at: which sample.
     """
     n = len(maker.shapes)
     names = [f"{name}.outline[{i}]" for i in range(9 * n)]

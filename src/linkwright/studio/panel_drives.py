@@ -68,7 +68,6 @@ def states_of(drives: Mapping[str, Drive], recording: Recording, at: int = -1) -
     Args:
         drives: by the names of their members.
         recording: with their channels.
-        at: which sample.
     """
     found = []
     now = float(recording.times[at])

@@ -43,8 +43,6 @@ def open_rotator_studio(
 
     Args:
         rotator: that is looked at.
-        mount: name of its model.
-        aim: of that mount.
         host: address to serve at.
         port: 0 for any that is free.
         allowed: names by which this machine may be called in addresses, beside its own.

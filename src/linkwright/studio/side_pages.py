@@ -90,8 +90,6 @@ def assembled(
 
     Args:
         name: of the page, and of the one element that its script fills.
-        scripts: assets.
-        styles: assets.
         kind: classes of its body; its name by default.
         body: an asset that stands in it instead of that one element.
     """

@@ -115,11 +115,7 @@ class Tuner:
         self.error = ""
 
     def parameters(self, axis: str) -> dict[str, float]:
-        """Return the parameters of an axis as they are now, without its number.
-
-        Args:
-            axis: its name.
-        """
+        """Return the parameters of an axis as they are now, without its number."""
         arm, k = self._axis(axis)
         end = f".{k + 1}"
         values = self._link.values[arm.name]
@@ -129,7 +125,6 @@ class Tuner:
         """Change parameters of an axis while it runs.
 
         Args:
-            axis: its name.
             values: by name, without its number.
         """
         arm, k = self._axis(axis)
@@ -139,7 +134,6 @@ class Tuner:
         """Begin an experiment in the background.
 
         Args:
-            axis: its name.
             test: one of `TESTS`.
             asked: amplitude, seconds, low, high, points, margin; usual values for what is left out.
         """
@@ -192,11 +186,7 @@ class Tuner:
             self._link.hand(arm.name).excite(watched.axis, "none", 0.0)
 
     def told(self, axis: str) -> dict[str, Any]:
-        """Return what is known of an axis, as plain data for a page.
-
-        Args:
-            axis: its name.
-        """
+        """Return what is known of an axis, as plain data for a page."""
         arm, k = self._axis(axis)
         shown = self.shown.get(axis, AxisResults())
         watched, busy = self._watched, self._link.busy

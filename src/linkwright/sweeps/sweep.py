@@ -193,7 +193,6 @@ def run_sweep(
     """Carry out a plan.
 
     Args:
-        plan: what to run.
         folder: where results go; None to keep them in memory alone.
         model: what is run, where the plan's name does not say it.
         resume: go on with what is in the folder.

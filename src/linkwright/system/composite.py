@@ -184,8 +184,6 @@ def exchange_member(system: System, name: str, block: Block) -> None:
     """Put another block in the place of a member, which keeps its name and its wires.
 
     Args:
-        system: whose member it is.
-        name: of the member.
         block: with the ports that are wired.
     """
     old = system.members[name]

@@ -18,7 +18,6 @@ def take_defaults(system: System, member: Member) -> None:
 
     Args:
         system: that the member is in, with whatever it reads.
-        member: that is wired.
     """
     block = member.block
     if isinstance(block, Element):
@@ -57,7 +56,6 @@ def bring_sources(system: System, block: Block) -> None:
 
     Args:
         system: that the block is added to.
-        block: whose ports they are.
     """
     for source, part in block.sources.values():
         if members_of(system, source):

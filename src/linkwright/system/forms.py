@@ -124,7 +124,6 @@ def guards_of(equations: Equations, reference: bool = False) -> Guards:
     """Return the guards of a form.
 
     Args:
-        equations: of the form.
         reference: whether A0^-1 is set from outside.
     """
     speeds = [s.symbol for s in equations.kinematics.speeds]
@@ -180,7 +179,6 @@ def _referred(limit: Expr, whole: Matrix, part: Matrix, writer: _Names) -> Guard
         limit: the symbol of the bound.
         whole: all of J.
         part: A.
-        writer: of their statements.
     """
     n = len(part)
     memory = tuple(symbol(f"{REFERENCE}{k}", "discrete") for k in range(n * n))

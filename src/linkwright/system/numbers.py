@@ -98,7 +98,6 @@ def parameters(system: System, given: Mapping[str, Any] | None = None) -> dict[s
     """Return the values of all parameters that have one, by name; refuse those without sense.
 
     Args:
-        system: whose parameters they are.
         given: other values than the System's, or arrays of them, one for each run.
     """
     m = system.mechanism

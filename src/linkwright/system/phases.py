@@ -239,10 +239,7 @@ def phase_program(
     """Return the Program of a phase, with all its arrays in order.
 
     Args:
-        name: of the Program.
         signals: for "x", "d", "p", "w" their signals.
-        time: the symbol of time.
-        outputs: what it computes.
         statements: what the outputs refer to, in order.
         tick: the symbol of the tick number; with it the Program has `TICK_ARRAYS`.
         noise: symbols of the uniform numbers of a tick, two for each stream.

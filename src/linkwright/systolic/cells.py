@@ -95,8 +95,6 @@ def boundary_cell(
     """Return the new r, and the s and c of a boundary cell.
 
     Args:
-        r: what the cell holds.
-        x: what comes in.
         M: 1 to rotate, 0 to eliminate.
         arithmetic: `FLOAT` or `FIXED`; the others are values of it.
 
@@ -119,10 +117,7 @@ def internal_cell(
     """Return the new r and what leaves an internal cell.
 
     Args:
-        r: what the cell holds.
-        x: what comes in.
         s: of the boundary cell of this row.
-        c: of it too.
         M: 1 to rotate, 0 to eliminate.
         arithmetic: `FLOAT` or `FIXED`; the others are values of it.
 

@@ -361,8 +361,6 @@ def scripted(talk: Debugger, text: str, say: Callable[[str], None], *, file: str
     """Give the lines of a script; the first that cannot be done ends it, with its place.
 
     Args:
-        talk: to which.
-        text: of the script.
         say: takes what is to be shown.
         file: the name of the script, for errors.
 

@@ -18,7 +18,6 @@ def element_text(machine: ArrayMachine, row: int, column: int, *, raw: bool = Fa
     """Return the contents of a processing element, in the boxes of the report's display.
 
     Args:
-        machine: which.
         row: from 1 on.
         column: from 1 on.
         raw: whether words are shown in hexadecimal digits.
@@ -117,7 +116,6 @@ def data_text(machine: ArrayMachine, addresses: Iterable[int], *, raw: bool = Fa
     """Return rows of data memory; rows like the one before them are left out.
 
     Args:
-        machine: which.
         addresses: of the rows.
         raw: whether words are shown in hexadecimal digits.
 
@@ -156,7 +154,6 @@ def fifo_text(machine: ArrayMachine, name: str) -> str:
     """Return the addresses that wait in a FIFO, and its state.
 
     Args:
-        machine: which.
         name: "read", "write" or "program".
 
     Example:
@@ -184,9 +181,6 @@ def signal_text(system_field: int) -> str:
 
 def dump_text(machine: ArrayMachine) -> str:
     """Return everything: memories, FIFOs and all 256 elements.
-
-    Args:
-        machine: which.
 
     Example:
         >>> from linkwright.systolic import ArrayMachine, assemble, read_data

@@ -17,10 +17,6 @@ _HEAD = (
 def listing(code: ArrayCode, addresses: Iterable[int]) -> str:
     """Return instructions as the report's simulator shows them, two rows each.
 
-    Args:
-        code: the program.
-        addresses: which instructions.
-
     Example:
         >>> from linkwright.systolic import assemble
         >>> print(listing(assemble("ADD2(CSUM2A, B7)"), [0]).splitlines()[-1])

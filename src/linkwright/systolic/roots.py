@@ -54,7 +54,6 @@ def fixed_root(r: NDArray[Any], x: NDArray[Any]) -> fixed.Words:
 
     Args:
         r: words, at least 0.
-        x: words.
 
     Example:
         >>> t = fixed_root(fixed.to_words(0.3), fixed.to_words(-0.4))

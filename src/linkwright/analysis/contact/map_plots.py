@@ -27,11 +27,7 @@ _TITLES = {
 
 
 def figure(found: ContactMap) -> Figure:
-    """Return the answers of a map side by side.
-
-    Args:
-        found: the map.
-    """
+    """Return the answers of a map side by side."""
     made, colors = extra("matplotlib.figure", "plot"), extra("matplotlib.colors", "plot")
     patches, lines = extra("matplotlib.patches", "plot"), extra("matplotlib.lines", "plot")
     answers = found.answers

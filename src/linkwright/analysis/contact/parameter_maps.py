@@ -184,10 +184,6 @@ def contact_map(
 def usual_range(loop: WristLoop, name: str) -> tuple[float, float]:
     """Return the ends of an axis for a parameter that none are given for.
 
-    Args:
-        loop: whose parameter it is.
-        name: of the parameter.
-
     >>> usual_range(WristLoop("force", 0.2, m=0.5, Cw=3.0, Kw=500.0), "m")
     (0.1, 2.5)
     """

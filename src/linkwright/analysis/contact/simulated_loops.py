@@ -168,7 +168,6 @@ def _swings(x: Array, order: int) -> NDArray[np.complex128]:
 
     Args:
         x: samples at ticks, a row for each run.
-        order: of the recursion.
     """
     windows = np.lib.stride_tricks.sliding_window_view(x[:, 1:_FITTED], order + 1, axis=1)
     size = np.abs(windows).max(axis=2, keepdims=True)

@@ -323,10 +323,6 @@ def _number(name: str, value: object) -> float:
 def parameter(loop: WristLoop, name: str) -> str:
     """Return a parameter's own name: Kp and KF are the gain of the laws that have them.
 
-    Args:
-        loop: whose parameter it is.
-        name: as written.
-
     >>> parameter(WristLoop("force", 0.2, m=0.5, Cw=3.0, Kw=500.0), "KF")
     'gain'
     """
@@ -348,7 +344,6 @@ def continuous_verdicts(loop: WristLoop, over: Mapping[str, Any] | None = None) 
     """Return what Routh's conditions say, as places in `VERDICTS`.
 
     Args:
-        loop: the numbers that stay.
         over: arrays in place of some of them, which are broadcast.
     """
     at = arrays(loop, over)
@@ -371,7 +366,6 @@ def sampled_verdicts(loop: WristLoop, over: Mapping[str, Any] | None = None) -> 
     """Return what the exact sampled loop does, as places in `VERDICTS`.
 
     Args:
-        loop: the numbers that stay.
         over: arrays in place of some of them, which are broadcast.
     """
     return sampled(loop, over)[1]
@@ -383,7 +377,6 @@ def sampled(
     """Return spectral radii of the exact sampled loop, as of `WristLoop.radius`, and its verdicts.
 
     Args:
-        loop: the numbers that stay.
         over: arrays in place of some of them, which are broadcast.
     """
     at = arrays(loop, over)
@@ -406,7 +399,6 @@ def arrays(loop: WristLoop, over: Mapping[str, Any] | None) -> dict[str, Array]:
     """Return a loop's numbers as arrays of one shape.
 
     Args:
-        loop: the numbers that stay.
         over: arrays in place of some of them.
     """
     own = {n: getattr(loop, n) for n in PARAMETERS}

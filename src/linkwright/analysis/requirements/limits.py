@@ -116,7 +116,6 @@ def excesses(
     """Return where one joint exceeds its limits.
 
     Args:
-        joint: its name.
         limits: of the joint, by one of `LIMITED`.
         times: of the samples, s.
         values: samples and unit by quantity.

@@ -45,7 +45,6 @@ def samples_at(need: Requirement, every: float | None) -> NDArray[np.int_]:
     """Return the samples of a listing: the first at or after each multiple of an interval.
 
     Args:
-        need: the requirement.
         every: s; all samples by default.
     """
     times = need.times
@@ -105,7 +104,6 @@ def motion_listing(need: Requirement, every: float | None = None) -> str:
     """Return the listing of the motion.
 
     Args:
-        need: the requirement.
         every: s, between instants; all samples by default.
     """
     return "\n".join(_motion_lines(need, samples_at(need, every))) + "\n"
@@ -256,7 +254,6 @@ def history(need: Requirement, every: float | None = None) -> Recording:
     """Return the history of the joints, as replay takes it, with the extrema in its header.
 
     Args:
-        need: the requirement.
         every: s, between instants; all samples by default.
     """
     from linkwright.recording.recording import Recording

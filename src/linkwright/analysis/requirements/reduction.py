@@ -50,7 +50,6 @@ def reduction_program(
     """Return the Program of a block of samples.
 
     Args:
-        tree: of the robot.
         links: the frames of the links that joints move.
         rows: for each joint, its place among the links.
         spot: the frame that carries loads, and the tool.

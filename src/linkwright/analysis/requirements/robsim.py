@@ -54,8 +54,6 @@ def robsim_motion(robot: Robot, task: Task, step: float) -> SampledMotion:
     """Return the instants of a task in ROBSIM's steps; accelerations are those of the rates.
 
     Args:
-        robot: that moves.
-        task: that it is given.
         step: s.
     """
     refuse_unsuited(robot)

@@ -117,8 +117,6 @@ def sampled(robot: Robot, task: Task, step: float, tool: ToolOptions) -> Sampled
     """Return a task as a robot carries it out.
 
     Args:
-        robot: that moves.
-        task: that it is given.
         step: s, the longest between two samples.
         tool: how rates of the tool become rates of joints.
     """

@@ -48,9 +48,6 @@ def statistic(joint: str, quantity: str, unit: str, times: Array, values: Array)
     """Return the statistic of samples.
 
     Args:
-        joint: its name.
-        quantity: what it is.
-        unit: of the values.
         times: of the samples, s.
         values: at the samples.
 

@@ -253,8 +253,6 @@ def largest_quadratic(
         fixed: c, one for each quadratic.
         linear: g, three for each.
         square: G, 3 x 3 for each, symmetric.
-        lower: corner of the box.
-        upper: the opposite corner.
 
     >>> top, place = largest_quadratic(
     ...     np.zeros(1), np.array([[1.0, 0.0, 0.0]]), -np.eye(3)[None], -np.ones(3), np.ones(3)

@@ -223,11 +223,8 @@ def answers(
     """Return all four answers.
 
     Args:
-        loop: that is asked about.
-        distribution: of the intervals.
         gain: K.
         transform: T of the first answer; none for that of the mean interval.
-        streams: of the Monte Carlo.
         steps: of each.
         seed: of all that is random.
     """
@@ -266,8 +263,6 @@ def expectations(
     """Return the matrices of the closed loop, their weights and E[Gamma (x) Gamma], by regime.
 
     Args:
-        loop: that is asked about.
-        regimes: of its intervals.
         gain: K.
         panels: into which ranges are cut.
     """
@@ -291,8 +286,6 @@ def mean_square_radius(loop: Loop, distribution: Distribution, gain: Array) -> f
     """Return the spectral radius by which mean squares grow; infinite where they have no mean.
 
     Args:
-        loop: that is asked about.
-        distribution: of its intervals.
         gain: K.
     """
     if distribution.tail(loop.growth) >= 1.0:
@@ -305,8 +298,6 @@ def mean_transform(loop: Loop, regimes: Regimes, gain: Array) -> Array:
     """Return a T that makes the closed loop diagonal (in blocks) at the mean interval.
 
     Args:
-        loop: that is asked about.
-        regimes: of its intervals.
         gain: K.
     """
     phi, psi = loop.steps(regimes.mean)
@@ -329,8 +320,6 @@ def lyapunov_transform(moments: list[Array], transition: Array, square: float) -
 
     Args:
         moments: E[Gamma (x) Gamma], by regime.
-        transition: which regime follows which.
-        square: their spectral radius.
     """
     n = round(len(moments[0]) ** 0.5)
     scale = 1.0 / (1.02 * max(square, 1e-300))
@@ -346,8 +335,6 @@ def monte_carlo(
     """Return the mean logarithm of growth for each of some random streams, and its drift.
 
     Args:
-        loop: that is asked about.
-        distribution: of its intervals.
         gain: K.
         streams: how many.
         steps: of each.
@@ -375,12 +362,9 @@ def expected_cost(
     """Return the expected integral of x'Qx + u'Ru.
 
     Args:
-        loop: that is asked about.
-        regimes: of its intervals.
         gain: K.
         start: state at the first sample.
         q: weight of the plant's states.
-        r: weight of the inputs.
     """
     n, m, r_count = len(loop.a), loop.sums, loop.inputs
     weight = np.zeros((n + r_count, n + r_count))

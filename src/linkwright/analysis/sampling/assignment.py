@@ -62,7 +62,6 @@ def assign(phi: Array, psi: Array, poles: Sequence[complex], sizes: Array) -> tu
     Args:
         phi: matrix of the state over the interval for which poles are placed.
         psi: matrix of the inputs.
-        poles: of the closed loop.
         sizes: of the entries of the state; columns of T have length 1 in these units.
 
     >>> k, t = assign(

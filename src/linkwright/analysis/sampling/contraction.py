@@ -50,8 +50,6 @@ def best_transform(gammas: Array, weights: Array, start: Array) -> tuple[float, 
     """Return the smallest mean of ln |T^-1 Gamma T| and the T that has it.
 
     Args:
-        gammas: matrices Gamma.
-        weights: their probabilities.
         start: a T to begin with.
 
     >>> g = np.array([[[0.5, 4.0], [0.0, 0.5]]])
@@ -114,9 +112,7 @@ def best_pairs(gammas: Array, weights: Array, start: Array, rounds: int = 34) ->
 
     Args:
         gammas: matrices, with axes for loops and for intervals.
-        weights: probabilities of the intervals.
         start: a T to begin with, for each loop.
-        rounds: of the search.
 
     >>> g = np.array([[[[0.5, 4.0], [0.0, 0.5]]]])
     >>> best_pairs(g, np.ones(1), np.array([np.diag([4.0, 1.0])])).round(2)

@@ -150,8 +150,6 @@ def design(
     """Return a gain for a distribution.
 
     Args:
-        loop: that is designed.
-        distribution: of its intervals.
         poles: of the loop at the interval for which it is designed.
         period: that interval, s; none to search it.
         procedure: how.
@@ -180,7 +178,6 @@ def contraction_at(
     """Return E[gamma] of a loop whose poles were placed for an interval.
 
     Args:
-        loop: that is designed.
         regimes: of its intervals, without delay.
         poles: of the loop at that interval.
         period: the interval, s.

@@ -60,7 +60,6 @@ def growth_kernel(states: int, inputs: int) -> Kernel:
     """Return the kernel that carries a state through steps with Phi + Psi K.
 
     Args:
-        states: of the loop.
         inputs: of the loop; 0 where Phi is that of the closed loop.
 
     >>> [port.shape for port in growth_kernel(2, 1).inputs]
@@ -198,9 +197,6 @@ def exponent_of(rates: Array, drifts: Array, interval: float, steps: int) -> Exp
 
 def rounded_up(count: int) -> int:
     """Return a number of steps that the kernel takes whole: one part to leave out, and two halves.
-
-    Args:
-        count: that was asked for.
 
     >>> rounded_up(100), rounded_up(200)
     (192, 256)

@@ -24,11 +24,7 @@ _SPAN = 1.0  # of the exponent that colors show
 
 
 def map_figure(found: RateMap) -> Figure:
-    """Return the exponent as colors, with the limits of all four answers as lines.
-
-    Args:
-        found: the map.
-    """
+    """Return the exponent as colors, with the limits of all four answers as lines."""
     with styled():
         drawing: Figure = extra("matplotlib.figure", "plot").Figure(
             figsize=(8.0, 5.6), layout="constrained"

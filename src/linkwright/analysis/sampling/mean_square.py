@@ -21,10 +21,6 @@ _FASTEST = 150.0  # times the longest interval; what is faster is there at once
 def second_moment(gammas: Array, weights: Array) -> Array:
     """Return E[Gamma (x) Gamma].
 
-    Args:
-        gammas: matrices Gamma.
-        weights: their probabilities.
-
     >>> second_moment(np.array([[[0.5]], [[1.5]]]), np.array([0.5, 0.5]))
     array([[1.25]])
     """
@@ -49,11 +45,7 @@ def coupled(moments: Sequence[Array], transition: Array) -> Array:
 
 
 def radius(matrix: Array) -> float:
-    """Return the spectral radius.
-
-    Args:
-        matrix: any square one.
-    """
+    """Return the spectral radius."""
     return float(np.abs(np.linalg.eigvals(matrix)).max())
 
 
@@ -78,7 +70,6 @@ def decay_rate(
 
     Args:
         gammas: matrices Gamma in each state of a chain.
-        weights: their probabilities.
         intervals: t of each, s.
         transition: row i has the probabilities of the states that follow state i.
 

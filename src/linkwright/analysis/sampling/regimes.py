@@ -235,11 +235,7 @@ class Regimes:
         return Regimes(each, self.transition)
 
     def fewer(self, count: int) -> Regimes:
-        """Return the same with at most so many single values in each regime, each a mean of some.
-
-        Args:
-            count: of values.
-        """
+        """Return the same with at most so many values in each regime, each a mean of some."""
         each = []
         for r in self.each:
             points = [p for p in r.pieces if p.low == p.high]
@@ -380,7 +376,6 @@ def probability(value: float, what: str) -> float:
     """Return a probability; what is not within 0 and 1 is refused.
 
     Args:
-        value: that was given.
         what: it is, for messages.
     """
     found = amount(value, what, "1")
@@ -397,7 +392,6 @@ def chain(rows: Sequence[Array], what: str) -> tuple[tuple[float, ...], ...]:
     """Return a transition table; one whose long run depends on its start is refused.
 
     Args:
-        rows: of the table.
         what: its states are, for messages.
 
     >>> chain([np.array([0.5, 0.5]), np.array([1.0, 0.0])], "states")
@@ -427,7 +421,6 @@ def probabilities(values: Sequence[float], what: str) -> Array:
     """Return probabilities that add up to 1; others are refused.
 
     Args:
-        values: that were given.
         what: they are, for messages.
     """
     found = np.array([probability(v, what) for v in values])

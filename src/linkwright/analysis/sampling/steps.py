@@ -66,7 +66,6 @@ def transitions(a: Array, b: Array, times: Array) -> tuple[Array, Array]:
 
     Args:
         a: system matrix of the plant.
-        b: effect of the inputs.
         times: intervals, s.
     """
     n, r = b.shape

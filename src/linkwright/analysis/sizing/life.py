@@ -39,7 +39,6 @@ def average_torque(torque: Array, speed: Array, durations: Array, exponent: floa
         torque: in each interval, N·m.
         speed: in each interval, in any unit.
         durations: of the intervals, s.
-        exponent: of load in life.
 
     >>> T, n, t = [150, 82, 130, 0], [10, 20, 10, 0], [0.2, 3, 0.3, 0.2]
     >>> round(average_torque(np.array(T), np.array(n), np.array(t)), 2)
@@ -78,7 +77,6 @@ def gear_life(
         rated_speed: in the unit of `speed`.
         torque: the average, N·m.
         speed: the average, of the input.
-        exponent: of load in life.
 
     >>> gear_life(7000, 50, 2000, 100, 1000)
     1750.0
@@ -153,7 +151,6 @@ def bearing_life(
     the ring swings by 4 pi/Z.
 
     Args:
-        bearing: of the catalog.
         position: of the joint, rad.
         times: of the samples, s.
         force: (n, 3), N; the third is along the axis.

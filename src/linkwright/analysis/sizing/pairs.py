@@ -247,8 +247,6 @@ def judge(load: JointLoad, pairs: Pairs, terms: Demands, *, exact: bool = False)
     """Return what each pair does under a load, against what it may do.
 
     Args:
-        load: of the joint.
-        pairs: motors and gears.
         terms: life, surroundings and so on.
         exact: count heat sample by sample, and say when values occur.
     """

@@ -200,8 +200,6 @@ def front(arm: Arm, catalog: Catalog, demands: Demands, most: int = MOST) -> Par
 
     Args:
         arm: the joints' loads.
-        catalog: of parts.
-        demands: what is asked.
         most: sets that are followed at the same time for up to three joints; for n joints it is
             this over (n - 2)².
     """

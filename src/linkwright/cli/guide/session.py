@@ -26,12 +26,10 @@ def hold(
     """Hold a dialogue about a file, with a person, a pipe or a transcript.
 
     Args:
-        file: of the model.
         replay: a transcript that gives the answers.
         transcript: a file that gets them.
         studio: whether a studio shows each component as it is entered.
         lines: where answers come from; the terminal or the standard input by default.
-        say: prints a line.
     """
     if file.suffix != ".toml":
         raise InputError(

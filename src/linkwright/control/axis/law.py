@@ -68,9 +68,7 @@ def axes_program(count: int, integers: bool, parts: frozenset[str]) -> AxesProgr
     """Return the Program of some axes.
 
     Args:
-        count: of axes.
         integers: whether they count in integers.
-        parts: of the controller.
 
     >>> found = axes_program(2, False, frozenset())
     >>> found.inputs[:2], found.memory[0], found.program.outputs[0].size

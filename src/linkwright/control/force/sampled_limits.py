@@ -124,7 +124,6 @@ def sampled_matrix(
         gain: Kp of the position law, KF of the others.
         stiffness: Kw of the wrist, N/m or N*m/rad.
         mass: m of the tool, kg or kg*m^2; without mass it follows the springs.
-        damping: Cw of the wrist.
         filter: pole a of the filter, from 0 (a tick's delay alone) to below 1.
         period: T between ticks, s.
         environment_stiffness: Ke of what is touched.
@@ -196,7 +195,6 @@ def sampled_radius(
         gain: Kp of the position law, KF of the others.
         stiffness: Kw of the wrist, N/m or N*m/rad.
         mass: m of the tool, kg or kg*m^2; without mass it follows the springs.
-        damping: Cw of the wrist.
         filter: pole a of the filter, from 0 (a tick's delay alone) to below 1.
         period: T between ticks, s.
         environment_stiffness: Ke of what is touched.
@@ -236,7 +234,6 @@ def gain_limit(
         law: a key of `CONTACT_LAWS`.
         stiffness: Kw of the wrist, N/m or N*m/rad.
         mass: m of the tool, kg or kg*m^2; without mass it follows the springs.
-        damping: Cw of the wrist.
         filter: pole a of the filter, from 0 (a tick's delay alone) to below 1.
         period: T between ticks, s.
         environment_stiffness: Ke of what is touched; inf for a rigid surface, which holds the tool.
@@ -311,7 +308,6 @@ def accumulating_damping(gain: float, filter: float, kappa: float = 1.0) -> floa
     real and positive, negative where the loop is unstable.
 
     Args:
-        gain: KF.
         filter: pole a of the filter.
         kappa: Ke/(Kw + Ke), 1 for a rigid surface.
 

@@ -40,9 +40,6 @@ def emit(
     """Give a block the rates of its states, its signals and its powers.
 
     Args:
-        block: that gets them.
-        sketch: what the parts said.
-        put: what the commands are.
         ledger: whether powers are integrated.
         work: what the drive does to a mechanism, W.
     """

@@ -278,8 +278,6 @@ def refuse_long_step(name: str, found: ChainMatrices, fine: ChainMatrices) -> No
     """Refuse a chain that is unstable only because its steps are long.
 
     Args:
-        name: of the chain.
-        found: its matrices.
         fine: those of much shorter steps.
     """
     growth = found.growth

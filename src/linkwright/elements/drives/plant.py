@@ -93,9 +93,7 @@ def write_plant(
 
     Args:
         sketch: on which it is written.
-        parts: of the chain.
         end: the joint of a mechanism that takes the place of the load.
-        acceleration: of that joint.
     """
     train = parts.train
     if train.rigid and sketch.split:

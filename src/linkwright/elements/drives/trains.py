@@ -41,10 +41,8 @@ def meshed(sheet: PartSketch, own: DrivePart, torque: Expr, speed: Expr) -> Expr
     between the loss fades with the speed. Friction that does not depend on load comes on top.
 
     Args:
-        sheet: of the train.
         own: the train, whose fields say what it loses.
         torque: of the teeth, at the motor's side.
-        speed: of the motor.
     """
     given = torque
     if getattr(own, "efficiency", None) is not None:

@@ -117,7 +117,6 @@ def read_header(text: str, file: str = "") -> Header:
     """Return what a C text of an SL robot declares.
 
     Args:
-        text: of the file.
         file: its name, for messages.
 
     >>> found = read_header("#define L1 0.3\\n#define L2 (2*L1)\\nenum RobotDOFs {A = 1, B};")

@@ -61,7 +61,6 @@ def dyn_text(
     """Return a description as a `.dyn` file, with header and configuration files beside it.
 
     Args:
-        description: of the robot.
         effectors: the numbers of end-effectors by their frames, whose places and loads are then
             those of ``eff``, which C code can change.
 

@@ -13,9 +13,6 @@ from linkwright.lab.tasks import Task
 def builtin_tasks(config: LabConfig) -> dict[str, type[Task]]:
     """Return the tasks of a laboratory that nobody has to write, by name.
 
-    Args:
-        config: of the laboratory.
-
     >>> from linkwright.lab.sources import lab_config
     >>> list(builtin_tasks(lab_config("sl-arm")))
     ['none', 'goto', 'sine', 'trajectory', 'goto-cart', 'track', 'step', 'excite']

@@ -137,9 +137,6 @@ def _require(name: str, known: list[str], what: str) -> None:
 def goto_cart_task(config: LabConfig) -> type[GoToCart]:
     """Return the task goto-cart of a laboratory, with parameters for each end-effector.
 
-    Args:
-        config: of the laboratory.
-
     >>> from linkwright.lab.sources import lab_config
     >>> list(goto_cart_task(lab_config("sl-arm")).parameters())[:3]
     ['duration', 'R_HAND_x', 'R_HAND_y']

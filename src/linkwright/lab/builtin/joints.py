@@ -24,7 +24,6 @@ def posture_of(config: LabConfig, given: Any) -> NDArray[np.float64]:
     """Return positions of all joints, in order.
 
     Args:
-        config: of the laboratory.
         given: one for each joint, or some by name; others have their default.
     """
     found = np.array([joint.default for joint in config.joints])
@@ -113,9 +112,6 @@ class GoTo(Task):
 
 def goto_task(config: LabConfig) -> type[GoTo]:
     """Return the task goto of a laboratory, with a parameter for each joint.
-
-    Args:
-        config: of the laboratory.
 
     >>> from linkwright.lab.sources import lab_config
     >>> task = goto_task(lab_config("sl-arm"))

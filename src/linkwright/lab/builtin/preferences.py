@@ -12,7 +12,6 @@ def preference_file(lab: Any, name: str) -> Path:
     """Return the file that a task asks for: a path, or a name among the preferences.
 
     Args:
-        lab: the laboratory.
         name: such as "default.sine".
     """
     given = Path(str(name)).expanduser()
@@ -29,10 +28,6 @@ def preference_file(lab: Any, name: str) -> Path:
 
 
 def recorded(lab: Any) -> None:
-    """Start the recorder, unless it is at work already.
-
-    Args:
-        lab: the laboratory.
-    """
+    """Start the recorder, unless it is at work already."""
     if not lab.recorder.active:
         lab.recorder.start()

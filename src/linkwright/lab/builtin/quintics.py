@@ -22,8 +22,6 @@ def gone_on(way: Any, v: Any, a: Any, goal_v: Any, goal_a: Any, left: Any, h: fl
 
     Args:
         way: from here to the goal.
-        v: speed here.
-        a: acceleration here.
         goal_v: speed at the goal.
         goal_a: acceleration at the goal.
         left: time to the goal, s; at least a tick.

@@ -54,8 +54,6 @@ def resampled(trajectory: JointTrajectory, config: LabConfig, period: float) -> 
     stretched or shortened by less than half a tick, and speeds with it.
 
     Args:
-        trajectory: samples of joints.
-        config: of the laboratory.
         period: between two rows, s.
 
     >>> from linkwright.lab.files.trajectories import JointSamples

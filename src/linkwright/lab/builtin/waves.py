@@ -121,9 +121,6 @@ class Excite(_Waves):
 def ranged_robot(config: LabConfig) -> robots.Robot:
     """Return the robot that controllers believe in, with the ranges of the laboratory.
 
-    Args:
-        config: of the laboratory.
-
     >>> from linkwright.lab.sources import lab_config
     >>> ranged_robot(lab_config("sl-arm")).limits[3].tolist()
     [0.53, 2.25]

@@ -132,11 +132,7 @@ class Console:
         self._asking = False
 
     def give(self, line: str) -> int:
-        """Give a command; its end is told by an event with the number that is returned.
-
-        Args:
-            line: as it was typed.
-        """
+        """Give a command; its end is told by an event with the number that is returned."""
         self._number += 1
         number = self._number
         threading.Thread(target=self._carry_out, args=(line, number), daemon=True).start()

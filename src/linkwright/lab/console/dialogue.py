@@ -51,11 +51,7 @@ _ENDING: ContextVar[Event | None] = ContextVar("ending", default=None)
 
 @contextmanager
 def ended_by(event: Event) -> Iterator[None]:
-    """Let a command inside end where an event is set.
-
-    Args:
-        event: that somebody may set.
-    """
+    """Let a command inside end where an event is set."""
     before = _ENDING.set(event)
     try:
         yield
@@ -79,9 +75,7 @@ def ask(question: str, default: Value, *, unit: str = "") -> Value:
     An empty answer is the default. What cannot be read is asked for again, three times.
 
     Args:
-        question: in words.
         default: value that an empty answer means, and whose type the answer has.
-        unit: of a number.
 
     >>> ask("how often", 3)  # nobody there to ask
     3
@@ -134,7 +128,6 @@ def read(text: str, like: Value, what: str, unit: str = "") -> Value:
     """Return a text as a value of the type of another.
 
     Args:
-        text: that was given.
         like: a value of the type wanted.
         what: the text is, for messages.
         unit: of a number; another one in the text is converted.

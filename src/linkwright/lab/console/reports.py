@@ -28,7 +28,6 @@ def aligned(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a table as text, the first column to the left and the others to the right.
 
     Args:
-        columns: their names.
         rows: cells, by column.
 
     >>> print(aligned(("joint", "th"), [("R_EB", "1.57")]))

@@ -78,7 +78,6 @@ class Script:
         """Carry out the commands; the first that cannot be ends it.
 
         Args:
-            lab: on which.
             tell: called after each command.
         """
         done: list[Done] = []

@@ -208,11 +208,7 @@ class CommandTable:
         return self.commands[self.names[require(name, self.names, "command")]]
 
     def register(self, command: ConsoleCommand) -> ConsoleCommand:
-        """Take up a command; a name that is taken is refused.
-
-        Args:
-            command: to take up.
-        """
+        """Take up a command; a name that is taken is refused."""
         for name in (command.name, *command.short):
             if name in self.names:
                 raise InputError(
@@ -234,7 +230,6 @@ class CommandTable:
         """Add a command of one's own, with the arguments of its function (SL: `addToMan`).
 
         Args:
-            name: as it is typed.
             about: one line for `man`.
             function: called with the laboratory and its arguments; returns a text or nothing.
         """
@@ -245,7 +240,6 @@ class CommandTable:
 
         Args:
             lab: whose joints and tasks it may name.
-            line: as it was typed.
         """
         words = split(line)
         if not words:
@@ -254,32 +248,19 @@ class CommandTable:
         return CommandCall(command, _given(lab, command, words[1:]))
 
     def run(self, lab: Lab, line: str) -> Answer:
-        """Carry out a line.
-
-        Args:
-            lab: on which.
-            line: as it was typed.
-        """
+        """Carry out a line."""
         call = self.read(lab, line)
         lab.note_command(line)
         return self.carry_out(lab, call)
 
     def carry_out(self, lab: Lab, call: CommandCall) -> Answer:
-        """Carry out a line that was read.
-
-        Args:
-            lab: on which.
-            call: what was read.
-        """
+        """Carry out a line that was read."""
         found = call.command.function(lab, **call.given)
         return found if isinstance(found, Answer) else Answer(found or "")
 
 
 def split(line: str) -> list[str]:
     """Return the words of a line; quotes keep blanks.
-
-    Args:
-        line: as it was typed.
 
     >>> split("st sine file='my file.sine'")
     ['st', 'sine', 'file=my file.sine']
@@ -294,9 +275,7 @@ def require(name: str, known: Iterable[str], kind: str) -> str:
     """Return a name that is known; the nearest is told where it is not.
 
     Args:
-        name: that was given.
         known: the names there are.
-        kind: what it names.
     """
     names = list(known)
     if name in names:

@@ -78,7 +78,6 @@ def greeting(word: str, layout: DriverLayout, token: str = "", **more: Any) -> G
 
     Args:
         word: one of `WORDS`.
-        layout: what it believes in.
         token: of the conversation; a new one by default.
         more: `keeps_time`, `data` or `reason`.
     """
@@ -133,12 +132,7 @@ def _built(found: Mapping[str, Any]) -> Greeting:
 
 
 def refusal(lab: Greeting, robot: Greeting) -> str:
-    """Return why a robot and a laboratory do not fit, or nothing.
-
-    Args:
-        lab: what the laboratory says.
-        robot: what the robot says.
-    """
+    """Return why a robot and a laboratory do not fit, or nothing."""
     names = _difference("joint", robot.joints, lab.joints)
     names = names or _difference("sensor", robot.sensors, lab.sensors)
     if names:

@@ -31,12 +31,7 @@ PATIENCE = 5
 
 
 def loaded(file: Path, name: str) -> RobotDriver:
-    """Return a driver of a Python file.
-
-    Args:
-        file: that has the class.
-        name: of the class.
-    """
+    """Return a driver of a Python file."""
     spec = importlib.util.spec_from_file_location(f"lab_driver_{file.stem}", file)
     if spec is None or spec.loader is None:
         raise InputError("this is no Python file", file=file)

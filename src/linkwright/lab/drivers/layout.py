@@ -84,10 +84,6 @@ class DriverLayout:
 
 
 def driver_layout(config: LabConfig) -> DriverLayout:
-    """Return what the robot of a laboratory tells and is told.
-
-    Args:
-        config: of the laboratory.
-    """
+    """Return what the robot of a laboratory tells and is told."""
     floats = config.base == "floating"
     return DriverLayout(config.names, float(config.rate), config.misc_sensors, floats)

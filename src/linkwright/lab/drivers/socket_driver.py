@@ -123,7 +123,6 @@ def peer_address(place: DriverPlace, data: str, host: str = "") -> Any:
 
     Args:
         place: where the robot is.
-        data: what was told.
         host: of the sender, where it is not that of the place.
     """
     try:

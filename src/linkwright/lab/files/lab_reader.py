@@ -58,11 +58,7 @@ def is_lab_file(path: str | os.PathLike[str]) -> bool:
 
 
 def read_lab(path: str | os.PathLike[str]) -> LabConfig:
-    """Return the laboratory of a file.
-
-    Args:
-        path: of the file.
-    """
+    """Return the laboratory of a file."""
     place = FilePath(path)
     return parse_lab(read_text(place, _LARGEST), file=str(place), folder=place.parent)
 
@@ -74,7 +70,6 @@ def parse_lab(
 
     Args:
         text: after the schema of `lab.toml`.
-        file: for messages.
         folder: in which files that it names are.
 
     >>> made = parse_lab('''format = 1

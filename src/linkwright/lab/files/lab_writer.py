@@ -48,7 +48,6 @@ def lab_text(config: LabConfig, robot: str, model: str = "", preferences: str = 
     """Return a laboratory as the text of `lab.toml`.
 
     Args:
-        config: of the laboratory.
         robot: the name of its robot's file.
         model: the name of the file with what controllers believe, where that is another.
         preferences: the name of the folder of preference files.
@@ -92,8 +91,6 @@ def write_lab(
     the robot they cannot hold.
 
     Args:
-        config: of the laboratory.
-        target: the file to write.
         replace: whether files that are there already may be replaced.
     """
     target = Path(target)
@@ -123,9 +120,6 @@ def _seen(robot: Description, target: Path) -> Description:
 
 def preference_files(config: LabConfig) -> dict[str, bytes]:
     """Return the preference files of a laboratory, by name.
-
-    Args:
-        config: of the laboratory.
 
     >>> from linkwright.lab.sources import lab_config
     >>> sorted(preference_files(lab_config("sl-arm")))[:2]

@@ -24,7 +24,6 @@ def read_script(
     """Return the names in a script, each once.
 
     Args:
-        path: of the file.
         known: names of variables; another one is refused.
     """
     path = Path(path)
@@ -37,9 +36,7 @@ def parse_script(
     """Return the names in the text of a script, each once.
 
     Args:
-        text: names and C comments.
         known: names of variables; another one is refused.
-        file: for messages.
 
     >>> parse_script("A_th B_th /* and */ A_th", ["A_th", "B_th"])
     ('A_th', 'B_th')
@@ -66,9 +63,7 @@ def unknown_variables(
 
     Args:
         names: that are not there.
-        known: names of variables.
         file: that names them, if one does.
-        line: in it.
 
     >>> unknown_variables(["A_ht"], ["A_th"]).remedy
     "did you mean 'A_th' for 'A_ht'?"

@@ -29,7 +29,6 @@ def read_sines(path: str | os.PathLike[str], joints: Iterable[str]) -> dict[str,
     """Return what a `.sine` file says, by joint; a joint that is not in it is not in the result.
 
     Args:
-        path: of the file.
         joints: that there are; another one is refused.
     """
     path = Path(path)
@@ -43,7 +42,6 @@ def parse_sines(text: str, joints: Iterable[str], *, file: str = "") -> dict[str
         text: for each joint its name, the number of sines, the offset, and for each sine
             amplitude, phase and frequency.
         joints: that there are; another one is refused.
-        file: for messages.
 
     >>> parse_sines("EB 1 1.57  0.1 0 1", ["EB", "WR"])
     {'EB': SineLine(offset=1.57, sines=((0.1, 0.0, 1.0),))}

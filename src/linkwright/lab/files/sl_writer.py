@@ -59,7 +59,6 @@ def write_sl_lab(
     """Write a laboratory as an SL folder; return the files, and what they cannot hold.
 
     Args:
-        config: of the laboratory.
         folder: to write; it is made where it is not there.
         replace: whether files that are there already may be replaced.
     """
@@ -74,9 +73,6 @@ def write_sl_lab(
 
 def sl_folder(config: LabConfig) -> SlFolder:
     """Return the texts of an SL folder.
-
-    Args:
-        config: of the laboratory.
 
     >>> from linkwright.lab.sources import lab_config
     >>> sorted(sl_folder(lab_config("sl-arm")).texts)[:3]

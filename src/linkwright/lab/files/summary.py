@@ -16,9 +16,6 @@ from linkwright.lab.files.vision_files import read_vision
 def lab_facts(config: LabConfig) -> list[tuple[str, str]]:
     """Return what a laboratory has.
 
-    Args:
-        config: of the laboratory.
-
     >>> from linkwright.lab.sources import lab_config
     >>> lab_facts(lab_config("sl-arm"))[1]
     ('rate', '960 Hz; task 480 Hz, invdyn 480 Hz, invkin 480 Hz, vision 60 Hz')
@@ -50,9 +47,6 @@ def lab_facts(config: LabConfig) -> list[tuple[str, str]]:
 
 def preference_faults(config: LabConfig) -> list[InputError]:
     """Return what is wrong with the preference files of a laboratory.
-
-    Args:
-        config: of the laboratory.
 
     >>> from linkwright.lab.sources import lab_config
     >>> preference_faults(lab_config("sl-arm"))

@@ -89,7 +89,6 @@ def read_trajectory(path: str | os.PathLike[str], joints: Iterable[str]) -> Join
     """Return the motion in a `.traj` file or another recording.
 
     Args:
-        path: of the file.
         joints: that there are; a column `NAME_th` of another one is refused.
     """
     path = Path(path)
@@ -104,7 +103,6 @@ def trajectory_of(
     Args:
         recording: with columns of joints.
         joints: that there are; a column `NAME_th` of another one is refused.
-        file: for messages.
 
     >>> made = Recording([0, 0.01], [Channel("EB_th", "rad")], [[0.5], [0.6]])
     >>> trajectory_of(made, ["EB", "WR"]).joints["EB"].q
@@ -184,9 +182,6 @@ def _refuse_strangers(columns: Iterable[str], known: tuple[str, ...], file: str 
 
 def trajectory_recording(trajectory: JointTrajectory) -> Recording:
     """Return a trajectory as a recording, which `save` writes as a `.traj` file.
-
-    Args:
-        trajectory: to write.
 
     >>> made = JointTrajectory(100.0, {"EB": JointSamples(np.array([0.0, 1.0]))})
     >>> [channel.name for channel in trajectory_recording(made).channels]

@@ -66,7 +66,6 @@ def read_vision(path: str | os.PathLike[str], blobs: int | None = None) -> Visio
     """Return what a `.pp` file says.
 
     Args:
-        path: of the file.
         blobs: how many there are; a greater number is refused.
     """
     path = Path(path)
@@ -79,7 +78,6 @@ def parse_vision(text: str, blobs: int | None = None, *, file: str = "") -> Visi
     Args:
         text: keywords with their numbers.
         blobs: how many there are; a greater number is refused.
-        file: for messages.
 
     >>> found = parse_vision("PREDICT 0.033 BLOB2_ACCELERATION 0 0 -9.81")
     >>> found.predict, found.blob(2).acceleration
@@ -174,9 +172,6 @@ def _values(words: list[Word], at: int, count: int, file: str) -> tuple[float, .
 
 def vision_text(preferences: VisionPreferences) -> str:
     """Return the text of a `.pp` file.
-
-    Args:
-        preferences: to write.
 
     >>> vision_text(VisionPreferences(0.033))
     'PREDICT 0.033\\n'

@@ -15,7 +15,6 @@ def column(config: LabConfig, name: str) -> list[float]:
     """Return one number of every joint; no bound becomes `LARGEST`.
 
     Args:
-        config: of the laboratory.
         name: of a field of `JointConfig`.
 
     >>> from linkwright.formats.robot.description import Description, Link

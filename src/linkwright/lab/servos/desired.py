@@ -16,8 +16,6 @@ def listed(config: LabConfig, servo: str, *, real: bool = False) -> tuple[str, .
     """Return the joints that a servo is about; all where it is not named.
 
     Args:
-        config: of the laboratory.
-        servo: its name.
         real: whether on a robot, for which other lists may be given.
 
     >>> from linkwright.formats.robot.description import Description, Link
@@ -45,7 +43,6 @@ def writers(config: LabConfig, *, real: bool = False) -> dict[str, str]:
     """Return the servo that commands each joint; two that claim one are refused by name.
 
     Args:
-        config: of the laboratory.
         real: whether on a robot.
 
     >>> from linkwright.formats.robot.description import Description, Link

@@ -31,7 +31,6 @@ def inverse_kinematics_servo(config: LabConfig, *, name: str = "invkin") -> Velo
 
     Args:
         config: of the laboratory, with one end-effector or more.
-        name: of the block.
 
     >>> from linkwright.lab.sources import lab_config
     >>> servo = inverse_kinematics_servo(lab_config("sl-arm"))
@@ -62,9 +61,6 @@ def inverse_kinematics_servo(config: LabConfig, *, name: str = "invkin") -> Velo
 def check_weights(config: LabConfig) -> None:
     """Refuse weights of the rest posture that are not positive, and warn of those that overshoot.
 
-    Args:
-        config: of the laboratory.
-
     >>> from linkwright.lab.sources import lab_config
     >>> check_weights(lab_config("sl-arm"))
     """
@@ -89,8 +85,6 @@ def add_invkin(
     """Add the inverse-kinematics servo to the System of a laboratory, and connect it.
 
     Args:
-        system: of the laboratory.
-        config: of it.
         rate: of the servo, Hz.
         on: not zero where it commands the joints.
         start: positions of the joints that were wanted a tick before, which it begins with.

@@ -88,9 +88,6 @@ class Linkage:
 def linkage_of(joint: JointConfig) -> Linkage:
     """Return the triangle of a joint with a linear sensor, actuator or load cell, or refuse it.
 
-    Args:
-        joint: of the laboratory.
-
     >>> linkage_of(JointConfig("EB", 0.5, 2.2, moment_arm=0.03, attachment=0.14)).polarity
     1.0
     """

@@ -16,7 +16,6 @@ def preferences_of(config: LabConfig, name: str = "") -> VisionPreferences:
     """Return the filters that a laboratory starts with, or those of another of its `.pp` files.
 
     Args:
-        config: of the laboratory.
         name: of a file in its folder of preferences; that of its vision by default. Where that is
             not there, nothing is filtered.
 
@@ -36,9 +35,7 @@ def add_vision(system: System, config: LabConfig, *, rate: Any, real: bool = Fal
     """Add the vision servo to the System of a laboratory, and simulated cameras to a simulated one.
 
     Args:
-        system: of the laboratory.
         config: of it, with one blob or more.
-        rate: of the vision servo.
         real: whether pictures come from real cameras: then they are inputs of `vision`.
 
     Returns:

@@ -25,9 +25,6 @@ APART, AWAY = 0.4, 2.0
 def cameras_of(config: LabConfig) -> tuple[Camera, ...]:
     """Return the cameras of a laboratory.
 
-    Args:
-        config: of the laboratory.
-
     >>> from linkwright.formats.robot.description import Description, Link
     >>> lab = LabConfig("arm", Description("arm", (Link("base"),), ()), ())
     >>> [camera.position for camera in cameras_of(lab)]
@@ -55,7 +52,6 @@ def seen_by(camera: Camera, point: Sequence[Expr]) -> tuple[Expr, Expr, Expr]:
     """Return where a camera sees a point, in pixels, and how far before it that is, m.
 
     Args:
-        camera: that looks.
         point: in the frame of vision, m.
     """
     rows = transposed(euler_rotation(camera.a))
@@ -73,8 +69,6 @@ def triangulated(
     """Return the point that cameras see, in the frame of vision, and whether it is known.
 
     Args:
-        block: that computes it.
-        cameras: calibrated.
         pixels: where each sees it.
         visible: whether each sees it.
     """

@@ -38,11 +38,6 @@ def preference_values(
 ) -> dict[str, float]:
     """Return the parameters of the vision servo that a `.pp` file stands for.
 
-    Args:
-        config: of the laboratory.
-        preferences: what the file says.
-        name: of the servo.
-
     >>> from linkwright.formats.robot.description import Description, Link
     >>> from linkwright.lab.config import VisionConfig
     >>> eyes = VisionConfig(blobs=("blob1",))

@@ -146,7 +146,6 @@ def leg_pose(
     Args:
         normal: unit vectors, ... x 3.
         distance: D, m.
-        legs: the dimensions.
         signs: of the branch of each arm, 1 or -1; 1 works.
     """
     legs.require_symmetric()

@@ -69,7 +69,6 @@ def derivative(
     that of `q`.
 
     Args:
-        program: what to differentiate.
         outputs: a name, several, or None for all outputs.
         inputs: a name, several, or None for all inputs.
         mode: "forward", "reverse", or "auto" for the one that takes fewer operations.

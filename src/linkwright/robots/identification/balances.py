@@ -175,10 +175,7 @@ def measured_friction(
     """Return the friction of a motor over its speed, with inertias and load of a drive known.
 
     Args:
-        recording: of current and angles.
         names: of its channels, by what they are.
-        chain: the drive.
-        bins: of speed.
     """
     motor, train, load = chain.parts.motor, chain.parts.train, chain.parts.load
     i, a = (recording[names[k]] for k in ("current", "angle"))

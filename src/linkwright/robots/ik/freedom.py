@@ -26,7 +26,6 @@ def manipulability_program(tree: Tree, spot: FixedFrame, rows: Sequence[int]) ->
     """Return the Program of sqrt(det(J J^T)), or of J^T J with fewer joints (Yoshikawa 1985).
 
     Args:
-        tree: whose joints move.
         spot: the frame.
         rows: the components of its rate that count, of 0 to 5.
     """
@@ -58,7 +57,6 @@ def climbed(robot: Robot, frame: str, rows: Sequence[int], what: str | Expr) -> 
     """Return the gradient, by the coordinates, of what freedom should make larger.
 
     Args:
-        robot: whose joints move.
         frame: the frame whose manipulability it may be.
         rows: the components of its rate that count.
         what: "manipulability", or an expression of the coordinates.

@@ -234,7 +234,6 @@ def general_branches(arm: GeneralArm, target: ArrayLike) -> Array:
     They are in the order of the angles.
 
     Args:
-        arm: its parameters.
         target: the pose of the frame, a 4 x 4 matrix.
     """
     goal = poses(target)

@@ -95,10 +95,7 @@ def solve(
             For several frames also by their names.
         posture: posture to which freedom is used; the start by default.
         posture_gain: how strongly, 0 to 1 for each step.
-        steps: of an attempt.
-        attempts: starts to try.
         damping: added to the damping by the error.
-        seed: of the random starts.
     """
     frames, goals, used = _named_goals(target, frame, weights)
     alone = goals.ndim == 2

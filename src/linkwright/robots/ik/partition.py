@@ -81,9 +81,7 @@ def partitioned(
     """Return the partition of a matrix with as many rows as its rank, or fewer, and its solution.
 
     Args:
-        writer: takes the statements.
         rows: of the matrix; it has at least as many columns.
-        right: the right side.
         threshold: pivots below this part of the largest entry are left out.
     """
     hold = writer.hold
@@ -135,7 +133,6 @@ def partition_program(
     that the square part leaves), and with limits `scale`.
 
     Args:
-        tree: whose joints move.
         spot: the frame.
         rows: the components of the rate that count, of 0 to 5.
         aimed: whether freedom is used for an aim.

@@ -61,8 +61,6 @@ def priority_rates(tree: Tree, spots: Sequence[FixedFrame], levels: Sequence[int
     components that count) and `rank`.
 
     Args:
-        tree: whose joints move.
-        spots: the frames.
         levels: of the frames; lower numbers come first.
     """
     refuse_quaternions(tree)
@@ -204,8 +202,6 @@ def priority_tick(tree: Tree, spots: Sequence[FixedFrame], levels: Sequence[int]
     `side`, which are 0; its outputs `rates`, `error` and `rank`, of both times.
 
     Args:
-        tree: whose joints move.
-        spots: the frames.
         levels: of the frames; lower numbers come first.
     """
     rates = priority_rates(tree, spots, levels)

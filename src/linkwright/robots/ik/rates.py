@@ -148,9 +148,7 @@ def orthogonalized(
     """Return the rows of a matrix made orthogonal, the longest remainder first.
 
     Args:
-        writer: takes the statements.
         rows: of the matrix.
-        damping: of solutions.
         threshold: pivots that are smaller than this part of the first one are left out.
         scale: least length that the first pivot counts as, where rows may be remainders.
     """

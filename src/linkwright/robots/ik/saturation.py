@@ -61,7 +61,6 @@ def bounds(
     """Return the least and greatest rates of joints.
 
     Args:
-        writer: takes the statements.
         q: where the joints are.
         given: the inputs of `limit_inputs`.
     """
@@ -100,7 +99,6 @@ def saturated(
     """Return rates within limits, and the part of the wanted motion that they have.
 
     Args:
-        writer: takes the statements.
         task: rates of the wanted motion.
         free: rates of the null space that are wished for.
         projector: the projection on the null space.

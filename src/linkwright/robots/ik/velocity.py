@@ -38,7 +38,6 @@ def checked_weights(
 
     Args:
         weights: 1/s, one for each joint.
-        joints: their names.
         period: h, seconds between two ticks.
         where: whose weights they are, for messages.
 

@@ -219,7 +219,6 @@ def run_batch(
     """Return the results of many runs.
 
     Args:
-        phases: the flattened System.
         settings: how they are run, or the end time in s, with what `BATCH` says.
         runs: how many; by default as many as the arrays that are given have entries.
         initial: where states start, by name: a number for all runs, or an array.

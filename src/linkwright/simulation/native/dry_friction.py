@@ -185,12 +185,7 @@ def _hoisted(loop: Loop, namer: Namer) -> Loop:
 def with_friction(
     made: Program, derivative: Program, found: Callable[[], DryFriction | None]
 ) -> Program:
-    """Return another Program of a phase with the friction that there is, also at rest, for signs.
-
-    Args:
-        derivative: of the same phases.
-        found: gives its dry friction.
-    """
+    """Return another Program of a phase with the friction that there is, also at rest."""
     from linkwright.simulation.native.explicit import Stages
 
     dry = found() if _signs(made) else None

@@ -357,13 +357,6 @@ class Machine:
         """Return what the Program of a tick of a single run would give elsewhere.
 
         It may be called beside the run, with a copy of what that reached.
-
-        Args:
-            index: of the tick.
-            k: base tick.
-            x: continuous states.
-            d: discrete states and held outputs.
-            w: inputs.
         """
         found: Array = np.zeros(max(self.phases.ticks[index].program.outputs[0].size, 1))
         t, tick = np.array([k * self.phases.tick_seconds]), np.array([float(k)])

@@ -92,7 +92,6 @@ def loop_latency(rate: float, events: int, *, priority: bool = True) -> Latency:
     """Return how late the native loop meets instants.
 
     Args:
-        rate: instants in a second.
         events: how many.
         priority: whether it asks for real-time priority.
 
@@ -116,7 +115,6 @@ def thread_latency(rate: float, events: int) -> Latency:
     """Return how late a thread of Python's meets instants, by time.sleep.
 
     Args:
-        rate: instants in a second.
         events: how many.
 
     >>> thread_latency(2000, 20).counters.due
@@ -155,7 +153,6 @@ def measured(
     """Measure both in turn, so many times.
 
     Args:
-        rate: instants in a second.
         trials: how many.
         events: in each.
         told: is called with each as it is there.

@@ -139,7 +139,6 @@ class Mirror(Mapping[str, NDArray[Any]], Closable):
         """Put the arrays into the window as one frame.
 
         Args:
-            tick: of the loop.
             clock: ns; the monotonic clock of the machine where it is not given.
         """
         if not self.window.writable:

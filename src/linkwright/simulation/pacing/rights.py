@@ -44,7 +44,6 @@ def take_rights(priority: bool, core: int | None) -> Rights:
 
     Args:
         priority: ask for real-time priority and locked memory.
-        core: ask for this one.
 
     >>> take_rights(False, None)
     Rights(priority=False, locked=False, core=None, refused=())

@@ -63,7 +63,6 @@ def read_rows(
     """Return the table of windows that are read, and what it refers to.
 
     Args:
-        reads: the windows.
         number: the place of an input.
     """
     rows: list[list[int]] = []
@@ -93,7 +92,6 @@ def write_rows(
     """Return the table of windows that are written, and what it refers to.
 
     Args:
-        writes: the windows.
         number: the place of a channel.
     """
     rows: list[list[int]] = []

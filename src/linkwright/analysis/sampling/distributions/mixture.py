@@ -68,7 +68,6 @@ def refuse_delayed(part: Distribution, where: str) -> None:
     """Refuse a part whose intervals depend on each other, or come with a delay.
 
     Args:
-        part: of another distribution.
         where: it was to be a part of.
     """
     known = part.regimes()
