@@ -10,9 +10,9 @@ import pytest
 from linkwright.blocks import Block
 from linkwright.errors import InputError
 from linkwright.recording import Channel, Recording, read_recording, recovered
-from linkwright.recording.journal import attached_text
+from linkwright.recording.streams import attached_text
 from linkwright.simulation.native.session import Session
-from linkwright.simulation.pacing import LoopRecorder, PacedLoop, replay, tape_of, with_tape
+from linkwright.simulation.pacing import LoopRecorder, PacedLoop, replay, tape_of
 from linkwright.simulation.recorder import Target
 from linkwright.simulation.runs import session_of
 from linkwright.simulation.settings import RunSettings
@@ -39,12 +39,13 @@ def changed(loop: PacedLoop) -> None:
 
 @pytest.mark.parametrize("ending", ["parquet", "mcap"])
 def test_a_saved_tape_replays_to_the_same_bits(tmp_path: Path, ending: str) -> None:
-    loop = PacedLoop(session(), clock="virtual")
+    loop, live = PacedLoop(session(), clock="virtual"), session()
+    recorder = LoopRecorder(live, Target(tmp_path / f"run.{ending}"))
+    recorded = PacedLoop(live, clock="virtual", sink=recorder)
     changed(loop)
+    changed(recorded)
     tape, samples = loop.tape(), loop.samples()
-    made = Recording(samples.times, [Channel(n) for n in samples.names], samples.values)
-    with_tape(made, tape, 1 / 500).save(tmp_path / f"run.{ending}")
-    found = tape_of(read_recording(tmp_path / f"run.{ending}"))
+    found = tape_of(read_recording(recorder.finish(recorded)))
     assert list(found) == list(tape)
     assert (found.end, found.stride) == (101, 1)
     assert np.array_equal(replay(session(), found).samples.values, samples.values)
@@ -57,7 +58,7 @@ def test_what_a_killed_run_leaves_is_replayed_to_its_last_sample(tmp_path: Path)
     changed(loop)
     loop.tape()  # empties the rings into the journal, as its keeper does
     left = (tmp_path / "run.parquet.journal").read_bytes()
-    made = recorder.finish(loop)
+    made = read_recording(recorder.finish(loop))
     assert tape_of(made).end == 101
     assert made.metadata["who"] == "test"
     assert not (tmp_path / "run.parquet.journal").exists()

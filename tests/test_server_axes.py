@@ -136,8 +136,5 @@ def test_every_kind_of_command_changes_inputs_or_is_refused_by_name(name: str, k
         assert refused.value.remedy
         return
     changed = desk.command(arm.name, command, state, 0)
-    effects = {
-        "stop": "supervisor.stops", "set": "control.kp[0]", "mode": "control.mode[0]",
-        "excite": "probe.count",
-    }  # fmt: skip
+    effects = {"stop": "supervisor.stops", "set": "control.kp[0]", "mode": "control.mode[0]"}
     assert f"{arm.name}_{effects.get(kind, 'supervisor.head')}" in changed

@@ -16,7 +16,7 @@ import pytest
 
 import linkwright as lw
 from linkwright.errors import InputError
-from linkwright.recording import Recording
+from linkwright.recording import Recording, read_recording
 from linkwright.server.cell import CAUSES
 from linkwright.server.cell_file import read_cell
 from linkwright.server.face import LIVES, Command
@@ -102,8 +102,8 @@ def test_a_live_session_with_every_stop_is_replayed_bit_for_bit(tmp_path: Path) 
         assert cell.loop.counters.timeouts >= round(cell.cell.heartbeat * cell.rate / PATIENCE)
     found = replay_cell(path)
     assert found.difference == ""
-    recording = found.recording
-    assert len(recording) == len(found.again) > 300
+    recording = read_recording(path)
+    assert len(recording) == found.ticks > 300
     cause, life = (recording[f"plane_supervisor.{x}"] for x in ("cause", "life"))
     for word in ("button", "halt", "silence", "device"):
         first = int(np.argmax(cause == CAUSES.index(word)))

@@ -13,7 +13,7 @@ import pytest
 
 import linkwright as lw
 from linkwright.errors import InputError
-from linkwright.recording import Recording
+from linkwright.recording import Recording, read_recording
 from linkwright.robots import Robot
 from linkwright.server.cell import CAUSES
 from linkwright.server.cell_file import read_cell
@@ -125,7 +125,7 @@ def test_a_sensor_and_the_coordinator_killed_stop_legs_in_their_frame_and_come_b
             assert {note.split()[0] for note in notes} == {"camera", "coordinator"}
     finally:
         loop.stop()
-    _check_ticks(recorder.finish(loop), made.frames[0].age * made.rate)
+    _check_ticks(read_recording(recorder.finish(loop)), made.frames[0].age * made.rate)
     assert replay_cell(path).difference == ""
 
 

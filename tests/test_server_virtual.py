@@ -105,9 +105,16 @@ def test_halt_is_panic_of_all_arms_until_clear_and_enable() -> None:
     assert _life(cell) == "fault"
     cell.command("plane", Command("clear", 3))
     cell.command("plane", Command("enable", 4))
+    cell.advance(100)
+    assert (_life(cell), _life(cell, "other")) == ("fault", "fault")  # cleared together, or not
+    cell.command("plane", Command("clear", 5))
+    cell.advance(2)
+    cell.command("other", Command("clear", 6))
+    cell.advance(2)
+    assert (_life(cell), _life(cell, "other")) == ("inactive", "inactive")
+    cell.command("plane", Command("enable", 7))
     cell.advance(30)
     assert (_life(cell), _cause(cell)) == ("active", "none")
-    assert _life(cell, "other") == "fault"
 
 
 def test_a_halt_just_after_clear_counts() -> None:

@@ -186,7 +186,7 @@ class LabConfig:
         objects: that may be touched.
         gravity: world's vector, m/s^2.
         base: "fixed" or "floating".
-        method: of integration, "euler" or "rk4".
+        method: of integration, "verlet", "rk4" or "euler" (of order 1: a free robot gains energy).
         substeps: of integration in a tick of the motor servo.
         vision: eyes.
         misc_sensors: names.
@@ -216,7 +216,7 @@ class LabConfig:
     objects: tuple[SceneObject, ...] = ()
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     base: str = "fixed"
-    method: str = "euler"
+    method: str = "verlet"
     substeps: int = 1
     vision: VisionConfig = VisionConfig()
     misc_sensors: tuple[str, ...] = ()

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 FOREVER = 1e7
 """s, how long a laboratory may run."""
 
-METHODS = {"euler": "semi-implicit", "rk4": "rk4"}
+METHODS = {"verlet": "verlet", "rk4": "rk4", "euler": "semi-implicit"}
 """Methods of integration by the names that configurations have for them."""
 
 Tell = Callable[[str], None]
@@ -47,7 +47,7 @@ def lab_session(config: LabConfig, phases: Phases, seed: int = 0) -> Session:
     """
     if config.method not in METHODS:
         raise Error(
-            f"there is no method {config.method!r}", remedy=f"choose {' or '.join(METHODS)}"
+            f"there is no method {config.method!r}", remedy=f"choose one of {', '.join(METHODS)}"
         )
     step = 1 / (config.rate * config.substeps)
     settings = RunSettings(FOREVER, step, METHODS[config.method], every=0, seed=seed)

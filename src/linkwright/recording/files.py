@@ -15,12 +15,18 @@ from linkwright.errors import InputError
 from linkwright.files import file_exists, path_of
 from linkwright.optional import extra
 from linkwright.recording.erd import ErdChannel, ErdFile, read_erd, write_erd
-from linkwright.recording.journal import MAGIC, recovered
+from linkwright.recording.journal import MAGIC, journal_stream, recovered
 from linkwright.recording.mcap import read_mcap, write_mcap
 from linkwright.recording.origins import as_read, to_be_written
-from linkwright.recording.parquet import read_parquet, write_parquet
+from linkwright.recording.parquet import (
+    parquet_stream,
+    read_parquet,
+    write_parquet,
+    write_stream,
+)
 from linkwright.recording.recording import Channel, Recording, RecordingError
 from linkwright.recording.sl import NAME, read_sl, sl_bytes
+from linkwright.recording.streams import Part, Stream, stream_of, whole
 from linkwright.recording.tables import read_csv, read_numpy, write_csv, write_numpy
 
 
@@ -28,13 +34,14 @@ from linkwright.recording.tables import read_csv, read_numpy, write_csv, write_n
 class FileFormat:
     """A format: what it is, how it is read, how it is written (None where it is only read).
 
-    `package` is what both need besides Linkwright itself.
+    `package` is what both need besides Linkwright itself; `exact` says whether every bit is kept.
     """
 
     words: str
     read: Callable[[Path], Recording]
     write: Callable[[Path, Recording, bool], None] | None
     package: str = ""
+    exact: bool = True
 
     def require(self) -> None:
         """Raise an error where the package that the format needs is not installed."""
@@ -78,13 +85,13 @@ def _write_sl(path: Path, recording: Recording, replace: bool) -> None:
     write_bytes(path, sl_bytes(recording), replace=replace)
 
 
-_SL = FileFormat("SL data file", read_sl, _write_sl)
+_SL = FileFormat("SL data file", read_sl, _write_sl, exact=False)
 FORMATS: dict[str, FileFormat] = {
     ".parquet": FileFormat("Parquet", read_parquet, write_parquet, "pyarrow.parquet"),
     ".csv": FileFormat("comma-separated text", read_csv, write_csv),
     ".npz": FileFormat("NumPy arrays", read_numpy, write_numpy),
     ".mcap": FileFormat("MCAP (Foxglove, PlotJuggler)", read_mcap, write_mcap, "mcap.writer"),
-    ".erd": FileFormat("ERD header and .bin", _read_erd, _write_erd),
+    ".erd": FileFormat("ERD header and .bin", _read_erd, _write_erd, exact=False),
     ".traj": _SL,
     ".journal": FileFormat("journal of a run", recovered, None),
 }
@@ -158,6 +165,32 @@ def write_recording(
     if chosen.write is None:
         raise InputError(f"a {chosen.words} is only read", file=path)
     chosen.write(path, to_be_written(recording, path.parent), replace)
+
+
+def open_stream(path: Path) -> Stream:
+    """Return what a file holds in parts; those of journals and Parquet take little memory."""
+    if path.is_file():
+        with path.open("rb") as file:
+            if file.read(len(MAGIC)) == MAGIC:
+                return journal_stream(path)
+        if path.suffix.lower() == ".parquet":
+            return parquet_stream(path)
+    return stream_of(read_recording(path))
+
+
+def keep_stream(path: Path, stream: Stream, *, replace: bool = True) -> None:
+    """Write a recording, read it back, and raise an error where it differs."""
+    chosen = file_format(path)
+    if chosen.write is write_parquet:
+        bare = Recording([], stream.channels, [], stream.metadata)
+        about = to_be_written(bare, path.parent).metadata
+        write_stream(path, Stream(about, stream.channels, stream.parts), replace)
+    else:
+        write_recording(path, whole(stream), replace=replace)
+    again, parts = open_stream(path), Part._fields if chosen.exact else ()
+    differences = (stream.difference(again, of) for of in parts)
+    if difference := next(filter(None, differences), ""):
+        raise InputError(f"it reads back otherwise than it was written: {difference}", file=path)
 
 
 def _unique(names: list[str]) -> list[str]:

@@ -12,12 +12,10 @@ The file is locked while the run lives.
 
 from __future__ import annotations
 
-import base64
 import errno
 import os
 import stat
 import time
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -30,11 +28,11 @@ from numpy.typing import ArrayLike
 from linkwright.errors import InputError
 from linkwright.files import file_refused, flush_folder, try_lock
 from linkwright.recording.recording import Channel, Recording, from_json, to_json
+from linkwright.recording.streams import Part, Stream, changes_of, whole
 from linkwright.windows import HEAD, Field, Frame, Record, RecordError
 
 MAGIC = b"LINKWRIGHT JOURNAL 2\n"
 _BLOCK = 16 << 20  # bytes of a block of samples, about
-_MOST_ATTACHED = 1 << 31
 _LONGEST_HEADER = 64 << 20
 _FLUSH = 1.0  # s from one flush to the disk to the next, about
 
@@ -189,15 +187,12 @@ def noted_record(count: int) -> Record:
     return Record("noted", Field("text", type="u8", shape=(count,)))
 
 
-def _frames(content: bytes, place: int, width: int) -> Iterator[Frame]:
+def _frames(file: BinaryIO, width: int) -> Iterator[Frame]:
     """Yield the blocks from a place on, up to the first that is not whole."""
-    count = 0
-    while len(content) - place > HEAD:
-        schema, tick, payload = (
-            int.from_bytes(content[place + at : place + at + 8], "little") for at in (8, 24, 48)
-        )
-        stop = place + HEAD + payload
-        if not 0 < payload <= len(content) - place - HEAD:
+    count, size = 0, os.fstat(file.fileno()).st_size
+    while len(head := file.read(HEAD)) == HEAD:
+        schema, tick, payload = (int.from_bytes(head[k : k + 8], "little") for k in (8, 24, 48))
+        if not 0 < payload <= size - file.tell():
             return
         rows, rest = divmod(payload, 8 * width)
         record = None if rest else sample_record(rows, width)
@@ -208,13 +203,13 @@ def _frames(content: bytes, place: int, width: int) -> Iterator[Frame]:
         try:
             if record is None:
                 return
-            frame = record.unpack(memoryview(content)[place:stop])
+            frame = record.unpack(head + file.read(payload))
         except RecordError:
             return
         if frame.sequence != count:
             return
         yield frame
-        place, count = stop, count + 1
+        count += 1
 
 
 def _begun(path: Path, replace: bool) -> BinaryIO:
@@ -263,65 +258,40 @@ def recovered(path: str | os.PathLike[str]) -> Recording:
     What was attached is in `metadata["attached"]` (see `attached_text`), the lines that were noted
     in `metadata["noted"]`.
     """
-    path = Path(path)
+    return whole(journal_stream(path))
+
+
+def journal_stream(path: str | os.PathLike[str]) -> Stream:
+    """Return the same in parts."""
+    path, noted = Path(path), []
     try:
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            if file.read(len(MAGIC)) != MAGIC:
+                raise InputError("this is not the journal of a run", file=path)
+            header = file.readline(_LONGEST_HEADER)
+            about, channels = from_json(header if header.endswith(b"\n") else b"")
+            end = begin = file.tell()
+            for frame in _frames(file, 1 + len(channels)):
+                end += len(frame.data)
+                if frame.record.name == "noted":
+                    noted.append(frame.values["text"].tobytes().decode(errors="replace"))
+            cut_off = end < os.fstat(file.fileno()).st_size
     except OSError as error:
         raise InputError(f"cannot read the file: {error.strerror}", file=path) from None
-    if not content.startswith(MAGIC):
-        raise InputError("this is not the journal of a run", file=path)
-    end = content.find(b"\n", len(MAGIC), len(MAGIC) + _LONGEST_HEADER)
-    try:
-        about, channels = from_json(content[len(MAGIC) : end] if end > 0 else b"")
     except ValueError:
         raise InputError(
             "the journal was cut off before its first sample", file=path, line=2
         ) from None
-    width = 1 + len(channels)
-    place, blocks = end + 1, [np.empty((0, width))]
-    attached: list[bytes] = []
-    noted: list[str] = []
-    for frame in _frames(content, place, width):
-        if frame.record.name == "samples":
-            blocks.append(frame.values["rows"])
-        elif frame.record.name == "noted":
-            noted.append(frame.values["text"].tobytes().decode(errors="replace"))
-        else:
-            attached.append(frame.values["bytes"].tobytes())
-        place += len(frame.data)
-    whole = np.concatenate(blocks)
     about = {**about, "recovered": True}
-    if attached:
-        about["attached"] = attached_text(b"".join(attached))
-    if noted:
-        about["noted"] = noted
-    if place < len(content):
-        about["cut_off"] = True
-    return Recording(whole[:, 0], channels, whole[:, 1:], about)
+    about |= ({"noted": noted} if noted else {}) | ({"cut_off": True} if cut_off else {})
 
+    def parts() -> Iterator[Part]:
+        with path.open("rb") as file:
+            file.seek(begin)
+            for frame in _frames(file, 1 + len(channels)):
+                rows, content = frame.values.get("rows", none), frame.values.get("bytes")
+                changes = changes_of(b"" if content is None else content.tobytes())
+                yield Part(rows[:, 0], rows[:, 1:], changes)
 
-def attached_text(content: bytes) -> str:
-    """Return bytes as the text by which metadata holds them: packed, in base 64.
-
-    >>> attached_bytes(attached_text(bytes(3)))
-    b'\\x00\\x00\\x00'
-    """
-    return base64.b64encode(zlib.compress(content, 1)).decode("ascii")
-
-
-def attached_bytes(text: str) -> bytes:
-    """Return the bytes of `attached_text`.
-
-    >>> attached_bytes("no text of ours")
-    Traceback (most recent call last):
-        ...
-    linkwright.errors.InputError: what was attached to the recording is damaged
-    """
-    unpacker = zlib.decompressobj()
-    try:
-        found = unpacker.decompress(base64.b64decode(text, validate=True), _MOST_ATTACHED)
-    except (ValueError, zlib.error):
-        raise InputError("what was attached to the recording is damaged") from None
-    if not unpacker.eof:
-        raise InputError("what was attached to the recording is cut off, or more than fits")
-    return found
+    none = np.empty((0, 1 + len(channels)))
+    return Stream(about, channels, parts)

@@ -1,15 +1,20 @@
 """Recordings as Parquet files: a column for each channel, its labels in the schema.
 
 Needs PyArrow (the extra `recording`). The schema's metadata hold the key `linkwright` with a line
-of JSON; files of others are read as well, with the column named t or time as time.
+of JSON; files of others are read as well, with the column named t or time as time. The tape of a
+paced run is the last column: in each row the changes that this sample was the first to see.
 """
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linkwright.errors import InputError
 from linkwright.files import write_with
@@ -17,24 +22,65 @@ from linkwright.optional import extra
 from linkwright.recording.bounds import require_room
 from linkwright.recording.labels import TIMES, channel_of, recording_of
 from linkwright.recording.recording import Channel, Recording, from_json, to_json
+from linkwright.recording.streams import (
+    ROWS,
+    TAPE,
+    Part,
+    Stream,
+    attached_bytes,
+    attached_text,
+    changes_of,
+    stream_of,
+    whole,
+)
 
 _KEY = b"linkwright"
+_TAPE = "linkwright.tape"
+_WORDS = list(TAPE.names or ())
 
 
 def write_parquet(path: Path, recording: Recording, replace: bool = True) -> None:
     """Write a recording as a Parquet file."""
+    write_stream(path, stream_of(recording), replace)
+
+
+def write_stream(path: Path, stream: Stream, replace: bool = True) -> None:
+    """Write a recording that comes in parts as a Parquet file."""
     arrow, parquet = extra("pyarrow", "recording"), extra("pyarrow.parquet", "recording")
     fields = [arrow.field("t", arrow.float64(), False, {"unit": "s"})]
-    for c in recording.channels:
+    for c in stream.channels:
         labels = {"unit": c.unit, "long": c.long, "generic": c.generic, "body": c.body}
         fields.append(arrow.field(_column(c.name), arrow.float64(), False, labels))
-    metadata = {_KEY: to_json(recording.metadata, recording.channels).encode()}
-    columns = [
-        arrow.array(recording.times),
-        *map(arrow.array, np.ascontiguousarray(recording.data.T)),
-    ]
-    table = arrow.Table.from_arrays(columns, schema=arrow.schema(fields, metadata))
-    write_with(path, lambda file: parquet.write_table(table, file), replace=replace)
+    about, label = dict(stream.metadata), stream.metadata.get("tape")
+    seconds = float(label["tick"]) if isinstance(label, Mapping) else 0.0
+    kinds = arrow.struct([(n, arrow.from_numpy_dtype(TAPE[n])) for n in _WORDS])
+    if seconds:
+        fields.append(arrow.field(_TAPE, arrow.list_(kinds), False))
+
+    def fill(file: Any) -> None:
+        groups = stream.grouped()
+        first = next(groups, Part(np.empty(0), np.empty((0, 0)), changes_of(b"")))
+        if len(first.changes) and not (seconds and len(first.times)):  # no row to go with
+            about["attached"] = attached_text(first.changes.tobytes())
+        known = {_KEY: to_json(about, stream.channels).encode()}
+        schema = arrow.schema(fields, known)
+        with parquet.ParquetWriter(file, schema) as writer:
+            for part in itertools.chain((first,) if len(first.times) else (), groups):
+                columns = map(arrow.array, (part.times, *np.ascontiguousarray(part.data.T)))
+                lists = [_lists(arrow, part, seconds)] if seconds else []
+                writer.write_table(arrow.Table.from_arrays([*columns, *lists], schema=schema))
+
+    write_with(path, fill, replace=replace)
+
+
+def _lists(arrow: Any, part: Part, seconds: float) -> Any:
+    """Return the changes of a part as lists, each with the first sample that saw them."""
+    seen = np.searchsorted(part.times, (part.changes["tick"] - 0.5) * seconds)
+    rows = np.minimum(np.maximum.accumulate(seen), len(part.times) - 1)
+    starts = np.searchsorted(rows, np.arange(len(part.times) + 1))
+    values = [arrow.array(np.ascontiguousarray(part.changes[n])) for n in _WORDS]
+    table = arrow.StructArray.from_arrays(values, _WORDS)
+    return arrow.ListArray.from_arrays(arrow.array(starts, arrow.int32()), table)
 
 
 def _column(name: str) -> str:
@@ -43,35 +89,74 @@ def _column(name: str) -> str:
 
 def read_parquet(path: Path) -> Recording:
     """Return the recording in a Parquet file."""
-    arrow, parquet = extra("pyarrow", "recording"), extra("pyarrow.parquet", "recording")
+    file = _opened(path)
+    info = file.metadata
+    groups = (info.row_group(k).total_byte_size for k in range(info.num_row_groups))
+    numbers = 8 * info.num_rows * info.num_columns
+    require_room(path, max(numbers, sum(groups)), path.stat().st_size)
+    if _KEY in (file.schema_arrow.metadata or {}):
+        return whole(parquet_stream(path))
+    with _arrow_errors(path):
+        table = file.read()
+    channels = [_channel(field) for field in table.schema]
+    data = np.column_stack(
+        [_numbers(path, table, k) for k in range(len(channels))] or [np.empty((table.num_rows, 0))]
+    )
+    return recording_of(path, channels, data)
+
+
+def parquet_stream(path: Path) -> Stream:
+    """Return the recording in a Parquet file of ours in parts."""
+    schema = _opened(path).schema_arrow
     try:
-        info = parquet.read_metadata(path)
-        groups = (info.row_group(k).total_byte_size for k in range(info.num_row_groups))
-        numbers = 8 * info.num_rows * info.num_columns
-        require_room(path, max(numbers, sum(groups)), path.stat().st_size)
-        table = parquet.read_table(path, memory_map=False)
-        names = list(table.schema.names)
-        channels = [_channel(field) for field in table.schema]
-    except (arrow.ArrowException, OSError, ValueError) as error:
+        about, channels = from_json((schema.metadata or {}).get(_KEY, b""))
+    except ValueError:
+        raise InputError("its metadata are damaged", file=path) from None
+    taped = schema.names[-1:] == [_TAPE]
+    if len(channels) + 1 + taped != len(schema.names) or schema.names[0] not in TIMES:
+        raise InputError("its metadata do not match its columns", file=path)
+    early = changes_of(attached_bytes(str(about.pop("attached", attached_text(b"")))))
+
+    def parts() -> Iterator[Part]:
+        yield Part(np.empty(0), np.empty((0, len(channels))), early)
+        with _arrow_errors(path):
+            for batch in _opened(path).iter_batches(ROWS):
+                columns = [batch.column(k).to_numpy() for k in range(1 + len(channels))]
+                data = np.column_stack([np.empty((len(batch), 0)), *columns[1:]])
+                changes = _changes(batch.column(len(columns))) if taped else early[:0]
+                yield Part(columns[0], data, changes)
+
+    return Stream(about, channels, parts)
+
+
+def _changes(lists: Any) -> NDArray[Any]:
+    """Return the changes in a column of lists."""
+    values = lists.flatten()
+    found = np.empty(len(values), TAPE)
+    for name, part in zip(_WORDS, values.flatten(), strict=True):
+        found[name] = part.to_numpy()
+    return found
+
+
+def _opened(path: Path) -> Any:
+    """Return a Parquet file; its metadata may be as long as it is, as those of older ones are."""
+    size = max(path.stat().st_size, 1 << 16)
+    limits = {"thrift_string_size_limit": size, "thrift_container_size_limit": size}
+    with _arrow_errors(path):
+        return extra("pyarrow.parquet", "recording").ParquetFile(path, **limits)
+
+
+@contextmanager
+def _arrow_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (extra("pyarrow", "recording").ArrowException, OSError, ValueError) as error:
         journal = path.with_name(path.name + ".journal")
         remedy = f"linkwright recover {journal}" if journal.exists() else None
         words = next(iter(str(error).splitlines()), "")
         raise InputError(
             f"this is not a Parquet file, or it is damaged: {words}", file=path, remedy=remedy
         ) from None
-    data = np.column_stack(
-        [_numbers(path, table, k) for k in range(len(names))] or [np.empty((table.num_rows, 0))]
-    )
-    known = (table.schema.metadata or {}).get(_KEY)
-    if known is None:
-        return recording_of(path, channels, data)
-    try:
-        about, told_channels = from_json(known)
-    except ValueError:
-        raise InputError("its metadata are damaged", file=path) from None
-    if len(told_channels) + 1 != len(names) or names[0] not in TIMES:
-        raise InputError("its metadata do not match its columns", file=path)
-    return Recording(data[:, 0], told_channels, data[:, 1:], about)
 
 
 def _numbers(path: Path, table: Any, k: int) -> np.ndarray[Any, np.dtype[np.float64]]:

@@ -120,7 +120,8 @@ def axis_controller(arm: CellArm, rate: float, name: str) -> AxisController:
         "demand": list(arm.start),
     }
     if arm.stops["limit"] == 0:
-        start |= {"poschk": [1.0] * n, "plo": [x.low for x in axes], "phi": [x.high for x in axes]}
+        ends = {"plo": [x.low - x.slack for x in axes], "phi": [x.high + x.slack for x in axes]}
+        start |= {"poschk": [1.0] * n, **ends}
     if arm.stops["current"] == 0:
         start["ilimmax"] = [float(max(1, round(axis.overload * rate))) for axis in axes]
     if arm.stops["following"] == 0:

@@ -72,6 +72,11 @@ class CellAxis:
     encoder: float
     brake: float
 
+    @property
+    def slack(self) -> float:
+        """How far beyond its range it may be measured while its set-point is on the border."""
+        return self.following / 10
+
 
 @dataclass(frozen=True, slots=True)
 class ArmLaw:

@@ -15,6 +15,7 @@ from linkwright.algebra import Expr, equal, not_equal, total, where
 from linkwright.errors import Error, InputError
 from linkwright.server.axis_blocks import COEFFICIENTS, AxisDrives, AxisOrders, axis_controller
 from linkwright.server.cell import Cell, CellArm
+from linkwright.simulation.hardware import FAULT
 from linkwright.system import Member, System
 from linkwright.windows import Field, Record
 
@@ -77,7 +78,7 @@ def _state_fields(cell: Cell) -> Iterator[Shared]:
         unit, speed = _units(arm), _units(arm, "/s")
         yield Shared(Field(f"{arm.name}.q", unit, shape=n), f"{own}.measured")
         yield Shared(Field(f"{arm.name}.u", speed, shape=n), f"{own}.measured_rate")
-        yield Shared(Field(f"{arm.name}.target", unit, shape=n), f"{arm.name}_probe.target")
+        yield Shared(Field(f"{arm.name}.target", unit, shape=n), f"{arm.name}_point.target")
         yield Shared(Field(f"{arm.name}.current", "A", shape=n), f"{own}.drawn")
         yield Shared(Field(f"{arm.name}.moving"), f"{own}.moves")
         yield Shared(Field(f"{arm.name}.probe", unit), f"{arm.name}_probe.value")
@@ -154,19 +155,22 @@ def control_system(cell: Cell) -> System:
         _add_control(system, cell, arm)
     if cell.linked:
         for arm in cell.arms:
-            others = [system[f"{x.name}_supervisor"].sounded for x in cell.arms if x is not arm]
+            others = [system[f"{x.name}_supervisor"] for x in cell.arms if x is not arm]
             if others:
-                system.connect(total(others), f"{arm.name}_supervisor.linked")
+                own = f"{arm.name}_supervisor"
+                waits = [equal(x.was, FAULT) & equal(x.clearing, 0) for x in others]
+                system.connect(total(x.sounded for x in others), f"{own}.linked")
+                system.connect(_any_of(waits), f"{own}.apart")
     return system
 
 
 def _add_control(system: System, cell: Cell, arm: CellArm) -> None:
     from linkwright.server.arm_blocks import ArmControl
-    from linkwright.server.probe import ArmProbe
+    from linkwright.server.probe import ArmProbe, SetPoint
     from linkwright.server.supervisor import Supervisor
     from linkwright.server.tracking import Tracker, online_motion
 
-    supervisor, motion, tracker, free, probe, control = (
+    supervisor, motion, tracker, free, probe, point, control = (
         system.add(block, rate=cell.rate)
         for block in (
             Supervisor(arm, cell, f"{arm.name}_supervisor"),
@@ -174,6 +178,7 @@ def _add_control(system: System, cell: Cell, arm: CellArm) -> None:
             Tracker(arm, f"{arm.name}_tracker"),
             online_motion(arm, cell.rate),
             ArmProbe(arm, cell.rate, f"{arm.name}_probe"),
+            SetPoint(arm, f"{arm.name}_point"),
             AxisOrders(arm, cell.rate, f"{arm.name}_control")
             if arm.law.kind == "axes"
             else ArmControl(arm, f"{arm.name}_control"),
@@ -185,10 +190,16 @@ def _add_control(system: System, cell: Cell, arm: CellArm) -> None:
         [where(tracking, x, y) for x, y in zip(free[a], motion[b], strict=True)]
         for a, b in (("q", "q"), ("q_dot", "u"), ("q_ddot", "a"))
     ]
-    # how both stand, by what they remember of the tick before
-    arrived = (free.since >= 0) & (free.since >= free.length * cell.rate)
+    # how both stand, by what they remember of the tick before; the chain has to know the place
+    arrived = (free.since >= 0) & (free.since >= free.length * cell.rate + 1)
     going = tracker.jogging & _any_of([not_equal(tracker[f"rate{i}"], 0) for i in range(n)])
-    rest = arrived & ~going
+    rest = arrived & ~going & equal(probe.running, 0)
+    follows = motion.flowing if arm.tool else 0
+    last = [control[f"wanted{i}"] for i in range(n)]  # the set-point of the tick before
+    begin = [  # a target is gone for from where the chain is, or from where an experiment ends
+        [where(probe.leaves, x, y) for x, y in zip(probe[a], motion[b], strict=True)]
+        for a, b in (("left", "q"), ("left_rate", "u"), ("left_acceleration", "a"))
+    ]
     tracked = where(rest | tracker.jogging, supervisor.goals, 0)
     for source, target in (
         (
@@ -215,26 +226,42 @@ def _add_control(system: System, cell: Cell, arm: CellArm) -> None:
         (tracker.target_rate, free.target_rate),
         (tracker.mode, free.mode),
         (tracker.most, free.max_speed),
-        (tracker.begins, free.reset),
+        (last, tracker.here),
+        (probe.running, tracker.probing),
+        (tracker.begins | probe.leaves, free.reset),
         (supervisor.hold & tracking, free.stop),
-        (motion.q, free.start),
-        (motion.u, free.start_rate),
-        (motion.a, free.start_acceleration),
-        (where(tracker.active, ~rest, motion.busy), supervisor.moving),
-        (where(tracker.active, ~rest, motion.busy & (motion.sigma > 0)), supervisor.shifts),
+        (begin[0], free.start),
+        (begin[1], free.start_rate),
+        (begin[2], free.start_acceleration),
+        (where(tracker.active, ~rest, motion.busy | follows), supervisor.moving),
+        (
+            where(tracker.active, ~rest, (motion.busy & (motion.sigma > 0)) | follows),
+            supervisor.shifts,
+        ),
+        (probe.running, supervisor.probing),
         (where(tracker.active, rest, motion.waiting < QUEUE), supervisor.ready),
         (where(tracker.active, tracked, motion.last_done), supervisor.finished),
         (motion.last_refused, supervisor.spurned),
         (supervisor.measured, control.q),
         (supervisor.measured_rate, control.u),
-        (wanted[0], probe.wanted),
-        (wanted[1], probe.wanted_rate),
+        (wanted[0], point.wanted),
+        (wanted[1], point.wanted_rate),
+        (probe.moved, point.moved),
+        (probe.rise, point.rise),
+        (probe.excited, point.excited),
         (supervisor.measured, probe.q),
-        (1 - supervisor.on + supervisor.hold + motion.busy + tracking, probe.off),
-        (probe.target, control.target),
-        (probe.target_rate, control.target_rate),
+        (supervisor.count, probe.count),
+        (supervisor.kind, probe.kind),
+        (supervisor.goal[:6], probe.goal),
+        (supervisor.on, probe.on),
+        (supervisor.hold, probe.brake),
+        (supervisor.waits, probe.waits),
+        (last, probe.here),
+        ([tracker[f"place{i}"] for i in range(n)], probe.place),
+        (point.target, control.target),
+        (point.target_rate, control.target_rate),
         (wanted[2], control.target_acceleration),
-        ([control[f"wanted{i}"] for i in range(n)], supervisor.target),
+        (last, supervisor.target),
     ):
         system.connect(source, target)
     if arm.law.kind == "axes":
@@ -283,13 +310,16 @@ def _motion(cell: Cell, arm: CellArm) -> ChainMotion:
     from linkwright.robots import Robot
     from linkwright.robots.ik import tool_kinematics
 
-    speed, acceleration = ([getattr(x, w) for x in arm.axes] for w in ("speed", "acceleration"))
+    speed, acceleration, jerk = (
+        [getattr(x, w) for x in arm.axes] for w in ("speed", "acceleration", "jerk")
+    )
     lower, upper = ([getattr(x, w) for x in arm.axes] for w in ("low", "high"))
     name, start = f"{arm.name}_motion", list(arm.start)
     if not arm.tool:
         return ChainMotion(
             speed,
             acceleration,
+            jerk=jerk,
             start=start,
             lower=lower,
             upper=upper,
@@ -302,6 +332,7 @@ def _motion(cell: Cell, arm: CellArm) -> ChainMotion:
         tool_kinematics(robot, arm.tool),
         speed,
         acceleration,
+        jerk=jerk,
         frames=[frame.name for frame in cell.frames],
         start=start,
         lower=lower,
@@ -330,6 +361,7 @@ def _add_frames(system: System, cell: Cell, arm: CellArm, motion: Member) -> Non
     system.connect(equal(motion.cause, CAUSES.index("age")), late.u)
     system.connect(late.y, f"{arm.name}_supervisor.stale")
     system.connect(motion.barred, f"{arm.name}_supervisor.barred")
+    system.connect(motion.flowing, f"{arm.name}_supervisor.follows")
 
 
 def device_system(cell: Cell) -> System:

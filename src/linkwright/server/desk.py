@@ -35,7 +35,6 @@ class _Counts:
     head: int = 0
     stops: int = 0
     beats: int = 0
-    excited: int = 0
     enabling: bool = False  # whether an `enable` waits in the ring
     modes: dict[str, float] = field(default_factory=dict)  # of axes, other than position
 
@@ -119,6 +118,8 @@ class Desk:
         slot, wide = counts.head % SLOTS, width(arm)
         counts.head += 1
         counts.enabling |= command.kind == "enable"
+        if command.kind == "excite":
+            command = replace(command, values=_experiment(arm, command, self.cell.rate))
         values = [*command.values, *[0.0] * wide][:wide]
         changed = {f"{own}.slot_goal[{slot},{i}]": float(x) for i, x in enumerate(values)}
         frames = self.faces[name].frames
@@ -130,9 +131,6 @@ class Desk:
             f"{own}.slot_sequence[{slot}]": float(command.sequence),
             f"{own}.head": float(counts.head),
         }
-        if command.kind == "excite":
-            counts.excited += 1
-            changed |= _experiment(arm, command, counts.excited, self.cell.rate)
         if command.kind == "mode":
             place, mode = self.faces[name].axes.index(command.name), float(command.values[0])
             changed[f"{name}_control.mode[{place}]"] = mode
@@ -171,7 +169,7 @@ class Desk:
             name: of the frame.
             pose: x, y, z and a unit quaternion w, x, y, z.
             twist: m/s and rad/s.
-            age: of the sight, s.
+            age: of the sight at the next tick, s.
         """
         sensed = [frame.name for frame in self.cell.frames if frame.kind == "sensed"]
         if name not in sensed:
@@ -245,19 +243,11 @@ def _check_modes(name: str, kind: str, modes: Mapping[str, float]) -> None:
             )
 
 
-def _experiment(arm: CellArm, command: Command, count: int, rate: float) -> Inputs:
-    """Return the inputs of an arm's probe."""
+def _experiment(arm: CellArm, command: Command, rate: float) -> tuple[float, ...]:
+    """Return what an arm's probe takes, in the order of `linkwright.server.probe.WORDS`."""
     kind, size, w, seconds, width = command.values
-    values = {
-        "kind": kind,
-        "axis": [axis.name for axis in arm.axes].index(command.name),
-        "amplitude": size,
-        "frequency": w,
-        "hysteresis": width,
-        "ticks": round(seconds * rate),
-        "count": count,
-    }
-    return {f"{arm.name}_probe.{name}": float(value) for name, value in values.items()}
+    axis = [one.name for one in arm.axes].index(command.name)
+    return kind, size, w, float(round(seconds * rate)), width, float(axis)
 
 
 def _check_gain(arm: CellArm, command: Command, rate: float) -> None:

@@ -40,7 +40,7 @@ class FrameBlock(Block):
             seen = self.input_vector("seen", 7, list(frame.pose), doc="pose that a sensor saw")
             speed = self.input_vector("speed", 6, doc="twist that a sensor saw")
             count = self.input("count", doc="how often it was seen")
-            delay = self.input("delay", doc="s, how old that was when it came")
+            delay = self.input("delay", doc="s, how old that is at its first tick")
             before, ticks = self.discrete_state("before"), self.discrete_state("ticks")
             since = self.intermediate(where(not_equal(count, before), 0, ticks + 1))
             self.update(before, count)

@@ -11,7 +11,6 @@ from types import TracebackType
 from typing import Self
 
 from linkwright.errors import Error
-from linkwright.recording import Recording
 from linkwright.server.cell import Cell
 from linkwright.server.cell_file import read_cell
 from linkwright.server.cell_system import device_commands, device_states, state_fields
@@ -59,8 +58,8 @@ class LiveCell(RunningCell):
         launch: DeviceLaunch | None = None,
         cell: Cell | None = None,
     ) -> None:
-        self.recording: Recording | None = None
-        """What was recorded, once it is closed."""
+        self.recording: Path | None = None
+        """Where it was recorded, once it is closed."""
         with contextlib.ExitStack() as stack:
             if launch is not None:
                 stack.callback(launch.close)

@@ -2,7 +2,9 @@
 
 The probe adds to where the motion wants the axis. A sine adds its speed too, so that it goes
 through the loop as a set-point of the whole control law. A relay switches against the measured
-position. Any motion, any stop and an arm that is switched off end it; limits of position hold.
+position. Limits of position hold. Any motion, any stop and the end of its time end it: from where
+the set-point is then, it goes back or on within the limits of speed, acceleration and jerk
+(`linkwright.server.tracking`). An arm that is switched off ends it at once.
 """
 
 from __future__ import annotations
@@ -11,10 +13,13 @@ from linkwright.algebra import cos, equal, maximum, minimum, not_equal, sin, whe
 from linkwright.blocks import Block
 from linkwright.server.cell import CellArm
 from linkwright.server.face import EXCITATIONS, Command, RefusedError
-from linkwright.server.supervisor import chosen
+from linkwright.server.supervisor import EXCITE, chosen
 
 LONGEST = 120.0
 """s that an experiment may last."""
+
+WORDS = ("kind", "amplitude", "frequency", "ticks", "hysteresis", "axis")
+"""What an experiment is told: place in EXCITATIONS, rad or m, rad/s, how long, rad or m, place."""
 
 
 class ArmProbe(Block):
@@ -26,51 +31,87 @@ class ArmProbe(Block):
         name: of the block.
 
     >>> from linkwright.server.cell_file import read_cell
-    >>> sorted(ArmProbe(read_cell("axes2").arms[0], 500).outputs)
-    ['target', 'target_rate', 'value']
+    >>> sorted(ArmProbe(read_cell("axes2").arms[0], 500).outputs)[:3]
+    ['excited', 'leaves', 'left']
     """
 
     def __init__(self, arm: CellArm, rate: float, name: str = "probe") -> None:
         super().__init__(name)
         n, hold = len(arm.axes), self.intermediate
-        target = self.input_vector("wanted", n, list(arm.start), doc="where the motion wants it")
-        speed = self.input_vector("wanted_rate", n, doc="and how fast")
         q = self.input_vector("q", n, list(arm.start), doc="measured positions")
-        off = self.input("off", doc="whether anything else happens to the arm")
-        kind = self.input("kind", doc="place in EXCITATIONS")
-        axis = self.input("axis", doc="place of the axis")
-        size = self.input("amplitude", doc="rad or m")
-        w = self.input("frequency", doc="of a sine, rad/s")
-        width = self.input("hysteresis", doc="of a relay, rad or m")
-        ticks = self.input("ticks", doc="how long")
-        count = self.input("count", doc="experiments so far")
+        here = self.input_vector("here", n, list(arm.start), doc="the set-point of the tick before")
+        place = self.input_vector("place", n, list(arm.start), doc="where the arm stands meanwhile")
+        count, command = self.input("count", doc="motions so far"), self.input("kind")
+        goal = self.input_vector("goal", len(WORDS), doc="of the newest: " + ", ".join(WORDS))
+        enabled, brake = self.input("on"), self.input("brake", doc="whether the arm is to stop")
+        waits = self.input("waits", doc="whether a motion waits for the arm")
         seen, running = self.discrete_state("seen"), self.discrete_state("running")
         elapsed, side = self.discrete_state("elapsed"), self.discrete_state("side")
-        start = hold(not_equal(count, seen))
+        fresh, excite = hold(not_equal(count, seen)), hold(equal(command, EXCITE))
+        start = hold(fresh & excite & (goal[0] > 0) & equal(running, 0))
+        base = [hold(where(start, x, y)) for x, y in zip(here, place, strict=True)]
+        known = []
+        for word, value in zip(WORDS, goal, strict=True):
+            memory = self.discrete_state(f"last_{word}")
+            known.append(hold(where(start, value, memory)))
+            self.update(memory, known[-1])
+        kind, size, w, ticks, width, axis = known
         since = hold(where(start, 0, elapsed + 1))
-        on = hold((start | (running > 0)) & equal(off, 0) & (since < ticks))
-        away = hold(chosen(axis, target) - chosen(axis, q))
-        flipped = where(away > width, 1, where(away < -width, -1, side))
-        here = hold(where(start, 1, flipped))
-        angle = hold(w * since / rate)
+        calm = (enabled > 0) & equal(brake, 0) & (fresh | equal(waits, 0)) & (since < ticks)
+        on = hold((start | ((running > 0) & ~fresh)) & calm)
         step, sine, relay = (EXCITATIONS.index(word) for word in ("step", "sine", "relay"))
-        shape = where(equal(kind, sine), sin(angle), where(equal(kind, relay), here, 1))
+        angle = hold(w * since / rate)
+        waves = hold(equal(kind, sine))
+        away = hold(chosen(axis, base) - chosen(axis, q))
+        flipped = where(away > width, 1, where(away < -width, -1, side))
+        switched = hold(where(start, 1, flipped))
+        shape = where(waves, sin(angle), where(equal(kind, relay), switched, 1))
         value = hold(where(on & (kind >= step), size * shape, 0))
-        rise = hold(where(on & equal(kind, sine), size * w * cos(angle), 0))
+        rise = hold(where(on & waves, size * w * cos(angle), 0))
         self.output("value", value, doc="what is added to the set-point")
-        moved = [
-            where(
-                on & equal(axis, i),
-                maximum(one.low, minimum(one.high, target[i] + value)),
-                target[i],
+        # where it would have gone on, as the arm leaves it
+        last = hold(size * where(waves, sin(angle), where(equal(kind, relay), side, 1)))
+        moved, rates, left = [], [], []
+        for i, one in enumerate(arm.axes):
+            mine = hold(equal(axis, i))
+            now, end = (
+                hold(maximum(one.low, minimum(one.high, base[i] + x))) for x in (value, last)
             )
-            for i, one in enumerate(arm.axes)
-        ]
-        self.output_vector("target", moved, doc="wanted positions")
-        rates = [speed[i] + where(equal(axis, i), rise, 0) for i in range(n)]
-        self.output_vector("target_rate", rates, doc="wanted speeds")
-        for memory, following in ((seen, count), (running, on), (elapsed, since), (side, here)):
+            moved.append(where(mine, now, base[i]))
+            rates.append(where(mine, rise, 0))
+            goes = hold(mine & waves & equal(end, base[i] + last))
+            speed = where(goes, size * w * cos(angle), 0)
+            left.append((where(mine, end, base[i]), speed, where(goes, -w * w * last, 0)))
+        self.output("excited", on, doc="whether it goes on")
+        self.output_vector("moved", moved, doc="the set-point meanwhile")
+        self.output_vector("rise", rates, doc="and its speed")
+        self.output("leaves", (running > 0) & ~on & (enabled > 0), doc="whether it ends here")
+        words = ("left", "left_rate", "left_acceleration")
+        for word, values in zip(words, zip(*left, strict=True), strict=True):
+            self.output_vector(word, list(values), doc="of the set-point where it ends")
+        for memory, following in ((seen, count), (running, on), (elapsed, since), (side, switched)):
             self.update(memory, following)
+
+
+class SetPoint(Block):
+    """What the control of an arm is told: the motion's, or that of an experiment.
+
+    Args:
+        arm: that it is of.
+        name: of the block.
+    """
+
+    def __init__(self, arm: CellArm, name: str = "point") -> None:
+        super().__init__(name)
+        n = len(arm.axes)
+        wanted = self.input_vector("wanted", n, list(arm.start), doc="where the motion wants it")
+        speed = self.input_vector("wanted_rate", n, doc="and how fast")
+        moved = self.input_vector("moved", n, list(arm.start), doc="by an experiment")
+        rise = self.input_vector("rise", n, doc="and how fast")
+        excited = self.input("excited", doc="whether an experiment goes on") > 0
+        for word, one, other in (("target", moved, wanted), ("target_rate", rise, speed)):
+            chosen_ones = [where(excited, x, y) for x, y in zip(one, other, strict=True)]
+            self.output_vector(word, chosen_ones, doc="of the control")
 
 
 def check_excitation(arm: CellArm, command: Command) -> None:

@@ -9,13 +9,17 @@ whole.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linkwright.errors import InputError
-from linkwright.recording import Recording, read_recording
+from linkwright.recording.files import open_stream
+from linkwright.recording.streams import Part, Stream, changes_of
 from linkwright.server.cell import Cell
 from linkwright.server.cell_file import is_cell, read_cell
 from linkwright.server.cell_system import (
@@ -25,8 +29,15 @@ from linkwright.server.cell_system import (
     whole_system,
 )
 from linkwright.server.ready import Tell, session_of_cell
-from linkwright.simulation.native.session import Session
-from linkwright.simulation.pacing import LoopRecorder, Show, replay, tape_of
+from linkwright.simulation.native.session import Samples, Session
+from linkwright.simulation.pacing import (
+    LoopRecorder,
+    PacedLoop,
+    Show,
+    StoredTape,
+    followed,
+    stored_tape,
+)
 from linkwright.simulation.recorder import Target
 
 
@@ -96,19 +107,19 @@ class Replay:
 
     Args:
         cell: that ran.
-        recording: what was recorded.
-        again: what the replay recorded.
+        channels: how many were compared.
+        ticks: how many samples were compared.
         difference: where both differ first, in words, or empty where all bits are the same.
     """
 
     cell: Cell
-    recording: Recording
-    again: Recording
+    channels: int
+    ticks: int
     difference: str
 
 
 def replay_cell(source: str | os.PathLike[str], show: Show | None = None) -> Replay:
-    """Run a recorded cell again in virtual time, and compare every bit.
+    """Run a recorded cell again in virtual time, and compare every bit, in little memory.
 
     Args:
         source: the recording, or the journal that a killed process has left.
@@ -120,9 +131,9 @@ def replay_cell(source: str | os.PathLike[str], show: Show | None = None) -> Rep
             f"{path} is a cell, and not the recording of one",
             remedy=f"linkwright serve {path} --record cell.parquet; linkwright replay cell.parquet",
         )
-    recording = read_recording(path)
-    about = recording.metadata.get("cell")
-    if not isinstance(about, dict) or about.get("kind") not in _SESSIONS:
+    stream = open_stream(path)
+    about = stream.metadata.get("cell")
+    if not isinstance(about, Mapping) or about.get("kind") not in _SESSIONS:
         raise InputError(
             "this is not the recording of a cell", file=path, remedy="linkwright serve --record"
         )
@@ -133,23 +144,28 @@ def replay_cell(source: str | os.PathLike[str], show: Show | None = None) -> Rep
             file=path,
             remedy="replay it with the file as it was",
         )
-    session = _SESSIONS[about["kind"]](cell, 1)
-    outcome = replay(session, tape_of(recording), show)
-    rows = slice(0, len(recording))
-    again = Recording(outcome.samples.times[rows], recording.channels, outcome.samples.values[rows])
-    return Replay(cell, recording, again, _difference(recording, again))
+    session, tape = _SESSIONS[about["kind"]](cell, 1), stored_tape(stream)
+    again = Stream(stream.metadata, stream.channels, lambda: _again(session, tape, show))
+    return Replay(cell, len(stream.channels), tape.samples, stream.difference(again))
 
 
-def _difference(a: Recording, b: Recording) -> str:
-    """Return where two recordings differ first, in words."""
-    if len(a) != len(b):
-        return f"{len(a)} samples were recorded, and the replay has {len(b)}"
-    other = a.data.view(np.int64) != b.data.view(np.int64)
-    if not other.any():
-        return ""
-    row, column = (int(i) for i in np.argwhere(other)[0])
-    name = a.channels[column].name
-    return (
-        f"{name} at t = {a.times[row]:.6g} s was {float(a.data[row, column])!r}, "
-        f"and is {float(b.data[row, column])!r} in the replay"
+class _Kept(list[Part]):
+    """Keeps what a loop leaves."""
+
+    def take(self, changes: NDArray[np.int64], samples: Samples) -> None:
+        """Keep the samples."""
+        del changes
+        self.append(Part(samples.times, samples.values, changes_of(b"")))
+
+
+def _again(session: Session, tape: StoredTape, show: Show | None) -> Iterator[Part]:
+    """Run a session along a tape, and yield its samples, as many as were recorded."""
+    kept, left = _Kept(), tape.samples
+    loop = PacedLoop(
+        session, clock="virtual", stride=tape.stride, waits=tape.waits, taped=True, sink=kept
     )
+    for _ in chain(followed(loop, tape, show=show), (None,)):
+        for part in kept:
+            yield Part(*(x[:left] for x in part))
+            left -= min(left, len(part.times))
+        kept.clear()

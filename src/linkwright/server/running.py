@@ -124,5 +124,7 @@ class RunningCell:
     ) -> None:
         """Say where a sensed frame is: pose and twist, and when that was, ns."""
         with self._lock:
-            age = (self.now() - time) / 1e9
+            # it enters at the next tick, and its age is counted from there
+            following = self._clock_of(self.loop.latest().clock) + round(1e9 / self.rate)
+            age = (max(self.now(), following) - time) / 1e9
             self.put(self._desk.place_frame(name, pose, twist, age))

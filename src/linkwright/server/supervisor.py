@@ -33,6 +33,7 @@ BRAKE_DELAY = 0.02
 TELL = 3
 TRACKED = tuple(KINDS.index(kind) for kind in ("track", "jog"))
 """Commands that take over from whatever an arm does."""
+EXCITE = KINDS.index("excite")
 _LARGE = 1e12
 _WORDS = ("kind", "speed", "blend", "frame", "sequence")
 
@@ -136,12 +137,18 @@ class Supervisor(Block):
         command = asked.fields
         braking, opened = remember("braking"), remember("opened")
         waiting = hold(head > tail)
-        motion = hold(_any_of([equal(command["kind"], KINDS.index(k)) for k in MOTIONS]))
+        excite = hold(equal(command["kind"], EXCITE))
+        ends = hold(excite & equal(asked.goal[0], 0))  # an experiment, where one goes on
+        probing = self.input("probing", doc="whether an experiment goes on") > 0
+        motion = _any_of([equal(command["kind"], KINDS.index(k)) for k in MOTIONS])
+        motion = hold(motion | (excite & (probing | ~ends)))
         free = hold(active & equal(braking, 0) & equal(trouble.why, 0))
         opening = opened < round(BRAKE_DELAY * cell.rate)
-        tracked = _any_of([equal(command["kind"], k) for k in TRACKED])
-        accept = hold(waiting & motion & free & ~opening & (tracked | (ready > 0)))
-        refuse = hold(waiting & motion & ~free)
+        tracked = hold(_any_of([equal(command["kind"], k) for k in TRACKED]) | ends)
+        let_in = tracked | ((ready > 0) & (still | ~excite))
+        accept = hold(waiting & motion & free & ~opening & let_in)
+        follows = self.input("follows", doc="whether the arm goes with a frame") > 0
+        refuse = hold(waiting & motion & (~free | (excite & ~tracked & follows)))
         plain = hold(waiting & ~motion)
         enable, disable, clear = (
             hold(plain & equal(command["kind"], KINDS.index(word)))
@@ -151,14 +158,15 @@ class Supervisor(Block):
         # its life
         clearing = remember("clearing")
         trying = hold(equal(life, FAULT) & (clear | (clearing > 0)))
-        cleared = hold(trying & ~trouble.bad & ~panic)
+        apart = self.input("apart", doc="linked arms in PANIC that nobody clears") > 0
+        cleared = hold(trying & ~trouble.bad & ~panic & ~apart)
         fresh = panic & ~trouble.bad & ~clear  # such as another halt while it is tried
         left = where(clear, heartbeat, where(clearing > 0, clearing - 1, 0))
         now = hold(
             next_life(
                 life,
                 found=alive,
-                enable=enable & ~trouble.bad,
+                enable=enable & ~trouble.bad & ~apart,
                 disable=still & (disable | equal(braking, 1)),
                 clear=cleared,
                 fault=panic & not_equal(life, OFF),
@@ -371,10 +379,14 @@ class Supervisor(Block):
         self.update(seen_stops, stops)
         self.update(seen_halts, halts)
         happened, code = self._axes(active)
+        aged = self.discrete_state("aged")  # noticed in motion, and told as long as it lasts
+        stale = self.input("stale", doc="the motion's frame is too old") > 0
+        stale = self.intermediate(stale & ((moving > 0) | (aged > 0)))
+        self.update(aged, stale)
         happened |= {
             "stop": not_equal(stops, seen_stops),
             "silence": self._holder(),
-            "frame": (self.input("stale", doc="the motion's frame is too old") > 0) & (moving > 0),
+            "frame": stale,
             "reach": self.input("barred", doc="the tool cannot keep to its path") > 0,
             "halt": not_equal(halts, seen_halts),
             "button": not_equal(self.input("button"), 0),
@@ -443,7 +455,7 @@ class Supervisor(Block):
         limit, trip, apart, code = [], [], [], ZERO
         for i, axis in enumerate(arm.axes):
             outside, over = self.discrete_state(f"outside{i}"), self.discrete_state(f"over{i}")
-            beyond = hold((q[i] < axis.low) | (q[i] > axis.high))
+            beyond = hold((q[i] < axis.low - axis.slack) | (q[i] > axis.high + axis.slack))
             hot = hold(where(absolute(current[i]) >= axis.current, over + 1, 0))
             self.update(outside, beyond)
             self.update(over, hot)

@@ -2,7 +2,8 @@
 
 `track` and `jog` take over from whatever the arm does, and go on within limits of speed,
 acceleration and jerk (`linkwright.motion.online`). A leg of the chain follows when they are at
-rest. A stop brakes as soon as each axis can, and forgets the target.
+rest. A stop brakes as soon as each axis can, and forgets the target. An experiment is made about
+a target at which the arm stands; where it ends, the arm goes back there.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from linkwright.blocks import Block
 from linkwright.motion import online
 from linkwright.motion.limits import Limits
 from linkwright.server.cell import CellArm
-from linkwright.server.supervisor import TRACKED
+from linkwright.server.supervisor import EXCITE, TRACKED
 
 
 class Tracker(Block):
@@ -35,24 +36,31 @@ class Tracker(Block):
         share = self.input("speed", 1.0, doc="of the limits of speed")
         on, brake = self.input("on"), self.input("brake", doc="whether the arm is to stop")
         q = self.input_vector("q", n, list(arm.start), doc="measured positions")
+        here = self.input_vector("here", n, list(arm.start), doc="the set-point")
+        probing = self.input("probing", doc="whether an experiment goes on")
         seen, active = self.discrete_state("seen"), self.discrete_state("active")
         jogging, part = self.discrete_state("jogging"), self.discrete_state("part", None, 1.0)
         fresh = hold(not_equal(count, seen) & (on > 0))
         track, jog = (hold(equal(kind, k)) for k in TRACKED)
-        tracking = hold((on > 0) & where(fresh, track | jog, active > 0))
+        excite = hold(equal(kind, EXCITE))
+        own = hold(track | jog | excite)
+        tracking = hold((on > 0) & where(fresh, own, active > 0))
         waits = self.input("waits", doc="whether a leg of the chain waits")
         stopped = hold(tracking & ((brake > 0) | ((waits > 0) & (jogging > 0) & ~fresh)))
         legs = self.discrete_state("last_leg")
-        leg = hold(where(fresh & ~(track | jog), count, legs))
+        leg = hold(where(fresh & ~own, count, legs))
         self.output("leg", leg, doc="number of the last motion that is a leg of the chain")
-        mode = hold(where(stopped | (fresh & jog), 1, where(fresh & track, 0, jogging)))
-        most = hold(where(fresh & track, share, where(fresh & jog, 1, part)))
+        mode = where(stopped | (fresh & jog), 1, where(fresh & (track | excite), 0, jogging))
+        mode = hold(mode)
+        most = hold(where(fresh & track, share, where(fresh & own, 1, part)))
+        stays = hold(fresh & excite & equal(probing, 0))
         places, rates = [], []
         for i, (axis, at) in enumerate(zip(arm.axes, arm.start, strict=True)):
             place = self.discrete_state(f"place{i}", None, at)
             rate = self.discrete_state(f"rate{i}")
-            places.append(hold(where(fresh & track, goal[i], place)))
-            asked = hold(where(stopped | (fresh & track), 0, where(fresh & jog, goal[i], rate)))
+            places.append(hold(where(fresh & track, goal[i], where(stays, here[i], place))))
+            halts = stopped | (fresh & ~jog)
+            asked = hold(where(halts, 0, where(fresh & jog, goal[i], rate)))
             kept = hold(maximum(-axis.speed, where(asked > axis.speed, axis.speed, asked)))
             way = hold(kept * kept / (2 * axis.acceleration))
             way = hold(way + absolute(kept) * axis.acceleration / axis.jerk)

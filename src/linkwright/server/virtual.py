@@ -5,8 +5,9 @@ The same commands at the same ticks give the same bits, on any machine with the 
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from linkwright.errors import Error
-from linkwright.recording import Recording
 from linkwright.server.cell import Cell
 from linkwright.server.ready import Tell
 from linkwright.server.recorded import recorder_of, whole_session
@@ -80,6 +81,6 @@ class VirtualCell(RunningCell):
                 if self.loop.stopped is not None:
                     raise Error(self.loop.stopped.reason)
 
-    def finish(self) -> Recording | None:
-        """Return the recording, which is in its place; None where none was asked for."""
+    def finish(self) -> Path | None:
+        """Return where the recording is; None where none was asked for."""
         return None if self._recorder is None else self._recorder.finish(self.loop)

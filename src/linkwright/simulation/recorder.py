@@ -15,10 +15,11 @@ import numpy as np
 
 from linkwright.errors import Error, InputError
 from linkwright.files import file_exists
-from linkwright.recording.files import file_format
+from linkwright.recording.files import file_format, keep_stream
 from linkwright.recording.journal import Journal, require_no_journal
 from linkwright.recording.origins import with_relative_paths
 from linkwright.recording.recording import Array, Channel, Recording
+from linkwright.recording.streams import stream_of
 
 VISIT = 0.1
 """From one visit of Python to the next, s, about."""
@@ -89,7 +90,7 @@ class Recorder:
             return made, None
         self.journal.flush()
         try:
-            made.save(self.target.path, replace=self.target.replace)
+            keep_stream(self.target.path, stream_of(made), replace=self.target.replace)
         except Error as error:
             kept = self.journal.path
             self.journal.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import typer
@@ -30,19 +31,23 @@ def command(
       linkwright recover run.parquet.journal -o run.parquet
     """
     from linkwright.errors import InputError
-    from linkwright.recording import recovered
+    from linkwright.recording.files import keep_stream
+    from linkwright.recording.journal import journal_stream
     from linkwright.recording.origins import as_read
+    from linkwright.recording.recording import Recording
 
-    found = as_read(recovered(journal), journal.parent)
-    if not len(found):
+    found = journal_stream(journal)
+    bare = as_read(Recording([], found.channels, [], found.metadata), journal.parent)
+    count, end = 0, 0.0
+    for part in found.parts():
+        count += len(part.times)
+        end = float(part.times[-1]) if len(part.times) else end
+    if not count:
         raise InputError("the journal holds no sample", file=journal)
     target = journal.with_suffix("") if out is None else out
     if target == journal:
         raise InputError(
             "the journal's name has no ending to leave out", file=journal, remedy="give --out"
         )
-    found.save(target, replace=force)
-    echo(
-        f"{len(found)} samples of {len(found.channels)} channels up to t = {found.times[-1]:g} s "
-        f"are in {target}"
-    )
+    keep_stream(target, replace(found, metadata=bare.metadata), replace=force)
+    echo(f"{count} samples of {len(found.channels)} channels up to t = {end:g} s are in {target}")

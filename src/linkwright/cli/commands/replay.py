@@ -31,5 +31,4 @@ def command(
     if found.difference:
         echo(f"{found.cell.name}: {found.difference}", err=True)
         raise typer.Exit(DIFFERENT)
-    count = len(found.recording.channels)
-    echo(f"{found.cell.name}: {len(found.again)} ticks of {count} channels, the same bits")
+    echo(f"{found.cell.name}: {found.ticks} ticks of {found.channels} channels, the same bits")

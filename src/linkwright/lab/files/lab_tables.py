@@ -129,7 +129,9 @@ class LabFile(Record):
     base: Annotated[
         Literal["fixed", "floating"] | None, Field(description="as in the robot file by default")
     ] = None
-    method: Annotated[Literal["euler", "rk4"], Field(description="of integration")] = "euler"
+    method: Annotated[Literal["verlet", "rk4", "euler"], Field(description="of integration")] = (
+        "verlet"
+    )
     substeps: Annotated[StrictInt, Field(description="of integration in a tick", ge=1)] = 1
     misc_sensors: Annotated[list[StrictStr] | None, Field(description="their names")] = None
     estimated: Annotated[

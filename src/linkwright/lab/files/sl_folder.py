@@ -85,7 +85,7 @@ def _lab(robot: SlRobot, name: str, home: Path, file: str) -> LabConfig:
         vertices=MappingProxyType({vertex.name: vertex.name for vertex in robot.vertices}),
         objects=robot.configuration.objects,
         base="fixed" if base.mass is None else "floating",
-        method="rk4" if header.method == "RK" else "euler",
+        method="rk4" if header.method == "RK" else "verlet",
         substeps=_whole(
             header, "n_integration", 1 if header.substeps is None else header.substeps, file
         ),

@@ -30,6 +30,7 @@ from linkwright.motion.chains.legs import (
     begun,
     planned,
     remaining_peak,
+    smooth_room,
     turn_room,
 )
 from linkwright.motion.chains.paths import (
@@ -82,6 +83,8 @@ class ArmMotion(ChainMotion):
         arm: kinematics of the tool, from `linkwright.robots.ik.tool_kinematics`.
         speed: largest speed of each joint.
         acceleration: largest acceleration of each joint.
+        jerk: largest jerk of each joint on legs of joints, and where these are stopped; no limit
+            by default. Legs of the tool begin within it.
         frames: names of frames; number 0 is the base, theirs begin with 1.
         tool_speed: of the tool, m/s and rad/s.
         tool_acceleration: of the tool, m/s^2 and rad/s^2.
@@ -113,6 +116,7 @@ class ArmMotion(ChainMotion):
         speed: Sequence[float],
         acceleration: Sequence[float],
         *,
+        jerk: Sequence[float] = (),
         frames: Sequence[str] = (),
         tool_speed: tuple[float, float] = (0.5, 2.0),
         tool_acceleration: tuple[float, float] = (3.0, 12.0),
@@ -141,8 +145,8 @@ class ArmMotion(ChainMotion):
         self.arm, self.slerp, self._named = arm, slerp, tuple(frames)
         self._numbers = tuple(float(x) for x in numbers)
         super().__init__(
-            speed, acceleration, start=start, lower=lower, upper=upper, brake=brake, queue=queue,
-            slots=slots, name=name, rate=rate,
+            speed, acceleration, jerk=jerk, start=start, lower=lower, upper=upper, brake=brake,
+            queue=queue, slots=slots, name=name, rate=rate,
         )  # fmt: skip
 
     def frame(self, name: str) -> int:
@@ -176,6 +180,7 @@ class ArmMotion(ChainMotion):
         self.frames = [MovingFrame(self, n, bandwidth, age, bounds) for n in self._named]
         self.joints = [self.discrete_state(f"solver{k}", initial=x) for k, x in enumerate(at)]
         self.barred = self.discrete_state("barred", doc="why a leg of the tool cannot go on")
+        self.flowing = self.discrete_state("flowing", doc="whether the arm goes with a frame")
         self.tolerance = p("tolerance", place, unit="m"), p("turn_tolerance", turn, unit="rad")
         self.sent = [self.discrete_state(f"sent{k}") for k in range(self.count)]
         self.going = self.discrete_state("going", initial=1.0, doc="share of its pace, of late")
@@ -246,6 +251,7 @@ class ArmMotion(ChainMotion):
         old = let(some(u & frame.stale for u, frame in zip(used, self.frames, strict=True)))
         barred = let(where(self.barred > 0, self.barred, self._bar(lanes)))
         self.update(self.barred, where(cleared, 0, barred))
+        self.update(self.flowing, 1 - lanes.calm)
         still = let(stopping | holding | old | (barred > 0))
         self._final = let(stopping & (self.now <= 0))  # what is left of the path is given up
         for u, frame in zip(used, self.frames, strict=True):
@@ -375,6 +381,14 @@ class ArmMotion(ChainMotion):
             self.update(before, where(cleared, ZERO, way))
         return chosen, rates, bends
 
+    def _softened(self, jerk: Expr, lanes: Lanes) -> Expr:
+        soft = super()._softened(jerk, lanes)
+        return self.intermediate(where(self._solving, jerk, soft)) if self.jerk else jerk
+
+    def _smooth(self, pull: Expr, lanes: Lanes) -> Expr:
+        smooth = super()._smooth(pull, lanes)
+        return self.intermediate(where(self._solving, pull, smooth)) if self.jerk else pull
+
     def _go_on(self, sigma: Expr, pull: Expr) -> None:
         # where joints had a say in path time, it goes on from there
         let, most = self.intermediate, 2 / self.brake
@@ -434,10 +448,11 @@ class ArmMotion(ChainMotion):
         own = turn_room(let, probe, self._tangent, bends, peak)
         ramps, fits = begun(
             let,
-            planned(let, [length, turn, *probe], speed, most, self.period),
+            planned(let, [length, turn, *probe], speed, most, self.period, self.planned_jerk),
             let(minimum(tool, own)),
             let((now.end - begins) / 2),
             self.period,
+            smooth_room(let, probe, self._tangent, self.planned_jerk, now, now.end - begins),
         )
         pose = let(equal(goal.kind, 2))
         numbers = [

@@ -20,6 +20,7 @@ from linkwright.motion.chains.legs import (
     planned,
     remaining_peak,
     share,
+    smooth_room,
     turn_room,
 )
 from linkwright.motion.trajectory import MotionError
@@ -28,6 +29,9 @@ FAR = 1e9
 """The limit of a joint that has none."""
 
 _TINY = 1e-30
+_SOFT = 0.5  # share of joints' jerks with which path time comes to rest
+_WITHIN = 0.98  # share of limits on the way there: what is bounded at ticks is more between them
+_PLANNED = 0.96  # share of jerks for which legs are planned: path time need not give way
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,8 @@ class ChainMotion(Block):
     Args:
         speed: largest speed of each joint.
         acceleration: largest acceleration of each joint.
+        jerk: largest jerk of each joint on legs of joints, and where these are stopped; no limit
+            by default.
         start: joints at the beginning; zero by default.
         lower: least value of each joint; no limit by default.
         upper: largest value of each joint; no limit by default.
@@ -82,6 +88,7 @@ class ChainMotion(Block):
         speed: Sequence[float],
         acceleration: Sequence[float],
         *,
+        jerk: Sequence[float] = (),
         start: Sequence[float] | None = None,
         lower: Sequence[float] | None = None,
         upper: Sequence[float] | None = None,
@@ -93,12 +100,14 @@ class ChainMotion(Block):
     ) -> None:
         super().__init__(name, rate=rate, doc="a chain of legs between goals")
         self.count = len(speed)
-        self._check(speed, acceleration, brake, queue, slots)
+        self._check(speed, acceleration, jerk, brake, queue, slots)
         at = self._joints("start", start, 0.0)
         self.lower = self._joints("lower", lower, -FAR)
         self.upper = self._joints("upper", upper, FAR)
         self.speed = [self.parameter(f"v{k}", float(x)) for k, x in enumerate(speed)]
         self.acceleration = [self.parameter(f"a{k}", float(x)) for k, x in enumerate(acceleration)]
+        self.jerk = [self.parameter(f"j{k}", float(x)) for k, x in enumerate(jerk)]
+        self.planned_jerk = [self.intermediate(_PLANNED * x) for x in self.jerk]
         self.brake = self.parameter("brake", float(brake), unit="s", sign="positive")
         self.mailbox = Mailbox(self, self._width(), slots)
         self._flags()
@@ -112,14 +121,16 @@ class ChainMotion(Block):
         self,
         speed: Sequence[float],
         acceleration: Sequence[float],
+        jerk: Sequence[float],
         brake: float,
         queue: int,
         slots: int,
     ) -> None:
-        numbers = np.array([*speed, *acceleration, brake, queue, slots], dtype=float)
-        if len(speed) != len(acceleration) or not speed:
+        numbers = np.array([*speed, *acceleration, *jerk, brake, queue, slots], dtype=float)
+        if not len(speed) == len(acceleration) == len(jerk or speed) or not speed:
             raise MotionError(
-                f"{len(speed)} speeds and {len(acceleration)} accelerations of a chain",
+                f"{len(speed)} speeds, {len(acceleration)} accelerations and {len(jerk)} jerks of "
+                "a chain",
                 remedy="give one of each for every joint",
             )
         if not np.all(np.isfinite(numbers) & (numbers > 0)):
@@ -157,6 +168,7 @@ class ChainMotion(Block):
         self.why = d("why", doc="why it was refused")
         self.sigma = d("sigma", initial=1.0, unit="1", doc="path time for each second")
         self.pull = d("pull", unit="1/s", doc="rate of sigma")
+        self.bent = [d(f"bent{k}", doc="acceleration before") for k in range(len(self.jerk))]
         self.one, self.two = self._leg("first", at), self._leg("second", at)
         self.slowing = d("slowing", initial=1.0, doc="whether the first leg slows down")
         self.both = d("both", doc="whether there is a second leg")
@@ -199,6 +211,8 @@ class ChainMotion(Block):
         u = [let(f + s * sigma) for f, s in zip(lanes.flow, lanes.slope, strict=True)]
         a = [let(b + s * pull) for b, s in zip(lanes.second, lanes.slope, strict=True)]
         rate, u, a = self._bound(let(sigma + self.period * pull / 2), u, a, lanes, cleared)
+        for memory, now in zip(self.bent, a, strict=False):
+            self.update(memory, where(cleared, ZERO, now))
         self.output_vector("q", lanes.q, doc="set-points")
         self.output_vector("u", u, doc="their rates")
         self.output_vector("a", a, doc="their accelerations")
@@ -259,19 +273,42 @@ class ChainMotion(Block):
     def _pull(self, goal: Expr, lanes: Lanes) -> Expr:
         """Return the rate of sigma: toward its goal, with bounded jerk, within accelerations."""
         let = self.intermediate
-        jerk = let(4 / self.brake**2)
+        jerk = self._swing = self._softened(let(4 / self.brake**2), lanes)
         gap = let(goal - self.now)
         most = let(minimum(2 / self.brake, sqrt(2 * jerk * absolute(gap))))
         wanted = let(where(gap < 0, -most, most))
-        change = let(jerk * self.period)
+        change = let(4 / self.brake**2 * self.period)
         free = let(minimum(maximum(wanted, self.pull - change), self.pull + change))
         low, high = [-FAR * ONE], [FAR * ONE]
-        for s, b, a in zip(lanes.slope, lanes.second, self.acceleration, strict=True):
-            size = absolute(s) + _TINY
+        part = _WITHIN if self.jerk else 1.0
+        for s, b, most_of in zip(lanes.slope, lanes.second, self.acceleration, strict=True):
+            size, a = absolute(s) + _TINY, part * most_of
             along = let(where(s < 0, -b, b))
             low.append((-a - along) / size)
             high.append((a - along) / size)
-        return self._bounded(free, let(maximum(*low)), let(minimum(*high)))
+        return self._smooth(self._bounded(free, let(maximum(*low)), let(minimum(*high))), lanes)
+
+    def _softened(self, jerk: Expr, lanes: Lanes) -> Expr:
+        """Return the rate with which the rate of sigma may change, within joints' jerks."""
+        if not self.jerk:
+            return jerk
+        each = zip(self.jerk, lanes.slope, strict=True)
+        soft = minimum(jerk, *(j / (absolute(s) + _TINY) for j, s in each))
+        return self.intermediate(_SOFT * soft)
+
+    def _smooth(self, pull: Expr, lanes: Lanes) -> Expr:
+        """Return the rate of sigma such that no joint's acceleration changes by too much."""
+        if not self.jerk:
+            return pull
+        let, low, high = self.intermediate, [-FAR * ONE], [FAR * ONE]
+        for j, s, b, a in zip(self.jerk, lanes.slope, lanes.second, self.bent, strict=True):
+            size, most = absolute(s) + _TINY, let(_WITHIN * j * self.period)
+            middle = let(where(s < 0, b - a, a - b))
+            low.append((middle - most) / size)
+            high.append((middle + most) / size)
+        least, largest = let(maximum(*low)), let(minimum(*high))
+        kept = minimum(maximum(pull, least), largest)
+        return let(where(least <= largest, kept, (least + largest) / 2))
 
     def _bounded(self, pull: Expr, low: Expr, high: Expr) -> Expr:
         """Return the rate of sigma between bounds, of which none forbids that it stays."""
@@ -280,7 +317,7 @@ class ChainMotion(Block):
     def _pace(self, goal: Expr, pull: Expr) -> None:
         """Say how the path time goes on."""
         let = self.intermediate
-        change = let(4 / self.brake**2 * self.period)
+        change = let(self._swing * self.period)
         near = (absolute(goal - self.now) <= change * self.period) & (absolute(pull) <= 2 * change)
         there = let((1 - self.busy) | near)
         going = minimum(maximum(self.now + self.period * pull, 0), 1)
@@ -348,10 +385,11 @@ class ChainMotion(Block):
         speed, most = [let(v * goal.speed) for v in self.speed], self._planned_acceleration()
         ramps, may = begun(
             let,
-            planned(let, way, speed, most, self.period),
+            planned(let, way, speed, most, self.period, self.planned_jerk),
             turn_room(let, way, self._before(), most, remaining_peak(let, now, begins)),
             let((now.end - begins) / 2),
             self.period,
+            smooth_room(let, way, self._before(), self.planned_jerk, now, now.end - begins),
         )
         return Leg(tuple(aim), way, ramps, since, goal.sequence), may
 

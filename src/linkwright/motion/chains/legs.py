@@ -6,6 +6,7 @@ takes 2 t_a:
 
     r = x t_a (2 - h) h^3,   r' = x (3 - 2 h) h^2,   r'' = 3 x (1 - h) h / t_a
 
+and r''' = 1.5 x (1 - 2 h) / t_a^2, which is bounded where limits of jerk are given.
 A ramp down is the same, backwards. Where one leg slows down while the next speeds up over the same
 time, their sum is Paul's turn at the corner, term by term: with D_B = -t_a times the speed of the
 first leg and D_C / T the speed of the second it is
@@ -20,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from linkwright.algebra import ONE, ZERO, Expr, absolute, maximum, minimum, sqrt, where
 
@@ -29,6 +31,7 @@ Hold = Callable[[Expr], Expr]
 _TINY = 1e-30
 _SLOWEST = 0.5  # of its speed, below which a leg waits rather than begins
 _PEAK = 0.75  # of r'' t_a / x, in the middle of a ramp
+_STEEP = 1.5  # of r''' t_a^2 / x, at both ends of a ramp
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,23 +136,35 @@ def planned(
     speed: Sequence[Expr],
     acceleration: Sequence[Expr],
     period: Expr,
-) -> tuple[Expr, Expr, Expr]:
-    """Return speed, ramp and the need for ramps of a leg from rest to rest within limits.
+    jerk: Sequence[Expr] = (),
+) -> tuple[Expr, Expr, Expr, Expr]:
+    """Return speed, ramp and the needs for ramps of a leg from rest to rest within limits.
 
     Args:
         way: from its beginning to its goal.
         speed: largest speeds.
         acceleration: largest accelerations.
         period: the shortest time of half a ramp.
+        jerk: largest jerks of the last of them; none by default.
 
     Returns:
-        x, half the time of a ramp, and c, with which a ramp at the speed x takes c x at least.
+        x, half the time of a ramp, and c and k: at the speed x it takes c x and sqrt(k x) at least.
     """
     slow = maximum(*(absolute(d) / v for d, v in zip(way, speed, strict=True)), ZERO)
     heavy = maximum(*(absolute(d) / a for d, a in zip(way, acceleration, strict=True)), ZERO)
     c = hold(_PEAK * heavy + _TINY)
-    x = hold(ONE / maximum(slow, sqrt(2 * c), 2 * period))
-    return x, hold(maximum(c * x, period)), c
+    if not jerk:
+        x = hold(ONE / maximum(slow, sqrt(2 * c), 2 * period))
+        return x, hold(maximum(c * x, period)), c, ZERO
+    last = zip(way[-len(jerk) :], jerk, strict=True)
+    k = hold(_STEEP * maximum(*(absolute(d) / j for d, j in last), ZERO) + _TINY)
+    x = hold(ONE / maximum(slow, sqrt(2 * c), (4 * k) ** Fraction(1, 3), 2 * period))
+    return x, ramp_of(x, c, k, period), c, k
+
+
+def ramp_of(x: Expr, c: Expr, k: Expr, period: Expr) -> Expr:
+    """Return half the time of a ramp at a speed, with what `planned` says."""
+    return maximum(c * x, period) if k is ZERO else maximum(c * x, sqrt(k * x), period)
 
 
 def turn_room(
@@ -181,7 +196,12 @@ def turn_room(
 
 
 def begun(
-    hold: Hold, nominal: tuple[Expr, Expr, Expr], room: Expr, least: Expr, period: Expr
+    hold: Hold,
+    nominal: tuple[Expr, Expr, Expr, Expr],
+    room: Expr,
+    least: Expr,
+    period: Expr,
+    smooth: Expr = ZERO,
 ) -> tuple[Ramps, Expr]:
     """Return the ramps of a leg that begins while the one before it slows down, and whether it may.
 
@@ -190,10 +210,41 @@ def begun(
         room: what `turn_room` says.
         least: half the time of its ramp up at least, so that it does not end before the other leg.
         period: the shortest time of half a ramp.
+        smooth: its largest |r'''|, where there are limits of jerk.
     """
-    x, ramp, c = nominal
+    x, ramp, c, k = nominal
     up = hold(maximum(ramp, least))
     ending = minimum(2 / (up + sqrt(up**2 + 4 * c)), ONE / (up + period))
+    if k is not ZERO:  # half of 1/x for each of both ramps
+        half = minimum(ONE / (2 * up), ONE / (4 * k) ** Fraction(1, 3))
+        ending = minimum(ending, half, up**2 / _STEEP * smooth)
     chosen = hold(minimum(x, up / _PEAK * room, ending))
     may = hold((chosen >= _SLOWEST * x) | (least <= 0))
-    return Ramps(chosen, up, hold(maximum(c * chosen, period))), may
+    return Ramps(chosen, up, hold(ramp_of(chosen, c, k, period))), may
+
+
+def smooth_room(
+    hold: Hold,
+    way: Sequence[Expr],
+    before: Sequence[Expr],
+    jerk: Sequence[Expr],
+    ramps: Ramps,
+    left: Expr,
+) -> Expr:
+    """Return the largest |r'''| of a leg that begins while the one before it slows down.
+
+    Args:
+        way: from its beginning to its goal.
+        before: the way of the leg before.
+        jerk: largest jerks; none where there are no such limits.
+        ramps: of the leg before.
+        left: s until that is at its goal.
+    """
+    if not jerk:
+        return ZERO
+    steep = hold(where(left > 1e-9, _STEEP * ramps.x / ramps.down**2, ZERO))
+    rooms = [
+        maximum(j - absolute(b) * steep, 0) / (absolute(d) + _TINY)
+        for d, b, j in zip(way, before, jerk, strict=True)
+    ]
+    return hold(minimum(*rooms, ONE * 1e30))

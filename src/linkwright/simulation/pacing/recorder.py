@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.recording import Recording
-from linkwright.recording.journal import Journal, recovered
+from linkwright.errors import Error, InputError
+from linkwright.recording.files import keep_stream
+from linkwright.recording.journal import Journal, journal_stream
 from linkwright.recording.origins import with_relative_paths
 from linkwright.simulation.described import signal_channels
 from linkwright.simulation.native.session import Samples, Session
@@ -38,6 +40,7 @@ class LoopJournal:
         replace: whether the journal of a dead run may be replaced.
 
     >>> import tempfile
+    >>> from linkwright.recording import recovered
     >>> from linkwright.blocks import Integrator
     >>> from linkwright.simulation.pacing import PacedLoop, tape_of
     >>> from linkwright.simulation.runs import session_of
@@ -122,6 +125,7 @@ class LoopRecorder(LoopJournal):
 
     >>> import tempfile
     >>> from pathlib import Path
+    >>> from linkwright.recording import read_recording
     >>> from linkwright.blocks import Integrator
     >>> from linkwright.simulation.pacing import PacedLoop, tape_of
     >>> from linkwright.simulation.runs import session_of
@@ -135,7 +139,7 @@ class LoopRecorder(LoopJournal):
     ...     loop = PacedLoop(session, clock="virtual", sink=recorder)
     ...     _ = loop.set({"i.u": 2.0})
     ...     loop.go_to(50)
-    ...     made = recorder.finish(loop)
+    ...     made = read_recording(recorder.finish(loop))
     >>> len(made), list(tape_of(made))
     (51, [Change(tick=0, name='i.u', value=2.0)])
     """
@@ -160,8 +164,8 @@ class LoopRecorder(LoopJournal):
             replace=target.replace_journal,
         )
 
-    def finish(self, loop: PacedLoop) -> Recording:
-        """Return the recording, which is in its place; the journal goes.
+    def finish(self, loop: PacedLoop) -> Path:
+        """Return where the recording is; it was read back and compared before the journal goes.
 
         Args:
             loop: has been stopped.
@@ -170,9 +174,17 @@ class LoopRecorder(LoopJournal):
         with self._lock:
             self._journal.attach(end_row(end))
             self._journal.flush()
-        made = recovered(self.path)
-        about = {k: v for k, v in made.metadata.items() if k != "recovered"}
-        made = made.with_metadata(about)
-        made.save(self.target.path, replace=self.target.replace)
+        found = journal_stream(self.path)
+        about = {k: v for k, v in found.metadata.items() if k != "recovered"}
+        try:
+            keep_stream(
+                self.target.path, replace(found, metadata=about), replace=self.target.replace
+            )
+        except Error as error:
+            self._journal.close()
+            raise InputError(
+                f"the recording cannot be written ({error}), but all of it is in {self.path}",
+                remedy=f"make room, then linkwright recover {self.path}",
+            ) from None
         self._journal.remove()
-        return made
+        return self.target.path

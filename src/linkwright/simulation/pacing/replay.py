@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 
 from linkwright.simulation.native.session import Outcome, Session
 from linkwright.simulation.pacing.loop import PacedLoop
-from linkwright.simulation.pacing.tape import Tape
+from linkwright.simulation.pacing.tape import StoredTape, Tape
 
 Show = Callable[[float, float], None]
 """What is told how far a replay is: the time that was reached, and the end, s."""
@@ -50,7 +50,7 @@ def replay(session: Session, tape: Tape, show: Show | None = None, *, states: in
 
 def follow(
     loop: PacedLoop,
-    tape: Tape,
+    tape: Tape | StoredTape,
     until: int | None = None,
     *,
     show: Show | None = None,
@@ -68,23 +68,39 @@ def follow(
         calls: whether Python functions in slots are called; else what they gave comes from the
             tape.
     """
+    for _ in followed(loop, tape, until, show=show, before=before, calls=calls):
+        pass
+
+
+def followed(
+    loop: PacedLoop,
+    tape: Tape | StoredTape,
+    until: int | None = None,
+    *,
+    show: Show | None = None,
+    before: Callable[[int], None] | None = None,
+    calls: bool = False,
+) -> Iterator[None]:
+    """Do what `follow` does, and let whoever asks look in now and then."""
     end = tape.end if until is None else min(until, tape.end)
     seconds, shown = loop.session.phases.tick_seconds, 0
 
-    def go_to(tick: int) -> None:
+    def go_to(tick: int) -> Iterator[None]:
         nonlocal shown
-        while show is not None and tick - shown >= _OFTEN:
+        while tick - shown >= _OFTEN:
             shown += _OFTEN
             loop.go_to(shown)
-            show(shown * seconds, end * seconds)
+            if show is not None:
+                show(shown * seconds, end * seconds)
+            yield
         loop.go_to(tick)
 
     with nullcontext() if calls else loop.from_tape():
         for tick, values in tape.batches():
             if tick > end:
                 break
-            go_to(tick - 1)
+            yield from go_to(tick - 1)
             if before is not None:
                 before(tick)
             loop.enter(values)
-        go_to(end)
+        yield from go_to(end)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from linkwright.errors import Error, InputError
 from linkwright.recording import Recording
-from linkwright.recording.journal import attached_bytes, attached_text
+from linkwright.recording.streams import Stream, stream_of
 
 _END = -1  # in place of a name: the tick where the run has ended
 
@@ -99,12 +99,6 @@ class Tape:
             yield at, now
 
 
-def tape_rows(tape: Tape) -> bytes:
-    """Return the changes of a tape as bytes, and where it ends."""
-    rows = np.stack([tape.ticks, tape.places, tape.values.view(np.int64)], axis=1)
-    return rows.astype("<i8").tobytes() + end_row(tape.end)
-
-
 def end_row(tick: int) -> bytes:
     """Return the row that says where a run has ended."""
     return np.array([tick, _END, 0], "<i8").tobytes()
@@ -117,40 +111,64 @@ def tape_label(
     return {"names": list(names), "stride": stride, "tick": tick_seconds, "waits": waits}
 
 
-def with_tape(recording: Recording, tape: Tape, tick_seconds: float) -> Recording:
-    """Return a recording with a tape in it.
-
-    Args:
-        recording: of the same run.
-        tape: its changes.
-        tick_seconds: of the base tick, s.
-    """
-    label = tape_label(tape.names, tape.stride, tick_seconds, tape.waits)
-    about = {**recording.metadata, "tape": label, "attached": attached_text(tape_rows(tape))}
-    return recording.with_metadata(about)
-
-
 def tape_of(recording: Recording) -> Tape:
     """Return the tape of a recording; of one that was cut off, up to its last sample.
 
     Args:
         recording: of a paced run.
     """
-    label = recording.metadata.get("tape")
+    stored = stored_tape(stream_of(recording))
+    rows = np.concatenate([part.changes for part in stored.stream.parts()])
+    return stored.part(rows)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTape:
+    """A tape that is read as it is needed, part by part.
+
+    Args:
+        stream: the recording that it belongs to.
+        names: what has changed, each once.
+        end: the last tick that the run has reached, or where it stopped.
+        stride: base ticks from one instant of the loop to the next.
+        waits: whether Python blocks were called at their ticks.
+        samples: how many the recording has.
+    """
+
+    stream: Stream
+    names: tuple[str, ...]
+    end: int
+    stride: int
+    waits: bool
+    samples: int
+
+    def part(self, rows: NDArray[np.void]) -> Tape:
+        """Return some changes as a tape."""
+        kept = rows[(rows["place"] != _END) & (rows["tick"] <= self.end)]
+        columns = (np.ascontiguousarray(kept[name]) for name in ("tick", "place", "value"))
+        return Tape(self.names, *columns, self.end, self.stride, self.waits)
+
+    def batches(self) -> Iterator[tuple[int, dict[str, float]]]:
+        """Yield each tick at which something changed, with what it became."""
+        for part in self.stream.parts():
+            yield from self.part(part.changes).batches()
+
+
+def stored_tape(stream: Stream) -> StoredTape:
+    """Return the tape of a recording in parts; of one that was cut off, up to its last sample.
+
+    Args:
+        stream: of a paced run.
+    """
+    label = stream.metadata.get("tape")
     if not isinstance(label, Mapping):
         raise InputError("the recording has no tape", remedy="record a paced run")
-    content = attached_bytes(str(recording.metadata.get("attached", attached_text(b""))))
     names, stride = tuple(map(str, label["names"])), int(label["stride"])
-    waits = bool(label.get("waits", False))
-    if len(content) % 24:
-        raise InputError("the tape of the recording is damaged")
-    rows = np.frombuffer(content, "<i8").astype(np.int64).reshape(-1, 3)
-    ends = rows[rows[:, 1] == _END, 0]
-    if len(ends):
-        end = int(ends[-1])
-    else:
-        last = float(recording.times[-1]) if len(recording) else 0.0
-        end = round(last / float(label["tick"]))
-    kept = rows[(rows[:, 1] != _END) & (rows[:, 0] <= end)]
-    values = np.ascontiguousarray(kept[:, 2]).view(np.float64)
-    return Tape(names, kept[:, 0].copy(), kept[:, 1].copy(), values, end, stride, waits)
+    end, last, count = None, 0.0, 0
+    for part in stream.parts():
+        ends = part.changes["tick"][part.changes["place"] == _END]
+        end = int(ends[-1]) if len(ends) else end
+        last = float(part.times[-1]) if len(part.times) else last
+        count += len(part.times)
+    end = round(last / float(label["tick"])) if end is None else end
+    return StoredTape(stream, names, end, stride, bool(label.get("waits", False)), count)

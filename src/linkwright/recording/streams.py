@@ -1,0 +1,139 @@
+"""Recordings that are read, written and compared in parts: as long as one likes, in little memory.
+
+A tape (every change of an input, with its tick) goes along with the samples. It is rows of `TAPE`:
+bytes in journals, a column of tables in Parquet files, a text in the metadata of all else.
+"""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.errors import InputError
+from linkwright.recording.recording import Array, Channel, Recording
+
+TAPE = np.dtype([("tick", "<i8"), ("place", "<i8"), ("value", "<f8")])
+"""A change: the tick that saw it first, the place of what changed, what it became."""
+ROWS = 1 << 16
+"""Samples of a part, about."""
+_MOST_ATTACHED = 1 << 31
+
+
+class Part(NamedTuple):
+    """Some samples of a recording, and the changes that came meanwhile."""
+
+    times: Array
+    data: Array
+    changes: NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A recording in parts: what is known of it, its channels, and what gives the parts anew."""
+
+    metadata: Mapping[str, Any]
+    channels: tuple[Channel, ...]
+    parts: Callable[[], Iterator[Part]]
+
+    def grouped(self) -> Iterator[Part]:
+        """Yield larger parts, each with some rows: changes at the end go with the last."""
+        held: list[Part] = []
+        for part in self.parts():
+            if len(part.times) and sum(len(p.times) for p in held) >= ROWS:
+                yield _joined(held)
+                held = []
+            held.append(part)
+        if held:
+            yield _joined(held)
+
+    def difference(self, other: Stream, of: str = "data") -> str:
+        """Return where another first has other bits, in words; all that is no number is alike."""
+        both, first = (_chunks(getattr(p, of) for p in s.parts()) for s in (self, other)), 0
+        for a, b in zip_longest(*both, fillvalue=np.empty(0)):
+            if a.shape != b.shape:
+                return f"{first + len(a)} {of} were recorded, and here are {first + len(b)}"
+            other_bits = a.view(np.int64) != b.view(np.int64)
+            if a.dtype == float:
+                other_bits &= ~(np.isnan(a) & np.isnan(b))
+            if other_bits.any():
+                row, *column = (int(k[0]) for k in np.nonzero(other_bits))
+                name = self.channels[column[0]].name if of == "data" else of
+                x, y = a[row, *column].item(), b[row, *column].item()
+                return f"{name} of sample {first + row} was {x!r}, and here is {y!r}"
+            first += len(a)
+        return ""
+
+
+def _joined(parts: list[Part]) -> Part:
+    return Part(*(np.concatenate(list(x)) for x in zip(*parts, strict=True)))
+
+
+def _chunks(arrays: Iterator[NDArray[Any]]) -> Iterator[NDArray[Any]]:
+    """Yield the rows of arrays in pieces of the same length, but for the last."""
+    held: list[NDArray[Any]] = []
+    for array in arrays:
+        held.append(array)
+        if sum(map(len, held)) >= ROWS:
+            whole = np.concatenate(held)
+            for k in range(0, len(whole) - ROWS + 1, ROWS):
+                yield np.ascontiguousarray(whole[k : k + ROWS])
+            held = [whole[len(whole) // ROWS * ROWS :]]
+    if sum(map(len, held)):
+        yield np.ascontiguousarray(np.concatenate(held))
+
+
+def stream_of(recording: Recording) -> Stream:
+    """Return a recording in memory as one of a single part."""
+    about = dict(recording.metadata)
+    changes = changes_of(attached_bytes(str(about.pop("attached", attached_text(b"")))))
+    part = Part(recording.times, recording.data, changes)
+    return Stream(about, recording.channels, lambda: iter((part,)))
+
+
+def whole(stream: Stream) -> Recording:
+    """Return a recording that comes in parts as one in memory."""
+    none = Part(np.empty(0), np.empty((0, len(stream.channels))), changes_of(b""))
+    times, data, changes = _joined([none, *stream.parts()])
+    more = {"attached": attached_text(changes.tobytes())} if len(changes) else {}
+    return Recording(times, stream.channels, data, {**stream.metadata, **more})
+
+
+def changes_of(content: bytes) -> NDArray[Any]:
+    """Return the rows of a tape from its bytes."""
+    if len(content) % TAPE.itemsize:
+        raise InputError("the tape of the recording is damaged")
+    return np.frombuffer(content, TAPE)
+
+
+def attached_text(content: bytes) -> str:
+    """Return bytes as the text by which metadata holds them: packed, in base 64.
+
+    >>> attached_bytes(attached_text(bytes(3)))
+    b'\\x00\\x00\\x00'
+    """
+    return base64.b64encode(zlib.compress(content, 1)).decode("ascii")
+
+
+def attached_bytes(text: str) -> bytes:
+    """Return the bytes of `attached_text`.
+
+    >>> attached_bytes("no text of ours")
+    Traceback (most recent call last):
+        ...
+    linkwright.errors.InputError: what was attached to the recording is damaged
+    """
+    unpacker = zlib.decompressobj()
+    try:
+        found = unpacker.decompress(base64.b64decode(text, validate=True), _MOST_ATTACHED)
+    except (ValueError, zlib.error):
+        raise InputError("what was attached to the recording is damaged") from None
+    if not unpacker.eof:
+        raise InputError("what was attached to the recording is cut off, or more than fits")
+    return found

@@ -1,0 +1,250 @@
+"""Set-points of a cell keep their limits at every tick, whatever commands follow one another.
+
+Speeds, accelerations and jerks are differences of the recorded set-points. An experiment is the
+signal that was asked for: the tick where it begins does not count, its end does. Legs of the tool
+have limits of speed and acceleration alone.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from linkwright.formats.robot.transforms import rotation_quaternion
+from linkwright.recording import Recording, read_recording
+from linkwright.robots import Robot
+from linkwright.server.cell import CAUSES, CellArm
+from linkwright.server.cell_file import read_cell
+from linkwright.server.cell_system import state_fields
+from linkwright.server.face import EXCITATIONS, LIVES, Command, RefusedError
+from linkwright.server.virtual import VirtualCell
+from linkwright.simulation.recorder import Target
+from tests.seeds import seeds
+
+Array = NDArray[np.float64]
+ACTIVE = LIVES.index("active")
+MODELS = {"puma": "puma560", "ref": "ref6"}
+SPEED = 0.15  # m/s, of the belt
+JOINTS = ("joints", "joints", "home", "stop", "track", "jog", "step", "sine", "off")
+TOOLS = (*JOINTS, "pose", "belt", "belt", "blind")
+
+
+def numbers(pose: Array) -> tuple[float, ...]:
+    """Return a pose as x, y, z and a quaternion."""
+    return (*map(float, pose[:3, 3]), *rotation_quaternion(pose[:3, :3].tolist()))
+
+
+class Driver:
+    """Somebody who commands the arms of a cell in virtual time, and moves its frame."""
+
+    def __init__(self, name: str, path: Path | None = None) -> None:
+        self.cell = VirtualCell(
+            read_cell(name), record=None if path is None else Target(path), sensing=False
+        )
+        self.sent, self.sees, self.swings = 0, "cell1" in name, True
+        self.advance(10)
+        for arm in self.cell.cell.arms:
+            self.ask(arm.name, "enable")
+        self.advance(120)
+
+    @property
+    def time(self) -> float:
+        """s."""
+        return self.cell.tick / self.cell.rate
+
+    def ask(self, arm: str, kind: str, values: object = (), **more: object) -> None:
+        """Give a command."""
+        self.sent += 1
+        given = tuple(map(float, np.asarray(values)))
+        self.cell.command(arm, Command(kind, self.sent, given, **more))  # type: ignore[arg-type]
+
+    def advance(self, ticks: int) -> None:
+        """Go on, with a sight of the frame now and then."""
+        while ticks > 0:
+            self.cell.advance(min(ticks, 16))
+            ticks -= 16
+            if self.sees:
+                speed = SPEED * float(np.cos(0.5 * self.time)) if self.swings else SPEED
+                twist = (0.0, speed, 0.0, 0.0, 0.0, 0.0)
+                self.cell.place_frame("conveyor", numbers(self.belt()), twist, self.cell.now())
+
+    def belt(self) -> Array:
+        """Return the pose of a frame that goes to and fro, SPEED at most, or straight on."""
+        found, t = np.eye(4), self.time
+        way = SPEED / 0.5 * np.sin(0.5 * t) if self.swings else SPEED * (t - 2)
+        found[:3, 3] = 0.6, -0.3 + way, 0.3
+        return found
+
+    def state(self, arm: str, what: str) -> float:
+        """Return a number of an arm's state."""
+        return float(self.cell.latest().values[f"{arm}.{what}"])
+
+    def target(self, arm: str) -> Array:
+        """Return the set-point of an arm."""
+        return np.array(self.cell.latest().values[f"{arm}.target"])
+
+
+def tool(arm: str, q: Array) -> Array:
+    """Return the pose of an arm's tool."""
+    return np.array(Robot(MODELS[arm]).pose(q, "tool"))
+
+
+def wander(driver: Driver, kinds: tuple[str, ...], rng: np.random.Generator, count: int) -> None:
+    """Give commands of all kinds, at any time, to any arm."""
+    arms = driver.cell.cell.arms
+    for _ in range(count):
+        arm = arms[rng.integers(len(arms))]
+        kind = str(rng.choice(kinds))
+        try:
+            command(driver, arm, kind, rng)
+        except RefusedError as refused:
+            if refused.name != "life":  # it is switched off by now
+                raise
+        driver.advance(1 + int(rng.choice([0.003, 0.04, 0.2, 0.7]) * driver.cell.rate))
+
+
+def command(driver: Driver, arm: CellArm, kind: str, rng: np.random.Generator) -> None:
+    """Give a random command of a kind."""
+    low, high, speed, bend, jerk = (
+        np.array([getattr(axis, word) for axis in arm.axes])
+        for word in ("low", "high", "speed", "acceleration", "jerk")
+    )
+    far = rng.uniform(-1, 1, len(low)) * rng.choice([0.02, 0.3, 1.0])
+    goal, i = np.clip(driver.target(arm.name) + far, low, high), int(rng.integers(len(low)))
+    leg = {"speed": float(rng.choice([0.3, 1.0])), "blend": float(rng.choice([0.0, 0.1, 0.3]))}
+    if kind == "joints":
+        driver.ask(arm.name, "joints", goal, **leg)
+    elif kind == "track":
+        driver.ask(arm.name, "track", goal)
+    elif kind == "jog":
+        driver.ask(arm.name, "jog", rng.uniform(-1, 1, len(low)) * speed)
+    elif kind in ("pose", "belt"):
+        frame = driver.belt() if kind == "belt" else np.eye(4)
+        place = np.linalg.inv(frame) @ tool(arm.name, goal)
+        driver.ask(
+            arm.name, "pose", numbers(place), frame="conveyor" if kind == "belt" else "base", **leg
+        )
+    elif kind == "blind":
+        driver.sees = False
+        driver.advance(int(0.3 * driver.cell.rate))
+        driver.sees = True
+    elif kind in ("step", "sine"):
+        if not driver.state(arm.name, "moving"):
+            w = rng.uniform(3, 10)
+            most = min(0.04, *(0.5 * x[i] / w**k for k, x in ((1, speed), (2, bend), (3, jerk))))
+            values = (EXCITATIONS.index(kind), most, w, rng.uniform(0.1, 1), 0.0)
+            driver.ask(arm.name, "excite", values, name=arm.axes[i].name)
+            driver.advance(int(0.05 * driver.cell.rate))
+    elif kind == "off":
+        driver.ask(arm.name, "disable")
+        driver.advance(int(rng.uniform(0, 1.2) * driver.cell.rate))
+        driver.ask(arm.name, "enable")
+    else:
+        driver.ask(arm.name, kind)
+
+
+def shares(found: Recording, cell: VirtualCell, arm: CellArm) -> dict[str, float]:
+    """Return the largest speed, acceleration and jerk of an arm's set-points, by their limits."""
+    names = {x.field.name: x.sources for x in state_fields(cell.cell)}
+    target = np.column_stack([found[name] for name in names[f"{arm.name}.target"]])
+    life, probe = (found[names[f"{arm.name}.{x}"][0]] for x in ("life", "probe"))
+    begins = np.flatnonzero((probe[1:] != 0) & (probe[:-1] == 0)) + 1
+    counts = life == ACTIVE
+    largest = {}
+    for order, word in enumerate(("speed", "acceleration", "jerk"), 1):
+        rates = np.abs(np.diff(target, order, axis=0)) * cell.rate**order
+        known = np.lib.stride_tricks.sliding_window_view(counts, order + 2).all(axis=1)
+        for k in begins:
+            known[max(k - order - 2, 0) : k + 2] = False
+        rates = rates[1:][known] / [getattr(axis, word) for axis in arm.axes]
+        largest[word] = float(rates.max())
+    return largest
+
+
+@pytest.mark.parametrize("seed", seeds(4))
+@pytest.mark.parametrize(("name", "kinds"), [("axes2", JOINTS), ("cell1", TOOLS)])
+def test_set_points_keep_their_limits_whatever_is_commanded(
+    name: str, kinds: tuple[str, ...], seed: int, tmp_path: Path
+) -> None:
+    driver = Driver(name, tmp_path / "cell.parquet")
+    wander(driver, kinds, np.random.default_rng(seed), 25)
+    driver.cell.finish()
+    found = read_recording(tmp_path / "cell.parquet")
+    for arm in driver.cell.cell.arms:
+        assert LIVES[int(driver.state(arm.name, "life"))] in ("active", "inactive")
+        largest = shares(found, driver.cell, arm)
+        if kinds is TOOLS:
+            del largest["jerk"]
+        assert max(largest.values()) < 1.001, (arm.name, largest)
+
+
+def test_an_arm_that_follows_a_frame_moves_until_it_stands() -> None:
+    """It goes with the frame without lag; a frame that is not seen is told; it brakes first."""
+    driver = Driver("cell1")
+    driver.swings = False
+    driver.ask("puma", "joints", np.add(driver.target("puma"), [-0.4, -0.3, 0.2, 0.3, 0.3, 0.1]))
+    driver.advance(1500)
+    place = np.linalg.inv(driver.belt()) @ tool("puma", driver.target("puma"))
+    driver.ask("puma", "pose", numbers(place), frame="conveyor")
+    driver.advance(700)
+    for _ in range(3):
+        driver.cell.advance(1)
+        off = tool("puma", driver.target("puma")) - driver.belt() @ place
+        assert np.abs(off).max() < 1e-7  # a tick of the belt is 1.5e-4
+    assert driver.state("puma", "done") == driver.sent
+    assert driver.state("puma", "moving") == 1
+    driver.sees = False
+    driver.advance(600)
+    assert CAUSES[int(driver.state("puma", "cause"))] == "frame"
+    driver.sees = True
+    driver.advance(600)
+    assert CAUSES[int(driver.state("puma", "cause"))] == "none"
+    speed = np.abs(driver.cell.latest().values["puma.u"]).max()
+    assert speed > 0.05
+    driver.ask("puma", "disable")
+    while driver.state("puma", "life") == ACTIVE:
+        before = np.abs(driver.cell.latest().values["puma.u"]).max()
+        driver.advance(1)
+    assert before < 0.05 * speed
+
+
+def test_an_experiment_is_a_motion_that_ends_where_it_began() -> None:
+    driver = Driver("axes2")
+    begin = driver.target("plane")
+    for kind, end in (("sine", "time"), ("step", "none"), ("sine", "joints"), ("step", "stop")):
+        values = (EXCITATIONS.index(kind), 0.02, 5.0, 0.4, 0.0)
+        driver.ask("plane", "excite", values, name="plane.1")
+        driver.advance(100)
+        assert driver.state("plane", "moving") == 1
+        assert driver.state("plane", "done") < driver.sent
+        if end == "none":
+            driver.ask("plane", "excite", (0.0,) * 5, name="plane.1")
+        elif end != "time":
+            driver.ask("plane", end, begin if end == "joints" else ())
+        driver.advance(400)
+        assert driver.state("plane", "moving") == 0
+        assert driver.state("plane", "done") == driver.sent
+        if end != "stop":
+            np.testing.assert_allclose(driver.target("plane"), begin, atol=1e-12)
+    driver.ask("plane", "track", begin)
+    driver.advance(300)
+    driver.ask("plane", "excite", (2.0, 0.02, 5.0, 0.4, 0.0), name="plane.1")  # after a track, too
+    driver.advance(60)
+    assert driver.state("plane", "probe") != 0
+
+
+@pytest.mark.parametrize("kind", ["joints", "track"])
+@pytest.mark.parametrize(("name", "arm"), [("axes2", "plane"), ("cell1", "ref")])
+def test_a_goal_on_the_border_of_the_range_is_reached(name: str, arm: str, kind: str) -> None:
+    driver = Driver(name)
+    goal = driver.target(arm)
+    goal[0] = driver.cell.arms[arm].limits[0][1]
+    driver.ask(arm, kind, goal)
+    driver.advance(4000)
+    assert driver.state(arm, "life") == ACTIVE
+    assert CAUSES[int(driver.state(arm, "cause"))] == "none"
+    assert driver.state(arm, "done") == driver.sent
+    np.testing.assert_allclose(driver.target(arm), goal, atol=1e-12)
