@@ -273,3 +273,36 @@ def test_joints_that_follow_others_count_in_torques_and_frames() -> None:
     rows = {key: 0.1 * rng.standard_normal((TICKS, n)) for key in ("des_q", "des_u", "des_a")}
     found = driven(InverseDynamicsServo(given), rows | {"mode": np.ones(TICKS)})["tau"]
     np.testing.assert_allclose(found, robot.inverse_dynamics(*rows.values()), atol=1e-10)
+
+
+TWO = """<robot name="two"><link name="base"/>
+<link name="a"><inertial><origin xyz="0.3 0 0"/><mass value="2"/>
+<inertia ixx="0.01" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<link name="b"><inertial><origin xyz="0.2 0 0"/><mass value="1"/>
+<inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="ja" type="continuous"><parent link="base"/><child link="a"/><axis xyz="0 1 0"/></joint>
+<joint name="jb" type="continuous"><parent link="a"/><child link="b"/><origin xyz="0.6 0 0"/>
+<axis xyz="0 1 0"/></joint></robot>"""
+
+
+def test_a_robot_that_swings_freely_keeps_its_energy(tmp_path: Path) -> None:
+    """Kinetic energy by the mass matrix of inverse dynamics, potential energy by hand."""
+    (tmp_path / "two.urdf").write_text(TWO)
+    robot = Robot(str(tmp_path / "two.urdf"))
+
+    def energy(q: np.ndarray, u: np.ndarray) -> float:
+        still = np.zeros(2)
+        rest = np.asarray(robot.inverse_dynamics(q, still, still))
+        rows = [np.asarray(robot.inverse_dynamics(q, still, e)) - rest for e in np.eye(2)]
+        high = 1.2 * np.sin(q[0]) + 0.2 * np.sin(q[0] + q[1])
+        return float(0.5 * u @ np.array(rows) @ u - 9.81 * high)
+
+    with Lab(str(tmp_path / "two.urdf")) as lab:
+        lab.run(0.1)
+        lab.stop("let it swing")
+        lab.run(0.01)
+        start = energy(lab.state.q, lab.state.u)
+        for _ in range(4):
+            lab.run(0.5)
+            assert abs(energy(lab.state.q, lab.state.u) - start) < 1e-3  # of 13.7 J
+        assert np.abs(lab.state.u).max() > 1
