@@ -14,8 +14,9 @@ import pinocchio as pin
 import pytest
 
 import linkwright as lw
-from linkwright.algebra import Expr, evaluate
+from linkwright.algebra import Expr, evaluate, free_symbols
 from linkwright.cli import main
+from linkwright.control.visual_points import ImagePoints
 from linkwright.elements import (
     CapsuleSurface,
     CompliantWrist,
@@ -34,6 +35,7 @@ from linkwright.errors import Error
 from linkwright.formats.robot.from_mechanism import description_of
 from linkwright.formats.robot.transforms import quaternion_rotation
 from linkwright.formats.text.files import write_model
+from linkwright.program import Assign
 from linkwright.robots import closed
 from linkwright.scene.scene import scene_of
 from linkwright.server.cell_file import read_cell
@@ -75,6 +77,8 @@ def test_robots(arm: Arm, tmp_path: Path) -> None:
         for frame in ("base", *LINKS):
             assert other.pose(q, frame) == pytest.approx(oracle.pose(q, frame), abs=1e-12)
     assert robot.inverse_dynamics(q, u, a) == pytest.approx(oracle.torques(q, u, a), abs=1e-11)
+    for shown, link in zip(robot.reactions(q, u, a), robot.links, strict=True):
+        assert shown == pytest.approx(oracle.carried(q, u, a, link), abs=1e-11)
 
 
 def test_mechanism(arm: Arm) -> None:
@@ -100,6 +104,32 @@ def test_mechanism(arm: Arm) -> None:
         m.place(hidden)
     with pytest.raises(Error, match="other axes"):
         m.point("probe", "tcp", (0, 0, 1))
+
+
+MJCF = """<mujoco><compiler angle="degree"/><worldbody><body name="b" pos="0 0 1" euler="20 30 40">
+<joint name="j" axis="1 2 3" pos="0.1 0 0.2"/><geom size="0.1"/><site name="imu" pos="0.1 0.2 0.3"
+euler="30 20 10"/><body name="c-d" pos="0.3 0 0" euler="90 0 0"><joint name="k" type="slide"
+axis="0 1 1"/><geom size="0.1"/><site name="eye" euler="0 90 45"/></body></body></worldbody>
+</mujoco>"""
+
+
+def test_sites_of_mjcf(tmp_path: Path) -> None:
+    import mujoco
+
+    robot = lw.Robot(save(tmp_path, MJCF, "own.xml"))
+    model = mujoco.MjModel.from_xml_string(MJCF)
+    data = mujoco.MjData(model)
+    q = data.qpos[:] = np.array([0.4, 0.1])
+    mujoco.mj_forward(model, data)
+    value, ground = numbers(robot, q), robot.mechanism.ground.frame
+    for name, there in (
+        ("b", data.body("b")), ("c-d", data.body("c-d")), ("imu", data.site("imu")),
+        ("eye", data.site("eye")),
+    ):  # fmt: skip
+        point = robot.point(name)
+        assert value(point.position.components(ground)) == pytest.approx(there.xpos, abs=1e-12)
+        axes = [value(axis.components(ground)) for axis in point.axes]
+        assert np.array(axes).T.ravel() == pytest.approx(there.xmat, abs=1e-12)
 
 
 def sensed(robot: lw.Robot) -> lw.System:
@@ -209,6 +239,21 @@ def test_scenes(arm: Arm) -> None:
         pose = oracle.pose(q, marked.name)
         assert row[:3] + turn @ marked.place.position == pytest.approx(pose[:3, 3], abs=1e-9)
         assert turn @ marked.place.rotation == pytest.approx(pose[:3, :3], abs=1e-9)
+    for link in robot.links:  # whose axes pages and the studio show
+        (own,) = (each for each in scene.frames if each.name == link)
+        assert scene.axes_of(own.node) == own.place
+
+
+def test_image_based_laws(arm: Arm) -> None:
+    robot, oracle, (q, _, _) = arm
+    for frame in LINKS:
+        eye = ImagePoints(robot, frame, [(0, 0)], depth=1.0, joints=robot.coordinates)
+        known: dict[Expr, float] = dict(zip(robot.mechanism.coordinates.values(), q, strict=True))
+        for statement in eye.statements:
+            if isinstance(statement, Assign) and known.keys() >= {*free_symbols(statement.value)}:
+                known[statement.target] = float(evaluate(statement.value, known))
+        rows = [[float(evaluate(x, known)) for x in row] for row in eye.jacobian]
+        assert np.array(rows) == pytest.approx(oracle.jacobian(q, frame), abs=1e-11)
 
 
 def test_laboratories(tmp_path: Path) -> None:

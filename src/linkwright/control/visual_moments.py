@@ -27,7 +27,7 @@ class ImageMoments(ImageLaw):
         area: of what is seen, m^2.
         wanted: where it should be seen: u and v, pixels, and how far away, m.
         joints: names of the coordinates; by default all that move the camera.
-        rotation: rows of the matrix from the camera's axes to those of its body.
+        rotation: rows of the matrix from the camera's axes to those of where it sits.
         focal: of the camera, pixels along u and v: 1/Kx and 1/Ky.
         center: where its axis meets the picture, pixels.
         pixels: width and height of the picture, in which goals must lie; twice the center by

@@ -30,7 +30,7 @@ class ImagePoints(ImageLaw):
         wanted: where the points should be in the picture: u and v of each, pixels.
         depth: of the points along the camera's axis, about, m.
         joints: names of the coordinates; by default all that move the camera.
-        rotation: rows of the matrix from the camera's axes to those of its body.
+        rotation: rows of the matrix from the camera's axes to those of where it sits.
         focal: of the camera, pixels along u and v.
         center: where its axis meets the picture, pixels.
         pixels: width and height of the picture, in which goals must lie; twice the center by

@@ -466,7 +466,8 @@ class Mechanism(DriveBuilder, Shown):
             kinds: "coordinates", "speeds", "accelerations", "forces", "moments"; "energies"
                 (energy.kinetic, energy.potential, J, and energy.power of the loads, W);
                 "reactions" (for the joint of each body b the force b.Fx to b.Fz, N, and the moment
-                b.Mx to b.Mz, N*m, that its parent puts on it, along its axes and about its origin;
+                b.Mx to b.Mz, N*m, that its parent puts on it, along its axes and about its origin,
+                of a robot file those of the link;
                 "force of NAME" for a constraint). The last two follow loads that come later.
 
         >>> m = Mechanism("m")

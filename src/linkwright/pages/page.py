@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from linkwright.errors import InputError
 from linkwright.files import write_text
 from linkwright.formats.meshes.triangle_mesh import TriangleMesh
+from linkwright.formats.robot.description import Place
 from linkwright.pages.assets_text import asset, icon
 from linkwright.pages.scope import first_layout
 from linkwright.scene.arrow_shapes import FULL, HEAD, HEAD_RADIUS, SHAFT_RADIUS, SHORTEST
@@ -344,10 +345,11 @@ def _scene(
             "mass": node.mass,
             "moves": node.moves,
             "point": [round(float(v), 6) for v in point_of(scene, node.name)],
+            "axes": _axes(scene.axes_of(k)),
             "around": node.environment,
             "parts": [_part(block, s) for s in parts],
         }
-        for node, parts in zip(scene.nodes, surfaces, strict=True)
+        for k, (node, parts) in enumerate(zip(scene.nodes, surfaces, strict=True))
     ]
     still = upright(scene, scene.poses(scene.poses.start).poses[None])[0]
     column = pedestal(scene, seen.floor)
@@ -365,6 +367,12 @@ def _scene(
         "view": seen.view,
         "travels": seen.travels,
     }
+
+
+def _axes(place: Place) -> list[list[float]]:
+    """Return origin and axes of a link in its node."""
+    rows = place.position, *zip(*place.rotation, strict=True)
+    return [[round(v, 6) for v in row] for row in rows]
 
 
 def _part(block: _Block, surface: TriangleMesh) -> dict[str, Any]:

@@ -117,6 +117,10 @@ class Scene:
     reach: Mapping[str, tuple[float, float]] = field(default_factory=dict, repr=False)
     wheels: tuple[Wheel, ...] = ()
 
+    def axes_of(self, node: int) -> Place:
+        """Return where the link that a node is drawn for has its origin and axes in it."""
+        return next((f.place for f in self.frames if f.node == node and node), Place())
+
     def reaching(self, q: Array) -> Scene:
         """Return the scene with rails as long as what slides on them goes.
 

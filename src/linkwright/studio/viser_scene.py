@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.formats.meshes.triangle_mesh import TriangleMesh
+from linkwright.formats.robot.description import Place
+from linkwright.formats.robot.transforms import rotation_quaternion
 from linkwright.scene.poses import Where
 from linkwright.scene.relative_poses import against, carriers, turned
 from linkwright.scene.scene import Marked, Scene
@@ -39,6 +41,7 @@ class Stage:
     root: str = "/scene"
     ghost: bool = False
     handles: list[Any] = field(default_factory=list)
+    triads: list[Any] = field(default_factory=list)
     meshes: list[tuple[int, Any]] = field(default_factory=list)
     labels: list[Any] = field(default_factory=list)
     things: list[Any] = field(default_factory=list)
@@ -74,6 +77,17 @@ class Stage:
                     axes_radius=0.004 * self.size,
                 )
             )
+            place = self.scene.axes_of(k)
+            self.triads.append(self.handles[-1])
+            if place != Place():
+                self.triads[-1] = api.add_frame(
+                    f"{self.names[k]}/axes",
+                    show_axes=False,
+                    axes_length=0.12 * self.size,
+                    axes_radius=0.004 * self.size,
+                    position=place.position,
+                    wxyz=rotation_quaternion(place.rotation),
+                )
             if node.moves or not self.ghost:
                 self.add_shapes(k, self.names[k], parts)
         for label in () if self.ghost else self.scene.labels:
@@ -230,8 +244,8 @@ class Stage:
     def set_frames(self, on: bool) -> None:
         """Show or hide the frames of the nodes that move."""
         self.frames = on
-        for k, (node, handle) in enumerate(zip(self.scene.nodes, self.handles, strict=True)):
-            handle.show_axes = (on and node.moves) or k == self.lit
+        for k, (node, triad) in enumerate(zip(self.scene.nodes, self.triads, strict=True)):
+            triad.show_axes = (on and node.moves) or k == self.lit
 
     def light_up(self, node: int | None) -> None:
         """Show one node in another color and with its frame; the others as they are."""
@@ -243,7 +257,7 @@ class Stage:
                     mesh.color = _lit(own) if k == node else own
             for k in [n for n in (before, node) if n is not None]:
                 shown = self.frames and self.scene.nodes[k].moves
-                self.handles[k].show_axes = shown or k == node
+                self.triads[k].show_axes = shown or k == node
 
     def set_around(self, on: bool) -> None:
         """Show or hide what stands around the model."""

@@ -198,13 +198,13 @@ function draws(s) {
 function overlays(s, made) {
   const lines = [], line = (a, b, c) => lines.push(...a, ...b, ...c);
   const take = s.moving[0];
+  const placed = (m, [x, y, z]) => [0, 1, 2].map((j) => m[j] * x + m[4 + j] * y + m[8 + j] * z + m[12 + j]);
   if (s.axes) s.nodes.forEach((n, k) => {
     if (!n.moves) return;
-    const m = posed(poseOf(s, take, k)), at = [m[12], m[13], m[14]], long = 0.13 * s.size;
-    [[0.85, 0.25, 0.2, 1], [0.2, 0.62, 0.3, 1], [0.2, 0.42, 0.85, 1]].forEach((c, j) => line(at, plus(at, [m[4 * j], m[4 * j + 1], m[4 * j + 2]], long), c));
+    const m = posed(poseOf(s, take, k)), [o, ...axes] = n.axes, long = 0.13 * s.size; // of the link, which its body need not have
+    [[0.85, 0.25, 0.2, 1], [0.2, 0.62, 0.3, 1], [0.2, 0.42, 0.85, 1]].forEach((c, j) => line(placed(m, o), placed(m, plus(o, axes[j], long)), c));
   });
-  const point = (k) => { const c = take.center; return (i) => (k < 0 ? [c[0][i], c[1][i], c[2][i]] : placed(posed([0, 1, 2, 3, 4, 5, 6].map((j) => take.poses[7 * k + j][i])), s.nodes[k].point)); };
-  const placed = (m, [x, y, z]) => [0, 1, 2].map((j) => m[j] * x + m[4 + j] * y + m[8 + j] * z + m[12 + j]); // its mass center: the origin of what turns goes nowhere
+  const point = (k) => { const c = take.center; return (i) => (k < 0 ? [c[0][i], c[1][i], c[2][i]] : placed(posed([0, 1, 2, 3, 4, 5, 6].map((j) => take.poses[7 * k + j][i])), s.nodes[k].point)); }; // its mass center: the origin of what turns goes nowhere
   if (s.trace && take) {
     const k = s.selected >= 0 ? s.selected : s.follow >= 0 ? s.follow : lastMoving(s), at = point(k), n = take.poses[0].length;
     const now = ((s.time - take.start) / (take.end - take.start || 1)) * (n - 1), gap = Math.max(1, Math.floor(n / 1500));
