@@ -316,7 +316,7 @@ def test_bodies_points_and_units_go_where_numbers_and_parts_do() -> None:
         lambda: m.constrain_points("nope", "a", "x"),
         lambda: m.armature("nope", 1),
     ):
-        with pytest.raises(lw.Error, match=r"no (body|point or body) 'nope'"):
+        with pytest.raises(lw.Error, match=r"no (body|point, body or frame) 'nope'"):
             wrong()
 
 

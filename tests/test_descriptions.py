@@ -47,7 +47,7 @@ REFUSED: dict[str, tuple[Refused, str]] = {
     ),
     "a force at a text": (
         lambda m, b: m.force("push", 1, at=TEXT, along="x"),
-        "'m' has no point or body 'b1'; did you mean 'b'",
+        "'m' has no point, body or frame 'b1'; did you mean 'b'",
     ),
     "a point of another mechanism": (
         lambda m, b: m.strut("s", 1, at=b.origin, to=lw.Mechanism("k").origin),

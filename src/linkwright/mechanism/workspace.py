@@ -346,6 +346,7 @@ class Workspace(Symbols):
             return base.axes[abs(value) - 1] * (1 if value > 0 else -1)
         return base.vector(*self.exprs(value))
 
+    @worded
     def automatic_point(self, name: str) -> Point | None:
         """Return the point that every body has: `b0`, its origin, and `bcm`, its mass center.
 
@@ -365,6 +366,7 @@ class Workspace(Symbols):
                 return body.com if end == "cm" else as_point(found)
         return None
 
+    @worded
     def link_or_body(self, name: str) -> Point | Body | None:
         """Return the link or other frame of a robot file of that name, or the body, or None.
 
@@ -379,6 +381,7 @@ class Workspace(Symbols):
             return None
         return found
 
+    @worded
     def link_of(self, body: Body) -> tuple[str, Point]:
         """Return name and frame of the link that a body was made for; else its own.
 
@@ -388,6 +391,7 @@ class Workspace(Symbols):
         links = ((name, point) for name, point in self.frames.items() if point.body is body)
         return next(links, (body.name, own if own.body is body else body.origin))
 
+    @worded
     def place(self, name: str) -> Point | Body:
         """Return what a name of a place stands for: a frame, a point, a body or the ground.
 
