@@ -350,7 +350,9 @@ def test_a_battery_gives_at_most_what_its_resistance_lets_it(seed: int) -> None:
         s = lw.System(name="s")
         battery = drives.Battery(full, empty, capacity=5, resistance=R, charge=charge)
         s.connect(part * most, s.add(battery).power)
-        f = lw.simulate(s, 1e-6, method="rk4", step=1e-6, executor="python").final
+        run = lw.simulate(s, 1e-6, method="rk4", step=1e-6, executor="python")
+        assert (run.stop is not None) == (part > 1)
+        f = run.final
         v, i = f["battery.voltage"], f["battery.current"]
         assert v > 0
         assert v * i == pytest.approx(min(part, 1) * most, rel=1e-4)

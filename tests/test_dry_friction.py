@@ -128,6 +128,25 @@ LENGTH, MASSES, TURNS = (0.5, 0.4), (2.0, 0.7), (0.02, 0.01)
 
 
 @cache
+@pytest.mark.parametrize("method", ["dop853", "dopri5", "rodas4"])
+def test_a_joint_may_come_to_rest_at_the_very_instant_of_a_sample(method: str) -> None:
+    """Whether rounding puts that before the sample or behind it."""
+    m = lw.Mechanism("crate")
+    crate = m.body("c", translate="x", mass=1)
+    m.force("push", "P", at=crate, along=m.x)
+    m.passive(crate, friction="F")
+    m.defaults(F=1.0, P=0.0)
+    s = lw.System(m)
+    for F, P, v in ((150, 145, 2.5), (150, 145, 2.6), (300, 290, 5), (3000, 2900, 50), (3, 1, 1)):
+        rest = v / (F - P)
+        values, initial = {"F": F, "P": P}, {"c_dot": v}
+        run = lw.simulate(
+            s, 2 * rest, step=rest / 50, values=values, initial=initial, method=method
+        )
+        assert run.final["c"] == pytest.approx(v * rest / 2, rel=1e-9)
+        assert run.final["c_dot"] == 0
+
+
 def arm() -> lw.System:
     """Two links in a row that hang in the field of gravity, each joint with dry friction."""
     m = lw.Mechanism("arm")

@@ -77,7 +77,9 @@ def random_guard(rng: np.random.Generator, until: float) -> tuple[lw.System, Fun
         times, level = rng.uniform(3, 8), rng.uniform(-0.9, 0.9)
         fast = w * times * size
         value, g = lw.sin(times * x) - level, lambda s: math.sin(times * swing(s)) - level
-    block.event("hit", value, direction=direction)
+    n = block.state("n", 0.0)  # an action that leaves the value where it is, or none
+    resets = {n: n + 1} if rng.random() < 0.5 else {}
+    block.event("hit", value, direction=direction, resets=resets)
     system = lw.System(name="s")
     system.add(block)
     return system, g, fast + w, direction
@@ -94,8 +96,9 @@ def test_random_guards_are_found_by_every_method(seed: int) -> None:
         found = [e.time for e in run.events]
         assert len(found) == len(true), (method, len(found), len(true))
         assert found == pytest.approx(true, abs=2e-6 * until), method
-    batch = lw.simulate_batch(system, until, runs=3, method="dopri5")
-    assert batch.event_counts[:, 0].tolist() == [len(true)] * 3
+    for more in ({"method": "dopri5"}, {}, {"step": until}):
+        batch = lw.simulate_batch(system, until, runs=3, **more)
+        assert batch.event_counts[:, 0].tolist() == [len(true)] * 3, more
     fixed = lw.simulate(system, until, method="rk4", step=min(until / 400, 0.3 / fast))
     assert len(fixed.events) == len(true)
 

@@ -98,11 +98,34 @@ def test_a_python_program_stops_too(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("target", ["c", "python"])
 def test_a_program_stops_where_a_ball_comes_to_rest(target: str, tmp_path: Path) -> None:
-    call = written(ball(0.7), tmp_path, 5.0, 0.003, target)
+    call = written(ball(0.7), tmp_path, 2.7, 0.03, target)
     done = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "an event happens without end" in done.stderr
     assert "t = 2.55864 s" in done.stderr
+
+
+@pytest.mark.parametrize("counts", [False, True])
+def test_a_program_with_friction_and_events_agrees_with_the_native_run(
+    counts: bool, tmp_path: Path
+) -> None:
+    m = lw.Mechanism("slider")
+    m.passive(m.body("c", translate="x", mass=1), friction=2.0, stiffness=30.0)
+    s = lw.System(m)
+    watch = lw.Block("watch")
+    q, n = watch.input("q"), watch.state("n", 0.0)
+    watch.event("half", q - 0.31, resets={n: n + 1} if counts else {})
+    s.connect(m.coordinates["c"], s.add(watch).q)
+    s.initial["c"] = 1.0
+    call = written(s, tmp_path, 2.0, 0.004)
+    done = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True, check=True)
+    run = lw.simulate(s, 2.0, method="rk4", step=0.004)
+    lines = (x.split() for x in (tmp_path / "final").read_text().splitlines())
+    final = {x[0]: float(x[1]) for x in lines if len(x) > 1 and x[0] in run.x}
+    assert final["c"] == pytest.approx(run.x["c"], rel=1e-12)
+    told = re.findall(r"watch\.half at t = (\S+) s", done.stdout)
+    assert [float(t) for t in told] == pytest.approx([e.time for e in run.events], rel=1e-9)
+    assert len(told) == 3
 
 
 def test_long_functions_of_c_write_every_output(tmp_path: Path) -> None:

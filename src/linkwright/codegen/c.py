@@ -306,7 +306,9 @@ def _callers(content: Content, made: _Equations) -> Iterator[str]:
             yield f"#define SIM_HAS_{name.upper()} 1"
             kept = f"sim_kept_{name}" if name in parts else "sim_p"
             own = {word: word for word in _words(shape) if word not in _ALWAYS}
-            given = {**own, "p": "sim_kept_step" if name == "slope" else kept}
+            given = {**own, "p": kept}
+            if name == "slope":  # by its own derivative, or by one with dry friction
+                given |= {"p": "sim_kept_step", functions[name].code.outputs[0][0].name: "x_dot"}
             yield from _caller(f"sim_{name}", shape, functions[name], given)
     ticks = {i: functions[f"tick{i}"] for i, _ in enumerate(content.phases.ticks)}
     yield from _switch("sim_run_tick", _TICK, ticks, "tick", "made")

@@ -4,6 +4,7 @@ enum { SIM_FILES = 20, SIM_LINE = 1024, SIM_NAME = 512 };
 enum { SIM_FAILED = 1, SIM_WRONG = 2 };
 #define SIM_ROUNDING 1e-13
 #define SIM_MARK 1e-20
+#define SIM_INSTANT 1e-15
 enum { SIM_WANTED = 3 }; /* where the memory of events says which size to try next */
 
 static double sim_shown_p[SIM_P + 1], sim_shown_w[SIM_W + 1]; /* in the units of users */
@@ -777,7 +778,7 @@ static int sim_know_events(double t)
         sim_look_at(t, sim_x, sim_g_new);
         sim_events_known = 1;
         for (i = 0; sim_watched && i < SIM_FOLLOWED; ++i) {
-            if (fabs(sim_g_new[i]) <= sim_top[i]*SIM_ROUNDING) {
+            if (fabs(sim_g_new[i]) <= sim_top[i]*SIM_ROUNDING + fabs(t*sim_turn[i])*SIM_INSTANT) {
                 if (sim_fired[i]) {
                     sim_g_new[i] = 0.0; /* its own action has put it there: it leaves by its rate */
                 } else if (sim_g[i]*sim_g_new[i] < 0.0 || fabs(sim_g[i]) <= 2.0*SIM_MARK*sim_top[i]) {
@@ -789,6 +790,9 @@ static int sim_know_events(double t)
             }
         }
         memcpy(sim_g, sim_g_new, sizeof sim_g);
+        for (i = 0; i < SIM_FOLLOWED; ++i) {
+            sim_top[i] = fabs(sim_g[i]) > sim_top[i] ? fabs(sim_g[i]) : sim_top[i];
+        }
         sim_watched = 1;
     }
     memset(sim_fired, 0, sizeof sim_fired);

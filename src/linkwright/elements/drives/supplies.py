@@ -97,8 +97,8 @@ class Battery(Block):
 
     Ports: `power` is what all drives draw, W; outputs `voltage`, `current`, `charge` and `lacking`.
     The current solves V0 i - R i^2 = power. No current does above V0^2 / (4 R): a run ends where
-    that is passed (`overload`). A run that is beyond it all the same, since it starts there, gets
-    that power at V0 / 2; `lacking` is what is asked for beyond it, W.
+    that is passed (`overload`), at once where it starts beyond it. Up to there `lacking` is what is
+    asked for beyond that power, W.
 
     >>> Battery(50, 42, capacity=5, resistance=0.05)
     Battery(battery: power -> voltage, current, lacking)
@@ -132,7 +132,8 @@ class Battery(Block):
         most = inner**2 / (4 * R)
         given = minimum(power, most)
         i = 2 * given / (inner + sqrt(maximum(inner**2 - 4 * R * given, 0)))
-        self.event("overload", power - most, direction=1, terminal=True)
+        beyond = where(self.time > 0, power - most, -1)  # at the start too
+        self.event("overload", beyond, direction=1, terminal=True)
         self.derivative(x, -i / q)
         self.output("voltage", inner - R * i, unit="V", doc="voltage at the terminals")
         self.output("current", i, unit="A", doc="current")

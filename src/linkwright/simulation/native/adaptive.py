@@ -5,6 +5,7 @@ from __future__ import annotations
 from linkwright.simulation.native.crossings import EventWriter
 from linkwright.simulation.native.tables import TOO_MANY, TOO_SMALL
 from linkwright.simulation.native.text import Variable
+from linkwright.simulation.plain.driver import PATIENCE, STRETCH
 
 
 class StepWriter(EventWriter):
@@ -46,7 +47,7 @@ class StepWriter(EventWriter):
             self.known_slope()
             proposed = self.lane("proposed_at")
             self.first_size(proposed)
-            last = w.f("fcmp oge", w.f("fmul", proposed.get(), w.number(1.01)), rest)
+            last = w.f("fcmp oge", w.f("fmul", proposed.get(), w.number(STRETCH)), rest)
             h, last = self.wanted(w.select(last, rest, proposed.get()), last, rest)
             h, last, hop = self.up_to_break(h, last)
         else:
@@ -57,9 +58,9 @@ class StepWriter(EventWriter):
         self.lane("h_at").set(h)
         self.step()
         if self.adaptive:
-            good = self.controlled(t, h, active)
+            good = self.controlled(t, h, active, last)
             taken = w.variable(w.truth, w.both(good, active))
-            w.do(f"br i1 {w.some(taken.get())}, label %take, label %steps")
+            w.do(f"br i1 {w.some(taken.get())}, label %take, label %refused")
             w.lines.append("take:")
         else:
             sound = self.finite()
@@ -78,7 +79,8 @@ class StepWriter(EventWriter):
         mask = taken.get()
         with w.when(w.i("icmp ne", self.looked.get(), "0")):
             now["rejected"].set(w.i("add", now["rejected"].get(), self.tried_again(mask)))
-        w.do(f"br i1 {w.some(mask)}, label %count, label %steps")
+        w.do(f"br i1 {w.some(mask)}, label %count, label %refused")
+        self.refused(t, active)
         w.lines.append("count:")
         # from here on the step counts; a call that came back before would repeat it
         if self.dense:
@@ -107,6 +109,18 @@ class StepWriter(EventWriter):
         else:
             w.do("br label %steps")
         w.lines.append("gone:")
+
+    def refused(self, t: str, active: str) -> None:
+        """Try again, unless that was done so often that it would never come to an end."""
+        w = self.w
+        w.lines.append("refused:")
+        self.refusals.set(w.i("add", self.refusals.get(), "1"))
+        with w.when(w.i("icmp sgt", self.refusals.get(), str(PATIENCE))):
+            if self.single:
+                self.leave(TOO_SMALL)
+            else:
+                self.end(active, t, TOO_SMALL)
+        w.do("br label %steps")
 
     def grid_point(self, ahead: int, grid: str, span: str) -> str:
         """Return where the grid of fixed steps has its next points, s after the gap's begin."""
@@ -144,7 +158,7 @@ class StepWriter(EventWriter):
             ends.set(w.both(w.op(f"xor {w.truth} {near}, {self.yes}"), last))
         return size.get(), ends.get(), hop
 
-    def controlled(self, t: str, h: str, active: str) -> str:
+    def controlled(self, t: str, h: str, active: str, last: str) -> str:
         """Return in which lanes the error is small enough; let the others try shorter steps."""
         w, c, now = self.w, self.config, self.whole
         error, shrink = (self.lane("e_at", str(i)).get() for i in (0, 2))
@@ -153,6 +167,8 @@ class StepWriter(EventWriter):
         with w.when(w.some(bad)):
             smaller = w.f("fcmp olt", shrink, w.number(1.0))
             smaller = w.select(smaller, shrink, w.number(0.1))
+            most = w.select(last, w.number(0.99 / STRETCH), w.number(1.0))
+            smaller = w.select(w.f("fcmp olt", smaller, most), smaller, most)
             proposed = self.lane("proposed_at")
             now["rejected"].set(w.i("add", now["rejected"].get(), "1"))
             proposed.set(w.select(bad, w.f("fmul", h, smaller), proposed.get()))

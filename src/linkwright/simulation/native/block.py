@@ -40,6 +40,7 @@ class BlockWriter:
         self.left = w.variable("i64", self.config["budget"])
         self.span = w.variable("double", "0.0")
         self.looked = w.variable("i64", "0")
+        self.refusals = w.variable("i64", "0")
 
     # -- small things ------------------------------------------------------------------------------
     def lane(self, name: str, index: str = "0") -> Variable:
@@ -159,6 +160,7 @@ class BlockWriter:
         w, now = self.w, self.whole
         now["steps"].set(w.i("add", now["steps"].get(), "1"))
         self.left.set(w.i("sub", self.left.get(), "1"))
+        self.refusals.set("0")
 
     def interrupt(self) -> None:
         w = self.w

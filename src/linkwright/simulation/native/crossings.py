@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from linkwright.simulation.native.block import BlockWriter
-from linkwright.simulation.native.guards import FULL, MARK, MEMORY, NOISE, STAGE, TRIES, WANTED
+from linkwright.simulation.native.guards import (
+    FULL,
+    INSTANT,
+    MARK,
+    MEMORY,
+    NOISE,
+    STAGE,
+    TRIES,
+    WANTED,
+)
 from linkwright.simulation.native.tables import ENDLESS, EVENT, GUARDED, LOG, LOGGED, TERMINAL
 from linkwright.simulation.native.text import Variable
 
@@ -65,6 +74,9 @@ class EventWriter(BlockWriter):
                     with w.when(w.some(jumped)):
                         self.happened(i, jumped, finished)
                 self.copy(c["g_new_at"], c["g_at"], c["followed"], which)
+                with w.count(c["followed"]) as i:
+                    top, size = self.lane("top_at", i), w.call("fabs", self.lane("g_at", i).get())
+                    top.set(w.select(w.f("fcmp ogt", size, top.get()), size, top.get()))
                 now["watched"].set("1")
             with w.count(c["followed"]) as i:
                 self.lane("fired_at", i).set(w.number(0.0))
@@ -93,7 +105,11 @@ class EventWriter(BlockWriter):
         before, place = self.lane("g_at", index).get(), self.lane("g_new_at", index)
         after = place.get()
         top = self.lane("top_at", index).get()
-        small = w.f("fcmp ole", w.call("fabs", after), w.f("fmul", top, w.number(NOISE)))
+        pace = w.f("fmul", self.lane("t_at").get(), self.lane("turn_at", index).get())
+        bound = w.call(
+            "fma", w.call("fabs", pace), w.number(INSTANT), w.f("fmul", top, w.number(NOISE))
+        )
+        small = w.f("fcmp ole", w.call("fabs", after), bound)
         other = w.f("fcmp olt", w.f("fmul", before, after), w.number(0.0))
         mark = w.f("fmul", top, w.number(2 * MARK))
         zero = w.f("fcmp ole", w.call("fabs", before), mark)

@@ -33,6 +33,7 @@ from linkwright.simulation.plain.driver import (
     FULL as FULL,
     HIGH as HIGH,
     HOVERS as HOVERS,
+    INSTANT as INSTANT,
     LOW as LOW,
     MARK as MARK,
     MEMORY as MEMORY,

@@ -18,6 +18,12 @@ NEVER = 1e300
 """A change that is not known, a size that nothing limits."""
 NOISE = 1e-13
 """How small an event is zero within rounding, relative to the largest that it was."""
+PATIENCE = 10_000
+"""How often a step is tried from one state at most."""
+STRETCH = 1.01
+"""How much longer than proposed a step may be, to end where something is due."""
+INSTANT = 1e-15
+"""How near two times are the same within rounding, relative to them."""
 MARK = 1e-20
 """How far from zero an event is kept, relative to that, which is on one side of it by its past."""
 LOW, HIGH, TRIES, WANTED, FULL, STAGE, HOVERS, MEMORY = range(8)
@@ -88,7 +94,7 @@ class Driver:
         self.log: list[tuple[int, int, float]] = []
         self.k = self.start = self.target = self.in_gap = self.j = self.grid = 0
         self.cursor = self.sample = self.steps = self.rejected = self.detail = 0
-        self.slope_known = self.events_known = self.watched = 0
+        self.slope_known = self.events_known = self.watched = self.refusals = 0
         self.s = self.proposed = 0.0
         self.old_error = 1e-4
         self.due = [tick.offset for tick in ticks]
@@ -222,7 +228,7 @@ class Driver:
             self.know_events(t)
             if self.adaptive:
                 self._know_slope(t)
-                last = self.proposed * 1.01 >= rest
+                last = self.proposed * STRETCH >= rest
                 h = rest if last else self.proposed
             else:
                 last = True
@@ -238,7 +244,8 @@ class Driver:
             if not self.adaptive:
                 self._require_finite()
             elif not (errors[0] <= 1.0 or self.m[STAGE] == 1.0):
-                self._shorten(h, errors[2])
+                self._shorten(h, min(errors[2], 0.99 / STRETCH) if last else errors[2])
+                self._refuse()
                 continue
             reached = goal if last else self.s + h
             reached = min(reached + hop, goal) if hop else reached
@@ -246,6 +253,7 @@ class Driver:
             due = self.seconds(self.target) if whole else begin + goal
             if not self._follow(t, h, due if last else begin + (self.s + h)):
                 self.rejected += 1
+                self._refuse()
                 continue
             if self.interpolates:
                 self._inner_samples(reached, h)
@@ -262,9 +270,15 @@ class Driver:
                 self.slope_known = self.events_known = 0
             self.steps += 1
             self.left -= 1
+            self.refusals = 0
             self._happen(begin + reached)
             if self.left <= 0:
                 raise Leave(MORE)
+
+    def _refuse(self) -> None:
+        self.refusals += 1
+        if self.refusals > PATIENCE:
+            raise Leave(TOO_SMALL)
 
     def _know_slope(self, t: float) -> None:
         if not self.slope_known:
@@ -338,7 +352,7 @@ class Driver:
             self.events_known = 1
             for i in range(self.followed if self.watched else 0):
                 before, top = self.g[i], self.top[i]
-                if abs(new[i]) <= top * NOISE:
+                if abs(new[i]) <= top * NOISE + abs(t * self.turn[i]) * INSTANT:
                     if self.fired[i]:
                         new[i] = 0.0  # its own action has put it there: it leaves by its rate
                     elif before * new[i] < 0.0 or abs(before) <= 2.0 * MARK * top:
@@ -346,6 +360,7 @@ class Driver:
                 if not self.fired[i] and self._jumped(i, new[i]):
                     finished = self._happened(i, t, finished)
             self.g, self.watched = new, 1
+            self.top = [max(top, abs(g)) for top, g in zip(self.top, new, strict=False)]
         self.fired = [0.0] * self.followed
         self._finish(finished)
 
