@@ -156,13 +156,15 @@ def test_starts_and_values_may_have_units() -> None:
     assert s.initial["rod"] == pytest.approx(math.pi / 2)
 
 
-def test_units_are_those_of_the_model() -> None:
-    m = lw.Mechanism("car", units="in-lb")
-    m.parameter("L", unit="in")
+def test_numbers_are_in_si_units_whatever_is_printed() -> None:
+    m = lw.Mechanism("car", display="in-lb")
+    with pytest.raises(lw.Error, match="in SI units; unit='m', and the value as a text: '1 in'"):
+        m.parameter("L", unit="in")
+    m.parameter("L", unit="m")
     m.parameter("k")
     m.set_values({"L": "1 ft", "k": "2.54 cm"})
-    assert m.values["L"] == pytest.approx(12)
-    assert m.values["k"] == pytest.approx(1)  # no unit is known: that of the system
+    assert m.values["L"] == pytest.approx(0.3048)
+    assert m.values["k"] == pytest.approx(0.0254)  # no unit is known: SI
 
 
 @pytest.mark.parametrize("wrong", ["much", "1,5", "3 furlongs", "nan", "1e999", ""])

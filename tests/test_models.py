@@ -136,23 +136,35 @@ def test_model_agrees_with_a_plain_numeric_evaluation(name: str, formulation: st
 
 @pytest.mark.parametrize("name", MODELS)
 def test_all_units_of_a_model_are_of_one_system(name: str) -> None:
-    """Numbers are never converted, so each unit is one in which the model can compute."""
+    """Inside, everything is SI, whatever the model prints."""
     m = mechanism_of(name)
     m.kinematics()
     units = {**m.units, **{o.name: o.unit for o in m.outputs if o.unit != "g's"}}
     for what, text in units.items():
         unit = parse_unit("1" if text == "?" else text)
-        assert m.unit_system.inner_factor(unit) == pytest.approx(1, rel=1e-12), (what, text)
+        assert unit.factor == 1.0, (what, text)
 
 
 # -- passenger car ---------------------------------------------------------------------------------
-def test_car_records_inches_wherever_units_are_shown(tmp_path: Path) -> None:
+INCHES = np.array([0.0254, 1, 1])  # of the speeds of the car, and of their rates
+
+
+def test_car_is_in_si_units_and_prints_inches(tmp_path: Path) -> None:
     run = simulate(load_model("car"), 0.5, step=0.05)
     units = {c.name: c.unit for c in run.recording.channels}
-    assert (units["X"], units["nrb.v"], units["yaw_dot"]) == ("in", "in/s", "rad/s")
+    assert (units["X"], units["nrb.v"], units["yaw_dot"]) == ("m", "m/s", "rad/s")
+    printed = run.recording.printed
+    assert (printed.channel("X").unit, printed.channel("FY1").unit) == ("in", "lbf")
+    near(printed["X"], run["X"] / 0.0254, 1e-15)
+    near(printed["nrb.u"][0], 968, 1e-13)
+    (line,) = run.plot("Y").axes[0].get_lines()
     assert run.plot("Y").axes[0].get_ylabel().endswith("(in)")
-    run.save(tmp_path / "car.csv")
-    assert read_recording(tmp_path / "car.csv").channel("nrb.u").unit == "in/s"
+    near(line.get_ydata(), run["Y"] / 0.0254, 1e-15)
+    for name, unit in (("car.csv", "m/s"), ("car.parquet", "m/s"), ("car.erd", "in/s")):
+        run.save(tmp_path / name)
+        read = read_recording(tmp_path / name)
+        assert read.channel("nrb.u").unit == unit
+        near(read.printed["nrb.u"], printed["nrb.u"], 1e-7)
     phases = {s.name: s.unit for s in System(load_model("car")).phases().outputs}
     assert phases == {n: u for n, u in units.items() if n in phases}
 
@@ -178,14 +190,15 @@ def test_car_parameters_without_effect_are_not_listed() -> None:
 @pytest.mark.parametrize("name", ["car", "car-small"])
 def test_car_at_rest_in_sideslip(name: str) -> None:
     found = state(name, [0, 0, 0, 0], [0, 0, 0])
-    close(found["u_dot"], [12.4409473909, 0.7620956764, -1.2365734163], 8)
+    close(found["u_dot"] / INCHES, [12.4409473909, 0.7620956764, -1.2365734163], 8)
     close(found["Ay"], 0.109977, 6)
 
 
+IXZ = 300 * parse_unit("lbf*in*s^2").factor
 CAR = [
     ("car", 0.05, (20, 0.1, 0.2), {}, (-165.058680, 0.407115822, -1.38694910), 6),
     ("car-small", 0.05, (20, 0.1, 0.2), {}, (-165.080380, 0.405320858, -1.38136387), 6),
-    ("car", 0.05, (20, 0.1, 0.2), {"IXZ": 300}, (-165.306222, 0.417523877, -1.41143260), 6),
+    ("car", 0.05, (20, 0.1, 0.2), {"IXZ": IXZ}, (-165.306222, 0.417523877, -1.41143260), 6),
     ("car", 0.05, (-20, 0.15, 0.2), {}, (-11.0341932432, 0.6819562058, -5.6488600767), 9),
     ("car-small", 0.05, (-20, 0.15, 0.2), {}, (-10.8095584250, 0.6792632470, -5.6507499439), 9),
     ("car", 0.4, (-50, 0.5, -0.7), {}, (-86.8569013280, 2.2765034471, -23.9985173688), 9),
@@ -201,13 +214,14 @@ def test_car_accelerations(
     wanted: tuple[float, ...],
     digits: int,
 ) -> None:
-    close(state(name, [0, 0, 0.3, roll], u, values)["u_dot"], wanted, digits)
+    found = state(name, [0, 0, 0.3, roll], INCHES * u, values)
+    close(found["u_dot"] / INCHES, wanted, digits)
 
 
 @pytest.mark.parametrize("name", ["car", "car-small"])
 def test_car_kinematics_keep_the_large_yaw_angle(name: str) -> None:
-    found = state(name, [0, 0, 0.3, 0.05], [20, 0.1, 0.2])
-    close(found["q_dot"][:2], [918.855317, 305.170290], 6)
+    found = state(name, [0, 0, 0.3, 0.05], INCHES * [20, 0.1, 0.2])
+    close(found["q_dot"][:2] / 0.0254, [918.855317, 305.170290], 6)
 
 
 @pytest.mark.parametrize("formulation", WITH_CONSTRAINTS)
@@ -221,8 +235,9 @@ def test_small_car_is_the_linear_model(formulation: str) -> None:
 
     def rates(x: np.ndarray, steer: float) -> np.ndarray:
         values = {"STEER": steer}
-        found = state("car-small", [0, 0, 0, x[3]], x[:3], values, formulation=formulation)
-        return found["u_dot"]
+        speeds = INCHES * x[:3]
+        found = state("car-small", [0, 0, 0, x[3]], speeds, values, formulation=formulation)
+        return np.asarray(found["u_dot"] / INCHES)
 
     zero = rates(np.zeros(4), 0.0)
     found = np.array([rates(x, 0.0) - zero for x in np.eye(4)]).T

@@ -471,23 +471,24 @@ along = "[n1]"
         ('units = "mks"', "?", ("m", "m/s", "kg", "N/m")),
     ],
 )
-def test_a_model_has_its_coordinates_in_its_own_units(
-    units: str, unit: str, wanted: tuple[str, ...]
-) -> None:
-    """The system that is named, or that of the lengths; what is not declared is deduced in it."""
+def test_a_model_prints_in_its_own_units(units: str, unit: str, wanted: tuple[str, ...]) -> None:
+    """The system that is named, or that of the lengths; inside everything is SI."""
     m = read_model(SLED.replace("UNITS", units).replace("UNIT", unit))
     m.kinematics()
     deduced = parameter_units(m)
-    assert (m.units["sled"], m.units["sled_dot"], deduced["M"], deduced["K"]) == wanted
+    found = (m.units["sled"], m.units["sled_dot"], deduced["M"], deduced["K"])
+    assert found == ("m", "m/s", "kg", "N/m")
+    assert tuple(m.display.printed(unit)[0] for unit in found) == wanted
     again = read_model(model_text(describe(m)))
-    assert again.unit_system is m.unit_system
+    assert again.display is m.display
+    assert again.values == m.values
 
 
 def test_a_system_of_units_that_is_none_is_refused() -> None:
     with pytest.raises(InputError, match="units"):
         read_model(SLED.replace("UNITS", 'units = "cgs"').replace("UNIT", "m"))
     with pytest.raises(UnitError, match="choose one of mks, in-lb"):
-        linkwright.Mechanism("m", units="cgs")
+        linkwright.Mechanism("m", display="cgs")
 
 
 @pytest.mark.parametrize("name", ["spacecraft-1", "spacecraft-1-small"])

@@ -559,11 +559,13 @@ def test_kernel_gives_the_derivatives_of_the_thesis(tmp_path: Path) -> None:
         library.car_derivative(x, d, array["constants"], w, t, rates)
         return list(rates)[4:]
 
+    inch = 0.0254
     rest = derivative(0, 0, 0, 0, 0, 0, 0)
-    np.testing.assert_allclose(rest, [12.4409473909, 0.7620956764, -1.2365734163], rtol=1e-10)
-    turning = derivative(0, 0, 0.3, 0.05, 20, 0.1, 0.2)
-    np.testing.assert_allclose(turning, [-165.058680, 0.407115822, -1.38694910], rtol=1e-8)
-    np.testing.assert_allclose(rates[:2], [918.855317, 305.170290], rtol=1e-8)
+    wanted = [12.4409473909 * inch, 0.7620956764, -1.2365734163]
+    np.testing.assert_allclose(rest, wanted, rtol=1e-10)
+    turning = derivative(0, 0, 0.3, 0.05, 20 * inch, 0.1, 0.2)
+    np.testing.assert_allclose(turning, [-165.058680 * inch, 0.407115822, -1.38694910], rtol=1e-8)
+    np.testing.assert_allclose(np.array(rates[:2]) / inch, [918.855317, 305.170290], rtol=1e-8)
     library.car_output(x, d, array["constants_output"], w, t, y)
     assert y[1] == pytest.approx(0.1)
 

@@ -129,8 +129,10 @@ class Shape:
         """Its dimensions, m: edges; a radius; a radius and a length."""
         return tuple(getattr(self, name) for name in self.measured)
 
-    def with_values(self, value: Callable[[Any], Any]) -> Self:
-        """Return the shape with another value for each that it has.
+    def with_values(
+        self, value: Callable[[Any], Any], angle: Callable[[Any], Any] | None = None
+    ) -> Self:
+        """Return the shape with another value for each that it has, lengths and angles.
 
         >>> Sphere("R", at=("L", 0, 0)).with_values({"R": 0.1, "L": 2, 0: 0}.get).size
         (0.1,)
@@ -139,7 +141,7 @@ class Shape:
             name: tuple(map(value, given)) if isinstance(given, tuple) else value(given)
             for name, given in ((name, getattr(self, name)) for name in (*self.measured, "at"))
         }
-        turns = tuple((axis, value(angle)) for axis, angle in self.turn)
+        turns = tuple((axis, (angle or value)(x)) for axis, x in self.turn)
         return replace(self, **changed, turn=turns)
 
     def values(self) -> tuple[Any, ...]:

@@ -142,7 +142,7 @@ class Element(Block):
         reaction: Body | None = None,
         doc: str = "",
     ) -> Expr:
-        unit = self.own_unit("N")
+        unit = "N"
         made = self.output(name, magnitude, unit=unit, doc=doc)
         other = self.mechanism.ground if reaction is None else reaction
         self.forces.append(Force(name, made, direction, point, other, doc))
@@ -188,7 +188,7 @@ class Element(Block):
         else:
             self.show_force(name, at=point)
         rows = zip("xyz", parts, strict=True)
-        unit = self.own_unit("N")
+        unit = "N"
         return tuple(self.output(f"{name}_{c}", x, unit=unit, doc=doc) for c, x in rows)
 
     def show_force(self, name: str, *, at: Location, touch: str = "", below: float = 0.0) -> None:
@@ -205,17 +205,6 @@ class Element(Block):
         self.arrows[name] = Arrow(
             name, point, tuple(f"{name}_{c}" for c in "xyz"), None, touch, below
         )
-
-    def own_unit(self, unit: str) -> str:
-        """Return the text of the unit in which the mechanism computes what has an SI unit.
-
-        Args:
-            unit: an SI unit.
-
-        >>> Element("e", Mechanism("m", units="in-lb")).own_unit("N*m")
-        'lbf*in'
-        """
-        return self.mechanism.unit_system.own_text(unit)
 
     def point_at(self, given: Location, *, center_of_mass: bool = False) -> Point:
         """Return the point that is meant; that of a link or another frame has the frame's axes.
@@ -292,7 +281,7 @@ class Element(Block):
             reaction: the body that feels the opposite; the ground by default.
             doc: what it is.
         """
-        unit = self.own_unit("N*m")
+        unit = "N*m"
         made = self.output(name, magnitude, unit=unit, doc=doc)
         self._refuse_others(on, name)
         direction = direction_of(self.mechanism.vector(about))

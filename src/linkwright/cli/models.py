@@ -48,7 +48,9 @@ def read_settings(
     *,
     trust: bool = False,
 ) -> dict[str, float]:
-    """Return the values of options such as ``--set NAME=VALUE``, where VALUE may have a unit.
+    """Return the values of options such as ``--set NAME=VALUE`` in SI units.
+
+    VALUE may have a unit; a plain number is in the unit in which the model prints it.
 
     >>> read_settings(["phi=90 deg"], model="pendulum")
     {'phi': 1.5707963267948966}
@@ -60,28 +62,31 @@ def read_settings(
         name, equals, value = (part.strip() for part in text.partition("="))
         if not equals or not name:
             raise InputError(f"{option} {text!r} is not NAME=VALUE")
-        try:
-            result[name] = float(value)
-        except ValueError:
-            result[name] = _with_unit(name, value, option, model, trust)
+        result[name] = _in_si(name, value, option, model, trust)
         if not math.isfinite(result[name]):
             raise InputError(f"{option} {name}: {value!r} is not finite", remedy="give a number")
     return result
 
 
-def _with_unit(
-    name: str, value: str, option: str, model: str | Mechanism | None, trust: bool
-) -> float:
+def _in_si(name: str, value: str, option: str, model: str | Mechanism | None, trust: bool) -> float:
     from linkwright.algebra.units import amount
     from linkwright.mechanism import mechanism_of
     from linkwright.models import opened
 
     what = f"{option} {name}"
-    if model is None:
-        return amount(value, what)
+    try:
+        plain = float(value)
+    except ValueError:
+        plain = None
+    robot = isinstance(model, str) and Path(model).suffix.lower() not in ("", ".toml")
+    if model is None or (robot and plain is not None):  # a robot file is in SI units
+        return amount(value, what) if plain is None else plain
     mechanism = mechanism_of(opened(model, trust=trust) if isinstance(model, str) else model)
     mechanism.kinematics()  # speeds get their units
-    return amount(value, what, mechanism.units.get(name, "?"), mechanism.unit_system)
+    unit = mechanism.units.get(name, "?")
+    if plain is None:
+        return amount(value, what, unit)
+    return plain * mechanism.display.printed(unit)[1]
 
 
 def read_asked(

@@ -325,7 +325,7 @@ def _states(phases: Phases, shown: ShownUnits, mechanism: Mechanism) -> tuple[In
         if own is None:
             found.append(_item(s.name, s.value, s.long_name, shown.shown(s.unit)))
         else:
-            found.append(_item(s.name, s.value, own.doc, shown.of_state(own.unit)))
+            found.append(_item(s.name, s.value, own.doc, shown.shown(own.unit)))
     return tuple(found)
 
 
@@ -360,7 +360,7 @@ def _channels(
     for s, short in zip(phases.outputs, shorts, strict=True):
         o = own.get(s.name) or Output(s.name, ONE, s.unit, s.long_name, s.body)
         state = o.value.op == "sym" and o.name == o.value.name
-        unit, factor = shown.of_state(o.unit) if state else shown.shown(o.unit, output=True)
+        unit, factor = shown.shown(o.unit, output=not state)
         body = o.body or bodies.get(o.name, "n")
         told = mechanism.bodies[body].doc if body in mechanism.bodies else ""
         general = general_name(o.unit, coordinate=o.name in mechanism.coordinates)

@@ -3,17 +3,17 @@
 Equations are neutral to units; values are converted only where a program reads or writes them
 (Sayers' thesis, section 9.1). A style says what users see:
 
-- `model`: the units of the model;
+- `model`: the units in which the model prints its results;
 - `deg`: the same with degrees in place of radians;
 - `in-lb`: degrees, masses in lbm and, in outputs, accelerations in g's; for models in in, lbf, s.
+
+Inside, a program is in SI units, as its mechanism is.
 
 A pound of mass weighs a pound of force in the model's own gravity: where a parameter `GEES` is the
 acceleration of gravity, its default is used, as AUTOSIM did with 386.2 in/s^2.
 """
 
 from __future__ import annotations
-
-from collections.abc import Iterable
 
 from linkwright.algebra.units import IN_LB, Unit, parse_unit, unit_text
 from linkwright.errors import Error
@@ -49,37 +49,31 @@ class ShownUnits:
             raise Error(
                 f"there is no style of units {style!r}", remedy=f"choose one of {', '.join(STYLES)}"
             )
-        inches = _in_inches(mechanism.units.values())
+        self._system = mechanism.display
+        inches = self._system is IN_LB
         self.style = ("in-lb" if inches else "model") if style == "auto" else style
-        self._inches = inches
         gees = mechanism.values.get("GEES", 0.0)
         known = mechanism.units.get("GEES", "?")
-        self._gees = gees if known == "in/s^2" and gees > 0 else None
-
-    def of_state(self, unit: str) -> tuple[str, float]:
-        """Return the unit that users see for a coordinate or speed, and what takes it inside.
-
-        The mechanism gives these in m and s; a model in inches has them in inches.
-        """
-        if unit == "?" or not self._inches:
-            return self.shown(unit)
-        return self.shown(unit_text(IN_LB.coherent_unit(parse_unit(unit))))
+        self._gees = gees if inches and known == "m/s^2" and gees > 0 else None
 
     def shown(self, unit: str, *, output: bool = False) -> tuple[str, float]:
         """Return the unit that users see, and the factor from a value in it to one inside."""
+        own, factor = self._system.printed(unit)
         if unit == "?" or self.style == "model":
-            return unit, 1.0
+            return own, factor
         try:
             inner = parse_unit(unit)
         except Error:
             return unit, 1.0
         if self.style == "in-lb" and inner.exponents == _MASS:
-            lbm = parse_unit("lbm")
-            return "lbm", lbm.to(inner) if self._gees is None else 1.0 / self._gees
+            pound = parse_unit("lbm").to(inner)
+            weight = parse_unit("lbf").factor
+            return "lbm", pound if self._gees is None else weight / self._gees
         if self.style == "in-lb" and output and inner.exponents == _ACCELERATION:
             gees = parse_unit("g's")
             return "g's", gees.to(inner) if self._gees is None or unit == "g's" else self._gees
-        return _in_degrees(unit, inner)
+        text, degrees = _in_degrees(own, parse_unit(own))
+        return text, degrees * factor
 
 
 def _in_degrees(unit: str, inner: Unit) -> tuple[str, float]:
@@ -88,19 +82,6 @@ def _in_degrees(unit: str, inner: Unit) -> tuple[str, float]:
         return unit, 1.0
     outer = inner * (parse_unit("deg") / parse_unit("rad")) ** power
     return unit_text(outer), outer.to(inner)
-
-
-def _in_inches(units: Iterable[str]) -> bool:
-    inch = parse_unit("in")
-    for text in units:
-        if text == "?":
-            continue
-        try:
-            if parse_unit(text) == inch:
-                return True
-        except Error:
-            continue
-    return False
 
 
 def general_name(unit: str, *, coordinate: bool = False) -> str:

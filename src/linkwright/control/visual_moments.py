@@ -75,7 +75,7 @@ class ImageMoments(ImageLaw):
             damping=damping,
             patience=patience,
         )
-        length = self.own_unit("m")
+        length = "m"
         checked(area, f"area of {name!r}", above=0)
         goal = checked_all(wanted, f"wanted of {name!r}", count=3)
         checked(goal[2], f"wanted distance of {name!r}", above=0)

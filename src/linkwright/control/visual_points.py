@@ -90,7 +90,7 @@ class ImagePoints(ImageLaw):
         about = checked(depth, f"depth of {name!r}", above=0)
         us = self.input_vector("u", n, unit="1", doc="points, pixels")
         vs = self.input_vector("v", n, unit="1", doc="points, pixels")
-        length = self.own_unit("m")
+        length = "m"
         far = self.input_vector("depth", n, about, unit=length, doc="of the points")
         goal_u = self.input_vector("wanted_u", n, [p[0] for p in goals], unit="1")
         goal_v = self.input_vector("wanted_v", n, [p[1] for p in goals], unit="1")

@@ -180,7 +180,7 @@ class PinholeCamera(Element):
         variance = [
             x for three in zip(rows["uu"], rows["uv"], rows["vv"], strict=True) for x in three
         ]
-        length = self.own_unit("m")
+        length = "m"
         for key, values, unit, words in (
             ("u", rows["u"], "1", "centroids along the lines, pixels"),
             ("v", rows["v"], "1", "centroids across the lines, pixels"),
@@ -216,7 +216,7 @@ class PinholeCamera(Element):
             checked_rotation(target.rotation, f"the rotation of target {k} of {self.name!r}")
         )
         length = self.parameter(
-            f"size{k}", target.size, unit=self.own_unit("m"), sign="positive", doc="of a target"
+            f"size{k}", target.size, unit="m", sign="positive", doc="of a target"
         )
         middle = m.point_of(on, tuple(map(as_expr, target.center)))
         away = minus(self.position(middle), self.position(self.point))

@@ -91,13 +91,12 @@ class Contact(Element):
             raise BlockError(f"the contact {name!r} has no points")
         self.surface = surface
         self._events = events
-        own = self.own_unit
-        stiff, damp = own("N/m"), own("N*s/m")
+        stiff, damp = "N/m", "N*s/m"
         self._k = self.parameter("stiffness", stiffness, unit=stiff, least=0.0)
         self._b = self.parameter("damping", damping, unit=damp, least=0.0)
         self._a: Expr | None = None
         if dissipation:
-            self._a = self.parameter("dissipation", dissipation, unit=own("s/m"), least=0.0)
+            self._a = self.parameter("dissipation", dissipation, unit="s/m", least=0.0)
         self._sticks = static is not None
         sticking = {
             "dynamic": dynamic, "tangential": tangential, "tangential_damping": tangential_damping
@@ -120,7 +119,7 @@ class Contact(Element):
             bc = 2 * sqrt(self._kc) if tangential_damping is None else tangential_damping
             self._bc = self.parameter("tangential_damping", bc, unit=damp, least=0.0)
             self._stick_speed = self.parameter(
-                "stick_speed", stick_speed, unit=own("m/s"), sign="positive"
+                "stick_speed", stick_speed, unit="m/s", sign="positive"
             )
         self._frame = SurfaceFrame(self, surface)
         self.points = [self.point_at(p) for p in given]
@@ -152,10 +151,10 @@ class Contact(Element):
         damper = self._b if self._a is None else self._b + self._k * self._a * depth
         push = maximum(self._k * depth - damper * outward, 0.0)
         press = self.output(
-            f"normal{k}", where(touching, push, 0.0), unit=self.own_unit("N"),
+            f"normal{k}", where(touching, push, 0.0), unit="N",
             doc=f"normal force on {word}",
         )  # fmt: skip
-        self.output(f"depth{k}", depth, unit=self.own_unit("m"), doc=f"depth of {word}")
+        self.output(f"depth{k}", depth, unit="m", doc=f"depth of {word}")
         if self._events:
             self.event(f"touch{k}", depth)
         slide = self._held(_less(speed, normal, outward))
@@ -181,13 +180,11 @@ class Contact(Element):
         self, k: str, place: Triple, normal: Triple, slide: Triple, press: Expr, touching: Expr
     ) -> Triple:
         """Return the force along the surface, and remember where the point holds on."""
-        anchor = tuple(self.discrete_state(f"anchor{k}{c}", unit=self.own_unit("m")) for c in "xyz")
+        anchor = tuple(self.discrete_state(f"anchor{k}{c}", unit="m") for c in "xyz")
         slips = self.discrete_state(f"slips{k}", doc="1 while the point slips")
         begun = self.discrete_state(f"begun{k}", doc="1 once the point has a place to hold on")
         before = [
-            v
-            if v is ZERO
-            else self.discrete_state(f"slide{k}{c}", unit=self.own_unit("m/s"), doc="one step ago")
+            v if v is ZERO else self.discrete_state(f"slide{k}{c}", unit="m/s", doc="one step ago")
             for v, c in zip(slide, "xyz", strict=True)
         ]
         away = (place[0] - anchor[0], place[1] - anchor[1], place[2] - anchor[2])

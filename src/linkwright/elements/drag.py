@@ -44,10 +44,10 @@ class Drag(Element):
     ) -> None:
         super().__init__(name, mechanism, doc="drag through air or water")
         c = self.parameter("coefficient", coefficient, unit="1", least=0.0)
-        area_ = self.parameter("area", area, unit=self.own_unit("m^2"), least=0.0)
-        rho = self.parameter("density", density, unit=self.own_unit("kg/m^3"), least=0.0)
+        area_ = self.parameter("area", area, unit="m^2", least=0.0)
+        rho = self.parameter("density", density, unit="kg/m^3", least=0.0)
         air = checked_all(wind, f"the wind of {name!r}", count=3)
-        fast = self.own_unit("m/s")
+        fast = "m/s"
         blow = [self.input(f"wind_{a}", v, unit=fast) for a, v in zip("xyz", air, strict=True)]
         point = self.point_at(at, center_of_mass=True)
         through = [self.intermediate(x) for x in minus(self.velocity(point), blow)]

@@ -53,7 +53,7 @@ class Muscle(Element):
         if len(points) < 2:
             raise BlockError(f"the muscle {name!r} has {len(points)} points, and needs two")
         path = [self.point_at(p) for p in points]
-        most = self.parameter("strength", strength, unit=self.own_unit("N"), least=0.0)
+        most = self.parameter("strength", strength, unit="N", least=0.0)
         act = self.input("activation", activation, unit="1")
         self.require(act >= 0, "it pulls")
         whole: list[Expr] = []
@@ -67,14 +67,14 @@ class Muscle(Element):
             ways.append(way)
             lengths.append(far)
             speeds.append(total(x * v for x, v in zip(way, parting, strict=True)) / far)
-        length = self.output("length", total(lengths), unit=self.own_unit("m"))
-        speed = self.output("speed", total(speeds), unit=self.own_unit("m/s"))
+        length = self.output("length", total(lengths), unit="m")
+        speed = self.output("speed", total(speeds), unit="m/s")
         force = act * most
         if by_length is not None:
             force = force * by_length(length)
         if by_speed is not None:
             force = force * by_speed(speed)
-        tension = self.output("tension", force, unit=self.own_unit("N"))
+        tension = self.output("tension", force, unit="N")
         for k, (a, b) in enumerate(pairwise(path)):
             pull = [self.intermediate(tension / lengths[k] * x) for x in ways[k]]
             for name, end, sign in (("out", a, 1), ("in", b, -1)):
@@ -82,5 +82,5 @@ class Muscle(Element):
                     self.force_vector(f"{name}{k + 1}", [sign * x for x in pull], at=end)
         for coordinate in coordinates:
             joint = joint_of(self.mechanism, coordinate)
-            q, unit = joint.coordinate, self.own_unit("m") if joint.turns else "1"
+            q, unit = joint.coordinate, "m" if joint.turns else "1"
             self.output(f"arm_{q.name.replace('.', '_')}", -diff(total(whole), q), unit=unit)

@@ -88,27 +88,26 @@ class RoundContact(Element):
         name: str = "round_contact",
     ) -> None:
         super().__init__(name, mechanism, doc="contact of round bodies")
-        own = self.own_unit
         _refuse_shapes(name, first, second)
-        self._k = self.parameter("stiffness", stiffness, unit=own("N/m"), least=0.0)
-        self._b = self.parameter("damping", damping, unit=own("N*s/m"), least=0.0)
-        self._a = self.parameter("dissipation", dissipation, unit=own("s/m"), least=0.0)
+        self._k = self.parameter("stiffness", stiffness, unit="N/m", least=0.0)
+        self._b = self.parameter("damping", damping, unit="N*s/m", least=0.0)
+        self._a = self.parameter("dissipation", dissipation, unit="s/m", least=0.0)
         self._mu = self.parameter("friction", friction, unit="1", least=0.0)
-        self._creep = self.parameter("creep", creep, unit=own("m/s"), sign="positive")
+        self._creep = self.parameter("creep", creep, unit="m/s", sign="positive")
         self._rolling: Expr | None = None
         if rolling:
-            self._rolling = self.parameter("rolling", rolling, unit=own("m"), least=0.0)
+            self._rolling = self.parameter("rolling", rolling, unit="m", least=0.0)
         on, under = self._carrier(first), self._carrier(second)
         self._bodies = on.body, under.body
         if self._bodies[0] is self._bodies[1]:
             raise BlockError(f"both sides of {name!r} are on {self._bodies[0].name!r}")
         self._radius = checked(first.radius, f"radius of {name!r}", above=0)
-        ends = self._ends(first, on, own("m"))
+        ends = self._ends(first, on, "m")
         if isinstance(second, Plane):
             self._on_plane(second, under, ends)
         else:
             other = checked(second.radius, f"radius of {name!r}", above=0)
-            self._on_each_other(ends, self._ends(second, under, own("m")), other)
+            self._on_each_other(ends, self._ends(second, under, "m"), other)
 
     def _carrier(self, shape: Round | Plane) -> Point:
         return self.point_at(self.mechanism.ground if shape.body is None else shape.body)
@@ -181,7 +180,6 @@ class RoundContact(Element):
         self, k: int, center: Point, normal: Triple, depth: Expr, touched: Sequence[Expr]
     ) -> None:
         """Put the forces of one place on both bodies."""
-        own = self.own_unit
         place = self._named(touched)
         speeds, turns, arms = [], [], []
         for body in self._bodies:
@@ -198,9 +196,9 @@ class RoundContact(Element):
         press = self.intermediate(where(depth > 0, push, 0.0))
         drag = self.intermediate(self._mu * press / speed)
         force = self._named(minus(_times(press, normal), _times(drag, slide)))
-        self.output(f"normal{k}", press, unit=own("N"))
-        self.output(f"depth{k}", depth, unit=own("m"))
-        self.output(f"slip{k}", sqrt(_dot(slide, slide)), unit=own("m/s"))
+        self.output(f"normal{k}", press, unit="N")
+        self.output(f"depth{k}", depth, unit="m")
+        self.output(f"slip{k}", sqrt(_dot(slide, slide)), unit="m/s")
         self.event(f"touch{k}", depth)
         first, second = self._bodies
         self.force_vector(f"force{k}", force, at=first, arm=arms[0])

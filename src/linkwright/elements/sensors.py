@@ -102,7 +102,7 @@ class Imu(Element):
             self,
             "accel",
             felt_in,
-            self.own_unit("m/s^2"),
+            "m/s^2",
             accel_noise,
             accel_bias,
             f"specific force of {on}",
@@ -157,7 +157,7 @@ class ForceTorque(Element):
         others = self.subtree_loads(frame.body)
         felt = carried_by_joint(self.mechanism, frame.body)
         loads = shifted(frame, (minus(felt[0], others[:3]), minus(felt[1], others[3:])))
-        units = self.own_unit("N"), self.own_unit("N*m")
+        units = "N", "N*m"
         noises, biases = (force_noise, moment_noise), (force_bias, moment_bias)
         wrench: list[Expr] = []
         rows = zip(("force", "moment"), loads, units, noises, biases, strict=True)

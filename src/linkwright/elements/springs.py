@@ -47,17 +47,17 @@ class Spring(Element):
         super().__init__(name, mechanism, doc="spring and damper between two points")
         a = self.point_at(first)
         b = self.point_at(second)
-        k = self.parameter("stiffness", stiffness, unit=self.own_unit("N/m"), least=0.0)
-        c = self.parameter("damping", damping, unit=self.own_unit("N*s/m"), least=0.0)
-        free = self.parameter("free_length", length, unit=self.own_unit("m"), least=0.0)
+        k = self.parameter("stiffness", stiffness, unit="N/m", least=0.0)
+        c = self.parameter("damping", damping, unit="N*s/m", least=0.0)
+        free = self.parameter("free_length", length, unit="m", least=0.0)
         way = [self.intermediate(x) for x in minus(self.position(b), self.position(a))]
         far = self.intermediate(sqrt(total(x**2 for x in way)))
         parting = minus(self.velocity(b), self.velocity(a))
         rate = total(x * v for x, v in zip(way, parting, strict=True)) / far
         pull = k * (far - free) + c * rate
-        self.output("length", far, unit=self.own_unit("m"), doc="distance of its ends")
+        self.output("length", far, unit="m", doc="distance of its ends")
         pull = maximum(pull, 0.0) if tension_only else pull
-        tension = self.output("tension", pull, unit=self.own_unit("N"))
+        tension = self.output("tension", pull, unit="N")
         force = [self.intermediate(tension / far * x) for x in way]
         for name, end, sign in (("first", a, 1), ("second", b, -1)):
             if end.body.parent is not None:
@@ -156,5 +156,5 @@ def motion_of(element: Element, coordinate: Expr | str) -> tuple[Expr, Expr]:
 def units_of(element: Element, coordinate: Expr | str) -> tuple[str, str]:
     """Return the units of a joint's coordinate and of what acts on it."""
     turns = joint_of(element.mechanism, coordinate).turns
-    length, force, moment = map(element.own_unit, ("m", "N", "N*m"))
+    length, force, moment = "m", "N", "N*m"
     return ("rad", moment) if turns else (length, force)

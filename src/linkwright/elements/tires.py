@@ -116,7 +116,6 @@ class Tire(Element):
         name: str = "tire",
     ) -> None:
         super().__init__(name, mechanism, doc="forces of a tire from slip")
-        own = self.own_unit
         forward, left = self._direction("forward", forward), self._direction("left", left)
         self._refuse_oblique(forward @ left)
         self.wheel_radius = checked(radius, f"radius of {name!r}", least=0)
@@ -128,11 +127,11 @@ class Tire(Element):
                 remedy="give wheel=..., the body that spins",
             )
         point = self.point_at(at)
-        weight = self.intermediate(maximum(self.input("load", load, unit=own("N")), 0.0))
-        crawl = self.parameter("min_speed", min_speed, unit=own("m/s"), sign="positive")
+        weight = self.intermediate(maximum(self.input("load", load, unit="N"), 0.0))
+        crawl = self.parameter("min_speed", min_speed, unit="m/s", sign="positive")
         tread: Expr = ZERO
         if turns:
-            tread = self.parameter("radius", radius, unit=own("m"), sign="positive")
+            tread = self.parameter("radius", radius, unit="m", sign="positive")
         ahead, aside = (self.intermediate(point.velocity @ axis) for axis in (forward, left))
         on_wheel = self.wheel is point.body
         if on_wheel:
@@ -140,7 +139,7 @@ class Tire(Element):
         roll = self.intermediate(maximum(absolute(ahead), crawl))
         angle = self.intermediate(atan2(aside, roll))
         if checked(relaxation, f"relaxation of {name!r}", least=0):
-            over = self.parameter("relaxation", relaxation, unit=own("m"), sign="positive")
+            over = self.parameter("relaxation", relaxation, unit="m", sign="positive")
             lagging = self.state("slip", unit="rad", doc="the slip angle that acts")
             self.derivative(lagging, roll * (angle - lagging) / over)
             angle = lagging
@@ -165,12 +164,12 @@ class Tire(Element):
             if on_wheel:
                 self.moment("tilt_moment", tread * lateral, on=point.body, about=forward)
         if trail:
-            behind = self.parameter("trail", trail, unit=own("m"), least=0.0)
+            behind = self.parameter("trail", trail, unit="m", least=0.0)
             half = self.parameter("trail_slip", trail_slip, unit="rad", sign="positive")
             arm = behind / sqrt(1 + 3 * (angle / half) ** 2)
             self.moment("aligning", -arm * lateral, on=point.body, about=forward.cross(left))
         for c, part in zip("xyz", whole.components(self.mechanism.ground.frame), strict=True):
-            self.output(f"force_{c}", part, unit=own("N"))
+            self.output(f"force_{c}", part, unit="N")
         self.show_force("force", at=point, below=self.wheel_radius if on_wheel else 0.0)
 
     def _wheel_of(

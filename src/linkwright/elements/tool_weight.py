@@ -177,15 +177,13 @@ class WeightCompensation(Element):
     ) -> None:
         super().__init__(name, mechanism, doc="a wrench less the tool's weight and the bias")
         frame = self.point_at(flange)
-        own = self.own_unit
-        weight = self.parameter("mass", checked(mass, f"mass of {name!r}"), unit=own("kg"), least=0)
+        weight = self.parameter("mass", checked(mass, f"mass of {name!r}"), unit="kg", least=0)
         places = checked_all(center, f"center of {name!r}", count=3)
         zeros = checked_all(bias, f"bias of {name!r}", count=6)
         lever = [
-            self.parameter(f"center_{c}", v, unit=own("m"))
-            for c, v in zip("xyz", places, strict=True)
+            self.parameter(f"center_{c}", v, unit="m") for c, v in zip("xyz", places, strict=True)
         ]
-        units = [own("N")] * 3 + [own("N*m")] * 3
+        units = ["N"] * 3 + ["N*m"] * 3
         rows = zip(("x", "y", "z", "rx", "ry", "rz"), zeros, units, strict=True)
         off = [self.parameter(f"bias_{c}", v, unit=unit) for c, v, unit in rows]
         measured = self.input_vector("measured", 6, doc="what the sensor shows: N, N*m")

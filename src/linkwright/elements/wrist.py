@@ -91,7 +91,7 @@ class CompliantWrist(Element):
         made = []
         for kind, given, sound, along, about in gains:
             values = six_numbers(given, kind, name, sound=sound)
-            texts = [self.own_unit(along)] * 3 + [self.own_unit(about)] * 3
+            texts = [along] * 3 + [about] * 3
             made.append(
                 tuple(
                     self.parameter(
@@ -111,14 +111,13 @@ class CompliantWrist(Element):
             self.deflection, self.deflection_rate = self._own(units)
         else:
             self.deflection, self.deflection_rate = self._of_coordinates(between)
-        own = self.own_unit
         where = self.output_vector(
             "deflection",
             self.deflection,
-            unit=[own("m")] * 3 + ["rad"] * 3,
+            unit=["m"] * 3 + ["rad"] * 3,
             doc="of the tool, flange's axes",
         )
-        rates = [own("m/s")] * 3 + ["rad/s"] * 3
+        rates = ["m/s"] * 3 + ["rad/s"] * 3
         speed = self.output_vector(
             "deflection_rate", self.deflection_rate, unit=rates, doc="of the tool"
         )
@@ -126,14 +125,14 @@ class CompliantWrist(Element):
         pulls = self.output_vector(
             "wrench",
             springs,
-            unit=[own("N")] * 3 + [own("N*m")] * 3,
+            unit=["N"] * 3 + ["N*m"] * 3,
             doc="stiffness times deflection",
         )
         if not massless:
             self._act(between[-1], where, speed, pulls)
 
     def _units(self) -> list[str]:
-        return [self.own_unit("m")] * 3 + ["rad"] * 3
+        return ["m"] * 3 + ["rad"] * 3
 
     def _between(self) -> list[Body]:
         """Return the bodies from the tool up to the flange, without the latter."""
@@ -225,7 +224,7 @@ class CompliantWrist(Element):
             self.derivative(state, rate)
         eased = [1 / c for c in self.damping]
         back = [-k * e * d for k, e, d in zip(self.stiffness, eased, states, strict=True)]
-        speeds = [self.own_unit("m/s")] * 3 + ["rad/s"] * 3
+        speeds = ["m/s"] * 3 + ["rad/s"] * 3
         self.output_vector("free_rate", back, unit=speeds, doc="of the deflection without a load")
         self.output_vector("mobility", eased, doc="rates of the deflection for units of load")
         if self.flange.body.parent is not None:

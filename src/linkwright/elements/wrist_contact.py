@@ -67,10 +67,9 @@ class WristContact(Element):
                 f"the wrist of {name!r} is not a massless CompliantWrist",
                 remedy="give massless=True to the wrist, or use Contact for a tool with mass",
             )
-        own = self.own_unit
-        k = self.parameter("stiffness", stiffness, unit=own("N/m"), least=0.0)
-        b = self.parameter("damping", damping, unit=own("N*s/m"), least=0.0)
-        a = self.parameter("dissipation", dissipation, unit=own("s/m"), least=0.0)
+        k = self.parameter("stiffness", stiffness, unit="N/m", least=0.0)
+        b = self.parameter("damping", damping, unit="N*s/m", least=0.0)
+        a = self.parameter("dissipation", dissipation, unit="s/m", least=0.0)
         ports = {}
         for port, words in (
             ("deflection", "of the tool, flange's axes"),
@@ -95,14 +94,14 @@ class WristContact(Element):
         out = total(n * v for n, v in zip(normal, speed, strict=True))
         damper = self.intermediate(b + k * a * depth)
         push = maximum((k * depth - damper * out) / (1 + damper * eased), 0.0)
-        press = self.output("normal", where(depth > 0, push, 0.0), unit=own("N"))
-        self.output("depth", depth, unit=own("m"))
+        press = self.output("normal", where(depth > 0, push, 0.0), unit="N")
+        self.output("depth", depth, unit="m")
         force = self._named(frame.outward([press * n for n in normal]))
         for c, x in zip("xyz", force, strict=True):
-            self.output(f"force_{c}", x, unit=own("N"))
+            self.output(f"force_{c}", x, unit="N")
         self.show_force("force", at=wrist.tool, touch="depth")
         load = [*(press * n for n in along), 0.0, 0.0, 0.0]
-        units = [own("N")] * 3 + [own("N*m")] * 3
+        units = ["N"] * 3 + ["N*m"] * 3
         self.output_vector("load", load, unit=units, doc="on the tool")
         if events:
             self.event("touch", depth)

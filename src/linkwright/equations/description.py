@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from linkwright.algebra import ZERO, Expr, Vector, free_symbols
 from linkwright.algebra.printers import text
+from linkwright.algebra.units import MKS
 from linkwright.equations.constraints import Elimination
 from linkwright.equations.equations import Equations
 from linkwright.equations.meanings import parameter_units, parameter_words
@@ -94,7 +95,8 @@ def summary(equations: Equations) -> str:
     if e.eliminations:
         told = _many(len(e.eliminations), "constraint", "constraints")
         parts.insert(2, told + (f" ({redundant} redundant)" if redundant else ""))
-    return ", ".join(parts)
+    other = "" if e.mechanism.display is MKS else "; numbers in expressions are in SI units"
+    return ", ".join(parts) + other
 
 
 def written_out(equations: Equations) -> dict[str, list[tuple[str, Expr]]]:
@@ -197,12 +199,10 @@ def _coordinates(m: Mechanism) -> Section:
     rows = []
     for body in m.depth_first():
         for k, q in enumerate(body.coordinates):
-            rows.append(
-                (q.name, m.units.get(q.name, "?"), _start(m, q), _coordinate_words(body, k))
-            )
+            rows.append((q.name, *_start(m, q), _coordinate_words(body, k)))
     for state in m.states:
-        unit = m.units.get(state.symbol.name, "?")
-        rows.append((state.symbol.name, unit, f"{state.initial:g}", "state of its own"))
+        unit, factor = m.display.printed(m.units.get(state.symbol.name, "?"))
+        rows.append((state.symbol.name, unit, f"{state.initial / factor:g}", "state of its own"))
     return Section("coordinates", ("coordinate", "unit", "start", "what"), tuple(rows))
 
 
@@ -235,10 +235,12 @@ def meanings(m: Mechanism) -> dict[str, str]:
     return {name: m.docs.get(name) or text for name, text in words.items()}
 
 
-def _start(m: Mechanism, x: Expr) -> str:
+def _start(m: Mechanism, x: Expr) -> tuple[str, str]:
+    """Return the unit in which a coordinate or speed is printed, and where it starts."""
     turned = [b.rotations for b in m.bodies.values() if b.joint.quaternion]
     rest = {q[0] for q in turned if not any(e.name in m.initial for e in q)}
-    return f"{m.initial.get(x.name, 1.0 if x in rest else 0.0):g}"
+    unit, factor = m.display.printed(m.units.get(x.name, "?"))
+    return unit, f"{m.initial.get(x.name, 1.0 if x in rest else 0.0) / factor:g}"
 
 
 def _speeds(equations: Equations) -> Section:
@@ -248,8 +250,8 @@ def _speeds(equations: Equations) -> Section:
     for speed in equations.kinematics.speeds:
         u = speed.symbol
         status = f"eliminated by {gone[u]}" if u in gone else "independent"
-        start = "" if u in gone else _start(m, u)
-        rows.append((u.name, m.units.get(u.name, "?"), start, status, speed.doc))
+        unit, start = _start(m, u)
+        rows.append((u.name, unit, "" if u in gone else start, status, speed.doc))
     return Section("speeds", ("speed", "unit", "start", "status", "what"), tuple(rows))
 
 
@@ -335,19 +337,23 @@ def _parameters(equations: Equations) -> Section:
     for name in sorted(m.parameters, key=lambda s: (s.lower(), s)):
         value = m.values.get(name)
         note = "" if m.parameters[name] in effective else "no effect"
-        shown = "" if value is None else f"{value:.10g}"
-        rows.append((name, shown, units[name], words[name], note))
+        unit, factor = m.display.printed(units[name])
+        shown = "" if value is None else f"{value / factor:.10g}"
+        rows.append((name, shown, unit, words[name], note))
     return Section("parameters", ("parameter", "value", "unit", "what", "note"), tuple(rows))
 
 
 def _inputs(m: Mechanism) -> Section:
     words, units = parameter_words(m), parameter_units(m)
-    rows = [(k, f"{m.values.get(k, 0.0):.10g}", units[k], words[k]) for k in m.inputs]
+    rows = []
+    for name in m.inputs:
+        unit, factor = m.display.printed(units[name])
+        rows.append((name, f"{m.values.get(name, 0.0) / factor:.10g}", unit, words[name]))
     return Section("inputs", ("input", "value", "unit", "what"), tuple(rows))
 
 
 def _outputs(m: Mechanism) -> Section:
-    rows = [(o.name, o.unit, o.doc, o.body) for o in m.outputs]
+    rows = [(o.name, m.display.printed(o.unit)[0], o.doc, o.body) for o in m.outputs]
     return Section("outputs", ("output", "unit", "what", "body"), tuple(rows))
 
 

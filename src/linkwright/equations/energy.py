@@ -129,13 +129,12 @@ def energy_outputs(
     momenta = [(rotors[s.body] * s.symbol, s.symbol) for s in kinematics.speeds if s.body in rotors]
     kinetic = total([found.kinetic, *(_HALF * h * u for h, u in momenta)])
     power = total([found.power, *(h * kinematics.accelerations[u] for h, u in momenta)])
-    joule, watt = (mechanism.unit_system.own_text(unit) for unit in ("J", "W"))
     return tuple(
         Output(name, value, unit, doc, made="energies")
         for name, value, unit, doc in zip(
             ENERGIES,
             (kinetic, found.potential, power),
-            (joule, joule, watt),
+            ("J", "J", "W"),
             ("kinetic energy", "energy in the field of gravity", "power of loads"),
             strict=True,
         )

@@ -8,7 +8,7 @@ are: masses, lengths, forces. What cannot be known stays "?".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from linkwright.algebra import Expr, Vector, free_symbols
@@ -36,19 +36,18 @@ def meanings(mechanism: Mechanism) -> Iterator[Meaning]:
     >>> [(str(x.value), x.words, x.unit) for x in meanings(m)][:2]
     [('M', 'mass of b', 'kg'), ('L', 'mass center of b, x', 'm')]
     """
-    own = mechanism.unit_system.own_text
     for body in mechanism.bodies.values():
-        yield from _of_body(body, own)
+        yield from _of_body(body)
         if body in mechanism.armatures:
             yield Meaning(mechanism.armatures[body], f"rotor inertia of {body.name}")
     for point in mechanism.points.values():
         words = f"place of {point.name} on {point.body.name}"
-        yield from _of_place(point.local, words, own("m"))
-    yield from _of_place(mechanism.gravity_vector, "gravity", own("m/s^2"))
+        yield from _of_place(point.local, words, "m")
+    yield from _of_place(mechanism.gravity_vector, "gravity", "m/s^2")
     for force in mechanism.forces:
-        yield Meaning(force.magnitude, f"in force {force.name}", own("N"))
+        yield Meaning(force.magnitude, f"in force {force.name}", "N")
     for moment in mechanism.moments:
-        yield Meaning(moment.magnitude, f"in moment {moment.name}", own("N*m"))
+        yield Meaning(moment.magnitude, f"in moment {moment.name}", "N*m")
     for constraint in mechanism.constraints:
         if constraint.position is not None:
             yield Meaning(constraint.position, f"in constraint {constraint.name}")
@@ -61,15 +60,15 @@ def meanings(mechanism: Mechanism) -> Iterator[Meaning]:
         yield Meaning(rule, f"in the start of {name}", mechanism.units.get(name, ""))
 
 
-def _of_body(body: Body, own: Callable[[str], str]) -> Iterator[Meaning]:
+def _of_body(body: Body) -> Iterator[Meaning]:
     inertia = body.inertia
-    yield Meaning(inertia.mass, f"mass of {body.name}", own("kg"))
+    yield Meaning(inertia.mass, f"mass of {body.name}", "kg")
     for axis, value in zip(_AXES, inertia.center, strict=True):
-        yield Meaning(value, f"mass center of {body.name}, {axis}", own("m"))
+        yield Meaning(value, f"mass center of {body.name}, {axis}", "m")
     for entry, value in zip(_ENTRIES, inertia.tensor, strict=True):
         kind = "moment" if entry[0] == entry[1] else "product"
-        yield Meaning(value, f"{kind} of inertia {entry} of {body.name}", own("kg*m^2"))
-    yield from _of_place(body.offset, f"joint of {body.name}", own("m"))
+        yield Meaning(value, f"{kind} of inertia {entry} of {body.name}", "kg*m^2")
+    yield from _of_place(body.offset, f"joint of {body.name}", "m")
     for _, spin in body.frame.spins:
         yield from _of_place(spin, f"axis of {body.name}", "")
 
@@ -109,10 +108,9 @@ def parameter_units(mechanism: Mechanism) -> dict[str, str]:
     {'M': 'kg', 'K': 'N/m', 'L0': 'm', 'D': 'N*s/m'}
     """
     m = mechanism
-    symbols = {**m.parameters, **m.inputs, **m.coordinates}
-    symbols |= {s.symbol.name: s.symbol for s in m.kinematics().speeds}
+    m.kinematics()  # speeds get their units
     declared = {k: u for k, u in m.units.items() if u != "?"}
-    known = {symbols[k]: parse_unit(u) for k, u in declared.items() if k in symbols}
+    known = m.known_units()
     unknown = [k for k in (*m.parameters, *m.inputs) if k not in declared]
     if not unknown:
         return {k: declared[k] for k in (*m.parameters, *m.inputs)}

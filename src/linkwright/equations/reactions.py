@@ -348,11 +348,10 @@ def reaction_outputs(mechanism: Mechanism) -> tuple[Output, ...]:
         link, frame = mechanism.link_of(body)
         rows = zip(kinds, shifted(frame, found.joints[body]), strict=True)
         for (symbol, what, way, unit), wrench in rows:
-            own = mechanism.unit_system.own_text(unit)
             for letter, x in zip("xyz", wrench, strict=True):
                 doc = f"{what} in the joint of {link} {way} its axis {letter}"
                 name = f"{body.name}.{symbol}{letter}"
-                made.append(Output(name, x, own, doc, body.name, "reactions"))
+                made.append(Output(name, x, unit, doc, body.name, "reactions"))
     for name, value in found.multipliers.items():
         if value is not None:
             doc = f"multiplier of {name}"

@@ -180,7 +180,7 @@ class BodyBuilder(Workspace):
 
     def _shape(self, body: str, shape: Shape) -> Shape:
         """Return a shape whose values are expressions, and whose mesh is at hand."""
-        made = shape.with_values(self.expr)
+        made = shape.with_values(lambda x: self.expr(x, "m"), lambda x: self.expr(x, "rad"))
         moving = [x for x in free_symbols(*made.values()) if x.data.role != "parameter"]
         if moving:
             raise MechanismError(
@@ -261,7 +261,7 @@ class BodyBuilder(Workspace):
 
     def _point_in(self, parent: Body, at: Sequence[Value], other: Body | None) -> Vector:
         if other is None or other is parent:
-            return parent.frame.vector(*self.exprs(at))
+            return parent.frame.vector(*self.exprs(at, "m"))
         place = self.point_of(other, at).position - self.point_of(parent, (0, 0, 0)).position
         return parent.frame.vector(*(nominal(place @ axis) for axis in parent.frame.axes))
 
@@ -299,7 +299,7 @@ class BodyBuilder(Workspace):
             )
         (axis,) = joint.rotate
         if joint.offset != 0:
-            angles = [angles[0] + self.expr(joint.offset)]
+            angles = [angles[0] + self.expr(joint.offset, "rad")]
         direction = self._direction(parent, axis, other).components(above)
         if joint.body_axis is None and reference is None:
             return above.turned(name, direction, angles[0])
@@ -311,8 +311,8 @@ class BodyBuilder(Workspace):
         if len(angles) != 1 and joint.advance_per_radian not in (0, ZERO):
             raise MechanismError("a joint that advances has one rotation")
         if isinstance(joint.advance_per_radian, tuple):
-            return advance_per_radian(self.expr(joint.advance_per_radian[1])) * angles[0]
-        lead = self.expr(joint.advance_per_radian)
+            return advance_per_radian(self.expr(joint.advance_per_radian[1], "m")) * angles[0]
+        lead = self.expr(joint.advance_per_radian, "m/rad")
         return lead * angles[0] if lead is not ZERO else ZERO
 
     def _coordinate_names(self, name: str, joint: Joint, given: Sequence[str] | None) -> list[str]:
@@ -354,22 +354,20 @@ class BodyBuilder(Workspace):
         taken = (self.coordinates, self.parameters, self.inputs, ("t",))
         if any(name in names for names in taken):
             raise MechanismError(f"the name {name!r} of a coordinate is taken in {self.name!r}")
-        length = self.unit_system.own_text("m")
-        unit = length if k < len(joint.translate) else "1" if joint.quaternion else "rad"
+        unit = "m" if k < len(joint.translate) else "1" if joint.quaternion else "rad"
         q = symbol(name, "coordinate", owner=self.name, small=small)
         self.coordinates[name] = q
         self.units[name] = unit
         return q
 
     def _inertia(self, name: str, mass: Value, com: Sequence[Value], inertia: Value) -> Inertia:
-        own = self.unit_system.own_text
-        m = self.parameter(f"{name}_m", unit=own("kg")) if mass is None else self.expr(mass)
+        m = self.parameter(f"{name}_m", unit="kg") if mass is None else self.expr(mass, "kg")
         entries: Sequence[Value]
         if isinstance(inertia, np.ndarray):
             inertia = inertia.tolist()
         if inertia is None:
             keys = ("xx", "yy", "zz", "xy", "yz", "zx")
-            entries = [self.parameter(f"{name}_I{k}", unit=own("kg*m^2")) for k in keys]
+            entries = [self.parameter(f"{name}_I{k}", unit="kg*m^2") for k in keys]
         elif isinstance(inertia, int | float | str | Expr):
             entries = [inertia, inertia, inertia, 0, 0, 0]
         elif not isinstance(inertia, list | tuple):
@@ -389,8 +387,8 @@ class BodyBuilder(Workspace):
             raise MechanismError(
                 f"the inertia of {name!r} is not 3 moments, 6 entries, a matrix, or 0"
             )
-        xx, yy, zz, xy, yz, zx = (self.expr(v) for v in entries)
-        return Inertia(m, self.exprs(com), (xx, yy, zz, xy, yz, zx))
+        xx, yy, zz, xy, yz, zx = (self.expr(v, "kg*m^2") for v in entries)
+        return Inertia(m, self.exprs(com, "m"), (xx, yy, zz, xy, yz, zx))
 
     @worded
     def moments_about_center(
@@ -423,7 +421,7 @@ class BodyBuilder(Workspace):
         )
 
     def _refuse_asymmetric(self, name: str, rows: Sequence[Sequence[Value]]) -> None:
-        given = [[self.expr(x) for x in row] for row in rows]
+        given = [[self.expr(x, "kg*m^2") for x in row] for row in rows]
         size = max(abs(float(x.data)) for row in given for x in row if x.is_constant)
         for i, j in ((0, 1), (1, 2), (0, 2)):
             a, b = given[i][j], given[j][i]
@@ -460,7 +458,7 @@ class BodyBuilder(Workspace):
         if coordinates_in is not None:
             coordinates_in = self.body_of(coordinates_in, f"coordinates_in of {name!r}")
         if coordinates_in is None or coordinates_in is body:
-            local = body.frame.vector(*self.exprs(at))
+            local = body.frame.vector(*self.exprs(at, "m"))
         else:
             place = self.point_of(coordinates_in, at).position - body.origin.position
             local = body.frame.vector(*(nominal(place @ axis) for axis in body.frame.axes))

@@ -205,7 +205,7 @@ class DriveBuilder(LoadBuilder):
         1.0472
         """
         require_name(joint, "a joint")
-        size = amount(angle, f"the cone of {joint!r}", "rad", self.unit_system)
+        size = amount(angle, f"the cone of {joint!r}", "rad")
         if not 0 < size <= math.pi:
             raise MechanismError(
                 f"the cone of {joint!r} opens by {angle}", remedy="give 0 to 180 degrees"
@@ -285,7 +285,7 @@ class DriveBuilder(LoadBuilder):
         require_name(name, "a capsule")
         if any(name == known.name for known in self.collision_capsules):
             raise MechanismError(f"{self.name!r} has a capsule {name!r} already")
-        size = self.expr(radius)
+        size = self.expr(radius, "m")
         if any(x.data.role != "parameter" for x in free_symbols(size)):
             raise MechanismError(
                 f"the radius of {name!r} changes", remedy="use numbers and parameters"

@@ -237,10 +237,9 @@ def _body_motion(
         moving = _absolute_speeds(mechanism, body)
         place = ZERO_VECTOR if body.joint.at_origin else composites[body][1]
         return BodyMotion((*moving, *turning), place, True)
-    speed = mechanism.unit_system.own_text("m/s")
     moving = tuple(
         Speed(
-            _speed_symbol(mechanism, f"{q.name}_dot", q, speed),
+            _speed_symbol(mechanism, f"{q.name}_dot", q, "m/s"),
             body,
             ZERO_VECTOR,
             direction,
@@ -281,10 +280,9 @@ def _absolute_speeds(mechanism: Workspace, body: Body) -> tuple[Speed, ...]:
     if len(body.translations) == 2:
         spin = body.frame.spins[0][1]
         axes = [(letter, axis) for letter, axis in axes if (axis @ spin) is ZERO]
-    speed = mechanism.unit_system.own_text("m/s")
     return tuple(
         Speed(
-            mechanism.speed_symbol(f"{body.name}.{_BODY_SPEEDS[letter]}", speed, small),
+            mechanism.speed_symbol(f"{body.name}.{_BODY_SPEEDS[letter]}", "m/s", small),
             body,
             ZERO_VECTOR,
             axis,

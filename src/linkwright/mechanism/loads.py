@@ -15,7 +15,6 @@ from linkwright.algebra import (
     nominal,
     sign,
 )
-from linkwright.algebra.language import parse
 from linkwright.mechanism.bodies import BodyBuilder
 from linkwright.mechanism.joints import MechanismError
 from linkwright.mechanism.parts import Body, Force, Moment, Passive, Point
@@ -44,7 +43,7 @@ class LoadBuilder(BodyBuilder):
         -9.81*n.z
         """
         direction = -self.z if along is None else self.vector(along)
-        self.gravity_vector = direction * self.expr(g)
+        self.gravity_vector = direction * self.expr(g, "m/s^2")
         self._changed()
 
     @builder
@@ -170,7 +169,7 @@ class LoadBuilder(BodyBuilder):
         on, other = (self.body_of(x, name, placed=False) for x in (on, reaction))
         self._refuse_others(name, on)
         self._refuse_others(name, other)
-        value = self.parameter(name) if magnitude is None else self.expr(magnitude)
+        value = self.parameter(name) if magnitude is None else self.expr(magnitude, "N*m")
         made = Moment(
             name,
             value,
@@ -202,7 +201,8 @@ class LoadBuilder(BodyBuilder):
         body = self.body_of(body, "the body of an armature", placed=False)
         if not body.coordinates:
             raise MechanismError(f"{body.name!r} has no coordinate; an armature needs one")
-        self.armatures[body] = self.armatures.get(body, ZERO) + self.expr(inertia)
+        rotor = self.expr(inertia, _per(body, "kg", "kg*m^2"))
+        self.armatures[body] = self.armatures.get(body, ZERO) + rotor
         self._changed()
 
     @builder
@@ -235,7 +235,10 @@ class LoadBuilder(BodyBuilder):
         if not body.coordinates or body in self.passives:
             why = "has its own already" if body in self.passives else "has no coordinate"
             raise MechanismError(f"the joint of {body.name!r} {why}; no friction can be added")
-        d, f, k, slack = (self.expr(x) for x in (damping, friction, stiffness, rest))
+        d = self.expr(damping, _per(body, "N*s/m", "N*m*s/rad"))
+        f = self.expr(friction, _per(body, "N", "N*m"))
+        k = self.expr(stiffness, _per(body, "N/m", "N*m/rad"))
+        slack = self.expr(rest, _per(body, "m", "rad"))
         names = []
         speeds = self.kinematics().motions[body].speeds
         for speed in speeds:
@@ -295,11 +298,18 @@ class LoadBuilder(BodyBuilder):
             "v": lambda: direction @ (at.velocity - other.velocity),
         }
         if isinstance(magnitude, str):
-            return parse(magnitude, self.scope.with_lazy(**given))
+            return self.scope.with_lazy(**given).read(magnitude, "N")
         if callable(magnitude):
             wanted = len(inspect.signature(magnitude).parameters)
             return as_expr(magnitude(*(value() for value in list(given.values())[:wanted])))
-        return as_expr(magnitude)
+        return self.expr(magnitude, "N")
+
+
+def _per(body: Body, slide: str, turn: str) -> str:
+    """Return the unit of a joint's quantity: of one that slides, or turns; "?" of both at once."""
+    if body.translations and body.rotations:
+        return "?"
+    return slide if body.translations else turn
 
 
 def _written(magnitude: Value) -> str:

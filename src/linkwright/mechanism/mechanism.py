@@ -31,8 +31,8 @@ from linkwright.mechanism.parts import (
     Timing,
     Work,
 )
-from linkwright.mechanism.quantities import DERIVED, quantities_of
-from linkwright.mechanism.symbols import require_name
+from linkwright.mechanism.quantities import DERIVED, per_second, quantities_of
+from linkwright.mechanism.symbols import require_name, si_only
 from linkwright.mechanism.transactions import builder
 from linkwright.mechanism.workspace import Value
 from linkwright.viewer import Shown
@@ -296,7 +296,7 @@ class Mechanism(DriveBuilder, Shown):
         b*b_dot
         """
         first, second = self._place(name or "a distance", first), self._place(name, second)
-        made = loops.distance(self, first, second, self.expr(length), name)
+        made = loops.distance(self, first, second, self.expr(length, "m"), name)
         self._changed()
         return made
 
@@ -318,7 +318,9 @@ class Mechanism(DriveBuilder, Shown):
         if q not in self.coordinates.values():
             raise MechanismError(f"{coordinate} is not a coordinate of {self.name!r}")
         return self.constrain_position(
-            q - self.expr(motion), name=name or f"{q} is prescribed", eliminate=q
+            q - self.expr(motion, self.units.get(q.name, "?")),
+            name=name or f"{q} is prescribed",
+            eliminate=q,
         )
 
     @builder
@@ -358,7 +360,7 @@ class Mechanism(DriveBuilder, Shown):
             )
         spin = axle @ wheel.omega
         label = name or wheel.name
-        hub, size = wheel.origin, self.expr(radius)
+        hub, size = wheel.origin, self.expr(radius, "m")
         drive = (
             Work(-ahead, hub, self.origin),
             Work(axle * size, hub, self.origin, turns=True),
@@ -394,11 +396,11 @@ class Mechanism(DriveBuilder, Shown):
         """
         require_name(name, "a state")
         self._refuse_taken(name)
-        initial = amount(initial, f"the start of {name!r}", unit, self.unit_system)
+        initial = amount(initial, f"the start of {name!r}", unit)
         z = symbol(name, "coordinate", owner=self.name)
         self.coordinates[name] = z
-        self.units[name] = checked_unit(unit, name)
-        self.states.append(State(z, self.expr(derivative), initial))
+        self.units[name] = si_only(unit, name)
+        self.states.append(State(z, self.expr(derivative, per_second(unit)), initial))
         self._changed()
         return z
 

@@ -47,7 +47,7 @@ def quantities_of(mechanism: Workspace, kind: str) -> tuple[MechanismQuantity, .
         rates = mechanism.kinematics().accelerations
         return tuple(
             MechanismQuantity(
-                rates[s.value].name, rates[s.value], _per_second(s.unit), s.doc, s.body
+                rates[s.value].name, rates[s.value], per_second(s.unit), s.doc, s.body
             )
             for s in _speeds(mechanism)
         )
@@ -106,5 +106,6 @@ def _speeds(mechanism: Workspace) -> Iterator[MechanismQuantity]:
         yield MechanismQuantity(name, s.symbol, mechanism.units.get(name, "?"), doc, s.body.name)
 
 
-def _per_second(unit: str) -> str:
+def per_second(unit: str) -> str:
+    """Return the unit of the rate of what is in a unit."""
     return "?" if unit == "?" else unit_text(parse_unit(unit) / parse_unit("s"))

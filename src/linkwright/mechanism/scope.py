@@ -8,12 +8,19 @@ the model declares its parameters.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from linkwright.algebra import Expr, Vector
-from linkwright.algebra.units import UnitSystem
+from linkwright.algebra import ONE, Expr, Vector, as_expr, symbol
+from linkwright.algebra.expr import constant, linear_combination, sum_terms
+from linkwright.algebra.language import Formula, parse, quantity, read
+from linkwright.algebra.language.syntax import Literal
+from linkwright.algebra.numbers import Number
+from linkwright.algebra.units import MKS, Unit, UnitSystem, check_units, parse_unit
+from linkwright.brief import brief
+from linkwright.errors import UnitError
 from linkwright.mechanism.joints import MechanismError
 from linkwright.mechanism.parts import Body, Force, Moment, Point, as_point
 
@@ -25,19 +32,84 @@ _LETTERS = {"x": 0, "y": 1, "z": 2, "1": 0, "2": 1, "3": 2}
 
 @dataclass(frozen=True, slots=True)
 class MechanismScope:
-    """The scope of one mechanism; `lazy` holds names that are computed when they are used."""
+    """The scope of one mechanism; `lazy` holds names that are computed when they are used.
+
+    The mechanism is in SI units. Texts and numbers are in those of `system`: a text in inches sees
+    every length in inches, and what it comes to is taken to SI units, once, where it is read.
+    """
 
     mechanism: Workspace
     lazy: Mapping[str, Callable[[], Expr]] = field(default_factory=dict)
+    system: UnitSystem = MKS
 
     def with_lazy(self, **more: Callable[[], Expr]) -> MechanismScope:
         """Return the scope with further names, as a force has `x`, `x0` and `v`."""
-        return MechanismScope(self.mechanism, {**self.lazy, **more})
+        return replace(self, lazy={**self.lazy, **more})
 
-    @property
-    def unit_system(self) -> UnitSystem:
-        """The system in which numbers with a unit are computed."""
-        return self.mechanism.unit_system
+    def read(self, value: Any, unit: str = "?") -> Expr:
+        """Return what a text, number or expression stands for, in an SI unit.
+
+        A text that is in units of another kind is refused; an expression is in SI units already.
+        """
+        if isinstance(value, str):
+            found = parse(value, self)
+            self._check(value, unit)
+        else:
+            found = as_expr(value)
+        if self.system is MKS or unit == "?" or isinstance(value, Expr):
+            return found
+        return self.in_si(found, unit)
+
+    def in_si(self, value: Expr, unit: str) -> Expr:
+        """Return a value as texts see it in an SI unit."""
+        return _snapped(value / self.factor(unit))
+
+    def factor(self, unit: str) -> Expr:
+        """Return what a value in an SI unit is multiplied by to be in the unit of the texts."""
+        own = parse_unit(unit)
+        return constant((own / self.system.coherent_unit(own)).scale)
+
+    def literal(self, number: Expr, unit: Unit | None) -> Expr:
+        """Return a number with the unit that is written after it."""
+        return quantity(number, unit, self.system)
+
+    def _check(self, text: str, unit: str) -> None:
+        """Refuse a text that is in units of another kind, where a unit stands in it.
+
+        Where texts are in other units than SI, the units of names count too: numbers go by them.
+        """
+        if unit == "?":
+            return
+        formula = read(text)
+        written = [x.unit or "" for x in formula.nodes() if isinstance(x, Literal)]
+        if not any(written) and self.system is MKS:
+            return
+        try:
+            found = self._measure(formula)
+            wrong = None if found is None or found.fits(parse_unit(unit)) else f"it is in {found}"
+        except UnitError as error:
+            wrong = error.what
+        if wrong is not None:
+            pound = any("lb" in re.split(r"\W|\d", x) for x in written)
+            raise UnitError(
+                f"{brief(text)} cannot be in {unit}: {wrong}",
+                remedy="lb is a force: write lbm for a mass, lbf for a force" if pound else None,
+            )
+
+    def unit_in(self, text: str) -> Unit | None:
+        """Return the unit of a text where names and units in it tell; plain numbers tell none."""
+        try:
+            return self._measure(read(text))
+        except UnitError:
+            return None
+
+    def _measure(self, formula: Formula) -> Unit | None:
+        found = parse(formula.source, UnitScope.of(self, formula))
+        return check_units(found, None, self.mechanism.known_units())
+
+    def _seen(self, value: Expr, unit: str) -> Expr:
+        """Return a value in an SI unit as texts see it."""
+        return value if self.system is MKS or unit == "?" else value * self.factor(unit)
 
     def lookup(self, kind: str, name: str) -> Any:
         """Return what the name stands for; a name that is not known becomes a parameter.
@@ -59,11 +131,11 @@ class MechanismScope:
         if kind == "reference":
             return m.variables.get(name)
         if name in self.lazy:
-            return self.lazy[name]()
-        for table in (m.parameters, m.inputs, m.coordinates, m.points):
+            return self._seen(self.lazy[name](), "m/s" if name == "v" else "m")
+        for table in (m.parameters, m.inputs, m.coordinates):
             if name in table:
-                return table[name]
-        found = m.link_or_body(name)
+                return self._seen(table[name], m.units.get(name, "?"))
+        found = m.points.get(name) or m.link_or_body(name)
         if found is not None:
             return found
         if name == "t":
@@ -82,12 +154,10 @@ class MechanismScope:
         if axis is not None:
             return axis
         if m.has_speed_name(name):
-            for speed in m.kinematics().speeds:
-                if speed.symbol.name == name:
-                    return speed.symbol
-            for rate in m.kinematics().accelerations.values():
-                if rate.name == name:
-                    return rate
+            for speed, rate in m.kinematics().accelerations.items():
+                if name in (speed.name, rate.name):
+                    unit = m.units.get(speed.name, "?")
+                    return self._seen(speed if name == speed.name else rate, unit)  # s are s
         return next((load for load in self._loads() if load.name == name), None)
 
     def _loads(self) -> list[Force | Moment]:
@@ -121,6 +191,8 @@ class MechanismScope:
 
         def part(value: object) -> object:
             """Return the point or body that has the name of a coordinate."""
+            if isinstance(value, Expr) and value.op == "scale":  # as texts see it
+                value = value.args[0]
             if isinstance(value, Expr) and value.op == "sym":
                 return m.points.get(value.name) or m.link_or_body(value.name) or value
             return value
@@ -135,11 +207,11 @@ class MechanismScope:
 
         def pos(first: object, second: object = None) -> object:
             start = m.origin if second is None else point(second)
-            return point(first).position - start.position
+            return (point(first).position - start.position) * self._seen(ONE, "m")
 
         def vel(first: object, second: object = None) -> object:
             start = m.origin if second is None else point(second)
-            return point(first).velocity - start.velocity
+            return (point(first).velocity - start.velocity) * self._seen(ONE, "m/s")
 
         def rot(body: object) -> object:
             body = part(body)
@@ -149,8 +221,8 @@ class MechanismScope:
 
         def fm(name: object) -> object:
             wanted = getattr(name, "name", name)
-            magnitudes = {f.name: f.magnitude for f in m.forces}
-            magnitudes.update((t.name, t.magnitude) for t in m.moments)
+            magnitudes = {f.name: self._seen(f.magnitude, "N") for f in m.forces}
+            magnitudes.update((t.name, self._seen(t.magnitude, "N*m")) for t in m.moments)
             if wanted in magnitudes:
                 return magnitudes[wanted]
             raise MechanismError(f"{name} is not a force or moment of {m.name!r}")
@@ -161,3 +233,67 @@ class MechanismScope:
             return m.kinematics().derivative(x)
 
         return {"pos": pos, "vel": vel, "rot": rot, "fm": fm, "dxdt": dxdt}
+
+
+@dataclass(frozen=True, slots=True)
+class UnitScope:
+    """What the units of a text tell: names and written units are known, plain numbers are not.
+
+    In a text without names a number is a number: `2*10 in` is a length.
+    """
+
+    scope: MechanismScope
+    plain: bool
+
+    @staticmethod
+    def of(scope: MechanismScope, formula: Formula) -> UnitScope:
+        """Return the scope in which the units of a formula are looked up."""
+        return UnitScope(replace(scope, system=MKS), not formula.names())
+
+    def literal(self, number: Expr, unit: Unit | None) -> Expr:
+        """Return a number as one of unknown unit, or with the unit that is written after it."""
+        if unit is not None:
+            return number * _measured(str(unit), str(unit))
+        return number if self.plain or number in (ONE, -ONE) else _measured(f"_{number}", "?")
+
+    def lookup(self, kind: str, name: str) -> Any:
+        """Return what the name stands for, as far as its unit goes."""
+        if kind == "function" and name in _MEASURES:
+            return lambda *_: self._vector(name, _MEASURES[name])
+        if kind == "function" and name == "dxdt":
+            return lambda x: self._unknown(x)
+        if kind == "value" and name in self.scope.lazy:
+            return _measured(name, "m/s" if name == "v" else "m")
+        found = self.scope.known(kind, name)
+        unknown = kind == "reference" or found is self.scope.mechanism.time
+        return self._unknown(found) if unknown else found
+
+    def names(self, kind: str) -> Iterable[str]:
+        """Return the names that are known."""
+        return self.scope.names(kind)
+
+    def _unknown(self, value: Any) -> Any:
+        scalar = not isinstance(value, Vector)
+        return _measured("unknown", "?") if scalar else self._vector("unknown", "?")
+
+    def _vector(self, name: str, unit: str) -> Vector:
+        parts = [_measured(f"{name}{k}", unit) for k in range(3)]
+        return self.scope.mechanism.ground.frame.vector(*parts)
+
+
+_MEASURES = {"pos": "m", "vel": "m/s", "rot": "rad/s"}
+
+
+def _measured(name: str, unit: str) -> Expr:
+    word = re.sub(r"\W", "_", name)
+    return symbol(word if word[0].isalpha() else f"_{word}", owner="units", unit=unit)
+
+
+def _snapped(value: Expr) -> Expr:
+    """Return an expression without factors that are 1 but for rounding."""
+    offset, terms = sum_terms(value)
+    return linear_combination([(_whole(c), x) for c, x in terms], offset)
+
+
+def _whole(c: Number) -> Number:
+    return round(c) if isinstance(c, float) and abs(abs(c) - 1) < 1e-14 else c

@@ -10,7 +10,17 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping
 
 from linkwright.algebra import Expr, symbol
-from linkwright.algebra.units import Amount, amount, amounts, by_name, checked_unit, unit_system
+from linkwright.algebra.units import (
+    MKS,
+    Amount,
+    Unit,
+    amount,
+    amounts,
+    by_name,
+    checked_unit,
+    parse_unit,
+    unit_system,
+)
 from linkwright.border import worded
 from linkwright.brief import brief
 from linkwright.errors import nearest
@@ -28,14 +38,14 @@ class Symbols:
 
     Args:
         name: a word that names the mechanism; it owns the symbols.
-        units: the system in which its numbers are: "mks" or "in-lb" (in, lbf, s).
+        display: the units in which its results are printed: "mks" or "in-lb" (in, lbf, s).
     """
 
     is_frozen = False
 
-    def __init__(self, name: str, *, units: str = "mks") -> None:
+    def __init__(self, name: str, *, display: str = "mks") -> None:
         self.name = name
-        self.unit_system = unit_system(units)
+        self.display = unit_system(display)
         self.time = symbol("t", "time", owner=name, unit="s")
         self.parameters: dict[str, Expr] = {}
         self.inputs: dict[str, Expr] = {}
@@ -71,9 +81,9 @@ class Symbols:
         L1
         """
         require_name(name, "a parameter")
-        checked_unit(unit, name)
+        si_only(unit, name)
         if default is not None:
-            default = amount(default, f"the value of {name!r}", unit, self.unit_system)
+            default = amount(default, f"the value of {name!r}", unit)
         known = self.parameters.get(name)
         if known is None:
             self._refuse_taken(name)
@@ -114,8 +124,8 @@ class Symbols:
         tau
         """
         require_name(name, "an input")
-        checked_unit(unit, name)
-        value = amount(default, f"the value of {name!r}", unit, self.unit_system)
+        si_only(unit, name)
+        value = amount(default, f"the value of {name!r}", unit)
         known = self.inputs.get(name)
         if known is None:
             self._refuse_taken(name)
@@ -260,6 +270,21 @@ class Symbols:
             if forget is not None:
                 forget()
 
+    def known_units(self) -> dict[Expr, Unit]:
+        """Return the units of its symbols, where they are known.
+
+        >>> from linkwright.mechanism import Mechanism
+        >>> m = Mechanism("m")
+        >>> L, k = m.parameter("L", unit="m"), m.parameter("k")
+        >>> m.known_units()
+        {L: m}
+        """
+        symbols = {**self.parameters, **self.inputs, **self.coordinates}
+        if self._kinematics is not None:
+            symbols |= {s.symbol.name: s.symbol for s in self._kinematics.speeds}
+        known = {x: self.units.get(name, "?") for name, x in symbols.items()}
+        return {x: parse_unit(unit) for x, unit in known.items() if unit != "?"}
+
     def amount(self, name: str, value: object, what: str) -> float:
         """Return a number that is given for a name; a text such as "30 deg" is converted.
 
@@ -275,7 +300,7 @@ class Symbols:
         0.2
         """
         unit = self.units.get(name, "?")
-        return amount(value, f"{what} of {name!r}", unit, self.unit_system)
+        return amount(value, f"{what} of {name!r}", unit)
 
     def amounts(self, given: object, what: str) -> dict[str, float]:
         """Return numbers by name; texts such as "30 deg" are converted.
@@ -288,7 +313,7 @@ class Symbols:
         >>> Mechanism("m").amounts({"a": 1, "b": "1 km"}, "values")
         {'a': 1.0, 'b': 1000.0}
         """
-        return amounts(given, what, lambda name: self.units.get(name, "?"), self.unit_system)
+        return amounts(given, what, lambda name: self.units.get(name, "?"))
 
     @worded
     def unknown(self, name: str, known: Iterable[str], what: str) -> None:
@@ -300,6 +325,21 @@ class Symbols:
             f"{self.name!r} has no {what} {name!r}",
             remedy=f"did you mean {near!r}?" if near else f"it has {some or 'none'}",
         )
+
+
+def si_only(unit: str, name: str) -> str:
+    """Return the unit of a symbol; one that is not SI is refused, since nothing converts it.
+
+    >>> si_only("N*m/rad", "k")
+    'N*m/rad'
+    """
+    si = MKS.own_text(checked_unit(unit, name)) if unit != "?" else unit
+    if si != unit:
+        raise MechanismError(
+            f"{name!r} is in {unit}, and a mechanism is in SI units",
+            remedy=f"unit={si!r}, and the value as a text: '1 {unit}'",
+        )
+    return unit
 
 
 def require_name(name: object, what: str) -> None:

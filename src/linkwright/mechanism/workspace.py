@@ -18,10 +18,9 @@ from linkwright.algebra import (
     Expr,
     Frame,
     Vector,
-    as_expr,
     evaluate,
 )
-from linkwright.algebra.language import parse, read, resolve
+from linkwright.algebra.language import read, resolve
 from linkwright.algebra.units import Amount, by_name
 from linkwright.border import worded
 from linkwright.brief import brief
@@ -66,12 +65,12 @@ class Workspace(Symbols):
     Args:
         name: a word that names it; it owns the mechanism's symbols.
         doc: one line that says what it is.
-        units: the system in which its numbers are: "mks" or "in-lb" (in, lbf, s). It gives
-            coordinates and speeds their units; numbers are never converted.
+        display: the units in which its results are printed: "mks" or "in-lb" (in, lbf, s). Numbers
+            are in SI units whatever it is.
     """
 
-    def __init__(self, name: str, doc: str = "", *, units: str = "mks") -> None:
-        super().__init__(name, units=units)
+    def __init__(self, name: str, doc: str = "", *, display: str = "mks") -> None:
+        super().__init__(name, display=display)
         self.doc = doc
         self.initial: dict[str, float] = {}
         self.initial_rules: dict[str, Expr] = {}
@@ -300,22 +299,21 @@ class Workspace(Symbols):
             self.initial[name] = float(evaluate(rule, known))
 
     # -- expressions -------------------------------------------------------------------------------
-    def expr(self, value: Value) -> Expr:
-        """Return a number, expression or text as an expression of this mechanism.
+    def expr(self, value: Value, unit: str = "?") -> Expr:
+        """Return a number, expression or text as an expression of this mechanism, in SI units.
 
         Args:
             value: what to read.
+            unit: the SI unit of what is read; a text in units of another kind is refused.
 
         >>> m = Workspace("m")
-        >>> m.expr("2*k + 1")
-        1 + 2*k
+        >>> m.expr("2*k + 1"), m.expr("10 in", "m")
+        (1 + 2*k, 127/500)
         """
-        if isinstance(value, str):
-            return parse(value, self.scope)
-        return as_expr(value)
+        return self.scope.read(value, unit)
 
-    def exprs(self, values: Sequence[Value]) -> tuple[Expr, Expr, Expr]:
-        """Return three components as expressions."""
+    def exprs(self, values: Sequence[Value], unit: str = "?") -> tuple[Expr, Expr, Expr]:
+        """Return three components as expressions, in an SI unit."""
         if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
             raise MechanismError(
                 f"three components are needed, not {brief(values)}", remedy="such as (0, 0, 0.5)"
@@ -323,7 +321,7 @@ class Workspace(Symbols):
         parts = list(values)
         if len(parts) != 3:
             raise MechanismError(f"three components are needed, not {len(parts)}: {values!r}")
-        a, b, c = (self.expr(v) for v in parts)
+        a, b, c = (self.expr(v, unit) for v in parts)
         return a, b, c
 
     def vector(self, value: Value, frame: Frame | Point | None = None) -> Vector:
@@ -488,7 +486,7 @@ class Workspace(Symbols):
     def point_of(self, body: Body | Point, at: Sequence[Value], name: str = "") -> Point:
         """Return an unnamed point of a body or a frame; the same place gives the same point."""
         shift = ZERO_VECTOR
-        parts = self.exprs(at)
+        parts = self.exprs(at, "m")
         if isinstance(body, Point):
             shift, parts, body = body.local, body.outward(parts), body.body
         local = shift + body.frame.vector(*parts)

@@ -3,7 +3,7 @@
 A body that does not roll moves in the plane; a body that rolls turns on it about an axis inclined
 by THETAR. SAE axes: x forward, y to the right, z down; the origin is on the ground below the rear
 axle. The forward speed is kept by a constraint; tires give lateral forces and aligning moments by
-their slip angles. The in-lb system: in, lbf, s, rad; masses are 704 and 3831 lbm over 386.2.
+their slip angles. Data and results are in in, lbf, s; masses are 704 and 3831 lbm over 386.2.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ def build(small: bool = False) -> Mechanism:
     >>> [c.name for c in build().constraints]
     ['constant forward speed']
     """
-    m = Mechanism("car", "passenger car in a turn, with roll and tires (in, lbf, s)", units="in-lb")
+    m = Mechanism(
+        "car", "passenger car in a turn, with roll and tires (in, lbf, s)", display="in-lb"
+    )
     _parameters(m)
     if small:
         m.small("nrb.v", "yaw_dot")
@@ -74,9 +76,9 @@ def build(small: bool = False) -> Mechanism:
     m.output("alphaf", "#alphaf", unit="rad", doc="front slip angle", body=nrb)
     m.output("alphar", "#alphar", unit="rad", doc="rear slip angle", body=nrb)
     for force in m.forces:
-        m.output(force.name, force.magnitude, unit="lbf", doc=force.doc)
+        m.output(force.name, force.magnitude, unit="N", doc=force.doc)
     for moment in m.moments:
-        m.output(moment.name, moment.magnitude, unit="lbf*in", doc=moment.doc)
+        m.output(moment.name, moment.magnitude, unit="N*m", doc=moment.doc)
     m.set_timing(2, step=0.025, every=2)
     return m
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from linkwright.algebra.units import MKS, parse_unit
 from linkwright.mechanism import Mechanism
 
 
 def declare(m: Mechanism, unit: str, doc: str = "", /, **defaults: float) -> None:
-    """Declare parameters that share a unit and a description.
+    """Declare parameters that share a unit, in which the numbers are, and a description.
 
     >>> m = Mechanism("m")
     >>> declare(m, "m", "length of a link", L1=0.5, L2=0.1)
     >>> m.values, m.units["L1"], m.docs["L2"]
     ({'L1': 0.5, 'L2': 0.1}, 'm', 'length of a link')
     """
+    si = MKS.own_text(unit)
+    factor = parse_unit(unit).to(parse_unit(si))
     for name, value in defaults.items():
-        m.parameter(name, value, unit=unit, doc=doc)
+        m.parameter(name, factor * value, unit=si, doc=doc)
 
 
 def declare_inertia(m: Mechanism, prefix: str, unit: str, /, **entries: float) -> None:

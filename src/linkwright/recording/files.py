@@ -61,7 +61,7 @@ def _read_erd(path: Path) -> Recording:
 
 
 def _write_erd(path: Path, recording: Recording, replace: bool) -> None:
-    whole, recording = recording, recording.even
+    whole, recording = recording, recording.printed.even
     rate, left = recording.rate, len(whole) - len(recording)
     if rate is None or recording.times[0] != 0:
         raise RecordingError(

@@ -100,6 +100,7 @@ def figure(
         if not len(recording):
             raise RecordingError("the recording has no samples")
     plt_figure = extra("matplotlib.figure", "plot")
+    recordings = [recording.printed for recording in recordings]
     names = [n for n in chosen(recordings[0], channels) if n != vs]
     if not names:
         raise RecordingError("there is no channel to draw")
@@ -160,6 +161,7 @@ def drawn_lines(
     >>> drawn_lines([r])
     {'m': [('x', array([0., 1.]), [array([1., 2.])])]}
     """
+    recordings = [recording.printed for recording in recordings]
     names = [n for n in chosen(recordings[0], channels) if n != vs]
     made = [_drawn(r, names, vs, fft, rate, cutoff) for r in recordings]
     groups = _by_unit([c for c, _, _ in made[0]])

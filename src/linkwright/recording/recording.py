@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwright.algebra.units import MKS, SYSTEMS
 from linkwright.brief import brief
 from linkwright.errors import Error, nearest
 from linkwright.recording.holder import Recorded
@@ -194,6 +195,22 @@ class Recording(Recorded):
         if len(t) < 4 or t[-1] - t[-2] > (1 - 1e-6) * (t[1] - t[0]):
             return self
         return Recording(t[:-1], self.channels, self.data[:-1], self.metadata, self.source)
+
+    @property
+    def printed(self) -> Recording:
+        """The recording in the units in which its model prints results; SI but for `display`.
+
+        >>> r = Recording([0], [Channel("x", "m")], [[0.254]], {"display": "in-lb"}).printed
+        >>> r["x"], r.channel("x").unit
+        (array([10.]), 'in')
+        """
+        system = SYSTEMS.get(str(self.metadata.get("display")), MKS)
+        ways = [system.printed(c.unit) for c in self.channels]
+        if all(factor == 1.0 for _, factor in ways):
+            return self
+        channels = [replace(c, unit=u) for c, (u, _) in zip(self.channels, ways, strict=True)]
+        data = self.data / np.array([factor for _, factor in ways])
+        return Recording(self.times, channels, data, self.metadata, self.source)
 
     def select(self, names: Sequence[str]) -> Recording:
         """Return a recording of some channels, in the order given.

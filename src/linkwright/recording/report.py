@@ -35,7 +35,7 @@ def report_page(
     for number, recording in enumerate(recordings):
         name = labels[number] if number < len(labels) else ""
         words = f"Channels of {name}" if len(recordings) > 1 and name else "Channels"
-        parts += [heading(words), _channel_table(recording)]
+        parts += [heading(words), _channel_table(recording.printed)]
         if recording.metadata:
             about = [(key, _words(value)) for key, value in _flat(recording.metadata)]
             parts += [heading("About the run"), facts(about)]

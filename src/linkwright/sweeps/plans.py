@@ -13,14 +13,16 @@ import json
 import math
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.algebra.units import MKS
 from linkwright.errors import Error, InputError, suggestion
+from linkwright.mechanism import mechanism_of
 from linkwright.recording.recording import Array, plain
 from linkwright.simulation.settings import DEFAULTS, RunSettings, divided, is_number, spacing
 
@@ -346,9 +348,39 @@ def read_plan(path: Path) -> Plan:
     except ValueError as error:  # no TOML, no text, or a number of thousands of digits
         raise InputError(f"this is not TOML: {error}", file=path) from None
     try:
-        return checked(plan_of(data, path.parent))
+        return _in_si(checked(plan_of(data, path.parent)))
     except InputError as error:
         raise InputError(error.what, file=path, remedy=error.remedy) from None
+
+
+def _in_si(plan: Plan) -> Plan:
+    """Return a plan of a file in SI units; its numbers are in those in which the model prints."""
+    from linkwright.models import opened
+
+    if Path(plan.model).suffix.lower() not in ("", ".toml"):
+        return plan
+    m = mechanism_of(opened(plan.model))
+    if m.display is MKS:
+        return plan
+    m.kinematics()  # speeds get their units
+
+    def taken(table: Mapping[str, Any]) -> dict[str, Any]:
+        return {n: _scaled(x, m.display.printed(m.units.get(n, "?"))[1]) for n, x in table.items()}
+
+    return replace(plan, parameters=taken(plan.parameters), initial=taken(plan.initial))
+
+
+def _scaled(given: Any, factor: float) -> Any:
+    """Return a number, list, range or distribution times a factor."""
+    if isinstance(given, list | tuple):
+        return [factor * x for x in given]
+    if not isinstance(given, Mapping):
+        return factor * given
+    if "lognormal" in given:
+        mean, deviation = given["lognormal"]
+        return {"lognormal": [mean + math.log(factor), deviation]}
+    kept = {key: given[key] for key in ("count", "log") if key in given}
+    return {key: _scaled(x, factor) for key, x in given.items() if key not in kept} | kept
 
 
 def plan_of(data: Mapping[str, Any], folder: Path) -> Plan:

@@ -41,6 +41,7 @@ from linkwright.algebra.language.tokens import LanguageError
 from linkwright.algebra.numbers import Number
 from linkwright.algebra.units.parse import parse_unit
 from linkwright.algebra.units.systems import MKS, UnitSystem
+from linkwright.algebra.units.unit import Unit
 from linkwright.errors import Error, nearest
 
 _DERIVED = re.compile(r"(?P<name>[^'\[]+)(?P<primes>'*)(?P<index>(?:\[[0-9,]+\])?)")
@@ -96,6 +97,18 @@ def resolve(formula: Formula, scope: Scope | None = None) -> object:
     b
     """
     return _Resolver(formula.source, SymbolScope() if scope is None else scope).run(formula.root)
+
+
+def quantity(number: Expr, unit: Unit | None, system: UnitSystem = MKS) -> Expr:
+    """Return a number with a unit as an expression in SI units, or in those of another system.
+
+    >>> quantity(constant(10), parse_unit("in"))
+    127/500
+    """
+    if unit is None:
+        return number
+    own = unit / system.coherent_unit(unit)
+    return number * product([constant(own.scale), raised(PI, own.pi)])
 
 
 class _Resolver:
@@ -165,22 +178,16 @@ class _Resolver:
                 )
         number = self._guarded(node.position, lambda: constant(value))
         assert isinstance(number, Expr)
-        return number if node.unit is None else self._quantity(number, node)
-
-    def _quantity(self, number: Expr, node: Literal) -> Expr:
-        assert node.unit is not None
         try:
-            unit = parse_unit(node.unit)
+            unit = None if node.unit is None else parse_unit(node.unit)
         except Error:
             self._fail(
                 f"{node.unit!r} is not a unit",
                 node.unit_position,
                 f"write {node.text}*{node.unit} for a product",
             )
-        system: UnitSystem = getattr(self.scope, "unit_system", MKS)
-        own = unit / system.coherent_unit(unit)
-        factor = product([constant(own.scale), raised(PI, own.pi)])
-        result = self._guarded(node.position, lambda: number * factor)
+        enter = getattr(self.scope, "literal", quantity)
+        result = self._guarded(node.position, lambda: enter(number, unit))
         assert isinstance(result, Expr)
         return result
 

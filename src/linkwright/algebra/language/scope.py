@@ -14,7 +14,6 @@ from typing import Literal, Protocol, TypeAlias
 
 from linkwright.algebra.expr import Expr
 from linkwright.algebra.symbols import symbol
-from linkwright.algebra.units.systems import MKS, UnitSystem
 
 Kind: TypeAlias = Literal["value", "function", "direction", "reference"]
 
@@ -45,7 +44,6 @@ class SymbolScope:
     directions: Mapping[str, object] = field(default_factory=dict)
     references: Mapping[str, object] = field(default_factory=dict)
     owner: str = ""
-    unit_system: UnitSystem = MKS
 
     @staticmethod
     def of(*declared: str | Expr) -> SymbolScope:

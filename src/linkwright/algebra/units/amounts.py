@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from linkwright.algebra.units.parse import parse_unit
-from linkwright.algebra.units.systems import MKS, UnitSystem
 from linkwright.brief import brief
 from linkwright.errors import InputError, UnitError
 
@@ -20,7 +19,7 @@ _AMOUNT = re.compile(
 )
 
 
-def amount(value: object, what: str, unit: str = "?", system: UnitSystem = MKS) -> float:
+def amount(value: object, what: str, unit: str = "?") -> float:
     """Return a given number; a text with a unit is converted.
 
     >>> amount("90 deg", "the angle", "rad")
@@ -29,7 +28,7 @@ def amount(value: object, what: str, unit: str = "?", system: UnitSystem = MKS) 
     (0.254, 3.0)
     """
     if isinstance(value, str):
-        return _converted(value, what, unit, system)
+        return _converted(value, what, unit)
     if not isinstance(value, bool | bytes):
         try:
             return float(value)  # type: ignore[arg-type] # what has no number is told below
@@ -48,7 +47,7 @@ def _example(unit: str) -> str:
     return '"30 deg"' if unit == "rad" else f'"0.5 {unit}"'
 
 
-def _converted(text: str, what: str, unit: str, system: UnitSystem) -> float:
+def _converted(text: str, what: str, unit: str) -> float:
     found = _AMOUNT.match(text)
     number = math.nan if found is None else float(found["number"])
     if found is None or not math.isfinite(number):
@@ -62,7 +61,7 @@ def _converted(text: str, what: str, unit: str, system: UnitSystem) -> float:
         given = parse_unit(found["unit"])
     except UnitError as error:
         raise UnitError(f"{what}: {error}") from None
-    wanted = system.coherent_unit(given) if unit == "?" else parse_unit(unit)
+    wanted = given.si if unit == "?" else parse_unit(unit)
     if not given.fits(wanted):
         raise UnitError(f"{what} is in {unit}, so {brief(text)} does not fit")
     return number * given.to(wanted)
@@ -72,7 +71,6 @@ def amounts(
     given: object,
     what: str,
     unit_of: Callable[[str], str] = lambda _: "?",
-    system: UnitSystem = MKS,
 ) -> dict[str, float]:
     """Return numbers by name; what is not a mapping from names to numbers is refused.
 
@@ -80,7 +78,7 @@ def amounts(
     {'rod': 3.141592653589793}
     """
     return {
-        name: amount(value, f"{what} of {name!r}", unit_of(name), system)
+        name: amount(value, f"{what} of {name!r}", unit_of(name))
         for name, value in by_name(given, what).items()
     }
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from linkwright.algebra.units.display import unit_text
 from linkwright.algebra.units.parse import parse_unit
-from linkwright.algebra.units.unit import ANGLE, LENGTH, MASS, ONE_UNIT, Unit
-from linkwright.errors import UnitError
+from linkwright.algebra.units.unit import ANGLE, CURRENT, LENGTH, MASS, ONE_UNIT, TEMPERATURE, Unit
+from linkwright.errors import InputError, UnitError
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,25 @@ class UnitSystem:
         unit = parse_unit(text)
         own = self.coherent_unit(unit)
         return text if own == unit else unit_text(own)
+
+    def printed(self, text: str) -> tuple[str, float]:
+        """Return the unit in which values in an SI unit are printed, and one of it in SI units.
+
+        What is in another unit than SI, or is electric or thermal, is printed as it is.
+
+        >>> IN_LB.printed("m/s"), IN_LB.printed("V"), IN_LB.printed("deg")
+        (('in/s', 0.0254), ('V', 1.0), ('deg', 1.0))
+        """
+        if self is MKS or text in ("?", "1", ""):
+            return text, 1.0
+        try:
+            unit = parse_unit(text)
+        except InputError:
+            return text, 1.0
+        if unit != unit.si or any(unit.exponents[k] for k in (CURRENT, TEMPERATURE)):
+            return text, 1.0
+        own = self.coherent_unit(unit)
+        return (text, 1.0) if own == unit else (unit_text(own), own.to(unit))
 
     def shown_unit(self, unit: Unit) -> Unit:
         """Return the unit of the same dimension that users of this system see."""

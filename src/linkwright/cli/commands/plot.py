@@ -185,7 +185,7 @@ def _labels(files: Sequence[Path]) -> list[str]:
 
 def _list(recording: Recording) -> None:
     width = max((len(n) for n in recording.names), default=0)
-    for c in recording.channels:
+    for c in recording.printed.channels:
         echo(f"{c.name:<{width}}  {c.unit:<10} {c.long}".rstrip())
 
 

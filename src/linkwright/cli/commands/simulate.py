@@ -173,7 +173,7 @@ def _told(found: Run, picture: Path | None) -> dict[str, Any]:
     """Return what happened, for machines."""
     from linkwright.simulation.balance import balance
 
-    energies = balance(found.recording)
+    energies = balance(found.recording.printed)
     info: dict[str, Any] = {
         "model": found.recording.metadata["model"],
         "time": found.time,
@@ -222,7 +222,7 @@ def _say(model: str, found: Run, picture: Path | None) -> None:
     for sentence in found.report:
         echo(sentence)
     _say_final(found)
-    energies = balance(found.recording)
+    energies = balance(found.recording.printed)
     if energies is not None and energies.scale > 0:
         worked = f", work of loads {energies.work:.6g} {energies.unit}" if energies.work else ""
         left = "" if energies.drift is None else f"; {abs(energies.drift):.2g} {energies.unit}"
@@ -246,10 +246,11 @@ def _say_final(found: Run) -> None:
 
     if not len(found.recording):
         return
-    last = found.recording.final
+    printed = found.recording.printed
+    last = printed.final
     rows = [
         (c.name, f"{last[c.name]:.6g}", "" if c.unit in ("?", "1") else c.unit, c.long)
-        for c in found.recording.channels
+        for c in printed.channels
         if not c.name.startswith("energy.")
     ]
     shown = rows if len(rows) <= 2 * _SHOWN else rows[: 2 * _SHOWN]

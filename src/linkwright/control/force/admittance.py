@@ -69,7 +69,7 @@ class Admittance(ToolLaw):
         super().__init__(name, mechanism, wrist, joints, target, axes=axes)
         mass = six_by_six(self, "M", M, above=True, whole=False)
         drag, stiff = (six_by_six(self, n, x, whole=False) for n, x in (("D", D), ("K", K)))
-        along, about = self.own_unit("N"), self.own_unit("N*m")
+        along, about = "N", "N*m"
         pushes = [
             self.parameter(f"push_{axis}", x, unit=along if k < 3 else about)
             for k, (axis, x) in enumerate(zip(AXES, per_axis(push, "push"), strict=True))

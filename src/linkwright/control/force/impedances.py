@@ -47,7 +47,7 @@ def six_by_six(
         raise BlockError(
             f"{what} is zero for {' '.join(none)}", remedy="give numbers above zero for all axes"
         )
-    along, about = (element.own_unit(unit) for unit in UNITS[name])
+    along, about = UNITS[name]
     rows = [[ZERO] * 6 for _ in AXES]
     for k, (axis, x) in enumerate(zip(AXES, values, strict=True)):
         unit, sign = (along if k < 3 else about), ("positive" if above else "")

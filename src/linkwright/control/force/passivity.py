@@ -70,11 +70,9 @@ class PassivityObserver(JointElement):
     ) -> None:
         super().__init__(name, mechanism, joints)
         names, n, T = self.names_of_joints, len(self.joints), self.period
-        joule = self.own_unit("J")
+        joule = "J"
         wanted = self.input_vector("tau", n, doc="torques or forces of the law")
-        supply = self.input(
-            "supply", unit=self.own_unit("W"), doc="power that the reference brings"
-        )
+        supply = self.input("supply", unit="W", doc="power that the reference brings")
         allowed = self.parameter("budget", budget, unit=joule, least=0.0)
         damp = gains(self, "damping", damping, names)
         kinetic, potential = self._energies(values)
@@ -143,7 +141,7 @@ class PassivityObserver(JointElement):
 
     def _since(self, started: Expr, value: Expr, name: str) -> Expr:
         """Return what a value was at the first instant."""
-        memory = self.discrete_state(name, unit=self.own_unit("J"))
+        memory = self.discrete_state(name, unit="J")
         first = self.intermediate(where(started > 0, memory, value))
         self.update(memory, first)
         return first

@@ -291,7 +291,7 @@ class PlaceLaw(ForceLaw):
         self.output_vector(
             "error",
             error,
-            unit=[self.own_unit("m")] * 3 + ["rad"] * 3,
+            unit=["m"] * 3 + ["rad"] * 3,
             doc="of force as a deflection; else the deflection",
         )
 

@@ -15,23 +15,26 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
-from linkwright.algebra import Expr, symbol
+from linkwright.algebra import as_expr, symbol
 from linkwright.algebra.language import read, resolve
 from linkwright.algebra.language.standard import ONLY_IN_A_MODEL
-from linkwright.algebra.units import IN_LB, MKS, checked_unit, parse_unit
+from linkwright.algebra.units import MKS, UnitSystem, unit_system
+from linkwright.equations.meanings import parameter_units
 from linkwright.errors import InputError, nearest
 from linkwright.formats.robot.body_shapes import shape_of
 from linkwright.formats.text import tables
 from linkwright.formats.text.components import Flat, Part, expand
+from linkwright.formats.text.constraints import add_constraint
 from linkwright.formats.text.document import TextLimits, TextSource
 from linkwright.formats.text.drive_tables import ConeLimitTable, DrivenStrutTable
 from linkwright.formats.text.functions import foreign_of, table_of
 from linkwright.formats.text.joints import joint_of, rotation_of, turned_joint
 from linkwright.formats.text.messages import placed
+from linkwright.formats.text.quantities import TextQuantities, system_of
 from linkwright.formats.text.schema import ModelFile
-from linkwright.formats.text.values import constant
-from linkwright.mechanism import Body, Constraint, Mechanism, Point
-from linkwright.mechanism.parts import ClosedLoop, State, Work
+from linkwright.mechanism import Body, Mechanism, Point
+from linkwright.mechanism.parts import ClosedLoop, State
+from linkwright.mechanism.quantities import per_second
 
 Functions = Mapping[str, Callable[..., Any]]
 
@@ -69,28 +72,49 @@ def build(
             ("member", 0), "the model is a System, not a mechanism alone", "open it with load"
         )
     flat = expand(model, options, source, limits)
-    return MechanismBuilder(model, flat, source).run(functions or {}, trust)
+    return build_parts(model, flat, source, functions or {}, trust)
 
 
-def _system_of(flat: Flat) -> str:
-    """Return the system of units that a model is in where it does not say so."""
-    for part in flat["parameters"]:
-        try:
-            if parse_unit(part.value.unit) == IN_LB.length:
-                return IN_LB.name
-        except InputError:  # "?", or a unit that is refused where it is entered
-            continue
-    return MKS.name
+def build_parts(
+    model: ModelFile, flat: Flat, source: TextSource, functions: Functions, trust: bool
+) -> Mechanism:
+    """Return the mechanism of a model's parts, in SI units whatever units its text is in.
+
+    In a text in inches, names that have no unit get theirs from a first build, where numbers are
+    not converted: equations are the same in all units.
+    """
+    system = unit_system(model.units or system_of(flat))
+    if system is MKS:
+        return MechanismBuilder(model, flat, source).run(functions, trust)
+    if model.is_system:
+        raise source.error(
+            ("units",),
+            "members of a System are in SI units, and this model is in inches",
+            'write units = "mks", and lengths, masses and forces with their units: "10 in"',
+        )
+    units = {}
+    if any(part.value.unit == "?" for part in (*flat["parameters"], *flat["inputs"])):
+        units = parameter_units(MechanismBuilder(model, flat, source).run(functions, trust))
+    return MechanismBuilder(model, flat, source, system, units).run(functions, trust)
 
 
 class MechanismBuilder:
     """The mechanism of a model in the making."""
 
-    def __init__(self, model: ModelFile, flat: Flat, source: TextSource) -> None:
+    def __init__(
+        self,
+        model: ModelFile,
+        flat: Flat,
+        source: TextSource,
+        system: UnitSystem = MKS,
+        units: Mapping[str, str] | None = None,
+    ) -> None:
         self.model = model
         self.flat = flat
         self.source = source
-        self.m = Mechanism(model.name, flat.doc, units=model.units or _system_of(flat))
+        self.m = Mechanism(model.name, flat.doc, display=model.display or system.name)
+        self.m.scope = replace(self.m.scope, system=system)
+        self.given = TextQuantities(self.m, system, units or {})
 
     def run(self, functions: Functions, trust: bool) -> Mechanism:
         """Return the mechanism."""
@@ -118,11 +142,14 @@ class MechanismBuilder:
         for part in self.flat["limit"]:
             with self._placed(part):
                 given: tables.Limit = part.value
-                low, high = (
-                    None if x is None else self._constant(x) for x in (given.lower, given.upper)
+                own = self.m.units.get(given.coordinate, "?")
+                units = (own, own, per_second(own), "N" if own == "m" else "N*m")
+                values = (given.lower, given.upper, given.speed, given.effort)
+                low, high, speed, effort = (
+                    None if x is None else self.given.constant(x, unit)
+                    for x, unit in zip(values, units, strict=True)
                 )
-                more = {"speed": given.speed, "effort": given.effort}
-                self.m.limit(given.coordinate, low, high, **more)
+                self.m.limit(given.coordinate, low, high, speed=speed, effort=effort)
         self._drives()
         for part in self.flat["sensor"]:
             with self._placed(part):
@@ -132,6 +159,9 @@ class MechanismBuilder:
                 self._output(part)
         self._initial()
         self._run()
+        if self.given.inches:
+            self.m.variables.clear()  # whose numbers are those of the text
+            self.m.scope = replace(self.m.scope, system=MKS)
         return self.m
 
     # -- complaints --------------------------------------------------------------------------------
@@ -152,9 +182,6 @@ class MechanismBuilder:
         )
 
     # -- names -------------------------------------------------------------------------------------
-    def _constant(self, value: object) -> float:
-        return constant(value, self.m.unit_system)
-
     def _functions(self, given: Functions, trust: bool) -> None:
         m = self.m
         for k, table in enumerate(self.model.table):
@@ -195,13 +222,14 @@ class MechanismBuilder:
             p: tables.ParameterTable = part.value
             with self._placed(part):
                 self._refuse_known(part)
-                value = None if p.value is None else self._constant(p.value)
-                self.m.parameter(part.key, value, unit=p.unit, sign=p.sign, doc=p.doc)
+                value, unit = self.given.declared(part.key, p.value, p.unit)
+                self.m.parameter(part.key, value, unit=unit, sign=p.sign, doc=p.doc)
         for part in self.flat["inputs"]:
             w: tables.Input = part.value
             with self._placed(part):
                 self._refuse_known(part)
-                self.m.input(part.key, self._constant(w.value), unit=w.unit, doc=w.doc)
+                value, unit = self.given.declared(part.key, w.value, w.unit)
+                self.m.input(part.key, value or 0.0, unit=unit, doc=w.doc)
 
     def _refuse_known(self, part: Part) -> None:
         if part.key in self.m.parameters or part.key in self.m.inputs:
@@ -294,7 +322,7 @@ class MechanismBuilder:
 
     def _body(self, b: tables.BodyTable) -> None:
         m = self.m
-        joint = replace(joint_of(b), name=b.joint_name)
+        joint = self.given.joint(replace(joint_of(b), name=b.joint_name))
         if isinstance(b.at, str) or isinstance(b.com, str):
             raise InputError("three components are needed for `at` and `com`")
         if b.coordinates_in is not None and (b.turn or b.inertia_about == "joint"):
@@ -304,7 +332,7 @@ class MechanismBuilder:
                 code="R103",
             )
         if b.turn:
-            joint = turned_joint(joint, rotation_of(b.turn, m.expr), m.expr)
+            joint = turned_joint(joint, rotation_of(b.turn, self.given.angle), m.expr)
         inertia = b.inertia
         if b.inertia_about == "joint":
             inertia = m.moments_about_center(b.name, b.mass, b.com, b.inertia)
@@ -348,7 +376,7 @@ class MechanismBuilder:
                         remedy="leave out one of them",
                         code="R103",
                     )
-                matrix = rotation_of(p.turn, self.m.expr) if p.turn else p.matrix
+                matrix = rotation_of(p.turn, self.given.angle) if p.turn else p.matrix
                 self.m.point(p.name, body, p.at, coordinates_in=other, matrix=matrix)
 
     def _driven_struts(self) -> None:
@@ -356,8 +384,9 @@ class MechanismBuilder:
             with self._placed(part):
                 s: DrivenStrutTable = part.value
                 self._refuse_twice(part, s.name, self.m.bodies, "body")
-                first, second = self._find_point(part, "first"), self._find_point(part, "second")
-                length = self._constant(s.length)
+                first, second = self.find_point(part, "first"), self.find_point(part, "second")
+                given = "length" in s.model_fields_set
+                length = self.given.constant(s.length, "m") if given else s.length
                 self.m.drive_strut(s.name, first, second, length=length, doc=s.doc)
 
     def _drives(self) -> None:
@@ -368,24 +397,24 @@ class MechanismBuilder:
         if given is not None:
             part = Part(given, ("platform",), given.model_dump())
             with self._placed(part):
-                self.m.set_platform(self._find_point(part, "at"), axis=given.axis)
+                self.m.set_platform(self.find_point(part, "at"), axis=given.axis)
         for part in self.flat["cone_limit"]:
             with self._placed(part):
                 c: ConeLimitTable = part.value
                 more = {"axis": c.axis, "second_axis": c.second_axis, "at_second": c.at_second}
-                self.m.limit_cone(c.joint, self._constant(c.angle), **more)
+                self.m.limit_cone(c.joint, self.given.constant(c.angle, "rad"), **more)
         for part in self.flat["collision_capsule"]:
             with self._placed(part):
-                first, second = self._find_point(part, "first"), self._find_point(part, "second")
+                first, second = self.find_point(part, "first"), self.find_point(part, "second")
                 self.m.collision_capsule(part.value.name, first, second, part.value.radius)
 
     def _shapes(self) -> None:
         for part in self.flat["shape"]:
             with self._placed(part):
                 shape = shape_of(part.value, self.source.file or "")
-                self.m.shape(self._find_body(part, "body"), shape)
+                self.m.shape(self._find_body(part, "body"), self.given.shape(shape))
 
-    def _find_point(self, part: Part, key: str) -> Point:
+    def find_point(self, part: Part, key: str) -> Point:
         """Return a point by its name: one of the model's, `o`, `b0`, `bcm`, or a body's origin."""
         m, name = self.m, getattr(part.value, key)
         found = m.points.get(name)
@@ -409,7 +438,8 @@ class MechanismBuilder:
         if g is not None:
             part = Part(g, ("gravity",), g.model_dump())
             with self._placed(part):
-                self.m.gravity(along=g.along, g=g.g)
+                size = g.g if "g" in g.model_fields_set else as_expr(g.g)
+                self.m.gravity(along=g.along, g=size)
 
     def _loads(self) -> None:
         m = self.m
@@ -418,7 +448,14 @@ class MechanismBuilder:
             given = {k: x for k in keys if (x := getattr(part.value, k)) is not None}
             if given:
                 with self._placed(part):
-                    m.passive(part.value.name, **given)
+                    body = m.bodies[part.value.name]
+                    if self.given.inches and body.translations and body.rotations:
+                        raise InputError(
+                            f"the joint of {body.name!r} slides and turns, so that its "
+                            f"{min(given)} has no unit of its own",
+                            remedy="give it as forces and moments",
+                        )
+                    m.passive(body, **given)
         made = len(m.forces) + len(m.moments)
         names: set[str] = set()
         for kind in ("force", "strut", "moment"):
@@ -433,10 +470,10 @@ class MechanismBuilder:
         m, load = self.m, part.value
         magnitude = load.magnitude
         if kind == "force":
-            at, other = self._find_point(part, "at"), self._find_point(part, "reaction")
+            at, other = self.find_point(part, "at"), self.find_point(part, "reaction")
             m.force(load.name, magnitude, at=at, along=load.along, reaction=other, doc=load.doc)
         elif kind == "strut":
-            at, other = self._find_point(part, "at"), self._find_point(part, "to")
+            at, other = self.find_point(part, "at"), self.find_point(part, "to")
             m.strut(load.name, magnitude, at=at, to=other, doc=load.doc)
         else:
             on, against = self._find_body(part, "on"), self._find_body(part, "reaction")
@@ -450,7 +487,7 @@ class MechanismBuilder:
             "distance_constraint": self._distance_constraint,
             "rolling_contact": self._rolling_contact,
             "prescribe": self._prescribe,
-            "constraint": self._constraint,
+            "constraint": lambda part: add_constraint(self, part),
         }
         for kind, one in enter.items():
             for part in self.flat[kind]:
@@ -459,12 +496,12 @@ class MechanismBuilder:
 
     def _point_constraint(self, part: Part) -> None:
         c: tables.PointConstraint = part.value
-        first, second = self._find_point(part, "first"), self._find_point(part, "second")
+        first, second = self.find_point(part, "first"), self.find_point(part, "second")
         self.m.constrain_points(first, second, c.along, name=c.name)
 
     def _loop(self, part: Part) -> None:
         c: tables.LoopTable = part.value
-        first, second = self._find_point(part, "first"), self._find_point(part, "second")
+        first, second = self.find_point(part, "first"), self.find_point(part, "second")
         if c.joint is None:
             raise self.source.error(part.path, "the key 'joint' is missing", "add joint = ...")
         if c.relations is not None:
@@ -481,7 +518,7 @@ class MechanismBuilder:
 
     def _distance_constraint(self, part: Part) -> None:
         c: tables.DistanceConstraint = part.value
-        first, second = self._find_point(part, "first"), self._find_point(part, "second")
+        first, second = self.find_point(part, "first"), self.find_point(part, "second")
         self.m.constrain_distance(first, second, c.length, name=c.name)
 
     def _rolling_contact(self, part: Part) -> None:
@@ -495,41 +532,6 @@ class MechanismBuilder:
             raise self.unknown(part, "coordinate", "coordinate", c.coordinate, self.m.coordinates)
         self.m.prescribe(self.m.coordinates[c.coordinate], c.motion, name=c.name)
 
-    def _constraint(self, part: Part) -> None:
-        m = self.m
-        c: tables.ConstraintTable = part.value
-        position = None if c.position is None else m.expr(c.position)
-        if c.speed is not None:
-            speed = m.expr(c.speed)
-        else:
-            assert position is not None
-            rate = m.kinematics().derivative(position)
-            assert isinstance(rate, Expr)
-            speed = rate
-        eliminated = None
-        if c.eliminate is not None:
-            speeds = {s.symbol.name: s.symbol for s in m.kinematics().speeds}
-            if c.eliminate not in speeds:
-                raise self.unknown(part, "eliminate", "speed", c.eliminate, speeds)
-            eliminated = speeds[c.eliminate]
-        if c.compute is not None and c.compute not in m.coordinates:
-            raise self.unknown(part, "compute", "coordinate", c.compute, m.coordinates)
-        computed = None if c.compute is None else m.coordinates[c.compute]
-        works = []
-        for k, act in enumerate(c.acts):
-            inner = Part(act, (*part.path, "acts", k), act.model_dump())
-            at, other = self._find_point(inner, "at"), self._find_point(inner, "reaction")
-            works.append(Work(m.vector(act.along), at, other, act.turns))
-        label = c.name or f"constraint {len(m.constraints) + 1}"
-        length = None
-        if c.length is not None:
-            if c.length not in m.bodies or c.length not in m.coordinates or len(works) != 1:
-                raise self.unknown(part, "length", "driven strut", c.length, m.coordinates)
-            length = m.coordinates[c.length]
-        m.constraints.append(
-            Constraint(label, speed, position, eliminated, computed, tuple(works), length)
-        )
-
     # -- states, outputs, start --------------------------------------------------------------------
     def _state_symbols(self) -> None:
         """Make the symbols of all states, so that the rate of one may use another."""
@@ -541,16 +543,16 @@ class MechanismBuilder:
                     part, s.name, (*m.coordinates, *m.parameters, *m.inputs, "t"), "name"
                 )
                 m.coordinates[s.name] = symbol(s.name, "coordinate", owner=m.name)
-                m.units[s.name] = checked_unit(s.unit, s.name)
+                _, m.units[s.name] = self.given.declared(s.name, s.initial, s.unit)
 
     def _states(self) -> None:
         m = self.m
         for part in self.flat["state"]:
             s: tables.StateTable = part.value
             with self._placed(part):
-                m.states.append(
-                    State(m.coordinates[s.name], m.expr(s.rate), self._constant(s.initial))
-                )
+                initial, unit = self.given.declared(s.name, s.initial, s.unit)
+                rate = m.expr(s.rate, per_second(unit))
+                m.states.append(State(m.coordinates[s.name], rate, initial or 0.0))
 
     def _output(self, part: Part) -> None:
         o: tables.OutputTable = part.value
@@ -561,7 +563,8 @@ class MechanismBuilder:
         if any(o.name == other.name for other in self.m.outputs):
             self._refuse_twice(part, o.name, (o.name,), "output")
         body = None if o.body is None else self._find_body(part, "body")
-        self.m.output(o.name, o.value, unit=o.unit, doc=o.doc, body=body)
+        value, unit = self.given.output(o.value, o.unit)
+        self.m.output(o.name, value, unit=unit, doc=o.doc, body=body)
 
     def _run(self) -> None:
         run = self.model.run
@@ -587,4 +590,7 @@ class MechanismBuilder:
                         f"did you mean {near!r}?" if near else None,
                         key=True,
                     )
-                m.set_initial({part.key: part.value})
+                value = part.value
+                if isinstance(value, str) or self.given.inches:
+                    value = m.expr(value, m.units.get(part.key, "?"))
+                m.set_initial({part.key: value})

@@ -186,16 +186,8 @@ def unit_warnings(m: Mechanism) -> list[str]:
     ["force 'spring': -b*k is in N*m, not in N"]
     """
     warnings: list[str] = []
-    known: dict[Expr, Unit] = {}
-    symbols = {**m.parameters, **m.inputs, **m.coordinates}
-    symbols |= {s.symbol.name: s.symbol for s in m.kinematics().speeds}
-    for name, text in m.units.items():
-        if text == "?" or name not in symbols:
-            continue
-        try:
-            known[symbols[name]] = parse_unit(text)
-        except Error as error:
-            warnings.append(f"{name!r}: {error}")
+    m.kinematics()  # speeds get their units
+    known = m.known_units()
     for label, value, unit in _quantities(m, known):
         if not free_symbols(value):
             continue  # a number has any unit
@@ -210,19 +202,18 @@ def _quantities(
     m: Mechanism, known: dict[Expr, Unit]
 ) -> Iterator[tuple[str, Expr, Unit | str | None]]:
     """Yield the expressions whose units can be checked: a label, the value and its unit."""
-    text = m.unit_system.own_text
     for f in m.forces:
-        yield f"force {f.name!r}", f.magnitude, text("N")
+        yield f"force {f.name!r}", f.magnitude, "N"
     for t in m.moments:
-        yield f"moment {t.name!r}", t.magnitude, text("N*m")
+        yield f"moment {t.name!r}", t.magnitude, "N*m"
     for b in m.bodies.values():
-        yield f"mass of {b.name!r}", b.inertia.mass, text("kg")
+        yield f"mass of {b.name!r}", b.inertia.mass, "kg"
         for x in b.inertia.center:
-            yield f"mass center of {b.name!r}", x, text("m")
+            yield f"mass center of {b.name!r}", x, "m"
         for x in b.inertia.tensor:
-            yield f"inertia of {b.name!r}", x, text("kg*m^2")
+            yield f"inertia of {b.name!r}", x, "kg*m^2"
         for _, x in b.offset.terms:
-            yield f"place of {b.name!r}", x, text("m")
+            yield f"place of {b.name!r}", x, "m"
     for c in m.constraints:
         yield f"constraint {c.name!r}", c.speed, None
         if c.position is not None:

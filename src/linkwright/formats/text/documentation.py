@@ -55,9 +55,15 @@ This page is made from the schema (`python -m linkwright.formats.text.documentat
   the joint is then one of the turned frame. A `hinge` turns about y of that frame, a `swivel`
   about its x, a `sliding` joint moves along its x; the link that follows runs along x (ROBSIM's
   joints).
-- A number with a unit is a text: `"10 in"`, `"30 deg"`, `"5 {kg*in^2}"`. It is converted to the
-  units of the model. `inertia_about = "joint"` takes moments about the body's origin, where its
-  joint is.
+- A number with a unit is a text: `"10 in"`, `"30 deg"`, `"5 {kg*in^2}"`. It is converted to SI
+  units, in which a mechanism is; a unit of another kind (`mass = "20 m"`) is refused. `lb` is a
+  force, so a mass is `"20 lbm"`.
+- A plain number is in SI units, or, with `units = "in-lb"`, in in, lbf, s and lbf*s^2/in; so are
+  the numbers in expressions. What is not given has its default in SI units: gravity is 9.81 m/s^2
+  in all models. The value of a parameter, input or state is in the unit that it declares, whatever
+  that is; in a model in inches each has one, or it follows from where the name stands. Python sees
+  SI units; tables, plots and ERD files show the units of `display`.
+- `inertia_about = "joint"` takes moments about the body's origin, where its joint is.
 - `scene` and `task` name files beside the model: what it is drawn with
   ([studio](studio.md#dressing-a-model)), and what it has to do.
 - The order of tables in the file is free: bodies are entered parents first, relations in the

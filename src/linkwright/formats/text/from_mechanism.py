@@ -71,8 +71,8 @@ class Describer:
             self.points.append(self._point(name, point))
         data: dict[str, Any] = {"format": 1, "name": m.name, "doc": m.doc}
         data |= m.files
-        if m.unit_system is not MKS:
-            data["units"] = m.unit_system.name
+        if m.display is not MKS:
+            data["display"] = m.display.name
         for kind, order in (("small", 1), ("large", -1)):
             names = [name for name, k in m.declared_orders().items() if k == order]
             data[kind] = [name for name in names if self._is_known(name)]

@@ -163,6 +163,10 @@ class ModelFile(ModelParts):
         Literal["mks", "in-lb"] | None,
         Field(description="what its numbers are in; by default in-lb where a length is in inches"),
     ] = None
+    display: Annotated[
+        Literal["mks", "in-lb"] | None,
+        Field(description="what its results are printed in; by default what its numbers are in"),
+    ] = None
     options: Annotated[
         dict[StrictStr, StrictInt],
         Field(description="whole numbers that shape the model (`${n}`), with their defaults"),

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from linkwright.algebra import Lookup1D, Lookup2D
 from linkwright.blocks import Block
 from linkwright.errors import nearest
-from linkwright.formats.text.builder import Functions, MechanismBuilder
+from linkwright.formats.text.builder import Functions, build_parts
 from linkwright.formats.text.components import Part, expand
 from linkwright.formats.text.document import TextLimits, TextSource
 from linkwright.formats.text.messages import placed
@@ -47,8 +47,7 @@ def build_system(
     """
     source = source or TextSource()
     flat = expand(model, options, source, limits)
-    builder = MechanismBuilder(model, flat, source)
-    mechanism = builder.run(functions or {}, trust)
+    mechanism = build_parts(model, flat, source, functions or {}, trust)
     table = model.system
     system = System(
         mechanism,

@@ -15,7 +15,6 @@ from pydantic_core import PydanticCustomError
 
 from linkwright.algebra import evaluate
 from linkwright.algebra.language import SymbolScope, parse
-from linkwright.algebra.units import MKS, UnitSystem
 from linkwright.errors import InputError
 from linkwright.formats.text.placeholders import is_placeholder
 from linkwright.joint_kinds import JOINTS, OWN_AXIS
@@ -152,12 +151,11 @@ def _joint(value: object) -> str:
     return value
 
 
-def constant(value: object, system: UnitSystem = MKS) -> float:
-    """Return the number that a constant expression stands for.
+def constant(value: object) -> float:
+    """Return the number that a constant expression stands for, in SI units.
 
     Args:
         value: a number or an expression in quotes.
-        system: in which the number is, where the expression has units.
 
     >>> constant("180 deg"), constant(2), constant("10 in")
     (3.141592653589793, 2.0, 0.254)
@@ -165,7 +163,7 @@ def constant(value: object, system: UnitSystem = MKS) -> float:
     if not isinstance(value, str):
         assert isinstance(value, int | float)
         return float(value)
-    return float(evaluate(parse(value, SymbolScope({}, unit_system=system)), {}))
+    return float(evaluate(parse(value, SymbolScope({})), {}))
 
 
 def _kind(check: Callable[[Any], Any], words: str, schema: dict[str, Any]) -> Any:
