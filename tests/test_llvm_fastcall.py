@@ -441,7 +441,7 @@ def test_a_wrapper_that_fails_its_trial_is_not_used(monkeypatch: pytest.MonkeyPa
     assert layout.find_layout() is not None  # Found before the change, and remembered.
     expected = shared()(*arrays())
     monkeypatch.setattr(layout, "WRITEABLE", 0)
-    monkeypatch.setattr(fastcall, "VERSION", "without flags")
+    monkeypatch.setattr(fastcall, "fingerprint", lambda _: "without flags")
     code = native(axpy_scalar(3), ["axpy"])
     call = make_scalar_call(code.address("axpy"), INPUTS, OUTPUTS, keep=code)
     assert type(call) is not type(len)

@@ -1,4 +1,8 @@
-"""A digest of our own code, by which what is stored on disk outlives no change of it."""
+"""A digest of our own code, by which what is stored on disk outlives no change of it.
+
+A result is stored under a digest of the rooms (packages) that it comes from, and of the modules at
+the root: a test holds that these are the rooms which are imported for it, all of them and no other.
+"""
 
 from __future__ import annotations
 
@@ -7,37 +11,68 @@ import os
 from functools import lru_cache
 from pathlib import Path
 
+from linkwright.cache import entry_key, open_cache
 from linkwright.version import __version__
 
+_KERNELS = ("algebra", "backends", "program")
+_SYSTEMS = ("blocks", "control", "elements", "equations", "formats", "mechanism", "motion")
+_RUNS = ("simulation", "system", "windows")
+ROOMS = {
+    "kernels": _KERNELS,
+    "runs": (*_KERNELS, *_RUNS),
+    "robots": (*_KERNELS, *_SYSTEMS, "homotopy", "robots", "system"),
+    "models": (*_KERNELS, *_SYSTEMS, *_RUNS, "models", "recording"),
+    "cells": (*_KERNELS, *_SYSTEMS, *_RUNS, "homotopy", "robots", "server"),
+    "labs": (*_KERNELS, *_SYSTEMS, *_RUNS, "homotopy", "lab", "robots"),
+}
+"""For each kind of result the packages that it comes from."""
+
+_NOTHING = ("__init__", "__main__", "doors", "error_codes")  # of the root, which compute nothing
 _ENDINGS = (".py", ".toml", ".json")
-_FRONT = ("cli", "pages", "scene", "studio")  # they show what runs leave, and compute none of it
-GENERATORS = ("backends", "program", "simulation")
-"""The packages that write native code for Programs and for runs."""
 
 
-@lru_cache(maxsize=8)
-def fingerprint(*packages: str) -> str:
-    """Return a digest of some packages; of all that compute anything where none is named.
+@lru_cache(maxsize=16)
+def fingerprint(result: str, top: Path = Path(__file__).parent) -> str:
+    """Return a digest of all code that a kind of result comes from.
 
-    >>> len(fingerprint()), fingerprint("algebra") == fingerprint("program")
+    The cache remembers it by the times and sizes of the files, which are not read again then.
+
+    Args:
+        result: one of `ROOMS`.
+        top: the folder of the package.
+
+    >>> len(fingerprint("kernels")), fingerprint("kernels") == fingerprint("robots")
     (32, False)
     """
-    top = Path(__file__).parent
-    chosen = packages or [p.name for p in top.iterdir() if p.is_dir() and p.name not in _FRONT]
+    files = sources(result, top)
+    looks = [(name, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for name, _, s in files]
+    store = (
+        open_cache() if len({look[2:] for look in looks}) > 1 else None
+    )  # else times say nothing
+    key = entry_key(repr((__version__, looks)).encode(), "sources")
+    known = None if store is None else store.fetch(key)
+    if known is not None:
+        return known.decode()
     sink = hashlib.blake2b(__version__.encode(), digest_size=16)
-    for package in sorted(chosen):
-        sink.update(_folder(os.fspath(top / package)))
+    for name, path, state in files:
+        sink.update(f"\0{name}\0{state.st_size}\0".encode())
+        sink.update(Path(path).read_bytes())
+    if store is not None:
+        store.put(key, sink.hexdigest().encode())
     return sink.hexdigest()
 
 
-@lru_cache(maxsize=256)
-def _folder(folder: str) -> bytes:
-    sink = hashlib.blake2b(digest_size=16)
-    for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
-        if entry.is_dir():
-            if entry.name != "__pycache__":
-                sink.update(_folder(entry.path))
-        elif entry.name.endswith(_ENDINGS):
-            sink.update(entry.name.encode())
-            sink.update(Path(entry.path).read_bytes())
-    return sink.digest()
+def sources(result: str, top: Path) -> list[tuple[str, str, os.stat_result]]:
+    """Return the files that a kind of result comes from: names from the top, paths, states."""
+    with os.scandir(top) as entries:
+        found = [e for e in entries if e.is_file() and e.name.partition(".")[0] not in _NOTHING]
+    folders = [os.fspath(top / room) for room in ROOMS[result]]
+    while folders:
+        with os.scandir(folders.pop()) as entries:
+            for entry in entries:
+                if entry.is_file():
+                    found.append(entry)
+                elif entry.name != "__pycache__":
+                    folders.append(entry.path)
+    start = len(os.fspath(top)) + 1
+    return sorted((e.path[start:], e.path, e.stat()) for e in found if e.name.endswith(_ENDINGS))

@@ -16,9 +16,10 @@ import signal
 import threading
 from collections.abc import Callable
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from linkwright.algebra.foreign import ForeignFunction
+if TYPE_CHECKING:
+    from linkwright.algebra.foreign import ForeignFunction
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _NAN = float("nan")

@@ -114,7 +114,7 @@ def config_digest(config: LabConfig) -> bytes:
     plain = replace(plain, description=_bare(config.description), model=model)
     plain = replace(plain, preferences=None, files=(), notes=())
     text = json.dumps(asdict(plain), sort_keys=True, default=str)
-    told = f"lab {_FORMAT} {fingerprint()} {text} {_filters(config)}"
+    told = f"lab {_FORMAT} {fingerprint('labs')} {text} {_filters(config)}"
     return hashlib.blake2b(told.encode(), digest_size=32).digest()
 
 

@@ -92,7 +92,9 @@ def remember(prepared: Prepared) -> None:
 
 
 def _key(source: Source) -> bytes:
-    return entry_key(f"prepared {_FORMAT} {fingerprint()} {source.digest}".encode(), "model")
+    return entry_key(
+        f"prepared {_FORMAT} {fingerprint('models')} {source.digest}".encode(), "model"
+    )
 
 
 def system_of(mechanism: Mechanism, ground: Grounded | None = None) -> System:

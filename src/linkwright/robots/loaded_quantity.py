@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwright.errors import InputError
@@ -20,6 +19,7 @@ Under = Callable[[str | None, tuple[str, ...]], Quantity]
 class LoadedQuantity(Quantity):
     """A quantity of `q, u, a` that can also be asked with loads: `wrench=`, `payload=`, `base=`.
 
+    >>> import numpy as np
     >>> from linkwright.robots import Robot
     >>> arm = Robot("puma560")
     >>> still = [0.0] * 6
@@ -36,6 +36,7 @@ class LoadedQuantity(Quantity):
     def with_loads(self, under: Under) -> LoadedQuantity:
         """Return this, with what makes the quantity of a frame and some loads."""
         self._under = under
+        self._known: dict[tuple[object, ...], Quantity] = {}
         return self
 
     def under(self, frame: str | None = None, *loads: str) -> Quantity:
@@ -60,7 +61,7 @@ class LoadedQuantity(Quantity):
             )
         return self._under(frame, tuple(name for name in LOADS if name in loads))
 
-    def __call__(
+    def _sort_out(
         self,
         *inputs: Any,
         out: Any = None,
@@ -69,11 +70,22 @@ class LoadedQuantity(Quantity):
         base: ArrayLike | None = None,
         frame: str | None = None,
     ) -> Any:
-        """Evaluate for one set of vectors, or for each row; loads have axes as the motion has."""
-        given = {"wrench": wrench, "payload": payload, "base": base}
-        loads = {name: x for name, x in given.items() if x is not None}
+        """Evaluate inputs that are not plain vectors; loads have axes as the motion has."""
+        loads = [x for x in (wrench, payload, base) if x is not None]
         if not loads:
-            return super().__call__(*inputs, out=out)
-        motion, rest = inputs[:3], inputs[3:]
-        arrays = [np.asarray(loads[name], dtype=float) for name in LOADS if name in loads]
-        return self.under(frame, *loads)(*motion, *arrays, *rest, out=out)
+            return super()._sort_out(*inputs, out=out)
+        asked = (frame, wrench is None, payload is None, base is None)
+        loaded = self._known.get(asked)
+        arrays = (*inputs[:3], *loads, *inputs[3:])
+        if loaded is not None and out is None:
+            return loaded(*arrays)
+        names = [name for name, absent in zip(LOADS, asked[1:], strict=True) if not absent]
+        loaded = self.under(frame, *names)
+        result = loaded(*arrays) if out is None else loaded(*arrays, out=out)
+        if asked not in self._known:
+            self._known[asked] = loaded
+            if frame is not None:  # from now on calls as this one go to native code
+                from linkwright.backends.llvm.fastcall import add_shortcut
+
+                add_shortcut(self.__call__, 3, (*names, "frame"), frame, loaded.__call__)
+        return result

@@ -5,7 +5,6 @@ It is derived, optimized and compiled when it is first called; nothing else of t
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -33,7 +32,8 @@ class Quantity:
 
     Each argument is one vector, or has leading axes in front of it; arguments without them are
     shared by all rows, and the result has the same leading axes. With `out` it fills an array (or
-    one for each output) instead of making one.
+    one for each output) instead of making one. What is called is native code itself, once it is
+    there; only arguments that are not plain vectors take a way through Python (`_sort_out`).
 
     Args:
         name: what it is called.
@@ -51,6 +51,9 @@ class Quantity:
     (array([2.]), array([[2.], [4.]]))
     """
 
+    __slots__ = ("__call__", "__dict__", "__weakref__")
+    __call__: Callable[..., Any]
+
     def __init__(
         self,
         name: str,
@@ -67,8 +70,7 @@ class Quantity:
         self._values = values
         self._derivatives: dict[tuple[str, ...], Quantity] = {}
         self.timings: dict[str, float] = {} if timings is None else timings
-        self._evaluate: Callable[..., Any] = self._first
-        self._most = sys.maxsize  # arrays that `_evaluate` may get: more would be taken for outputs
+        self.__call__ = self._first
 
     def derived(self) -> Program:
         """Return the Program as it is derived, not yet optimized."""
@@ -192,20 +194,13 @@ class Quantity:
             raise ShapeError(f"no source in {language!r}", remedy="choose 'c' or 'python'")
         return writers[language](self.program)
 
-    def __call__(self, *inputs: Any, out: Any = None) -> Any:
-        """Evaluate for one set of vectors, or for each row."""
-        if out is None and len(inputs) <= self._most:
-            return self._evaluate(*inputs)
-        return self._sort_out(*inputs, out=out)
-
-    def _first(self, *inputs: Any) -> Any:
+    def _first(self, *inputs: Any, **options: Any) -> Any:
         """Build the kernel and evaluate; from then on calls go to it directly."""
         native = self._native
         started = time.perf_counter()
-        self._evaluate = native.scalar_or(self._sort_out)
-        self._most = len(native.inputs)
+        self.__call__ = native.scalar_or(self._sort_out)
         self.timings[f"{self.name}: compile"] = time.perf_counter() - started
-        return self(*inputs)
+        return self(*inputs, **options)
 
     def _sort_out(self, *inputs: Any, out: Any = None) -> Any:
         """Evaluate inputs that are not plain vectors."""

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwright.algebra import ZERO, evaluate
 from linkwright.border import worded
 from linkwright.errors import InputError, nearest
 from linkwright.forking import cached_property
@@ -276,6 +275,8 @@ class Robot(Drives, Dynamics, Shown):
         >>> round(Robot("stanford-arm").mass, 3) > 0
         True
         """
+        from linkwright.algebra import ZERO, evaluate
+
         m = self.mechanism
         moving = (body for body in m.bodies.values() if not kinematics.stands_still(body))
         total = sum((body.inertia.mass for body in moving), ZERO)

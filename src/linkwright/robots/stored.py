@@ -35,7 +35,7 @@ def robot_digest(description: Description, options: dict[str, Any]) -> str:
         description.closures,
         description.gravity,
         sorted(options.items()),
-        fingerprint(),
+        fingerprint("robots"),
     )
     return hashlib.blake2b(repr(content).encode(), digest_size=16).hexdigest()
 

@@ -77,7 +77,7 @@ def _session(phases: Phases, settings: RunSettings) -> Session:
 
 def _key(cell: Cell, build: Callable[[Cell], System], names: tuple[str, ...] | None) -> bytes:
     told = hashlib.blake2b(digest_size=32)
-    parts = [fingerprint(), cell.text, build.__name__, repr(names)]
+    parts = [fingerprint("cells"), cell.text, build.__name__, repr(names)]
     for arm in cell.arms:
         parts.append(str(arm.file))
         if arm.file is not None:

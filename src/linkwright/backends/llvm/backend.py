@@ -19,7 +19,7 @@ from linkwright.backends.llvm.externals import bindings
 from linkwright.backends.llvm.fastcall import make_scalar_call
 from linkwright.backends.llvm.lines import IrModule
 from linkwright.backends.llvm.signature import Dtype, make_signature
-from linkwright.fingerprint import GENERATORS, fingerprint
+from linkwright.fingerprint import fingerprint
 from linkwright.forking import cached_property
 from linkwright.program import Program, lower
 
@@ -53,7 +53,7 @@ def batch_ir(program: Program, dtype: Dtype, lanes: int) -> str:
 
 
 def _key(program: Program, kind: str, dtype: str, lanes: int) -> bytes:
-    return f"{fingerprint(*GENERATORS)} {kind} {dtype} {lanes} {program.fingerprint()}".encode()
+    return f"{fingerprint('kernels')} {kind} {dtype} {lanes} {program.fingerprint()}".encode()
 
 
 def scalar_code(

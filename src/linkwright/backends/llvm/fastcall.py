@@ -4,7 +4,8 @@ A function of C's calling convention for Python (`METH_FASTCALL | METH_KEYWORDS`
 the signature. For every argument it compares type, element type, rank, shape and flags, and for
 every output that it overlaps nothing; then it calls the kernel with the arrays' own pointers.
 Whatever is not exactly that (a list, another width, strides, a keyword) goes to the slow call,
-which converts or refuses with a message. The interpreter lock is kept.
+which converts or refuses with a message, or may add a shortcut for keywords like these. The
+interpreter lock is kept.
 
     f(a, b)         returns new arrays (floats for outputs of shape ()), a tuple when several
     f(a, b, out)    fills `out` and returns None
@@ -20,15 +21,16 @@ memory layout (`layout.py`) fails, the slow call is returned instead.
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from linkwright.backends.llvm.compile import NativeCode, cached_native
-from linkwright.backends.llvm.layout import Layout, find_layout
+from linkwright.backends.llvm.layout import TUPLE_ITEMS, Layout, find_layout
 from linkwright.backends.llvm.signature import (
     ArgumentLike,
     Array,
@@ -37,7 +39,8 @@ from linkwright.backends.llvm.signature import (
     make_signature,
 )
 from linkwright.backends.llvm.slowcall import make_slow_call, usage
-from linkwright.backends.llvm.wrapper import CALL, SLOTS, TABLE, VERSION, wrapper_ir
+from linkwright.backends.llvm.wrapper import CALL, SHORTCUT, SLOTS, TABLE, wrapper_ir
+from linkwright.fingerprint import fingerprint
 
 _FASTCALL_KEYWORDS = 0x0080 | 0x0002
 
@@ -68,6 +71,8 @@ class _Owner:
     wrapper: NativeCode
     slow: Callable[..., object]
     keep: object
+    table: Any
+    shortcuts: list[object] = field(default_factory=list)
 
 
 def make_scalar_call(
@@ -79,6 +84,7 @@ def make_scalar_call(
     *,
     name: str = "kernel",
     keep: object = None,
+    fills: bool = True,
 ) -> Callable[..., Any]:
     """A fast Python callable for the scalar kernel at `address`.
 
@@ -91,6 +97,7 @@ def make_scalar_call(
             `slowcall.make_slow_call`, which converts or raises `ShapeError`.
         name: shown in messages.
         keep: kept alive as long as the result is, usually the kernel's `NativeCode`.
+        fills: whether outputs may follow the inputs; else they are the slow call's business.
 
     >>> from linkwright.backends.llvm.compile import native
     >>> code = native(
@@ -112,17 +119,48 @@ def make_scalar_call(
     if layout is None:
         return slow
     shapes = [[a.shape for a in group] for group in (signature.inputs, signature.outputs)]
-    key = f"fastcall {VERSION} {dtype} {shapes}".encode()
+    key = f"fastcall {fingerprint('kernels')} {TUPLE_ITEMS} {dtype} {shapes}".encode()
     code = cached_native(key, lambda: wrapper_ir(signature), [CALL, TABLE])
     table = (ctypes.c_int64 * len(SLOTS)).from_address(code.address(TABLE))
     _fill(table, layout, signature, slow)
     documentation = f"{name}($self, /, *arrays)\n--\n\n{usage(name, signature)}"
     definition = _defined(name, code.address(CALL), documentation)
-    owner = _Owner(definition, code, slow, keep)
+    owner = _Owner(definition, code, slow, keep, table)
     if not _passes_trial(definition, owner, table, signature):
         return slow
     table[SLOTS.index("kernel")] = address
+    if not fills:
+        table[SLOTS.index("most")] = len(signature.inputs)
     return _new_function(definition, owner)
+
+
+def add_shortcut(
+    call: object, given: int, names: tuple[str, ...], last: object, target: object
+) -> None:
+    """Let a call with some keywords go straight to another function, without the last of them.
+
+    Args:
+        call: what `make_scalar_call` made; nothing happens where that is the slow call.
+        given: how many arguments come before the keywords.
+        names: of the keywords in their order.
+        last: the very object that the last keyword has to have.
+        target: called with all the others, by position.
+    """
+    owner = getattr(call, "__self__", None)
+    if not isinstance(owner, _Owner):
+        return
+    place, known = SLOTS.index("shortcut"), tuple(map(sys.intern, names))
+    head = {
+        "next": owner.table[place],
+        "given": given,
+        "names": len(known),
+        "last": id(last),
+        "target": id(target),
+    }
+    entry = [*(head[field] for field in SHORTCUT), *map(id, known)]
+    record = (ctypes.c_int64 * len(entry))(*entry)
+    owner.shortcuts.append((record, known, last, target))
+    owner.table[place] = ctypes.addressof(record)
 
 
 def _fill(table: Any, layout: Layout, signature: Signature, slow: Callable[..., object]) -> None:
@@ -130,7 +168,9 @@ def _fill(table: Any, layout: Layout, signature: Signature, slow: Callable[..., 
         "scalar_type": id(signature.numpy_dtype.type),
         "descriptor": id(signature.numpy_dtype),
         "kernel": 0,
+        "most": len(signature.arguments),
         "slow": id(slow),
+        "shortcut": 0,
     }
     for index, slot in enumerate(SLOTS):
         table[index] = values[slot] if slot in values else getattr(layout, slot)

@@ -28,6 +28,8 @@ DIMENSIONS = 32
 DESCRIPTOR = 56
 FLAGS = 64
 SCALAR_VALUE = 16
+TUPLE_SIZE = 16
+TUPLE_ITEMS = tuple.__basicsize__
 
 C_CONTIGUOUS = 0x1
 ALIGNED = 0x100
@@ -109,9 +111,12 @@ def _fields_are_where_expected() -> bool:
     unaligned = np.zeros(17, np.uint8)[1:].view(np.float64)
     samples = (plain, matrix, frozen, plain[::2], matrix.T, unaligned, np.array(2.5))
     scalars = (1.2345678901234567, np.float64(-7.25))
+    several = (plain, matrix, frozen)
     return (
         np.ndarray.__basicsize__ >= FLAGS + 4
         and all(_array_agrees(sample) for sample in samples)
+        and _read(ctypes.c_int64, several, TUPLE_SIZE) == 3
+        and _read(ctypes.c_int64, several, TUPLE_ITEMS + 16) == id(frozen)
         and all(_read(ctypes.c_double, x, SCALAR_VALUE) == x for x in scalars)
         and _read(ctypes.c_float, np.float32(0.75), SCALAR_VALUE) == 0.75
     )

@@ -37,7 +37,7 @@ class StoredKernel:
     program: Callable[[], Program]
 
     def _code(self, kind: str, lanes: int, write: Callable[[], str], *names: str) -> NativeCode:
-        key = f"stored {fingerprint()} {kind} f64 {lanes} {self.key}"
+        key = f"stored {fingerprint('kernels')} {kind} f64 {lanes} {self.key}"
         return cached_native(key.encode(), write, names)
 
     @cached_property
@@ -50,7 +50,7 @@ class StoredKernel:
         return self._code("scalar", 1, write, SCALAR)
 
     def scalar_or(self, slow: Callable[..., Any] | None) -> Callable[..., Any]:
-        """Return the scalar kernel, with another function for arguments that do not fit."""
+        """Return the scalar kernel, with another function for all but plain arrays of inputs."""
         return make_scalar_call(
             self._scalar_code.address(SCALAR),
             self.inputs,
@@ -59,6 +59,7 @@ class StoredKernel:
             slow,
             name=self.name,
             keep=self._scalar_code,
+            fills=slow is None,
         )
 
     @cached_property

@@ -9,7 +9,6 @@ from __future__ import annotations
 from linkwright.backends.llvm import layout as at
 from linkwright.backends.llvm.signature import Argument, Signature
 
-VERSION = 1
 CALL, TABLE = "linkwright_call", "linkwright_table"
 SLOTS = (
     "array_type",
@@ -17,6 +16,7 @@ SLOTS = (
     "scalar_type",
     "descriptor",
     "kernel",
+    "most",
     "slow",
     "none",
     "vectorcall",
@@ -26,7 +26,11 @@ SLOTS = (
     "new_float",
     "new_tuple",
     "set_tuple_item",
+    "shortcut",
 )
+
+SHORTCUT = ("next", "given", "names", "last", "target")
+"""The head of a shortcut (`fastcall.add_shortcut`), before its names."""
 
 
 def wrapper_ir(signature: Signature) -> str:
@@ -60,11 +64,13 @@ class _WrapperWriter:
             "entry:",
         ]
         self._add("%positional = icmp eq ptr %kwnames, null")
+        self._add("br i1 %positional, label %plain, label %named")
+        self._label("plain")
         self._add(f"%few = icmp eq i64 %nargs, {few}")
-        self._add(f"%many = icmp eq i64 %nargs, {many}")
+        self._load_slot("most")
+        self._add("%many = icmp eq i64 %nargs, %most")
         self._add("%number = or i1 %few, %many")
-        self._add("%usual = and i1 %positional, %number")
-        self._require("%usual")
+        self._require("%number")
         for slot in ("array_type", "descriptor", "kernel"):
             self._load_slot(slot)
         for index, argument in enumerate(inputs):
@@ -76,6 +82,7 @@ class _WrapperWriter:
         self._given(few, many)
         if outputs:
             self._fresh(few)
+        self._named()
         self._slow()
         self.lines.append("}")
         entry = self.lines.index("entry:") + 1
@@ -305,6 +312,57 @@ class _WrapperWriter:
             self._add(f"call void %decref{block}(ptr %y{index})")
         self._add("ret ptr null")
         self._label(f"ok{block}")
+
+    def _named(self) -> None:
+        """Go straight to the function that a shortcut has for these keywords, if there is one.
+
+        Values of keywords lie behind the others, so that the function finds them in their order.
+        """
+        self._label("named")
+        self._load_slot("shortcut", kind="ptr")
+        self._load_slot("vectorcall", "%target.call", "ptr")
+        self._field("%names", "%kwnames", at.TUPLE_SIZE, "i64")
+        self._add("%count = add i64 %nargs, %names")
+        self._add("%most.named = add i64 %count, -1")
+        self._add("%last.at = getelementptr ptr, ptr %args, i64 %most.named")
+        self._add("%last = load ptr, ptr %last.at")
+        self._add("br label %look")
+        self._label("look")
+        self._add("%entry.at = phi ptr [ %shortcut, %named ], [ %next, %other ]")
+        self._add("%none.left = icmp eq ptr %entry.at, null")
+        self._add("br i1 %none.left, label %slow, label %entry.head")
+        self._label("entry.head")
+        head = [("given", "i64", "%nargs"), ("names", "i64", "%names"), ("last", "ptr", "%last")]
+        for field, kind, wanted in head:
+            value = self._field(f"%e.{field}", "%entry.at", 8 * SHORTCUT.index(field), kind)
+            self._add(f"{value}.ok = icmp eq {kind} {value}, {wanted}")
+        alike = self._all("%e.head", [f"%e.{field}.ok" for field, _, _ in head])
+        self._add(f"br i1 {alike}, label %name, label %other")
+        self._label("name")
+        self._add("%i = phi i64 [ 0, %entry.head ], [ %i.next, %name.same ]")
+        for value, base, start in (
+            ("%mine", "%entry.at", 8 * len(SHORTCUT)),
+            ("%theirs", "%kwnames", at.TUPLE_ITEMS),
+        ):
+            self._add(f"{value}.start = getelementptr i8, ptr {base}, i64 {start}")
+            self._add(f"{value}.at = getelementptr ptr, ptr {value}.start, i64 %i")
+            self._add(f"{value} = load ptr, ptr {value}.at")
+        self._add("%same = icmp eq ptr %mine, %theirs")
+        self._add("br i1 %same, label %name.same, label %other")
+        self._label("name.same")
+        self._add("%i.next = add i64 %i, 1")
+        self._add("%all.same = icmp eq i64 %i.next, %names")
+        self._add("br i1 %all.same, label %target, label %name")
+        self._label("target")
+        self._field("%e.target", "%entry.at", 8 * SHORTCUT.index("target"), "ptr")
+        self._add(
+            "%target.result = call ptr %target.call"
+            "(ptr %e.target, ptr %args, i64 %most.named, ptr null)"
+        )
+        self._add("ret ptr %target.result")
+        self._label("other")
+        self._field("%next", "%entry.at", 8 * SHORTCUT.index("next"), "ptr")
+        self._add("br label %look")
 
     def _slow(self) -> None:
         self._label("slow")

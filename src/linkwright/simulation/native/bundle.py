@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from linkwright.backends.llvm.compile import NativeCode, cached_native
 from linkwright.backends.llvm.externals import bindings
 from linkwright.backends.llvm.target import host
-from linkwright.fingerprint import GENERATORS, fingerprint
+from linkwright.fingerprint import fingerprint
 from linkwright.forking import held_over_forks
 from linkwright.program import Program
 from linkwright.simulation.native.guards import followed
@@ -94,9 +94,7 @@ _remembered: dict[tuple[object, ...], tuple[dict[str, Program], Bundle]] = {}
 
 def _compiled(phases: Phases, programs: dict[str, Program], method: Method, lanes: int) -> Bundle:
     """Return the compiled phases, from the disk cache where they are known."""
-    key = hashlib.blake2b(
-        f"{fingerprint(*GENERATORS)} {method.name} {lanes}".encode(), digest_size=32
-    )
+    key = hashlib.blake2b(f"{fingerprint('runs')} {method.name} {lanes}".encode(), digest_size=32)
     if method.in_turn:
         key.update(repr((phases.coordinates, phases.quaternions)).encode())
     key.update(
@@ -136,7 +134,7 @@ def _compiled(phases: Phases, programs: dict[str, Program], method: Method, lane
         lanes, method.adaptive, method.interpolates and lanes == 1, method.implicit and follows
     )
     loop = cached_native(
-        f"driver {fingerprint(*GENERATORS)} {variant}".encode(),
+        f"driver {fingerprint('runs')} {variant}".encode(),
         lambda: _driver_ir(variant),
         [RUN, PREPARE, HOLD, STAGED],
     )

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from linkwright.backends.llvm.compile import NativeCode, cached_native
-from linkwright.fingerprint import GENERATORS, fingerprint
+from linkwright.fingerprint import fingerprint
 from linkwright.simulation.pacing.memory import NOW, PACE, PUBLISH, PULL, PUSH, TAKE, TAPE, TELLS
 
 LINUX = sys.platform.startswith("linux")
@@ -38,7 +38,7 @@ def unit() -> PacingCode:
     """
     bind, keep = _clock()
     code = cached_native(
-        f"pacing {fingerprint(*GENERATORS)} {LINUX}".encode(),
+        f"pacing {fingerprint('runs')} {LINUX}".encode(),
         _text,
         [PACE, NOW, TAKE, PUBLISH, TAPE, PULL, PUSH, TELLS],
         bind=bind,

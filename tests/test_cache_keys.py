@@ -1,0 +1,99 @@
+"""What is stored on disk goes cold with a change of the code that it comes from, and no other."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from functools import cache
+from pathlib import Path
+
+import grimp
+import pytest
+
+import linkwright
+from linkwright.fingerprint import ROOMS, fingerprint, sources
+from tests.seeds import seeds
+
+TOP = Path(linkwright.__file__).parent
+MAKERS = {
+    "kernels": ("backends.llvm.backend", "backends.llvm.stored"),
+    "runs": ("simulation.native.bundle", "simulation.pacing.unit"),
+    "robots": ("robots.robot", "robots.stored"),
+    "models": ("models.runner", "models.prepared"),
+    "cells": ("server.cell_system", "server.ready"),
+    "labs": ("lab.system", "lab.ready"),
+}
+"""The modules that make each kind of result, and that store it."""
+
+
+def module_of(path: str) -> str:
+    return "linkwright." + path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+@cache
+def graph() -> grimp.ImportGraph:
+    """Return who imports whom when it runs, those included that are imported on first use."""
+    found = grimp.build_graph("linkwright", cache_dir=None, exclude_type_checking_imports=True)
+    for file in TOP.rglob("*.py"):
+        for name in re.findall(r'Later\("(linkwright\.[\w.]+)"\)', file.read_text()):
+            importer = module_of(file.relative_to(TOP).as_posix())
+            found.add_import(importer=importer, imported=name)
+    return found
+
+
+def needed(result: str) -> set[str]:
+    roots = {f"linkwright.{name}" for name in MAKERS[result]}
+    return roots.union(*(graph().find_upstream_modules(root) for root in roots))
+
+
+def room(module: str) -> str:
+    return module.split(".")[1]
+
+
+@pytest.mark.parametrize("result", ROOMS)
+def test_a_key_covers_all_that_is_imported_for_a_result(result: str) -> None:
+    covered = {module_of(name) for name, _, _ in sources(result, TOP) if name.endswith(".py")}
+    assert needed(result) - covered == set()
+
+
+@pytest.mark.parametrize("result", ROOMS)
+def test_a_key_covers_no_room_that_is_not_imported_for_it(result: str) -> None:
+    assert set(ROOMS[result]) - {room(module) for module in needed(result)} == set()
+
+
+def test_the_root_is_covered_where_something_comes_from_it() -> None:
+    """A module at the root that no result comes from (a door) makes nothing cold."""
+    imported = {room(m) for result in ROOMS for m in needed(result) if m.count(".") == 1}
+    covered = {n.partition(".")[0] for n, _, _ in sources("kernels", TOP) if "/" not in n}
+    assert covered == {name for name in imported if (TOP / f"{name}.py").exists()}
+
+
+@pytest.mark.parametrize("seed", seeds(1))
+def test_an_edit_makes_cold_what_comes_from_it(seed: int, tmp_path: Path) -> None:
+    """Edited for a moment: two modules that were named, and a sample of all others."""
+    top = tmp_path / "linkwright"
+    shutil.copytree(TOP, top, ignore=shutil.ignore_patterns("__pycache__", "*.html", "*.js"))
+    everywhere = sorted(file.relative_to(top).as_posix() for file in top.rglob("*.py"))
+    sample = everywhere[seed % 150 :: 150]
+
+    def digests() -> dict[str, str]:
+        fingerprint.cache_clear()
+        return {result: fingerprint(result, top) for result in ROOMS}
+
+    before = digests()
+    for name in ("joint_kinds.py", "mounts/sun.py", "doors.py", "robots/robot.py", *sample):
+        text = (top / name).read_text()
+        (top / name).write_text(text + "# \n")
+        after = digests()
+        cold = {result for result in ROOMS if after[result] != before[result]}
+        wanted = {r for r in ROOMS if name in {file for file, _, _ in sources(r, top)}}
+        assert cold == wanted, name
+        if name == "joint_kinds.py":
+            assert cold == set(ROOMS)
+        if name in ("mounts/sun.py", "doors.py"):
+            assert cold == set()
+        if name == "robots/robot.py":
+            assert cold == {"robots", "cells", "labs"}
+        (top / name).write_text(text)
+    assert digests() == before
+    fingerprint.cache_clear()

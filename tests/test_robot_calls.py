@@ -1,0 +1,118 @@
+"""Calls of a robot's quantities go to native code, and what they need is all that is imported."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import BuiltinFunctionType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwright as lw
+from linkwright.robots import Robot
+from tests.seeds import seeds
+
+_FIRST = """
+import json, sys
+import numpy as np
+import linkwright as lw
+robot = lw.load("tests/robots/gripper.urdf")
+robot.inverse_dynamics(*[np.zeros(len(robot.speeds))] * 3)
+print(json.dumps([name for name in sys.modules if name.startswith("linkwright.")]))
+"""
+
+
+@pytest.fixture(scope="module")
+def arm() -> Robot:
+    return Robot("puma560")
+
+
+def state(seed: int) -> list[Any]:
+    return list(np.random.default_rng(seed).normal(size=(3, 6)))
+
+
+@pytest.mark.parametrize("seed", seeds(2))
+def test_loads_by_keyword_go_to_the_native_function_of_their_frame(arm: Robot, seed: int) -> None:
+    """Whatever order, kind and number of keywords: the same bits as the quantity itself gives."""
+    motion, rng = state(seed), np.random.default_rng(seed)
+    loads = {"wrench": rng.normal(size=6), "payload": rng.normal(size=10), "base": np.ones(3)}
+    call = arm.inverse_dynamics
+    plain = call(*motion)
+    for frame in ("tool", "link3"):
+        for names in (("wrench",), ("payload",), ("wrench", "payload"), ("payload", "base")):
+            given: dict[str, Any] = {name: loads[name] for name in names}
+            wanted = call.under(frame, *names)(*motion, *given.values())
+            for again in range(3):  # by Python at first, then by native code
+                assert np.array_equal(call(*motion, **given, frame=frame), wanted), (names, again)
+            assert np.array_equal(call(*motion, frame=frame, **given), wanted)
+            assert np.array_equal(
+                call(*motion, **given, frame=str(bytes(frame, "ascii"), "ascii")), wanted
+            )
+            lists = {name: x.tolist() for name, x in given.items()}
+            assert np.allclose(call(*motion, **lists, frame=frame), wanted, rtol=1e-14)
+            rows = call(*(np.stack([x, x]) for x in motion), **given, frame=frame)
+            assert np.allclose(rows, wanted, rtol=1e-9)
+            out = np.zeros(6)
+            assert call(*motion, **given, frame=frame, out=out) is out
+            assert np.array_equal(out, wanted)
+    assert np.array_equal(call(*motion), plain)
+
+
+def test_no_python_stands_before_the_native_function(arm: Robot) -> None:
+    motion = state(1)
+    arm.inverse_dynamics(*motion)
+    assert type(arm.inverse_dynamics.__call__) is BuiltinFunctionType
+    seen: list[str] = []
+
+    def look(frame: Any, event: str, _: object) -> None:
+        if event == "call":
+            seen.append(frame.f_code.co_name)
+
+    push, carried = np.ones(6), np.ones(10)
+    for _ in range(2):
+        seen.clear()
+        sys.setprofile(look)
+        try:
+            arm.inverse_dynamics(*motion)
+            arm.inverse_dynamics(*motion, wrench=push, frame="tool")
+            arm.inverse_dynamics(*motion, payload=carried, frame="tool")
+        finally:
+            sys.setprofile(None)
+    assert not seen
+
+
+def test_what_does_not_fit_is_refused_in_words(arm: Robot) -> None:
+    motion, push = state(2), np.ones(6)
+    good = arm.inverse_dynamics(*motion, wrench=push, frame="tool")
+    with pytest.raises(lw.Error, match="takes 3 arrays"):
+        arm.inverse_dynamics(*motion, np.zeros(6))  # which would be filled
+    for wrong in (np.ones(5), np.ones((6, 1)), ["push"]):
+        with pytest.raises(lw.Error):
+            arm.inverse_dynamics(*motion, wrench=wrong, frame="tool")
+    with pytest.raises(TypeError):
+        arm.inverse_dynamics(*motion, pull=push, frame="tool")
+    with pytest.raises(lw.Error, match="needs the name of the frame"):
+        arm.inverse_dynamics(*motion, wrench=push)
+    with pytest.raises(lw.Error, match="toool"):
+        arm.inverse_dynamics(*motion, wrench=push, frame="toool")
+    assert np.array_equal(arm.inverse_dynamics(*motion, wrench=push, frame="tool"), good)
+
+
+def test_a_first_result_from_the_cache_imports_nothing_that_derives(tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", _FIRST],
+            env={**os.environ, "LINKWRIGHT_CACHE_DIR": str(tmp_path / "cache")},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    rooms = {name.split(".")[1] for name in json.loads(done.stdout)}
+    derives = {"algebra", "program", "mechanism", "equations", "system", "simulation", "recording"}
+    assert rooms & derives == set()
