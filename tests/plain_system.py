@@ -118,6 +118,7 @@ class PlainSystem:
     start: Mapping[str, float] = field(default_factory=dict)
     noise: Mapping[str, Sequence[float]] = field(default_factory=dict)
     rows: list[dict[str, float]] = field(default_factory=list)
+    read: dict[Ref, float] = field(default_factory=dict)
     happened: list[tuple[str, float]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -280,7 +281,8 @@ class PlainSystem:
         for port in part.block.inputs.values():
             for s in port.symbols:
                 if s in formulas.reads:
-                    values[s] = self.entry((part.name, s.name))
+                    ref = (part.name, s.name)
+                    values[s] = self.read[ref] if ref in self.read else self.entry(ref)
         for port in part.block.outputs.values():
             for s in port.symbols:
                 if s in formulas.reads:
@@ -318,6 +320,10 @@ class PlainSystem:
         names = [(p.name, s.name) for s in p.block.states if s.name not in own]
         start = {ref: self.memory[ref] for ref in names}
         h, now = p.every * self.tick / _PARTS, dict(start)
+        reads = {x for ref in names for x in said[f"next {ref[1]}"].reads}
+        inputs = [s for port in p.block.inputs.values() for s in port.symbols if s in reads]
+        held = {(p.name, s.name): self.entry((p.name, s.name)) for s in inputs}
+        self.read = held  # also where an input is one of its own states
 
         def rates(at: dict[Ref, float]) -> dict[Ref, float]:
             self.memory |= at
@@ -333,6 +339,7 @@ class PlainSystem:
                 for r in names
             }
         self.memory |= start
+        self.read = {}
         self._fresh()
         return now | given
 
