@@ -176,11 +176,15 @@ def test_a_run_stops_at_the_limits_of_a_follower(tmp_path: Path) -> None:
     path.write_text(GRIPPER.format(i=SIX, upper=1))
     made = Robot(path)
     np.testing.assert_allclose(made.limits, [[-0.25, 0.3]], atol=1e-15)
-    run = lw.simulate(made, until=1.5)
+    system, counter = lw.System(made), lw.Block("counter")
+    counter.output("y", counter.discrete_state("n", "n + 1"))
+    system.add(counter, name="guard", rate=10)  # its memory is not that of guards of constraints
+    run = lw.simulate(system, until=1.5)
     assert (run["ja"][0], run["jb"][0]) == (0.0, 0.5)
     assert run["jb"].min() > -0.2
     assert abs(run["jb"][-1] + 0.1) < 0.02
     np.testing.assert_allclose(run["jb"], 0.5 - 2 * run["ja"], atol=1e-9)
+    assert run.final["guard.n"] == pytest.approx(15, abs=1)
 
 
 def test_a_laboratory_starts_as_drawn_and_begins_anew(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,9 +13,10 @@ import pytest
 
 from bench.mjcf_peer import exchanged, joints_of, mass_errors, places, random_configuration
 from linkwright.errors import Error
-from linkwright.formats.mjcf import mjcf_text, parse_mjcf
+from linkwright.formats.mjcf import mjcf_text, parse_mjcf, read_mjcf
 from linkwright.formats.robot.description import Description, NamedFrame
 from linkwright.formats.robot.to_mechanism import assembled
+from linkwright.formats.robot.transforms import tensor
 from tests.oracle import evaluate_numerically
 from tests.seeds import seeds
 
@@ -516,3 +518,34 @@ def combined(seed: int) -> str:
 @pytest.mark.parametrize("seed", seeds(40))
 def test_features_together_are_read_as_mujoco_reads_them(seed: int) -> None:
     compare(combined(seed), seed)
+
+
+@pytest.mark.parametrize("seed", seeds(6))
+def test_polygons_of_an_obj_file_weigh_what_they_weigh_in_mujoco(seed: int, tmp_path: Path) -> None:
+    """A prism of an outline that need not be convex, off the origin, with faces not quite flat."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(4, 9))
+    angles, radii = np.sort(rng.uniform(0, 2 * np.pi, n)), rng.uniform(0.1, 0.4, n)
+    outline = np.c_[radii * np.cos(angles), radii * np.sin(angles)] + rng.uniform(-0.5, 0.5, 2)
+    ends = np.vstack([np.c_[outline, np.zeros(n)], np.c_[0.8 * outline, np.full(n, 0.3)]])
+    points = ends @ np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    points += float(rng.choice((0.0, 0.01))) * rng.normal(size=points.shape)
+    faces = [list(range(n))[::-1], list(range(n, 2 * n))]
+    faces += [[k, (k + 1) % n, (k + 1) % n + n, k + n] for k in range(n)]
+    rows = [f"v {x!r} {y!r} {z!r}" for x, y, z in points.astype(np.float32).tolist()]
+    rows += ["f " + " ".join(str(k + 1) for k in face) for face in faces]
+    (tmp_path / "m.obj").write_text("\n".join(rows))
+    for way in ("legacy", "exact", "shell", "convex"):
+        path = tmp_path / f"{way}.xml"
+        asset = f'<asset><mesh name="m" file="m.obj" inertia="{way}"/></asset>'
+        path.write_text(geom('type="mesh" mesh="m"', asset))
+        try:
+            theirs = mujoco.MjModel.from_xml_path(str(path)).body("a")
+        except ValueError:  # its volume is negative, or it is not closed
+            continue
+        mass = read_mjcf(path).link("a").mass
+        assert mass is not None
+        assert mass.mass == pytest.approx(float(theirs.mass[0]), rel=1e-9), way
+        np.testing.assert_allclose(mass.center, theirs.ipos, atol=1e-9)
+        moments = np.linalg.eigvalsh(np.array(tensor(mass.inertia)))
+        np.testing.assert_allclose(moments, np.sort(theirs.inertia), rtol=1e-7)
