@@ -195,7 +195,8 @@ def stopping(mechanism: Mechanism) -> list[Range]:
             continue
         before = found.get(q, (-math.inf, math.inf))
         low, high = max(before[0], low), min(before[1], high)
-        found[q] = low, low if math.isclose(low, high, abs_tol=1e-12) else high
+        one = math.isclose(low, high, rel_tol=1e-12, abs_tol=1e-12)  # but for rounding
+        found[q] = low, low if one else high
     return [
         Range(q, low if math.isfinite(low) else None, high if math.isfinite(high) else None)
         for q, (low, high) in found.items()

@@ -57,14 +57,14 @@ class Facts:
         reach = np.array(self.reaches)
         lower = np.where(np.isinf(self.lower), -reach, self.lower)
         upper = np.where(np.isinf(self.upper), reach, self.upper)
-        for name, low, high in zip(self.coordinates, lower, upper, strict=True):
+        for name, low, high in zip(self.coordinates, self.lower, self.upper, strict=True):
             if low > high:
                 raise InputError(
                     f"the limits of {name!r} and of the joints that follow it leave it no value: "
                     f"{low:g} to {high:g}",
                     remedy="correct them in the file",
                 )
-        found = generator.uniform(lower, upper, (count, len(lower)))
+        found = generator.uniform(lower, np.maximum(lower, upper), (count, len(lower)))
         for start in self.quaternions:
             e = generator.normal(size=(count, 4))
             found[:, start : start + 4] = e / np.linalg.norm(e, axis=1, keepdims=True)
@@ -123,7 +123,10 @@ def _coordinate_limits(assembled: Assembled, tree: Tree) -> Array:
         ends = sorted(((lower - offset) / factor, (upper - offset) / factor))
         row = found[place[q]]
         row[0], row[1] = max(row[0], ends[0]), min(row[1], ends[1])
-        row[1] = row[0] if math.isclose(row[0], row[1], abs_tol=1e-12) else row[1]
+        if math.isclose(
+            row[0], row[1], rel_tol=1e-12, abs_tol=1e-12
+        ):  # one value, but for rounding
+            row[1] = row[0]
     return found + 0.0  # no minus zero
 
 

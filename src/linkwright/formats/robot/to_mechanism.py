@@ -393,9 +393,9 @@ class _Assembler:
         self, joint: LinkJoint, group: RigidGroup, body: Body, coordinates: tuple[Expr, ...]
     ) -> Body:
         self._given[joint.name] = joint
-        if joint.mimic is None:
+        if joint.start and joint.mimic is None:
             names = (q.name for q in coordinates)
-            self.mechanism.set_initial(dict(zip(names, joint.start, strict=False)))
+            self.mechanism.set_initial(dict(zip(names, joint.start, strict=True)))
         self.joints.append(
             AssembledJoint(joint.name, joint.kind, group.name, body, coordinates, joint.limits)
         )
