@@ -29,6 +29,12 @@ CUBE = "-.1 -.1 -.1 .2 -.1 -.1 .2 .3 -.1 -.1 .3 -.1 -.1 -.1 .4 .2 -.1 .4 .2 .3 .
 MESH = f'<asset><mesh name="m" vertex="{CUBE}"%s/></asset>'
 
 
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """MuJoCo writes its warnings into the current folder."""
+    monkeypatch.chdir(tmp_path)
+
+
 def world(inner: str, before: str = "", after: str = "") -> str:
     return f"<mujoco>{before}<worldbody>{inner}</worldbody>{after}</mujoco>"
 
