@@ -257,7 +257,7 @@ def test_image_based_laws(arm: Arm) -> None:
 
 
 def test_laboratories(tmp_path: Path) -> None:
-    text = random_arm(seeds(1)[0], 3).replace("turn-", "bend")
+    text = random_arm(seeds(1)[0], 3)
     with lw.Lab(save(tmp_path, text), folder=tmp_path) as lab:
         pose, shown = Oracle(text).pose(lab.state.q, "tcp"), lab.cart["tcp"]
         assert shown.x == pytest.approx(pose[:3, 3], abs=1e-12)

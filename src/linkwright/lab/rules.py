@@ -86,7 +86,7 @@ def robot_lab(robot: Robot, *, gains: bool = True) -> LabConfig:
     >>> len(puma.joints), puma.base, puma.joints[1].kp > puma.joints[5].kp
     (6, 'fixed', True)
     """
-    description = described(robot)
+    description = _as_in_programs(described(robot), robot)
     if robot.source is not description:
         robot = Robot(description)
     free = [joint.name for joint in description.joints if joint.kind == "free"]
@@ -138,6 +138,19 @@ def robot_lab(robot: Robot, *, gains: bool = True) -> LabConfig:
         files=(description.source,) if description.source else (),
         notes=not_read(description),
     )
+
+
+def _as_in_programs(description: Description, robot: Robot) -> Description:
+    """Return a robot whose joints are called as their coordinates: `turn-1` as `turn_1`."""
+    single = (joint for joint in robot.assembled.joints if len(joint.coordinates) == 1)
+    names = {joint.name: joint.coordinates[0].name for joint in single}
+    if all(name == other for name, other in names.items()):
+        return description
+    joints = [replace(x, name=names.get(x.name, x.name)) for x in description.joints]
+    for k, x in enumerate(joints):
+        if x.mimic is not None:
+            joints[k] = replace(x, mimic=replace(x.mimic, joint=names[x.mimic.joint]))
+    return replace(description, joints=tuple(joints))
 
 
 def _single(description: Description, robot: Robot) -> tuple[str, ...]:

@@ -422,7 +422,7 @@ class Workspace(Symbols):
         >>> m.body_of("n", "the parent") is m.ground
         True
         """
-        if value is None or value == self.ground.name:
+        if value is None or (value == self.ground.name and value not in self.frames):
             return self.ground
         if isinstance(value, str):
             found = self.link_or_body(value)
