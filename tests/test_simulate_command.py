@@ -399,7 +399,7 @@ def test_a_recording_that_finds_no_room_stays_a_journal(
     def refuse(*_: object, **__: object) -> None:
         raise InputError("the file cannot be written: No space left on device")
 
-    monkeypatch.setattr(Recording, "save", refuse)
+    monkeypatch.setattr("linkwright.recording.files.write_recording", refuse)
     assert main(["simulate", "pendulum", "-q", "-o", "run.csv"]) == 2
     assert "linkwright recover run.csv.journal" in capsys.readouterr().err
     assert len(recovered("run.csv.journal")) == 1001
