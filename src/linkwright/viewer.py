@@ -161,7 +161,6 @@ def page_text(*things: Any, title: str = "", most: int = 2_900_000) -> str:
 
     Args:
         things: runs, recordings, mechanisms, robots, or files of them.
-        title: over the page; by default the name of what moves.
         most: bytes; frames and triangles are thinned until it fits.
     """
     text: str = import_module(_STUDIO).text_of_page(things, title=title, most=most)

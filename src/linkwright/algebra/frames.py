@@ -253,9 +253,6 @@ class Frame:
     def turned(self, name: str, axis: Axis, angle: Scalar) -> Frame:
         """Return a frame that turns about any axis and coincides with this one at angle zero.
 
-        Args:
-            angle: the angle, rad.
-
         >>> from linkwright.algebra import symbols
         >>> (q,) = symbols("q")
         >>> n = Frame.root("n")

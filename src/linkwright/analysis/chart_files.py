@@ -26,7 +26,7 @@ from linkwright.analysis.chart_space import Array
 from linkwright.errors import InputError
 from linkwright.files import path_of, write_text, write_with
 from linkwright.optional import extra
-from linkwright.sweeps.sweep import part_file, write_part
+from linkwright.sweeps.sweep import is_whole, part_file, write_part
 from linkwright.version import __version__
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def charted_in(folder: Path, engine: ChartEngine, *, resume: bool, threads: int)
         first, last = parts[number]
         told = _read_ends(folder, number, last - first)
         file = part_file(folder, number)
-        if told is None or told[2].any() or not _is_whole(file, (last - first) * places):
+        if told is None or told[2].any() or not is_whole(file, (last - first) * places):
             return None
         ends[first:last], causes[first:last] = told[:2]
         reach = extra("pyarrow.parquet", "recording").read_table(file, columns=["reach"])
@@ -156,19 +156,11 @@ def _read_ends(
     folder: Path, number: int, lines: int
 ) -> tuple[Array, NDArray[np.int8], NDArray[np.int32]] | None:
     path = _ends_file(folder, number)
-    if not _is_whole(path, lines):
+    if not is_whole(path, lines):
         return None
     table = extra("pyarrow.parquet", "recording").read_table(path)
     lower, upper, one, two, filled = (table.column(k).to_numpy() for k in range(5))
     return np.stack([lower, upper], axis=1), np.stack([one, two], axis=1), filled
-
-
-def _is_whole(path: Path, rows: int) -> bool:
-    arrow, parquet = extra("pyarrow", "recording"), extra("pyarrow.parquet", "recording")
-    try:
-        return path.is_file() and bool(parquet.read_metadata(path).num_rows == rows)
-    except (arrow.ArrowException, OSError):
-        return False
 
 
 def _plan(engine: ChartEngine) -> dict[str, Any]:

@@ -44,35 +44,28 @@ class DrawnPass(Protocol):
     @property
     def culminates(self) -> float:
         """When it is highest, s."""
-        ...
 
     @property
     def culmination(self) -> float:
         """Its highest elevation, deg."""
-        ...
 
     @property
     def rises(self) -> bool:
         """Whether it rises at its beginning."""
-        ...
 
     @property
     def sets(self) -> bool:
         """Whether it sets at its end."""
-        ...
 
     @property
     def duration(self) -> float:
         """From the first place to the last, s."""
-        ...
 
     def __call__(self, t: Array) -> Array:
         """Return unit vectors East, North, up."""
-        ...
 
     def time(self, t: float) -> datetime:
         """Return the time of day, UTC."""
-        ...
 
 
 def figure(chart: Chart, of: str | None, passes: Sequence[DrawnPass] = ()) -> Figure:
@@ -177,9 +170,6 @@ def draw_pass(ax: Any, path: DrawnPass, color: str) -> None:
 
     A pass that was up when the search began has a start instead of a rise, and one that still was
     when it ended an end.
-
-    Args:
-        ax: axes that `sky` has made.
     """
     effects = extra("matplotlib.patheffects", "plot")
     halo = [effects.withStroke(linewidth=3.0, foreground="#ffffff")]

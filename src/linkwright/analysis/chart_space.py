@@ -50,7 +50,6 @@ def axis_of(name: str, given: ArrayLike, unit: str) -> ChartAxis:
     """Return an axis from (first, last, count), or from all its values.
 
     Args:
-        name: of what changes along it.
         given: three numbers of which the last is an integer above 1, or an array of values.
 
     >>> axis_of("zenith", (0, 90, 4), "deg").values.tolist()

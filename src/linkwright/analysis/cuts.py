@@ -99,7 +99,6 @@ def with_input(system: System, port: str, outputs: Iterable[str]) -> System:
     """Return a System with one input, added to what drives a port, and some outputs.
 
     Args:
-        system: any; it stays as it is.
         port: an input, or a coordinate of the mechanism, on which a force or torque then acts.
         outputs: ports, states, coordinates or formulas.
 

@@ -153,9 +153,6 @@ def singular_curve(
     """Return the equations of singular poses near a regular pose.
 
     Args:
-        kind: "type 1" or "type 2".
-        output: what the platform is for.
-        weights: the size of each relation.
         q: coordinates of the regular pose.
         hold: values of coordinates that stay, by their places.
     """

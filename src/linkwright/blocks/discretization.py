@@ -20,6 +20,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linkwright.algebra import (
     ONE,
@@ -45,6 +46,7 @@ from linkwright.program.repeat import repeated
 if TYPE_CHECKING:
     from linkwright.blocks.block import Block
 
+Array = NDArray[np.float64]
 Matrix = list[list[Expr]]
 
 Entries = dict[tuple[Expr, Expr], Expr]
@@ -207,12 +209,9 @@ def _coupled(states: Sequence[Expr], matrix: Entries, period: Expr, calls: list[
     n = len(states)
     A = [[matrix.get((x, y), ZERO) for y in states] for x in states]
     if all(x.op == "num" for row in A for x in row):
-        from scipy.linalg import expm
-
-        whole = np.zeros((2 * n, 2 * n))
-        whole[:n, :n] = [[float(x.data) for x in row] for row in A]
-        whole[:n, n:] = np.eye(n)
-        entries = [as_expr(float(g)) for g in expm(whole * float(period.data))[:n, n:].flat]
+        numbers = np.array([[float(x.data) for x in row] for row in A])
+        G = held(numbers, np.eye(n), float(period.data))[1]
+        entries = [as_expr(float(g)) for g in G.flat]
     else:
         step = period / 2**DOUBLINGS
         Z = [[step * x for x in row] for row in A]
@@ -227,6 +226,21 @@ def _coupled(states: Sequence[Expr], matrix: Entries, period: Expr, calls: list[
         entries = [period * x for x in ends[: n * n]]
     pairs = [(x, y) for x in states for y in states]
     return {key: g for key, g in zip(pairs, entries, strict=True) if g is not ZERO}
+
+
+def held(a: Array, b: Array, step: float) -> tuple[Array, Array]:
+    """Return the matrices of a step with inputs that hold: expm([a b; 0 0] step).
+
+    >>> held(np.array([[0.0]]), np.array([[2.0]]), 0.5)[1].tolist()
+    [[1.0]]
+    """
+    from scipy.linalg import expm
+
+    n, m = b.shape
+    whole = np.zeros((n + m, n + m))
+    whole[:n, :n], whole[:n, n:] = a, b
+    found = expm(whole * step)
+    return found[:n, :n], found[:n, n:]
 
 
 @cache

@@ -76,9 +76,6 @@ def checked_rotation(
 ) -> tuple[tuple[float, ...], ...]:
     """Return the rows of a rotation matrix, or say why those given are none.
 
-    Args:
-        what: what it is, for messages.
-
     >>> checked_rotation(((0, -1, 0), (1, 0, 0), (0, 0, 1)), "rotation of 'eye'")[0]
     (0.0, -1.0, 0.0)
     """

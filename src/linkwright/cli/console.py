@@ -37,23 +37,18 @@ class ConsoleLink(Protocol):
 
     def give(self, line: str) -> int:
         """Give a command and return its number."""
-        ...
 
     def reply(self, text: str | None) -> None:
         """Answer what was asked."""
-        ...
 
     def completions(self, line: str) -> tuple[str, list[Completed]]:
         """Return what a line can go on with."""
-        ...
 
     def state(self) -> tuple[str | None, float]:
         """Return task and time."""
-        ...
 
     def close(self) -> None:
         """Go."""
-        ...
 
 
 class PromptLines(Protocol):
@@ -61,15 +56,12 @@ class PromptLines(Protocol):
 
     def line(self, prompt: Callable[[], str], *, command: bool) -> str:
         """Return the next line; an `EOFError` where there is none."""
-        ...
 
     def leave(self) -> None:
         """End the line that is waited for, from another thread."""
-        ...
 
     def above(self) -> Any:
         """Return a context in which what is printed stands above the prompt."""
-        ...
 
 
 class UneditedLines:

@@ -123,11 +123,9 @@ class TrajectoryLike(Protocol):
     @property
     def size(self) -> int:
         """How many values it has."""
-        ...
 
     def expressions(self, t: Scalar, order: int = 0) -> tuple[Expr, ...]:
         """Return the values, speeds (1) or accelerations (2) as expressions of a time."""
-        ...
 
 
 class Feedforward(Element):

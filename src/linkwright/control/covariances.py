@@ -256,8 +256,6 @@ def unobservable(phi: Any, h: Any, names: Sequence[str], *, unstable: bool = Fal
     """Return the names of states that no sensor tells apart, in the order of the states.
 
     Args:
-        phi: the states of the next instant from those of this.
-        h: what is measured, from the states.
         unstable: whether only modes that do not die out count: then an estimate never settles.
 
     >>> unobservable([[1.0, 0.1], [0.0, 1.0]], [[0.0, 1.0]], ["place", "speed"])

@@ -44,7 +44,6 @@ def other_angles(side: Sequence[Expr], hand: Sequence[Expr], first: Expr) -> lis
 
     Args:
         side: the first column of the rotation.
-        hand: the third column of the rotation.
         first: the first angle.
     """
     c, s = cos(first), sin(first)

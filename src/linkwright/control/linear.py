@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.blocks import BlockError, Element, Rate, checked, sampled
+from linkwright.blocks.discretization import held
 from linkwright.brief import brief
 from linkwright.control.filters import StateSpace, dot, period_of
 from linkwright.errors import DomainError
@@ -204,14 +205,7 @@ def discretized(a: Any, b: Any, period: float) -> tuple[Array, Array]:
     array([[0.005],
            [0.1  ]])
     """
-    from scipy.linalg import expm
-
-    A, B = np.atleast_2d(np.asarray(a, float)), np.atleast_2d(np.asarray(b, float))
-    n, m = B.shape
-    whole = np.zeros((n + m, n + m))
-    whole[:n, :n], whole[:n, n:] = A, B
-    found = expm(whole * period)
-    return found[:n, :n], found[:n, n:]
+    return held(np.atleast_2d(np.asarray(a, float)), np.atleast_2d(np.asarray(b, float)), period)
 
 
 class StateFeedback(Element):

@@ -112,7 +112,6 @@ def mass_matrix(
     Args:
         element: that computes it; its mechanism is the model.
         q: coordinates as they are measured; others are the mechanism's own.
-        values: numbers of parameters where the controller's model differs from the mechanism.
     """
     tree = tree_of(element.mechanism)
     place = _places(element, tree, q, values, beyond=True)
@@ -136,10 +135,7 @@ def momentum(
     motion, (M u)' = tau + M' u - b, when nothing drives the joints.
 
     Args:
-        element: that computes them; its mechanism is the model.
-        q: coordinates as they are measured; others are the mechanism's own.
         u: their speeds, by coordinate; others are the mechanism's own.
-        values: numbers of parameters where the controller's model differs from the mechanism.
     """
     tree = tree_of(element.mechanism)
     place = _places(element, tree, q, values, beyond=True)
@@ -165,14 +161,7 @@ def kinetic_energy(
     *,
     values: Mapping[str, float] | None = None,
 ) -> Expr:
-    """Return the kinetic energy u' M u / 2 of the whole mechanism.
-
-    Args:
-        element: that computes it; its mechanism is the model.
-        q: coordinates as they are measured; others are the mechanism's own.
-        u: their speeds, by coordinate; others are the mechanism's own.
-        values: numbers of parameters where the controller's model differs from the mechanism.
-    """
+    """Return the kinetic energy u' M u / 2 of the whole mechanism."""
     tree = tree_of(element.mechanism)
     place = _places(element, tree, q, values, beyond=True)
     made = _momentum_program(tree)
@@ -209,12 +198,9 @@ def split_law(
     Args:
         element: that computes them, and remembers the terms.
         due: other than zero at the instants at which the terms are computed anew.
-        q: coordinates as they are measured; others are the mechanism's own.
-        u: their speeds, by coordinate; others are zero.
         wanted: for `target`, `target_rate`, `target_acceleration`, `kp` and `kd` the values by
             coordinate; other joints are not accelerated.
         speeds: as for `linkwright.equations.background.split_dynamics`.
-        values: numbers of parameters where the controller's model differs from the mechanism.
     """
     tree = tree_of(element.mechanism)
     place = _places(element, tree, q, values)

@@ -55,7 +55,6 @@ def pictured(
     """Return where a point is in the picture of a camera, pixels.
 
     Args:
-        focal: length in pixels, along the lines of the picture and across them.
         center: where the camera's axis meets the picture, pixels.
         across: place of the point along the camera's x axis, m.
         depth: along its z axis, in which it looks.
@@ -97,32 +96,26 @@ class CameraTarget(Protocol):
     @property
     def body(self) -> Body | str | None:
         """The body that carries it, or its name; None for the ground."""
-        ...
 
     @property
     def center(self) -> Sequence[float]:
         """Its origin in that body, m."""
-        ...
 
     @property
     def rotation(self) -> Sequence[Sequence[float]]:
         """Rows of the matrix from its axes to the body's."""
-        ...
 
     @property
     def size(self) -> float:
         """Its unit of length, m."""
-        ...
 
     def corners(self) -> tuple[tuple[float, float], ...]:
         """Return its corners in its unit of length; none where it is the unit circle."""
-        ...
 
     def picture(
         self, optics: Optics, H: tuple[Triple, Triple, Triple], hold: Hold
     ) -> TargetPicture:
         """Return its picture, from its axes and origin along those of the camera."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

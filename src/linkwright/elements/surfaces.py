@@ -45,21 +45,17 @@ class Surface(Protocol):
     @property
     def body(self) -> Body | str | None:
         """The body that carries it, or its name; None for the ground."""
-        ...
 
     @property
     def center(self) -> Sequence[float]:
         """Its origin in that body, m."""
-        ...
 
     @property
     def rotation(self) -> Sequence[Sequence[float]]:
         """Rows of the matrix from its axes to the body's."""
-        ...
 
     def depth(self, x: Expr, y: Expr, z: Expr) -> tuple[Expr, Triple]:
         """Return the depth of a point, positive inside, and the outward normal."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,11 +36,9 @@ class TireLaw(Protocol):
 
     def lateral(self, angle: Expr, load: Expr) -> Expr:
         """Return the side force, N, for a slip angle, rad; it opposes positive slip."""
-        ...
 
     def longitudinal(self, ratio: Expr, load: Expr) -> Expr:
         """Return the force forward, N, for a slip ratio."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -316,7 +316,6 @@ class Closing:
             x: what is known, in the order of `entries` along the last axis; the other axes are
                 those of the grid.
             start: a closed configuration of the branch; by default the mechanism's own.
-            threads: that share the work; the result has the same bits for any number.
         """
         grid = np.asarray(x, dtype=float)
         if grid.ndim < 1:
@@ -430,7 +429,6 @@ class Closing:
         Lines whose last pose did not close are tried from their last pose on the branch, once.
 
         Args:
-            front: is changed.
             x: what is known at the next place, a row for each line.
         """
         known = front.length > 0

@@ -203,7 +203,6 @@ def line_program(
     `length_end`. Where a pose does not close, the next one starts from the last that did.
 
     Args:
-        known: names of coordinates, or of `KNOWN`.
         unknown: names of the coordinates that are computed, or None for all others; here no
             coordinate may be neither.
         turns: of Newton's loop at each place.

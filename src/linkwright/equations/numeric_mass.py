@@ -26,7 +26,6 @@ from linkwright.mechanism import (
 )
 
 Array = NDArray[np.float64]
-_STEP = 1e-30
 
 
 @dataclass(slots=True)

@@ -77,7 +77,6 @@ def recursion(
         links: by body; what lies in their `force` and `moment` already acts too, with its sign
             turned.
         shift: what is left out of the accelerations of free bodies.
-        rates: u' for each speed of the tree.
         base: the acceleration of the ground, along its axes.
     """
     speeds = [s.symbol for s in kinematics.speeds]
@@ -164,7 +163,6 @@ def outward(
     Args:
         links: by body; the parent's is read, where it is not the ground.
         speeds: the speeds to which the indices of the link refer.
-        base: the acceleration of the ground, along its axes.
     """
     parent = link.body.parent
     assert parent is not None

@@ -122,7 +122,6 @@ class Drawing:
         Args:
             points: two or more, x, y, z, m.
             width: m.
-            color: a name of `COLORS`, or red, green and blue from 0 to 1.
         """
         places = tuple(_point(point) for point in points)
         if len(places) < 2:
@@ -141,8 +140,6 @@ class Drawing:
         Args:
             start: x, y, z, m.
             vector: from its start to its end, m.
-            width: m.
-            color: a name of `COLORS`, or red, green and blue from 0 to 1.
         """
         self._add(DrawnArrow(_point(start), _point(vector), _size(width, "width"), _color(color)))
 
@@ -151,7 +148,6 @@ class Drawing:
 
         Args:
             at: x, y, z, m.
-            color: a name of `COLORS`, or red, green and blue from 0 to 1.
         """
         self._add(DrawnText(_point(at), str(words)[:200], _color(color)))
 

@@ -80,11 +80,7 @@ class RobotCard(Block):
 
 
 def robot_system(config: LabConfig) -> System:
-    """Return the System of a robot alone, with its card.
-
-    Args:
-        config: of the laboratory whose robot it is.
-    """
+    """Return the System of a robot alone, with its card."""
     robot = lab_mechanism(config)
     system = System(robot.mechanism, name=f"{config.name}_robot")
     plant = system.add(RobotDrive(robot))

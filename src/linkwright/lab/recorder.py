@@ -184,7 +184,6 @@ class LabRecorder:
 
         Args:
             rate: Hz, a whole part of the motor servo's.
-            duration: s.
             script: a file of names, blanks between them; in the folder, or among the preferences.
             ending: of files, such as ".parquet"; "" for SL's dNNNNN.
         """

@@ -31,7 +31,6 @@ from linkwright.simulation.pacing import Mirror
 from linkwright.windows import Field, Record, Window
 
 _NAP = 0.1  # s, after which a process looks whether its laboratory is still there
-_END = 1.0  # s, to end by itself
 
 
 def arguments_record(layout: SlotLayout) -> Record:

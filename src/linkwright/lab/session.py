@@ -336,11 +336,6 @@ def _stored(function: StoredFunction) -> SlotFunction:
     return from_session(function.name, function.data)
 
 
-def is_session(recording: Recording) -> bool:
-    """Whether a recording is the session of a laboratory."""
-    return isinstance(recording.metadata.get("lab"), Mapping)
-
-
 def read_session(source: Recording | str | os.PathLike[str]) -> StoredSession:
     """Return a session.
 

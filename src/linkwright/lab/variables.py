@@ -139,11 +139,7 @@ def touching(config: LabConfig) -> Iterator[tuple[str, int, str]]:
 
 
 def contact_channels(config: LabConfig) -> list[str]:
-    """Return the channels of the forces of contacts, which the System computes when asked.
-
-    Args:
-        config: with objects and vertices.
-    """
+    """Return the channels of the forces of contacts, which the System computes when asked."""
     return [f"{thing}.force{k}_{c}" for thing, k, _ in touching(config) for c in "xyz"]
 
 

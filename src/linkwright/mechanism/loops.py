@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from linkwright.mechanism.mechanism import Mechanism
 
 _HALF = constant(0.5)
-_LETTERS = "xyz"
 
 
 def close(

@@ -45,7 +45,6 @@ def rod(mass: str, length: str, center: str, gyration: str = "gyration") -> Lump
     """Return a rod along z.
 
     Args:
-        mass: kg.
         length: m.
         center: place of its mass center on z, m.
         gyration: moment of inertia along itself by its mass, m^2.

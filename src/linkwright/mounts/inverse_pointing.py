@@ -358,7 +358,6 @@ def actuator_rates(mount: ModelLike, at: Mapping[str, float], d_dot: ArrayLike) 
     """Return the rates of a mount's actuators while its direction changes, by their names.
 
     Args:
-        mount: a mechanism, a robot, a file or the name of a shipped model.
         at: all coordinates by name.
         d_dot: rate of the direction in the mount's axes, 1/s.
     """

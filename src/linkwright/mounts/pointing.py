@@ -65,9 +65,6 @@ def angles(d: ArrayLike) -> tuple[Array, Array]:
 def angles_at(d: ArrayLike) -> tuple[Array, Array]:
     """Return azimuth from x to y and angle to the zenith of directions, degrees.
 
-    Args:
-        d: East, North, up; of any length.
-
     >>> [float(x) for x in angles_at((0.0, 1.0, 1.0))]
     [90.0, 45.0]
     """
@@ -160,10 +157,6 @@ def beamwidth(area: float, wavelength: float) -> float:
 
     It is not the width at half power; see `half_power_beamwidth`.
 
-    Args:
-        area: effective, m^2.
-        wavelength: m.
-
     >>> beamwidth(1.0, 0.1)
     0.1
     """
@@ -175,7 +168,6 @@ def half_power_beamwidth(diameter: float, wavelength: float) -> float:
 
     Args:
         diameter: m.
-        wavelength: m.
 
     >>> round(math.degrees(half_power_beamwidth(3.0, 0.025)), 3)
     0.583

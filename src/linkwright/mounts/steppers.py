@@ -109,9 +109,6 @@ def trapezoid_place(t: float, distance: float, speed: float, acceleration: float
 
     Args:
         t: s since it began.
-        distance: not negative.
-        speed: the greatest, that a short motion does not reach.
-        acceleration: in the same units.
 
     >>> [trapezoid_place(t, 100.0, 10.0, 5.0) for t in (-1.0, 1.0, 6.0, 11.0, 13.0)]
     [0.0, 2.5, 50.0, 97.5, 100.0]

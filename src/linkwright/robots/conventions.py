@@ -245,9 +245,7 @@ def to_mujoco(
     """Return what is given in MuJoCo's conventions.
 
     Args:
-        layout: where the numbers are.
         a: accelerations; those of a free base need the speeds too.
-        size: number of their coordinates and speeds.
     """
     ours = _array(q)
     count_q, count_u = size or _extent(layout)

@@ -160,7 +160,6 @@ def recorded_motion(
     """Return the motion of a recording.
 
     Args:
-        recording: channels over time.
         model: that it is of; by default the one that it names.
         folder: from which the name of a robot file in it is taken.
         scene_file: shapes in place of the model's own, and what stands around it.

@@ -36,71 +36,54 @@ class Executor(Protocol):
     @property
     def calls_python(self) -> bool:
         """Whether steps call Python functions, so that they come back often."""
-        ...
 
     def put(self, name: str, values: ArrayLike) -> None:
         """Write one of the arrays x, d, p, w."""
-        ...
 
     def put_whole(self, name: str, values: ArrayLike) -> None:
         """Write the seed, or the number of the run."""
-        ...
 
     def prepare(self) -> None:
         """Compute what depends on parameters alone."""
-        ...
 
     def remember(self) -> None:
         """Let guards remember where the runs stand."""
-        ...
 
     def take_schedule(self, other: Any) -> None:
         """Stand in the schedule where another executor of the same kind stands."""
-        ...
 
     def initialize(self) -> None:
         """Let the states start where the phases put them."""
-        ...
 
     def budget(self, steps: int) -> None:
         """Set after how many steps a call of `run` comes back at the latest."""
-        ...
 
     def run(self, first: int, count: int) -> None:
         """Drive some blocks of runs until each has something to say."""
-        ...
 
     def extend(self, until: int) -> None:
         """Let the runs go on to a later base tick."""
-        ...
 
     def foreign(self, block: int) -> None:
         """Call the Python function that a block waits for."""
-        ...
 
     def pass_over(self, block: int) -> int | None:
         """Let a slot hold where its function has failed at a tick; return which tick it is."""
-        ...
 
     def field(self, name: str) -> Integers:
         """Return a view of an integer of each block."""
-        ...
 
     def rows_of(self, name: str) -> Array:
         """Return an array, a row for each run."""
-        ...
 
     def outputs(self, times: ArrayLike) -> Array:
         """Return the outputs where the runs stand, a row for each."""
-        ...
 
     def snapshot(self) -> dict[str, NDArray[np.generic]]:
         """Return copies of all that changes."""
-        ...
 
     def restore(self, saved: Mapping[str, NDArray[np.generic]]) -> None:
         """Put back what `snapshot` returned."""
-        ...
 
 
 EXECUTORS: dict[str, tuple[str, str]] = {

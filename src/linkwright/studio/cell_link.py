@@ -27,7 +27,7 @@ from linkwright.server.face import ArmFace, RefusedError
 from linkwright.server.hand import ArmHand
 from linkwright.server.messages import described
 from linkwright.studio.jog import Jog
-from linkwright.studio.link import LinkMoment, SampleKeeper
+from linkwright.studio.link import KeepsSamples, LinkMoment, SampleKeeper
 from linkwright.windows import Frame
 
 Array = NDArray[np.float64]
@@ -92,7 +92,7 @@ def error_words(code: int, arm: ArmFace) -> str:
     return f"code 0x{code:x}" if code else ""
 
 
-class CellLink:
+class CellLink(KeepsSamples):
     """A cell in a studio, until it is closed.
 
     Args:
@@ -151,14 +151,6 @@ class CellLink:
     def coordinates(self, arm: str) -> Array:
         """Return where an arm is."""
         return np.atleast_1d(self.cell.frame.values[f"{arm}.q"])
-
-    def samples(self, last: float | None = None) -> tuple[Array, Array]:
-        """Return times and rows of the channels that were kept, copies.
-
-        Args:
-            last: only so many seconds; all that is kept by default.
-        """
-        return self._kept.of_late(last)
 
     def recent(self) -> Recording:
         """Return what was kept of late."""

@@ -85,7 +85,6 @@ class Jog:
 
         Args:
             number: of its presses, rising; one that has ended moves nothing any more.
-            side: 1 for up, -1 for down.
             speed: share of the arm's limits.
         """
         with self._turn:

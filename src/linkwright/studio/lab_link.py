@@ -19,7 +19,7 @@ from linkwright.lab.console.completion import completions
 from linkwright.lab.console.consoles import ConsoleEvent, Consoles
 from linkwright.pages.scope import Graph, ScopeLayout
 from linkwright.recording import Channel, Recording
-from linkwright.studio.link import LinkMoment, SampleKeeper
+from linkwright.studio.link import KeepsSamples, LinkMoment, SampleKeeper
 
 if TYPE_CHECKING:
     from linkwright.lab.lab import Lab
@@ -33,7 +33,7 @@ _TIMED = 240  # moments of the timeline that are kept
 _PARTS = {"th": "position", "des_th": "wanted position", "u": "command"}
 
 
-class LabLink:
+class LabLink(KeepsSamples):
     """A laboratory in a studio, until it is closed.
 
     Args:
@@ -74,14 +74,6 @@ class LabLink:
         """Where the laboratory stands."""
         tick, time = self.lab.tick, self.lab.time
         return LinkMoment(tick, time, self.lab.paced is not None, self._epoch)
-
-    def samples(self, last: float | None = None) -> tuple[Array, Array]:
-        """Return times and rows of the channels that were kept, copies.
-
-        Args:
-            last: only so many seconds; all that is kept by default.
-        """
-        return self._kept.of_late(last)
 
     def recording(self) -> Recording:
         """Return what was kept of late, and of which laboratory."""

@@ -68,6 +68,20 @@ class SampleKeeper:
             return self._kept.of_late(last)
 
 
+class KeepsSamples:
+    """Something whose channels are kept for the scope."""
+
+    _kept: SampleKeeper
+
+    def samples(self, last: float | None = None) -> tuple[Array, Array]:
+        """Return times and rows of the channels that were kept, copies.
+
+        Args:
+            last: only so many seconds; all that is kept by default.
+        """
+        return self._kept.of_late(last)
+
+
 class StudioLink(LiveSource, Protocol):
     """Something that runs by itself, and is looked at."""
 

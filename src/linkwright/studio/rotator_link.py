@@ -17,14 +17,14 @@ from linkwright.mounts.aiming import AimError, Aiming
 from linkwright.mounts.rotator import Rotator
 from linkwright.pages.scope import Graph, ScopeLayout
 from linkwright.recording import Channel, Recording
-from linkwright.studio.link import LinkMoment, SampleKeeper
+from linkwright.studio.link import KeepsSamples, LinkMoment, SampleKeeper
 
 Array = NDArray[np.float64]
 RATE = 30.0
 """Samples a second that are kept."""
 
 
-class RotatorLink:
+class RotatorLink(KeepsSamples):
     """A rotator in a studio, until it is closed; the rotator outlives it.
 
     Args:
@@ -60,14 +60,6 @@ class RotatorLink:
         counted, loop = self.rotator.loop.latest(), self.rotator.loop
         tick = max(counted.tick, 0)
         return LinkMoment(tick, tick * loop.session.phases.tick_seconds, loop.running)
-
-    def samples(self, last: float | None = None) -> tuple[Array, Array]:
-        """Return times and rows of the channels that were kept, copies.
-
-        Args:
-            last: only so many seconds; all that is kept by default.
-        """
-        return self._kept.of_late(last)
 
     def recording(self) -> Recording:
         """Return what was kept of late, and of which mount."""

@@ -195,11 +195,8 @@ def run_sweep(
     Args:
         folder: where results go; None to keep them in memory alone.
         model: what is run, where the plan's name does not say it.
-        resume: go on with what is in the folder.
         force: start over where there is something in the folder.
-        threads: as many as there are processors by default.
         cluster: address of a Dask scheduler.
-        progress: called with the number of runs that are done.
     """
     if cluster is not None and model is not None:
         raise Error(
@@ -300,7 +297,7 @@ def _begun(
     return {
         part: part_file(folder, part)
         for part in range(job.parts)
-        if _is_whole(part_file(folder, part), len(job.rows(part)))
+        if is_whole(part_file(folder, part), len(job.rows(part)))
     }
 
 
@@ -334,7 +331,8 @@ def _check_same(told: Path, about: Mapping[str, Any]) -> None:
             )
 
 
-def _is_whole(path: Path, rows: int) -> bool:
+def is_whole(path: Path, rows: int) -> bool:
+    """Whether a part is there with as many rows."""
     arrow, parquet = extra("pyarrow", "recording"), extra("pyarrow.parquet", "recording")
     try:
         return path.is_file() and bool(parquet.read_metadata(path).num_rows == rows)

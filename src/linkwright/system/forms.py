@@ -176,7 +176,6 @@ def _referred(limit: Expr, whole: Matrix, part: Matrix, writer: _Names) -> Guard
     """Return guards that compare with a reference.
 
     Args:
-        limit: the symbol of the bound.
         whole: all of J.
         part: A.
     """

@@ -118,8 +118,6 @@ def internal_cell(
 
     Args:
         s: of the boundary cell of this row.
-        M: 1 to rotate, 0 to eliminate.
-        arithmetic: `FLOAT` or `FIXED`; the others are values of it.
 
     Example:
         >>> [float(v) for v in internal_cell(*map(np.float64, (1, 2, 0.6, 0.8, 1)), FLOAT)]

@@ -117,7 +117,6 @@ def data_text(machine: ArrayMachine, addresses: Iterable[int], *, raw: bool = Fa
 
     Args:
         addresses: of the rows.
-        raw: whether words are shown in hexadecimal digits.
 
     Example:
         >>> from linkwright.systolic import ArrayMachine, assemble, read_data

@@ -230,7 +230,6 @@ class Mapped:
         """Write some bytes to a file that is long enough.
 
         Args:
-            at: the first byte.
             data: what to write there.
         """
         self._bounds(at, len(data))

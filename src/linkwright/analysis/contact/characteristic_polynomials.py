@@ -175,7 +175,6 @@ def coefficients(
     """Return coefficients of the polynomial, highest first, of expressions or of arrays.
 
     Args:
-        law: a key of `linkwright.control.force.CONTACT_LAWS`.
         at: m, Cw, Kw, Ce, Ke, alpha0 and f0.
         gain: -Kp or KF.
         filtered: whether the law has its filter.

@@ -363,22 +363,14 @@ def _routh(c: list[Any], T: Array) -> NDArray[np.int8]:
 
 
 def sampled_verdicts(loop: WristLoop, over: Mapping[str, Any] | None = None) -> NDArray[np.int8]:
-    """Return what the exact sampled loop does, as places in `VERDICTS`.
-
-    Args:
-        over: arrays in place of some of them, which are broadcast.
-    """
+    """Return what the exact sampled loop does, as places in `VERDICTS`."""
     return sampled(loop, over)[1]
 
 
 def sampled(
     loop: WristLoop, over: Mapping[str, Any] | None = None
 ) -> tuple[Array, NDArray[np.int8]]:
-    """Return spectral radii of the exact sampled loop, as of `WristLoop.radius`, and its verdicts.
-
-    Args:
-        over: arrays in place of some of them, which are broadcast.
-    """
+    """Return spectral radii of the exact sampled loop, as `WristLoop.radius`, and its verdicts."""
     at = arrays(loop, over)
     matrix = sampled_matrix(
         loop.law, gain=at["gain"], stiffness=at["Kw"], mass=at["m"], damping=at["Cw"],

@@ -182,7 +182,6 @@ def dynamics_listing(need: Requirement, every: float | None = None) -> str:
 
     Args:
         need: the requirement, with dynamics.
-        every: s, between instants; all samples by default.
     """
     if not need.dynamics:
         raise InputError(
@@ -251,11 +250,7 @@ def _dynamic_items(
 
 
 def history(need: Requirement, every: float | None = None) -> Recording:
-    """Return the history of the joints, as replay takes it, with the extrema in its header.
-
-    Args:
-        every: s, between instants; all samples by default.
-    """
+    """Return the history of the joints, as replay takes it, with the extrema in its header."""
     from linkwright.recording.recording import Recording
 
     rows = samples_at(need, every)

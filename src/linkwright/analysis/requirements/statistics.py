@@ -77,12 +77,7 @@ def statistic(joint: str, quantity: str, unit: str, times: Array, values: Array)
 
 
 def percentile_samples(times: Array, values: Array) -> dict[float, int]:
-    """Return the sample whose magnitude is each of the `PERCENTILES`.
-
-    Args:
-        times: of the samples, s.
-        values: at the samples.
-    """
+    """Return the sample whose magnitude is each of the `PERCENTILES`."""
     order = np.argsort(np.abs(values), kind="stable")
     shares = np.cumsum(_weights(times)[order]) / float(times[-1] - times[0])
     return {p: int(order[_place(shares, p)]) for p in PERCENTILES}

@@ -263,7 +263,6 @@ def expectations(
     """Return the matrices of the closed loop, their weights and E[Gamma (x) Gamma], by regime.
 
     Args:
-        gain: K.
         panels: into which ranges are cut.
     """
     gammas, weights, moments = [], [], []
@@ -283,11 +282,7 @@ def expectations(
 
 
 def mean_square_radius(loop: Loop, distribution: Distribution, gain: Array) -> float:
-    """Return the spectral radius by which mean squares grow; infinite where they have no mean.
-
-    Args:
-        gain: K.
-    """
+    """Return the spectral radius by which mean squares grow; infinite where they have no mean."""
     if distribution.tail(loop.growth) >= 1.0:
         return float("inf")
     regimes = distribution.regimes(loop.growth)
@@ -295,11 +290,7 @@ def mean_square_radius(loop: Loop, distribution: Distribution, gain: Array) -> f
 
 
 def mean_transform(loop: Loop, regimes: Regimes, gain: Array) -> Array:
-    """Return a T that makes the closed loop diagonal (in blocks) at the mean interval.
-
-    Args:
-        gain: K.
-    """
+    """Return a T that makes the closed loop diagonal (in blocks) at the mean interval."""
     phi, psi = loop.steps(regimes.mean)
     values, vectors = np.linalg.eig(phi[0] + psi[0] @ gain)
     sizes = loop.sizes(regimes.mean)
@@ -335,10 +326,7 @@ def monte_carlo(
     """Return the mean logarithm of growth for each of some random streams, and its drift.
 
     Args:
-        gain: K.
         streams: how many.
-        steps: of each.
-        seed: of all that is random.
     """
     if streams < 2 or steps < 1:
         raise InputError(
@@ -362,7 +350,6 @@ def expected_cost(
     """Return the expected integral of x'Qx + u'Ru.
 
     Args:
-        gain: K.
         start: state at the first sample.
         q: weight of the plant's states.
     """

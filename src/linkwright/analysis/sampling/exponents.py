@@ -177,7 +177,6 @@ def exponent_of(rates: Array, drifts: Array, interval: float, steps: int) -> Exp
     Args:
         rates: mean logarithm of growth for each sample, one for each stream.
         drifts: how much it was larger in the second half of each stream than in the first.
-        interval: mean interval, s.
         steps: of each stream, as they were asked for.
     """
     from scipy.special import stdtrit

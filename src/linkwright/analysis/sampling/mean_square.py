@@ -54,7 +54,6 @@ def chain_radius(moments: Sequence[Array], transition: Array) -> float:
 
     Args:
         moments: E[Gamma (x) Gamma] in each state of a chain.
-        transition: row i has the probabilities of the states that follow state i.
     """
     if _forgets(transition):
         return radius(_mean(moments, transition))
@@ -71,7 +70,6 @@ def decay_rate(
     Args:
         gammas: matrices Gamma in each state of a chain.
         intervals: t of each, s.
-        transition: row i has the probabilities of the states that follow state i.
 
     >>> half = np.array([[[0.5]]])
     >>> round(decay_rate([half], [np.ones(1)], [np.array([0.1])], np.ones((1, 1))), 6)
@@ -112,8 +110,6 @@ def lyapunov(moments: Sequence[Array], transition: Array, sources: Sequence[Arra
     """Return P of each state of a chain: P[i] = Q[i] + E[Gamma' (sum of p[i, j] P[j]) Gamma].
 
     Args:
-        moments: E[Gamma (x) Gamma] in each state.
-        transition: row i has the probabilities of the states that follow state i.
         sources: Q in each state.
 
     >>> lyapunov([np.array([[0.25]])], np.ones((1, 1)), [np.array([[3.0]])])

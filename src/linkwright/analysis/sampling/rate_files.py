@@ -285,7 +285,6 @@ def distribution_of(
 
     Args:
         table: with its `kind`, and what that takes; parts are tables too.
-        source: the file, for messages.
         at: the place of the table in it.
     """
     given = dict(table)

@@ -260,7 +260,6 @@ class Regimes:
         Args:
             streams: how many.
             count: of intervals in each.
-            chance: the source of random numbers.
         """
         m = len(self.each)
         if m == 1:
@@ -320,9 +319,6 @@ def drawn(regimes: Regimes, streams: int, count: int, seed: int) -> Arrivals:
 
     Args:
         regimes: they are taken from.
-        streams: how many.
-        count: of intervals in each.
-        seed: of all that is random.
 
     >>> drawn(Regimes.independent([Piece(1.0, 0.5, 0.5)]), 1, 2, 0).intervals
     array([[0.5, 0.5]])
@@ -373,11 +369,7 @@ def interval(value: Amount, what: str) -> float:
 
 
 def probability(value: float, what: str) -> float:
-    """Return a probability; what is not within 0 and 1 is refused.
-
-    Args:
-        what: it is, for messages.
-    """
+    """Return a probability; what is not within 0 and 1 is refused."""
     found = amount(value, what, "1")
     if not 0.0 <= found <= 1.0:
         raise InputError(

@@ -41,7 +41,6 @@ class AnswerLines(Protocol):
 
     def line(self, prompt: str, choices: Sequence[str]) -> str:
         """Return the next line; an `EOFError` where there is none."""
-        ...
 
 
 class PlainLines:

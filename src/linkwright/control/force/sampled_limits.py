@@ -191,14 +191,6 @@ def sampled_radius(
     The accumulating law has a pole at 1 while nothing is touched: the arm stays anywhere.
 
     Args:
-        law: a key of `CONTACT_LAWS`.
-        gain: Kp of the position law, KF of the others.
-        stiffness: Kw of the wrist, N/m or N*m/rad.
-        mass: m of the tool, kg or kg*m^2; without mass it follows the springs.
-        filter: pole a of the filter, from 0 (a tick's delay alone) to below 1.
-        period: T between ticks, s.
-        environment_stiffness: Ke of what is touched.
-        environment_damping: Ce of what is touched.
         order: a key of `CONTACT_ORDERS`, as for `sampled_matrix`.
 
     >>> wrist = dict(stiffness=500.0, mass=0.5, damping=3.0, period=0.028)
@@ -231,14 +223,7 @@ def gain_limit(
     """Return the gain up to which the sampled loop is stable from 0 on; inf beyond `most`.
 
     Args:
-        law: a key of `CONTACT_LAWS`.
-        stiffness: Kw of the wrist, N/m or N*m/rad.
-        mass: m of the tool, kg or kg*m^2; without mass it follows the springs.
-        filter: pole a of the filter, from 0 (a tick's delay alone) to below 1.
-        period: T between ticks, s.
         environment_stiffness: Ke of what is touched; inf for a rigid surface, which holds the tool.
-        environment_damping: Ce of what is touched.
-        order: a key of `CONTACT_ORDERS`, as for `sampled_matrix`.
         most: the largest gain that is tried.
 
     >>> round(

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from linkwright.algebra import Expr, symbol
 from linkwright.blocks import Block
+from linkwright.blocks.discretization import held
 from linkwright.elements.drives.controllers import Controller, commands
-from linkwright.elements.drives.noise import DriveNoise, column, held, van_loan
+from linkwright.elements.drives.noise import DriveNoise, column, van_loan
 from linkwright.elements.drives.parts import DriveError, Sketch, coefficients, number
 from linkwright.elements.drives.plant import PLANT, Parts, write_plant
 

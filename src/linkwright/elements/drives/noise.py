@@ -65,21 +65,6 @@ def column(table: Mapping[str, float] | None, names: Sequence[str], what: str) -
     return np.array([float(table.get(name, 0.0)) for name in names])
 
 
-def held(a: Array, b: Array, step: float) -> tuple[Array, Array]:
-    """Return the matrices of a step with inputs that hold: expm([a b; 0 0] step).
-
-    >>> held(np.array([[0.0]]), np.array([[2.0]]), 0.5)[1].tolist()
-    [[1.0]]
-    """
-    from scipy.linalg import expm
-
-    n, m = b.shape
-    whole = np.zeros((n + m, n + m))
-    whole[:n, :n], whole[:n, n:] = a, b
-    found = expm(whole * step)
-    return found[:n, :n], found[:n, n:]
-
-
 def van_loan(a: Array, density: Array, step: float) -> Array:
     """Return the covariance that white noise adds over a step (Van Loan, 1978).
 

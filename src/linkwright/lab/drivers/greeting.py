@@ -77,7 +77,6 @@ def greeting(word: str, layout: DriverLayout, token: str = "", **more: Any) -> G
     """Return what this process says.
 
     Args:
-        word: one of `WORDS`.
         token: of the conversation; a new one by default.
         more: `keeps_time`, `data` or `reason`.
     """

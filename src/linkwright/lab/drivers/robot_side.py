@@ -204,7 +204,6 @@ def robot_end(
 
     Args:
         place: where it is.
-        keeps_time: "lab" or "robot".
         troubles: what is to go wrong on the way, for tests; sockets only.
     """
     if place.scheme in ("udp", "unix"):

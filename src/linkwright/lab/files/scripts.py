@@ -35,9 +35,6 @@ def parse_script(
 ) -> tuple[str, ...]:
     """Return the names in the text of a script, each once.
 
-    Args:
-        known: names of variables; another one is refused.
-
     >>> parse_script("A_th B_th /* and */ A_th", ["A_th", "B_th"])
     ('A_th', 'B_th')
     >>> parse_script("A_ht", ["A_th"], file="my.script")

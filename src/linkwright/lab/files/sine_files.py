@@ -41,7 +41,6 @@ def parse_sines(text: str, joints: Iterable[str], *, file: str = "") -> dict[str
     Args:
         text: for each joint its name, the number of sines, the offset, and for each sine
             amplitude, phase and frequency.
-        joints: that there are; another one is refused.
 
     >>> parse_sines("EB 1 1.57  0.1 0 1", ["EB", "WR"])
     {'EB': SineLine(offset=1.57, sines=((0.1, 0.0, 1.0),))}

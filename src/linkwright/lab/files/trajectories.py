@@ -102,7 +102,6 @@ def trajectory_of(
 
     Args:
         recording: with columns of joints.
-        joints: that there are; a column `NAME_th` of another one is refused.
 
     >>> made = Recording([0, 0.01], [Channel("EB_th", "rad")], [[0.5], [0.6]])
     >>> trajectory_of(made, ["EB", "WR"]).joints["EB"].q

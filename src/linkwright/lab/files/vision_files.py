@@ -77,7 +77,6 @@ def parse_vision(text: str, blobs: int | None = None, *, file: str = "") -> Visi
 
     Args:
         text: keywords with their numbers.
-        blobs: how many there are; a greater number is refused.
 
     >>> found = parse_vision("PREDICT 0.033 BLOB2_ACCELERATION 0 0 -9.81")
     >>> found.predict, found.blob(2).acceleration

@@ -91,7 +91,6 @@ def jack_directions(
 
     Args:
         lengths: of the jacks, ... x 2, m.
-        jacks: where they are; by default as in the shipped mount.
         missing: "refuse" lengths that do not meet, or give "nan" for them.
 
     >>> jack_directions(jack_lengths((0.48, 0.6, 0.64)))[0].round(9)
@@ -126,7 +125,6 @@ def jack_transmission(d: ArrayLike, jacks: Jacks | None = None) -> Array:
 
     Args:
         d: directions, ... x 3.
-        jacks: where they are; by default as in the shipped mount.
 
     >>> np.degrees(jack_transmission((1.0, 0.0, 0.0))).round(2)
     array([45.  , 73.68])
@@ -143,10 +141,6 @@ def jack_singularity(d: ArrayLike, jacks: Jacks | None = None) -> Array:
     """Return the sine of the angle of the strut to the plane of both anchors and the base center.
 
     It is zero just where the mount is singular: the strut lies in that plane.
-
-    Args:
-        d: directions, ... x 3.
-        jacks: where they are; by default as in the shipped mount.
 
     >>> round(float(jack_singularity((0.0, 0.0, 1.0))), 4)
     0.8527

@@ -46,9 +46,7 @@ def rotary_limit(azimuth: ArrayLike, distance: float = 0.98, legs: Legs | None =
     """Return the tilts at which the mount with two motors is first singular or out of reach, deg.
 
     Args:
-        azimuth: from x to y, deg.
         distance: length of the strut, m.
-        legs: dimensions; by default those of the shipped mounts.
 
     >>> round(float(rotary_limit(11.55)), 3)
     101.331
@@ -66,9 +64,6 @@ def truss_curve(
     """Return the tilts at which the truss of two members is first singular, deg; NaN for none.
 
     Args:
-        azimuth: from x to y, deg.
-        distance: length of the strut, m.
-        legs: dimensions; by default those of the shipped mounts.
         until: tilt at which the search ends, deg.
 
     >>> round(float(truss_curve(120.0)), 2)
@@ -111,9 +106,7 @@ def first_zero(azimuth: ArrayLike, margin: Margin, *, until: float = 179.0) -> A
     """Return the tilts at which a margin first ceases to be above zero; NaN where it never does.
 
     Args:
-        azimuth: from x to y, deg.
         margin: a function of directions, ... x 3, above zero at the zenith; NaN counts as below.
-        until: tilt at which the search ends, deg.
     """
     turns = np.atleast_1d(np.asarray(azimuth, float))
     tilts = np.linspace(0, until, _STEPS + 1)

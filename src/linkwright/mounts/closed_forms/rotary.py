@@ -58,7 +58,6 @@ def elbows(arms: ArrayLike, legs: Legs | None = None) -> Array:
 
     Args:
         arms: angles of the lower arms, ... x 3, rad.
-        legs: dimensions; by default those of the shipped mounts.
 
     >>> elbows(np.radians([60, 45, 30]))[0].round(6)
     array([1.008657, 0.      , 0.4205  ])
@@ -75,10 +74,6 @@ def mirror_pose(arms: ArrayLike, legs: Legs | None = None) -> tuple[Array, Array
     """Return the platform's center, m, and its direction, for the angles of three lower arms.
 
     Of all ways to assemble equal legs it is the one whose platform mirrors the base.
-
-    Args:
-        arms: angles of the lower arms, ... x 3, rad.
-        legs: dimensions; by default those of the shipped mounts.
 
     >>> mirror_pose(np.radians([60, 45, 30]))[0].round(5)
     array([0.20426, 0.1256 , 1.14945])
@@ -108,7 +103,6 @@ def strut_poses(
     Args:
         arms: angles of lower arms 1 and 2, ... x 2, rad.
         distance: length of the strut, m.
-        legs: dimensions; by default those of the shipped mounts.
         missing: "refuse" arms that the strut does not join, or give "nan" for them.
 
     >>> strut_poses(np.radians([60, 45]), 0.9)[0].round(5)
@@ -154,7 +148,6 @@ def arm_rates(
         d_rate: their rates, across them, 1/s.
         distance: D, m.
         distance_rate: its rate, m/s.
-        legs: dimensions; by default those of the shipped mounts.
 
     >>> arm_rates((0.0, 0.0, 1.0), (0.1, 0.0, 0.0)).round(6)
     array([ 0.070507, -0.035253, -0.035253])
@@ -175,11 +168,6 @@ def inverse_jacobian(d: ArrayLike, distance: ArrayLike = 0.98, legs: Legs | None
 
     The columns are per rad, rad and m, ... x 3 x 3; the first vanishes at the zenith, which is a
     matter of the angles alone (see `arm_rates`).
-
-    Args:
-        d: directions, ... x 3.
-        distance: D, m.
-        legs: dimensions; by default those of the shipped mounts.
 
     >>> inverse_jacobian((1.0, 0.0, 0.0)).shape
     (3, 3)
@@ -204,11 +192,6 @@ def determinants(
     The second is that of arms 1 and 2 at constant distance. They are smooth at the zenith, zero or
     without bound at singular poses, and NaN out of reach.
 
-    Args:
-        d: directions, ... x 3.
-        distance: D, m.
-        legs: dimensions; by default those of the shipped mounts.
-
     >>> [round(float(abs(x)), 4) for x in determinants((0.0, 0.0, 1.0))]
     [1.8896, 0.861]
     """
@@ -225,11 +208,6 @@ _PAIRS = ((0, 1), (1, 2), (2, 0))
 
 def transmission_ratio(d: ArrayLike, distance: ArrayLike = 0.98, legs: Legs | None = None) -> Array:
     """Return how fast passive arm 3 turns for each turn of arm 1 while arm 2 is locked.
-
-    Args:
-        d: directions, ... x 3.
-        distance: length of the strut, m.
-        legs: dimensions; by default those of the shipped mounts.
 
     >>> round(float(abs(transmission_ratio((1.0, 0.0, 0.0)))), 4)
     3.6256
@@ -281,7 +259,6 @@ def platform_modes(arms: ArrayLike, legs: Legs | None = None) -> PlatformModes:
 
     Args:
         arms: angles of the lower arms, 3 or N x 3, rad.
-        legs: dimensions; by default those of the shipped mounts.
 
     >>> platform_modes(np.radians([60, 45, 30]), Legs(upper=(-0.141, 0, 0))).position.round(4)
     array([[ 0.2743,  0.1122,  1.0477],

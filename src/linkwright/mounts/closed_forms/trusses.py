@@ -36,7 +36,6 @@ def member_determinant(d: ArrayLike, distance: ArrayLike = 0.98, legs: Legs | No
     Args:
         d: directions, ... x 3.
         distance: length of the strut, m.
-        legs: dimensions; by default those of the shipped mounts.
 
     >>> float(member_determinant((0.0, 0.0, 1.0))) != 0
     True
@@ -54,7 +53,6 @@ def truss_modes(lengths: ArrayLike, legs: Legs | None = None) -> TriangleModes:
 
     Args:
         lengths: of the members 12, 23 and 31, 3 or N x 3, m.
-        legs: dimensions; by default those of the shipped mounts.
 
     >>> len(truss_modes([1.669, 1.669, 1.669]).angles) > 0
     True

@@ -281,7 +281,6 @@ def fit_recorded(
 
     Args:
         f: a filter of the System that was recorded.
-        data: a row for each sample, with sensors and inputs.
         free: names of the parameters that are looked for; all are above zero.
         values: where the search begins, and values of parameters that stay, by name; the System's
             own by default.

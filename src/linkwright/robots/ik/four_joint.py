@@ -42,7 +42,6 @@ def secondary_angles(rotation: ArrayLike, first: ArrayLike) -> Array:
     fourth turn about one axis, and the second is zero.
 
     Args:
-        rotation: of the hand in the frame of the wrist's base, 3 x 3, or several.
         first: the first angle, rad; one for all rotations, or one each.
 
     >>> secondary_angles([[0, 0, 1], [1, 0, 0], [0, 1, 0]], 0.5).round(3).tolist()

@@ -200,9 +200,6 @@ def priority_tick(tree: Tree, spots: Sequence[FixedFrame], levels: Sequence[int]
 
     Its inputs are those of `priority_rates`, `acceleration` (6 a frame), and `along` (n) and
     `side`, which are 0; its outputs `rates`, `error` and `rank`, of both times.
-
-    Args:
-        levels: of the frames; lower numbers come first.
     """
     rates = priority_rates(tree, spots, levels)
     n = len(tree.coordinates)

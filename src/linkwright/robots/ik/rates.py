@@ -32,8 +32,6 @@ from linkwright.robots.kinematics import pose_and_jacobian
 _OWNER = "joint rates"
 _TINY = constant(1e-280)
 
-SETTINGS = ("damping", "threshold")
-
 
 def rate_inputs(name: str, count: int) -> tuple[Expr, ...]:
     """Return symbols for the entries of an input."""

@@ -358,9 +358,6 @@ def verlet_step(
     forces, damping) they are taken at the speeds of the middle, by a second evaluation; where
     rates of coordinates depend on coordinates, these move by the midpoint rule. So it is of order 2
     always.
-
-    Args:
-        quaternions: indices in x of the parts of each quaternion.
     """
     stages = Stages(derivative, dry)
     moving = AlternatingSteps(stages, coordinates, quaternions)

@@ -114,9 +114,6 @@ def loop_latency(rate: float, events: int, *, priority: bool = True) -> Latency:
 def thread_latency(rate: float, events: int) -> Latency:
     """Return how late a thread of Python's meets instants, by time.sleep.
 
-    Args:
-        events: how many.
-
     >>> thread_latency(2000, 20).counters.due
     20
     """
