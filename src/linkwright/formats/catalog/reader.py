@@ -37,7 +37,7 @@ class Impossible:
 
     path: tuple[str, ...]
     what: str
-    remedy: str
+    remedy: str | None
 
 
 def is_catalog(path: str | os.PathLike[str]) -> bool:

@@ -55,8 +55,10 @@ def put_named(
 def unknown(phases: Phases, name: str, known: Mapping[str, object], kind: str) -> Error:
     """Return the error of a name that is not known, with the nearest one."""
     if follows := (phases.meta or {}).get("follows", {}).get(name):
-        remedy = "give it a value before the run begins"
-        return Error(f"{name!r} follows others in this run: it is {follows}", remedy=remedy)
+        return Error(
+            f"{name!r} follows others in this run: it is {follows}",
+            remedy="give it a value before the run begins",
+        )
     remedy = suggestion(name, known, f"there are {', '.join(known) or 'none'}")
     return Error(f"{phases.name!r} has no {kind} {name!r}", remedy=remedy)
 
