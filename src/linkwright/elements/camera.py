@@ -272,7 +272,6 @@ def instants(value: int, what: str, least: int) -> int:
     """Return a number of instants, or say why it is none.
 
     Args:
-        value: the number.
         what: what it is, for messages.
         least: the smallest that is allowed.
 

@@ -179,13 +179,10 @@ def show(
     """Add and return the outputs of a sensor with three axes, with bias and noise, if any.
 
     Args:
-        element: the sensor.
         kind: what the names of outputs and parameters begin with.
         parts: the true values.
         unit: of them all.
-        noise: standard deviation.
         bias: added to each.
-        words: what they are.
     """
     off = element.parameter(f"{kind}_bias", bias, unit=unit)
     sigma = element.parameter(f"{kind}_noise", noise, unit=unit, least=0.0) if noise else None

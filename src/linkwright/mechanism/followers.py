@@ -26,7 +26,6 @@ def followers(
     """Return the coordinates that follow one other each, which follows none itself.
 
     Args:
-        mechanism: whose relations they are.
         values: of parameters that may stand in a relation; by default it has none.
 
     >>> from linkwright.mechanism import Mechanism

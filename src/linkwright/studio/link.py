@@ -74,11 +74,7 @@ class KeepsSamples:
     _kept: SampleKeeper
 
     def samples(self, last: float | None = None) -> tuple[Array, Array]:
-        """Return times and rows of the channels that were kept, copies.
-
-        Args:
-            last: only so many seconds; all that is kept by default.
-        """
+        """Return times and rows of the channels that were kept, copies."""
         return self._kept.of_late(last)
 
 

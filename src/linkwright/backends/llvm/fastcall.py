@@ -95,7 +95,6 @@ def make_scalar_call(
         dtype: `f64` or `f32`, the type of every array.
         slow: called instead when the arguments are not exactly right; by default
             `slowcall.make_slow_call`, which converts or raises `ShapeError`.
-        name: shown in messages.
         keep: kept alive as long as the result is, usually the kernel's `NativeCode`.
         fills: whether outputs may follow the inputs; else they are the slow call's business.
 

@@ -27,7 +27,6 @@ def six_by_six(
     what they are.
 
     Args:
-        element: whose it is.
         name: "K", "D" or "M".
         given: numbers for the axes, or a symmetric matrix.
         above: whether it must be positive definite, not only semidefinite.
