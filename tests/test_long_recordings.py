@@ -81,7 +81,9 @@ def test_a_journal_stays_where_the_recording_reads_back_otherwise(
         write_csv(path, Recording(recording.times, recording.channels, data), replace)
 
     monkeypatch.setitem(files.FORMATS, ".csv", files.FileFormat("text", read_csv, careless))
-    with pytest.raises(InputError, match=r"block\.y of sample 7 .* but all of it is in .*journal"):
+    with pytest.raises(
+        InputError, match=r"block\.y of sample 7 .* but its samples are in .*journal"
+    ):
         recorded(tmp_path / "run.csv", 20)
     assert len(read_recording(tmp_path / "run.csv.journal")) == 20
 

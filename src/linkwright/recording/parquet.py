@@ -22,17 +22,7 @@ from linkwright.optional import extra
 from linkwright.recording.bounds import require_room
 from linkwright.recording.labels import TIMES, channel_of, recording_of
 from linkwright.recording.recording import Channel, Recording, from_json, to_json
-from linkwright.recording.streams import (
-    ROWS,
-    TAPE,
-    Part,
-    Stream,
-    attached_bytes,
-    attached_text,
-    changes_of,
-    stream_of,
-    whole,
-)
+from linkwright.recording.streams import ROWS, TAPE, Part, Stream, early_changes, stream_of, whole
 
 _KEY = b"linkwright"
 _TAPE = "linkwright.tape"
@@ -51,7 +41,7 @@ def write_stream(path: Path, stream: Stream, replace: bool = True) -> None:
     for c in stream.channels:
         labels = {"unit": c.unit, "long": c.long, "generic": c.generic, "body": c.body}
         fields.append(arrow.field(_column(c.name), arrow.float64(), False, labels))
-    about, label = dict(stream.metadata), stream.metadata.get("tape")
+    label = stream.metadata.get("tape")
     seconds = float(label["tick"]) if isinstance(label, Mapping) else 0.0
     kinds = arrow.struct([(n, arrow.from_numpy_dtype(TAPE[n])) for n in _WORDS])
     if seconds:
@@ -59,13 +49,13 @@ def write_stream(path: Path, stream: Stream, replace: bool = True) -> None:
 
     def fill(file: Any) -> None:
         groups = stream.grouped()
-        first = next(groups, Part(np.empty(0), np.empty((0, 0)), changes_of(b"")))
-        if len(first.changes) and not (seconds and len(first.times)):  # no row to go with
-            about["attached"] = attached_text(first.changes.tobytes())
+        first = next(groups, None)
+        bare = first is not None and len(first.changes) and not (seconds and len(first.times))
+        about = whole(stream).metadata if bare else stream.metadata  # no rows to go with
         known = {_KEY: to_json(about, stream.channels).encode()}
         schema = arrow.schema(fields, known)
         with parquet.ParquetWriter(file, schema) as writer:
-            for part in itertools.chain((first,) if len(first.times) else (), groups):
+            for part in itertools.chain(() if first is None else (first,), groups):
                 columns = map(arrow.array, (part.times, *np.ascontiguousarray(part.data.T)))
                 lists = [_lists(arrow, part, seconds)] if seconds else []
                 writer.write_table(arrow.Table.from_arrays([*columns, *lists], schema=schema))
@@ -115,12 +105,14 @@ def parquet_stream(path: Path) -> Stream:
     taped = schema.names[-1:] == [_TAPE]
     if len(channels) + 1 + taped != len(schema.names) or schema.names[0] not in TIMES:
         raise InputError("its metadata do not match its columns", file=path)
-    early = changes_of(attached_bytes(str(about.pop("attached", attached_text(b"")))))
+    early = early_changes(about)
 
     def parts() -> Iterator[Part]:
         yield Part(np.empty(0), np.empty((0, len(channels))), early)
+        file = _opened(path)  # all groups at once would all be kept in memory
+        groups = (file.iter_batches(ROWS, [k]) for k in range(file.num_row_groups))
         with _arrow_errors(path):
-            for batch in _opened(path).iter_batches(ROWS):
+            for batch in itertools.chain.from_iterable(groups):
                 columns = [batch.column(k).to_numpy() for k in range(1 + len(channels))]
                 data = np.column_stack([np.empty((len(batch), 0)), *columns[1:]])
                 changes = _changes(batch.column(len(columns))) if taped else early[:0]

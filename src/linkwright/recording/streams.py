@@ -92,8 +92,7 @@ def _chunks(arrays: Iterator[NDArray[Any]]) -> Iterator[NDArray[Any]]:
 def stream_of(recording: Recording) -> Stream:
     """Return a recording in memory as one of a single part."""
     about = dict(recording.metadata)
-    changes = changes_of(attached_bytes(str(about.pop("attached", attached_text(b"")))))
-    part = Part(recording.times, recording.data, changes)
+    part = Part(recording.times, recording.data, early_changes(about))
     return Stream(about, recording.channels, lambda: iter((part,)))
 
 
@@ -103,6 +102,11 @@ def whole(stream: Stream) -> Recording:
     times, data, changes = _joined([none, *stream.parts()])
     more = {"attached": attached_text(changes.tobytes())} if len(changes) else {}
     return Recording(times, stream.channels, data, {**stream.metadata, **more})
+
+
+def early_changes(about: dict[str, Any]) -> NDArray[Any]:
+    """Return the changes of a tape that lies in the metadata, and take it out of these."""
+    return changes_of(attached_bytes(str(about.pop("attached", attached_text(b"")))))
 
 
 def changes_of(content: bytes) -> NDArray[Any]:

@@ -102,6 +102,7 @@ class ArmControl(Block):
             asked = hold(x / axis.constant)
             kept = maximum(-axis.current, minimum(axis.current, asked))
             currents.append(where((on > 0) & (absolute(asked) < 1e12), kept, 0))
+        self.output_vector("told", target, doc="the set-point")
         self.output_vector("current", currents, unit="A", doc="currents of the axes")
 
 

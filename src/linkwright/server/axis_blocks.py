@@ -73,6 +73,7 @@ class AxisOrders(Block):
             sign = math.copysign(1.0, axis.constant)
             offset.append(torque[i] / axis.constant + sign * kick)
             rows.append([*_coefficients(sign, kp[i], ki[i], kd[i], rate)])
+        self.output_vector("told", target, doc="the set-point")
         self.output_vector("demand", demand, doc="set-points of the axes")
         self.output_vector("offset", offset, unit="A", doc="currents ahead")
         for key, column in zip(COEFFICIENTS, zip(*rows, strict=True), strict=True):

@@ -78,7 +78,7 @@ def _state_fields(cell: Cell) -> Iterator[Shared]:
         unit, speed = _units(arm), _units(arm, "/s")
         yield Shared(Field(f"{arm.name}.q", unit, shape=n), f"{own}.measured")
         yield Shared(Field(f"{arm.name}.u", speed, shape=n), f"{own}.measured_rate")
-        yield Shared(Field(f"{arm.name}.target", unit, shape=n), f"{arm.name}_point.target")
+        yield Shared(Field(f"{arm.name}.target", unit, shape=n), f"{arm.name}_control.told")
         yield Shared(Field(f"{arm.name}.current", "A", shape=n), f"{own}.drawn")
         yield Shared(Field(f"{arm.name}.moving"), f"{own}.moves")
         yield Shared(Field(f"{arm.name}.probe", unit), f"{arm.name}_probe.value")
@@ -158,19 +158,20 @@ def control_system(cell: Cell) -> System:
             others = [system[f"{x.name}_supervisor"] for x in cell.arms if x is not arm]
             if others:
                 own = f"{arm.name}_supervisor"
-                waits = [equal(x.was, FAULT) & equal(x.clearing, 0) for x in others]
+                apart = [equal(x.was, FAULT) & (x.spoiled > 0) for x in others]
                 system.connect(total(x.sounded for x in others), f"{own}.linked")
-                system.connect(_any_of(waits), f"{own}.apart")
+                system.connect(total(x.asked_clear for x in others), f"{own}.clears_too")
+                system.connect(_any_of(apart), f"{own}.apart")
     return system
 
 
 def _add_control(system: System, cell: Cell, arm: CellArm) -> None:
     from linkwright.server.arm_blocks import ArmControl
-    from linkwright.server.probe import ArmProbe, SetPoint
+    from linkwright.server.probe import ArmProbe
     from linkwright.server.supervisor import Supervisor
     from linkwright.server.tracking import Tracker, online_motion
 
-    supervisor, motion, tracker, free, probe, point, control = (
+    supervisor, motion, tracker, free, probe, control = (
         system.add(block, rate=cell.rate)
         for block in (
             Supervisor(arm, cell, f"{arm.name}_supervisor"),
@@ -178,7 +179,6 @@ def _add_control(system: System, cell: Cell, arm: CellArm) -> None:
             Tracker(arm, f"{arm.name}_tracker"),
             online_motion(arm, cell.rate),
             ArmProbe(arm, cell.rate, f"{arm.name}_probe"),
-            SetPoint(arm, f"{arm.name}_point"),
             AxisOrders(arm, cell.rate, f"{arm.name}_control")
             if arm.law.kind == "axes"
             else ArmControl(arm, f"{arm.name}_control"),
@@ -189,6 +189,10 @@ def _add_control(system: System, cell: Cell, arm: CellArm) -> None:
     wanted = [
         [where(tracking, x, y) for x, y in zip(free[a], motion[b], strict=True)]
         for a, b in (("q", "q"), ("q_dot", "u"), ("q_ddot", "a"))
+    ]
+    excited = [
+        [where(probe.excited, x, y) for x, y in zip(probe[word], values, strict=True)]
+        for word, values in zip(("moved", "rise"), wanted, strict=False)
     ]
     # how both stand, by what they remember of the tick before; the chain has to know the place
     arrived = (free.since >= 0) & (free.since >= free.length * cell.rate + 1)
@@ -244,11 +248,6 @@ def _add_control(system: System, cell: Cell, arm: CellArm) -> None:
         (motion.last_refused, supervisor.spurned),
         (supervisor.measured, control.q),
         (supervisor.measured_rate, control.u),
-        (wanted[0], point.wanted),
-        (wanted[1], point.wanted_rate),
-        (probe.moved, point.moved),
-        (probe.rise, point.rise),
-        (probe.excited, point.excited),
         (supervisor.measured, probe.q),
         (supervisor.count, probe.count),
         (supervisor.kind, probe.kind),
@@ -258,8 +257,8 @@ def _add_control(system: System, cell: Cell, arm: CellArm) -> None:
         (supervisor.waits, probe.waits),
         (last, probe.here),
         ([tracker[f"place{i}"] for i in range(n)], probe.place),
-        (point.target, control.target),
-        (point.target_rate, control.target_rate),
+        (excited[0], control.target),
+        (excited[1], control.target_rate),
         (wanted[2], control.target_acceleration),
         (last, supervisor.target),
     ):

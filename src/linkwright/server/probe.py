@@ -93,27 +93,6 @@ class ArmProbe(Block):
             self.update(memory, following)
 
 
-class SetPoint(Block):
-    """What the control of an arm is told: the motion's, or that of an experiment.
-
-    Args:
-        arm: that it is of.
-        name: of the block.
-    """
-
-    def __init__(self, arm: CellArm, name: str = "point") -> None:
-        super().__init__(name)
-        n = len(arm.axes)
-        wanted = self.input_vector("wanted", n, list(arm.start), doc="where the motion wants it")
-        speed = self.input_vector("wanted_rate", n, doc="and how fast")
-        moved = self.input_vector("moved", n, list(arm.start), doc="by an experiment")
-        rise = self.input_vector("rise", n, doc="and how fast")
-        excited = self.input("excited", doc="whether an experiment goes on") > 0
-        for word, one, other in (("target", moved, wanted), ("target_rate", rise, speed)):
-            chosen_ones = [where(excited, x, y) for x, y in zip(one, other, strict=True)]
-            self.output_vector(word, chosen_ones, doc="of the control")
-
-
 def check_excitation(arm: CellArm, command: Command) -> None:
     """Refuse an experiment that an axis does not bear, by name.
 

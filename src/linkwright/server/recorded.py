@@ -30,14 +30,9 @@ from linkwright.server.cell_system import (
 )
 from linkwright.server.ready import Tell, session_of_cell
 from linkwright.simulation.native.session import Samples, Session
-from linkwright.simulation.pacing import (
-    LoopRecorder,
-    PacedLoop,
-    Show,
-    StoredTape,
-    followed,
-    stored_tape,
-)
+from linkwright.simulation.pacing import LoopRecorder, PacedLoop, Show
+from linkwright.simulation.pacing.replay import followed
+from linkwright.simulation.pacing.tape import StoredTape, stored_tape
 from linkwright.simulation.recorder import Target
 
 

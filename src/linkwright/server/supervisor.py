@@ -157,8 +157,13 @@ class Supervisor(Block):
 
         # its life
         clearing = remember("clearing")
+        asked_clear, spoiled = remember("asked_clear"), remember("spoiled")  # for linked arms
+        self.update(asked_clear, clear)
+        self.update(spoiled, trouble.bad)
+        also = self.input("clears_too", doc="whether a linked arm is to be cleared") > 0
+        clear = hold(clear | (also & equal(life, FAULT)))
         trying = hold(equal(life, FAULT) & (clear | (clearing > 0)))
-        apart = self.input("apart", doc="linked arms in PANIC that nobody clears") > 0
+        apart = self.input("apart", doc="whether a linked arm cannot be cleared yet") > 0
         cleared = hold(trying & ~trouble.bad & ~panic & ~apart)
         fresh = panic & ~trouble.bad & ~clear  # such as another halt while it is tried
         left = where(clear, heartbeat, where(clearing > 0, clearing - 1, 0))

@@ -19,7 +19,7 @@ from linkwright.recording.files import file_format, keep_stream
 from linkwright.recording.journal import Journal, require_no_journal
 from linkwright.recording.origins import with_relative_paths
 from linkwright.recording.recording import Array, Channel, Recording
-from linkwright.recording.streams import stream_of
+from linkwright.recording.streams import Stream, stream_of
 
 VISIT = 0.1
 """From one visit of Python to the next, s, about."""
@@ -55,6 +55,21 @@ class Target:
         require_no_journal(self.journal, replace=self.replace_journal)
 
 
+def keep_recording(journal: Journal, target: Target, stream: Stream) -> None:
+    """Write a recording; its journal goes when that was read back and compared."""
+    journal.flush()
+    try:
+        keep_stream(target.path, stream, replace=target.replace)
+    except Error as error:
+        kept = journal.path
+        journal.close()
+        raise InputError(
+            f"the recording cannot be written ({error}), but its samples are in {kept}",
+            remedy=f"make room, then linkwright recover {kept}",
+        ) from None
+    journal.remove()
+
+
 class Recorder:
     """Samples on their way: kept, and written to the journal now and then."""
 
@@ -88,17 +103,7 @@ class Recorder:
         if len(made) < least:
             self.journal.remove()
             return made, None
-        self.journal.flush()
-        try:
-            keep_stream(self.target.path, stream_of(made), replace=self.target.replace)
-        except Error as error:
-            kept = self.journal.path
-            self.journal.close()
-            raise InputError(
-                f"the recording cannot be written ({error}), but its samples are in {kept}",
-                remedy=f"make room, then linkwright recover {kept}",
-            ) from None
-        self.journal.remove()
+        keep_recording(self.journal, self.target, stream_of(made))
         return made, self.target.path
 
     def drop(self) -> None:

@@ -199,7 +199,7 @@ class ArmMotion(ChainMotion):
         one, two = self.one, self.two
         self._first = let(equal(one.more[0], 2))
         self._second = let(both & equal(two.more[0], 2))
-        self._solving = let(self._first | self._second)
+        self._solving = self._loose = let(self._first | self._second)
         self._back = let(both & self._first & (1 - self._second))  # from the tool to joints
         paths = [path_of(leg.more[1:]) for leg in (one, two)]
         legs = [
@@ -381,14 +381,6 @@ class ArmMotion(ChainMotion):
             self.update(before, where(cleared, ZERO, way))
         return chosen, rates, bends
 
-    def _softened(self, jerk: Expr, lanes: Lanes) -> Expr:
-        soft = super()._softened(jerk, lanes)
-        return self.intermediate(where(self._solving, jerk, soft)) if self.jerk else jerk
-
-    def _smooth(self, pull: Expr, lanes: Lanes) -> Expr:
-        smooth = super()._smooth(pull, lanes)
-        return self.intermediate(where(self._solving, pull, smooth)) if self.jerk else pull
-
     def _go_on(self, sigma: Expr, pull: Expr) -> None:
         # where joints had a say in path time, it goes on from there
         let, most = self.intermediate, 2 / self.brake
@@ -452,7 +444,7 @@ class ArmMotion(ChainMotion):
             let(minimum(tool, own)),
             let((now.end - begins) / 2),
             self.period,
-            smooth_room(let, probe, self._tangent, self.planned_jerk, now, now.end - begins),
+            smooth_room(let, probe, self._tangent, self.planned_jerk, (now, now.end - begins)),
         )
         pose = let(equal(goal.kind, 2))
         numbers = [

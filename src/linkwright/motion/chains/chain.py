@@ -107,6 +107,7 @@ class ChainMotion(Block):
         self.speed = [self.parameter(f"v{k}", float(x)) for k, x in enumerate(speed)]
         self.acceleration = [self.parameter(f"a{k}", float(x)) for k, x in enumerate(acceleration)]
         self.jerk = [self.parameter(f"j{k}", float(x)) for k, x in enumerate(jerk)]
+        self._loose: Expr = ZERO  # whether jerks are free, on legs of the tool
         self.planned_jerk = [self.intermediate(_PLANNED * x) for x in self.jerk]
         self.brake = self.parameter("brake", float(brake), unit="s", sign="positive")
         self.mailbox = Mailbox(self, self._width(), slots)
@@ -273,7 +274,12 @@ class ChainMotion(Block):
     def _pull(self, goal: Expr, lanes: Lanes) -> Expr:
         """Return the rate of sigma: toward its goal, with bounded jerk, within accelerations."""
         let = self.intermediate
-        jerk = self._swing = self._softened(let(4 / self.brake**2), lanes)
+        jerk = let(4 / self.brake**2)
+        if self.jerk:  # the rate of sigma changes within what joints' jerks allow
+            each = zip(self.jerk, lanes.slope, strict=True)
+            soft = minimum(jerk, *(j / (absolute(s) + _TINY) for j, s in each))
+            jerk = let(where(self._loose, jerk, _SOFT * soft))
+        self._swing = jerk
         gap = let(goal - self.now)
         most = let(minimum(2 / self.brake, sqrt(2 * jerk * absolute(gap))))
         wanted = let(where(gap < 0, -most, most))
@@ -288,14 +294,6 @@ class ChainMotion(Block):
             high.append((a - along) / size)
         return self._smooth(self._bounded(free, let(maximum(*low)), let(minimum(*high))), lanes)
 
-    def _softened(self, jerk: Expr, lanes: Lanes) -> Expr:
-        """Return the rate with which the rate of sigma may change, within joints' jerks."""
-        if not self.jerk:
-            return jerk
-        each = zip(self.jerk, lanes.slope, strict=True)
-        soft = minimum(jerk, *(j / (absolute(s) + _TINY) for j, s in each))
-        return self.intermediate(_SOFT * soft)
-
     def _smooth(self, pull: Expr, lanes: Lanes) -> Expr:
         """Return the rate of sigma such that no joint's acceleration changes by too much."""
         if not self.jerk:
@@ -308,7 +306,8 @@ class ChainMotion(Block):
             high.append((middle + most) / size)
         least, largest = let(maximum(*low)), let(minimum(*high))
         kept = minimum(maximum(pull, least), largest)
-        return let(where(least <= largest, kept, (least + largest) / 2))
+        smooth = where(least <= largest, kept, (least + largest) / 2)
+        return let(where(self._loose, pull, smooth))
 
     def _bounded(self, pull: Expr, low: Expr, high: Expr) -> Expr:
         """Return the rate of sigma between bounds, of which none forbids that it stays."""
@@ -389,7 +388,7 @@ class ChainMotion(Block):
             turn_room(let, way, self._before(), most, remaining_peak(let, now, begins)),
             let((now.end - begins) / 2),
             self.period,
-            smooth_room(let, way, self._before(), self.planned_jerk, now, now.end - begins),
+            smooth_room(let, way, self._before(), self.planned_jerk, (now, now.end - begins)),
         )
         return Leg(tuple(aim), way, ramps, since, goal.sequence), may
 

@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from linkwright.algebra import ONE, ZERO, Expr, absolute, maximum, minimum, sqrt, where
+from linkwright.algebra import ONE, ZERO, Expr, absolute, as_expr, maximum, minimum, sqrt, where
 
 Hold = Callable[[Expr], Expr]
 """Gives a partial result a name."""
@@ -31,6 +31,7 @@ Hold = Callable[[Expr], Expr]
 _TINY = 1e-30
 _SLOWEST = 0.5  # of its speed, below which a leg waits rather than begins
 _PEAK = 0.75  # of r'' t_a / x, in the middle of a ramp
+_THIRD = as_expr(Fraction(1, 3))
 _STEEP = 1.5  # of r''' t_a^2 / x, at both ends of a ramp
 
 
@@ -94,6 +95,10 @@ class Leg:
         return Leg(aim, way, Ramps(x, up, down), clock, number, more)
 
 
+Turn = tuple[Ramps, Expr]
+"""The ramps of the leg before, and s until that is at its goal."""
+
+
 def chosen_leg(condition: Expr, yes: Leg, no: Leg) -> Leg:
     """Return one of two legs."""
     return yes.like([where(condition, a, b) for a, b in zip(yes.all(), no.all(), strict=True)])
@@ -153,13 +158,11 @@ def planned(
     slow = maximum(*(absolute(d) / v for d, v in zip(way, speed, strict=True)), ZERO)
     heavy = maximum(*(absolute(d) / a for d, a in zip(way, acceleration, strict=True)), ZERO)
     c = hold(_PEAK * heavy + _TINY)
-    if not jerk:
-        x = hold(ONE / maximum(slow, sqrt(2 * c), 2 * period))
-        return x, hold(maximum(c * x, period)), c, ZERO
-    last = zip(way[-len(jerk) :], jerk, strict=True)
-    k = hold(_STEEP * maximum(*(absolute(d) / j for d, j in last), ZERO) + _TINY)
-    x = hold(ONE / maximum(slow, sqrt(2 * c), (4 * k) ** Fraction(1, 3), 2 * period))
-    return x, ramp_of(x, c, k, period), c, k
+    last = zip(way[-len(jerk) :], jerk, strict=False)
+    k = hold(_STEEP * maximum(*(absolute(d) / j for d, j in last), ZERO) + _TINY) if jerk else ZERO
+    smooth = [(4 * k) ** _THIRD] if jerk else []
+    x = hold(ONE / maximum(slow, sqrt(2 * c), *smooth, 2 * period))
+    return x, hold(ramp_of(x, c, k, period)), c, k
 
 
 def ramp_of(x: Expr, c: Expr, k: Expr, period: Expr) -> Expr:
@@ -216,7 +219,7 @@ def begun(
     up = hold(maximum(ramp, least))
     ending = minimum(2 / (up + sqrt(up**2 + 4 * c)), ONE / (up + period))
     if k is not ZERO:  # half of 1/x for each of both ramps
-        half = minimum(ONE / (2 * up), ONE / (4 * k) ** Fraction(1, 3))
+        half = minimum(ONE / (2 * up), ONE / (4 * k) ** _THIRD)
         ending = minimum(ending, half, up**2 / _STEEP * smooth)
     chosen = hold(minimum(x, up / _PEAK * room, ending))
     may = hold((chosen >= _SLOWEST * x) | (least <= 0))
@@ -224,24 +227,13 @@ def begun(
 
 
 def smooth_room(
-    hold: Hold,
-    way: Sequence[Expr],
-    before: Sequence[Expr],
-    jerk: Sequence[Expr],
-    ramps: Ramps,
-    left: Expr,
+    hold: Hold, way: Sequence[Expr], before: Sequence[Expr], jerk: Sequence[Expr], turn: Turn
 ) -> Expr:
-    """Return the largest |r'''| of a leg that begins while the one before it slows down.
-
-    Args:
-        way: from its beginning to its goal.
-        before: the way of the leg before.
-        jerk: largest jerks; none where there are no such limits.
-        ramps: of the leg before.
-        left: s until that is at its goal.
-    """
+    """Return the largest |r'''| of a leg that begins while the one before it slows down: what that
+    leaves of the jerks, where there are limits of them."""
     if not jerk:
         return ZERO
+    ramps, left = turn
     steep = hold(where(left > 1e-9, _STEEP * ramps.x / ramps.down**2, ZERO))
     rooms = [
         maximum(j - absolute(b) * steep, 0) / (absolute(d) + _TINY)

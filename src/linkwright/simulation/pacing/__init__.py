@@ -5,16 +5,10 @@ from linkwright.simulation.pacing.counters import Counters
 from linkwright.simulation.pacing.loop import PacedLoop
 from linkwright.simulation.pacing.mirror import Mirror
 from linkwright.simulation.pacing.recorder import LoopJournal, LoopRecorder
-from linkwright.simulation.pacing.replay import Show, follow, followed, replay
+from linkwright.simulation.pacing.replay import Show, follow, replay
 from linkwright.simulation.pacing.rights import Rights
 from linkwright.simulation.pacing.sampling import Sampling
-from linkwright.simulation.pacing.tape import (
-    Change,
-    StoredTape,
-    Tape,
-    stored_tape,
-    tape_of,
-)
+from linkwright.simulation.pacing.tape import Change, Tape, tape_of
 from linkwright.simulation.pacing.windows import Reads, Writes
 
 __all__ = [
@@ -29,12 +23,9 @@ __all__ = [
     "Sampling",
     "Show",
     "Snapshot",
-    "StoredTape",
     "Tape",
     "Writes",
     "follow",
-    "followed",
     "replay",
-    "stored_tape",
     "tape_of",
 ]

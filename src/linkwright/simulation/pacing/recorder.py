@@ -16,15 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import Error, InputError
-from linkwright.recording.files import keep_stream
 from linkwright.recording.journal import Journal, journal_stream
 from linkwright.recording.origins import with_relative_paths
 from linkwright.simulation.described import signal_channels
 from linkwright.simulation.native.session import Samples, Session
 from linkwright.simulation.pacing.loop import PacedLoop
 from linkwright.simulation.pacing.tape import end_row, tape_label
-from linkwright.simulation.recorder import Target
+from linkwright.simulation.recorder import Target, keep_recording
 
 
 class LoopJournal:
@@ -173,18 +171,7 @@ class LoopRecorder(LoopJournal):
         end = loop.tape_end()
         with self._lock:
             self._journal.attach(end_row(end))
-            self._journal.flush()
         found = journal_stream(self.path)
         about = {k: v for k, v in found.metadata.items() if k != "recovered"}
-        try:
-            keep_stream(
-                self.target.path, replace(found, metadata=about), replace=self.target.replace
-            )
-        except Error as error:
-            self._journal.close()
-            raise InputError(
-                f"the recording cannot be written ({error}), but all of it is in {self.path}",
-                remedy=f"make room, then linkwright recover {self.path}",
-            ) from None
-        self._journal.remove()
+        keep_recording(self._journal, self.target, replace(found, metadata=about))
         return self.target.path

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from typing import Any
 
 from linkwright.simulation.native.session import Outcome, Session
 from linkwright.simulation.pacing.loop import PacedLoop
@@ -48,27 +49,9 @@ def replay(session: Session, tape: Tape, show: Show | None = None, *, states: in
     return session.outcome(loop.samples())
 
 
-def follow(
-    loop: PacedLoop,
-    tape: Tape | StoredTape,
-    until: int | None = None,
-    *,
-    show: Show | None = None,
-    before: Callable[[int], None] | None = None,
-    calls: bool = False,
-) -> None:
-    """Let a loop that stands still go along a tape in virtual time; its own tape gets it too.
-
-    Args:
-        loop: stands where the tape begins.
-        tape: of another run.
-        until: the last tick; that of the tape by default.
-        show: told now and then how far it is.
-        before: called before changes enter, with the tick that they enter at.
-        calls: whether Python functions in slots are called; else what they gave comes from the
-            tape.
-    """
-    for _ in followed(loop, tape, until, show=show, before=before, calls=calls):
+def follow(*given: Any, **more: Any) -> None:
+    """Do what `followed` does, to the end."""
+    for _ in followed(*given, **more):
         pass
 
 
@@ -81,7 +64,19 @@ def followed(
     before: Callable[[int], None] | None = None,
     calls: bool = False,
 ) -> Iterator[None]:
-    """Do what `follow` does, and let whoever asks look in now and then."""
+    """Let a loop that stands still go along a tape in virtual time; its own tape gets it too.
+
+    Whoever asks for it looks in now and then.
+
+    Args:
+        loop: stands where the tape begins.
+        tape: of another run.
+        until: the last tick; that of the tape by default.
+        show: told now and then how far it is.
+        before: called before changes enter, with the tick that they enter at.
+        calls: whether Python functions in slots are called; else what they gave comes from the
+            tape.
+    """
     end = tape.end if until is None else min(until, tape.end)
     seconds, shown = loop.session.phases.tick_seconds, 0
 

@@ -124,16 +124,7 @@ def tape_of(recording: Recording) -> Tape:
 
 @dataclass(frozen=True, slots=True)
 class StoredTape:
-    """A tape that is read as it is needed, part by part.
-
-    Args:
-        stream: the recording that it belongs to.
-        names: what has changed, each once.
-        end: the last tick that the run has reached, or where it stopped.
-        stride: base ticks from one instant of the loop to the next.
-        waits: whether Python blocks were called at their ticks.
-        samples: how many the recording has.
-    """
+    """The tape of a recording with so many samples, read part by part; else like `Tape`."""
 
     stream: Stream
     names: tuple[str, ...]
@@ -145,8 +136,8 @@ class StoredTape:
     def part(self, rows: NDArray[np.void]) -> Tape:
         """Return some changes as a tape."""
         kept = rows[(rows["place"] != _END) & (rows["tick"] <= self.end)]
-        columns = (np.ascontiguousarray(kept[name]) for name in ("tick", "place", "value"))
-        return Tape(self.names, *columns, self.end, self.stride, self.waits)
+        ticks, places, values = (kept[name].copy() for name in ("tick", "place", "value"))
+        return Tape(self.names, ticks, places, values, self.end, self.stride, self.waits)
 
     def batches(self) -> Iterator[tuple[int, dict[str, float]]]:
         """Yield each tick at which something changed, with what it became."""
@@ -155,11 +146,7 @@ class StoredTape:
 
 
 def stored_tape(stream: Stream) -> StoredTape:
-    """Return the tape of a recording in parts; of one that was cut off, up to its last sample.
-
-    Args:
-        stream: of a paced run.
-    """
+    """Return the tape of a recording in parts; of one that was cut off, up to its last sample."""
     label = stream.metadata.get("tape")
     if not isinstance(label, Mapping):
         raise InputError("the recording has no tape", remedy="record a paced run")
