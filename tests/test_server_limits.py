@@ -156,7 +156,8 @@ def shares(found: Recording, cell: VirtualCell, arm: CellArm) -> dict[str, float
     largest = {}
     for order, word in enumerate(("speed", "acceleration", "jerk"), 1):
         rates = np.abs(np.diff(target, order, axis=0)) * cell.rate**order
-        known = np.lib.stride_tricks.sliding_window_view(counts, order + 2).all(axis=1)
+        windows = np.lib.stride_tricks.sliding_window_view(counts, order + 2)
+        known: NDArray[np.bool_] = np.asarray(windows.all(axis=1))
         for k in begins:
             known[max(k - order - 2, 0) : k + 2] = False
         rates = rates[1:][known] / [getattr(axis, word) for axis in arm.axes]
@@ -205,6 +206,7 @@ def test_an_arm_that_follows_a_frame_moves_until_it_stands() -> None:
     speed = np.abs(driver.cell.latest().values["puma.u"]).max()
     assert speed > 0.05
     driver.ask("puma", "disable")
+    before = speed
     while driver.state("puma", "life") == ACTIVE:
         before = np.abs(driver.cell.latest().values["puma.u"]).max()
         driver.advance(1)

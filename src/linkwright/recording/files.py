@@ -26,7 +26,7 @@ from linkwright.recording.parquet import (
 )
 from linkwright.recording.recording import Channel, Recording, RecordingError
 from linkwright.recording.sl import NAME, read_sl, sl_bytes
-from linkwright.recording.streams import Part, Stream, stream_of, whole
+from linkwright.recording.streams import Stream, StreamPart, stream_of, whole
 from linkwright.recording.tables import read_csv, read_numpy, write_csv, write_numpy
 
 
@@ -187,7 +187,7 @@ def keep_stream(path: Path, stream: Stream, *, replace: bool = True) -> None:
         write_stream(path, Stream(about, stream.channels, stream.parts), replace)
     else:
         write_recording(path, whole(stream), replace=replace)
-    again, parts = open_stream(path), Part._fields if chosen.exact else ()
+    again, parts = open_stream(path), StreamPart._fields if chosen.exact else ()
     differences = (stream.difference(again, of) for of in parts)
     if difference := next(filter(None, differences), ""):
         raise InputError(f"it reads back otherwise than it was written: {difference}", file=path)

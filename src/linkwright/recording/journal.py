@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike
 from linkwright.errors import InputError
 from linkwright.files import file_refused, flush_folder, try_lock
 from linkwright.recording.recording import Channel, Recording, from_json, to_json
-from linkwright.recording.streams import Part, Stream, changes_of, whole
+from linkwright.recording.streams import Stream, StreamPart, changes_of, whole
 from linkwright.windows import HEAD, Field, Frame, Record, RecordError
 
 MAGIC = b"LINKWRIGHT JOURNAL 2\n"
@@ -285,13 +285,13 @@ def journal_stream(path: str | os.PathLike[str]) -> Stream:
     about = {**about, "recovered": True}
     about |= ({"noted": noted} if noted else {}) | ({"cut_off": True} if cut_off else {})
 
-    def parts() -> Iterator[Part]:
+    def parts() -> Iterator[StreamPart]:
         with path.open("rb") as file:
             file.seek(begin)
             for frame in _frames(file, 1 + len(channels)):
                 rows, content = frame.values.get("rows", none), frame.values.get("bytes")
                 changes = changes_of(b"" if content is None else content.tobytes())
-                yield Part(rows[:, 0], rows[:, 1:], changes)
+                yield StreamPart(rows[:, 0], rows[:, 1:], changes)
 
     none = np.empty((0, 1 + len(channels)))
     return Stream(about, channels, parts)

@@ -22,7 +22,15 @@ from linkwright.optional import extra
 from linkwright.recording.bounds import require_room
 from linkwright.recording.labels import TIMES, channel_of, recording_of
 from linkwright.recording.recording import Channel, Recording, from_json, to_json
-from linkwright.recording.streams import ROWS, TAPE, Part, Stream, early_changes, stream_of, whole
+from linkwright.recording.streams import (
+    ROWS,
+    TAPE,
+    Stream,
+    StreamPart,
+    early_changes,
+    stream_of,
+    whole,
+)
 
 _KEY = b"linkwright"
 _TAPE = "linkwright.tape"
@@ -63,7 +71,7 @@ def write_stream(path: Path, stream: Stream, replace: bool = True) -> None:
     write_with(path, fill, replace=replace)
 
 
-def _lists(arrow: Any, part: Part, seconds: float) -> Any:
+def _lists(arrow: Any, part: StreamPart, seconds: float) -> Any:
     """Return the changes of a part as lists, each with the first sample that saw them."""
     seen = np.searchsorted(part.times, (part.changes["tick"] - 0.5) * seconds)
     rows = np.minimum(np.maximum.accumulate(seen), len(part.times) - 1)
@@ -107,8 +115,8 @@ def parquet_stream(path: Path) -> Stream:
         raise InputError("its metadata do not match its columns", file=path)
     early = early_changes(about)
 
-    def parts() -> Iterator[Part]:
-        yield Part(np.empty(0), np.empty((0, len(channels))), early)
+    def parts() -> Iterator[StreamPart]:
+        yield StreamPart(np.empty(0), np.empty((0, len(channels))), early)
         file = _opened(path)  # all groups at once would all be kept in memory
         groups = (file.iter_batches(ROWS, [k]) for k in range(file.num_row_groups))
         with _arrow_errors(path):
@@ -116,7 +124,7 @@ def parquet_stream(path: Path) -> Stream:
                 columns = [batch.column(k).to_numpy() for k in range(1 + len(channels))]
                 data = np.column_stack([np.empty((len(batch), 0)), *columns[1:]])
                 changes = _changes(batch.column(len(columns))) if taped else early[:0]
-                yield Part(columns[0], data, changes)
+                yield StreamPart(columns[0], data, changes)
 
     return Stream(about, channels, parts)
 

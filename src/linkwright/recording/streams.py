@@ -26,7 +26,7 @@ ROWS = 1 << 16
 _MOST_ATTACHED = 1 << 31
 
 
-class Part(NamedTuple):
+class StreamPart(NamedTuple):
     """Some samples of a recording, and the changes that came meanwhile."""
 
     times: Array
@@ -40,11 +40,11 @@ class Stream:
 
     metadata: Mapping[str, Any]
     channels: tuple[Channel, ...]
-    parts: Callable[[], Iterator[Part]]
+    parts: Callable[[], Iterator[StreamPart]]
 
-    def grouped(self) -> Iterator[Part]:
+    def grouped(self) -> Iterator[StreamPart]:
         """Yield larger parts, each with some rows: changes at the end go with the last."""
-        held: list[Part] = []
+        held: list[StreamPart] = []
         for part in self.parts():
             if len(part.times) and sum(len(p.times) for p in held) >= ROWS:
                 yield _joined(held)
@@ -71,8 +71,8 @@ class Stream:
         return ""
 
 
-def _joined(parts: list[Part]) -> Part:
-    return Part(*(np.concatenate(list(x)) for x in zip(*parts, strict=True)))
+def _joined(parts: list[StreamPart]) -> StreamPart:
+    return StreamPart(*(np.concatenate(list(x)) for x in zip(*parts, strict=True)))
 
 
 def _chunks(arrays: Iterator[NDArray[Any]]) -> Iterator[NDArray[Any]]:
@@ -92,13 +92,13 @@ def _chunks(arrays: Iterator[NDArray[Any]]) -> Iterator[NDArray[Any]]:
 def stream_of(recording: Recording) -> Stream:
     """Return a recording in memory as one of a single part."""
     about = dict(recording.metadata)
-    part = Part(recording.times, recording.data, early_changes(about))
+    part = StreamPart(recording.times, recording.data, early_changes(about))
     return Stream(about, recording.channels, lambda: iter((part,)))
 
 
 def whole(stream: Stream) -> Recording:
     """Return a recording that comes in parts as one in memory."""
-    none = Part(np.empty(0), np.empty((0, len(stream.channels))), changes_of(b""))
+    none = StreamPart(np.empty(0), np.empty((0, len(stream.channels))), changes_of(b""))
     times, data, changes = _joined([none, *stream.parts()])
     more = {"attached": attached_text(changes.tobytes())} if len(changes) else {}
     return Recording(times, stream.channels, data, {**stream.metadata, **more})

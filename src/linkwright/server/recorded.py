@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from linkwright.errors import InputError
 from linkwright.recording.files import open_stream
-from linkwright.recording.streams import Part, Stream, changes_of
+from linkwright.recording.streams import Stream, StreamPart, changes_of
 from linkwright.server.cell import Cell
 from linkwright.server.cell_file import is_cell, read_cell
 from linkwright.server.cell_system import (
@@ -144,16 +144,16 @@ def replay_cell(source: str | os.PathLike[str], show: Show | None = None) -> Rep
     return Replay(cell, len(stream.channels), tape.samples, stream.difference(again))
 
 
-class _Kept(list[Part]):
+class _Kept(list[StreamPart]):
     """Keeps what a loop leaves."""
 
     def take(self, changes: NDArray[np.int64], samples: Samples) -> None:
         """Keep the samples."""
         del changes
-        self.append(Part(samples.times, samples.values, changes_of(b"")))
+        self.append(StreamPart(samples.times, samples.values, changes_of(b"")))
 
 
-def _again(session: Session, tape: StoredTape, show: Show | None) -> Iterator[Part]:
+def _again(session: Session, tape: StoredTape, show: Show | None) -> Iterator[StreamPart]:
     """Run a session along a tape, and yield its samples, as many as were recorded."""
     kept, left = _Kept(), tape.samples
     loop = PacedLoop(
@@ -161,6 +161,6 @@ def _again(session: Session, tape: StoredTape, show: Show | None) -> Iterator[Pa
     )
     for _ in chain(followed(loop, tape, show=show), (None,)):
         for part in kept:
-            yield Part(*(x[:left] for x in part))
+            yield StreamPart(*(x[:left] for x in part))
             left -= min(left, len(part.times))
         kept.clear()
