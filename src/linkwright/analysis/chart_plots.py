@@ -89,7 +89,8 @@ def figure(chart: Chart, of: str | None, passes: Sequence[DrawnPass] = ()) -> Fi
             remedy="chart azimuth and elevation, or leave out the passes",
         )
     shown = [n for n in chart.columns if n not in ("reach", "bound")]
-    wanted = (of or next(iter(shown), "reach")).split(",")
+    asked = (of or next(iter(shown), "reach")).split(",")
+    wanted = [part for name in asked for part in _alike(chart, name)]
     made = extra("matplotlib.figure", "plot")
     with styled():
         if len(chart.axes) == 1:
@@ -233,6 +234,12 @@ def _parts(chart: Chart, name: str) -> list[str]:
     if name in chart.columns:
         return [name]
     return [n for n in chart.columns if n.startswith(f"{name} ")]
+
+
+def _alike(chart: Chart, name: str) -> list[str]:
+    """Return a name, or its columns one by one where they are in different units."""
+    parts = _parts(chart, name)
+    return parts if len({chart.units.get(n, "") for n in parts}) > 1 else [name]
 
 
 def _unit(chart: Chart, name: str) -> str:

@@ -20,7 +20,7 @@ from linkwright.algebra.language.syntax import Literal
 from linkwright.algebra.numbers import Number
 from linkwright.algebra.units import MKS, Unit, UnitSystem, check_units, parse_unit
 from linkwright.brief import brief
-from linkwright.errors import UnitError
+from linkwright.errors import Error, UnitError
 from linkwright.mechanism.joints import MechanismError
 from linkwright.mechanism.parts import Body, Force, Moment, Point, as_point
 
@@ -101,6 +101,15 @@ class MechanismScope:
         try:
             return self._measure(read(text))
         except UnitError:
+            return None
+
+    def written_unit(self, text: str) -> Unit | None:
+        """Return the unit of a text in which units are written; None for any other text."""
+        try:
+            formula = read(text)
+            written = any(isinstance(x, Literal) and x.unit for x in formula.nodes())
+            return self._measure(formula) if written else None
+        except Error:
             return None
 
     def _measure(self, formula: Formula) -> Unit | None:

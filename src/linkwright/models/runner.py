@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from linkwright.mechanism import Mechanism
     from linkwright.system import System
 
-_TOLD = ("limits", "notes", "forces", "floors", "driven", "system")
+_TOLD = ("display", "limits", "notes", "forces", "floors", "driven", "system")
 _FIRST = 2_000  # steps before the first visit
 
 

@@ -22,7 +22,7 @@ from linkwright.errors import InputError
 from linkwright.mechanism import Mechanism, ModelLike
 from linkwright.mechanism.plausibility import refuse_unreal
 from linkwright.mechanism.provenance import named
-from linkwright.simulation.described import display_of, timed
+from linkwright.simulation.described import timed
 from linkwright.simulation.native.batch import SINGULAR, Batch, run_batch, run_count
 from linkwright.simulation.runs import session_of
 from linkwright.simulation.settings import BATCH, settings_of
@@ -117,7 +117,6 @@ def simulate_batch(
         progress=progress,
     )
     metadata = {**found.metadata, "model": named(system.mechanism)}
-    metadata |= display_of(system.mechanism)
     made = replace(
         found,
         metadata=metadata,

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from linkwright.algebra.units import MKS
 from linkwright.recording.generic import generic_name
 from linkwright.recording.recording import Channel
 from linkwright.simulation.settings import RunSettings
@@ -46,11 +45,6 @@ def own_times(mechanism: Mechanism) -> tuple[float, float] | None:
     """Return the end and the step that a mechanism asks for itself, s."""
     timing = mechanism.timing
     return None if timing is None else (timing.until, timing.step)
-
-
-def display_of(mechanism: Mechanism) -> dict[str, str]:
-    """Return what a recording tells of the units in which it is printed, where they are not SI."""
-    return {} if mechanism.display is MKS else {"display": mechanism.display.name}
 
 
 def phase_channels(phases: Phases) -> list[Channel]:

@@ -26,13 +26,7 @@ from linkwright.mechanism import Mechanism
 from linkwright.mechanism.plausibility import refuse_unreal
 from linkwright.mechanism.provenance import named
 from linkwright.recording import Recording
-from linkwright.simulation.described import (
-    display_of,
-    method_notes,
-    phase_channels,
-    phase_numbers,
-    timed,
-)
+from linkwright.simulation.described import method_notes, phase_channels, phase_numbers, timed
 from linkwright.simulation.input_knots import bends
 from linkwright.simulation.native.session import Outcome, Progress, Session
 from linkwright.simulation.run import Run
@@ -328,7 +322,6 @@ def metadata_of(system: System, phases: Phases, settings: RunSettings) -> dict[s
     found = {
         "model": named(system.mechanism) if system.mechanism.bodies else system.name,
         **{k: v for k, v in (phases.meta or {}).items() if k != "report"},
-        **display_of(system.mechanism),
         **settings.metadata(),
         **phase_numbers(phases),
         "set": dict(system.values),

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from linkwright.algebra import ZERO, Expr, substitute_all, symbol, total
+from linkwright.algebra.units import MKS
 from linkwright.blocks import BlockError, Element, Foreign, FunctionSlot
 from linkwright.blocks.foreign import TickFunction
 from linkwright.equations import Equations, derive
@@ -202,6 +203,7 @@ def flatten(
             "tick": str(clock.tick),
             "members": _told(system),
             "drives": told_drives(system),
+            **({"display": shown.name} if (shown := system.mechanism.display) is not MKS else {}),
             **({"limits": True} if system.mechanism.ranges else {}),
             **({"jumps": True} if ticks or event_list else {}),
             **({"follows": follows} if follows else {}),

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from linkwright.algebra import Expr, as_expr
 from linkwright.algebra.language import parse
-from linkwright.algebra.units import Amount, parse_unit, unit_of
+from linkwright.algebra.units import Amount, amounts, parse_unit, unit_of
 from linkwright.blocks import (
     CONTINUOUS,
     Block,
@@ -407,7 +407,7 @@ class System(Shown):
         >>> s.inputs()
         {'b.u': 3.0}
         """
-        self.values.update(self.mechanism.amounts(values, "values"))
+        self.values.update(amounts(values, "values", self._unit_of))
 
     def set_initial(self, values: Mapping[str, Amount]) -> None:
         """Set where states start.
@@ -422,7 +422,19 @@ class System(Shown):
         >>> [x.value for x in s.phases().x]
         [0.5, 0.0]
         """
-        self.initial.update(self.mechanism.amounts(values, "initial"))
+        self.initial.update(amounts(values, "initial", self._unit_of))
+
+    def _unit_of(self, name: str) -> str:
+        """Return the unit of a parameter, input or state; "?" where it is not known."""
+        home, _, own = name.rpartition(".")
+        if home not in self.members:
+            return self.mechanism.units.get(name, "?")
+        block = self.members[home].block
+        if own in block.parameters:
+            return block.parameters[own].unit
+        states = (*block.states.values(), *block.discrete_states.values())
+        known = {s.symbol.name: s.unit for s in states}
+        return block.inputs[own].unit if own in block.inputs else known.get(own, "?")
 
     def clock(self) -> Clock:
         """Return the base clock and when each member runs.

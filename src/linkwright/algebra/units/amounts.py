@@ -62,7 +62,7 @@ def _converted(text: str, what: str, unit: str) -> float:
     except UnitError as error:
         raise UnitError(f"{what}: {error}") from None
     wanted = given.si if unit == "?" else parse_unit(unit)
-    if not given.fits(wanted):
+    if not given.stands_for(wanted):
         raise UnitError(f"{what} is in {unit}, so {brief(text)} does not fit")
     return number * given.to(wanted)
 

@@ -97,6 +97,7 @@ PLAIN: dict[str, Unit] = {
     "°": scaled_unit(Fraction(1, 180), _rad, pi=1),
     "rev": _rev,
     "rpm": _rev / _min,
+    "degC": _K,  # a temperature; its zero is another than that of K
     "in": _in,
     "ft": _ft,
     "yd": scaled_unit(3, _ft),

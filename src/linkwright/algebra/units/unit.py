@@ -83,6 +83,15 @@ class Unit:
             if i != ANGLE
         )
 
+    def stands_for(self, other: Unit) -> bool:
+        """Whether a value in this unit can be given in another; K cannot be given for degC.
+
+        >>> from linkwright.algebra.units import parse_unit
+        >>> parse_unit("K").stands_for(parse_unit("degC")), parse_unit("K").fits(parse_unit("degC"))
+        (False, True)
+        """
+        return self.fits(other) and (self.name == "degC") == (other.name == "degC")
+
     def to(self, other: Unit) -> float:
         """Return the number that takes a value in this unit to the value in another.
 

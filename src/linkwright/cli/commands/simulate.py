@@ -173,7 +173,7 @@ def _told(found: Run, picture: Path | None) -> dict[str, Any]:
     """Return what happened, for machines."""
     from linkwright.simulation.balance import balance
 
-    energies = balance(found.recording.printed)
+    energies = balance(found.recording)
     info: dict[str, Any] = {
         "model": found.recording.metadata["model"],
         "time": found.time,

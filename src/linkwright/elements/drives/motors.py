@@ -65,15 +65,15 @@ class Thermal(DrivePart):
     winding_capacity: float = amount("J/K", above=0.0)
     housing_resistance: float = amount("K/W", above=0.0)
     housing_capacity: float = amount("J/K", above=0.0)
-    ambient: float = amount("K", default=25.0)
+    ambient: float = amount("degC", default=25.0)
     coefficient: float = amount("1/K", default=0.00393)
-    reference: float = amount("K", default=25.0)
+    reference: float = amount("degC", default=25.0)
 
     def write(self, sheet: PartSketch) -> tuple[Expr, Expr]:
         """Return the temperatures of winding and housing: states that start at the air's."""
         (start,) = sheet.numbers("ambient")
-        winding = sheet.state("winding", unit="K", doc="temperature of the winding", start=start)
-        housing = sheet.state("housing", unit="K", doc="temperature of the housing", start=start)
+        winding = sheet.state("winding", unit="degC", doc="temperature of the winding", start=start)
+        housing = sheet.state("housing", unit="degC", doc="temperature of the housing", start=start)
         return winding, housing
 
     def heat(self, sheet: PartSketch, at: tuple[Expr, Expr], winding: Expr, iron: Expr) -> None:

@@ -25,7 +25,7 @@ class Rating(DrivePart):
     continuous: float = amount("N*m", above=0.0)
     peak: float = amount("N*m", above=0.0)
     speed: float = amount("rad/s", above=0.0)
-    hottest: float = amount("K", default=130.0)
+    hottest: float = amount("degC", default=130.0)
 
     def __post_init__(self) -> None:
         DrivePart.__post_init__(self)

@@ -35,13 +35,17 @@ from linkwright.formats.text.values import (
     constant,
     wrong,
 )
-from linkwright.mechanism import Body, Point
+from linkwright.mechanism import Body, Mechanism, Point
 
 Table = Lookup1D | Lookup2D
 
 
 class KnownNames(Protocol):
     """What arguments in a text may name: tables of the model, and members that stand before."""
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The mechanism of the System, whose names expressions use."""
 
     def member(self, name: str) -> Block:
         """Return the block of a member that stands before."""

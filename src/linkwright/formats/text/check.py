@@ -215,6 +215,8 @@ def _quantities(
         for _, x in b.offset.terms:
             yield f"place of {b.name!r}", x, "m"
     for c in m.constraints:
+        if c.works:
+            continue  # a relation of the mechanism's own, between places that are checked
         yield f"constraint {c.name!r}", c.speed, None
         if c.position is not None:
             yield f"constraint {c.name!r}", c.position, None

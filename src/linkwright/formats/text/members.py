@@ -20,6 +20,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, create_model
 from pydantic_core import PydanticCustomError
 
+from linkwright.algebra.units import parse_unit
 from linkwright.blocks import BLOCKS, Block, Element, Foreign, Rate
 from linkwright.control.computed_torque import TrajectoryLike
 from linkwright.control.force.ports import WristLike
@@ -42,7 +43,7 @@ from linkwright.elements.registry import ELEMENTS, SURFACES, TARGETS, TIRE_LAWS
 from linkwright.elements.surfaces import Surface
 from linkwright.elements.tire_laws import TireLaw
 from linkwright.elements.wrist_linkage import WristLinkage
-from linkwright.errors import nearest
+from linkwright.errors import UnitError, nearest
 from linkwright.formats.text.arguments import (
     RATE,
     TEXT,
@@ -97,6 +98,11 @@ _PARTS: dict[Any, Makers] = {
     **{surface: (surface,) for surface in SURFACES},
 }
 _GIVEN = ("mechanism", "name", "rate")
+_PLAIN = r"(?:kg|rad|ohm|Hz|[NmsVAWJFHK])"
+_UNIT = re.compile(  # in a sentence: "of the stop, N*m/rad or N/m"
+    rf"(?:^|, |or |and |in |: )((?:1/)?{_PLAIN}(?:[*/^]\(?(?:{_PLAIN}|\d|h)\)?)*)"
+    r"(?=[,.;:]?(?:\s|$))"
+)
 _ENTRY = re.compile(r"^ {4}(\w+): (.*)$")
 
 
@@ -108,6 +114,7 @@ class MakerArgument:
     needed: bool
     default: Any
     doc: str
+    units: tuple[str, ...] = ()
 
 
 # -- from signatures -------------------------------------------------------------------------------
@@ -132,7 +139,8 @@ def arguments(maker: Callable[..., Any]) -> dict[str, MakerArgument]:
         if not needed and default not in (None, inspect.Parameter.empty):
             default = form.write(default, _no_names())
         default = None if default is inspect.Parameter.empty else default
-        found[key] = MakerArgument(form, needed, default, docs.get(key, ""))
+        doc = docs.get(key, "")
+        found[key] = MakerArgument(form, needed, default, doc, _units(maker, key, doc))
     return found
 
 
@@ -152,6 +160,19 @@ def _documented(maker: Callable[..., Any]) -> dict[str, str]:
             else:
                 break
     return found
+
+
+def _units(maker: Callable[..., Any], key: str, doc: str) -> tuple[str, ...]:
+    """Return the units of an argument: of the field that it is, or as its documentation has them.
+
+    >>> _units(MAKERS["Stop"], "stiffness", "of the stop, N*m/rad or N/m.")
+    ('N*m/rad', 'N/m')
+    """
+    field = getattr(maker, "__dataclass_fields__", {}).get(key)
+    if field is not None and "unit" in field.metadata:
+        return (field.metadata["unit"],)
+    found = [word for word in _UNIT.findall(doc.partition(";")[0]) if word != "K"]
+    return tuple(found[1:] if len(found) > 1 and found[0] in ("A", "J") else found)
 
 
 class _Parts:
@@ -258,9 +279,25 @@ def read_arguments(maker: Callable[..., Any], record: Record, names: KnownNames)
     """Return the arguments that a table gives."""
     forms = arguments(maker)
     given = record.model_fields_set & set(forms)
+    for key in given:
+        _check_units(key, getattr(record, key), forms[key].units, names)
     own = inspect.signature(maker).parameters
     found = {k: None for k in forms if own[k].default is inspect.Parameter.empty}
     return found | {k: forms[k].form.read(getattr(record, k), names) for k in forms if k in given}
+
+
+def _check_units(key: str, value: Any, units: tuple[str, ...], names: KnownNames) -> None:
+    """Refuse a quantity in a unit that its argument does not have."""
+    if isinstance(value, list | tuple | Mapping):
+        for item in value.values() if isinstance(value, Mapping) else value:
+            _check_units(key, item, units, names)
+    elif isinstance(value, str) and units:
+        found = names.mechanism.scope.written_unit(value)
+        fit = [x for x in units if found is not None and found.stands_for(parse_unit(x))]
+        if found is not None and not fit:
+            raise UnitError(f"{key!r} is in {' or '.join(units)}, so {value!r} does not fit")
+        if fit and parse_unit(fit[0]) != parse_unit(fit[0]).si:
+            raise UnitError(f"{key!r} is in {fit[0]}, not {value!r}", remedy="give a number")
 
 
 def write_arguments(

@@ -7,8 +7,11 @@ lead from any member to any other; values and starts of members come last.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from linkwright.algebra import Lookup1D, Lookup2D
+from linkwright.algebra.language import read
+from linkwright.algebra.language.syntax import Literal, Unary
 from linkwright.blocks import Block
 from linkwright.errors import nearest
 from linkwright.formats.text.builder import Functions, build_parts
@@ -70,12 +73,21 @@ def build_system(
         known = _numbers(system)
         for name, value in table.values.items():
             _require(source, ("system", "values", name), name, known)
-            system.set({name: constant(value)})
+            with placed(source, Part(value, ("system", "values", name), value)):
+                system.set({name: _given(value)})
         known = _states(system)
         for name, value in table.initial.items():
             _require(source, ("system", "initial", name), name, known)
-            system.set_initial({name: constant(value)})
+            with placed(source, Part(value, ("system", "initial", name), value)):
+                system.set_initial({name: _given(value)})
     return system
+
+
+def _given(value: Any) -> Any:
+    """Return a number; one with a unit as it is written, to be compared with that of its name."""
+    root = read(value).root if isinstance(value, str) else None
+    root = root.operand if isinstance(root, Unary) else root
+    return value if isinstance(root, Literal) else constant(value)
 
 
 class ModelNames:
