@@ -42,13 +42,7 @@ class Made:
 
 
 class BlockWorkspace(Made):
-    """The symbols and parts of a block; `Block` adds the words with which it is described.
-
-    Args:
-        name: a word that names it.
-        rate: hertz, a `Rate`, or None where that is said when it is added.
-        doc: one line that says what it is.
-    """
+    """The symbols and parts of a block; `Block` adds the words with which it is described."""
 
     @worded
     def __init__(

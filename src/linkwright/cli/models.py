@@ -39,6 +39,19 @@ TRUST = typer.Option(
 UNTIL = typer.Option(
     None, "--until", metavar="T", help="End time in s. Default: the model's own, or 10."
 )
+DRAWN = typer.Option(
+    "",
+    "--model",
+    metavar="MODEL",
+    help="The model to draw, for recordings that do not name one.",
+)
+MESH_DIRS = typer.Option([], "--mesh-dir", metavar="DIR", help="A folder with meshes (repeatable).")
+SCENE = typer.Option(
+    "",
+    "--scene",
+    metavar="FILE",
+    help="Scene file with shapes and surroundings, or a shipped one (work-cell, puma-lab).",
+)
 
 
 def read_settings(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from linkwright.cli.models import INITIAL, SET, UNTIL, folders
+from linkwright.cli.models import DRAWN, INITIAL, MESH_DIRS, SCENE, SET, UNTIL, folders
 from linkwright.cli.terminal import echo
 from linkwright.errors import InputError
 
@@ -22,26 +22,14 @@ _OUT = typer.Option(
     metavar="FILE",
     help="The page to write. Default: next to the input, or in this folder.",
 )
-_ROOT = typer.Option([], "--mesh-dir", metavar="DIR", help="A folder with meshes (repeatable).")
-_DRESS = typer.Option(
-    "",
-    "--scene",
-    metavar="FILE",
-    help="Scene file with shapes and surroundings, or a shipped one (work-cell, puma-lab).",
-)
 
 
 def command(
     what: list[str] = _WHAT,
     out: Path | None = _OUT,
-    model: str = typer.Option(
-        "",
-        "--model",
-        metavar="MODEL",
-        help="The model to draw, for recordings that do not name one.",
-    ),
-    root: list[Path] = _ROOT,
-    scene_file: str = _DRESS,
+    model: str = DRAWN,
+    root: list[Path] = MESH_DIRS,
+    scene_file: str = SCENE,
     until: float | None = UNTIL,
     settings: list[str] = SET,
     initial: list[str] = INITIAL,

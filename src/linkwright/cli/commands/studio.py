@@ -11,7 +11,7 @@ from pathlib import Path
 import typer
 
 from linkwright.cli.cells import Authority, Certificate, Key, open_cell
-from linkwright.cli.models import INITIAL, SET, UNTIL, folders
+from linkwright.cli.models import DRAWN, INITIAL, MESH_DIRS, SCENE, SET, UNTIL, folders
 from linkwright.cli.terminal import echo
 from linkwright.errors import InputError
 
@@ -20,13 +20,6 @@ _WHAT = typer.Argument(
     metavar="MODEL|REC|URDF|CELL ...",
     help="A model, a robot file, or recordings: the first is drawn in full, others as ghosts. "
     "Or a cell that runs, by its name or address.",
-)
-_ROOT = typer.Option([], "--mesh-dir", metavar="DIR", help="A folder with meshes (repeatable).")
-_DRESS = typer.Option(
-    "",
-    "--scene",
-    metavar="FILE",
-    help="Scene file with shapes and surroundings, or a shipped one (work-cell, puma-lab).",
 )
 _NAME = typer.Option(
     [],
@@ -63,14 +56,9 @@ def command(
         "127.0.0.1", "--host", metavar="ADDRESS", help="Address to listen on."
     ),
     allow_host: list[str] = _NAME,
-    model: str = typer.Option(
-        "",
-        "--model",
-        metavar="MODEL",
-        help="The model to draw, for recordings that do not name one.",
-    ),
-    root: list[Path] = _ROOT,
-    scene_file: str = _DRESS,
+    model: str = DRAWN,
+    root: list[Path] = MESH_DIRS,
+    scene_file: str = SCENE,
     until: float | None = UNTIL,
     settings: list[str] = SET,
     initial: list[str] = INITIAL,

@@ -53,18 +53,6 @@ class PlaceLaw(ForceLaw):
 
     Outputs: `command` and `command_rate`, for the target of a servo; `error` (6), the error of
     force as a deflection, or the deflection itself along axes of position.
-
-    Args:
-        name: of the element.
-        mechanism: what is driven.
-        wrist: a compliant wrist; or the body that is the tool, where it is rigid.
-        joints: names of the coordinates; by default all that can be driven up to the flange.
-        target: where the joints should be, rad or m; where the mechanism starts by default.
-        stiffness: of the wrist as the law believes it to be; the wrist's own by default.
-        axes: that the joints can move; by default those that they move at all.
-        filter: a of the filter (1 - a)/(z - a), from 0 (a tick's delay) to below 1; None for none.
-        damping: of the inverse of the Jacobian near singular poses, m; none by default.
-        forced: take gains that make the sampled loop unstable on a rigid surface.
     """
 
     def __init__(
