@@ -83,8 +83,8 @@ def simulated(
 ) -> Recording:
     """Return a run of a mechanism as long as it says itself, ten seconds otherwise.
 
-    It starts where `STARTS` says, if nobody asks otherwise. Where steps are short, as where
-    friction chatters, it takes rough ones, and ends where it is when time is over.
+    It starts where `STARTS` says, if nobody asks otherwise. Where it would take too long, it takes
+    rough steps, and ends where it is when time is over.
 
     Args:
         patience: seconds on the wall; where `until` was asked for, of a run with exact steps alone.

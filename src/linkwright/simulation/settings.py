@@ -339,11 +339,10 @@ LIVE = replace(DEFAULTS, until=1e6, method="dopri5", tolerance=1e-6)
 show, and interpolated samples do not cut steps."""
 
 LIVE_STEPS = replace(LIVE, method="rk4", step=1 / 2000)
-"""The same where dry friction that jumps would make adaptive steps ever shorter."""
+"""The same where something that jumps would make adaptive steps ever shorter."""
 
 LIVE_CONTACT = replace(LIVE, method="semi-implicit", step=1 / 5760)
 """The same on ground: stable while contacts open and close, 24 steps in a tick of 240 Hz."""
 
 ROUGH = replace(DEFAULTS, method="rk4")
-"""Of a motion that is only looked at, and takes too long with the defaults: it comes to an end even
-where friction chatters."""
+"""Of a motion that is only looked at, and takes too long with the defaults."""

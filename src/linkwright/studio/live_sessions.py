@@ -16,10 +16,7 @@ from linkwright.system import System
 def live_session(
     system: System, record: Iterable[str], every: int, *, contact: bool = False
 ) -> Session:
-    """Return a session whose steps are as long as the error allows, or fixed where that fails.
-
-    Dry friction that jumps with the sign of a speed makes steps of no length; then steps are fixed.
-    """
+    """Return a session whose steps are as long as the error allows, or fixed where that fails."""
     tick = float(system.clock().tick)
     end = round((LIVE.until or 0.0) / tick) * tick
 
