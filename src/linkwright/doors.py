@@ -19,7 +19,7 @@ def load(
     trust: bool = False,
     base: str = "file",
     roots: Sequence[str | os.PathLike[str]] = (),
-    friction: bool | None = None,
+    friction: bool = True,
     mimic: bool = True,
     limits: bool = True,
     locked: Mapping[str, float] | None = None,
@@ -85,7 +85,7 @@ def _driven(found: Any) -> Any:
 
 
 def _refuse_options(source: str | os.PathLike[str], kind: str, options: Mapping[str, Any]) -> None:
-    usual = {"base": "file", "friction": None, "mimic": True, "limits": True, "locked": None}
+    usual = {"base": "file", "friction": True, "mimic": True, "limits": True, "locked": None}
     given = [n for n, value in options.items() if value != usual.get(n, False)]
     if given:
         raise InputError(

@@ -177,6 +177,7 @@ def _verdict(need: Requirement, found: Sizing | None) -> Iterator[str]:
     yield paragraph(
         f"{len(need.joints)} joints, {need.task.duration:g} s, {len(need.times)} samples{payload}"
     )
+    yield from (paragraph(f"{note}.") for note in need.notes)
 
 
 _TABLES = (("speed", "acceleration"), ("torque", "power"), ("force", "moment"))

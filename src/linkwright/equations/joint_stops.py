@@ -21,6 +21,7 @@ dynamics, linear models), are those of the joint without its stops.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -146,11 +147,27 @@ def range_words(mechanism: Mechanism) -> str:
     names = [given.coordinate.name for given in stopping(mechanism)]
     if not names:
         return ""
-    shown = ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
     return (
-        f"{len(names)} joint(s) stop at their limits: {shown} (limits of speed "
+        f"{len(names)} joint(s) stop at their limits: {_some(names)} (limits of speed "
         "and effort are left to controllers)"
     )
+
+
+def passive_words(mechanism: Mechanism) -> str:
+    """Return a sentence on what joints of a robot file do by themselves; empty where none does.
+
+    >>> passive_words(Mechanism("m"))
+    ''
+    """
+    known = mechanism.provenance
+    names = [q.name for body in mechanism.passives for q in body.coordinates]
+    if not names or known is None or known.robot is None:
+        return ""
+    return f"{len(names)} joint(s) have the friction and springs of the file: {_some(names)}"
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
 
 
 def run_notes(
@@ -164,10 +181,11 @@ def run_notes(
     words = range_words(mechanism)
     if words and not stopping:
         words = "the equations were derived without the joint limits"
+    rubs = passive_words(mechanism)
     known = mechanism.provenance
     told = mechanism.reports if known is not None and known.robot is not None else []
     told = [line for line in told if not (touching and UNTOUCHED in line)]
-    return (*([words] if words else []), *told)
+    return (*filter(None, (words, rubs)), *told)
 
 
 def stopping(mechanism: Mechanism) -> list[Range]:

@@ -8,8 +8,9 @@ loops and the direction, and J = dg/dx,
     dx = -J+ g,    x' = J+ (0, d'),    x'' = J+ ((0, d'') - J' x'),
 
 where J+ is the least-squares inverse (Nocedal and Wright, *Numerical Optimization*, section 10.3).
-The step squares an error of the third order in the time of a tick. A mount of two axes in series
-has its angles in closed form instead: near its keyhole no step of Newton's method would follow.
+The step squares an error of the third order in the time of a tick. A mount of two or three axes in
+series has its angles in closed form instead (`linkwright.mounts.chains`): near its keyhole no step
+of Newton's method would follow.
 """
 
 from __future__ import annotations
@@ -24,13 +25,10 @@ from numpy.typing import ArrayLike, NDArray
 from linkwright.algebra import (
     Expr,
     absolute,
-    acos,
     as_expr,
-    atan2,
     constant,
     cos,
     evaluate_all,
-    floor,
     free_symbols,
     maximum,
     minimum,
@@ -46,6 +44,7 @@ from linkwright.equations.closure import assemble
 from linkwright.equations.parallel_machine import ParallelMachine, parallel_machine
 from linkwright.errors import InputError
 from linkwright.mechanism import ModelLike
+from linkwright.mounts.chains import SHARE, Chain, chain_of, cross, refuse_beyond
 from linkwright.program import Assign, Namer, Program, Statement, program
 from linkwright.program.linear import ldlt
 
@@ -62,8 +61,11 @@ _OWNER = "inverse pointing"
 def held_words(machine: ParallelMachine) -> tuple[str, ...]:
     """Return what a mount with more than two freedoms keeps besides its direction.
 
-    With three it keeps the platform's distance from the origin, with more its position.
+    With three it keeps the platform's distance from the origin, with more its position; of three
+    axes in series the first goes as it is told.
     """
+    if len(machine.actuators) == 3 and chain_of(machine) is not None:
+        return (machine.coordinates[0].name,)
     spare = len(machine.actuators) - 2
     if spare < 0:
         raise InputError(
@@ -74,25 +76,33 @@ def held_words(machine: ParallelMachine) -> tuple[str, ...]:
     return {0: (), 1: ("distance",)}.get(spare, ("position",))
 
 
-def step_program(machine: ParallelMachine, held: Sequence[str] = ()) -> Program:
+def step_program(
+    machine: ParallelMachine, held: Sequence[str] = (), *, moves: bool = False
+) -> Program:
     """Return the Program of one step of inverse kinematics.
 
     Its inputs are `x` (expected coordinates), `direction`, `rate`, `bend` (the direction's second
-    derivative) and `held` (values of what is kept); its outputs `q`, `u`, `a` of all coordinates,
-    and `residual`, the square sum of what the relations were off before the step.
+    derivative) and `held` (values of what is kept, with `held_rate` and `held_bend` if it moves);
+    its outputs `q`, `u`, `a` of all coordinates, and `residual`, the square sum of what the
+    relations were off before the step.
 
     Args:
         held: words of `linkwright.equations.closing.KNOWN` that are kept.
+        moves: whether their values change.
     """
     d, d1, d2 = (
         [symbol(f"{n}.{c}", "input", owner=_OWNER) for c in "xyz"] for n in ("d", "v", "b")
     )
     kept = known_expressions(machine, held)
-    values = [symbol(f"kept.{k}", "input", owner=_OWNER) for k in range(len(kept))]
+    values, rates, bends = (
+        [symbol(f"{n}.{k}", "input", owner=_OWNER) for k in range(len(kept))]
+        for n in ("kept", "swept", "bent")
+    )
+    if not moves:
+        rates, bends = ([as_expr(0)] * len(kept) for _ in range(2))
     x = list(machine.coordinates)
     g = residuals(machine, ("direction", *held), [*d, *values])
     still = [as_expr(0)] * (len(g) - 3 - len(kept))
-    none = [as_expr(0)] * len(kept)
     namer = Namer(None, "k")
     statements: list[Statement] = []
 
@@ -126,14 +136,12 @@ def step_program(machine: ParallelMachine, held: Sequence[str] = ()) -> Program:
         return [[hold(e) for e in row] for row in found]
 
     off = [hold(-e) for e in g]
-    step, rate = solved(off, [*still, *d1, *none])
+    step, rate = solved(off, [*still, *d1, *rates])
     swept = tangents(tangents(g, dict(zip(x, rate, strict=True))), dict(zip(x, rate, strict=True)))
-    bends = [*still, *d2, *none]
-    (bend,) = solved([b - s for b, s in zip(bends, swept, strict=True)])
+    (bend,) = solved([b - s for b, s in zip([*still, *d2, *bends], swept, strict=True)])
     used = set(free_symbols(*g))
     inputs: dict[str, Sequence[Expr]] = {"x": x, "direction": d, "rate": d1, "bend": d2}
-    if kept:
-        inputs["held"] = values
+    inputs |= {"held": values, **({"held_rate": rates, "held_bend": bends} if moves else {})}
     inputs["p"] = [p for p in machine.parameters if p in used]
     outputs = {
         "q": [a + b for a, b in zip(x, step, strict=True)],
@@ -179,31 +187,40 @@ class InversePointing(Element):
         x = machine.coordinates
         known = {q: start[q.name] for q in x}
         values = {p: self.mechanism.values[n] for n, p in self.mechanism.parameters.items()}
-        serial = _two_axes(machine, {**known, **values})
+        chain = chain_of(machine, start=np.array([known[q] for q in x]))
         q0, u0, a0 = (
             [self.discrete_state(f"{n}_{i}", initial=known[s] if n == "q" else 0.0)
              for i, s in enumerate(x)]
             for n in "qua"
         )  # fmt: skip
         begun = self.discrete_state("begun", 1.0)
-        if serial is None:
+        kept: list[Any] = [
+            float(k) for k in evaluate_all(known_expressions(machine, held), {**known, **values})
+        ]
+        swept: list[list[Any]] = [[0.0] * len(kept), [0.0] * len(kept)]
+        if chain is None:
             h = self.period * begun
             expected = [q + h * (u + h * a / 2) for q, u, a in zip(q0, u0, a0, strict=True)]
+        elif len(chain.pairs) == 1:
+            expected = chain.pairs[0].angles(self, d, q0, chain.pairs[0].own)
+            expected = [self.intermediate(e) for e in expected]
         else:
-            expected = [self.intermediate(e) for e in serial.angles(self, d, q0)]
-        kept = evaluate_all(known_expressions(machine, held), {**known, **values})
+            expected, *swept = self._three(chain, d, q0, u0[0], fastest)
+            kept = expected[:1]
         arguments: dict[str, Sequence[Any]] = {
             "x": expected,
             "direction": d,
             "rate": rate,
             "bend": bend,
-            "held": [float(k) for k in kept],
+            "held": kept,
+            "held_rate": swept[0],
+            "held_bend": swept[1],
         }
-        made = step_program(machine, held)
+        made = step_program(machine, held, moves=chain is not None)
         names = {port.name for port in made.inputs}
         found = self.embed(made, {k: v for k, v in arguments.items() if k in names})
         q, u, a = (
-            [self.intermediate(e) for e in found[n]] if serial is None or n != "q" else expected
+            [self.intermediate(e) for e in found[n]] if chain is None or n != "q" else expected
             for n in "qua"
         )
         for states, new in ((q0, q), (u0, u), (a0, a)):
@@ -220,6 +237,36 @@ class InversePointing(Element):
             self.output_vector(port, part)
         self.output("short", short)
         self.output("residual", found["residual"][0])
+
+    def _three(
+        self,
+        chain: Chain,
+        d: Sequence[Expr],
+        q0: Sequence[Expr],
+        u0: Expr,
+        fastest: Sequence[float] | None,
+    ) -> tuple[list[Expr], list[Expr], list[Expr]]:
+        """Return three angles, and speed and acceleration of the first, which lags behind."""
+        one, two = chain.pairs
+        before = self.discrete_state("wanted", initial=float(chain.own[0]))
+        wanted = self.intermediate(one.angles(self, d, [before, q0[1]], one.own)[0])
+        self.update(before, wanted)
+        way, follows = wanted - q0[0], as_expr(1)
+        if fastest is not None:
+            reach = self.intermediate(self.period * (SHARE * fastest[0]))
+            follows = self.intermediate(absolute(way) <= reach)
+            way = maximum(-reach, minimum(reach, way))
+        first = self.intermediate(q0[0] + way)
+        rate = self.intermediate((first - q0[0]) / self.period)
+        c, s = self.intermediate(cos(first)), self.intermediate(sin(first))
+        e = [float(v) for v in one.e]
+        along = self.intermediate(total(v * w for v, w in zip(e, d, strict=True)))
+        inside = [
+            self.intermediate(c * v - s * w + (1 - c) * along * x)
+            for v, w, x in zip(d, cross(e, d), e, strict=True)
+        ]
+        rest = [self.intermediate(a) for a in two.angles(self, inside, q0[1:], two.own)]
+        return [first, *rest], [rate], [where(follows, (rate - u0) / self.period, 0)]
 
     def _limited(
         self, parts: list[list[Expr]], starts: Sequence[float], fastest: Sequence[float]
@@ -244,114 +291,52 @@ class InversePointing(Element):
         return made, short
 
 
-class _TwoAxes:
-    """A mount of two axes in series: its angles for a direction, in closed form.
-
-    With the first axis e and w(s) = k0 + k1 cos s + k2 sin s the direction at the first angle zero,
-    e w(s) = e d gives the second angle, and the turn about e from w(s) to d the first.
-    """
-
-    def __init__(self, e: Any, k: Any, sign: float) -> None:
-        self.e, self.k, self.sign = e, k, sign
-
-    def angles(self, element: Element, d: Sequence[Expr], last: Sequence[Expr]) -> list[Expr]:
-        """Return both angles, each the turn nearest to the last."""
-        e, (k0, k1, k2) = self.e, self.k
-        c, a, b = (float(e @ v) for v in (k0, k1, k2))
-        along = element.intermediate(total(float(x) * y for x, y in zip(e, d, strict=True)))
-        share = maximum(-1.0, minimum(1.0, (along - c) / math.hypot(a, b)))
-        second = element.intermediate(math.atan2(b, a) + self.sign * acos(share))
-        cs, sn = element.intermediate(cos(second)), element.intermediate(sin(second))
-        w = [
-            element.intermediate(float(x) + float(y) * cs + float(z) * sn)
-            for x, y, z in zip(k0, k1, k2, strict=True)
-        ]
-        turned = (
-            w[1] * d[2] - w[2] * d[1],
-            w[2] * d[0] - w[0] * d[2],
-            w[0] * d[1] - w[1] * d[0],
-        )
-        across = total(float(x) * y for x, y in zip(e, turned, strict=True))
-        inner = total(x * y for x, y in zip(w, d, strict=True))
-        level = total(float(x) * y for x, y in zip(e, w, strict=True))
-        first = element.intermediate(atan2(across, inner - level * along))
-        turn = 2 * math.pi
-        return [
-            now - turn * floor((now - before) / turn + 0.5)
-            for now, before in zip((first, second), last, strict=True)
-        ]
-
-
-def _two_axes(machine: ParallelMachine, known: Mapping[Expr, float]) -> _TwoAxes | None:
-    """Return a mount of two axes in series, or None for another."""
-    x = machine.coordinates
-    if machine.relations or len(x) != 2 or tuple(machine.actuators) != tuple(x):
-        return None
-    bodies = [next(b for b in machine.mechanism.bodies.values() if q in b.coordinates) for q in x]
-    if any(q not in b.rotations for q, b in zip(x, bodies, strict=True)):
-        return None
-
-    def at(first: float, second: float) -> Any:
-        given = {**known, x[0]: first, x[1]: second}
-        return np.array(evaluate_all(machine.direction, given), dtype=float)
-
-    axis = bodies[0].frame.spins[0][1].components(machine.mechanism.ground.frame)
-    e = np.array(evaluate_all(axis, known), dtype=float)
-    w = [at(0.0, s) for s in (0.0, math.pi, math.pi / 2)]
-    k0 = (w[0] + w[1]) / 2
-    k = (k0, (w[0] - w[1]) / 2, w[2] - k0)
-    a, b = (float(e @ v) for v in k[1:])
-    if math.hypot(a, b) < 1e-9:
-        raise InputError(
-            f"the two axes of {machine.mechanism.name!r} do not turn its dish in two ways",
-            remedy="let the second axis stand across the first, and the dish across the second",
-        )
-    swing = math.remainder(known[x[1]] - math.atan2(b, a), 2 * math.pi)
-    return _TwoAxes(e, k, 1.0 if swing >= 0 else -1.0)
-
-
-def start_at(mount: ModelLike, direction: ArrayLike) -> dict[str, float]:
+def start_at(
+    mount: ModelLike, direction: ArrayLike, *, step: float = 1.0, speed: float = math.inf
+) -> dict[str, float]:
     """Return all coordinates of a mount that looks along a direction, on the branch of its own.
 
-    The dish goes there along the great circle from where the model starts.
+    The dish goes there along the great circle from where the model starts; the angles of axes in
+    series are those from which the limits of the joints let it follow the whole path.
 
     Args:
         mount: a mechanism, a robot, a file or the name of a shipped model.
-        direction: unit vector in the mount's axes.
+        direction: unit vector in the mount's axes, or rows of a path that starts there.
+        step: s from one row to the next.
+        speed: of the first of three axes, rad/s, at most.
     """
     machine = parallel_machine(mount)
     m = machine.mechanism
     own = assemble(m).coordinates
     values = {p: m.values[n] for n, p in m.parameters.items()}
     known = {q: own[q.name] for q in machine.coordinates}
-    d = np.asarray(direction, dtype=float)
-    serial = _two_axes(machine, {**known, **values})
-    if serial is not None:
-        block = Element("start", m)
-        given = block.input_vector("d", 3)
-        last = [as_expr(known[q]) for q in machine.coordinates]
-        found = serial.angles(block, given, last)
-        numbers = dict(zip(given, d.tolist(), strict=True))
-        for s in block.statements:
-            assert isinstance(s, Assign)
-            (numbers[s.target],) = evaluate_all([s.value], numbers)
-        angles = evaluate_all(found, numbers)
-        return {q.name: float(x) for q, x in zip(machine.coordinates, angles, strict=True)}
+    path = np.atleast_2d(np.asarray(direction, dtype=float))
+    d = path[0]
+    what = f"look along {_words(d)}" if len(path) == 1 else "follow this path"
+    chain = chain_of(machine, speed=speed)
+    if chain is not None:
+        q = chain.values(path, step)
+        refuse_beyond(m.name, chain.names, q, chain.limits, what)
+        return dict(zip(chain.names, q[0].tolist(), strict=True))
     pose = _Pose(machine)
     first = np.array(evaluate_all(machine.direction, {**known, **values}), dtype=float)
     x = np.array([known[q] for q in machine.coordinates])
-    for step in _great_circle(first, d)[1:]:
+    for way in _great_circle(first, d)[1:]:
         for _ in range(_TURNS):
-            off, jacobian = pose.at(x, step)
+            off, jacobian = pose.at(x, way)
             if np.abs(off).max() < _CLOSED:
                 break
             x = x + np.linalg.lstsq(jacobian, off, rcond=1e-9)[0]
         else:
             raise InputError(
-                f"{m.name!r} cannot look along ({d[0]:.4f}, {d[1]:.4f}, {d[2]:.4f})",
+                f"{m.name!r} cannot look along {_words(d)}",
                 remedy="choose a direction within its reach: `linkwright chart` shows it",
             )
     return {q.name: float(v) for q, v in zip(machine.coordinates, x, strict=True)}
+
+
+def _words(d: Array) -> str:
+    return f"({d[0]:.4f}, {d[1]:.4f}, {d[2]:.4f})"
 
 
 def actuator_rates(mount: ModelLike, at: Mapping[str, float], d_dot: ArrayLike) -> dict[str, float]:

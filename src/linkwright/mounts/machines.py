@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from linkwright.equations.batch_closing import ClosedPoses, Closing
 from linkwright.equations.parallel_machine import parallel_machine
 from linkwright.errors import DomainError, InputError
-from linkwright.mechanism import ModelLike
+from linkwright.mechanism import Mechanism, ModelLike, mechanism_of
 from linkwright.mounts.axes import MountAxes, ThreeAxes, serial_axes
+from linkwright.mounts.chains import SHARE, chain_of
 from linkwright.mounts.legs import LEGGED, leg_axes
 from linkwright.mounts.pointing import angles
 from linkwright.mounts.sites import Site
@@ -130,6 +131,13 @@ def _driven(closing: Closing, q: Array) -> Array:
     return np.asarray(q[..., columns])
 
 
+def on_site(m: Mechanism, site: Site | None) -> Mechanism:
+    """Return a mount whose axis is tilted by the latitude of a site, where it has one."""
+    if site is None or "latitude" not in m.parameters:
+        return m
+    return m.with_values({"latitude": math.radians(site.latitude)})
+
+
 def machine_axes(source: ModelLike | str | os.PathLike[str]) -> MachineAxes:
     """Return the actuators of a mount with a platform, as functions of where its dish points.
 
@@ -185,7 +193,8 @@ def mount_axes(name: str, site: Site | None = None, *, speed: float = math.radia
     if short in SERIAL:
         return serial_axes(short, site)
     if short == "3-axis":
-        return ThreeAxes(0.8 * speed)
+        return ThreeAxes(SHARE * speed)
     if short in LEGGED:
         return leg_axes(short)
-    return machine_axes(f"mount-{short}" if f"mount-{short}" in MODELS else name)
+    m = on_site(mechanism_of(f"mount-{short}" if f"mount-{short}" in MODELS else name), site)
+    return chain_of(parallel_machine(m), speed=speed) or machine_axes(m)

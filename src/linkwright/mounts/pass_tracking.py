@@ -14,7 +14,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from linkwright.algebra import Expr, Scalar, as_expr, asin, evaluate_all, minimum, sqrt, total
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.algebra import (
+    Expr,
+    Scalar,
+    as_expr,
+    asin,
+    evaluate_all,
+    minimum,
+    sqrt,
+    symbol,
+    total,
+)
 from linkwright.blocks import Block
 from linkwright.border import worded
 from linkwright.brief import one_line
@@ -27,12 +40,17 @@ from linkwright.mechanism.parts import Output
 from linkwright.mounts.attitude import AttitudeSensors, SensedMotion, attitude
 from linkwright.mounts.inverse_pointing import InversePointing, actuator_rates, start_at
 from linkwright.mounts.licence import VESSELS, Licence, TransmitInhibit
+from linkwright.mounts.machines import on_site
 from linkwright.mounts.ships import Ship
 from linkwright.mounts.wind import Wind, WindLoad
 from linkwright.system import System
 
+Array = NDArray[np.float64]
+
 ERROR = "pointing error"
 """The channel of a run that has it, deg."""
+_LOOK = 0.5
+"""From one direction to the next at which a path is looked at beforehand, s."""
 _DIRECTION = ("d", "d_dot", "d_ddot")
 
 
@@ -136,7 +154,8 @@ def tracking(
     if not 0 < beamwidth < 180:
         raise InputError(f"a beamwidth of {beamwidth} deg", remedy="give one above 0")
     servo = servo or TrackingServo()
-    m = _observed(_on_site(mechanism_of(mount), pass_), pass_, beamwidth, ship)
+    m = on_site(mechanism_of(mount), getattr(pass_, "site", None))
+    m = _observed(m, pass_, beamwidth, ship)
     s = System(m, base=servo.rate)
     sensed = sensors is not None and ship is not None and not ship.stabilized
     if sensors is not None and not sensed:
@@ -149,8 +168,8 @@ def tracking(
         estimate = s.add(attitude(ship, sensors, rate=servo.rate), name="attitude")
         s.connect(estimate.angles, target.angles)
         s.connect(estimate.rates, target.angle_rates)
-    first, turning = _numbers(pass_, ship)
-    start = start_at(m, first)
+    path, turning = _numbers(pass_, ship)
+    start = start_at(m, path, step=_LOOK, speed=servo.turning)
     sliding = _sliding(m)
     fastest = [servo.sliding if slides else servo.turning for slides in sliding]
     inverse = s.add(InversePointing(m, start, fastest), rate=servo.rate)
@@ -172,14 +191,6 @@ def tracking(
         s.add(WindLoad(m, wind, pass_.duration, ship=ship))
     s.set_initial({**start, **actuator_rates(m, start, turning)})
     return s
-
-
-def _on_site(m: Mechanism, pass_: PathInSky) -> Mechanism:
-    """Return a mount whose axis is tilted by the latitude of the pass's site, where it has one."""
-    site = getattr(pass_, "site", None)
-    if site is None or "latitude" not in m.parameters:
-        return m
-    return m.with_values({"latitude": math.radians(site.latitude)})
 
 
 def _observed(m: Mechanism, pass_: PathInSky, beamwidth: float, ship: Ship | None) -> Mechanism:
@@ -269,9 +280,11 @@ def _measured(
     return found
 
 
-def _numbers(pass_: PathInSky, ship: Ship | None) -> tuple[list[float], list[float]]:
-    """Return the direction of the satellite on deck at the beginning, and its rate."""
-    rows = [pass_.expressions(as_expr(0), order) for order in range(2)]
-    seen = rows if ship is None else ship.seen(rows, as_expr(0))
-    d, rate = ([float(x) for x in evaluate_all(list(row))] for row in seen)
-    return d, rate
+def _numbers(pass_: PathInSky, ship: Ship | None) -> tuple[Array, Array]:
+    """Return the directions of the satellite on deck over time, and its rate at the beginning."""
+    t = symbol("t", "time", owner="pass")
+    rows = [pass_.expressions(t, order) for order in range(2)]
+    seen = [e for row in (rows if ship is None else ship.seen(rows, t)) for e in row]
+    times = np.arange(0.0, pass_.duration, _LOOK)
+    found = np.array([evaluate_all(seen, {t: float(at)}) for at in times], dtype=float)
+    return found[:, :3], found[0, 3:6]

@@ -66,8 +66,8 @@ class Robot(Drives, Dynamics, Shown):
             root link that moves freely, "fixed" to hold a root that is free in the file,
             where the file draws it.
         roots: folders in which meshes may lie.
-        friction: whether joints have the damping, dry friction and springs that the file gives. By
-            default they do, except in URDF, where it is the custom to leave them out of dynamics.
+        friction: whether joints have the damping, dry friction and springs that the file gives, in
+            runs and in all that the robot computes of itself. (Pinocchio leaves them out.)
         mimic: whether joints follow others where the file says so.
         limits: whether runs stop joints at the limits that the file gives, as MuJoCo and Drake do;
             what a robot computes of itself (dynamics, Jacobians) knows of no limits.
@@ -101,7 +101,7 @@ class Robot(Drives, Dynamics, Shown):
         *,
         base: str = "file",
         roots: Sequence[str | os.PathLike[str]] = (),
-        friction: bool | None = None,
+        friction: bool = True,
         mimic: bool = True,
         limits: bool = True,
         locked: Mapping[str, float] | None = None,
@@ -111,8 +111,7 @@ class Robot(Drives, Dynamics, Shown):
     ) -> None:
         started = time.perf_counter()
         self.timings: dict[str, float] = {}
-        self._source, usual = read_source(source, roots)
-        friction = usual if friction is None else friction
+        self._source = read_source(source, roots)
         if not isinstance(self._source, Description):
             refuse_choices(base=base, friction=friction, mimic=mimic, locked=locked)
         elif self._source is not source:

@@ -13,21 +13,17 @@ if TYPE_CHECKING:
     from linkwright.mechanism import Mechanism
 
 
-def read_source(
-    source: Any, roots: Sequence[str | os.PathLike[str]]
-) -> tuple[Description | Mechanism, bool]:
-    """Return what a robot is made from, and whether it has friction unless something is said."""
+def read_source(source: Any, roots: Sequence[str | os.PathLike[str]]) -> Description | Mechanism:
+    """Return what a robot is made from."""
     from linkwright.formats.robot.files import read_description, robot_format
 
     if isinstance(source, Description):
-        return source, True
-    if isinstance(source, str | os.PathLike):
-        kind = robot_format(source)
-        if kind not in (None, "text"):
-            return read_description(source, roots=roots), kind != "urdf"
+        return source
+    if isinstance(source, str | os.PathLike) and robot_format(source) not in (None, "text"):
+        return read_description(source, roots=roots)
     from linkwright.mechanism import mechanism_of
 
-    return mechanism_of(source), True
+    return mechanism_of(source)
 
 
 def refuse_choices(base: str, friction: bool, mimic: bool, locked: object) -> None:

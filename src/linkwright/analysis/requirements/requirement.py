@@ -15,6 +15,7 @@ from linkwright.analysis.cycle import JointCycle, joint_axes
 from linkwright.analysis.requirements.limits import Excess, excesses
 from linkwright.analysis.requirements.rainflow import LoadCycle, rainflow
 from linkwright.analysis.requirements.statistics import Statistic, statistic
+from linkwright.equations.joint_stops import passive_words
 from linkwright.errors import Error
 from linkwright.motion.payloads import Payload
 from linkwright.motion.tasks import Task
@@ -105,6 +106,12 @@ class Requirement(Recorded):
     def dynamics(self) -> bool:
         """Whether forces and torques were computed."""
         return f"{self.joints[0].name}.torque" in self.recording
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What of the robot's file is counted in the torques."""
+        words = passive_words(self.robot.mechanism) if self.dynamics else ""
+        return (words,) if words else ()
 
     def __getitem__(self, name: str) -> Array:
         """Return a channel over time."""

@@ -142,6 +142,8 @@ def _print(need: Requirement) -> None:
     title = f"{need.task.name}: {need.task.duration:g} s, {len(need.times)} samples"
     print_table(columns, rows, title=title, numbers=columns[1:])
     echo()
+    for note in need.notes:
+        echo(note)
     for excess in need.excesses:
         echo(str(excess))
     if not need.excesses:

@@ -92,6 +92,8 @@ def command(
         echo(json.dumps(_plain(found, pareto), indent=2))
     else:
         echo(str(found))
+        for note in need.notes:
+            echo(note)
         echo(f"{found.supply}: {found.bus}" if found.supply else str(found.bus))
         if why:
             motor, _, joint = why.partition(":")
