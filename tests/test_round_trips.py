@@ -186,7 +186,11 @@ def test_flat_inertias_in_a_chain_are_mended_or_refused(seed: int) -> None:
     axes = tuple(dataclasses.replace(joint, axis=(0.0, 0.0, 1.0)) for joint in robot.joints)
     robot = dataclasses.replace(robot, links=flat, joints=axes)
     left = Leftovers()
-    mended = sound_masses(robot, left)
+    try:
+        mended = sound_masses(robot, left)
+    except InputError:  # some cannot be: those of the fixed examples can
+        assert seed > 2
+        return
     assert [entry.what for entry in left.entries()] == ["inertias that no solid has"]
     for link in mended.links[1:]:
         assert link.mass is not None
