@@ -45,11 +45,13 @@ class Stream:
     def grouped(self) -> Iterator[StreamPart]:
         """Yield larger parts, each with some rows: changes at the end go with the last."""
         held: list[StreamPart] = []
+        count = 0
         for part in self.parts():
-            if len(part.times) and sum(len(p.times) for p in held) >= ROWS:
+            if len(part.times) and count >= ROWS:
                 yield _joined(held)
-                held = []
+                held, count = [], 0
             held.append(part)
+            count += len(part.times)
         if held:
             yield _joined(held)
 
@@ -78,14 +80,16 @@ def _joined(parts: list[StreamPart]) -> StreamPart:
 def _chunks(arrays: Iterator[NDArray[Any]]) -> Iterator[NDArray[Any]]:
     """Yield the rows of arrays in pieces of the same length, but for the last."""
     held: list[NDArray[Any]] = []
+    count = 0
     for array in arrays:
         held.append(array)
-        if sum(map(len, held)) >= ROWS:
+        count += len(array)
+        if count >= ROWS:
             whole = np.concatenate(held)
             for k in range(0, len(whole) - ROWS + 1, ROWS):
                 yield np.ascontiguousarray(whole[k : k + ROWS])
-            held = [whole[len(whole) // ROWS * ROWS :]]
-    if sum(map(len, held)):
+            held, count = [whole[count // ROWS * ROWS :]], count % ROWS
+    if count:
         yield np.ascontiguousarray(np.concatenate(held))
 
 
