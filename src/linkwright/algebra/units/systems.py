@@ -1,8 +1,7 @@
-"""Systems of units: what a program computes in, and what its users read and write.
+"""Systems of units, in which texts are read and results printed; inside, everything is SI.
 
-Inside, a system is coherent: a force is a mass times an acceleration without any factor, and
-angles are in rad. Outside, values are shown in what people of that system use: AUTOSIM's in-lb
-system takes masses in lbm, angles in deg and accelerations in g's (AUTOSIM, section 9.1).
+A system is coherent: a force is a mass times an acceleration without any factor, and angles are in
+rad (AUTOSIM, section 9.1).
 """
 
 from __future__ import annotations
@@ -11,27 +10,33 @@ from dataclasses import dataclass
 
 from linkwright.algebra.units.display import unit_text
 from linkwright.algebra.units.parse import parse_unit
-from linkwright.algebra.units.unit import ANGLE, CURRENT, LENGTH, MASS, ONE_UNIT, TEMPERATURE, Unit
+from linkwright.algebra.units.unit import CURRENT, LENGTH, MASS, ONE_UNIT, TEMPERATURE, Unit
 from linkwright.errors import InputError, UnitError
 
 
 @dataclass(frozen=True, slots=True)
 class UnitSystem:
-    """A coherent system with the units its users see.
+    """A coherent system: its units of length and mass; s and rad are common to all.
 
-    >>> IN_LB.shown_unit(parse_unit("N*m/rad")), IN_LB.shown_unit(parse_unit("kg"))
-    (lbf*in/deg, lbm)
+    >>> IN_LB.coherent_unit(parse_unit("N*m/rad"))
+    lbf*in/rad
     """
 
     name: str
     length: Unit
     mass: Unit
-    angle: Unit
-    shown: tuple[Unit, ...] = ()
 
     def coherent_unit(self, unit: Unit) -> Unit:
         """Return the unit of the same dimension in which this system computes."""
-        return self._composed(unit, parse_unit("rad"))
+        result = ONE_UNIT
+        for dimension, exponent in enumerate(unit.exponents):
+            base = {LENGTH: self.length, MASS: self.mass}.get(dimension)
+            if exponent and base is not None:
+                result = result * base**exponent
+            elif exponent:
+                plain = tuple(int(i == dimension) for i in range(len(unit.exponents)))
+                result = result * Unit(plain) ** exponent
+        return result
 
     def own_text(self, text: str) -> str:
         """Return the text of the unit in which this system computes what others have in SI units.
@@ -62,41 +67,9 @@ class UnitSystem:
         own = self.coherent_unit(unit)
         return (text, 1.0) if own == unit else (unit_text(own), own.to(unit))
 
-    def shown_unit(self, unit: Unit) -> Unit:
-        """Return the unit of the same dimension that users of this system see."""
-        for preferred in self.shown:
-            if preferred.exponents == unit.exponents:
-                return preferred
-        return self._composed(unit, self.angle)
 
-    def inner_factor(self, unit: Unit) -> float:
-        """Return what a value in a unit is multiplied by to compute with it in this system.
-
-        >>> round(1 / IN_LB.inner_factor(parse_unit("lbm")), 3)
-        386.089
-        """
-        return unit.to(self.coherent_unit(unit))
-
-    def _composed(self, unit: Unit, angle: Unit) -> Unit:
-        result = ONE_UNIT
-        for dimension, exponent in enumerate(unit.exponents):
-            base = {LENGTH: self.length, MASS: self.mass, ANGLE: angle}.get(dimension)
-            if exponent and base is not None:
-                result = result * base**exponent
-            elif exponent:
-                plain = tuple(int(i == dimension) for i in range(len(unit.exponents)))
-                result = result * Unit(plain) ** exponent
-        return result
-
-
-MKS = UnitSystem("mks", parse_unit("m"), parse_unit("kg"), parse_unit("rad"))
-IN_LB = UnitSystem(
-    "in-lb",
-    parse_unit("in"),
-    parse_unit("lbf*s^2/in"),
-    parse_unit("deg"),
-    (parse_unit("lbm"), parse_unit("g's")),
-)
+MKS = UnitSystem("mks", parse_unit("m"), parse_unit("kg"))
+IN_LB = UnitSystem("in-lb", parse_unit("in"), parse_unit("lbf*s^2/in"))
 
 SYSTEMS: dict[str, UnitSystem] = {system.name: system for system in (MKS, IN_LB)}
 
