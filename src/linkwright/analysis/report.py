@@ -178,6 +178,12 @@ def _verdict(need: Requirement, found: Sizing | None) -> Iterator[str]:
         f"{len(need.joints)} joints, {need.task.duration:g} s, {len(need.times)} samples{payload}"
     )
     yield from (paragraph(f"{note}.") for note in need.notes)
+    if found is not None:
+        yield paragraph(
+            "Torques, powers and energies of the joints, and the points of the pictures, are those "
+            "of the arm without the chosen drives. Verdicts on drives and supply count their "
+            "rotors, friction and masses too, so that their values differ."
+        )
 
 
 _TABLES = (("speed", "acceleration"), ("torque", "power"), ("force", "moment"))

@@ -22,7 +22,7 @@ from linkwright.lab.config import LabConfig
 from linkwright.lab.variables import contact_channels
 from linkwright.simulation.native.session import Session
 from linkwright.simulation.native.stored import Forgotten, from_data, is_storable, to_data
-from linkwright.simulation.settings import RunSettings
+from linkwright.simulation.settings import MOST_STEPS, RunSettings
 
 if TYPE_CHECKING:
     from linkwright.system import Phases, System
@@ -50,7 +50,9 @@ def lab_session(config: LabConfig, phases: Phases, seed: int = 0) -> Session:
             f"there is no method {config.method!r}", remedy=f"choose one of {', '.join(METHODS)}"
         )
     step = 1 / (config.rate * config.substeps)
-    settings = RunSettings(FOREVER, step, METHODS[config.method], every=0, seed=seed)
+    settings = RunSettings(
+        min(FOREVER, step * MOST_STEPS / 2), step, METHODS[config.method], every=0, seed=seed
+    )
     return Session(phases, settings.timed(None, phases.tick_seconds))
 
 

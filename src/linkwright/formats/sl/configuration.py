@@ -181,7 +181,7 @@ def words_of(text: str) -> list[Word]:
 def table(
     text: str, names: Iterable[str], count: int, file: str = "", *, optional: Iterable[str] = ()
 ) -> dict[str, tuple[float, ...]]:
-    """Return the values after each keyword of a configuration text; a keyword counts once.
+    """Return the values after each keyword of a configuration text, no more and no fewer.
 
     >>> table("B 3 4  A 1 2", ["A", "B"], 2)
     {'A': (1.0, 2.0), 'B': (3.0, 4.0)}
@@ -220,9 +220,9 @@ def _values(words: list[Word], at: int, count: int, file: str) -> tuple[float, .
                 remedy="give them all, in the order that the manual states",
             )
         numbers.append(number)
-    if len(numbers) < count:
+    if (given := _numbers_after(words, at)) != count:
         raise InputError(
-            f"after {keyword!r} stand {len(numbers)} values; {count} are needed",
+            f"after {keyword!r} stand {given} values; {count} are needed",
             file=file or None,
             line=line,
             remedy="give them all, in the order that the manual states",
@@ -259,8 +259,8 @@ def scene(
 ) -> tuple[SceneObject, ...]:
     """Return the objects in a text of Objects.cf.
 
-    An object whose values end before its contact model, as the manual's does, has none: it is
-    scenery. That is told in `notes`.
+    An object whose values end before its contact model, as the manual's does, or have zeros alone
+    where its parameters are, has none: it is scenery. That is told in `notes`.
 
     >>> floor = "floor 1 .4 .6 .9  0 0 -1.3  0 0 0  4 4 .1  0  0 0 0 0 0  0 0 0 0 0"
     >>> scene(floor)[0].kind
@@ -294,7 +294,8 @@ def scene(
             )
         count = whole
         given = _numbers_after(words, at)
-        if given in (bare, bare + 2 * parameters):
+        still = all(finite(word) == 0 for word, _ in words[at + 1 + bare : at + whole])
+        if given == bare or (given == whole - 1 and still):
             count = given
             if notes is not None:
                 place = f"{file}:{line}: " if file else f"line {line}: "
@@ -377,7 +378,7 @@ def read_configuration(
         {name: Gains(*row) for name, row in lines("gains", 4).items()},
         {name: Filters(*row) for name, row in lines("filters", 4).items()},
         {name: LinkParameters(*row) for name, row in lines("links", 11, base).items()},
-        {name: Calibration(*row) for name, row in lines("calibration", 7, *names).items()},
+        {name: Calibration(*row) for name, row in lines("calibration", 7).items()},
         {} if servos is None else servo_lists(servos[0], names, servos[1]),
         () if objects is None else scene(*objects, notes=notes),
         tuple(file for _, file in texts.values()),

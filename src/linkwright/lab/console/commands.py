@@ -140,7 +140,7 @@ REPORTS: tuple[ConsoleCommand, ...] = (
 SETTINGS: tuple[ConsoleCommand, ...] = (
     ConsoleCommand(
         "setG",
-        "set gravity",
+        "set gravity; one number is what acts downward",
         settings.set_gravity,
         (
             CommandArgument("x", "gravity along x", settings.gravity_x, "m/s^2"),
@@ -149,6 +149,7 @@ SETTINGS: tuple[ConsoleCommand, ...] = (
         ),
         dialogue=True,
         beside=True,
+        lone=lambda g: ["0", "0", g[1:] if g.startswith("-") else f"-{g.removeprefix('+')}"],
     ),
     ConsoleCommand(
         "ck",

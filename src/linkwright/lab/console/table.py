@@ -132,6 +132,7 @@ class ConsoleCommand:
         beside: whether it may run while another command runs: it changes nothing, or it stops
             what moves.
         group: heading in `man`.
+        lone: what stands for one word without a name, where that means something else.
     """
 
     name: str
@@ -143,6 +144,7 @@ class ConsoleCommand:
     dialogue: bool = False
     beside: bool = False
     group: str = "own"
+    lone: Callable[[str], list[str]] | None = None
 
     @property
     def usage(self) -> str:
@@ -306,6 +308,8 @@ def _given(lab: Lab, command: ConsoleCommand, words: list[str]) -> dict[str, Any
             )
         else:
             plain.append(word)
+    if command.lone is not None and len(plain) == 1 and not named:
+        plain = command.lone(plain[0])
     if command.arguments and command.arguments[-1].rest:
         first = len(command.arguments) - 1
         plain[first:] = [" ".join(plain[first:])] if plain[first:] else []
