@@ -227,7 +227,11 @@ def test_a_session_with_reloads_is_repeated_bit_by_bit(file: Path) -> None:
     assert lab.exchanges == 2
     again = BareLab()
     for number, function in lab.functions.items():
-        again.session.install("task", number, from_session(function.name, for_session(function)[1]))
+        again.session.install(
+            "task",
+            number,
+            from_session(function.name, for_session(function)[1], again.session.slot_sizes("task")),
+        )
     found = replay(again.session, lab.loop.tape())
     live = dict(zip([s.name for s in lab.session.phases.d], lab.loop.latest().d, strict=True))
     assert found.d == live

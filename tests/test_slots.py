@@ -272,3 +272,30 @@ def test_what_a_slot_holds_can_be_changed_where_the_loop_stands_still() -> None:
     again = session()
     again.install("task", 1, summing())
     assert np.array_equal(replay(again, loop.tape()).samples.values, loop.samples().values)
+
+
+@pytest.mark.parametrize("executor", ["native", "python"])
+@pytest.mark.parametrize(
+    "number", [0.5, 1.5, -1, 4096, 1e18, 9.3e18, 1e300, -1e300, np.inf, -np.inf, np.nan]
+)
+def test_a_number_that_no_function_has_is_refused(number: float, executor: str) -> None:
+    run = session(executor)
+    run.install("task", 1, summing())
+    run.set({"task.number": number})
+    for _ in range(2):
+        with pytest.raises(Error, match="'task' has no function number"):
+            run.advance()
+
+
+@pytest.mark.parametrize(("arguments", "held"), [(1, 2), (3, 2), (2, 1), (2, 3), (9000, 2)])
+def test_a_function_of_other_sizes_is_refused(arguments: int, held: int) -> None:
+    """Native code would take what is held, and put results, beside the slot's memory."""
+    symbols_ = [list(symbols(" ".join(f"{n}{i}" for i in range(9001)))) for n in "ah"]
+    inputs = {"t": list(symbols("t s"))[:1], "arguments": symbols_[0][:arguments]}
+    inputs["held"] = symbols_[1][:held]
+    wrong = native_function("wrong", program("f", inputs, {"results": inputs["held"]}))
+    run = session()
+    with pytest.raises(
+        Error, match=r"of the slot 'task' has the sizes .* where \[1, 2, 2, 2\] fit"
+    ):
+        run.install("task", 1, wrong)

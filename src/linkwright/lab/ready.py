@@ -100,7 +100,7 @@ def _remembered(config: LabConfig, store: Cache | None, key: bytes, seed: int) -
     if entry is not None:
         try:
             return lab_session(config, from_data(json.loads(entry)), seed)
-        except (ValueError, KeyError, TypeError, Forgotten):
+        except (ValueError, Forgotten):
             pass  # an entry of another kind, or one whose code is gone: it is made again
     return None
 

@@ -100,7 +100,8 @@ class _Executed:
                     f"the session does not hold the text of the task {stored.name!r}",
                     remedy="rerun it without --tasks",
                 )
-            return from_session(stored.name, stored.data)
+            sizes = self._lab.loop.session.slot_sizes(stored.servo)
+            return from_session(stored.name, stored.data, sizes)
         cls, older = self._class(stored), self._running.get(stored.servo)
         layout, carried = SlotLayout(self._found.config, stored.servo), None
         if stored.answers is None and older is not None:  # it goes on, without `init`

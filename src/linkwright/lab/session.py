@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from linkwright.backends.built import whole
 from linkwright.errors import InputError
 from linkwright.files import digest_of
 from linkwright.lab.agreement import source_file
@@ -28,7 +29,7 @@ from linkwright.lab.tasks import Task
 from linkwright.recording import Recording, read_recording
 from linkwright.recording.recording import plain
 from linkwright.simulation.described import fingerprint
-from linkwright.simulation.native.called import SlotFunction
+from linkwright.simulation.native.called import FUNCTIONS, SlotFunction
 from linkwright.simulation.native.session import Samples, Session
 from linkwright.simulation.pacing import LoopJournal, PacedLoop, Show, Tape, follow, tape_of
 from linkwright.version import __version__
@@ -318,7 +319,12 @@ class StoredSession:
             journal: that functions are noted in again.
         """
         waiting, done = list(self.functions), []
-        chosen = _stored if make is None else make
+
+        def stored(function: StoredFunction) -> SlotFunction:
+            sizes = loop.session.slot_sizes(function.servo)
+            return from_session(function.name, function.data, sizes)
+
+        chosen = stored if make is None else make
 
         def install(tick: int) -> None:
             while waiting and waiting[0].tick < tick:
@@ -330,10 +336,6 @@ class StoredSession:
 
         follow(loop, self.tape, until, show=show, before=install, calls=make is not None)
         return done
-
-
-def _stored(function: StoredFunction) -> SlotFunction:
-    return from_session(function.name, function.data)
 
 
 def read_session(source: Recording | str | os.PathLike[str]) -> StoredSession:
@@ -355,14 +357,15 @@ def read_session(source: Recording | str | os.PathLike[str]) -> StoredSession:
             f"the session has the format {about.get('format')}, and this version reads {_FORMAT}"
         )
     functions, texts, commands, origins = _noted(recording.metadata.get("noted", ()))
-    label = recording.metadata["tape"]
+    tape = tape_of(recording)
+    states = whole("the interval of samples", recording.metadata["tape"].get("states"), 1)
     return StoredSession(
         recording,
-        config_of(str(about["config"])),
-        int(about["seed"]),
-        bool(about["real"]),
-        tape_of(recording),
-        int(label.get("states", 0)),
+        config_of(str(about.get("config"))),
+        whole("the seed of the session", about.get("seed"), -(2**63), 2**64 - 1),
+        bool(about.get("real")),
+        tape,
+        states,
         tuple(functions),
         texts,
         tuple(commands),
@@ -386,7 +389,7 @@ def _noted(
     try:
         for line in lines:
             told = json.loads(line)
-            tick = int(told["tick"])
+            tick = whole("a tick of the session", told["tick"])
             if "program" in told:
                 programs[told["program"]] = told["data"]
             elif "text" in told:
@@ -395,15 +398,16 @@ def _noted(
             elif "command" in told:
                 commands.append((tick, str(told["command"])))
             elif "origin" in told:
-                origins.append((tick, int(told["origin"])))
+                origins.append((tick, whole("an origin", told["origin"])))
             elif "install" in told:
                 a = told["install"]
                 data = programs[a["program"]] if "program" in a else None
-                where = str(a["servo"]), int(a["number"]), str(a["name"])
+                number = whole("the number of a task", a["number"], 1, FUNCTIONS - 1)
+                where = str(a["servo"]), number, str(a["name"])
                 text, kind = str(a.get("text", "")), str(a.get("class", ""))
                 values = dict(a.get("values", {}))
                 answers = None if a.get("exchanged") else tuple(a.get("answers", ()))
                 functions.append(StoredFunction(tick, *where, data, text, kind, values, answers))
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         raise InputError("what the session tells of its tasks is damaged") from None
     return functions, texts, commands, origins

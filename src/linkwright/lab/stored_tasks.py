@@ -13,7 +13,8 @@ from dataclasses import replace
 from typing import Any
 
 from linkwright.algebra import symbol
-from linkwright.errors import Error
+from linkwright.backends.built import require_sizes, whole
+from linkwright.errors import Error, InputError
 from linkwright.files import digest_of
 from linkwright.program import Program, program
 from linkwright.program.text import read, written
@@ -43,14 +44,24 @@ def program_data(made: Program) -> dict[str, Any] | None:
     return {"name": made.name, "arguments": arguments, "held": held, **told}
 
 
-def program_of(data: Mapping[str, Any]) -> Program:
-    """Return the Program that data tells.
+def program_of(data: Mapping[str, Any], sizes: tuple[int, int]) -> Program:
+    """Return the Program that data tells, which anybody may have written.
 
     Args:
         data: as `program_data` gave it.
+        sizes: of the slot that it is for: its arguments, and what it holds.
     """
-    frame = holding(str(data["name"]), int(data["arguments"]), int(data["held"]))
-    return read(data, frame)
+    try:
+        name = str(data["name"])
+        told = [
+            whole(f"{what!r} of the task {name!r}", data[what]) for what in ("arguments", "held")
+        ]
+        require_sizes(f"the task {name!r} of the session", told, sizes)
+        return read(data, holding(name, *sizes))
+    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, RecursionError):
+        raise InputError(
+            "a task of the session is damaged", remedy="take another session"
+        ) from None
 
 
 def program_digest(data: Mapping[str, Any]) -> str:
@@ -68,14 +79,15 @@ def for_session(function: SlotFunction) -> tuple[SlotFunction, dict[str, Any] | 
     return (replace(function, taped=True) if data is None else function), data
 
 
-def from_session(name: str, data: Mapping[str, Any] | None) -> SlotFunction:
+def from_session(name: str, data: Mapping[str, Any] | None, sizes: tuple[int, int]) -> SlotFunction:
     """Return the function that a session tells, or what stands for one whose results it tells.
 
     Args:
         name: of the function.
         data: of its Program, if any.
+        sizes: of the slot that it is for.
     """
-    return taped_function(name) if data is None else native_function(name, program_of(data))
+    return taped_function(name) if data is None else native_function(name, program_of(data, sizes))
 
 
 def _inputs(arguments: int, held: int) -> dict[str, list[Any]]:

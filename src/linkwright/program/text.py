@@ -115,7 +115,10 @@ def read(data: Mapping[str, Any], source: Program) -> Program:
             statements.append(Assign(target, parse(formula, SymbolScope(values, plain))))
             values[name] = target
         scope = SymbolScope(values, plain)
-        entries = [parse(x, scope) for port in source.outputs for x in data["outputs"][port.name]]
+        told = [data["outputs"][port.name] for port in source.outputs]
+        if [len(texts) for texts in told] != [len(port.entries) for port in source.outputs]:
+            raise ProgramError(f"the text of {source.name!r} has more or fewer outputs than it")
+        entries = [parse(x, scope) for texts in told for x in texts]
     result = source.with_statements(statements, source.map_outputs(entries))
     check(result)
     return result

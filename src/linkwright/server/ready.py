@@ -60,7 +60,7 @@ def session_of_cell(
     if entry is not None:
         try:
             return _session(from_data(json.loads(entry)), settings)
-        except (ValueError, KeyError, TypeError, Forgotten):
+        except (ValueError, Forgotten):
             pass  # an entry of another kind, or one whose code is gone: it is made again
     if tell is not None:
         models = ", ".join(dict.fromkeys(arm.model for arm in cell.arms))

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from linkwright.backends.built import require_sizes
 from linkwright.backends.llvm import target
 from linkwright.backends.llvm.batch import BatchCall, make_batch_call
 from linkwright.backends.llvm.compile import NativeCode, cached_native
@@ -37,15 +38,23 @@ class StoredKernel:
     program: Callable[[], Program]
 
     def _code(self, kind: str, lanes: int, write: Callable[[], str], *names: str) -> NativeCode:
-        key = f"stored {fingerprint('kernels')} {kind} f64 {lanes} {self.key}"
+        ports = f"{self.inputs} {self.outputs}"
+        key = f"stored {fingerprint('kernels')} {kind} f64 {lanes} {self.key} {ports}"
         return cached_native(key.encode(), write, names)
+
+    def _made(self) -> Program:
+        """Return the Program, which has the arrays that this kernel is called with."""
+        made = self.program()
+        for ports, own in ((self.inputs, made.inputs), (self.outputs, made.outputs)):
+            require_sizes(self.name, ports, [(port.name, port.shape) for port in own])
+        return made
 
     @cached_property
     def _scalar_code(self) -> NativeCode:
         def write() -> str:
             from linkwright.backends.llvm.backend import scalar_ir
 
-            return scalar_ir(self.program())
+            return scalar_ir(self._made())
 
         return self._code("scalar", 1, write, SCALAR)
 
@@ -75,7 +84,7 @@ class StoredKernel:
         def write() -> str:
             from linkwright.backends.llvm.backend import batch_ir
 
-            return batch_ir(self.program(), "f64", lanes)
+            return batch_ir(self._made(), "f64", lanes)
 
         code = self._code("batch", lanes, write, ROWS, BLOCKED)
         return make_batch_call(

@@ -102,8 +102,13 @@ def _compiled(phases: Phases, programs: dict[str, Program], method: Method, lane
             [(e.direction, e.action is None, e.terminal, e.guard) for e in phases.event_list]
         ).encode()
     )
+    # code is found by the sizes, too, with which it is called: a stored one fits its memory
+    arrays = [len(getattr(phases, array)) for array in ("x", "d", "p", "w", "outputs")]
+    ticks = [(t.slots, len(t.streams), t.called, t.exchanged) for t in phases.ticks]
+    key.update(repr((arrays, ticks)).encode())
     for name, made in programs.items():
-        key.update(f" {name} {made.fingerprint()}".encode())
+        sizes = [port.size for port in made.outputs]
+        key.update(f" {name} {made.fingerprint()} {sizes}".encode())
     bind: dict[str, int] = {}
     keep: list[object] = []
     python = False

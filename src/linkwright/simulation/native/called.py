@@ -15,6 +15,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.backends.built import require_sizes
 from linkwright.backends.callbacks import in_place
 from linkwright.backends.llvm.backend import scalar_call, slot_code
 from linkwright.errors import Error, ShapeError
@@ -117,9 +118,6 @@ def native_function(name: str, program: Program) -> SlotFunction:
     shapes = [port.name for port in program.inputs]
     if shapes != ["t", "arguments", "held"] or len(program.outputs) != 1:
         raise Error(f"{program.name!r} takes {shapes}", remedy="a slot gives t, arguments, held")
-    held, given = program.inputs[2].size, program.outputs[0].size
-    if held != given:
-        raise ShapeError(f"{program.name!r} holds {held} numbers, but gives {given}")
     code, address = slot_code(program)
     kernel = scalar_call(program)
 
@@ -230,8 +228,23 @@ class CalledFunctions:
             raise Error(
                 f"a slot has no function number {number}", remedy=f"from 1 to {FUNCTIONS - 1}"
             )
+        made, (arguments, held) = function.program, self.sizes(i)
+        if made is not None:
+            sizes = [port.size for port in (*made.inputs, *made.outputs)]
+            what = f"the function {function.name!r} of the slot {self._ticks[i].name!r}"
+            require_sizes(what, sizes, [1, arguments, held, held])
         self.functions[i][number] = function
         self._put(i, number, function)
+
+    def sizes(self, i: int) -> tuple[int, int]:
+        """Return how many arguments a slot gives a function, and how many numbers it holds."""
+        held = len(self._ticks[i].slots)
+        return self._ticks[i].program.outputs[0].size - held, held
+
+    def _chosen(self, i: int, number: float) -> SlotFunction | None:
+        """Return the function that a number stands for, if it is one at all."""
+        known = self.functions[i]
+        return known.get(int(number)) if 0 < number < FUNCTIONS and number == int(number) else None
 
     def _put(self, i: int, number: int, function: SlotFunction) -> None:
         address, context = function.address, function.context
@@ -272,7 +285,7 @@ class CalledFunctions:
         results = numbers[size:].copy()
         number = numbers[0]
         if number != 0:
-            function = self.functions[i].get(int(number)) if number == int(number) else None
+            function = self._chosen(i, number)
             if function is None:
                 raise Error(
                     f"the slot {tick.name!r} has no function number {number:g}",
@@ -289,7 +302,7 @@ class CalledFunctions:
             return None
         _, arguments, results = self._views[i]
         number = arguments[0]
-        function = self.functions[i].get(int(number)) if number == int(number) else None
+        function = self._chosen(i, number)
         if function is None or not self._tables[i][int(number), FUNCTION["fn"]]:
             return None
         return function, results

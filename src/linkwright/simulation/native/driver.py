@@ -212,6 +212,9 @@ class DriverWriter(StepWriter):
         with w.when(slot):
             wanted = w.load("double", w.at(o, choice, "double"))
             number.set(w.op(f"call i64 @llvm.fptosi.sat.i64.f64(double {wanted})"))
+            again = w.op(f"sitofp i64 {number.get()} to double")
+            with w.when(w.op(f"fcmp une double {again}, {wanted}")):
+                self.leave(FOREIGN, cursor)
         with w.when(w.i("icmp uge", number.get(), entry("function_count"))):
             self.leave(FOREIGN, cursor)
         chosen = w.at(entry("functions", "ptr"), w.i("mul", number.get(), str(len(FUNCTION))))

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwright.backends import built
 from linkwright.backends.callbacks import guarded
 from linkwright.backends.llvm.blocks import empty_aligned, from_blocked, to_blocked
 from linkwright.errors import Error, ShapeError
@@ -94,8 +95,9 @@ class Settings:
         return self.until // self.every + 1 + cut
 
 
-def require_sizes(phases: Phases) -> None:
-    """Refuse phases whose Programs write other numbers of values than there is room for."""
+def require_fit(phases: Phases) -> None:
+    """Refuse phases whose Programs write other numbers of values than there is room for, or to
+    other places."""
     x, d = len(phases.x), len(phases.d)
     wanted: list[tuple[str, Program | None, list[int]]] = [
         ("derivative", phases.derivative, [x]),
@@ -104,14 +106,16 @@ def require_sizes(phases: Phases) -> None:
         *((f"action of {e.name!r}", e.action, [x, d]) for e in phases.event_list),
     ]
     for tick in phases.ticks:
-        if not tick.called:
-            wanted.append((f"tick of {tick.name!r}", tick.program, [len(tick.slots)]))
+        what, held = f"tick of {tick.name!r}", len(tick.slots)
+        given = tick.program.outputs[0].size if tick.called else held
+        wanted.append((what, tick.program, [max(given, held) if tick.exchanged else given]))
+        built.require_places(f"the {what}", tick.slots, d)
+        built.whole(f"the interval of the {what}", tick.every, 1)
+        built.whole(f"the first {what}", tick.offset)
     for what, made, sizes in wanted:
-        if made is not None and [port.size for port in made.outputs] != sizes:
+        if made is not None:
             found = [port.size for port in made.outputs]
-            raise ShapeError(
-                f"the {what} of {phases.name!r} gives {found} values, where {sizes} are needed"
-            )
+            built.require_sizes(f"the {what} of {phases.name!r}", found, sizes)
 
 
 class Machine:
@@ -126,7 +130,7 @@ class Machine:
         width: int | None = None,
         rows: int = 1024,
     ) -> None:
-        require_sizes(phases)
+        require_fit(phases)
         self.phases = phases
         self.settings = settings
         self.count = count
@@ -406,12 +410,8 @@ class Machine:
         """Refuse a state whose places in arrays lie outside of them: native code goes by these."""
         most = {"row": self.rows, "logged": len(self.log), "cursor": len(self.phases.ticks)}
         for name, count in most.items():
-            places = whole[:, WHOLE[name]].astype(np.int64)
-            if whole.dtype != np.int64 or bool(np.any((places < 0) | (places > count))):
-                raise ShapeError(
-                    f"the saved state is damaged: its {name} is not within 0 to {count}",
-                    remedy="restore what snapshot() returned",
-                )
+            what = f"the saved state is damaged: its {name}"
+            built.require_places(what, whole[:, WHOLE[name]], count + 1)
 
     # -- the configuration -------------------------------------------------------------------------
     def _configured(self) -> Integers:

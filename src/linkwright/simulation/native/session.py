@@ -221,6 +221,11 @@ class Session:
         for _, machine in self._machines:
             machine.called.install(machine.called.slot(slot), number, function)
 
+    def slot_sizes(self, slot: str) -> tuple[int, int]:
+        """Return how many arguments a slot gives a function, and how many numbers it holds."""
+        called = self.machine.called
+        return called.sizes(called.slot(slot))
+
     def note_samples(self, count: int) -> None:
         """Go on counting samples where whoever drove the machine took them away.
 

@@ -7,6 +7,7 @@ the System again. Phases with foreign functions or a Program for the start have 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
@@ -84,7 +85,18 @@ def to_data(phases: Phases) -> dict[str, Any]:
 
 
 def from_data(data: Mapping[str, Any]) -> Phases:
-    """Return the phases that `to_data` wrote; KeyError, TypeError or ValueError for others."""
+    """Return the phases that `to_data` wrote; `Forgotten` for what is none of the kind."""
+    from linkwright.simulation.native.machine import require_fit
+
+    try:
+        found = _from_data(data)
+        require_fit(found)
+        return found
+    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, Error):
+        raise Forgotten("what was stored of a System is something else") from None
+
+
+def _from_data(data: Mapping[str, Any]) -> Phases:
     programs = data["programs"]
     quaternions = []
     for a, b, c, d in data["quaternions"]:
@@ -93,10 +105,10 @@ def from_data(data: Mapping[str, Any]) -> Phases:
         Tick(
             str(name),
             _needed(made),
-            tuple(slots),
+            tuple(map(int, slots)),
             int(every),
             int(offset),
-            tuple(streams),
+            tuple(map(int, streams)),
             exchanged=bool(exchanged),
         )
         for name, made, slots, every, offset, streams, exchanged in data["ticks"]
@@ -115,7 +127,7 @@ def from_data(data: Mapping[str, Any]) -> Phases:
         p,
         w,
         symbol("t", "time"),
-        float(data["tick_seconds"]),
+        _seconds(data["tick_seconds"]),
         _needed(programs["derivative"]),
         tuple(ticks),
         _stored(programs["accepted"]),
@@ -128,6 +140,12 @@ def from_data(data: Mapping[str, Any]) -> Phases:
         quaternions=tuple(quaternions),
         meta=dict(data["meta"]),
     )
+
+
+def _seconds(found: Any) -> float:
+    if not 0 < found < math.inf:
+        raise ValueError(found)
+    return float(found)
 
 
 def _signal(s: Signal) -> list[Any]:

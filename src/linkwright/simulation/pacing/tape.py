@@ -7,6 +7,7 @@ the run that was live, whoever or whatever the changes came from.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.backends.built import MOST, require_places, whole
 from linkwright.errors import Error, InputError
 from linkwright.recording import Recording
 from linkwright.recording.streams import Stream, stream_of
@@ -70,8 +72,8 @@ class Tape:
             raise Error("a tape has as many ticks as places and values")
         if len(self.ticks) and bool(np.any(np.diff(self.ticks) < 0)):
             raise Error("the ticks of a tape go backward")
-        if bool(np.any((self.places < 0) | (self.places >= len(self.names)))):
-            raise Error("a tape names something that is not among its names")
+        require_places("the tape", self.places, len(self.names))
+        require_places("a tick of the tape", self.ticks, MOST)
 
     def __len__(self) -> int:
         return len(self.ticks)
@@ -150,12 +152,16 @@ def stored_tape(stream: Stream) -> StoredTape:
     label = stream.metadata.get("tape")
     if not isinstance(label, Mapping):
         raise InputError("the recording has no tape", remedy="record a paced run")
-    names, stride = tuple(map(str, label["names"])), int(label["stride"])
+    names, tick = tuple(map(str, label.get("names", ()))), label.get("tick")
+    stride = whole("the stride of the recording's tape", label.get("stride"), 1)
+    whole("the interval of samples of the recording's tape", label.get("states", 0))
+    if not (isinstance(tick, int | float) and 0 < tick < math.inf):
+        raise InputError(f"the tick of the recording's tape is {tick!r}, not some seconds")
     end, last, count = None, 0.0, 0
     for part in stream.parts():
         ends = part.changes["tick"][part.changes["place"] == _END]
         end = int(ends[-1]) if len(ends) else end
         last = float(part.times[-1]) if len(part.times) else last
         count += len(part.times)
-    end = round(last / float(label["tick"])) if end is None else end
+    end = whole("the end of the recording's tape", round(last / tick) if end is None else end)
     return StoredTape(stream, names, end, stride, bool(label.get("waits", False)), count)

@@ -21,7 +21,7 @@ from linkwright.simulation.native.machine import (
     Array,
     Integers,
     Settings,
-    require_sizes,
+    require_fit,
 )
 from linkwright.simulation.native.schedule import make_schedule
 from linkwright.simulation.native.tables import FOREIGN, LOG, WHOLE
@@ -46,7 +46,7 @@ class PlainMachine:
     def __init__(
         self, phases: Phases, settings: Settings, *, rows: int = 1024, backend: str = "python"
     ) -> None:
-        require_sizes(phases)
+        require_fit(phases)
         if settings.method.implicit:
             raise Error(
                 f"{settings.method.name} has no form in plain Python",
