@@ -69,6 +69,12 @@ def watched(_now: float, _end: float = 0.0) -> None:
     raise TooLong
 
 
+def patient() -> Callable[..., None]:
+    """Return what stops a run when it was told some times that it still goes on."""
+    left = iter(range(20))
+    return lambda *_: watched(0.0) if next(left, None) is None else None
+
+
 def outcome(what: str, open_it: Callable[[], object]) -> Outcome:
     """Return what became of something: refused, harmless, or a fault."""
     try:
@@ -225,10 +231,10 @@ def entries(rng: random.Random, count: int, folder: Path) -> Iterator[Outcome]:
 
     def use() -> None:
         found = lw.load(arm).inverse_dynamics(*states), lw.load(arm).mass_matrix(states[0])
-        run = run_model(Request("pendulum", RunSettings(0.05, 0.01)))
-        assert np.allclose(found[0], good[0]), "wrong efforts"
-        assert np.allclose(found[1], good[1]), "a wrong mass matrix"
-        assert np.allclose(run.recording.data, good[2]), "a wrong run"
+        run = run_model(Request("pendulum", RunSettings(0.05, 0.01)), progress=patient())
+        for new, old in zip((*found, run.recording.data), good, strict=True):
+            assert np.shape(new) == np.shape(old), "another shape"
+            assert np.allclose(new, old), "other numbers"
 
     good: tuple[Any, ...]
     good = lw.load(arm).inverse_dynamics(*states), lw.load(arm).mass_matrix(states[0])

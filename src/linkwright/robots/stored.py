@@ -49,7 +49,7 @@ def known_ports(key: str) -> tuple[Ports, Ports] | None:
     try:
         found = json.loads(entry)
         return _ports(found["inputs"]), _ports(found["outputs"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError):
         return None
 
 
@@ -69,7 +69,7 @@ def known_facts(digest: str) -> Facts | None:
         return None
     try:
         return facts_from(json.loads(entry))
-    except (ValueError, TypeError, AttributeError):
+    except (ValueError, TypeError, AttributeError, OverflowError):
         return None
 
 
