@@ -16,6 +16,7 @@ from linkwright.mounts.axes import ThreeAxes
 from linkwright.mounts.keyholes import follow
 from linkwright.mounts.machines import mount_axes
 from linkwright.mounts.pass_tracking import tracking
+from linkwright.mounts.pointing import direction
 from linkwright.mounts.sites import Site
 from tests.own_machines import save
 from tests.seeds import seeds
@@ -119,3 +120,49 @@ def test_a_pass_beyond_the_limits_is_refused_before_the_run(tmp_path: Path) -> N
     text = AZ_EL + '[[limit]]\ncoordinate = "dish"\nlower = "5 deg"\nupper = "70 deg"\n'
     with pytest.raises(lw.Error, match=r"'azel' cannot follow this path within its limits: dish"):
         tracking(str(save(tmp_path, text, "own.toml")), passes(0)[0])
+
+
+JACK = (
+    AZ_EL.replace('"az", "dish"]', '"az", "jack"]')
+    + """[[point]]
+name = "foot"
+body = "az"
+at = [0.6, 0, 0.1]
+[[point]]
+name = "lug"
+body = "dish"
+at = [0.5, 0, -0.1]
+[[driven_strut]]
+name = "jack"
+first = "foot"
+second = "lug"
+length = 0.7
+[[limit]]
+coordinate = "jack"
+lower = 0.4
+upper = 1.25
+[initial]
+dish = "45 deg"
+"""
+)
+
+
+def test_a_turntable_with_a_jack_looks_wherever_it_reaches(tmp_path: Path) -> None:
+    """Also behind it, and not beyond what its jack allows; by hand."""
+    aim = lw.mounts.Aiming(str(save(tmp_path, JACK, "own.toml")))
+    for azimuth in (90, 60, 0, 181, 270):
+        for elevation in (10, 45, 70):
+            turn, up = np.radians(90 - azimuth), np.radians(elevation)
+            x, z = 0.5 * np.cos(up) + 0.1 * np.sin(up), 0.5 * np.sin(up) - 0.1 * np.cos(up)
+            az, jack = aim(direction(azimuth, elevation))
+            assert np.exp(1j * az) == pytest.approx(np.exp(1j * turn), abs=1e-6)
+            assert jack == pytest.approx(np.hypot(x - 0.6, z + 0.7), abs=1e-6)
+    high = direction(200, 86)
+    assert not aim.reaches(high)
+    with pytest.raises(lw.Error, match="jack would come to"):
+        aim(high)
+
+
+def test_a_path_through_singular_poses_is_refused_before_the_run() -> None:
+    with pytest.raises(lw.Error, match=r"'stewart' cannot follow this path: near .* is singular"):
+        tracking("stewart", flight(89.6, 400.0, 0.9))

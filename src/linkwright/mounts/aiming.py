@@ -11,12 +11,13 @@ from linkwright.equations.batch_closing import CLOSED, Closing
 from linkwright.equations.parallel_machine import parallel_machine
 from linkwright.errors import DomainError, InputError
 from linkwright.mechanism import Mechanism, ModelLike
-from linkwright.mounts.inverse_pointing import start_at
+from linkwright.mounts.chains import beyond, limits_of, refuse_beyond
+from linkwright.mounts.inverse_pointing import start_at, way_to
 from linkwright.mounts.pointing import angles, direction
 
 Array = NDArray[np.float64]
 
-_STEP = math.radians(5.0)  # of the way from the zenith
+_STEP = math.radians(5.0)  # of the way from the mount's own direction
 _GRID = 5.0  # deg, of the directions that are looked at beforehand
 
 
@@ -28,7 +29,7 @@ class Aiming:
     """What the actuators of a mount are where its dish looks along a direction.
 
     A mount with two actuators is determined by the direction; one with three keeps the distance of
-    its platform. Every pose is reached from the mount's own along a great circle, so that it lies
+    its platform. Every pose is reached from the mount's own, around the zenith, so that it lies
     on the branch that the mount works on; two axes in series, which may begin in their keyhole,
     have theirs in closed form.
 
@@ -56,6 +57,7 @@ class Aiming:
         if len(known) > 1:
             at = self._closing.values_of(self._closing.start[None])[0]
             self._more = (float(at[self._closing.entries.index("distance")]),)
+        self._limits = limits_of(machine)
         self._reach: NDArray[np.bool_] | None = None
         chain = not machine.relations and len(machine.coordinates) == 2
         self._chain = machine.mechanism if chain else None
@@ -90,6 +92,10 @@ class Aiming:
                 f"{found.relations[int(found.worst[-1])]} does not close",
                 remedy="keep to its reach",
             )
+        try:
+            refuse_beyond(self.name, self.names, found.q[-1:], self._limits, "look there")
+        except InputError as error:
+            raise AimError(error.what, remedy=error.remedy) from None
         return np.asarray(found.q[-1])
 
     def reaches(self, d: ArrayLike) -> bool:
@@ -108,7 +114,10 @@ class Aiming:
 
     def _turned(self, chain: Mechanism, d: Array) -> Array:
         """Return the angles of two axes in series, in the order of `names`."""
-        at = start_at(chain, d)
+        try:
+            at = start_at(chain, d)
+        except InputError as error:
+            raise AimError(error.what, remedy=error.remedy) from None
         q = np.array([at[name] for name in self._closing.names])
         if not float(np.abs(self._closing.values_of(q[None])[0][:3] - d).max()) < 1e-6:
             azimuth, elevation = (float(x) for x in angles(d))
@@ -132,21 +141,15 @@ class Aiming:
         tilts, turns = np.arange(0, 90 + _GRID, _GRID), np.arange(0, 360, _GRID)
         grid = np.stack([direction(turns, np.full(len(turns), 90 - tilt)) for tilt in tilts])
         rows = self._rows(grid.reshape(-1, 3)).reshape(*grid.shape[:2], -1)
-        return np.asarray(self._closing.follow(rows).closed)
+        found = self._closing.follow(rows)
+        return np.asarray(found.closed & (beyond(found.q, self._limits).max(axis=-1) <= 0))
 
     def _way(self, d: Array) -> Array:
-        """Return directions from the zenith to one, both included."""
+        """Return directions from the mount's own to one, both included."""
         if d.shape != (3,) or not abs(float(np.linalg.norm(d)) - 1) < 1e-6:
             raise InputError("a direction is a unit vector: East, North, up")
-        tilt = math.atan2(math.hypot(d[0], d[1]), d[2])
-        count = max(2, math.ceil(tilt / _STEP) + 1)
-        level = math.hypot(d[0], d[1])
-        east, north = (d[0] / level, d[1] / level) if level > 0 else (1.0, 0.0)
-        rows = [
-            (math.sin(a) * east, math.sin(a) * north, math.cos(a))
-            for a in np.linspace(0, tilt, count)
-        ]
-        return np.array([*rows[:-1], d])
+        own = self._closing.values_of(self._closing.start[None])[0][:3]
+        return way_to(own, d, _STEP)
 
     def _rows(self, directions: Array) -> Array:
         more = np.broadcast_to(self._more, (len(directions), len(self._more)))

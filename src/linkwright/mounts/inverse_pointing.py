@@ -44,7 +44,7 @@ from linkwright.equations.closure import assemble
 from linkwright.equations.parallel_machine import ParallelMachine, parallel_machine
 from linkwright.errors import InputError
 from linkwright.mechanism import ModelLike
-from linkwright.mounts.chains import SHARE, Chain, chain_of, cross, refuse_beyond
+from linkwright.mounts.chains import SHARE, Chain, chain_of, cross, limits_of, refuse_beyond
 from linkwright.program import Assign, Namer, Program, Statement, program
 from linkwright.program.linear import ldlt
 
@@ -55,6 +55,8 @@ _WEAK = 1e-13
 _TURNS = 12
 """Of Newton's method on the way to where a run begins."""
 _CLOSED = 1e-11
+_EVERY = 4
+"""Rows of a path from one to the next at which a mount with loops is looked at."""
 _OWNER = "inverse pointing"
 
 
@@ -296,8 +298,8 @@ def start_at(
 ) -> dict[str, float]:
     """Return all coordinates of a mount that looks along a direction, on the branch of its own.
 
-    The dish goes there along the great circle from where the model starts; the angles of axes in
-    series are those from which the limits of the joints let it follow the whole path.
+    The dish turns there about the vertical from where the model starts, then rises; the angles of
+    axes in series are those from which the limits of the joints let it follow the whole path.
 
     Args:
         mount: a mechanism, a robot, a file or the name of a shipped model.
@@ -321,18 +323,35 @@ def start_at(
     pose = _Pose(machine)
     first = np.array(evaluate_all(machine.direction, {**known, **values}), dtype=float)
     x = np.array([known[q] for q in machine.coordinates])
-    for way in _great_circle(first, d)[1:]:
+    limits, names = limits_of(machine), [q.name for q in machine.coordinates]
+    passive = [i for i, q in enumerate(machine.coordinates) if q not in set(machine.actuators)]
+    begun, sides = x, set()
+    approach = way_to(first, d)
+    for k, way in enumerate((*approach, *path[_EVERY::_EVERY])):
         for _ in range(_TURNS):
-            off, jacobian = pose.at(x, way)
+            off, jacobian = pose.at(x, way / np.linalg.norm(way))
             if np.abs(off).max() < _CLOSED:
                 break
             x = x + np.linalg.lstsq(jacobian, off, rcond=1e-9)[0]
         else:
             raise InputError(
-                f"{m.name!r} cannot look along {_words(d)}",
+                f"{m.name!r} cannot {what}: {_words(way)} is out of its reach",
                 remedy="choose a direction within its reach: `linkwright chart` shows it",
             )
-    return {q.name: float(v) for q, v in zip(machine.coordinates, x, strict=True)}
+        if k < len(approach) - 1:
+            continue
+        begun = x if k == len(approach) - 1 else begun
+        refuse_beyond(m.name, names, x[None], limits, what)
+        held = jacobian[: len(machine.relations), passive]
+        if held.shape[0] == held.shape[1]:
+            sides.add(float(np.linalg.slogdet(held)[0]))
+        if len(sides) > 1:
+            raise InputError(
+                f"{m.name!r} cannot {what}: near {_words(way)} it is singular, and its actuators "
+                "do not hold it",
+                remedy="choose another pass: `linkwright singularities` shows where it is singular",
+            )
+    return dict(zip(names, begun.tolist(), strict=True))
 
 
 def _words(d: Array) -> str:
@@ -380,12 +399,20 @@ class _Pose:
         return -found[:n], found[n:].reshape(n, len(self.x))
 
 
-def _great_circle(first: Array, last: Array, step: float = 0.05) -> Array:
-    """Return unit vectors from one direction to another, rad apart at most."""
-    across = last - first * float(first @ last)
-    size = float(np.linalg.norm(across))
-    angle = math.atan2(size, float(first @ last))
-    if size < 1e-12:
-        return np.array([first, last])
-    s = np.linspace(0.0, angle, max(2, math.ceil(angle / step) + 1))[:, None]
-    return np.asarray(np.cos(s) * first + np.sin(s) * across / size)
+def way_to(first: Array, last: Array, step: float = 0.05) -> Array:
+    """Return unit vectors from one direction to another, rad apart at most, both included.
+
+    They turn about the vertical, then rise or fall: a turntable leads around the zenith.
+    """
+    (tilt, turn), (low, end) = (
+        (math.atan2(math.hypot(x, y), z), math.atan2(y, x)) for x, y, z in (first, last)
+    )
+    turn = end if tilt < 1e-9 else turn
+    around = math.remainder(end - turn, 2 * math.pi)
+    rows = [(tilt, turn + around * s) for s in np.linspace(0, 1, math.ceil(abs(around) / step) + 1)]
+    rows += [
+        (tilt + (low - tilt) * s, end)
+        for s in np.linspace(0, 1, max(2, math.ceil(abs(low - tilt) / step) + 1))[1:]
+    ]
+    made = [(math.sin(a) * math.cos(b), math.sin(a) * math.sin(b), math.cos(a)) for a, b in rows]
+    return np.array([*made[:-1], last])
