@@ -191,6 +191,7 @@ def random_sample(
         joint, pose, motions = random_joint(kind, rng)
         root = rng.normal(size=(3, 3))
         spread = root @ root.T
+        spread = spread + 1e-3 * np.eye(3)  # no plate that rounding makes impossible
         tensor = np.trace(spread) * np.eye(3) - spread
         name = f"b{k}"
         links.append(
