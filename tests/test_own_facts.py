@@ -7,6 +7,7 @@ the same text, and what joints do by themselves is added by hand.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -33,18 +34,18 @@ def own(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Oracle]:
 
 
 def rubbed(u: np.ndarray) -> np.ndarray:
-    return DAMPING * u + DRY * np.sign(u)
+    return np.asarray(DAMPING * u + DRY * np.sign(u))
 
 
 def accelerations(oracle: Oracle, q: np.ndarray, u: np.ndarray) -> np.ndarray:
     return np.array(pin.aba(oracle.model, oracle.model.createData(), q, u, -rubbed(u)))
 
 
-def copies(file: Path) -> dict[str, object]:
+def copies(file: Path) -> dict[str, Any]:
     """The machine as everything that describes it."""
     robot = lw.Robot(file)
     save(file.parent, lw.write_model(robot.mechanism), "own.toml")
-    made: dict[str, object] = {"file": str(file), "Robot": robot}
+    made: dict[str, Any] = {"file": str(file), "Robot": robot}
     made["System"] = lw.System(str(file))
     lw.convert(file, file.parent / "own.xml")
     made["own.xml"] = str(file.parent / "own.xml")

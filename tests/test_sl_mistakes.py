@@ -11,7 +11,7 @@ import pytest
 
 import linkwright as lw
 from linkwright.errors import InputError
-from linkwright.formats.sl.configuration import without_comments
+from linkwright.formats.sl.header import without_comments
 from linkwright.lab.sources import lab_config, shipped_folder
 
 FILES = ("Gains.cf", "SensorOffset.cf", "SensorFilter.cf", "LinkParametersSim.cf",
