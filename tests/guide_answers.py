@@ -18,7 +18,8 @@ REF6: tuple[tuple[str, str, str, str, str], ...] = (
 
 def link(name: str, kind: str, at: str, turn: str, length: str) -> list[str]:
     """Return the answers about a link: a rod of 2 kg, drawn as a cylinder, with limits."""
-    inertia = f"0.01, 2*({length})^2/3 + 0.01, 2*({length})^2/3 + 0.01"
+    about = f"(2 kg)*({length})^2/3 + 0.01 {{kg*m^2}}"
+    inertia = f"0.01, {about}, {about}"
     geometry = [name, kind, f"{at}, 0, 0", turn, "0"]
     mass = ["2", f"({length})/2, 0, 0", inertia]
     return [*geometry, *mass, "1 in", f"0, {length}", "-170 deg", "170 deg", "2 rad/s", "200 N*m"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
@@ -48,8 +49,12 @@ def test_serving_to_other_machines_is_told_in_python(capsys: pytest.CaptureFixtu
     assert "warning: other machines" in capsys.readouterr().err
 
 
-def test_the_background_is_before_the_camera_in_scenes_of_any_size() -> None:
-    """Viser draws it at a distance of 1; a car in inches is a hundred times that."""
-    with open_studio(["car"]) as studio:
+def test_the_background_is_before_the_camera_in_scenes_of_any_size(tmp_path: Path) -> None:
+    """Viser draws it at a distance of 1; a machine may be a hundred times that."""
+    m = lw.Mechanism("bridge")
+    m.body("span", translate="z", mass=1)
+    m.body("far", at=(300, 0, 0), translate="z", mass=1)
+    (tmp_path / "bridge.toml").write_text(lw.write_model(m))
+    with open_studio([str(tmp_path / "bridge.toml")]) as studio:
         assert studio.size > 50
         assert studio.server.initial_camera.near < 1

@@ -156,7 +156,7 @@ def opened(
     stem, _, options = name.partition(":")
     model = MODELS.get(stem)
     if model is None:
-        if Path(name).exists():
+        if len(name) < 256 and Path(name).exists():
             known = ", ".join(endings())
             raise InputError(
                 f"no reader is known for {name!r}", remedy=f"a model is a file {known}"

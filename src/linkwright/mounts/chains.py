@@ -100,7 +100,7 @@ class AxisPair:
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
+class AxisChain:
     """A mount of two or three axes in series, as the actuators that follow directions.
 
     Args:
@@ -163,7 +163,7 @@ class Chain:
 
 def chain_of(
     machine: ParallelMachine, *, speed: float = math.radians(5.0), start: Array | None = None
-) -> Chain | None:
+) -> AxisChain | None:
     """Return a mount of two or three axes in series, or None for another.
 
     Args:
@@ -205,7 +205,7 @@ def chain_of(
 
     pairs = tuple(pair(i) for i in range(len(x) - 1))
     names = tuple(q.name for q in x)
-    return Chain(m.name, names, pairs, own, limits_of(machine), SHARE * speed)
+    return AxisChain(m.name, names, pairs, own, limits_of(machine), SHARE * speed)
 
 
 def limits_of(machine: ParallelMachine) -> Array:

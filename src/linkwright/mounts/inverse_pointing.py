@@ -44,7 +44,7 @@ from linkwright.equations.closure import assemble
 from linkwright.equations.parallel_machine import ParallelMachine, parallel_machine
 from linkwright.errors import InputError
 from linkwright.mechanism import ModelLike
-from linkwright.mounts.chains import SHARE, Chain, chain_of, cross, limits_of, refuse_beyond
+from linkwright.mounts.chains import SHARE, AxisChain, chain_of, cross, limits_of, refuse_beyond
 from linkwright.program import Assign, Namer, Program, Statement, program
 from linkwright.program.linear import ldlt
 
@@ -242,7 +242,7 @@ class InversePointing(Element):
 
     def _three(
         self,
-        chain: Chain,
+        chain: AxisChain,
         d: Sequence[Expr],
         q0: Sequence[Expr],
         u0: Expr,
