@@ -189,24 +189,46 @@ class EventWriter(BlockWriter):
                 self.kernel(
                     c["calm_fn"], *(c[n] for n in (*_LOOKED, "h_at", "calm_at", "top_new_at"))
                 )
+                calm = w.f("fcmp ogt", self.lane("calm_at").get(), w.number(0.0))
             else:
-                names = ("g_at", "g_new_at", "change_at", "top_at")
-                results = ("calm_at", "top_new_at", "change_new_at")
-                self.kernel(c["calm_fn"], *(c[n] for n in (*names, *results)))
+                calm = self.far()
             whole = w.f("fcmp oeq", self.lane("m_at", str(WANTED)).get(), w.number(0.0))
-            calm = w.f("fcmp ogt", self.lane("calm_at").get(), w.number(0.0))
             mask = taken.get()
             loud = w.op(f"xor {w.truth} {w.both(calm, whole)}, {self.yes}")
             with w.when(w.some(w.both(loud, mask))):
+                self.lane("calm_at").set(w.select(calm, w.number(1.0), w.number(0.0)))
                 self.look(taken, t, h, ends)
             if not self.adaptive:
-                mask = w.both(whole, mask)
-                self.copy(c["change_new_at"], c["change_at"], c["followed"], self.lanes(mask))
+                self.keep_change(w.both(whole, mask), taken.get())
+                return
             mask = taken.get()
             with w.when(w.some(mask)):
                 self.copy(c["top_new_at"], c["top_at"], c["followed"], self.lanes(mask))
-                if self.adaptive:
-                    self.copy(c["turn_new_at"], c["turn_at"], c["followed"], self.lanes(mask))
+                self.copy(c["turn_new_at"], c["turn_at"], c["followed"], self.lanes(mask))
+
+    def far(self) -> str:
+        """Return in which lanes a fixed step is calm, as `calm_program` says, without a call."""
+        w = self.w
+        calm = w.variable(w.truth, self.yes)
+        with w.count(self.config["followed"]) as i:
+            g, new = self.lane("g_at", i).get(), self.lane("g_new_at", i).get()
+            now, last = w.call("fabs", w.f("fsub", new, g)), self.lane("change_at", i).get()
+            most = w.select(w.f("fcmp ogt", now, last), now, last)
+            off = [w.f("fcmp ogt", w.call("fabs", x), most) for x in (g, new)]
+            same = w.f("fcmp ogt", w.f("fmul", g, new), w.number(0.0))
+            calm.set(w.both(calm.get(), w.both(same, w.both(*off))))
+        return calm.get()
+
+    def keep_change(self, tried: str, taken: str) -> None:
+        """Keep the change of each event in a fixed step, and the largest size of it so far."""
+        w = self.w
+        with w.count(self.config["followed"]) as i:
+            g, new = self.lane("g_at", i).get(), self.lane("g_new_at", i).get()
+            change, top = self.lane("change_at", i), self.lane("top_at", i)
+            change.set(w.select(tried, w.call("fabs", w.f("fsub", new, g)), change.get()))
+            size = w.call("fabs", new)
+            larger = w.both(taken, w.f("fcmp ogt", size, top.get()))
+            top.set(w.select(larger, size, top.get()))
 
     def look(self, taken: Variable, t: str, h: str, ends: str) -> None:
         """Look closely at the events of a step."""
