@@ -30,7 +30,7 @@ _ROUNDS = 3
 def run() -> list[Row]:
     """Return the rows of the table."""
     path = path_of(next(e for e in EXAMPLES if e.name == "Panda"))
-    robot = lw.load(path, locked=FINGERS)
+    robot = lw.load(path, locked=FINGERS, friction=False)
     goals = robot.pose(robot.random(GOALS, seed=11), FRAME)
     solve(robot, goals[:64], FRAME)
     ours, found = math.inf, None

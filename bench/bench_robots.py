@@ -99,7 +99,7 @@ def panda() -> Pair:
     full = pin.buildModelFromUrdf(path)
     held = [full.getJointId(f"panda_finger_joint{k}") for k in (1, 2)]
     model = pin.buildReducedModel(full, held, pin.neutral(full))
-    ours = lw.load(path, locked=_FINGERS)
+    ours = lw.load(path, locked=_FINGERS, friction=False)
     return Pair("Panda", ours, model, "panda_hand", 0.35, (40, 20), 1024)
 
 
@@ -107,7 +107,7 @@ def talos() -> Pair:
     """Return Talos on a free base."""
     path = str(example("Talos"))
     model = pin.buildModelFromUrdf(path, pin.JointModelFreeFlyer())
-    ours = lw.load(path, base="free")
+    ours = lw.load(path, base="free", friction=False)
     return Pair("Talos", ours, model, "gripper_left_base_link", 0.7, (10, 10), 512)
 
 
@@ -299,8 +299,8 @@ def _derivatives(pair: Pair) -> list[Row]:
 def _counts() -> list[Row]:
     robots = {
         "PUMA 560": Robot(lw.load("puma560:drives=off")),
-        "Panda": lw.load(example("Panda"), locked=_FINGERS),
-        "Talos": lw.load(example("Talos"), base="free"),
+        "Panda": lw.load(example("Panda"), locked=_FINGERS, friction=False),
+        "Talos": lw.load(example("Talos"), base="free", friction=False),
     }
     rows = []
     for (name, quantity), (mul, add) in _COUNTS.items():
@@ -418,7 +418,7 @@ path, base, quantity, sizes = sys.argv[1], sys.argv[2], sys.argv[3], json.loads(
 states = [np.ones(n) for n in sizes]
 started, worked = time.perf_counter(), time.process_time()
 import linkwright as lw
-robot = lw.load(path, base=base)
+robot = lw.load(path, base=base, friction=False)
 imported = time.perf_counter()
 getattr(robot, quantity)(*states)
 took = time.perf_counter() - started
