@@ -366,14 +366,39 @@ def test_the_framing_stays_when_a_run_starts() -> None:
         near, far = Camera((0.1, 0.0, 0.2)), Camera((500.0, 0.0, 0.0))
         before = near.position.copy()
         panels.server = SimpleNamespace(get_clients=lambda: {0: client(near), 1: client(far)})
-        panels._follow()
+        panels.move_cameras()
         np.testing.assert_array_equal(near.position, before)
         np.testing.assert_allclose(far.look_at, panels.center(panels.q), atol=1e-9)
         np.testing.assert_allclose(far.position - far.look_at, [0.0, -7.0, 1.0], atol=1e-9)
         moved = panels.q.copy()
         moved[panels.scene.poses.coordinates.index("floating_base.x")] += 2.0
         gone = panels.center(moved) - panels.center(panels.q)
-        panels.q = moved
-        panels._follow()
+        panels.show(moved)
+        panels.move_cameras()
         np.testing.assert_allclose(near.position - before, gone, atol=1e-9)
+        panels.server = studio.server
+
+
+@pytest.mark.parametrize(("model", "travels"), [("whipple", True), ("four-bar", False)])
+def test_a_replay_keeps_what_travels_in_the_picture(model: str, travels: bool) -> None:
+    """The camera of a replay goes along with a vehicle, and stays where nothing travels."""
+    with open_studio([model]) as studio:
+        panels, player, stage = panels_of(studio), studio.player, studio.stage
+        alone(panels)
+        assert stage is not None
+        camera = SimpleNamespace(update_timestamp=1.0, look_at=stage.mass_center.copy())
+        camera.position = before = np.add(camera.look_at, [0.0, -7.0, 1.0])
+        watcher = SimpleNamespace(camera=camera, atomic=nullcontext)
+        panels.server = SimpleNamespace(get_clients=lambda: {0: watcher})
+        player.go_to(player.start)
+        player.go_to(player.end)
+        gone = camera.position - before
+        if travels:
+            np.testing.assert_allclose(camera.look_at, stage.mass_center, atol=1e-9)
+            assert np.linalg.norm(gone) > panels.size
+        else:
+            assert not gone.any()
+        panels.follow_with_cameras("")
+        player.go_to(player.start)
+        np.testing.assert_array_equal(camera.position - before, gone)
         panels.server = studio.server

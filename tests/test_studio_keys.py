@@ -91,6 +91,7 @@ STUDIO: tuple[tuple[str, Callable[[Studio, Any], Any], Any], ...] = (
     ("U", lambda s, p: p.get_by_text("no environment").is_visible(), True),
     ("I", lambda s, p: len(s.dark), 1),
     ("T", _chosen("Trail"), "upper"),
+    ("F", _chosen("Follow"), "whole model"),
     ("F", _chosen("Follow"), "upper"),
     ("F", _chosen("Follow"), "lower"),
     ("F", _chosen("Follow"), "off"),

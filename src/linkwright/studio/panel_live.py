@@ -52,7 +52,6 @@ def fill(panels: PanelState) -> None:
         initial_value=f"{usual:g}×",
         hint="Times real time: 0.1× shows a second in ten seconds",
     )
-    follow = gui.add_checkbox("Follow with camera", panels.follows)
     if panels.walks:
         ground = gui.add_checkbox("Ground contact", True, hint="Off: the robot falls freely")
 
@@ -74,11 +73,6 @@ def fill(panels: PanelState) -> None:
         panels.set_speed(float(str(speed.value).rstrip("×")))
 
     speed.on_update(guarded(panels, pace))
-
-    def go_along() -> None:
-        panels.follows = bool(follow.value)
-
-    follow.on_update(guarded(panels, go_along))
 
     _keys(panels, ready)
     with gui.add_folder("Apply forces"):

@@ -9,7 +9,7 @@ import numpy as np
 
 from linkwright.studio.scene_reload import redraw
 from linkwright.studio.shortcuts import add_key, says
-from linkwright.studio.state import RUN, panels_of
+from linkwright.studio.state import POSED, WHOLE, panels_of
 from linkwright.studio.traces import Trace
 
 if TYPE_CHECKING:
@@ -206,31 +206,19 @@ def _moving(studio: Studio) -> list[str]:
 
 
 def _follow(studio: Studio) -> None:
-    stage = studio.stage
-    assert stage is not None
-    follow = studio.server.gui.add_dropdown("Follow", (_NOTHING, *_moving(studio)))
-    last: dict[str, Any] = {"at": None}
+    """Let the camera go along: with the whole model from the start if it can travel."""
+    panels = panels_of(studio)
+    names = (_NOTHING, WHOLE, *_moving(studio))
+    follow = studio.server.gui.add_dropdown(
+        "Follow", names, initial_value=panels.followed or _NOTHING
+    )
     _next(studio, "F", "Follow the next body", follow)
 
-    def set_follow(_: Any) -> None:
-        chosen = follow.value
-        last["at"] = None if chosen == _NOTHING else stage.position(stage.scene.index(chosen))
+    def choose(_: Any) -> None:
+        panels.follow_with_cameras("" if follow.value == _NOTHING else str(follow.value))
 
-    follow.on_update(set_follow)
-
-    def move(_: float) -> None:
-        if last["at"] is None:
-            return
-        now = stage.position(stage.scene.index(follow.value))
-        by = now - last["at"]
-        if np.abs(by).max() < 1e-4 * stage.size:
-            return
-        last["at"] = now
-        for client in studio.server.get_clients().values():
-            client.camera.position = np.asarray(client.camera.position) + by  # and what it sees
-
-    studio.player.listeners.append(move)
-    studio.follow = move
+    follow.on_update(choose)
+    studio.player.listeners.append(lambda _: panels.move_cameras())
 
 
 def _views(studio: Studio) -> None:
@@ -278,7 +266,7 @@ def _look_from(studio: Studio, view: str, event: Any) -> None:
 def _middle(studio: Studio) -> Any:
     """Return what to look at: the middle of the scene, gone along with a model that travels."""
     stage, panels = studio.stage, panels_of(studio)
-    if stage is None or panels.mode != RUN or not panels.follows:
+    if stage is None or panels.mode == POSED or panels.followed != WHOLE:
         return studio.center
     gone = panels.center(panels.q) - panels.center(stage.scene.poses.start)
     gone[2] = 0.0

@@ -95,7 +95,6 @@ class Studio(Closable):
     scope: ScopeState = field(init=False, repr=False)
     scene_watch: SceneWatch | None = None
     status: Callable[[dict[str, str]], dict[str, Any]] | None = None
-    follow: Callable[[float], None] | None = None
     spans: list[Callable[[float, float], None]] = field(default_factory=list)
     keys: dict[str, str] = field(default_factory=dict)
     acts: dict[str, list[Callable[[Any], None]]] = field(default_factory=dict)

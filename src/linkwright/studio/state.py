@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = NDArray[np.float64]
 PLAYED, RUN, POSED = "played", "live", "posed"
+WHOLE = "whole model"
+"""What a camera follows of a model that travels."""
 QUICK_SPEEDS = 16
 """Of a mechanism whose run is made as soon as someone looks."""
 
@@ -69,8 +71,8 @@ class PanelState:
         self.preparing = False
         self._waiting: list[Callable[[], None]] = []
         self.grounded = True
-        self.follows = self._travels()
-        self._followed: Array | None = None
+        self.followed = WHOLE if self._travels() else ""
+        self._before: dict[int, Array] = {}
         self._turn = threading.Lock()
         self.live: Live | None = None
         self.mode = PLAYED
@@ -274,7 +276,7 @@ class PanelState:
         if mode != self.mode and self.studio.marks is not None:
             self.studio.marks.clear()
         self.mode = mode
-        self._seen = self._followed = None
+        self._seen, self._before = None, {}
 
     def pose(self, q: Array) -> None:
         """Show coordinates that a user has set."""
@@ -363,10 +365,7 @@ class PanelState:
         self.q = live.coordinates(reached)
         self.show(self.q)
         self._show_forces(live, reached)
-        if self.studio.follow is not None:
-            self.studio.follow(reached.time)
-        if self.follows:
-            self._follow()
+        self.move_cameras()
 
     def _show_forces(self, live: Live, reached: Reached) -> None:
         """Draw the forces of the state that is shown."""
@@ -386,11 +385,18 @@ class PanelState:
         poses = self.scene.poses if own or self.live is None else self.live.poses
         return self.to_picture(poses(q).center)
 
-    def _follow(self) -> None:
-        """Move the cameras along with the mass center of a live run."""
-        now, before = self.center(self.q), self._followed
-        self._followed = now
-        move_cameras(self.server.get_clients().values(), now, before, self.size)
+    def follow_with_cameras(self, what: str) -> None:
+        """Let the cameras go along with a body, with the whole model, or with nothing ("")."""
+        self.followed, self._before = what, {}
+
+    def move_cameras(self) -> None:
+        """Move the cameras along with what they follow; the whole model is its mass center."""
+        stage = self.studio.stage
+        if not self.followed or stage is None:
+            return
+        whole = self.followed == WHOLE
+        now = stage.mass_center if whole else stage.position(stage.scene.index(self.followed))
+        self._before = move_cameras(self.server.get_clients(), now, self._before, self.size)
 
     def report(self, words: str) -> None:
         """Tell the user of trouble; the same again only after some seconds."""

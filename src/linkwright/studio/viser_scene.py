@@ -92,6 +92,7 @@ class Stage:
                 self.add_shapes(k, self.names[k], parts)
         for label in () if self.ghost else self.scene.labels:
             self.add_label(self.names[label.node], label)
+        self.mass_center: Array = np.zeros(3)
         self.center = api.add_icosphere(
             f"{self.root}/mass center",
             radius=0.022 * self.size,
@@ -187,6 +188,7 @@ class Stage:
         """Move the nodes to poses in the picture's axes."""
         with self._turn:
             self._now = np.asarray(poses, float)
+            self.mass_center = self.shift + center
             self._send(against(poses, self.carrier) if hung is None else hung, center)
 
     def _send(self, now: Array, center: Array) -> None:
