@@ -12,7 +12,7 @@ INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-bui
 # Nothing that the caller's shell says about Python decides; bytecode is kept, which halves the start.
 unexport PYTHONDONTWRITEBYTECODE PYTHONHOME PYTHONPATH PYTHONSTARTUP PYTHONUNBUFFERED PYTHONWARNINGS
 
-.PHONY: help test test-random fuzz demo pictures bench soak conformance lint regenerate clean
+.PHONY: help test test-random mutants fuzz demo pictures bench soak conformance lint regenerate clean
 .NOTPARALLEL: # all targets install into the same .venv
 
 help:
@@ -20,6 +20,7 @@ help:
 	@echo "make pictures  draw the pictures of the README (needs Chromium)"
 	@echo "make test    lint, types, layering, tests and doctests"
 	@echo "make test-random  the batteries with new seeds, for an hour (SECONDS=600 for less)"
+	@echo "make mutants  break the code behind docs/acceptance.md, and see its tests fail (an hour)"
 	@echo "make fuzz    damaged files for every reader, for a minute (SECONDS=600 for more)"
 	@echo "make bench   measure, and print ratio tables"
 	@echo "make soak    a laboratory by the clock for an hour (MINUTES=1 for less): ticks, lateness, drift"
@@ -40,6 +41,9 @@ test: $(VENV)/.test
 SECONDS ?= 3600
 test-random: $(VENV)/.test
 	$(BIN)/python -m scripts.test_random --seconds $(SECONDS)
+
+mutants: $(VENV)/.test
+	$(BIN)/python -m scripts.mutants
 
 fuzz: SECONDS = 60
 fuzz: $(VENV)/.test

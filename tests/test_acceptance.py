@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from scripts.mutants import mutants, run_for
+
 ROOT = Path(__file__).parent.parent
 LENGTHS = {"Methods": 57, "Use": 77, "ROBSIM": 66, "Motion server": 57, "SL": 82, "Mounts": 62}
 NOT_HELD = {
@@ -25,7 +27,7 @@ DIFFERENT = {
     "ROBSIM": [58, 60],
     "Motion server": [6, 38, 41, 56],
     "SL": [],
-    "Mounts": [22, 23, 51, 60],
+    "Mounts": [35, 44, 60],
 }
 PHYSICS = 14
 FOUND = 46
@@ -99,3 +101,8 @@ def test_every_test_that_is_named_exists() -> None:
     ]
     assert missing == []
     assert sum(len(named_tests(cell)) for cell in cells) == sum(c.count("::") for c in cells)
+
+
+def test_every_mutant_is_of_a_check_whose_tests_are_named() -> None:
+    """Whether the tests find it is told by `make mutants`."""
+    assert [f"{m.check}: {m.test}" for m in mutants() if not run_for(m)] == []

@@ -113,6 +113,18 @@ def test_a_platform_in_one_plane_leaves_out_four_terms_of_each_closure() -> None
     sides = [1.641934, 1.374006, 1.519937]
     d = closures(LEGS.r * OUT, OUT, -UP + 0 * OUT, [0.7, 0.841, 0.841], sides)
     assert np.abs(d[:, [0, 1, 5, 6]]).max() == 0
+    flat = np.sort(triangle_modes(d).angles, axis=0)
+    table = np.sort([upper for upper, *_ in MODES.values()], axis=0)
+    np.testing.assert_allclose(np.sort(np.degrees(flat), axis=0), table, atol=1e-4)
+    for tilt, close in ((0.0, 1e-9), (1e-6, 1e-4)):  # and by all terms: turned in space, or almost
+        rng = np.random.default_rng(5)
+        whole = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+        leaning = tilt * np.cross(OUT, UP) - UP
+        hinges, out, up = (v @ whole.T for v in (LEGS.r * OUT, OUT, leaning))
+        general = closures(hinges, out, up, [0.7, 0.841, 0.841], sides)
+        assert (np.abs(general[:, [0, 1, 5, 6]]).max() > 1e-9) == bool(tilt)
+        angles = np.sort(triangle_modes(general).angles, axis=0)
+        np.testing.assert_allclose(angles, flat, atol=close)
     turn = np.array(
         [[1, 0, 0], [0, math.cos(0.1), -math.sin(0.1)], [0, math.sin(0.1), math.cos(0.1)]]
     )
@@ -281,7 +293,7 @@ def test_jacobians_are_differences_and_undo_each_other() -> None:
     """Mount check 22; and rates at the zenith, where angles have none."""
     for azimuth, tilt in ((40, 65), (200, 20), (310, 90)):
         J = inverse_jacobian(at(azimuth, tilt))
-        step = 1e-4
+        step = 1e-5
         columns = [
             arm_angles(at(azimuth + math.degrees(step), tilt))
             - arm_angles(at(azimuth - math.degrees(step), tilt)),
@@ -290,7 +302,7 @@ def test_jacobians_are_differences_and_undo_each_other() -> None:
             arm_angles(at(azimuth, tilt), 0.98 + step) - arm_angles(at(azimuth, tilt), 0.98 - step),
         ]
         wanted = np.stack(columns, axis=-1) / (2 * step)
-        np.testing.assert_allclose(J, wanted, atol=1e-7)
+        np.testing.assert_allclose(J, wanted, atol=1e-8)
         arms = arm_angles(at(azimuth, tilt))
         forward = np.empty((3, 3))
         for k in range(3):
@@ -299,13 +311,13 @@ def test_jacobians_are_differences_and_undo_each_other() -> None:
             away = [np.linalg.norm(p) for p, _ in shifted]
             forward[:2, k] = (angles[0] - angles[1]) / (2 * step)
             forward[2, k] = (away[0] - away[1]) / (2 * step)
-        np.testing.assert_allclose(forward @ J, np.eye(3), atol=1e-6)
+        np.testing.assert_allclose(forward @ J, np.eye(3), atol=1e-8)
         rate = np.array([0.3, -0.2, 0.1])
         rate -= at(azimuth, tilt) * (rate @ at(azimuth, tilt))
         ends = [at(azimuth, tilt) + s * step * rate for s in (1, -1)]
         ends = [v / np.linalg.norm(v) for v in ends]
         wanted = (arm_angles(ends[0]) - arm_angles(ends[1])) / (2 * step)
-        np.testing.assert_allclose(arm_rates(at(azimuth, tilt), rate), wanted, atol=1e-7)
+        np.testing.assert_allclose(arm_rates(at(azimuth, tilt), rate), wanted, atol=1e-8)
     over = arm_rates(UP, pointing.direction_at(AZIMUTHS, 90))
     assert np.abs(over).max() < 0.75  # rad/s for 1 rad/s over the zenith, whatever the azimuth
 

@@ -49,18 +49,30 @@ def test_a_heave_of_a_quarter_of_gravity_in_ten_seconds_is_six_meters() -> None:
 
 
 def test_a_stabilized_platform_keeps_directions_as_they_are() -> None:
-    """Mount check 41: R_ship R_stab = I, and relative directions equal inertial ones."""
-    t = np.linspace(0, 20, 41)
-    steady = report_ship(stabilized=True)
-    assert np.abs(steady.attitude(t) - np.eye(3)).max() < 1e-15
-    moving = rotations(report_ship(stabilized=False), t)
-    stab = moving.transpose(0, 2, 1)  # Rx(-roll) Ry(-pitch) Rz(-yaw)
-    assert np.abs(moving @ stab - np.eye(3)).max() < 1e-15
+    """Mount check 41: relative directions equal inertial ones, and so do poses on a real platform.
+
+    The platform of the test has joints: it turns by -roll, -pitch and -yaw about x, y and z on a
+    ship with six coordinates, so that R_ship R_stab = I is found and not said.
+    """
+    steady = Ship(LIVELY.motion, LIVELY.offset, stabilized=True)
     d, rate = (0.6, 0.0, 0.8), (0.0, 0.1, 0.0)
     assert [[float(x) for x in row] for row in steady.seen([d, rate], CLOCK)] == [
         list(d),
         list(rate),
     ]
+    start = {"a": 0.2, "b": -0.4, "a_dot": 0.5, "b_dot": -1.0}
+    on_platform = swinging(True, platform=True)
+    runs = [
+        lw.simulate(m, until=1.0, initial=start, method="dopri5", tolerance=1e-9)
+        for m in (steady.carry(swinging(False)), on_platform)
+    ]
+    for name in ("a", "b"):
+        assert runs[0].final[name] == pytest.approx(runs[1].final[name], abs=1e-7)
+    at = np.array([runs[1][name] for name in on_platform.coordinates]).T
+    turned = lw.Robot(on_platform).pose(at, "level")[:, :3, :3]
+    assert np.abs(at[:, 3:6]).max() > 0.2  # the ship does turn
+    assert np.abs(turned - np.eye(3)).max() < 1e-12
+    assert np.abs(steady.attitude(runs[1].times) - turned).max() < 1e-12
 
 
 def seen(ship: Ship, t: Array) -> Array:
@@ -102,8 +114,11 @@ def test_relative_directions_rates_and_accelerations_agree_with_differences() ->
     assert np.abs(rates - by_rate).max() < 1e-7
 
 
-def swinging(on_deck: bool) -> lw.Mechanism:
-    """Return a mechanism with three bodies, on the ground or on a ship with six coordinates."""
+def swinging(on_deck: bool, *, platform: bool = False) -> lw.Mechanism:
+    """Return a mechanism with two bodies, on the ground or on a ship with six coordinates.
+
+    A platform on the ship turns by the opposite angles, in the opposite order.
+    """
     m = lw.Mechanism("swing")
     base = None
     if on_deck:
@@ -112,6 +127,9 @@ def swinging(on_deck: bool) -> lw.Mechanism:
         for name, axis in zip(("yaw", "pitch", "roll"), "zyx", strict=True):
             base = m.body(name, parent=base, rotate=axis, mass=0, inertia=0)
         base = m.body("deck", parent=base, at=LIVELY.offset, mass=0, inertia=0)
+        if platform:
+            for name, axis in (("unroll", "x"), ("unpitch", "y"), ("level", "z")):
+                base = m.body(name, parent=base, rotate=axis, mass=0, inertia=0)
     tensor = (0.2, 0.3, 0.1, 0.01, 0.02, -0.01)
     a = m.body("a", parent=base, at=(0.1, 0.2, 0.5), rotate="z", mass=2, com=(0.3, 0.1, 0.2),
                inertia=tensor)  # fmt: skip
@@ -120,7 +138,11 @@ def swinging(on_deck: bool) -> lw.Mechanism:
     m.gravity()
     if on_deck:
         for name, ((amplitude, phase, hertz),) in zip(FREEDOMS, ROWS, strict=True):
-            m.prescribe(name, f"{amplitude}*sin({2 * math.pi * hertz!r}*t + {phase})")
+            law = f"{amplitude}*sin({2 * math.pi * hertz!r}*t + {phase})"
+            m.prescribe(name, law)
+            back = {"roll": "unroll", "pitch": "unpitch", "yaw": "level"}.get(name)
+            if platform and back is not None:
+                m.prescribe(back, f"-{law}")
     return m
 
 

@@ -202,19 +202,22 @@ def test_steps_end_by_half_a_step() -> None:
 def test_dynamics_are_of_means_and_start_from_the_second_instant() -> None:
     """Checks 31, 32 and 33: unwrapped means; mean acceleration is that of the middle."""
     robot = lw.Robot("puma560")
-    first = robot.coordinates[0]
-    c = [0.4, 0.3, -0.9]
-    task = lw.Task([TaskSegment({first: c})], {first: math.radians(358)}, stop=0.5)
+    first, second = robot.coordinates[:2]  # gravity acts on the second one
+    c, start = [0.4, 0.3, -0.9], math.radians(358)
+    task = lw.Task([TaskSegment({first: c, second: c})], {first: start, second: start}, stop=0.5)
     old = lw.analysis.require(robot, task, step=0.05, scheme="robsim")
-    torque = old[f"{first}.torque"]
-    assert np.isnan(torque[0])
+    torque = np.array([old[f"{name}.torque"] for name in robot.coordinates]).T
+    assert np.isnan(torque[0]).all()
     assert np.isfinite(torque[1:]).all()
     middle = old.times[1:] - 0.025
     assert np.allclose(old[f"{first}.acceleration"][1:], 0.3 - 1.8 * middle, atol=1e-12)
     q, u = (np.array([old[n] for n in names]).T for names in (robot.coordinates, robot.speeds))
-    assert q[0, 0] < 2 * math.pi < q[-1, 0]  # nothing jumps at the full turn
+    assert (q[0, :2] < 2 * math.pi).all()
+    assert (q[-1, :2] > 2 * math.pi).all()  # nothing jumps at the full turn
     mean = (q[1:] + q[:-1]) / 2, (u[1:] + u[:-1]) / 2, np.diff(u, axis=0) / 0.05
-    assert np.allclose(torque[1:], robot.inverse_dynamics(*mean)[:, 0], atol=1e-9)
+    assert np.allclose(torque[1:], robot.inverse_dynamics(*mean), atol=1e-9)
+    half = robot.inverse_dynamics(mean[0] - math.pi, *mean[1:])  # as means of wrapped angles are
+    assert np.abs(half - torque[1:]).max() > 10
     assert len(old.cycles()[0].times) == len(old.times) - 1
 
 

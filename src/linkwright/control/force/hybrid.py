@@ -231,9 +231,9 @@ class Hybrid(PlaceLaw):
         offset = self._rows(_rotation(turned))
         rotation = self._rows(_product(wanted.rotation, offset))
         reached = plus(wanted.position, times(wanted.rotation, moved))
-        reached = minus(self._named(reached), times(rotation, back[:3]))
         unturned = self._normalized(_turned_by(_UNTURNED, [-x for x in back[3:]]))
         rotation = self._rows(_product(rotation, self._rows(_rotation(unturned))))
+        reached = minus(self._named(reached), times(rotation, back[:3]))
         sent = []
         for joint, r in zip(self.names_of_joints, self.target, strict=True):
             memory = self.discrete_state(f"sent_{joint.replace('.', '_')}", doc="last command")
