@@ -8,7 +8,7 @@ import numpy as np
 
 from bench.measure import Row
 from linkwright.analysis import prove_regular, singular_loci
-from tests.closed_loop_machines import truss_mount
+from tests.support.closed_loop_machines import truss_mount
 
 TITLE = "Singular curves and proofs"
 

@@ -268,7 +268,7 @@ _SPARED_NOTE = "drawing calls left out, for there is no graphics card"
 def _browser() -> bool:
     from importlib.util import find_spec
 
-    from tests.chromium import chromium
+    from tests.support.chromium import chromium
 
     try:
         chromium()
@@ -301,7 +301,7 @@ def _studio_drawn(studio: Studio) -> list[Row]:
     """Let a browser show the studio playing; return how much of its main thread that takes."""
     if not _browser():
         return []
-    from tests.chromium import opened
+    from tests.support.chromium import opened
 
     with opened(studio.address, script=_SPARED) as (page, _):
         page.get_by_role("tab", name="Play").wait_for(timeout=60_000)
@@ -327,7 +327,7 @@ def _page_drawn(motion: SceneMotion) -> list[Row]:
     """Let a browser play the page of the same recording."""
     if not _browser():
         return []
-    from tests.chromium import opened
+    from tests.support.chromium import opened
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "chain.html"

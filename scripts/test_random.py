@@ -17,10 +17,12 @@ from pathlib import Path
 
 from tests.seeds import VARIABLE
 
+ROOT = Path(__file__).parents[1]
+
 #: The files whose examples come from `tests.seeds`.
 BATTERIES = tuple(
-    f"tests/{path.name}"
-    for path in sorted((Path(__file__).parents[1] / "tests").glob("test_*.py"))
+    str(path.relative_to(ROOT))
+    for path in sorted((ROOT / "tests").rglob("test_*.py"))
     if "from tests.seeds import" in path.read_text(encoding="utf-8")
 )
 

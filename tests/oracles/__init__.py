@@ -1,0 +1,1 @@
+"""The same numbers by another way: what tests compare with."""

@@ -1,0 +1,1 @@
+"""What holds for the package as a whole, across its rooms."""

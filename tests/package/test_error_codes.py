@@ -1,0 +1,142 @@
+"""Numbers of errors: each that is raised is in the table, each in the table is raised."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import linkwright
+from linkwright.cli import main
+from linkwright.cli.commands.explain import command
+from linkwright.error_codes import ERRORS, PARTS, explanation, page
+from linkwright.errors import InputError
+
+SOURCE = Path(linkwright.__file__).parent
+NUMBERED: tuple[str, ...] = (
+    "error_codes.py",
+    "analysis/cycle.py",
+    "analysis/errors.py",
+    "analysis/sizing",
+    "analysis/estimation.py",
+    "control/consistency.py",
+    "control/covariances.py",
+    "control/filter_block.py",
+    "control/kalman_filter.py",
+    "control/nonlinear_filters.py",
+    "control/step_model.py",
+    "elements/drives",
+    "formats/catalog",
+    "analysis/requirements",
+    "motion/cycles.py",
+    "motion/payloads.py",
+    "motion/task_parts.py",
+    "motion/tasks.py",
+    "robots/joint_loads.py",
+    "robots/ik/rates.py",
+    "robots/loaded_quantity.py",
+    "motion/limits.py",
+    "motion/optimal.py",
+    "motion/path_limits.py",
+    "motion/slowing.py",
+    "recording/plot_format.py",
+    "robots/identification/balances.py",
+    "robots/identification/drives.py",
+    "robots/identification/likelihood.py",
+    "system/step_models.py",
+    "cli/commands/size.py",
+    "cli/drive_fits.py",
+    "cli/payloads.py",
+    "analysis/report.py",
+    "formats/text/tasks.py",
+    "cli/commands/require.py",
+    "analysis/cuts.py",
+    "analysis/frequency.py",
+    "analysis/describing_functions.py",
+    "analysis/limit_cycle_maps.py",
+    "analysis/limit_cycles.py",
+    "analysis/nonlinearities.py",
+    "analysis/orbits.py",
+    "analysis/responses.py",
+    "analysis/swept_sine.py",
+    "cli/guide",
+    "formats/text/edits.py",
+)
+"""Files, or folders, in which every error that is raised carries a number."""
+
+
+def _files(places: tuple[str, ...]) -> list[Path]:
+    found = [
+        f
+        for p in places
+        for f in ([SOURCE / p] if p.endswith(".py") else (SOURCE / p).rglob("*.py"))
+    ]
+    assert all(f.is_file() for f in found)
+    return found
+
+
+def _codes(tree: ast.AST) -> list[str]:
+    """The numbers that calls are given: `code="R101"`."""
+    return [
+        k.value.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        for k in node.keywords
+        if k.arg == "code" and isinstance(k.value, ast.Constant) and isinstance(k.value.value, str)
+    ]
+
+
+def test_numbers_that_are_raised_and_numbers_of_the_table_are_the_same() -> None:
+    texts = [f.read_text(encoding="utf-8") for f in _files((".",))]
+    trees = [ast.parse(text) for text in texts if 'code="R' in text]
+    raised = {c for tree in trees for c in _codes(tree) if re.fullmatch(r"R\d+", c)}
+    assert raised == set(ERRORS)
+
+
+def test_each_number_stands_once_in_the_part_it_belongs_to() -> None:
+    """That none stands twice is a rule of TOML; they stand in order, each in a part."""
+    assert list(ERRORS) == sorted(ERRORS)
+    for code, why in ERRORS.items():
+        assert re.fullmatch(r"R[1-8]\d\d", code)
+        assert code[1] in PARTS
+        assert all(why)
+
+
+@pytest.mark.parametrize("file", _files(NUMBERED), ids=lambda f: f.name)
+def test_every_error_of_these_parts_has_a_number(file: Path) -> None:
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+            name = ast.unparse(node.exc.func).rpartition(".")[2]
+            if name.endswith("Error"):
+                given = {k.arg for k in node.exc.keywords}
+                assert given & {"code", None}, (
+                    f"{file.name}:{node.lineno} raises {name} without a code"
+                )
+
+
+def test_an_unknown_number_is_an_error_with_a_number() -> None:
+    with pytest.raises(InputError, match=r"there is no error 'R9999'.*\[R101\]"):
+        explanation("R9999")
+
+
+def test_the_page_is_made_from_the_table() -> None:
+    """Check 3."""
+    kept = Path(__file__).parents[2].joinpath("docs", "errors.md").read_text(encoding="utf-8")
+    assert kept == page(), "run: python -m linkwright.error_codes > docs/errors.md"
+
+
+def test_every_number_is_explained_and_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    """Check 3."""
+    for code, told in ERRORS.items():
+        command(code.lower())
+        assert capsys.readouterr().out.splitlines() == [f"{code}: {told[0]}", *told[1:]]
+    assert main(["explain", "r101"]) == 0
+    assert capsys.readouterr().out.startswith("R101: ")
+    assert main(["explain"]) == 0
+    listed = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in listed[1:]] == list(ERRORS)
+    assert main(["explain", "R999"]) == 2
+    assert "[R101]" in capsys.readouterr().err

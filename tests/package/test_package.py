@@ -1,0 +1,260 @@
+"""The package as a user meets it: cheap to import, complete, and documented."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import operator
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from enum import Enum
+from importlib import import_module, metadata
+from pathlib import Path
+
+import pytest
+
+import linkwright
+from linkwright.cli.commands import COMMANDS
+from linkwright.elements.drives.registry import PARTS
+
+ROOT = Path(__file__).resolve().parents[2]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+# Public callables that take names of the caller's choosing as keywords. All others must refuse an
+# unknown keyword, which Python does by itself where there is no ** in the signature.
+TAKES_ANY_KEYWORD: frozenset[str] = frozenset({"sweep", "Lab.start"})  # parameters by their names
+
+
+def public_names() -> Iterator[tuple[str, object]]:
+    """Yield every public name with its value: those of the package, and those of its rooms."""
+    waiting = [(name, getattr(linkwright, name)) for name in linkwright.__all__]
+    while waiting:
+        name, value = waiting.pop(0)
+        yield name, value
+        if inspect.ismodule(value):
+            told = getattr(value, "__all__", ()) if "." in name else value.__all__
+            waiting += [(f"{name}.{inner}", getattr(value, inner)) for inner in told]
+
+
+NAMES = dict(public_names())
+ROOMS = [name for name, value in NAMES.items() if inspect.ismodule(value)]
+
+
+def public_callables() -> Iterator[tuple[str, Callable[..., object]]]:
+    """Yield every public function and class, and the public methods of public classes."""
+    for name, value in NAMES.items():
+        if inspect.isclass(value):
+            yield name, value
+            for method, function in vars(value).items():
+                if inspect.isfunction(function) and not method.startswith("_"):
+                    yield f"{name}.{method}", function
+        elif callable(value):
+            yield name, value
+
+
+CALLABLES = dict(public_callables())
+FRONT = {name: value for name, value in CALLABLES.items() if name in NAMES}
+
+
+def own_signature(value: Callable[..., object]) -> list[inspect.Parameter]:
+    """Return the parameters that the docstring of a function or class has to explain."""
+    if inspect.isclass(value) and "__init__" not in vars(value) and "__new__" not in vars(value):
+        return []  # the constructor is inherited, and explained there
+    if getattr(value, "_is_protocol", False) or (
+        inspect.isclass(value) and issubclass(value, Enum)
+    ):
+        return []  # nobody calls it
+    parameters = inspect.signature(value).parameters.values()
+    return [p for p in parameters if p.name not in ("self", "cls")]
+
+
+def distribution(requirement: str) -> str:
+    """Return the name that a requirement starts with."""
+    return re.split(r"[<>=]", requirement)[0].lower()
+
+
+def top_modules_loaded_by(statement: str) -> set[str]:
+    """Return the top modules that a statement loads in a fresh interpreter.
+
+    Files that are read at start-up load modules too, so what counts is the difference.
+    """
+    program = (
+        f"import sys; before = set(sys.modules)\n{statement}\nprint(*(set(sys.modules) - before))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    return {name.partition(".")[0] for name in done.stdout.split()}
+
+
+def test_import_loads_only_numpy_and_the_standard_library() -> None:
+    loaded = top_modules_loaded_by("import linkwright")
+    assert "linkwright" in loaded
+    assert loaded - {"linkwright", "numpy"} - sys.stdlib_module_names == set()
+
+
+def test_that_check_sees_a_heavy_import() -> None:
+    """The command line may load Typer, and the same check notices it there."""
+    loaded = top_modules_loaded_by("import linkwright.cli.app")
+    assert "typer" in loaded - sys.stdlib_module_names
+
+
+def test_every_public_name_resolves() -> None:
+    assert sorted(set(linkwright.__all__)) == sorted(linkwright.__all__), "a name stands twice"
+    for name in linkwright.__all__:
+        assert getattr(linkwright, name) is not None
+        assert name in dir(linkwright)
+
+
+def test_the_rooms_are_policed_too() -> None:
+    """Every public module says what is public in it, and the tests below walk over that."""
+    assert {"control", "elements", "motion", "shapes", "identification"} <= set(ROOMS)
+    assert {"control.PD", "elements.Contact", "motion.Sines", "shapes.Box"} <= set(FRONT)
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="nonesuch"):
+        operator.attrgetter("nonesuch")(linkwright)
+
+
+def test_type_checkers_see_the_same_names() -> None:
+    """The imports under TYPE_CHECKING say the same as the table that is used at run time."""
+    tree = ast.parse(Path(linkwright.__file__).read_text(encoding="utf-8"))
+    (block,) = [
+        node
+        for node in tree.body
+        if isinstance(node, ast.If)
+        and isinstance(node.test, ast.Name)
+        and node.test.id == "TYPE_CHECKING"
+    ]
+    seen = {
+        (statement.module, alias.asname)
+        for statement in block.body
+        if isinstance(statement, ast.ImportFrom)
+        for alias in statement.names
+    }
+    table = {(home, name) for home, names in linkwright._HOMES.items() for name in names}
+    assert seen == table
+
+
+def test_version_is_that_of_the_metadata() -> None:
+    assert linkwright.__version__ == metadata.version("linkwright")
+
+
+def test_changelog_speaks_of_this_version() -> None:
+    assert f"## {linkwright.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_typed() -> None:
+    assert (Path(linkwright.__file__).parent / "py.typed").is_file()
+
+
+def test_pins_cover_what_is_required() -> None:
+    """Every requirement is pinned, and every pin is what these tests run with."""
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    pins = dict(line.lower().split("==") for line in lines if not line.startswith("#"))
+    extras = PYPROJECT["project"]["optional-dependencies"]
+    wanted = list(PYPROJECT["project"]["dependencies"])
+    for requirements in extras.values():
+        wanted += requirements
+    assert {distribution(line) for line in wanted} - set(pins) == set()
+    for line in PYPROJECT["project"]["dependencies"] + extras["test"]:
+        assert metadata.version(distribution(line)) == pins[distribution(line)]
+
+
+@pytest.mark.parametrize("name", CALLABLES)
+def test_public_callable_has_a_docstring(name: str) -> None:
+    """The first line is a whole sentence."""
+    summary = (inspect.getdoc(CALLABLES[name]) or "").partition("\n")[0]
+    assert summary.endswith((".", ":")), f"{name}: the summary line is {summary!r}"
+
+
+@pytest.mark.parametrize("name", FRONT)
+def test_public_callable_explains_each_argument(name: str) -> None:
+    value = FRONT[name]  # what is inherited is explained where it comes from
+    text = "\n".join(
+        c.__doc__ or "" for c in (inspect.getmro(value) if inspect.isclass(value) else [value])
+    )
+    missing = [
+        p.name
+        for p in own_signature(FRONT[name])
+        if not re.search(
+            rf"^\s*\*{{0,2}}{p.name}\b[^:\n]*:|`\*{{0,2}}{p.name}`", text, re.MULTILINE
+        )
+    ]
+    assert missing == [], f"{name} does not say what these arguments are"
+
+
+@pytest.mark.parametrize("name", FRONT)
+def test_public_callable_shows_an_example(name: str) -> None:
+    value = FRONT[name]
+    if inspect.isclass(value) and own_signature(value) == []:
+        return
+    assert ">>>" in (inspect.getdoc(value) or ""), f"{name} shows no example"
+
+
+@pytest.mark.parametrize("name", CALLABLES)
+def test_unknown_keywords_are_refused(name: str) -> None:
+    swallows = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in own_signature(CALLABLES[name]))
+    assert swallows == (name in TAKES_ANY_KEYWORD)
+
+
+def test_every_public_name_and_command_is_in_the_reference() -> None:
+    page = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    missing = [n for n in NAMES if f"`{n}" not in page and f"`{n.rpartition('.')[2]}" not in page]
+    missing += [name for name in COMMANDS if f"| `linkwright {name}" not in page]
+    assert missing == []
+
+
+def test_every_page_of_the_docs_is_linked_from_the_readme() -> None:
+    front = (ROOT / "README.md").read_text(encoding="utf-8")
+    pages = sorted(path.name for path in (ROOT / "docs").glob("*.md"))
+    assert [page for page in pages if f"](docs/{page})" not in front] == []
+    glossary = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    assert glossary.count("\n| **") >= 24
+
+
+def test_no_public_class_name_lives_twice() -> None:
+    homes: dict[str, list[str]] = {}
+    source = ROOT / "src" / "linkwright"
+    for path in sorted(source.rglob("*.py")):
+        if path.name == "script.py":  # the text of a stand-alone program, a world of its own
+            continue
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(str(path.relative_to(source)))
+    for kind in PARTS:  # parts of drives have their own namespace: lw.drives.PD
+        homes[kind.__name__].remove(f"{kind.__module__.replace('.', '/')}.py"[len("linkwright/") :])
+    for name in linkwright.windows.__all__:  # and so have records: lw.windows.Frame is bytes
+        homes[name] = [file for file in homes.get(name, []) if not file.startswith("windows/")]
+    for name in linkwright.analysis.sampling.__all__:  # and loops: lw.analysis.sampling.Loop
+        homes[name] = [f for f in homes.get(name, []) if not f.startswith("analysis/sampling/")]
+    twice = {name: found for name, found in homes.items() if len(found) > 1}
+    # what a robot does in a laboratory, and what a machine is sized for: both fields say task
+    assert twice == {"Task": ["lab/tasks.py", "motion/tasks.py"]}
+
+
+def test_a_public_name_stays_when_a_folder_of_its_name_is_imported() -> None:
+    """`linkwright.codegen` is a folder, and `lw.codegen` the function that users call."""
+    import_module("linkwright.codegen.files")
+    assert linkwright.codegen is sys.modules["linkwright.codegen"].codegen
+
+
+def test_names_that_are_imported_later_are_listed() -> None:
+    """Completion in a notebook knows them before they are used."""
+    for package in ("linkwright.mounts", "linkwright.analysis"):
+        module = import_module(package)
+        assert set(module.__all__) <= set(dir(module))
+
+
+def test_no_name_that_is_imported_later_is_a_module_of_its_package() -> None:
+    """Importing that module would put the module in the name's place."""
+    for file in sorted(Path(linkwright.__file__).parent.rglob("__init__.py")):
+        modules = {path.stem for path in file.parent.glob("*.py")}
+        for later in (x for x in ast.parse(file.read_text()).body if isinstance(x, ast.If)):
+            homes = [x for x in later.body if isinstance(x, ast.ImportFrom)]
+            names = {a.name for x in homes for a in x.names if len((x.module or "").split(".")) > 2}
+            assert not names & modules, file

@@ -1,0 +1,1 @@
+"""Random expressions, mechanisms, robots and Systems, each from a seed."""

@@ -1,0 +1,1 @@
+"""What tests share: machines, browsers, processes, stand-ins."""
