@@ -12,7 +12,8 @@ INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-bui
 # Nothing that the caller's shell says about Python decides; bytecode is kept, which halves the start.
 unexport PYTHONDONTWRITEBYTECODE PYTHONHOME PYTHONPATH PYTHONSTARTUP PYTHONUNBUFFERED PYTHONWARNINGS
 
-.PHONY: help test test-random mutants fuzz demo pictures bench soak conformance lint regenerate clean
+.PHONY: help test bill times test-random mutants fuzz demo pictures bench soak conformance lint \
+	regenerate clean
 .NOTPARALLEL: # all targets install into the same .venv
 
 help:
@@ -25,7 +26,9 @@ help:
 	@echo "make bench   measure, and print ratio tables"
 	@echo "make soak    a laboratory by the clock for an hour (MINUTES=1 for less): ticks, lateness, drift"
 	@echo "make conformance  compare robots with Pinocchio and MuJoCo (minutes)"
-	@echo "make lint    lint, format and types only"
+	@echo "make lint    lint, format, layers and types only"
+	@echo "make bill    what a change costs: lines, names, commands, test seconds, wheel"
+	@echo "make times   keep what the last tests took as tests/times.json"
 	@echo "make regenerate  search again for the smallest programs that ship (minutes)"
 	@echo "make clean   remove .venv, caches and build products"
 
@@ -36,7 +39,18 @@ test: $(VENV)/.test
 	@sh scripts/need_hamlib.sh
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/pytest
+	@$(BESIDE) $(BIN)/pytest --times build/tests.json
+
+# Types and layers are checked while the tests run, from caches that are kept; they speak at the end.
+TYPES = $(BIN)/lint-imports --no-logo && $(BIN)/mypy
+BESIDE = mkdir -p build; ($(TYPES)) > build/types.txt 2>&1 & beside() { \
+	"$$@"; tested=$$?; wait $$!; typed=$$?; cat build/types.txt; [ $$tested$$typed = 00 ]; }; beside
+
+bill: $(VENV)/.test
+	@$(BIN)/python -m scripts.bill
+
+times: $(VENV)/.test
+	$(BIN)/python -m scripts.test_times tests/times.json build/tests.json --keep tests/times.json
 
 SECONDS ?= 3600
 test-random: $(VENV)/.test
@@ -52,7 +66,7 @@ fuzz: $(VENV)/.test
 lint: $(VENV)/.test
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy
+	$(TYPES)
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py

@@ -15,6 +15,8 @@ from collections.abc import Iterator, Sequence
 import pytest
 from hypothesis import HealthCheck, settings
 
+pytest_plugins = ["tests.support.times"]
+
 # Jobs in the background and some runners of tests ignore Ctrl-C or a hang-up, and the commands that
 # tests start would inherit that; with a handler here they begin as they do in a shell.
 signal.signal(signal.SIGINT, signal.default_int_handler)

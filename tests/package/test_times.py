@@ -1,0 +1,28 @@
+"""What tests cost is added up per file and compared with what was kept."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from scripts import test_times
+from tests.support.times import by_file
+
+
+def test_items_are_added_up_to_files_and_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file that grew by more than a fifth and two seconds is named, and no other."""
+    before = by_file({"a.py::x": (4.0, 9.0), "a.py::y[1]": (6.0, 6.0), "b.py::z": (0.5, 0.5)})
+    after = {"a.py": 12.5, "b.py": 2.4, "new.py": 2.1}
+    (tmp_path / "before.json").write_text(json.dumps({"files": before}))
+    (tmp_path / "after.json").write_text(json.dumps({"files": after}))
+    kept = tmp_path / "kept.json"
+    arguments = [str(tmp_path / "before.json"), str(tmp_path / "after.json"), "--keep", str(kept)]
+    assert test_times.main(arguments) == 0
+    told = capsys.readouterr().out
+    assert "10.5 s before, 17.0 s after" in told
+    assert [line.split()[-1] for line in told.splitlines() if "grown" in line] == ["a.py", "new.py"]
+    assert test_times.seconds(kept) == after
