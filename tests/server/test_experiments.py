@@ -97,7 +97,7 @@ def excite(kind: str, amplitude: float, *, w: float = 0.0, seconds: float = 10.0
     ],
 )
 def test_experiments_beyond_what_an_axis_bears_are_refused(command: Command, name: str) -> None:
-    active = {"plane.life": 2.0, "plane.cause": 0.0, "plane.tail": 0.0}
+    active = {"plane.life": 2.0, "plane.cause": 0.0, "plane.tail": 0.0, "plane.braking": 0.0}
     with pytest.raises(RefusedError) as told:
         Desk(read_cell("axes2")).command("plane", command, active, 0)
     assert told.value.name == name

@@ -117,7 +117,10 @@ def test_every_kind_of_command_changes_inputs_or_is_refused_by_name(name: str, k
     cell = read_cell(name)
     arm, desk = cell.arms[0], Desk(cell)
     n, active = len(arm.axes), float(LIVES.index("active" if kind != "mode" else "inactive"))
-    state = {f"{arm.name}.life": active, f"{arm.name}.cause": 0.0, f"{arm.name}.tail": 0.0}
+    state = {
+        f"{arm.name}.life": active,
+        **dict.fromkeys((f"{arm.name}.{x}" for x in ("cause", "tail", "braking")), 0.0),
+    }
     values = {
         **dict.fromkeys(("joints", "track"), arm.start),
         "jog": (0.1,) * n,

@@ -100,6 +100,19 @@ def test_a_live_session_with_every_stop_is_replayed_bit_for_bit(tmp_path: Path) 
         run.is_("cause", "device")
         run.is_("life", "fault")
         assert cell.loop.counters.timeouts >= round(cell.cell.heartbeat * cell.rate / PATIENCE)
+        assert not cell.latest().values["plane.current"].any()
+        lines, last = [], run.heard("plane_supervisor.device")
+
+        def anew() -> bool:
+            lines.extend(cell.look())
+            return run.heard("plane_supervisor.device") not in (0, last)
+
+        until(anew, "another device")
+        assert lines == ["the device has ended (exit status -9); it is started anew in 0.5 s"]
+        run.enable()
+        moved = run.ask("joints", 0.0, 0.5)
+        until(lambda: cell.latest().values["plane.done"] == moved, "done with another device")
+    assert (tmp_path / "cell.device.2.journal").exists()
     found = replay_cell(path)
     assert found.difference == ""
     recording = read_recording(path)

@@ -13,7 +13,7 @@ from linkwright.robots import Robot
 from linkwright.server.cell import CAUSES
 from linkwright.server.cell_file import read_cell
 from linkwright.server.cell_system import control_system
-from linkwright.server.face import KINDS, LIVES, Command
+from linkwright.server.face import KINDS, LIVES, Command, RefusedError
 from linkwright.server.ready import session_of_cell
 from linkwright.server.virtual import VirtualCell
 
@@ -138,6 +138,48 @@ def test_a_client_may_stop_its_arm_along_its_path() -> None:
     cell.command("plane", Command("joints", 5, (0.0, 0.0)))
     cell.advance(2000)
     assert (_of(cell, "done"), _cause(cell)) == (5, "none")
+
+
+@pytest.mark.parametrize("commands", [("joints",), ("enable", "joints"), ("track",), ("home",)])
+def test_a_motion_that_comes_while_the_arm_brakes_follows_the_stop(
+    commands: tuple[str, ...],
+) -> None:
+    cell = _cell()
+    cell.command("plane", Command("joints", 2, (1.5, 1.0), speed=0.5))
+    cell.advance(150)
+    cell.command("plane", Command("stop", 3))
+    cell.advance(3)
+    assert _of(cell, "moving") == 1
+    for k, kind in enumerate(commands):
+        values = (0.2, 0.1) if kind in ("joints", "track") else ()
+        cell.command("plane", Command(kind, 4 + k, values))
+    cell.advance(2500)
+    last = 3 + len(commands)
+    assert (_of(cell, "taken"), _of(cell, "done"), _cause(cell)) == (last, last, "none")
+    assert (_of(cell, "cut"), CAUSES[int(_of(cell, "cut_cause"))]) == (2, "stop")
+    goal = read_cell("axes2").arms[0].start if commands == ("home",) else (0.2, 0.1)
+    assert np.allclose(cell.latest().values["plane.q"], goal, atol=1e-3)
+
+
+def test_a_motion_is_refused_at_once_while_the_arm_brakes_to_be_switched_off() -> None:
+    cell = _cell()
+    cell.command("plane", Command("joints", 2, (1.5, 1.0), speed=0.5))
+    cell.advance(150)
+    cell.command("plane", Command("disable", 3))
+    cell.advance(3)
+    with pytest.raises(RefusedError, match="brakes, and is switched off then"):
+        cell.command("plane", Command("joints", 4, (0.0, 0.0)))
+    cell.advance(1000)
+    assert (_life(cell), _of(cell, "taken")) == ("inactive", 3)
+
+
+def test_no_motion_is_cut_off_without_a_cause() -> None:
+    """Motions that are in the ring already when the arm is switched off."""
+    cell = _cell()
+    cell.command("plane", Command("disable", 2))
+    cell.command("plane", Command("joints", 3, (0.0, 0.0)))
+    cell.advance(20)
+    assert (_of(cell, "cut"), CAUSES[int(_of(cell, "cut_cause"))]) == (3, "disable")
 
 
 def test_a_stop_of_category_1_removes_power_when_the_arm_stands() -> None:

@@ -112,6 +112,12 @@ class Desk:
                     f"{name!r} is {life}" + (f" ({why})" if why != "none" else ""),
                     remedy="clear and enable it first" if life == "fault" else "enable it first",
                 )
+            if state[f"{name}.braking"] == 1 and not counts.enabling:
+                raise RefusedError(
+                    "life",
+                    f"{name!r} brakes, and is switched off then",
+                    remedy="enable it when it stands",
+                )
             _check_modes(name, command.kind, counts.modes)
         if counts.head - state[f"{name}.tail"] >= SLOTS:
             raise RefusedError("full", f"{SLOTS} commands of {name!r} wait already")

@@ -324,8 +324,8 @@ class ArmHand:
             asked: the command.
             state: of the arm.
         """
-        if asked.kind == "stop":
-            return state.taken >= asked.sequence and not state.moving
+        if asked.kind == "stop" and state.taken >= asked.sequence:
+            return not state.moving or state.done >= asked.sequence  # motions may follow it
         return state.done >= asked.sequence and self._cut(asked, state) is None
 
     def cut(self, asked: GivenCommand) -> bool:

@@ -7,10 +7,15 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 DEVICE_LOG = ".device.journal"
 """How the name of the device's own log ends, beside a recording."""
+
+PAUSE, LONGEST = 0.5, 30.0
+"""s until a process of a cell that ended is started anew: the first time, and at most."""
 
 _TOLD = "device.log"
 
@@ -35,18 +40,40 @@ class DeviceLaunch:
             if folder is None:
                 folder = Path(stack.enter_context(_shared_folder()))
             self.folder, self.log = folder, log
-            more = [] if log is None else ["--log", str(log)]
-            command = [sys.executable, "-m", "linkwright.server.device", os.fspath(source)]
-            with (folder / _TOLD).open("wb") as told:
-                self.process = subprocess.Popen(
-                    [*command, str(folder), *more],
-                    stdin=subprocess.DEVNULL,
-                    stdout=told,
-                    stderr=told,
-                    start_new_session=True,
-                )
-            stack.callback(_ended, self.process)
+            self._command = [sys.executable, "-m", "linkwright.server.device", os.fspath(source)]
+            self._starts, self._pause, self._again = 0, PAUSE, 0.0
+            self.process = self._started()
+            stack.callback(lambda: _ended(self.process))
             self._stack = stack.pop_all()
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        self._starts, self._began = self._starts + 1, time.monotonic()
+        more: list[str] = []
+        if self.log is not None:  # what was written before a device ended is kept
+            again = f".{self._starts}{self.log.suffix}" if self._starts > 1 else self.log.suffix
+            more = ["--log", str(self.log.with_suffix(again))]
+        with (self.folder / _TOLD).open("wb") as told:
+            return subprocess.Popen(
+                [*self._command, str(self.folder), *more],
+                stdin=subprocess.DEVNULL,
+                stdout=told,
+                stderr=told,
+                start_new_session=True,
+            )
+
+    def look(self) -> Iterator[str]:
+        """Start the device anew where it has ended, after a pause; yield lines that tell of it."""
+        now = time.monotonic()
+        if self.process.poll() is None:
+            return
+        if not self._again:
+            pause = PAUSE if now - self._began > LONGEST else self._pause
+            self._pause, self._again = min(2 * pause, LONGEST), now + pause
+            why = self.told.splitlines()[-1:]
+            said = f": {why[0]}" if why else f" (exit status {self.process.returncode})"
+            yield f"the device has ended{said}; it is started anew in {pause:g} s"
+        elif now >= self._again:
+            self._again, self.process = 0.0, self._started()
 
     @property
     def told(self) -> str:

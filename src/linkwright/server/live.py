@@ -6,6 +6,7 @@ import contextlib
 import math
 import os
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -102,6 +103,11 @@ class LiveCell(RunningCell):
     def device(self) -> subprocess.Popen[bytes] | None:
         """The process of simulated hardware."""
         return None if self._launch is None else self._launch.process
+
+    def look(self) -> Iterator[str]:
+        """Start a simulated device anew that has ended; yield lines that tell of it."""
+        if self._launch is not None:
+            yield from self._launch.look()
 
     def _record(self, recorder: LoopRecorder) -> None:
         self.recording = recorder.finish(self.loop)

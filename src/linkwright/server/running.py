@@ -52,7 +52,7 @@ class RunningCell:
         self._asked = {
             f"{arm}.{key}": places[f"{arm}_supervisor.{key}"]
             for arm in self._desk.arms
-            for key in ("life", "cause", "tail")
+            for key in ("life", "cause", "tail", "braking")
         }
 
     @property

@@ -36,6 +36,7 @@ from linkwright.server.coordinator import (
 from linkwright.server.coordinator.host import FaceTaker, coordinate, told_frames
 from linkwright.server.coordinator.motions import exponential, product
 from linkwright.server.face import CellFace
+from linkwright.server.launch import LONGEST, PAUSE
 from linkwright.server.sensors import SensorNode, Truth, camera, force_sensor, tracker
 
 COORDINATOR = "coordinator"
@@ -48,7 +49,6 @@ STEADY = 0.02
 """m/s² and rad/s² per √Hz: how much a frame without a twist may move by itself."""
 
 _DOWN = (0.0, 1.0, 0.0, 0.0)
-_PAUSE, _LONGEST = 0.5, 30.0  # s, until what ended is started anew
 _LOOK = 0.2  # s
 
 
@@ -209,7 +209,7 @@ class SensingProcesses:
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         """The coordinator and the sensors, by name."""
         self._began: dict[str, float] = {}
-        self._pause = dict.fromkeys(names, _PAUSE)
+        self._pause = dict.fromkeys(names, PAUSE)
         self._again: dict[str, float] = {}
         for name in names:
             self._start(name)
@@ -235,9 +235,9 @@ class SensingProcesses:
             if process.poll() is None:
                 continue
             if name not in self._again:
-                lasted = now - self._began[name] > _LONGEST
-                pause = _PAUSE if lasted else self._pause[name]
-                self._pause[name] = min(2 * pause, _LONGEST)
+                lasted = now - self._began[name] > LONGEST
+                pause = PAUSE if lasted else self._pause[name]
+                self._pause[name] = min(2 * pause, LONGEST)
                 self._again[name] = now + pause
                 lines = (self._folder / f"{name}.log").read_text("utf-8", "replace").splitlines()
                 why = f": {lines[-1]}" if lines else ""

@@ -2,8 +2,8 @@
 
 A block at the cell's rate, so that what must happen in time happens in ticks, whatever Python does.
 Commands lie in a ring of `SLOTS` inputs; `head` counts those that were put there, and the block
-takes one a tick, in order. A motion waits until the motion before it lets it in. Every stop throws
-away what waits.
+takes one a tick, in order. A motion waits until the motion before it lets it in, and until an arm
+that brakes to hold stands. Every stop throws away what waits.
 
 The life of an arm is a place in `linkwright.server.face.LIVES`. Stops have the categories of
 IEC 60204-1 (`linkwright.server.cell.CATEGORIES`): 0 is PANIC, which latches until `clear`.
@@ -148,7 +148,9 @@ class Supervisor(Block):
         let_in = tracked | ((ready > 0) & (still | ~excite))
         accept = hold(waiting & motion & free & ~opening & let_in)
         follows = self.input("follows", doc="whether the arm goes with a frame") > 0
-        refuse = hold(waiting & motion & (~free | (excite & ~tracked & follows)))
+        led = hold(excite & ~tracked & follows)  # an experiment of an arm that a frame leads
+        # a motion that comes while the arm brakes to hold waits for the end of that
+        refuse = hold(waiting & motion & (~active | equal(braking, 1) | led))
         plain = hold(waiting & ~motion)
         enable, disable, clear = (
             hold(plain & equal(command["kind"], KINDS.index(word)))
@@ -206,7 +208,8 @@ class Supervisor(Block):
         lost = hold(dropped + late + not_equal(refused, spurned))
         brakes_on = hold(where(still & ~stopping, 0, brakes))
         clears_on = hold(where(equal(now, FAULT) & ~fresh, left, 0))
-        why = where(disable, CAUSES.index("disable"), shown)
+        why = where(late & led, CAUSES.index("frame"), shown)
+        why = where(disable | (late & equal(why, 0)), CAUSES.index("disable"), why)
         why = where(accept, CAUSES.index("replaced"), why)
         ended = self._ended(
             _Going(
@@ -383,7 +386,7 @@ class Supervisor(Block):
         )
         self.update(seen_stops, stops)
         self.update(seen_halts, halts)
-        happened, code = self._axes(active)
+        happened, code = self._axes(active, alive)
         aged = self.discrete_state("aged")  # noticed in motion, and told as long as it lasts
         stale = self.input("stale", doc="the motion's frame is too old") > 0
         stale = self.intermediate(stale & ((moving > 0) | (aged > 0)))
@@ -450,7 +453,7 @@ class Supervisor(Block):
             hold(where(new, told, code)),
         )
 
-    def _axes(self, active: Expr) -> tuple[dict[str, Expr], Expr]:
+    def _axes(self, active: Expr, alive: Expr) -> tuple[dict[str, Expr], Expr]:
         """Return what is wrong with the axes, and the report's code: what, and the axis below."""
         arm, n, hold = self._arm, len(self._arm.axes), self.intermediate
         q = self.input_vector("q", n, list(arm.start), doc="measured positions")
@@ -474,7 +477,8 @@ class Supervisor(Block):
         sane = _all_of([absolute(x) < _LARGE for x in (*q, *u, *current)])
         self.output_vector("measured", q, doc="positions as they are measured")
         self.output_vector("measured_rate", u, doc="speeds as they are measured")
-        self.output_vector("drawn", current, unit="A", doc="currents as they are measured")
+        drawn = [where(alive, x, 0) for x in current]  # a device that is gone draws none
+        self.output_vector("drawn", drawn, unit="A", doc="currents as they are measured")
         found = {
             "limit": _any_of(limit),
             "current": _any_of(trip),

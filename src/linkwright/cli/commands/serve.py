@@ -165,7 +165,7 @@ def _served(
         lives = _Lives(live)
         end = None if until is None else time.monotonic() + until
         while not ended.wait(0.1) and (end is None or time.monotonic() < end):
-            for line in (*nodes.look(), *lives.look()):
+            for line in (*live.look(), *nodes.look(), *lives.look()):
                 _note(line)
             if not live.loop.running:
                 break
