@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -205,6 +207,85 @@ def test_a_task_that_asks_for_the_end_of_the_program_ends_itself_alone(
     assert lab.tick == before + 96
     lab.freeze()
     assert lab.desired.q == pytest.approx([joint.default for joint in lab.config.joints])
+
+
+class Endless(Task):
+    """A task with a loop that has no end, and that catches what it can."""
+
+    def run(self, t: Any, state: Any, desired: Any) -> None:
+        """Loop."""
+        while t > 0.01:
+            try:
+                time.sleep(0)
+            except Exception:
+                continue
+
+
+class Fails(Task):
+    """A task that fails after a while."""
+
+    def run(self, t: Any, state: Any, desired: Any) -> None:
+        """Fail."""
+        if t > 0.1:
+            raise ValueError("a mistake")
+
+
+def test_a_task_that_loops_for_ever_is_interrupted_and_the_laboratory_goes_on(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("linkwright.lab.running.LONGEST", 0.3)
+    told: list[str] = []
+    monkeypatch.setattr(lab, "tell", told.append)
+    lab.add(Endless)
+    lab.add(Hold)
+    lab.pace(1.0)
+    lab.start("endless")
+    limit = time.monotonic() + 30
+    while not told and time.monotonic() < limit:
+        time.sleep(0.01)
+    line = Endless.run.__code__.co_firstlineno
+    assert re.match(
+        rf"endless failed: {re.escape(__file__)}:({line + 2}|{line + 3}|{line + 4}): run of "
+        "the task 'endless' has not come back for 0.3 s, and was interrupted; end its loop",
+        told[0],
+    ), told
+    before = lab.tick
+    while lab.tick <= before + 20 and time.monotonic() < limit:
+        time.sleep(0.01)
+    assert lab.tick > before + 20
+    assert lab.task is None
+    lab.start("hold")
+    lab.pace(None)
+    due = (time.monotonic() - limit + 30) * 960  # since the test waits, with time to spare
+    assert lab.counters["motor"].missed < due + 960  # not those since the machine was started
+
+
+def test_time_is_right_after_a_task_that_failed(lab: Lab) -> None:
+    lab.add(Fails)
+    lab.run(0.5)
+    lab.start("fails")
+    with pytest.raises(lw.Error, match="ValueError: a mistake"):
+        lab.run(1.0)
+    assert 0.6 <= lab.time < 0.61
+    assert lab.tick == lab.loop.session.tick
+    before = lab.tick
+    lab.run(0.5)
+    assert lab.tick == before + 480
+
+
+def test_a_task_without_run_is_refused(lab: Lab, tmp_path: Path) -> None:
+    file = tmp_path / "typo.py"
+    text = "from linkwright.lab import Task\nclass Typo(Task):\n    def rnu(self, t, s, d): ...\n"
+    file.write_text(text)
+    with pytest.raises(lw.InputError, match=r"typo.py: the task 'typo' has no run; rename its rnu"):
+        lab.add(file)
+    with pytest.raises(lw.Error, match="the task 'idle' has no run; write def run"):
+        lab.add(type("Idle", (Task,), {}))
+    file.write_text(
+        text.replace("rnu", "run") + "class Base(Task): ...\nclass Made(Base):\n"
+        "    def run(self, t, s, d): ...\n"
+    )
+    assert lab.add(file) == ("typo", "made")
 
 
 def test_a_laboratory_that_is_closed_says_so() -> None:

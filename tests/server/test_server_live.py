@@ -101,7 +101,8 @@ def test_a_live_session_with_every_stop_is_replayed_bit_for_bit(tmp_path: Path) 
         run.is_("life", "fault")
         assert cell.loop.counters.timeouts >= round(cell.cell.heartbeat * cell.rate / PATIENCE)
         assert not cell.latest().values["plane.current"].any()
-        lines, last = [], run.heard("plane_supervisor.device")
+        lines: list[str] = []
+        last = run.heard("plane_supervisor.device")
 
         def anew() -> bool:
             lines.extend(cell.look())

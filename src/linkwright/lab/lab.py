@@ -32,7 +32,7 @@ from linkwright.lab.records import DesiredState, FrameState, JointState
 from linkwright.lab.session import RATE, SessionJournal, read_session
 from linkwright.lab.slot import CARTESIAN
 from linkwright.lab.sources import lab_config
-from linkwright.lab.tasks import Task
+from linkwright.lab.tasks import Task, require_run
 from linkwright.lab.vision.sight import Sighted
 from linkwright.lazy import Later
 from linkwright.robots import Robot
@@ -270,6 +270,7 @@ class Lab(Commanded, Sighted, Motions):
             one = task() if isinstance(task, type) else task
             if not isinstance(one, Task):
                 raise InputError(f"{one!r} is no task", remedy="derive it from linkwright.lab.Task")
+            require_run(type(one))
             made = {one.name: one}
         for name in made:
             if name in {running.name for running in self._running.values()}:

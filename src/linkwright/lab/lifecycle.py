@@ -120,7 +120,12 @@ class LifeCycle(LabLoop):
                     self._ended = serial if servo == MEMBER else self._ended
                     self.end(servo, f"{task.name} is done")
                 elif lost > 0 and told == serial:
-                    self.end(servo, f"{task.name} took too long too often: frozen")
+                    row = f"{self.given(f'{life}.patience'):.0f} ticks in a row"
+                    self.end(
+                        servo,
+                        f"{task.name} took too long at {row}: frozen; make it native, or give it "
+                        "more patience (0 for any number of ticks)",
+                    )
 
     def _failed(self, error: BaseException) -> bool:
         """End the tasks whose function failed; the laboratory goes on without them."""

@@ -35,6 +35,8 @@ Array = NDArray[np.float64]
 PUBLISHES = 1024
 """Base ticks from one that others see of a run in lockstep to the next."""
 
+_LOOK = 0.2  # s
+
 CHUNK = 4096
 """Base ticks after which a run in lockstep looks whether it is interrupted."""
 
@@ -141,7 +143,8 @@ class LabLoop:
                 try:
                     self.loop.go_to(min(end, self.loop.session.tick + CHUNK))
                 except Exception as error:
-                    self._failed(error)
+                    if self._failed(error):
+                        self.loop.go_to(self.loop.session.tick)  # others see where it stands
                     raise
                 self.attend()
                 self._require_sound()
@@ -218,6 +221,24 @@ class LabLoop:
                 self._overrun = overrun
                 self.loop.start()
             self._speed = speed
+            if speed is not None:
+                threading.Thread(target=self._guard, name="watchdog", daemon=True).start()
+
+    def _guard(self) -> None:
+        """Interrupt tasks of Python that do not come back, as long as the loop's thread goes on."""
+        from linkwright.lab.running import LONGEST, interrupt_endless
+
+        thread, told = self.loop.thread, ""
+        while thread is not None and thread.is_alive():
+            thread.join(_LOOK)
+            patient = self.given("life.patience") == 0
+            if patient or not (stuck := interrupt_endless(thread.ident or 0, LONGEST)):
+                told = ""
+            elif not told and interrupt_endless(thread.ident or 0, 2 * LONGEST):
+                told = stuck
+                self.tell(f"{stuck}, and cannot be interrupted there")
+        if self.loop.thread is thread and self.loop.failure is not None:
+            self.attend()  # what failed is told, and the laboratory goes on without it
 
     @property
     def paced(self) -> float | None:

@@ -46,6 +46,9 @@ class RecorderHost(Protocol):
     def require_open(self) -> None:
         """Refuse what a laboratory that was closed cannot do."""
 
+    def tell(self, text: str) -> None:
+        """Tell whoever listens."""
+
 
 @dataclass(frozen=True, slots=True)
 class RecorderSettings:
@@ -328,7 +331,7 @@ class LabRecorder:
         self.recordings.append(_entry(made))
         if self._saves:
             try:
-                self._save(made, None)
+                self._lab.tell(f"saved {self._save(made, None)}")
             except Error as error:
                 self.complaints.append(str(error))
 

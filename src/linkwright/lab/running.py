@@ -8,12 +8,16 @@ ticks of the task servo, so that a task has the exact period.
 
 from __future__ import annotations
 
+import ctypes
 import re
+import sys
+import time
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from threading import get_ident
 from typing import Any
 
 import numpy as np
@@ -32,6 +36,46 @@ from linkwright.simulation.native.called import SlotFunction, native_function
 Array = NDArray[np.float64]
 _BUILTIN = Path(__file__).with_name("builtin")  # whose files nobody mends
 Integers = NDArray[np.int64]
+
+LONGEST = 2.0
+"""s that `run` of a Python task may take at a tick, where a laboratory follows the clock."""
+
+_inside: dict[int, tuple[Task, float]] = {}  # by thread: whose `run` is called, and since when
+
+
+class EndlessRunError(BaseException):
+    """Interrupts a `run` that does not come back; no `except Exception` of a task catches it."""
+
+
+def interrupt_endless(thread: int, longest: float) -> str:
+    """Interrupt the task that a thread is in for too long; return what it is and where, or "".
+
+    Python code is interrupted at its next line. Native code that it has called is waited for.
+
+    Args:
+        thread: its identifier.
+        longest: s that it may take.
+
+    >>> interrupt_endless(0, LONGEST)
+    ''
+    """
+    task, began = _inside.get(thread, (None, 0.0))
+    seconds, frame = time.monotonic() - began, sys._current_frames().get(thread)
+    if task is None or frame is None or seconds < longest:
+        return ""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(
+        ctypes.c_ulong(thread), ctypes.py_object(EndlessRunError)
+    )
+    file = str(source_file(type(task)))
+    while frame.f_code.co_filename != file and frame.f_back is not None:
+        frame = frame.f_back
+    at = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    return f"{task.name} has not come back for {seconds:.0f} s at {at}"
+
+
+def _left(thread: int) -> None:
+    """Say that a task has come back; an interrupt that is on its way arrives here at the latest."""
+    del _inside[thread]
 
 
 def task_function(task: Task, layout: SlotLayout, carried: Integers | None = None) -> SlotFunction:
@@ -139,13 +183,20 @@ def task_failure(task: Task | type[Task], error: BaseException, method: str = "r
         error = missing_part(error) or error
     if isinstance(error, ValueError) and "read-only" in str(error):
         error = _read_only(frame)
-    said = str(error.what) if isinstance(error, Error) else f"{type(error).__name__}: {error}"
+    said = f"failed: {error.what if isinstance(error, Error) else _named(error)}"
+    if isinstance(error, EndlessRunError):
+        said = f"has not come back for {LONGEST:g} s, and was interrupted"
+        error = Error(said, remedy="end its loop; run is called again at the next tick")
     return InputError(
-        f"{method} of the task {task.name!r} failed: {said}",
+        f"{method} of the task {task.name!r} {said}",
         file=None if frame is None else frame.filename,
         line=None if frame is None else frame.lineno,
         remedy=error.remedy if isinstance(error, Error) else None,
     )
+
+
+def _named(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 def _read_only(frame: traceback.FrameSummary | None) -> Error:
@@ -203,11 +254,16 @@ class _Runner:
                         memory[:] = np.where(carried < 0, initial, memory[carried])
                     results[chosen] = argument(number)
             results[ticks] = count
+            thread = get_ident()
             try:
+                _inside[thread] = task, time.monotonic()
                 run(count * period, state, desired)
+                _left(thread)
             except KeyboardInterrupt:
+                _inside.pop(thread, None)
                 raise
             except BaseException as error:
+                _inside.pop(thread, None)
                 raise task_failure(task, error) from error
 
         return call

@@ -22,7 +22,7 @@ from pathlib import Path
 from weakref import WeakKeyDictionary
 
 from linkwright.errors import Error, InputError
-from linkwright.lab.tasks import Task
+from linkwright.lab.tasks import Task, require_run
 
 _LOOK = 0.1  # s, from one look at the files to the next
 _importing = threading.RLock()
@@ -128,6 +128,16 @@ def load_tasks(path: str | os.PathLike[str]) -> LoadedTasks:
         if value.name in tasks and tasks[value.name] is not value:
             raise InputError(f"two tasks are called {value.name!r}", file=str(file))
         tasks[value.name] = value
+    for name, task in tuple(tasks.items()):
+        if task.run is Task.run and any(
+            other is not task and issubclass(other, task) for other in tasks.values()
+        ):
+            del tasks[name]  # what others are derived from
+            continue
+        try:
+            require_run(task)
+        except Error as error:
+            raise InputError(error.what, file=str(file), remedy=error.remedy) from None
     if not tasks:
         raise InputError(
             "it has no task",

@@ -30,7 +30,7 @@ from typing import Any, ClassVar, overload
 
 import numpy as np
 
-from linkwright.errors import Error, suggestion
+from linkwright.errors import Error, nearest, suggestion
 from linkwright.lab.slot import CHANNELS, MEMORIES, PARAMETERS
 
 _OWN = ("__dict__", "_numbers", "_running")
@@ -428,6 +428,29 @@ class Task:
             f"{self.name!r} has no parameter {name!r}",
             remedy=suggestion(name, known, f"its parameters: {there}"),
         )
+
+
+def require_run(cls: type[Task]) -> None:
+    """Refuse a task that does nothing, as where `run` is misspelled; one may only draw.
+
+    Args:
+        cls: its class.
+
+    >>> class Wave(Task):
+    ...     def rnu(self, t, state, desired): ...
+    >>> require_run(Wave)
+    Traceback (most recent call last):
+    linkwright.errors.Error: the task 'wave' has no run; rename its rnu
+    """
+    methods = ("init", "change", "draw")
+    near = nearest("run", [x for x in vars(cls) if x not in methods and not x.startswith("_")])
+    others = any(getattr(cls, name) is not getattr(Task, name) for name in methods)
+    if cls.run is not Task.run or (others and not near):
+        return
+    raise Error(
+        f"the task {cls.name!r} has no run",
+        remedy=f"rename its {near}" if near else "write def run(self, t, state, desired): ...",
+    )
 
 
 def _declared(cls: type[Task]) -> Iterator[_Number]:

@@ -51,6 +51,9 @@ class NoTask(Task):
     name = "none"
     native = True
 
+    def run(self, t: Any, state: Any, desired: Any) -> None:
+        """Want nothing else."""
+
 
 class GoTo(Task):
     """Moves all joints to a posture at constant speed, straight in the space of the joints.

@@ -23,7 +23,11 @@ def preference_file(lab: Any, name: str) -> Path:
     there = sorted(p.name for p in folder.iterdir() if p.is_file()) if folder else []
     raise InputError(
         f"there is no file {str(name)!r}",
-        remedy=suggestion(given.name, there, f"the preferences have {', '.join(there)}"),
+        remedy=suggestion(
+            given.name,
+            there,
+            f"the preferences have {', '.join(there)}" if there else "give the path of one",
+        ),
     )
 
 

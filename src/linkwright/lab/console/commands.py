@@ -171,6 +171,13 @@ SETTINGS: tuple[ConsoleCommand, ...] = (
         (_SWITCH,),
         beside=True,
     ),
+    ConsoleCommand(
+        "patience",
+        "ticks in a row that may take too long before a task is frozen; 0 for any number",
+        settings.patience,
+        (CommandArgument("ticks", "ticks", 10),),
+        beside=True,
+    ),
     ConsoleCommand("freezeBase", "hold the base, or let it go", settings.freeze_base, (_SWITCH,)),
 )
 

@@ -40,6 +40,7 @@ PYTHON = {
     "ck": 'lab.controller("pidff")',
     "mode": 'lab.mode("invdyn")',
     "toggle_filter": "lab.filters(False)",
+    "patience": "lab.patience(50)",
     "freezeBase": "lab.freeze_base(True)",
     "scd": "lab.recorder.start()",
     "stopcd": "lab.recorder.stop()",
@@ -52,7 +53,7 @@ PYTHON = {
 }
 """What Python has for a command; others are `lab.do("...")`."""
 
-OURS = frozenset({"tasks", "reload", "run", "pace", "jitter", "mode", "quit", "blob"})
+OURS = frozenset({"tasks", "reload", "run", "pace", "jitter", "mode", "quit", "blob", "patience"})
 """Commands that SL does not have."""
 
 

@@ -43,6 +43,12 @@ def mode(lab: Lab, name: str) -> Answer:
     return Answer(f"mode {name}", {"mode": name})
 
 
+def patience(lab: Lab, ticks: int) -> Answer:
+    """Set how many ticks in a row may take too long."""
+    lab.patience(ticks)
+    return Answer(f"patience for {ticks or 'any number of'} ticks", {"patience": ticks})
+
+
 def filters(lab: Lab, on: bool | None) -> Answer:
     """Switch the filters of the sensors."""
     wanted = not lab.filtered if on is None else on

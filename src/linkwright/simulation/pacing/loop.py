@@ -336,6 +336,11 @@ class PacedLoop(LoopBinding):
         return self._thread is not None and self._thread.is_alive()
 
     @property
+    def thread(self) -> threading.Thread | None:
+        """The loop's thread, from its start until it is stopped."""
+        return self._thread
+
+    @property
     def failure(self) -> BaseException | None:
         """What Python code failed by at a tick, and ended the loop; `stop` raises it."""
         return self._failed
@@ -444,7 +449,8 @@ class PacedLoop(LoopBinding):
         """Be the thread."""
         try:
             self.rights = take_rights(*self._asked)
-            self._put("next", 0)  # a little after native code has begun
+            # a little after native code has begun; a tick that is not done is due now
+            self._put("next", time.monotonic_ns() if self._get("resume") else 0)
             self._ready.set()
             self._go()
         except BaseException as error:  # it is raised where the loop is stopped
