@@ -99,6 +99,9 @@ def test_the_listing_of_motion_has_every_item() -> None:
     found = blocks(text)
     assert [t for t, _ in found] == pytest.approx([0, 0.1, 0.2, 0.3, 0.4])
     base = robot.pose(robot.neutral, "l0")
+    k = int(np.searchsorted(need.times, 0.2 - 1e-9))
+    first = robot.pose([need[n][k] for n in robot.coordinates], "tool")
+    begun = (np.linalg.inv(base) @ first)[:3, 3]
     for t, lines in found:
         k = int(np.searchsorted(need.times, t - 1e-9))
         q = np.array([need[n][k] for n in robot.coordinates])
@@ -108,8 +111,18 @@ def test_the_listing_of_motion_has_every_item() -> None:
         assert np.allclose(tool["tool position, base axes [m]"][0], pose[:3, 3], atol=1e-8)
         rate = robot.velocity(q, u, "tool")[:3] @ base[:3, :3]
         assert np.allclose(tool["tool velocity, base axes [m/s]"][0], rate, atol=1e-8)
+        spin = robot.velocity(q, u, "tool")[3:] @ base[:3, :3]
+        assert np.allclose(tool["tool angular velocity, base axes [rad/s]"][0], spin, atol=1e-8)
         wanted = {name for name in tool if "ideal" in name or "error" in name}
         assert len(wanted) == (4 if t > 0.15 else 0)
+        if wanted:  # along the line, at rest at both ends
+            ideal = tool["ideal tool position, base axes [m]"][0]
+            way = np.array([0.03, 0, 0.02]) * round((t - 0.2) / 0.2, 9)
+            assert np.allclose(ideal - begun, way, atol=1e-6)
+            error = tool["tool position error, base axes [m]"][0]
+            assert np.allclose(error, ideal - pose[:3, 3], atol=1e-8)
+            assert 0 < np.linalg.norm(error) < 1e-4 or t < 0.25
+            assert tool["size of the error [m]"][0][0] == pytest.approx(np.linalg.norm(error))
         for n, joint in enumerate(need.joints):
             own = items(lines, joint.name)
             value = own[f"displacement [{joint.units['position']}]"][0][0]
@@ -129,10 +142,33 @@ def test_the_listing_of_motion_has_every_item() -> None:
             assert np.allclose(own["location, base axes [m]"][0], link[:3, 3], atol=1e-8)
             assert own[f"rate [{joint.units['speed']}]"][0][0] == pytest.approx(u[n], abs=1e-8)
     assert wrapped(need.joints[0], -0.1) == pytest.approx(2 * math.pi - 0.1)
+    fine = {round(t, 9): items(lines) for t, lines in blocks(motion_listing(need))}
+    for t in (0.25, 0.3, 0.35):  # the ideal velocity is the rate of the ideal position
+        places = [
+            fine[round(t + d, 9)]["ideal tool position, base axes [m]"][0] for d in (-0.01, 0.01)
+        ]
+        rate = (places[1] - places[0]) / 0.02
+        assert np.linalg.norm(rate) > 0.05
+        assert np.allclose(
+            fine[t]["ideal tool velocity, base axes [m/s]"][0], rate, rtol=0.01, atol=2e-4
+        )
+
+
+def test_the_listing_of_motion_has_the_profiles_of_tools() -> None:
+    """Check 43: channels of a segment under tool control, and ways along a line."""
+    parts: list[Part] = [
+        TaskSegment({"x": [0.1, 0.05]}, duration=0.1, control="tool", free=("y", "rx", "rz")),
+        ToolLine({"x": -0.01, "z": 0.02}, 0.2, free=("y", "rx", "rz")),
+    ]
+    start = {"q1": 6.2, "q2": 7.0, "q3": 1.2}
+    need = lw.analysis.require(arm(), lw.Task(parts, start), step=0.01, dynamics=False)
+    head = motion_listing(need).split("TIME")[0]
+    assert re.search(r"profile of x, constant first +1 +1\.0+e-01 +5\.0+e-02\n", head)
+    assert re.search(r"way along z of base, quintic +m +2\.0+e-02 ", head)
 
 
 def test_the_listing_of_dynamics_has_every_item_in_both_axes() -> None:
-    """Check 44; location and reactions are those of the robot's own kernels."""
+    """Check 44; all items are those of the robot's own kernels."""
     need = requirement()
     robot, text = need.robot, dynamics_listing(need, 0.2)
     head = text.split("TIME")[0]
@@ -157,6 +193,20 @@ def test_the_listing_of_dynamics_has_every_item_in_both_axes() -> None:
                 assert np.allclose(
                     turn @ own[f"{name}, joint axes"], own[f"{name}, base axes"], atol=1e-6
                 )
+            frames = [j.link for j in need.joints] + ["tool"]
+            places = [(np.linalg.inv(base) @ robot.pose(q, f))[:3, 3] for f in frames[n : n + 2]]
+            assert np.allclose(own["location, base axes"], places[0], atol=1e-8)
+            assert np.allclose(own["link vector, base axes"], places[1] - places[0], atol=1e-8)
+            for name, six in (
+                ("velocity", robot.velocity(q, u, joint.link)),
+                ("acceleration", robot.acceleration(q, u, a, joint.link)),
+            ):
+                seen = own[f"absolute angular {name}, base axes"]
+                assert np.allclose(seen, six[3:] @ base[:3, :3], atol=1e-8)
+            shown = q[n] % (2 * math.pi) if joint.kind == "revolute" else q[n]
+            assert own["displacement"][0] == pytest.approx(shown, abs=1e-8)
+            bend = own["relative angular acceleration, joint axes"]
+            assert np.allclose(bend, np.array(joint.axis) * a[n] * (joint.kind == "revolute"))
             assert np.allclose(own["reaction force, joint axes"], wrench[n, :3], atol=1e-6)
             assert np.allclose(own["reaction torque, joint axes"], wrench[n, 3:], atol=1e-6)
             rate = robot.acceleration(q, u, a, joint.link)

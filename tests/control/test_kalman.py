@@ -250,6 +250,27 @@ def test_v11_in_the_sequential_update_the_filter_predicts_with_its_inputs() -> N
     assert inside(nis, 4) > 0.9
 
 
+def test_a_filter_at_the_port_of_a_chain_calms_its_control_signal() -> None:
+    """Check 61: what the filter makes of the sensors goes into `feedback` of the drive itself."""
+    noise = []
+    for fed_back in (False, True):
+        plant = drive_chain("simultaneous")
+        m = plant.matrices()
+        s = lw.System(name="drive", base=2000)
+        joint = s.add(plant)
+        f = s.add(KalmanFilter(m.Phi, m.H, m.Q, m.R, theta=m.Theta, rate=2000))
+        s.connect(joint.Z, f.z)
+        for source, port in zip([*joint.R, *joint.Z], f.u, strict=True):
+            s.connect(source, port)
+        if fed_back:
+            s.connect(f.z_hat, joint.feedback)
+        run = lw.simulate(s, 1.6, seed=3, record=["joint.controller.u", "joint.load.angle"])
+        noise.append(np.std(run["joint.controller.u"][-400:]))
+        assert run["joint.load.angle"][-400:].mean() == pytest.approx(0.5, abs=5e-3)
+        assert np.abs(run["joint.load.angle"]).max() < 0.6
+    assert noise[1] < 0.6 * noise[0]
+
+
 def test_the_steady_filter_becomes_the_one_that_varies() -> None:
     """After the start both give the same estimate, NIS and NEES."""
     ends = [

@@ -15,6 +15,8 @@ import linkwright as lw
 from linkwright import drives
 from linkwright.algebra import check_units
 from linkwright.cli import main
+from linkwright.elements.drives import chain
+from linkwright.elements.drives.matrices import UPDATES, chain_matrices
 from linkwright.formats.text.files import read_any
 from linkwright.simulation.native.stored import to_data
 from tests.elements.test_drives import joint
@@ -93,6 +95,47 @@ def test_a_part_takes_the_place_of_another_without_other_edits(name: str) -> Non
     again = read_any(text)
     assert isinstance(again, lw.System)
     assert to_data(again.phases()) == to_data(s.phases())
+
+
+LINEAR: dict[str, list[drives.DrivePart]] = {
+    "amplifier": [
+        drives.Lag(10, 2e-3),
+        drives.Ideal(10),
+        drives.CurrentLoop(gain=2, kp=4, ki=2000),
+    ],
+    "motor": [drives.DC(R=2, L=1e-3, kt=0.05, J=2e-4), drives.TorqueSource(kt=0.05, J=1e-4)],
+    "train": [drives.Elastic(40, stiffness=800, damping=3)],
+    "load": [drives.Inertia(0.8, 0.2)],
+}
+"""Parts that a chain at a rate takes: those without limits, friction and other bends."""
+
+
+@pytest.mark.parametrize("update", UPDATES)
+def test_parts_are_swapped_in_a_chain_at_a_rate_too(
+    update: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Check 63: each runs as the continuous chain does, and its matrices are built once."""
+    built = []
+    whole = chain_matrices
+
+    def counted(*given: Any) -> Any:
+        built.append(given[1])
+        return whole(*given)
+
+    monkeypatch.setattr(chain, "chain_matrices", counted)
+    for role, parts in LINEAR.items():
+        for part in parts:
+            ends = []
+            for more in ({"rate": 2000, "update": update}, {}):
+                made = joint(reference=0.2, **more).edited({role: part})
+                s = lw.System(name="s")
+                s.add(made)
+                before = built.count(1 / 2000)
+                ends.append(lw.simulate(s, 0.3).final["joint.load.angle"])
+                assert built.count(1 / 2000) == before
+            assert ends[0] == pytest.approx(ends[1], abs=0.01), part
+            assert ends[1] > 0.05
+            assert ends[0] != ends[1]
 
 
 @pytest.mark.parametrize("name", PLAIN)

@@ -124,11 +124,13 @@ def test_assembled_matrices_are_the_loop_over_random_blocks(update: str) -> None
             now[block.own] = block.phi @ x[block.own] + block.theta @ u + w[block.own]
         spread, _, _ = assembled([replace(b, phi=np.eye(len(b.phi))) for b in blocks], update)
         spread = spread - assembled([replace(b, phi=0 * b.phi) for b in blocks], update)[0]
-        np.testing.assert_allclose(now, Phi @ x + Theta @ alpha + spread @ w, rtol=1e-12, atol=1e-9)
+        np.testing.assert_allclose(
+            now, Phi @ x + Theta @ alpha + spread @ w, rtol=1e-12, atol=1e-12
+        )
         whole = np.zeros_like(Q)
         for block in blocks:
             whole[block.own, block.own] = block.noise
-        np.testing.assert_allclose(Q, spread @ whole @ spread.T, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(Q, spread @ whole @ spread.T, rtol=1e-12, atol=1e-11)
 
 
 @pytest.mark.parametrize("update", UPDATES)
@@ -152,6 +154,27 @@ def test_the_reference_reaches_sensors_one_step_later_unless_sequential() -> Non
         assert np.abs(found.H @ found.Theta).max() == 0
     found = joint().matrices(STEP, update="sequential")
     assert (found.H @ found.Theta)[0, 0] == pytest.approx(3.93, abs=5e-3)
+
+
+@pytest.mark.parametrize("update", ["exact", "simultaneous"])
+@pytest.mark.parametrize(
+    "controller",
+    [drives.PD(8, 0.02), drives.PI(3, 5), drives.PID(8, 2, 0.02), drives.LeadLag(4, 0.1, 0.01)],
+)
+def test_the_reference_reaches_no_sensor_within_a_step(controller: Any, update: str) -> None:
+    """Check 58: whatever the controller; an amplifier without a state passes it on at once."""
+    gears = [drives.Elastic(50, stiffness=500, damping=2), drives.Rigid(50)]
+    for gear in gears if update == "exact" else gears[:1]:
+        given = {"controller": controller, "train": gear}
+        found = joint().edited(given).matrices(STEP, update=update)
+        assert np.abs(found.Theta).max() > 0
+        assert np.abs(found.H @ found.Theta).max() == 0
+        found = (
+            joint().edited(given | {"amplifier": drives.Ideal(10)}).matrices(STEP, update=update)
+        )
+        reached = found.H @ found.Theta
+        others = [k for k, name in enumerate(found.sensors) if name != "amplifier.v"]
+        assert np.abs(reached[others]).max() == 0
 
 
 def test_only_the_simultaneous_update_is_unstable_with_a_stiff_gear() -> None:

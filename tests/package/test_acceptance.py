@@ -24,7 +24,7 @@ NOT_HELD = {
 DIFFERENT = {
     "Methods": [3, 6, 28, 38, 47],
     "Use": [9, 10, 15, 25, 48, 71, 77],
-    "ROBSIM": [58, 60],
+    "ROBSIM": [3, 47, 58, 60, 62],
     "Motion server": [6, 38, 41, 56],
     "SL": [],
     "Mounts": [35, 44, 60],

@@ -86,6 +86,22 @@ def test_a_plot_has_marks_smooth_curves_scales_and_labels() -> None:
     assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_legend()) == ("seconds", "height", None)
 
 
+def test_more_than_five_thousand_points_are_one_line_without_gaps() -> None:
+    """ROBSIM's check 48: a line through every sample, or the extremes of what is left out."""
+    t = np.arange(6001) / 1000
+    wave = np.sin(40 * t)
+    wave[3456] = 7.0  # a spike of one sample
+    made = lw.Recording(t, [lw.Channel("a", "m")], wave[:, None])
+    (ax,) = figure([made]).axes
+    (line,) = ax.lines
+    x, y = (np.asarray(v, float) for v in (line.get_xdata(), line.get_ydata()))
+    assert np.isfinite(y).all()
+    assert (x[0], x[-1], y.max()) == (0.0, 6.0, 7.0)
+    assert np.diff(x).max() < 0.02
+    assert np.allclose(np.interp(t, x, y), wave, atol=1e-12) == (len(x) == len(t))
+    assert set(zip(x, y, strict=True)) <= set(zip(t, wave, strict=True))
+
+
 def test_a_loop_is_smooth_too() -> None:
     turn = np.linspace(0, 2 * np.pi, 11)
     made = recording(x=("m", "", np.cos(turn)), y=("m", "", np.sin(turn)))

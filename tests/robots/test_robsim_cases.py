@@ -177,11 +177,42 @@ def first_joint_force(arm: Robot, q: Array, u: Sequence[float], a: Sequence[floa
     return np.asarray(arm.pose(q, "l1")[:3, :3] @ own)
 
 
-def test_v3_own_weights_have_moments(two_links: Robot) -> None:
-    """The formula as it was printed leaves them out: it gives (-29.43, 0) in the first case."""
-    found = two_links.inverse_dynamics([0.0, 0.0], [0.0, 0.0], [0.0, 0.0])
-    outer, inner = 9.81 * 3.0 * 0.4, 9.81 * 5.0 * 0.5
-    assert np.allclose(found - np.array([-29.43, 0.0]), [-inner - outer, -outer], atol=1e-12)
+@pytest.mark.parametrize("printed", [True, False])
+def test_v3_own_weights_have_moments(two_links: Robot, printed: bool) -> None:
+    """Check 35: the recursion with S6 as printed, m r x (w x (w x r)), fails; m r x a does not.
+
+    It is ROBSIM's own: inertia about the joints, torques from the tip inward.
+    """
+    worst = 0.0
+    for q, u, a in (
+        ([0.0, 0.0], [0.0, 0.0], [0.0, 0.0]),
+        (np.radians([30.0, 45.0]), [1.0, -0.5], [0.2, 0.8]),
+    ):
+        angle, w, bend = np.cumsum(q), np.cumsum(u), np.cumsum(a)
+        along = [np.array([math.cos(x), 0.0, -math.sin(x)]) for x in angle]
+        places = [np.zeros(3), 1.0 * along[0]]
+        y = np.array([0.0, 1.0, 0.0])
+        moved = [np.array([0.0, 0.0, 9.81])]
+        spin, turn = w[0] * y, bend[0] * y
+        moved.append(
+            moved[0] + np.cross(turn, places[1]) + np.cross(spin, np.cross(spin, places[1]))
+        )
+        found: list[float] = []
+        force, torque = np.zeros(3), np.zeros(3)
+        for k in (1, 0):
+            mass, length = (5.0, 1.0) if k == 0 else (3.0, 0.8)
+            spin, turn, r = w[k] * y, bend[k] * y, length / 2 * along[k]
+            inner = np.cross(spin, np.cross(spin, r))
+            own = mass * (moved[k] + np.cross(turn, r) + inner)
+            lever = places[1] - places[0] if k == 0 else np.zeros(3)
+            sixth = mass * np.cross(r, inner if printed else moved[k])
+            torque = torque + mass * length**2 / 3 * turn + np.cross(lever, force) + sixth
+            force = force + own
+            found.insert(0, float(torque[1]))
+        worst = max(worst, float(np.abs(found - two_links.inverse_dynamics(q, u, a)).max()))
+        if printed and not any(u):
+            assert found == pytest.approx([-29.43, 0.0], abs=1e-12)
+    assert worst > 11 if printed else worst < 1e-12
 
 
 def test_v3_mass_matrix(two_links: Robot) -> None:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from linkwright.analysis.requirements.tool_motion import base_pose
 from linkwright.errors import InputError
 from linkwright.files import write_text
-from linkwright.motion.task_parts import TaskSegment
+from linkwright.motion.task_parts import TaskSegment, ToolLine
 
 if TYPE_CHECKING:
     from linkwright.analysis.requirements.requirement import JointInfo, Requirement
@@ -132,6 +132,10 @@ def _motion_lines(need: Requirement, rows: NDArray[np.int_]) -> Iterator[str]:
             yield f"  {part.control} control, {part.profile}, {part.time} time, {part.axes} axes"
             for name, c in part.channels.items():
                 yield _line(f"profile of {name}, constant first", c, "1")
+        elif isinstance(part, ToolLine):
+            for name, way in part.by.items():
+                unit = "rad" if name.startswith("r") else "m"
+                yield _line(f"way along {name} of {part.axes}, {part.law}", [way], unit)
     tool = "tool.error" in need.recording
     for i, sample in enumerate(rows):
         yield f"TIME {need.times[sample]:.9g} s"
