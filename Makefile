@@ -12,14 +12,16 @@ INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-bui
 # Nothing that the caller's shell says about Python decides; bytecode is kept, which halves the start.
 unexport PYTHONDONTWRITEBYTECODE PYTHONHOME PYTHONPATH PYTHONSTARTUP PYTHONUNBUFFERED PYTHONWARNINGS
 
-.PHONY: help test bill times test-random mutants fuzz demo pictures bench soak conformance lint \
-	regenerate clean
+.PHONY: help test test-all test-rest test-cold bill times test-random mutants fuzz demo pictures \
+	bench soak conformance lint regenerate clean
 .NOTPARALLEL: # all targets install into the same .venv
 
 help:
 	@echo "make demo    simulate the Stanford arm, draw it, and serve a page where it moves"
 	@echo "make pictures  draw the pictures of the README (needs Chromium)"
 	@echo "make test    lint, types, layering, tests and doctests"
+	@echo "make test-all   all seeds of the batteries too, from an empty cache of native code"
+	@echo "make test-cold  the tests from an empty cache, and that it becomes the same again"
 	@echo "make test-random  the batteries with new seeds, for an hour (SECONDS=600 for less)"
 	@echo "make mutants  break the code behind docs/acceptance.md, and see its tests fail (an hour)"
 	@echo "make fuzz    damaged files for every reader, for a minute (SECONDS=600 for more)"
@@ -33,13 +35,32 @@ help:
 	@echo "make clean   remove .venv, caches and build products"
 
 test: $(VENV)/.test
-	@sh scripts/need_compiler.sh
-	@sh scripts/need_chromium.sh
-	@sh scripts/need_arm.sh
-	@sh scripts/need_hamlib.sh
+	$(NEEDS)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	@$(BESIDE) $(BIN)/pytest --times build/tests.json
+
+# All seeds, from nothing; what became dearer is named.
+test-all: $(VENV)/.test
+	$(NEEDS)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	rm -rf build/native
+	@$(BESIDE) $(BIN)/pytest --all --native build/native --times build/tests-all.json
+	$(BIN)/python -m scripts.test_times tests/times.json build/tests-all.json
+
+# What test-all adds to test.
+test-rest: $(VENV)/.test
+	$(BIN)/pytest --rest --times build/tests-rest.json
+
+test-cold: $(VENV)/.test
+	$(NEEDS)
+	rm -rf build/native
+	$(BIN)/pytest --native build/native --times build/tests-cold.json
+	$(BIN)/python -m scripts.compare_caches .pytest_cache/native build/native
+
+NEEDS = @sh scripts/need_compiler.sh && sh scripts/need_chromium.sh && sh scripts/need_arm.sh && \
+	sh scripts/need_hamlib.sh
 
 # Types and layers are checked while the tests run, from caches that are kept; they speak at the end.
 TYPES = $(BIN)/lint-imports --no-logo && $(BIN)/mypy

@@ -1,19 +1,26 @@
 """Settings of every test: what decides whether it passes is the code alone.
 
-Native code is cached in a folder of the run, never in the user's own: a kernel that an older
-version of the generator left behind must not decide. Examples of Hypothesis are the same in every
-run; with `LINKWRIGHT_SEED` (`make test-random`) they are new ones.
+Native code is kept between runs in `.pytest_cache/native`, never in the user's own folder. Keys of
+entries hold all code that an entry comes from, the processor and LLVM: what an older version left
+behind does not decide (`tests/package/test_cache_keys.py`); `make test-cold` starts without it and
+compares. Examples of Hypothesis are the same in every run; with `LINKWRIGHT_SEED`
+(`make test-random`) they are new ones.
 """
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import os
 import signal
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.seeds import ALL
 
 pytest_plugins = ["tests.support.times"]
 
@@ -33,6 +40,43 @@ settings.register_profile("random", _BASE, derandomize=False)
 settings.load_profile("random" if "LINKWRIGHT_SEED" in os.environ else "fixed")
 
 
+#: The variable with the file whose lock says who may run.
+TURNS = "LINKWRIGHT_TEST_TURNS"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add what `make test-all` and `make test-cold` ask for."""
+    parser.addoption("--all", action="store_true", help="all seeds of batteries, not only a few")
+    parser.addoption("--rest", action="store_true", help="only files that --all adds seeds to")
+    parser.addoption("--native", metavar="DIR", help="where native code is kept between runs")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Tell workers and batteries by the environment, before anything is imported."""
+    if config.getoption("--all") or config.getoption("--rest"):
+        os.environ[ALL] = "1"
+    if hasattr(config, "workerinput"):
+        return
+    native = config.getoption("--native") or config.rootpath / ".pytest_cache" / "native"
+    os.environ["LINKWRIGHT_CACHE_DIR"] = str(Path(native).absolute())
+    if config.getoption("numprocesses", None):
+        handle, os.environ[TURNS] = tempfile.mkstemp("-turns")
+        os.close(handle)
+        config.add_cleanup(lambda: Path(os.environ.pop(TURNS)).unlink(missing_ok=True))
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out modules without an example: importing them to look for doctests takes seconds."""
+    if collection_path.suffix not in (".py", ".md"):
+        return None
+    wanted = ">>>"
+    if config.getoption("--rest"):
+        wanted = "daily="
+    elif collection_path.suffix == ".md" or collection_path.name.startswith("test_"):
+        return None
+    return None if wanted in collection_path.read_text(encoding="utf-8") else True
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
     """Collect without looking for garbage: thousands of tests and all modules stay to the end.
@@ -48,18 +92,30 @@ def pytest_collection() -> Iterator[None]:
         gc.enable()
 
 
-def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
-    """Mark the tests of files that open pages in a browser."""
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of files that open pages in a browser; what goes by the clock comes last."""
     for item in items:
         if isinstance(item, pytest.Function) and hasattr(item.module, "opened"):
             item.add_marker(pytest.mark.browser)
+    items.sort(key=goes_by_the_clock)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _cache_of_this_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    base = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        base = base.parent  # workers share what they compile
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LINKWRIGHT_CACHE_DIR", str(base / "native"))
+def goes_by_the_clock(item: pytest.Item) -> bool:
+    """Whether a test is marked as one that runs alone, when the others are done."""
+    return item.get_closest_marker("realtime") is not None
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Tests of all workers run side by side; one that goes by the clock runs alone.
+
+    The lock is taken before the limit of time of the test begins, and a process that ends lets go
+    of it. Others come first where both wait, so that those by the clock end up last.
+    """
+    path = os.environ.get(TURNS)
+    if path is None:  # one worker alone
+        yield
+        return
+    with Path(path).open("a") as turns:
+        fcntl.flock(turns, fcntl.LOCK_EX if goes_by_the_clock(item) else fcntl.LOCK_SH)
         yield

@@ -1,7 +1,8 @@
-"""Seeds of the batteries: the same in every run of `make test`, new ones in `make test-random`.
+"""Seeds of the batteries: the same in every run of the tests, new ones in `make test-random`.
 
-A battery asks for as many seeds as it has time for. `LINKWRIGHT_SEED` says where they begin, so
-that a failure that a random run has found is repeated by its number.
+A battery says how many seeds it has, and how many of them `make test` takes where all would cost
+more than they tell; `make test-all` (`pytest --all`) takes them all. `LINKWRIGHT_SEED` says where
+they begin, so that a failure that a random run has found is repeated by its number.
 """
 
 from __future__ import annotations
@@ -11,19 +12,37 @@ import os
 #: The variable that moves all batteries to other seeds.
 VARIABLE = "LINKWRIGHT_SEED"
 
+#: The variable that asks for everything; `pytest --all` sets it.
+ALL = "LINKWRIGHT_TEST_ALL"
+
 _MORE = 4  # times as many examples in a random run
 
 
-def examples(count: int) -> int:
-    """How many examples of Hypothesis: `count`, and more in a random run.
+def everything() -> bool:
+    """Whether all seeds and cases are asked for, not only those of `make test`."""
+    return VARIABLE in os.environ or ALL in os.environ
+
+
+def examples(count: int, daily: int | None = None) -> int:
+    """How many examples of Hypothesis: `count`, more in a random run, `daily` in `make test`.
 
     >>> examples(5) in (5, 20)
     True
     """
-    return count * _MORE if VARIABLE in os.environ else count
+    if VARIABLE in os.environ:
+        return count * _MORE
+    return count if daily is None or everything() else daily
 
 
-def seeds(count: int) -> range:
-    """`count` seeds in a row, from 0 on or from where `LINKWRIGHT_SEED` says."""
+def seeds(count: int, daily: int | None = None) -> range:
+    """Seeds in a row, from 0 on or from where `LINKWRIGHT_SEED` says.
+
+    Args:
+        count: how many there are.
+        daily: how many of them `make test` takes; all by default.
+
+    >>> len(seeds(4)), len(seeds(4, daily=1)) in (1, 4)
+    (4, True)
+    """
     first = int(os.environ.get(VARIABLE, "0"))
-    return range(first, first + count)
+    return range(first, first + (count if daily is None or everything() else daily))

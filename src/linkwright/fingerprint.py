@@ -19,6 +19,7 @@ _SYSTEMS = ("blocks", "control", "elements", "equations", "formats", "mechanism"
 _RUNS = ("simulation", "system", "windows")
 ROOMS = {
     "kernels": _KERNELS,
+    "starts": (*_KERNELS, "homotopy"),
     "runs": (*_KERNELS, *_RUNS),
     "robots": (*_KERNELS, *_SYSTEMS, "homotopy", "robots", "system"),
     "models": (*_KERNELS, *_SYSTEMS, *_RUNS, "models", "recording"),

@@ -17,6 +17,7 @@ from tests.seeds import seeds
 TOP = Path(linkwright.__file__).parent
 MAKERS = {
     "kernels": ("backends.llvm.backend", "backends.llvm.stored"),
+    "starts": ("homotopy.squares", "homotopy.start_sets"),
     "runs": ("simulation.native.bundle", "simulation.pacing.unit"),
     "robots": ("robots.robot", "robots.stored"),
     "models": ("models.runner", "models.prepared"),

@@ -17,6 +17,7 @@ from scipy.linalg import qr
 from linkwright.algebra import as_expr
 from linkwright.cache import entry_key, open_cache
 from linkwright.errors import Error
+from linkwright.fingerprint import fingerprint
 from linkwright.homotopy.family import IMAGINARY, Complex, Family, features, slopes
 from linkwright.homotopy.start_sets import made_up
 
@@ -25,7 +26,6 @@ HELD = 0.40625 + 0.28125j
 _SEED = 17
 _RANK = 1e-8
 _TRIALS = 4
-_VERSION = 3
 
 
 class MobileError(Error):
@@ -96,7 +96,7 @@ def squared(family: Family) -> Square:
 
 def _structure(family: Family) -> tuple[list[int], list[int]]:
     """Return independent equations and idle unknowns, from disk where they are known."""
-    key = entry_key(family.fingerprint().encode(), f"square {_VERSION}")
+    key = entry_key(f"{fingerprint('starts')} {family.fingerprint()}".encode(), "square")
     cache = open_cache()
     stored = cache.fetch(key) if cache is not None else None
     if stored is not None:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from linkwright.cache import entry_key, open_cache
 from linkwright.errors import Error
+from linkwright.fingerprint import fingerprint
 from linkwright.homotopy.family import Complex, Family, conditions, features, is_meant, slopes
 from linkwright.homotopy.tracking import TOLERANCE, polished, track
 
@@ -31,7 +32,6 @@ _ALONE = 12  # loops without anything new where there is one solution
 _ROUNDS = 3
 _FAR = 1e3
 _ISOLATED = 1e-7
-_VERSION = 5
 _SEED = 20_261_116
 
 
@@ -217,7 +217,8 @@ def start_set(family: Family, *, seed: Seed | None = None, bound: int = 0) -> St
     >>> found.count, found.complete
     (3, True)
     """
-    key = entry_key(family.fingerprint().encode(), f"start set {_VERSION}")
+    told = f"{fingerprint('starts')} {family.fingerprint()} {bound}"
+    key = entry_key(told.encode(), "start set")
     cache = open_cache()
     stored = cache.fetch(key) if cache is not None else None
     if stored is not None:
