@@ -12,6 +12,7 @@ import linkwright as lw
 from linkwright.algebra.units import IN_LB, MKS, amount, parse_unit
 from linkwright.cli import main
 from linkwright.errors import Error
+from linkwright.formats.text.check import check_mechanism
 from linkwright.formats.text.files import parse_model, read_model
 from linkwright.formats.text.members import MAKERS, arguments
 from linkwright.models import load_model
@@ -469,3 +470,42 @@ def test_values_and_starts_of_a_system_are_compared_with_their_units(table: str,
     parse_model(text.replace("VALUE", "0.5")).system()
     with pytest.raises(Error, match="'3 kg' does not fit"):
         parse_model(text.replace("VALUE", "3 kg")).system()
+
+
+@pytest.mark.parametrize("seed", seeds(3))
+@pytest.mark.parametrize("units", ["mks", "in-lb"])
+def test_gravity_has_the_size_that_is_given_whatever_its_direction(units: str, seed: int) -> None:
+    """A direction has length 1 or is refused; only with `g = 1` it is the acceleration itself."""
+    way = np.random.default_rng(seed).normal(size=3)
+
+    def felt(along: np.ndarray, more: str = "") -> float:
+        text = (
+            f'format = 1\nname = "ball"\nunits = "{units}"\n[gravity]\nalong = {along.tolist()}\n'
+        )
+        made = parse_model(
+            f'{text}{more}[[body]]\nname = "b"\ntranslate = "xyz"\nmass = 1\n'
+        ).build()
+        return float(np.linalg.norm([float(x) for _, x in made.gravity_vector.terms]))
+
+    assert felt(way / np.linalg.norm(way)) == pytest.approx(9.81, rel=1e-12)
+    with pytest.raises(Error, match="`along` has the length"):
+        felt(2 * way)
+    own = 1.0 if units == "mks" else 0.0254
+    assert felt(way, "g = 1\n") == pytest.approx(own * float(np.linalg.norm(way)), rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["revolute", "prismatic", "cylindrical"])
+def test_numbers_of_springs_and_dampers_in_joints_are_not_warned_of(kind: str) -> None:
+    """A joint's stiffness and damping have their units though their sum shows none of them."""
+    text = (
+        'format = 1\nname = "m"\n[parameters]\nc = { value = 2, unit = "kg" }\n'
+        f'[[body]]\nname = "b"\njoint = "{kind}"\naxis = "z"\nmass = 1\ninertia = 1\n'
+        "damping = DAMPING\n"
+    )
+    spring = "stiffness = 3\nrest = 0.1\nfriction = 0.5\n" if kind != "cylindrical" else ""
+    sound = parse_model(text.replace("DAMPING", "2") + spring).build()
+    assert [w for w in check_mechanism(sound).warnings if "not used" not in w] == []
+    if spring:
+        odd = parse_model(text.replace("DAMPING", '"c"') + spring).build()
+        (said,) = check_mechanism(odd).warnings
+        assert said.startswith("damping of 'b': c is in kg, not in N*")

@@ -23,6 +23,13 @@ from linkwright.mechanism.transactions import builder
 from linkwright.mechanism.workspace import Value
 
 STANDARD_GRAVITY = 9.81
+_JOINT_UNITS = {
+    "armature": ("kg", "kg*m^2"),
+    "damping": ("N*s/m", "N*m*s/rad"),
+    "friction": ("N", "N*m"),
+    "stiffness": ("N/m", "N*m/rad"),
+    "rest": ("m", "rad"),
+}
 
 
 class LoadBuilder(BodyBuilder):
@@ -201,7 +208,7 @@ class LoadBuilder(BodyBuilder):
         body = self.body_of(body, "the body of an armature", placed=False)
         if not body.coordinates:
             raise MechanismError(f"{body.name!r} has no coordinate; an armature needs one")
-        rotor = self.expr(inertia, _per(body, "kg", "kg*m^2"))
+        rotor = self.expr(inertia, joint_unit(body, "armature"))
         self.armatures[body] = self.armatures.get(body, ZERO) + rotor
         self._changed()
 
@@ -235,10 +242,10 @@ class LoadBuilder(BodyBuilder):
         if not body.coordinates or body in self.passives:
             why = "has its own already" if body in self.passives else "has no coordinate"
             raise MechanismError(f"the joint of {body.name!r} {why}; no friction can be added")
-        d = self.expr(damping, _per(body, "N*s/m", "N*m*s/rad"))
-        f = self.expr(friction, _per(body, "N", "N*m"))
-        k = self.expr(stiffness, _per(body, "N/m", "N*m/rad"))
-        slack = self.expr(rest, _per(body, "m", "rad"))
+        d = self.expr(damping, joint_unit(body, "damping"))
+        f = self.expr(friction, joint_unit(body, "friction"))
+        k = self.expr(stiffness, joint_unit(body, "stiffness"))
+        slack = self.expr(rest, joint_unit(body, "rest"))
         names = []
         speeds = self.kinematics().motions[body].speeds
         for speed in speeds:
@@ -305,11 +312,16 @@ class LoadBuilder(BodyBuilder):
         return self.expr(magnitude, "N")
 
 
-def _per(body: Body, slide: str, turn: str) -> str:
-    """Return the unit of a joint's quantity: of one that slides, or turns; "?" of both at once."""
+def joint_unit(body: Body, key: str) -> str:
+    """Return the unit of what a joint has of its own; "?" where it slides and turns.
+
+    >>> m = LoadBuilder("m")
+    >>> joint_unit(m.body("b", translate="x"), "damping")
+    'N*s/m'
+    """
     if body.translations and body.rotations:
         return "?"
-    return slide if body.translations else turn
+    return _JOINT_UNITS[key][0 if body.translations else 1]
 
 
 def _written(magnitude: Value) -> str:

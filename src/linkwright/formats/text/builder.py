@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
-from linkwright.algebra import as_expr, symbol
+from linkwright.algebra import as_expr, magnitude, symbol
 from linkwright.algebra.language import read, resolve
 from linkwright.algebra.language.standard import ONLY_IN_A_MODEL
 from linkwright.algebra.units import MKS, UnitSystem, unit_system
@@ -440,6 +440,12 @@ class MechanismBuilder:
             with self._placed(part):
                 size = g.g if "g" in g.model_fields_set else as_expr(g.g)
                 self.m.gravity(along=g.along, g=size)
+                length = magnitude(self.m.vector(g.along))
+                if g.g != 1 and length.is_constant and abs(float(length) - 1) > 1e-6:
+                    raise InputError(
+                        f"`along` has the length {float(length):.6g}, not 1",
+                        remedy="divide it by that, or give the acceleration itself with `g = 1`",
+                    )
 
     def _loads(self) -> None:
         m = self.m

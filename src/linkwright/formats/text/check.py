@@ -16,6 +16,7 @@ from linkwright.algebra.units import Unit, check_units, parse_unit
 from linkwright.errors import Error
 from linkwright.formats.text.document import Document
 from linkwright.mechanism import Mechanism, mechanism_of
+from linkwright.mechanism.loads import joint_unit
 from linkwright.mechanism.plausibility import mechanism_findings, refuse_unreal
 from linkwright.mechanism.rigidity import Finding
 from linkwright.system import System
@@ -202,10 +203,17 @@ def _quantities(
     m: Mechanism, known: dict[Expr, Unit]
 ) -> Iterator[tuple[str, Expr, Unit | str | None]]:
     """Yield the expressions whose units can be checked: a label, the value and its unit."""
+    passive_loads = {name for passive in m.passives.values() for name in passive.loads}
     for f in m.forces:
-        yield f"force {f.name!r}", f.magnitude, "N"
+        if f.name not in passive_loads:
+            yield f"force {f.name!r}", f.magnitude, "N"
     for t in m.moments:
-        yield f"moment {t.name!r}", t.magnitude, "N*m"
+        if t.name not in passive_loads:
+            yield f"moment {t.name!r}", t.magnitude, "N*m"
+    for body, passive in m.passives.items():  # numbers among its coefficients have their units
+        for key in ("damping", "friction", "stiffness", "rest"):
+            unit = joint_unit(body, key)
+            yield f"{key} of {body.name!r}", getattr(passive, key), None if unit == "?" else unit
     for b in m.bodies.values():
         yield f"mass of {b.name!r}", b.inertia.mass, "kg"
         for x in b.inertia.center:

@@ -52,9 +52,10 @@ This page is made from the schema (`python -m linkwright.formats.text.documentat
   unless `turn`, `body_axis` or `reference` places it.
 - `turn` turns the frame of a body's joint, or of a point, about its own axes, one after another:
   `[["x", "30 deg"], ["y", "20 deg"], ["z", "10 deg"]]`, any axes, any number of them. The axis of
-  the joint is then one of the turned frame. A `hinge` turns about y of that frame, a `swivel`
-  about its x, a `sliding` joint moves along its x; the link that follows runs along x (ROBSIM's
-  joints).
+  the joint is then one of the turned frame: x, y or z where it turns (for others, weld a body
+  without mass to the parent, turn that, and hang the joint on it). A `hinge` turns about y of that
+  frame, a `swivel` about its x, a `sliding` joint moves along its x; the link that follows runs
+  along x (ROBSIM's joints).
 - A number with a unit is a text: `"10 in"`, `"30 deg"`, `"5 {kg*in^2}"`. It is converted to SI
   units, in which a mechanism is; a unit of another kind (`mass = "20 m"`) is refused. `lb` is a
   force, so a mass is `"20 lbm"`.

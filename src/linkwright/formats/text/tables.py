@@ -103,7 +103,13 @@ class Input(Record):
 class Gravity(Record):
     """A uniform field of gravity; without this table there is none."""
 
-    along: Annotated[Direction, Field(description="the direction in which things fall")] = "-z"
+    along: Annotated[
+        Direction,
+        Field(
+            description="the direction in which things fall, of length 1; with `g = 1` the "
+            "acceleration itself"
+        ),
+    ] = "-z"
     g: Annotated[Expression, Field(description="its acceleration, m/s^2")] = 9.81
 
 
