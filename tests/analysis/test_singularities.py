@@ -264,3 +264,27 @@ def test_the_command_says_what_the_function_says(capsys: pytest.CaptureFixture[s
     assert told["words"] == found.words
     assert told["distance"] == pytest.approx(found.distance)
     assert main(["singularities", "five-bar", "--at", "lefty=1"]) == 2
+
+
+def test_planar_machines_are_traced_over_places_and_not_over_directions(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A platform that never tilts is refused over directions; over places curves are found."""
+    from linkwright.cli import main
+
+    traced = ["singularities", "five-bar", "--locus", "type 2"]
+    assert main(traced) == 2
+    assert "does not tilt" in capsys.readouterr().err
+    assert main(["chart", "five-bar"]) == 2
+    assert "--over x=" in capsys.readouterr().err
+    region = {"left": (0.3, 3.0), "right": (0.1, 2.8)}
+    over = [f"--over={n}={a}:{b}" for n, (a, b) in region.items()]
+    assert main([*traced, *over, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["loci"]
+    curves = lw.analysis.singular_loci("five-bar", "type 2", region)
+    assert [len(c["q"]) for c in told] == [len(c.q) for c in curves] != []
+    assert main([*traced, *over]) == 0
+    low = min(float(c.q[:, c.names.index("left")].min()) for c in curves)
+    assert f"left from {low:.6f}" in capsys.readouterr().out
+    assert main([*traced, "--over", "left=1"]) == 2
+    assert "NAME=FROM:TO" in capsys.readouterr().err

@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 import linkwright as lw
 from linkwright.analysis import JointCycle, read_catalog, size
 from linkwright.analysis.sizing.bus import _run
+from linkwright.analysis.sizing.choice import UnsizedError
 from linkwright.analysis.sizing.life import average_torque, bearing_life, gear_life
 from linkwright.analysis.sizing.loads import JointLoad
 from linkwright.analysis.sizing.pairs import Demands, Pairs, judge
@@ -183,8 +184,13 @@ def test_drives_that_fit_are_ranked_and_one_that_does_not_says_why() -> None:
 
 def test_a_catalog_without_a_fit_says_what_failed_by_how_much_and_the_nearest() -> None:
     said = r"joint 'elbow'.* nearest is servo-1500w with cyclo-120, where .*average torque .*"
-    with pytest.raises(lw.InputError, match=said + r"against 500 N\*m.*\[R304\]"):
-        size([swing(1500.0)])
+    with pytest.raises(UnsizedError, match=said + r"against 500 N\*m.*\[R304\]") as caught:
+        size([swing(1500.0), swing(name="wrist")])
+    sized = caught.value.sized
+    assert list(sized.chosen) == ["wrist"]
+    assert sized.chosen["wrist"] == size([swing(name="wrist")], supply=sized.supply).chosen["wrist"]
+    assert "wrist" in str(sized)
+    assert "average torque" in str(sized.why("servo-1500w", "elbow"))
 
 
 @pytest.mark.parametrize(

@@ -331,7 +331,13 @@ def _chart(
             height = float(rates.at(z * rates.scales).direction[2])
             return min(height - inner, outer - height)
 
-        return _closed(closing, known, fixed, start, True, inside)
+        made = _closed(closing, known, fixed, start, True, inside)
+        if made.closed.any(axis=1).sum() == 1:
+            raise DomainError(
+                f"the platform of {rates.machine.mechanism.name!r} does not tilt",
+                remedy="go over two of its coordinates, or over x and y of the platform",
+            )
+        return made
     if len(names) != 2:
         raise InputError(
             f"a region over {', '.join(names)} is no plane",

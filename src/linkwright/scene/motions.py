@@ -27,7 +27,7 @@ from linkwright.robots import Robot
 from linkwright.scene.channels import coordinates_in, nothing_matches
 from linkwright.scene.forces import recorded_floor
 from linkwright.scene.load_arrows import unshown_forces
-from linkwright.scene.previews import PreviewOptions, simulated, simulated_story, swing
+from linkwright.scene.previews import PreviewOptions, actuate, simulated, simulated_story, swing
 from linkwright.scene.scene import Scene, scene_of
 from linkwright.scene.sources import at_hand, what_moved
 from linkwright.scene.wheels import wheels_in
@@ -261,6 +261,10 @@ def model_motion(scene: Scene, asked: PreviewOptions | None = None) -> SceneMoti
                 remedy="simulate it, and show the recording",
             )
         return _swinging(scene, asked.until)
+    swept = None if asked else actuate(scene)
+    if swept is not None:
+        words = "Preview: each actuator moves in turn, with the loops closed; nothing is simulated."
+        return replace(scene_motion(scene.name, swept, scene), story=words)
     try:
         made = simulated(mechanism, asked)
     except Error as error:

@@ -2,7 +2,8 @@
 
 A mechanism is simulated as `linkwright.simulate` does it, as long as it says or is asked for; where
 that takes too long, with rough steps, as far as it has come. A robot file says nothing of how it
-moves: its joints swing one after another within their limits.
+moves: its joints swing one after another within their limits. So do the actuators of a
+machine with a platform, and its loops stay closed: without its drives it would only fall.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.equations.batch_closing import Closing
+from linkwright.equations.parallel_machine import parallel_machine
 from linkwright.errors import DomainError, Error
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.provenance import named
@@ -30,6 +33,8 @@ PATIENCE = 15.0
 """Seconds on the wall after which a run that nobody asked for is shown as far as it has come."""
 
 _ROUGHEST = 1 / 60  # s
+_SHARES = (1.0, 0.5, 0.25, 0.12, 0.06, 0.03)
+_BREAK = 0.3  # rad or m from frame to frame: another branch
 
 SHOWN_FOR: dict[str, float] = {"stanford-arm": 0.7}
 """Seconds that are shown of a model which flies apart later: nothing holds the arm's hand."""
@@ -154,28 +159,69 @@ def swing(scene: Scene, seconds: float = 20.0) -> Recording:
     Args:
         seconds: how long it lasts.
     """
-    robot, names = scene.robot, scene.poses.coordinates
-    rest = resting(scene)
-    times = np.linspace(0.0, seconds, max(2, round(30 * seconds) + 1))
+    names = scene.poses.coordinates
+    times, rest = _times(seconds), resting(scene)
     q = np.tile(rest, (len(times), 1))
-    limits = limits_of(scene)
     single = [
         names.index(j.coordinates[0].name)
-        for j in robot.assembled.joints
+        for j in scene.robot.assembled.joints
         if len(j.coordinates) == 1 and j.coordinates[0].name in names
     ]
-    each = seconds / (len(single) + 3)
-    for order, k in enumerate(single):
-        phase = np.clip((times - order * each) / (4 * each), 0, 1)
-        low, high = limits[k]
+    q[:, single] += _in_turn(times, rest[single], limits_of(scene)[single])
+    return _kinematic(scene, times, q, "joints swing in turn")
+
+
+def actuate(scene: Scene, seconds: float = 20.0) -> Recording | None:
+    """Return a motion in which each actuator of a machine moves its platform in turn.
+
+    None where it has no actuators or no platform, or where loops cannot be closed around the start.
+
+    Args:
+        seconds: how long it lasts.
+    """
+    mechanism, names = scene.robot.mechanism, scene.poses.coordinates
+    if not mechanism.actuators or mechanism.platform is None:
+        return None
+    try:
+        closing = Closing(parallel_machine(mechanism))
+        start = closing.start
+    except Error:
+        return None
+    times = _times(seconds)
+    places = [closing.names.index(n) for n in closing.entries]
+    limits = limits_of(scene)[[names.index(closing.names[k]) for k in places]]
+    ways = _in_turn(times, start[places], limits)
+    for share in _SHARES:  # of the way: as far as the loops close without a break
+        found = closing.follow(start[places] + share * ways, start)
+        if found.closed.all() and np.abs(np.diff(found.q, axis=0)).max() < _BREAK:
+            q = np.stack([found.q[:, closing.names.index(n)] for n in names], axis=1)
+            return _kinematic(scene, times, q, "actuators move in turn")
+    return None
+
+
+def _times(seconds: float) -> Array:
+    return np.linspace(0.0, seconds, max(2, round(30 * seconds) + 1))
+
+
+def _in_turn(times: Array, rest: Array, limits: Array) -> Array:
+    """Return how far each of some coordinates is from rest while they swing one after another."""
+    each = float(times[-1]) / (len(rest) + 3)
+    away = np.zeros((len(times), len(rest)))
+    for k, (low, high) in enumerate(limits):
+        phase = np.clip((times - k * each) / (4 * each), 0, 1)
         wave = np.sin(2 * math.pi * phase) * np.sin(math.pi * phase) ** 0.5
-        up = min(high - rest[k], 0.9)
-        down = min(rest[k] - low, 0.9)
-        q[:, k] += np.where(wave > 0, 0.85 * up * wave, 0.85 * down * wave)
-    units = robot.mechanism.units
-    channels = [Channel(n, u, generic=generic_name(u)) for n in names for u in [units.get(n, "?")]]
-    about = {"model": named(robot.mechanism), "motion": "joints swing in turn"}
-    return Recording(times, channels, q, about, robot.mechanism)
+        up, down = min(high - rest[k], 0.9), min(rest[k] - low, 0.9)
+        away[:, k] = 0.85 * np.where(wave > 0, up, down) * wave
+    return away
+
+
+def _kinematic(scene: Scene, times: Array, q: Array, words: str) -> Recording:
+    """Return a recording of coordinates alone."""
+    m, names = scene.robot.mechanism, scene.poses.coordinates
+    channels = [
+        Channel(n, u, generic=generic_name(u)) for n in names for u in [m.units.get(n, "?")]
+    ]
+    return Recording(times, channels, q, {"model": named(m), "motion": words}, m)
 
 
 def limits_of(scene: Scene) -> Array:

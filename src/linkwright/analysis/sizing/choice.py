@@ -222,7 +222,8 @@ class Sizing:
             for c in self.chosen.values()
         ]
         table = _table(("joint", "motor", "gear", "brake", "margin", "limited by"), rows)
-        failed = [f"{self.supply}: {v}" for v in self.bus.verdicts if not v.passed]
+        judged = self.bus.verdicts if len(self.chosen) == len(self.options) else ()
+        failed = [f"{self.supply}: {v}" for v in judged if not v.passed]
         return "\n".join([table, *failed])
 
     def system(
@@ -427,26 +428,21 @@ def _chosen(arm: Arm, catalog: Catalog, terms: Demands, supply: str, order: str)
     chosen: dict[str, DriveChoice] = {}
     for name in reversed(arm.names):
         found = options_of(arm, catalog, terms, name, masses, order)
-        if found.mounted.margin(terms) < 0.0:
-            raise _no_bearing(found)
-        ranking = found.ranking()
-        if not len(ranking):
-            raise _no_fit(found, supply)
-        options[name] = found
-        best = _first_exact(found, ranking)
-        if best is None:
-            raise _no_fit(found, supply)
-        chosen[name] = found.choice(best)
+        options = {name: found, **options}
+        best = _first_exact(found, found.ranking())
+        fails = found.mounted.margin(terms) < 0.0
+        if fails or best is None:
+            error = _no_bearing(found) if fails else _no_fit(found, supply)
+            error.sized = Sizing(options, chosen, catalog, terms, supply, arm)
+            raise error
+        chosen = {name: found.choice(best), **chosen}
         masses[name] = chosen[name].mass
-    back = tuple(reversed(options))
-    return Sizing(
-        {n: options[n] for n in back}, {n: chosen[n] for n in back}, catalog, terms, supply, arm
-    )
+    return Sizing(options, chosen, catalog, terms, supply, arm)
 
 
 def _first_exact(options: JointOptions, ranking: np.ndarray) -> int | None:
     """Return the best drive that also fits sample by sample; heat was counted in groups."""
-    if options.load.cycle.samples - 1 <= MOST_BINS:
+    if len(ranking) and options.load.cycle.samples - 1 <= MOST_BINS:
         return int(ranking[0])
     for k in ranking:
         verdicts = explain(options.load, options.pairs.take(np.array([k])), options.terms)
@@ -480,7 +476,13 @@ def options_of(
     return JointOptions(load, pairs, judge(load, pairs, terms), bearing, terms, order)
 
 
-def _no_fit(options: JointOptions, supply: str) -> InputError:
+class UnsizedError(InputError):
+    """No drive of a catalog suits a joint; `sized` has the joints beyond it, and why of its own."""
+
+    sized: Sizing
+
+
+def _no_fit(options: JointOptions, supply: str) -> UnsizedError:
     """Return the error about a joint for which nothing fits: what failed, and the nearest."""
     j = options.judged
     k = int(np.argmax(j.margin))
@@ -493,7 +495,7 @@ def _no_fit(options: JointOptions, supply: str) -> InputError:
         if not v.passed
     ]
     bus = f" on {supply}" if supply else ""
-    return InputError(
+    return UnsizedError(
         f"no drive of the catalog suits joint {near.joint!r}{bus}; nearest is {near.motor} with "
         f"{near.gear}, where {'; '.join(words)}",
         remedy="add a stronger entry to the catalog, or ask for less speed, payload or life",
@@ -501,11 +503,11 @@ def _no_fit(options: JointOptions, supply: str) -> InputError:
     )
 
 
-def _no_bearing(options: JointOptions) -> InputError:
+def _no_bearing(options: JointOptions) -> UnsizedError:
     """Return the error about a joint that no bearing of the catalog carries."""
     verdicts = options.mounted.verdicts(options.terms, options.load)
     words = [f"{v.name} {v.value:.4g} against {v.limit:.4g} {v.unit}".rstrip() for v in verdicts]
-    return InputError(
+    return UnsizedError(
         f"no bearing of the catalog suits joint {options.joint!r}; nearest is "
         f"{options.mounted.name}, where {'; '.join(words)}",
         remedy="add a stronger entry to the catalog, or ask for less payload or life",

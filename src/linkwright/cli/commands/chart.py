@@ -65,6 +65,7 @@ def command(
     from linkwright.analysis import chart
     from linkwright.analysis.chart_files import checked_target
     from linkwright.cli.models import open_model, read_settings
+    from linkwright.errors import InputError
     from linkwright.mechanism import mechanism_of
 
     if out is not None:
@@ -82,6 +83,11 @@ def command(
         resume=resume,
         threads=threads,
     )
+    if over is None and (found["reach"] == 0).any(axis=0).sum() == 1:
+        raise InputError(
+            f"the platform of {found.name!r} does not tilt",
+            remedy="chart it over places: --over x=-1:1:41 --over y=0:1:41",
+        )
     if out is not None:
         found.save(out, of=_shown(found, names))
     if as_json:
@@ -135,6 +141,10 @@ def _print(found: Chart) -> None:
     if causes:
         echo(f"not        {', '.join(causes)}")
     ends, unit = told["ends"], found.axes[-1].unit
+    low, high = ends["lower"], ends["upper"]
+    if low and high and low["nearest"] > high["nearest"]:
+        echo(f"ends       no {ends['axis']} is reached on all lines")
+        ends = dict.fromkeys(("lower", "upper"))
     for side, word in (("lower", "down"), ("upper", "up")):
         if ends[side]:
             place = f"{ends['axis']} {word} to {ends[side]['nearest']:.6f} {unit}"

@@ -72,6 +72,7 @@ def command(
       linkwright size puma560 pick.toml --catalog generic -o drives.toml --report drives.html
     """
     from linkwright.analysis import require, size
+    from linkwright.analysis.sizing.choice import UnsizedError
     from linkwright.cli.payloads import heaviest
     from linkwright.robots import Robot
 
@@ -83,7 +84,14 @@ def command(
         )
     carried, _ = heaviest(payload)
     need = require(Robot(robot), task, payload=carried, frame=frame or None, step=step)
-    found = size(need, catalog, life=life, ambient=ambient, supply=supply or None, order=order)
+    try:
+        found = size(need, catalog, life=life, ambient=ambient, supply=supply or None, order=order)
+    except UnsizedError as error:
+        if not as_json:
+            if error.sized.chosen:
+                echo(str(error.sized))
+            _why(error.sized, why)
+        raise
     if output is not None:
         _write(found, output, force)
     if report is not None:
@@ -95,13 +103,18 @@ def command(
         for note in need.notes:
             echo(note)
         echo(f"{found.supply}: {found.bus}" if found.supply else str(found.bus))
-        if why:
-            motor, _, joint = why.partition(":")
-            echo(str(found.why(motor, joint)))
+        _why(found, why)
         if pareto:
             _print_front(found)
     if found.bus.margin < 0.0:
         raise typer.Exit(1)
+
+
+def _why(found: Sizing, why: str) -> None:
+    """Print why a motor does or does not suit a joint, where that is asked."""
+    motor, _, joint = why.partition(":")
+    if joint:
+        echo(str(found.why(motor, joint)))
 
 
 def _write(found: Sizing, output: Path, force: bool) -> None:
