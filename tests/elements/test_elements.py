@@ -352,6 +352,14 @@ def test_butterworth_equals_the_standard_design(cutoff: float) -> None:
     assert np.allclose(a, expected[1], rtol=1e-13)
 
 
+def test_a_butterworth_of_ten_percent_loses_three_decibels_at_25_hertz() -> None:
+    """SL check 56: at 500 Hz, by the transfer function itself."""
+    b, a = coefficients(10)
+    z = np.exp(-2j * np.pi * 25 / 500 * np.arange(3))
+    gain = abs((np.array(b) @ z) / (np.array(a) @ z))
+    assert 20 * np.log10(gain) == pytest.approx(-3.0103, abs=1e-4)
+
+
 def test_a_butterworth_block_filters_as_scipy_does() -> None:
     s = System(name="filter", base=500)
     source = Block("source")

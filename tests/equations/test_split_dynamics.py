@@ -98,6 +98,9 @@ def test_symbolic_dynamics_are_those_of_newton_and_euler(name: str) -> None:
     for made in (robot.inverse_dynamics, robot.mass_matrix, robot.nonlinear_effects):
         before, after = count_operations(made.derived()), count_operations(made.program)
         assert 0 < after.total <= before.total
+        assert after.add + after.mul == after.total  # calls are counted apart
+        for kind in ("add", "mul", "call", "select"):
+            assert getattr(after, kind) <= getattr(before, kind), kind
     rng = np.random.default_rng(4)
     for _ in range(20):
         q, u, a = rng.uniform(-3, 3, (3, len(LINKS[name])))
@@ -229,4 +232,6 @@ def test_the_command_shows_both_programs(capsys: pytest.CaptureFixture[str]) -> 
     assert main(["ops", "pendulum", "--split", "--json"]) == 0
     info = json.loads(capsys.readouterr().out)
     assert (info["foreground"]["call"], info["background"]["call"]) == (0, 1)
+    for name in ("background", "foreground", "whole"):  # counts by class
+        assert set(info[name]) == {"add", "mul", "call", "select"}
     assert (info["terms"], info["speeds"]) == (["b[0]"], "frozen")

@@ -25,6 +25,7 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("file", FILES)
 def test_values_are_counted(file: str, home: Path) -> None:
+    """SL check 61: one value too few or too many, or no number, has its file and line."""
     path = home / "config" / file
     plain = without_comments(path.read_text())
     if file == "Objects.cf":  # with a contact that all values count for
@@ -41,8 +42,21 @@ def test_values_are_counted(file: str, home: Path) -> None:
         wrong += [re.sub(rf"\b{n}\b", n + "x", plain) for n in names[1:3]]
     for text in wrong:
         path.write_text(text)
-        with pytest.raises(InputError):
+        with pytest.raises(InputError) as caught:
             lab_config(home)
+        assert re.search(rf"{file}:\d+: ", str(caught.value)), text
+
+
+@pytest.mark.parametrize("file", FILES[:5])
+def test_lines_come_in_any_order_between_comments(file: str, home: Path) -> None:
+    """SL check 61."""
+    path = home / "config" / file
+    before = lab_config(home)
+    plain = without_comments(path.read_text()).strip()
+    entries = re.split(r"\n\s*(?=[A-Za-z])", plain)
+    assert len(entries) > 5
+    path.write_text("/* backward */\n" + "  // and so on\n".join(reversed(entries)))
+    assert lab_config(home) == before
 
 
 def test_a_joint_that_is_missing_is_refused(home: Path) -> None:

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import math
+import shutil
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import signal
+from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 import linkwright as lw
 from linkwright.errors import InputError
+from linkwright.lab.base import BaseState
 from linkwright.lab.config import Camera, LabConfig, VisionConfig
 from linkwright.lab.files.vision_files import BlobPreferences, VisionPreferences, parse_vision
 from linkwright.lab.lab import Lab
+from linkwright.lab.sources import lab_config, shipped_folder
+from linkwright.lab.tasks import Task
 from linkwright.lab.vision import SimulatedCameras, VisionServo, cameras_of, preference_values
 from tests.support.lab_blocks import RATE, Array, driven, lab
 
@@ -290,6 +296,70 @@ def test_preferences_become_inputs_and_replace_those_of_before() -> None:
     assert [values[f"vision.b_acceleration{i}"] for i in (1, 2, 3)] == [0, 0, -9.81]
     started = preference_values(made, parse_vision("PREDICT .1 BLOB1_KALMAN 1 2 3 4 5 6 7 8 9", 1))
     assert set(started) == set(values)  # nothing of the other file is left
+
+
+def test_a_task_takes_its_own_file_of_preferences(tmp_path: Path) -> None:
+    """SL check 60: in its init; a blob that jumps is filtered from then on, as the file says."""
+    home = Path(shutil.copytree(shipped_folder("sl-arm"), tmp_path / "arm"))
+    (home / "prefs" / "mine.pp").write_text("BLOB1_BUTTER 5 5 5 5 5 5 5 5 5\n")
+    (home / "prefs" / "vision_default.pp").write_text("")
+
+    class Looks(Task):
+        def init(self, lab: Lab) -> None:
+            lab.set_vision("mine.pp")
+
+        def run(self, t: float, state: Any, desired: Any) -> None:
+            pass
+
+    with Lab(lab_config(home)) as running:
+        running.add(Looks)
+        for jumped in (True, False):
+            running.place_blob("blob1", [0.2, 0.1, -0.3])
+            running.run(1.0)
+            assert running.blobs["blob1"].x[0] == pytest.approx(0.2, abs=2e-3)
+            running.place_blob("blob1", [0.3, 0.1, -0.3])
+            running.run(1 / 60)
+            assert (running.blobs["blob1"].x[0] > 0.29) == jumped
+            if jumped:
+                running.start("looks")
+
+
+def test_the_base_is_told_in_the_world() -> None:
+    """SL check 45: rates along the axes of a base that turns become w, x' and x'' of the world.
+
+    The place and the turn come from these rates by an integrator of SciPy, and x' and x'' from
+    differences of the place.
+    """
+    v0, v1 = np.array([0.3, -0.2, 0.1]), np.array([0.5, 0.4, -0.6])
+    w0, w1 = np.array([1.0, -0.7, 0.4]), np.array([-0.5, 0.8, 1.1])
+
+    def rates(t: float, y: Array) -> Array:
+        turn = Rotation.from_quat(y[3:], scalar_first=True)
+        w, x, yy, z = y[3:]
+        rows = np.array([[-x, -yy, -z], [w, -z, yy], [z, w, -x], [-yy, x, w]])
+        return np.concatenate([turn.apply(v0 + t * v1), rows @ (w0 + t * w1) / 2])
+
+    start = [
+        0.1,
+        0.2,
+        0.3,
+        *Rotation.from_euler("zyx", [0.4, -0.3, 0.8]).as_quat(scalar_first=True),
+    ]
+    t, h = np.arange(1, 31) / RATE, 1e-3
+    way = solve_ivp(rates, (0, 0.4), start, rtol=1e-12, atol=1e-12, dense_output=True).sol
+    raw_rate = np.concatenate([v0 + t[:, None] * v1, w0 + t[:, None] * w1], axis=1)
+    found = driven(BaseState(), {"raw": way(t).T, "raw_rate": raw_rate})
+    turns = Rotation.from_quat(way(t).T[:, 3:], scalar_first=True)
+    place, before, after = (way(t + k * h).T[:, :3] for k in (0, -1, 1))
+    np.testing.assert_allclose(found["xd"], (after - before) / (2 * h), atol=1e-5)
+    bend = (after - 2 * place + before) / h**2
+    np.testing.assert_allclose(found["xdd"][1:], bend[1:], atol=1e-4)
+    spun = [Rotation.from_quat(way(t + k * h).T[:, 3:], scalar_first=True) for k in (-1, 1)]
+    np.testing.assert_allclose(
+        found["w"], (spun[1] * spun[0].inv()).as_rotvec() / (2 * h), atol=1e-5
+    )
+    np.testing.assert_allclose(found["wd"][1:], turns.apply(w1)[1:], atol=1e-9)
+    assert np.abs(found["xdd"][1:] - turns.apply(v1)[1:]).max() > 0.1  # w x v counts
 
 
 def test_cameras_that_cannot_be_are_refused() -> None:

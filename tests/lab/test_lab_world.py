@@ -325,6 +325,47 @@ def test_commands_come_from_other_threads_while_the_laboratory_follows_the_clock
     lab.run(0.1)
 
 
+def test_a_slow_change_of_a_task_holds_nothing_up(fixed: Lab) -> None:
+    """SL check 14: the task's own `change` waits beside the loop, which goes on by the clock."""
+    lab = fixed
+    lab.reset()
+    entered, release = threading.Event(), threading.Event()
+    seen = []
+
+    class Thinks(Task):
+        count = 0
+
+        def run(self, t: float, state: Any, desired: Any) -> None:
+            self.count += 1
+
+        def change(self, lab: Lab) -> None:
+            seen.append(self.count)
+            entered.set()
+            release.wait(20)
+            seen.append(self.count)
+
+    lab.add(Thinks)
+    lab.pace(1.0)
+    try:
+        lab.start("thinks")
+        asker = threading.Thread(target=lab.change)
+        asker.start()
+        assert entered.wait(20)
+        before, limit = lab.tick, time.monotonic() + 20
+        while lab.tick < before + 50 and time.monotonic() < limit:
+            time.sleep(0.01)
+        assert lab.tick >= before + 50
+        assert asker.is_alive()
+        release.set()
+        asker.join(20)
+        assert seen[1] > seen[0]  # the task ran on meanwhile
+        assert lab.task == "thinks"
+        lab.freeze()
+    finally:
+        release.set()
+        lab.pace(None)
+
+
 def test_a_laboratory_that_is_late_too_often_freezes(fixed: Lab) -> None:
     """The last command holds, overruns are counted, and patience ends."""
     lab = fixed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
 
 import pytest
@@ -39,6 +40,14 @@ def test_latency_is_told_for_the_loop_and_for_python() -> None:
     head = next(line for line in done.output.splitlines() if line.startswith("a Python thread"))
     met, missed = (int(word) for word in head.split() if word.isdigit())
     assert met + missed == 40
+    told = re.findall(r"mean (\S+) µs, (\S+) % below it, worst (\S+) µs", done.output)
+    assert len(told) == 2
+    heights = [int(n) for n in re.findall(r"below +\d+ µs +(\d+) #", done.output)]
+    met_by_both = sum(int(n) for n in re.findall(r": (\d+) instants met", done.output))
+    assert sum(heights) == met_by_both
+    for mean, share, worst in told:
+        assert 0 < float(mean) <= float(worst) + 1
+        assert 0 <= float(share) <= 100
 
 
 def test_a_rate_that_nobody_can_keep_is_refused() -> None:
