@@ -84,3 +84,11 @@ def test_a_model_without_actuators_is_refused(
     assert "names no actuators" in capsys.readouterr().err
     assert main(["assemblies", "five-bar", "--at", str(tmp_path / "none.toml")]) == 2
     assert "none.toml" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["alt-az", "x-y", "equatorial", "3-axis"])
+def test_a_machine_without_loops_has_one_assembly(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["assemblies", f"mount-{name}"]) == 2
+    assert f"'mount-{name}' has no closed loop" in capsys.readouterr().err

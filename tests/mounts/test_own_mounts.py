@@ -163,6 +163,21 @@ def test_a_turntable_with_a_jack_looks_wherever_it_reaches(tmp_path: Path) -> No
         aim(high)
 
 
+@pytest.mark.parametrize("seed", seeds(2))
+def test_keyholes_of_a_turntable_with_a_jack(seed: int, tmp_path: Path) -> None:
+    """A jack lifts the dish; what the azimuth loses is what any azimuth loses."""
+    free = JACK.replace("lower = 0.4\nupper = 1.25\n", "lower = 0.2\nupper = 1.5\n")
+    axes = mount_axes(str(save(tmp_path, free, "own.toml")))
+    for path in passes(seed):
+        want, found = follow("a", mount_axes("alt-az"), path), follow("a", axes, path)
+        assert found.lost == pytest.approx(want.lost, abs=0.021)
+        assert found.error == pytest.approx(want.error, abs=1e-6)
+        assert found.fastest == pytest.approx(want.fastest, rel=1e-6)
+    short = mount_axes(str(save(tmp_path, JACK, "short.toml")))
+    with pytest.raises(lw.Error, match=r"cannot follow this path within its limits: jack would"):
+        follow("a", short, passes(seed)[0])
+
+
 def test_a_path_through_singular_poses_is_refused_before_the_run() -> None:
     with pytest.raises(lw.Error, match=r"'stewart' cannot follow this path: near .* is singular"):
         tracking("stewart", flight(89.6, 400.0, 0.9))

@@ -155,6 +155,11 @@ def assemblies(
     '2 assemblies, 2 of them real; none is missing (trace test)'
     """
     machine = parallel_machine(robot)
+    if not machine.relations:
+        raise InputError(
+            f"{machine.mechanism.name!r} has no closed loop: its joints tell its only assembly",
+            remedy="ask for its pose instead (`Robot.pose`), or take a machine with loops",
+        )
     locked = dict(zip(machine.actuators, _locked(machine, actuators), strict=True))
     made = prepared(machine, machine.actuators)
     return _assembled(made, {**_known(made, machine.mechanism, values), **locked})

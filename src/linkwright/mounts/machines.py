@@ -1,8 +1,8 @@
 """Actuators of any mount with a platform, as functions of where its dish points.
 
-The loops are closed by Newton's method in batches, each direction from the zenith outward, so that
-all lie on the branch in which the mount was assembled. Between directions that are near each other
-the actuators are splines.
+The loops are closed by Newton's method along the way, from where the mount stands and around the
+zenith, so that all directions lie on the branch in which it was assembled and a turntable turns as
+far as it must.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.equations.batch_closing import ClosedPoses, Closing
+from linkwright.equations.batch_closing import Closing
 from linkwright.equations.parallel_machine import parallel_machine
 from linkwright.errors import DomainError, InputError
 from linkwright.mechanism import Mechanism, ModelLike, mechanism_of
 from linkwright.mounts.axes import MountAxes, ThreeAxes, serial_axes
-from linkwright.mounts.chains import SHARE, chain_of
+from linkwright.mounts.chains import SHARE, chain_of, limits_of, refuse_beyond
+from linkwright.mounts.inverse_pointing import way_to
 from linkwright.mounts.legs import LEGGED, leg_axes
 from linkwright.mounts.pointing import angles
 from linkwright.mounts.sites import Site
@@ -27,10 +28,6 @@ from linkwright.mounts.sites import Site
 Array = NDArray[np.float64]
 
 SERIAL = ("alt-az", "x-y", "equatorial")
-STEPS = 3
-"""From the zenith to a direction."""
-NEAR = 0.1
-"""Angle between directions at which the loops are closed along a path, rad."""
 _ZENITH = np.array([0.0, 0.0, 1.0])
 
 
@@ -45,7 +42,6 @@ class MachineAxes:
         names: of its actuators.
         arms: what a limit in rad/s is multiplied by for each: 1 for an angle, m for a jack.
         inverse: closes the loops for a direction.
-        zenith: all coordinates where the dish points there.
         kept: the platform's distance, where a plunge would change it.
 
     >>> axes = machine_axes("mount-x-y")
@@ -59,37 +55,31 @@ class MachineAxes:
     names: tuple[str, ...]
     arms: tuple[float, ...]
     inverse: Closing = field(repr=False)
-    zenith: Array = field(repr=False)
     kept: Array = field(repr=False)
 
     def closed(self, d: Array) -> Array:
-        """Return all coordinates for directions, each reached from the zenith.
+        """Return all coordinates for directions, each reached from the one before it.
 
         Args:
             d: unit vectors.
         """
-        turn = np.arctan2(np.hypot(d[:, 0], d[:, 1]), d[:, 2])
-        across = d - d[:, 2:] * _ZENITH
-        size = np.linalg.norm(across, axis=1, keepdims=True)
-        across = np.divide(across, size, out=np.zeros_like(across), where=size > 0)
-        kept = np.broadcast_to(self.kept, (len(d), len(self.kept)))
-        q: Array = np.broadcast_to(self.zenith, (len(d), len(self.zenith)))
-        for share in np.arange(1, STEPS) / STEPS:
-            q = self._closed(turn * share, across, kept, q).q
-        found = self._closed(turn, across, kept, q)
+        own = self.inverse.values_of(self.inverse.start[None])[0, :3]
+        way = np.vstack([way_to(own, d[0])[:-1], d])
+        kept = np.broadcast_to(self.kept, (len(way), len(self.kept)))
+        found = self.inverse.follow(np.hstack([way, kept]))
         if not found.closed.all():
             bad = int(np.flatnonzero(~found.closed)[0])
-            azimuth, elevation = angles(d[bad])
+            azimuth, elevation = angles(way[max(bad, len(way) - len(d))])
             raise DomainError(
                 f"{self.name} does not reach azimuth {float(azimuth):.1f}°, elevation "
                 f"{float(elevation):.1f}°: {found.words(bad)}",
                 remedy="look at higher elevations only, or take other dimensions",
             )
-        return np.asarray(found.q)
-
-    def _closed(self, turn: Array, across: Array, kept: Array, q: Array) -> ClosedPoses:
-        out, up = np.sin(turn)[:, None], np.cos(turn)[:, None]
-        return self.inverse.close(np.hstack([out * across + up * _ZENITH, kept]), q)
+        q = np.asarray(found.q)[-len(d) :]
+        refuse_beyond(
+            self.name, self.inverse.names, q, limits_of(self.inverse.machine), "follow this path"
+        )
+        return q
 
     def values(self, d: Array, step: float) -> Array:
         """Return what the actuators are at directions that follow each other.
@@ -98,16 +88,7 @@ class MachineAxes:
             d: unit vectors, near each other.
             step: s from one to the next, which changes nothing here.
         """
-        from scipy.interpolate import make_interp_spline
-
-        turned = np.linalg.norm(np.diff(d, axis=0), axis=1)
-        apart = max(1, math.floor(NEAR / max(float(turned.max(initial=0.0)), 1e-12)))
-        count = max(2, math.ceil((len(d) - 1) / apart) + 1)
-        rows = np.unique(np.linspace(0, len(d) - 1, count).round().astype(int))
-        driven = _driven(self.inverse, self.closed(d[rows]))
-        if len(rows) < 8 or len(rows) == len(d):
-            return driven if len(rows) == len(d) else _driven(self.inverse, self.closed(d))
-        return np.asarray(make_interp_spline(rows, driven, k=5)(np.arange(len(d))))
+        return _driven(self.inverse, self.closed(d))
 
     def directions(self, q: Array) -> Array:
         """Return where the dish points at values of the actuators that follow each other.
@@ -116,9 +97,9 @@ class MachineAxes:
             q: one row for each direction, near each other.
         """
         forward = Closing(self.inverse.machine, ("actuators",))
-        first = _driven(self.inverse, self.zenith)
+        first = _driven(self.inverse, self.inverse.start)
         way = first + (q[0] - first) * np.linspace(0, 1, 20)[:, None]
-        found = forward.follow(q, forward.follow(way, self.zenith).q[-1])
+        found = forward.follow(q, forward.follow(way, self.inverse.start).q[-1])
         if not found.closed.all():
             bad = int(np.flatnonzero(~found.closed)[0])
             raise DomainError(f"{self.name} does not go together: {found.words(bad)}")
@@ -172,7 +153,7 @@ def machine_axes(source: ModelLike | str | os.PathLike[str]) -> MachineAxes:
         for k, a in enumerate(machine.actuators)
     )
     names = tuple(a.name for a in machine.actuators)
-    return MachineAxes(m.name, names, arms, inverse, zenith, kept)
+    return MachineAxes(m.name, names, arms, inverse, kept)
 
 
 def mount_axes(name: str, site: Site | None = None, *, speed: float = math.radians(5)) -> MountAxes:
