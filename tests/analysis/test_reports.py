@@ -15,7 +15,16 @@ import linkwright as lw
 from linkwright.analysis import Requirement, Sizing
 from linkwright.cli import main
 from linkwright.motion import Dwell, Move
-from linkwright.recording.document import document, facts, heading, paragraph, table, verdict
+from linkwright.recording.document import (
+    digits,
+    document,
+    facts,
+    heading,
+    paragraph,
+    table,
+    typeset,
+    verdict,
+)
 from tests.support.chromium import opened
 
 TASK = """
@@ -66,13 +75,15 @@ def test_a_report_has_the_numbers_of_the_requirement() -> None:
             wanted = [joint.name]
             for q in quantities:
                 s = need().statistic(joint.name, q)
-                wanted += [f"{s.peak:.6g}", f"{s.time:.6g}", f"{s.rms:.6g}", s.unit]
+                wanted += [digits(s.peak), digits(s.time), digits(s.rms), typeset(s.unit)]
+                if q == "speed":  # the one that is limited, of one joint
+                    wanted.append(f"{abs(s.peak) / 2.5:.0%}" if joint.name == "q1" else "")
             assert wanted in rows
     power = need().values("q2", "power")
     net = np.trapezoid(power, need().times)
     (energy,) = [r for r in rows if len(r) == 4 and r[0] == "q2"]
-    assert float(energy[3]) == pytest.approx(net, rel=1e-5)
-    assert float(energy[1]) - float(energy[2]) == pytest.approx(net, rel=1e-5)
+    assert float(energy[3]) == pytest.approx(net, rel=1e-3)
+    assert float(energy[1]) - float(energy[2]) == pytest.approx(net, abs=1e-3 * float(energy[1]))
     assert "<h1>reach &amp; return · puma560</h1>" in report()
 
 
@@ -82,7 +93,7 @@ def test_the_verdict_stands_first_and_says_what_is_exceeded() -> None:
     assert re.search(r'</h1><p class="verdict bad">Limits exceeded: 1 of 1\.', bad)
     assert need(fast=True).excesses  # both ways
     for e in need(fast=True).excesses:
-        assert [e.joint, e.quantity, f"{e.value:.6g}"] in [r[:3] for r in _cells(bad)]
+        assert [e.joint, e.quantity, digits(e.value)] in [r[:3] for r in _cells(bad)]
 
 
 def test_a_report_without_limits_does_not_say_that_they_are_kept(tmp_path: Path) -> None:
@@ -111,19 +122,21 @@ def test_drives_their_verdicts_and_the_ranking_are_in_the_report(tmp_path: Path)
         assert [joint, choice.motor, choice.gear] in [r[:3] for r in rows]
         why = found().why(choice.motor, joint, choice.gear)
         for v in why.verdicts:
-            assert [v.name, f"{v.value:.6g}", f"{v.limit:.6g}", v.unit] in [r[:4] for r in rows]
+            assert [v.name, digits(v.value), digits(v.limit), typeset(v.unit)] in [
+                r[:4] for r in rows
+            ]
         for other in found().ranked(joint, 5)[1:]:
             assert [other.motor, other.gear] in [r[:2] for r in rows]
     assert ["q1", "0.001"] in [r[:2] for r in rows]
     asked, gear = need().statistic("q1", "torque"), found().catalog.gear[found().chosen["q1"].gear]
-    (peak,) = [r for r in rows if len(r) == 8 and r[:2] == ["q1", f"{asked.peak:.6g}"]]
-    assert peak[2] == f"{torque.max():.6g}"
-    assert peak[4:6] == [f"{gear.repeated:.6g}", f"{gear.momentary:.6g}"]
+    (peak,) = [r for r in rows if len(r) == 8 and r[:2] == ["q1", digits(asked.peak)]]
+    assert peak[2] == digits(torque.max())
+    assert peak[4:6] == [digits(gear.repeated), digits(gear.momentary)]
     for c in worst.cases:
-        assert [c.joint, c.quantity, f"{c.value:.6g}", c.unit] in [r[:4] for r in rows]
+        assert [c.joint, c.quantity, digits(c.value), typeset(c.unit)] in [r[:4] for r in rows]
     for name, most, root in zip(budget.outputs, budget.worst, budget.root_of_squares, strict=True):
-        assert [name, f"{most:.6g}", f"{root:.6g}"] in rows
-    assert [f"{x:.6g}" for x in (found().bus.energy, found().bus.regenerated)] in [
+        assert [name, digits(most), digits(root)] in rows
+    assert [digits(x) for x in (found().bus.energy, found().bus.regenerated)] in [
         r[:2] for r in rows
     ]
 

@@ -21,14 +21,17 @@ from linkwright.optional import extra
 from linkwright.recording.colors import TRACES
 from linkwright.recording.document import (
     document,
+    facts,
     heading,
     inner_page,
     paragraph,
     picture,
     table,
+    typeset,
     verdict,
 )
 from linkwright.recording.plots import figure, styled
+from linkwright.version import __version__
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -173,10 +176,7 @@ def _verdict(need: Requirement, found: Sizing | None) -> Iterator[str]:
         if short:
             words = ", ".join(f"{v.name} {v.value:.4g} of {v.limit:.4g} {v.unit}" for v in short)
             yield verdict(False, f"The supply does not carry all drives together: {words}.")
-    payload = f", payload {need.payload.mass:g} kg" if need.payload is not None else ""
-    yield paragraph(
-        f"{len(need.joints)} joints, {need.task.duration:g} s, {len(need.times)} samples{payload}"
-    )
+    yield facts(_asked(need, found))
     yield from (paragraph(f"{note}.") for note in need.notes)
     if found is not None:
         yield paragraph(
@@ -186,23 +186,47 @@ def _verdict(need: Requirement, found: Sizing | None) -> Iterator[str]:
         )
 
 
+def _asked(need: Requirement, found: Sizing | None) -> Iterator[tuple[str, str]]:
+    """Yield what was asked, by which the report can be filed."""
+    task = need.task
+    yield "robot", f"{need.robot.mechanism.name}, {len(need.joints)} joints"
+    yield "task", f"{task.name or 'unnamed'}, {task.duration:g} s, {len(need.times)} samples"
+    if need.payload is not None:
+        yield "payload", f"{need.payload.mass:g} kg"
+    if found is not None:
+        terms = found.terms
+        yield "supply", f"{found.supply or 'none in the catalog'}, {terms.voltage:g} V"
+        yield "asked of drives", f"{terms.life:g} h at {terms.ambient:g} °C"
+    yield "made by", f"Linkwright {__version__}"
+
+
 _TABLES = (("speed", "acceleration"), ("torque", "power"), ("force", "moment"))
 
 
 def _joint_tables(need: Requirement) -> Iterator[str]:
     """Make a table of motion, one of effort and one of loads, each narrow enough for a page."""
     for quantities in _TABLES if need.dynamics else _TABLES[:1]:
+        limited = [q for q in quantities if any(_limit(need, j.name, q) for j in need.joints)]
         head = ["joint"]
         for q in quantities:
-            head += [f"{q}, peak", "at (s)", "RMS", "unit"]
+            head += [f"{q}, peak", "at (s)", "RMS", "unit", *(["of limit"] if q in limited else [])]
         rows = []
         for joint in need.joints:
             row: list[str | float] = [joint.name]
             for q in quantities:
                 s = need.statistic(joint.name, q)
                 row += [s.peak, s.time, s.rms, s.unit]
+                if q in limited:
+                    most = _limit(need, joint.name, q)
+                    row.append(f"{abs(s.peak) / most:.0%}" if most else "")
             rows.append(row)
         yield table(head, rows)
+
+
+def _limit(need: Requirement, joint: str, quantity: str) -> float | None:
+    """Return the greatest magnitude that a joint may have of a quantity, None without one."""
+    value = need.limits.get(joint, {}).get(quantity, math.inf)
+    return value if math.isfinite(value) and value > 0.0 else None
 
 
 def _energy_table(need: Requirement) -> str:
@@ -290,8 +314,8 @@ def _clouds(need: Requirement, found: Sizing | None) -> Figure:
             if found is not None and joint.name in found.chosen:
                 _drive_curves(ax, found, joint.name, float(np.abs(speed).max()))
             ax.set_title(joint.name, loc="left")
-            ax.set_xlabel(f"speed ({joint.units['speed']})")
-            ax.set_ylabel(f"torque ({joint.units['torque']})")
+            ax.set_xlabel(f"speed ({typeset(joint.units['speed'])})")
+            ax.set_ylabel(f"torque ({typeset(joint.units['torque'])})")
         for ax in axes.flat[len(names) :]:
             ax.set_axis_off()
     return drawing

@@ -21,7 +21,15 @@ from linkwright.files import path_of, write_text
 from linkwright.mounts.ranking import CRITERIA, MountRank, MountStudy, mount_study, ranked
 from linkwright.optional import extra
 from linkwright.recording.colors import TRACES
-from linkwright.recording.document import document, heading, paragraph, picture, table, verdict
+from linkwright.recording.document import (
+    document,
+    heading,
+    paragraph,
+    picture,
+    table,
+    typeset,
+    verdict,
+)
 from linkwright.recording.plots import styled
 
 if TYPE_CHECKING:
@@ -215,7 +223,7 @@ def _sweeps(found: MountComparison) -> Figure:
             ax.set_title(sweep.mount, loc="left")
             ax.set_xlim(0, 360)
             ax.set_xticks(range(0, 361, 90), ["N", "E", "S", "W", "N"])
-            ax.set_ylabel(sweep.unit.replace("*", "·"))
+            ax.set_ylabel(typeset(sweep.unit))
         for ax in axes[len(swept) :]:
             ax.set_axis_off()
         most = max(axes[: len(swept)], key=lambda ax: len(ax.get_lines()))

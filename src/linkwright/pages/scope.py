@@ -33,6 +33,7 @@ KINDS = ("rate", "filter", "add", "sub")
 _MOST_GRAPHS = 40
 _MOST_TRACES = 40
 _FIRST_TRACES = 6  # of a graph that nobody has chosen
+_ROUNDING = 1e-9  # of the greatest value of a unit: what changes less stands still
 _MOST_DERIVED = 200
 _FEWEST = 9  # samples that cannot be filtered yet
 _SHORTEST = 1e-12  # s, of a window
@@ -182,9 +183,7 @@ def first_layout(recording: Recording) -> ScopeLayout:
     if not recording.channels:
         return ScopeLayout()
     rows = recording.data[:: max(1, len(recording) // 2000)]
-    moves = np.zeros(len(recording.channels), bool)
-    if len(rows):
-        moves = (rows != rows[:1]).any(axis=0) & np.isfinite(rows).any(axis=0)
+    moves = _moving(rows, [c.unit for c in recording.channels])
     names = [c.name for c, on in zip(recording.channels, moves, strict=True) if on]
     names = names or [c.name for c in recording.channels]
     chosen = [[n for n in graph if n in names] for graph in _story(recording)]
@@ -196,6 +195,26 @@ def first_layout(recording: Recording) -> ScopeLayout:
     if len(info) < 2:
         info += [group[:_FIRST_TRACES] for group in groups.values()]
     return ScopeLayout(tuple(Graph(tuple(graph)) for graph in info[:3]))
+
+
+def _moving(rows: Array, units: Sequence[str]) -> NDArray[np.bool_]:
+    """Return which columns change by more than rounding of what there is in their unit.
+
+    >>> _moving(np.array([[1.0, 0.0, 5e-12], [2.0, 1e-15, 0.0]]), ["m", "m", "A"])
+    array([ True, False,  True])
+    """
+    if not len(rows):
+        return np.zeros(len(units), bool)
+    finite = np.isfinite(rows)
+    high, low = (
+        np.where(finite, rows, -np.inf).max(axis=0),
+        np.where(finite, rows, np.inf).min(axis=0),
+    )
+    sizes = np.abs(np.where(finite, rows, 0.0)).max(axis=0)
+    greatest = dict.fromkeys(units, 0.0)
+    for unit, size in zip(units, sizes, strict=True):
+        greatest[unit] = max(greatest[unit], float(size))
+    return np.asarray(high - low > [_ROUNDING * greatest[u] for u in units])
 
 
 def _story(recording: Recording) -> list[tuple[str, ...]]:

@@ -23,7 +23,7 @@ _STYLE = f"""
 @media (prefers-color-scheme: dark) {{ :root {{ --ink: #e5e7eb; --soft: #9aa3af; --line: #374151;
   --page: #111827; --card: #1f2937; --good: #4ade9a; --bad: #ff8a7a; }} }}
 * {{ box-sizing: border-box }}
-body {{ margin: 0 auto; padding: 2.5rem 1.25rem 4rem; max-width: 62rem; background: var(--page);
+body {{ margin: 0 auto; padding: 2.5rem 1.25rem 4rem; max-width: 74rem; background: var(--page);
   color: var(--ink); font: 15px/1.55 system-ui, sans-serif; }}
 h1 {{ font-size: 1.7rem; margin: 0 0 .25rem }} h2 {{ font-size: 1.1rem; margin: 2.2rem 0 .6rem }}
 .soft {{ color: var(--soft) }}
@@ -32,8 +32,9 @@ figure {{ margin: 1rem 0; padding: .75rem; background: #fff; border: 1px solid v
 figure svg {{ width: 100%; height: auto; display: block }}
 .wide {{ overflow-x: auto; margin: .6rem 0 }}
 table {{ border-collapse: collapse; width: 100%; background: var(--card); font-size: .9rem }}
-th, td {{ text-align: left; padding: .35rem .7rem; border-bottom: 1px solid var(--line);
+th, td {{ text-align: left; padding: .35rem .55rem; border-bottom: 1px solid var(--line);
   white-space: nowrap }}
+td:last-child:not(.n) {{ white-space: normal }}
 td.n, th.n {{ text-align: right; font-variant-numeric: tabular-nums }}
 th {{ color: var(--soft); font-weight: 600 }}
 .verdict {{ margin: 1rem 0; padding: .8rem 1rem; border-left: 5px solid; border-radius: 6px;
@@ -82,13 +83,35 @@ def verdict(passed: bool, text: str) -> str:
     return f'<p class="verdict {"good" if passed else "bad"}">{html.escape(text)}</p>'
 
 
+def digits(value: float) -> str:
+    """Return a number as people read it: four digits, and thousands apart.
+
+    >>> digits(-0.5859375), digits(94609.3), digits(12.0), digits(2.5e-9)
+    ('-0.5859', '94,609', '12', '2.5e-09')
+    """
+    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:.4g}"
+
+
+def typeset(unit: str) -> str:
+    """Return a unit as it is printed.
+
+    >>> typeset("N*m"), typeset("rad/s^2")
+    ('N·m', 'rad/s²')
+    """
+    return unit.replace("*", "·").replace("^2", "²").replace("^3", "³")
+
+
 def table(head: Sequence[str], rows: Iterable[Sequence[str | float | bool]]) -> str:
-    """Return a table: numbers to the right with six digits, yes and no in color.
+    """Return a table: numbers to the right with four digits, yes and no in color, units typeset.
 
     >>> table(["joint", "torque"], [["j1", 1.25]]).count("<td")
     2
     """
-    made = [list(row) for row in rows]
+    made = [
+        [typeset(x) if h == "unit" and isinstance(x, str) else x
+         for h, x in zip(head, row, strict=True)]
+        for row in rows
+    ]  # fmt: skip
     numbers = [
         all(isinstance(row[k], float | int) for row in made) and bool(made)
         for k in range(len(head))
@@ -105,7 +128,7 @@ def _cell(value: str | float | bool) -> str:
     if isinstance(value, bool):
         return f'<td class="{"good" if value else "bad"}">{"yes" if value else "no"}</td>'
     if isinstance(value, float | int):
-        return f'<td class="n">{value:.6g}</td>'
+        return f'<td class="n">{digits(value)}</td>'
     return f"<td>{html.escape(value)}</td>"
 
 

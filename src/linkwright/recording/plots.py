@@ -19,6 +19,7 @@ from linkwright.files import write_with
 from linkwright.optional import extra
 from linkwright.recording.colors import DASHES, TRACES
 from linkwright.recording.derived import chosen, filtered, rate_of_change, spectrum
+from linkwright.recording.document import typeset
 from linkwright.recording.plot_format import SYMBOLS, PlotFormat, apply_format, smooth_curve
 from linkwright.recording.recording import Array, Channel, Recording, RecordingError
 
@@ -330,7 +331,7 @@ def _line(channel: Channel, number: int, place: int) -> str | tuple[float, tuple
 
 def _y_label(channels: Sequence[Channel]) -> str:
     unit = channels[0].unit
-    shown = "" if unit in ("?", "1", "") else unit
+    shown = "" if unit in ("?", "1", "") else typeset(unit)
     generic = {c.generic for c in channels}
     if len(channels) == 1:
         name = channels[0].generic or ""
