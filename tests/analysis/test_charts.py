@@ -206,7 +206,9 @@ def test_a_chart_is_written_as_table_and_as_picture(
     assert lines[0].startswith("x (m),y (m),reach,bound,condition")
     assert len(lines) == 1 + 5 * 20
     assert lines[8].split(",")[2] == "reached"
-    table = pytest.importorskip("pyarrow.parquet").read_table(whole.save(tmp_path / "b.parquet"))
+    from pyarrow import parquet
+
+    table = parquet.read_table(whole.save(tmp_path / "b.parquet"))
     np.testing.assert_array_equal(table["condition"], whole["condition"].reshape(-1))
     text = mount.save(tmp_path / "b.svg", of="reach").read_text()
     assert "no solution" in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import coal
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -10,7 +11,6 @@ from linkwright.analysis.distances import disc_program, segments_program
 from linkwright.backends.kernel import compile as compiled
 
 Array = NDArray[np.float64]
-coal = pytest.importorskip("coal")
 
 
 def ends(count: int, seed: int) -> Array:

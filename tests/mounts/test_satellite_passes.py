@@ -99,7 +99,8 @@ def test_a_pass_is_a_reference_in_a_system(passes: Passes) -> None:
 
 def test_directions_are_those_of_skyfield() -> None:
     """Within 1e-6 degrees at the same UT1, refraction left out."""
-    api = pytest.importorskip("skyfield.api")
+    from skyfield import api  # imported where it is used, as it takes long
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         scale = api.load.timescale(builtin=True)
@@ -232,7 +233,8 @@ def test_a_site_comes_from_a_file_with_its_mask(tmp_path: Path) -> None:
 
 
 def test_a_pass_is_drawn_on_a_map_of_the_sky_with_its_times(passes: Passes, tmp_path: Path) -> None:
-    mpl = pytest.importorskip("matplotlib")
+    import matplotlib as mpl
+
     best = max(passes, key=lambda p: p.culmination)
     figure = best.plot()
     with mpl.rc_context({"svg.fonttype": "none"}):

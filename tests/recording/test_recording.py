@@ -125,7 +125,8 @@ def test_keys_of_mcap_are_paths_without_dots_and_hold_every_channel(tmp_path: Pa
     labels += [Channel("arm.tip.x", "m", body="arm"), Channel("arm.v", "m/s", body="other")]
     made = Recording([0, 1], labels, np.array([[1, 2, 3, math.nan], [5, 6, 7, 8]]))
     made.save(tmp_path / "run.mcap")
-    reader = pytest.importorskip("mcap.reader")
+    from mcap import reader
+
     seen: dict[str, list[float | None]] = {}
     with (tmp_path / "run.mcap").open("rb") as file:
         for schema, channel, message in reader.make_reader(file).iter_messages():

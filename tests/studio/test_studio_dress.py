@@ -424,9 +424,11 @@ def test_other_ways_to_write_a_table(tmp_path: Path) -> None:
 
 
 def test_parquet_files_of_others_move_a_model_too(tmp_path: Path) -> None:
-    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    import pyarrow as pa
+    from pyarrow import parquet
+
     columns = {"phi2": [0.1, 0.2], "time [ms]": [0.0, 20.0], "phi1 [deg]": [0.0, 90.0]}
-    parquet.write_table(arrow.table(columns), tmp_path / "run.parquet")
+    parquet.write_table(pa.table(columns), tmp_path / "run.parquet")
     motion = open_motion(str(tmp_path / "run.parquet"), model="double-pendulum")
     assert motion.q is not None
     np.testing.assert_allclose(motion.recording.times, [0, 0.02])
