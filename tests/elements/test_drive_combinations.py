@@ -16,7 +16,7 @@ from linkwright.cli import main
 from linkwright.elements.drives.matrices import UPDATES
 from linkwright.elements.drives.registry import DRIVES, parts_of
 from tests.elements.test_drive_battery import EXAMPLES, MOTOR, chain_of
-from tests.seeds import seeds
+from tests.seeds import examples, seeds
 
 AMPLIFIERS = parts_of(drives.Amplifier)
 MOTORS = parts_of(drives.Motor)
@@ -63,7 +63,7 @@ STIFF, SOFTER = 1e10, 1e7
 
 
 # -- a rigid train is a stiff one ------------------------------------------------------------------
-@pytest.mark.parametrize("seed", seeds(4))
+@pytest.mark.parametrize("seed", seeds(4, daily=1))
 @pytest.mark.parametrize("motor", MOTORS)
 def test_a_rigid_train_is_the_limit_of_stiff_ones(motor: type[drives.Motor], seed: int) -> None:
     """The twist of a stiff train at which both shafts go on together, found apart from the product,
@@ -100,7 +100,7 @@ def test_a_rigid_train_is_the_limit_of_stiff_ones(motor: type[drives.Motor], see
         assert rigid == pytest.approx(stiff, rel=1e-4, abs=1e-5), (speed, losses)
 
 
-@pytest.mark.parametrize("seed", seeds(4))
+@pytest.mark.parametrize("seed", seeds(4, daily=1))
 def test_rigid_trains_on_an_arm_are_the_limit_of_stiff_ones(seed: int) -> None:
     """With several joints each torque depends on the signs of all."""
     random = np.random.default_rng(seed)
@@ -245,7 +245,7 @@ def test_what_is_made_runs_and_accounts_for_its_energy() -> None:
     """Numbers are finite; what is supplied is lost, stored or passed on."""
     ran: list[str] = []
     seed = next(iter(seeds(1))) * 1000
-    while len(ran) < 12:
+    while len(ran) < examples(12, daily=4):
         seed += 1
         try:
             told, s, more = combined(np.random.default_rng([seed, 2]))
@@ -308,7 +308,7 @@ def brake_states(commands: list[int], shut: float, free: float, closed: bool) ->
     return found
 
 
-@pytest.mark.parametrize("seed", seeds(4))
+@pytest.mark.parametrize("seed", seeds(4, daily=1))
 def test_a_brake_takes_commands_as_a_state_machine_does(seed: int) -> None:
     random = np.random.default_rng(seed)
     shut, free = (float(random.integers(5, 40)) + 0.5 for _ in range(2))
@@ -339,7 +339,7 @@ def test_a_brake_takes_commands_as_a_state_machine_does(seed: int) -> None:
 
 
 # -- batteries -------------------------------------------------------------------------------------
-@pytest.mark.parametrize("seed", seeds(3))
+@pytest.mark.parametrize("seed", seeds(3, daily=1))
 def test_a_battery_gives_at_most_what_its_resistance_lets_it(seed: int) -> None:
     """Below V0^2/(4R) it gives what is asked for; above it never more, and it says so."""
     random = np.random.default_rng(seed)

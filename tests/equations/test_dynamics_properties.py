@@ -44,7 +44,7 @@ from tests.random.mechanisms import (
 from tests.seeds import seeds
 
 TOLERANCE = 1e-9
-TREES = [(seed, 3 + seed % 3) for seed in seeds(3)]
+TREES = [(seed, 3 + seed % 3) for seed in seeds(3, daily=1)]
 STEP = 1e-30
 
 
@@ -275,7 +275,7 @@ def moved(m: Mechanism, sample: Sample) -> tuple[Equations, dict[str, float], di
     return e, rates, dict(zip((u.name for u in e.speeds), found["u_dot"], strict=True))
 
 
-@pytest.mark.parametrize("seed", seeds(2))
+@pytest.mark.parametrize("seed", seeds(2, daily=1))
 def test_rate_of_energy_is_the_power_of_the_loads(seed: int) -> None:
     """d(T + V)/dt, exact to rounding, is the power; T, V and power are the oracle's."""
     sample = random_sample(3000 + seed, 4)
@@ -320,7 +320,7 @@ def test_momentum_is_constant_without_outer_forces(seed: int) -> None:
     assert max(map(abs, accelerations.values())) > 0.1
 
 
-@pytest.mark.parametrize("seed", seeds(2))
+@pytest.mark.parametrize("seed", seeds(2, daily=1))
 def test_energies_and_reactions_are_those_of_newton_and_euler(seed: int) -> None:
     """Outputs of energy, momentum, power, and forces in joints, beside the oracle's."""
     sample = random_sample(5000 + seed, 4)
@@ -455,7 +455,7 @@ def accelerations_of(sample: Sample) -> dict[str, float]:
     return moved(mechanism_of(sample), sample)[2]
 
 
-@pytest.mark.parametrize("seed", seeds(2))
+@pytest.mark.parametrize("seed", seeds(2, daily=1))
 def test_motion_does_not_depend_on_the_ground_frame(seed: int) -> None:
     """Turn the ground's axes, the first attitude and gravity: body-axis accelerations stay."""
     sample = floating(seed)
@@ -474,7 +474,7 @@ def test_motion_does_not_depend_on_the_ground_frame(seed: int) -> None:
     assert difference(np.array(list(after.values())), np.array(list(before.values()))) < TOLERANCE
 
 
-@pytest.mark.parametrize("seed", seeds(2))
+@pytest.mark.parametrize("seed", seeds(2, daily=1))
 def test_motion_does_not_depend_on_the_order_of_bodies(seed: int) -> None:
     """Enter the bodies in another order, parents before children."""
     sample = random_sample(7000 + seed, 6)
@@ -502,7 +502,7 @@ def test_motion_does_not_depend_on_the_order_of_bodies(seed: int) -> None:
         assert after[name] == pytest.approx(value, rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.parametrize("seed", seeds(2))
+@pytest.mark.parametrize("seed", seeds(2, daily=1))
 def test_motion_scales_with_the_units(seed: int) -> None:
     """Meters to millimeters, kilograms to grams, seconds to milliseconds."""
     sample = random_sample(8000 + seed, 4, [k for k in KINDS if k != "screw"])

@@ -52,7 +52,7 @@ def random_choices(kinematics: Kinematics, rng: np.random.Generator) -> Choices:
     return Choices(made, shift)
 
 
-@pytest.mark.parametrize("seed", seeds(2))
+@pytest.mark.parametrize("seed", seeds(2, daily=1))
 def test_no_choice_changes_the_motion_of_a_tree(seed: int) -> None:
     kinds = TURNING if seed % 2 else ("revolute", "prismatic", "screw", "ball", "free quaternion")
     sample = random_sample(seed, 5, kinds)
@@ -65,7 +65,7 @@ def test_no_choice_changes_the_motion_of_a_tree(seed: int) -> None:
         assert found == pytest.approx(expected, rel=1e-8, abs=1e-8), choices.told()
 
 
-@pytest.mark.parametrize("seed", seeds(2))
+@pytest.mark.parametrize("seed", seeds(2, daily=1))
 def test_inverse_dynamics_and_mass_matrix_of_a_tree(seed: int) -> None:
     """The one recursion gives M a - f, with M and f of Kane's equations."""
     sample = random_sample(40 + seed, 4, TURNING)
@@ -111,7 +111,7 @@ def run(program: Program, given: dict[str, float]) -> list[np.ndarray]:
     return [np.asarray(x) for x in interpret(lower(program), inputs)]
 
 
-@pytest.mark.parametrize("seed", seeds(2))
+@pytest.mark.parametrize("seed", seeds(2, daily=1))
 def test_articulated_bodies_move_like_the_others(seed: int) -> None:
     """Accelerations without a mass matrix are those of Kane's equations, on branched trees too."""
     kinds = ("revolute", "inclined", "prismatic", "cylindrical", "ball", "free", "screw", "weld")

@@ -101,7 +101,7 @@ def off(found: Any, expected: Any) -> float:
     return float(np.abs(found - expected).max() / max(1.0, np.abs(expected).max()))
 
 
-@pytest.mark.parametrize("seed", seeds(9))
+@pytest.mark.parametrize("seed", seeds(9, daily=2))
 @pytest.mark.parametrize("make", [slides, mixed])
 def test_kernels_agree_with_pinocchio_after_every_pass(
     make: Callable[[int], Description], seed: int
@@ -129,7 +129,7 @@ def test_kernels_agree_with_pinocchio_after_every_pass(
             assert off(values(rewritten(forward), q, u, tau), a) < 1e-8, name
 
 
-@pytest.mark.parametrize("seed", seeds(2))
+@pytest.mark.parametrize("seed", seeds(2, daily=1))
 @pytest.mark.parametrize("make", [slides, mixed])
 def test_every_formulation_with_numbers_for_parameters(
     make: Callable[[int], Description], seed: int

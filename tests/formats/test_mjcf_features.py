@@ -521,12 +521,12 @@ def combined(seed: int) -> str:
     return world(inner, f"<compiler {flags}/>{defaults}", after)
 
 
-@pytest.mark.parametrize("seed", seeds(40))
+@pytest.mark.parametrize("seed", seeds(40, daily=8))
 def test_features_together_are_read_as_mujoco_reads_them(seed: int) -> None:
     compare(combined(seed), seed)
 
 
-@pytest.mark.parametrize("seed", seeds(6))
+@pytest.mark.parametrize("seed", seeds(6, daily=1))
 def test_polygons_of_an_obj_file_weigh_what_they_weigh_in_mujoco(seed: int, tmp_path: Path) -> None:
     """A prism of an outline that need not be convex, off the origin, with faces not quite flat."""
     rng = np.random.default_rng(seed)

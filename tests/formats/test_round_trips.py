@@ -88,7 +88,7 @@ def test_a_robot_file_survives_a_text_model(name: str) -> None:
         compare(told(parse_mjcf(mjcf_text(back).text)), told(parse_mjcf(mjcf_text(robot).text)))
 
 
-@pytest.mark.parametrize("seed", seeds(4))
+@pytest.mark.parametrize("seed", seeds(4, daily=1))
 def test_a_random_robot_survives_a_text_model(seed: int) -> None:
     rng = np.random.default_rng(seed)
     robot = random_robot(seed, [str(k) for k in rng.choice(KINDS, 8)], armature=0.1)
@@ -108,7 +108,7 @@ def plain(joint: Any) -> Any:
     return dataclasses.replace(joint, damping=0.2, friction=0.1, stiffness=3.0, rest=0.4)
 
 
-@pytest.mark.parametrize("seed", seeds(4))
+@pytest.mark.parametrize("seed", seeds(4, daily=1))
 def test_a_random_mjcf_file_survives_a_text_model(seed: int) -> None:
     robot = parse_mjcf(random_mjcf(seed))
     compare(told(through_text(robot)), told(robot))
@@ -173,7 +173,7 @@ def test_a_shipped_model_written_as_mjcf_has_the_same_mass_matrix_in_mujoco(name
     )
 
 
-@pytest.mark.parametrize("seed", seeds(2))
+@pytest.mark.parametrize("seed", seeds(2, daily=1))
 def test_flat_inertias_in_a_chain_are_mended_or_refused(seed: int) -> None:
     """A mended chain has the mass matrix of the one that was given."""
     robot = random_robot(seed, ["revolute", "prismatic", "revolute", "screw"], chain=True)

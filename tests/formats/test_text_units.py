@@ -147,7 +147,7 @@ WAYS = ("written", "inches", "foreign")
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("seed", seeds(2))
+@pytest.mark.parametrize("seed", seeds(2, daily=1))
 def test_a_machine_in_inches_moves_as_the_same_in_meters(
     seed: int, way: str, tmp_path: Path
 ) -> None:

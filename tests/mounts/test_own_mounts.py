@@ -84,7 +84,7 @@ def test_keyholes_of_copies(name: str, seed: int, tmp_path: Path) -> None:
                 assert found.lost == 0.0
 
 
-@pytest.mark.parametrize("seed", seeds(2))
+@pytest.mark.parametrize("seed", seeds(2, daily=1))
 @pytest.mark.parametrize("kind", OWN)
 def test_keyholes_of_own_mounts(kind: str, seed: int, tmp_path: Path) -> None:
     """An azimuth and an elevation of one's own lose what the shipped ones lose."""

@@ -50,7 +50,7 @@ SENSED = ("arm-1", "arm_1", "tcp")
 DOWN = np.array([0.0, 0.0, -9.81])
 
 
-@pytest.fixture(params=seeds(2))
+@pytest.fixture(params=seeds(2, daily=1))
 def arm(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[lw.Robot, Oracle, np.ndarray]:
     """A robot, its oracle, and coordinates, speeds and accelerations."""
     text = random_arm(request.param, 3)

@@ -91,7 +91,7 @@ def doors(robot: Description) -> dict[str, Mechanism]:
     }
 
 
-@pytest.mark.parametrize("seed", seeds(8))
+@pytest.mark.parametrize("seed", seeds(8, daily=2))
 def test_runs_start_where_leaders_do_and_followers_follow(seed: int) -> None:
     robot = following(seed)
     expected = start_of(robot)
@@ -103,7 +103,7 @@ def test_runs_start_where_leaders_do_and_followers_follow(seed: int) -> None:
     assert moved == pytest.approx(whole(robot, led), abs=1e-9)
 
 
-@pytest.mark.parametrize("seed", seeds(8))
+@pytest.mark.parametrize("seed", seeds(8, daily=2))
 def test_robots_and_runs_agree_on_start_and_limits(seed: int) -> None:
     robot = following(seed)
     made, expected = Robot(robot), start_of(robot)
@@ -130,7 +130,7 @@ def test_robots_and_runs_agree_on_start_and_limits(seed: int) -> None:
         assert ((made.random(20) - made.limits[:, 0]) >= 0).all()
 
 
-@pytest.mark.parametrize("seed", seeds(3))
+@pytest.mark.parametrize("seed", seeds(3, daily=1))
 def test_dynamics_are_those_of_pinocchio_whatever_joint_leads(seed: int) -> None:
     """M = G' M G and G' g, with G the rates of all joints by those that lead."""
     robot = following(seed, 4)

@@ -36,7 +36,7 @@ def state(seed: int) -> list[Any]:
     return list(np.random.default_rng(seed).normal(size=(3, 6)))
 
 
-@pytest.mark.parametrize("seed", seeds(2))
+@pytest.mark.parametrize("seed", seeds(2, daily=1))
 def test_loads_by_keyword_go_to_the_native_function_of_their_frame(arm: Robot, seed: int) -> None:
     """Whatever order, kind and number of keywords: the same bits as the quantity itself gives."""
     motion, rng = state(seed), np.random.default_rng(seed)

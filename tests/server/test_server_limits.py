@@ -165,7 +165,7 @@ def shares(found: Recording, cell: VirtualCell, arm: CellArm) -> dict[str, float
     return largest
 
 
-@pytest.mark.parametrize("seed", seeds(4))
+@pytest.mark.parametrize("seed", seeds(4, daily=1))
 @pytest.mark.parametrize(("name", "kinds"), [("axes2", JOINTS), ("cell1", TOOLS)])
 def test_set_points_keep_their_limits_whatever_is_commanded(
     name: str, kinds: tuple[str, ...], seed: int, tmp_path: Path

@@ -152,7 +152,7 @@ def ended(seed: int) -> lw.System:
     raise AssertionError
 
 
-@pytest.mark.parametrize("seed", seeds(14))
+@pytest.mark.parametrize("seed", seeds(14, daily=4))
 def test_the_end_is_one_state_of_all_channels(seed: int) -> None:
     """`final` with any `every` is the last row of the run that is recorded at every tick."""
     r = random.Random(seed)

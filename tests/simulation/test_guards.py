@@ -85,7 +85,7 @@ def random_guard(rng: np.random.Generator, until: float) -> tuple[lw.System, Fun
     return system, g, fast + w, direction
 
 
-@pytest.mark.parametrize("seed", seeds(12))
+@pytest.mark.parametrize("seed", seeds(12, daily=3))
 def test_random_guards_are_found_by_every_method(seed: int) -> None:
     rng = np.random.default_rng(seed)
     until = float(rng.choice([1.0, 30.0, 1e4]))
@@ -143,7 +143,7 @@ def test_a_ball_bounces_as_often_as_it_should(
 
 
 @pytest.mark.parametrize("method", [*METHODS, "rk4", "midpoint"])
-@pytest.mark.parametrize("seed", seeds(3))
+@pytest.mark.parametrize("seed", seeds(3, daily=1))
 def test_a_ball_that_comes_to_rest_is_told_and_never_falls_through(method: str, seed: int) -> None:
     """Its bounces accumulate at a time that is known: whatever the floor and the scale are."""
     rng = np.random.default_rng(seed)

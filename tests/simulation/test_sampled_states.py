@@ -210,7 +210,7 @@ DOORS = ["add", "block", "ticks", "add", "part"]
 
 
 @pytest.mark.parametrize("named", [False, True], ids=["numbers", "parameters"])
-@pytest.mark.parametrize("seed", seeds(3))
+@pytest.mark.parametrize("seed", seeds(3, daily=1))
 def test_linear_states_advance_exactly_by_every_door(seed: int, named: bool) -> None:
     rng = np.random.default_rng([seed, named])
     for rate, door in zip(RATES, rng.permutation(DOORS), strict=True):
@@ -539,7 +539,7 @@ def test_an_exact_law_costs_no_more_than_by_eulers_rule(kind: str) -> None:
 
 # -- coordinates of blocks -------------------------------------------------------------------------
 @pytest.mark.parametrize("method", ["semi-implicit", "verlet"])
-@pytest.mark.parametrize("seed", seeds(2))
+@pytest.mark.parametrize("seed", seeds(2, daily=1))
 def test_an_oscillator_in_a_block_holds_its_energy(seed: int, method: str) -> None:
     rng = np.random.default_rng(seed)
     b, count = Block("m"), 3

@@ -135,14 +135,9 @@ def test_a_model_is_played_scrubbed_posed_run_and_changed(tmp_path: Path) -> Non
         # a slider poses the model
         tab(page, "Pose")
         angle = field(page, "phi1")
-
-        def posed() -> bool:  # the page may take up the value of the server while one types
-            angle.fill("1.25")
-            angle.press("Enter")
-            page.wait_for_timeout(500)
-            return bool(panels.mode == "posed" and abs(panels.q[0] - 1.25) < 0.02)
-
-        soon(posed)
+        angle.fill("1.25")
+        angle.press("Enter")
+        soon(lambda: panels.mode == "posed" and abs(panels.q[0] - 1.25) < 0.02)
         # the live run, with a parameter changed while it runs
         tab(page, "Live")
         soon(lambda: panels.live is not None)

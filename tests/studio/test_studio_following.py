@@ -19,6 +19,7 @@ from linkwright.scene.previews import resting
 from linkwright.scene.scene import scene_of
 from linkwright.scene.stance import footing_of, set_down
 from linkwright.scene.viewpoint import ground_and_view
+from linkwright.studio import state
 from linkwright.studio.joint_control import Poser, quaternion_of, yaw_pitch_roll
 from linkwright.studio.live import Live
 from linkwright.studio.live_system import Plant, plant_of, speed_of, target_of
@@ -26,7 +27,7 @@ from linkwright.studio.panel_pose import _Joints
 from linkwright.studio.panel_values import ValuesPanel
 from linkwright.studio.panel_view import angles_of
 from linkwright.studio.server import Studio, open_studio
-from linkwright.studio.state import PLAYED, POSED, RUN, UNSEEN, PanelState, panels_of
+from linkwright.studio.state import PLAYED, POSED, RUN, UNSEEN, Control, PanelState, panels_of
 
 ARM, SCARA, QUADRUPED = (
     f"tests/robots/{n}" for n in ("oblique_arm.urdf", "scara.toml", "quadruped.urdf")
@@ -204,6 +205,33 @@ def test_angles_near_the_pole_give_the_same_turn(angles: tuple[float, float, flo
 
 
 # -- speeds and values -----------------------------------------------------------------------------
+def test_a_value_that_is_typed_is_taken_though_ours_comes_between() -> None:
+    """The page's change is told late, and until then the tab goes on to show where joints stand."""
+    handle: Any = SimpleNamespace(value=0.25)
+    control = Control(handle)
+    control.show(0.5)
+    assert handle.value == 0.5
+    handle.value = 1.25  # what viser does when the page's message comes
+    control.show(0.75)  # before it calls back
+    assert (handle.value, control.take()) == (1.25, 1.25)
+    control.show(1.0)  # where the joint came to
+    assert handle.value == 1.0
+
+
+def test_a_user_who_left_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [10.0]
+    monkeypatch.setattr(state, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    handle: Any = SimpleNamespace(value=0.0)
+    control = Control(handle)
+    handle.value = 1.25  # and nobody calls back
+    for seconds in (0.0, 4.0, 2.0):
+        now[0] += seconds
+        control.show(0.5)
+        assert handle.value == 1.25
+    control.show(0.5)
+    assert handle.value == 0.5
+
+
 def test_the_speed_that_is_shown_is_the_real_factor() -> None:
     with open_studio(["four-bar"]) as studio:
         panels, live = live_desk(studio)

@@ -42,7 +42,7 @@ def unstable(example: Example, noise: Mapping[str, Sequence[float]]) -> bool:
     return not max(abs(v) for v in last) < 1e6
 
 
-@pytest.mark.parametrize("seed", seeds(12))
+@pytest.mark.parametrize("seed", seeds(12, daily=3))
 def test_a_random_system_does_what_a_plain_executor_does(seed: int) -> None:
     """Every state, memory and output of every member, at every tick."""
     example = Maker(seed).make()

@@ -10,7 +10,7 @@ import numpy as np
 from linkwright.studio.messages import only_words
 from linkwright.studio.playback import SPEEDS
 from linkwright.studio.shortcuts import add_key, says
-from linkwright.studio.state import RUN, panels_of
+from linkwright.studio.state import RUN, Control, panels_of
 
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio
@@ -41,6 +41,7 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
             step=max(span / 2000, 1e-9),
             initial_value=player.start,
         )
+        shown_time = Control(scrub)
         steps = gui.add_button_group("Step", ("Start", "−10", "−1", "+1", "+10"))
         speeds = [f"{k:g}×" for k in SPEEDS]
         speed = gui.add_dropdown("Speed", speeds, initial_value=f"{player.speed:g}×")
@@ -68,7 +69,7 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
 
     def scrubbed(event: Any) -> None:
         if event.client is not None:  # what we set ourselves is no wish of a user's
-            player.go_to(float(scrub.value))
+            player.go_to(shown_time.take())
 
     scrub.on_update(scrubbed)
 
@@ -98,7 +99,7 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
         if player.playing and now - shown["at"] < _EVERY:
             return
         shown["at"] = now
-        scrub.value = float(t)
+        shown_time.show(float(t))
         if not player.playing:
             label()
 

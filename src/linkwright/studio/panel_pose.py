@@ -26,7 +26,7 @@ from linkwright.studio.joint_control import (
 )
 from linkwright.studio.live_system import target_of
 from linkwright.studio.messages import only_words, shown_unit, with_unit
-from linkwright.studio.state import RUN, PanelState, guarded, panels_of
+from linkwright.studio.state import RUN, Control, PanelState, guarded, panels_of
 
 if TYPE_CHECKING:
     from linkwright.scene.scene import Scene
@@ -97,11 +97,12 @@ class _Joints:
         """Add a slider for each coordinate, in place of those that there are."""
         with self.turn:
             for slider in self.sliders.values():
-                slider.handle.remove()
+                if slider.control is not None:
+                    slider.control.handle.remove()
             self.sliders = {s.name: s for s in self._wanted()}
         with self.folder:
             for slider in self.sliders.values():
-                slider.handle = self._add(slider)
+                slider.control = self._add(slider)
 
     def _wanted(self) -> list[_Slider]:
         m, limits = self.scene.robot.mechanism, limits_of(self.scene)
@@ -121,7 +122,7 @@ class _Joints:
                     made.append(_Slider(where, where, "rad", -high, high, False, tuple(turned[k])))
         return made
 
-    def _add(self, each: _Slider) -> Any:
+    def _add(self, each: _Slider) -> Control:
         scale, unit = self._scale(each)
         low, high = round(scale * each.low, 4), round(scale * each.high, 4)
         info = "limits" if each.bounded else "unlimited (slider range"
@@ -135,15 +136,15 @@ class _Joints:
             marks=((low, f"{low:.3g}"), (high, f"{high:.3g}")) if each.bounded else None,
             hint=f"{info} {low:.4g} to {high:.4g} {shown_unit(unit)}{'' if each.bounded else ')'}",
         )
+        control = Control(handle)
 
         def moved(event: Any) -> None:
             if event.client is not None:  # what we set ourselves is no wish of a user's
-                guarded(self.panels, lambda: self.slide(each.name, float(handle.value) / scale))(
-                    event
-                )
+                value = control.take() / scale
+                guarded(self.panels, lambda: self.slide(each.name, value))(event)
 
         handle.on_update(moved)
-        return handle
+        return control
 
     def _scale(self, each: _Slider) -> tuple[float, str]:
         """Return what a value is multiplied by to be shown, and its unit then."""
@@ -195,12 +196,12 @@ class _Joints:
     def follow(self) -> None:
         """Let the sliders show where the scene stands, whatever moves it."""
         for each in tuple(self.sliders.values()):
-            slider = each.handle
-            if slider is None:
+            if each.control is None:
                 continue
+            slider = each.control.handle
             at = min(max(self._scale(each)[0] * self._value(each), slider.min), slider.max)
             if abs(at - slider.value) > slider.step:
-                slider.value = round(at, 4) + 0.0  # not -0.000
+                each.control.show(round(at, 4) + 0.0)  # not -0.000
 
 
 @dataclass(eq=False)
@@ -214,7 +215,7 @@ class _Slider:
     high: float
     bounded: bool
     places: tuple[int, ...]
-    handle: Any = None
+    control: Control | None = None
 
 
 def ends(

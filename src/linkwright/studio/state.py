@@ -50,6 +50,7 @@ UNSEEN = 15.0
 _RESHAPE = 0.1  # s between two changes of shapes
 _AGAIN = 10.0  # s, after which the same trouble is told again
 _REMEMBERED = 50  # troubles
+_ON_ITS_WAY = 5.0  # s, for which a value that a user has set is waited for
 
 
 @dataclass(eq=False)
@@ -420,6 +421,34 @@ def panels_of(studio: Studio) -> PanelState:
         studio.closers.append(studio.panels.close)
         studio.panels.start()
     return studio.panels
+
+
+class Control:
+    """A control that shows our value and takes a user's, which we do not overwrite unread.
+
+    viser tells of a change in another thread, some time after the control took it: a value that is
+    not the one that was shown is on its way.
+    """
+
+    def __init__(self, handle: Any) -> None:
+        self.handle = handle
+        self._known = handle.value
+        self._since = 0.0  # when a value of a user was first seen that nobody has taken yet
+
+    def show(self, value: float) -> None:
+        """Show a value of ours, unless a user's is on its way; after a while that user has left."""
+        if self.handle.value == self._known:
+            self._since = 0.0
+            self.handle.value = self._known = value
+            return
+        self._since = self._since or time.monotonic()
+        if time.monotonic() - self._since > _ON_ITS_WAY:
+            self._known = self.handle.value
+
+    def take(self) -> float:
+        """Return the value of the user."""
+        self._known = self.handle.value
+        return float(self._known)
 
 
 def guarded(panels: PanelState, act: Callable[..., Any]) -> Callable[[Any], None]:
