@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +14,7 @@ from linkwright.cli.terminal import echo
 from linkwright.errors import InputError
 
 if TYPE_CHECKING:
+    from linkwright.cli.progress import Show
     from linkwright.mounts import Pass
     from linkwright.simulation import Run
 
@@ -90,7 +92,7 @@ def command(
     if to:
         told |= _driven(to, chosen, lasts, speed)
     else:
-        run = _followed(mount, chosen, lasts, beamwidth, ship, wind, wind_from)
+        run = _followed(mount, chosen, lasts, beamwidth, ship, wind, wind_from, as_json)
         told |= _measured(mount, run, beamwidth)
         if output is not None:
             run.save(output)
@@ -109,7 +111,9 @@ def _followed(
     ship: Path | None,
     wind: float,
     wind_from: float,
+    quiet: bool,
 ) -> Run:
+    from linkwright.cli.progress import run_bar
     from linkwright.doors import load
     from linkwright.mounts import Wind, read_ship, tracking
     from linkwright.simulation import simulate
@@ -121,7 +125,22 @@ def _followed(
         ship=None if ship is None else read_ship(ship),
         wind=Wind(wind, wind_from) if wind else None,
     )
-    return simulate(system, lasts, method="rk4", every=_EVERY)
+    with run_bar(f"following by {mount}", quiet=quiet) as show:
+        bar = None if show is None else partial(_shown, show, lasts)
+        return simulate(system, lasts, method="rk4", every=_EVERY, progress=bar)
+
+
+def _shown(show: Show, lasts: float, t: float) -> None:
+    show(t, lasts)
+
+
+def _angle(degrees: float) -> str:
+    """Return an angle with digits that say something.
+
+    >>> _angle(0.31234), _angle(0.0002)
+    ('0.3123°', '0.720″')
+    """
+    return f"{degrees:.4f}°" if abs(degrees) >= 0.01 else f"{3600.0 * degrees:.3f}″"
 
 
 def _measured(mount: str, run: Run, beamwidth: float) -> dict[str, Any]:
@@ -136,9 +155,9 @@ def _measured(mount: str, run: Run, beamwidth: float) -> dict[str, Any]:
         "mount": mount,
         "beamwidth": beamwidth,
         "error": {
-            "greatest": round(float(error.max()), 6),
-            "of 95 %": round(float(np.percentile(error, 95)), 6),
-            "root mean square": round(float(np.sqrt(np.mean(error**2))), 6),
+            "greatest": round(float(error.max()), 9),
+            "of 95 %": round(float(np.percentile(error, 95)), 9),
+            "root mean square": round(float(np.sqrt(np.mean(error**2))), 9),
         },
         "loss": round(float(loss.max()), 4),
         "beyond half the beam": round(float((error > beamwidth / 2).mean() * run.times[-1]), 3),
@@ -173,7 +192,7 @@ def _print(told: dict[str, Any]) -> None:
     from linkwright.cli.tables import print_table
 
     rows = [["culmination", f"{told['culmination']:.2f}°"], ["lasts", f"{told['duration']:.1f} s"]]
-    rows += [[f"pointing error, {k}", f"{v:.4f}°"] for k, v in told["error"].items()]
+    rows += [[f"pointing error, {k}", _angle(v)] for k, v in told["error"].items()]
     if "rotator" in told:
         rows.append(["commands", str(told["commands"])])
     else:
