@@ -141,10 +141,11 @@ def test_without_feedback_it_is_a_filter_from_converter_to_converter() -> None:
     assert np.allclose(found["current"], wanted, rtol=0, atol=1e-12)
 
 
-def test_torque_mode_passes_the_set_point_clipped_at_full_scale() -> None:
+@pytest.mark.parametrize("limit", [2047.0, 5000.0])
+def test_torque_mode_passes_the_set_point_clipped_at_full_scale(limit: float) -> None:
     """Check 12."""
     demand = np.array([0, 5, -5, 1500, 3000, -3000, 2047, -2048])
-    start = {"mode": AxisMode.TORQ, "ilim": 2047.0, "a0": 7.0, "a1": 3.0}
+    start = {"mode": AxisMode.TORQ, "ilim": limit, "a0": 7.0, "a1": 3.0}
     found = played(start, demand=demand, encoder=np.arange(8) * 100)
     assert found["current"].tolist() == [0, 5, -5, 1500, 2047, -2047, 2047, -2047]
 
