@@ -152,6 +152,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             elif verdict != "found":
                 mistakes.append(line)
     print(f"{len(asked)} mutants of {len({m.check for m in asked})} checks")
+    bare = [check for check in acceptance() if check not in {m.check for m in mutants()}]
+    print(f"{len(bare)} checks without a mutant: {', '.join(bare)}")
     for mutant in explained:
         print(f"survives: {mutant.check} ({mutant.file}): {mutant.why}")
     for mutant in survivors:

@@ -1,5 +1,6 @@
 """Platforms on six springy legs: decoupled mechanisms, synthesis, distances, frequencies."""
 
+from collections.abc import Callable
 from itertools import combinations
 from typing import Any
 
@@ -52,9 +53,10 @@ def test_both_mechanisms_are_decoupled_with_the_printed_diagonals(
     assert np.trace(A[:3, :3]) == pytest.approx(6)  # six unit directions
 
 
-def test_stiffness_is_what_legs_push_back_with() -> None:
-    """Server check 43: by the energy of six springs, without Pluecker lines."""
-    platform = mechanism_1(a=0.3, h=0.2, stiffness=700.0)
+@pytest.mark.parametrize("made", [mechanism_1, octahedral_platform])
+def test_stiffness_is_what_legs_push_back_with(made: Callable[..., LegPlatform]) -> None:
+    """Server check 43: by the energy of six springs, without Pluecker lines; coupled ones too."""
+    platform = made(a=0.3, h=0.2, stiffness=700.0)
     bases, tips = platform.points
     rest = np.linalg.norm(tips - bases, axis=1)
 

@@ -28,7 +28,7 @@ def listed(config: LabConfig, servo: str, *, real: bool = False) -> tuple[str, .
     (('elbow',), ('elbow', 'eye'))
     """
     lists = (config.real_servos or config.servos) if real else config.servos
-    if servo == "motor" or servo not in lists:
+    if servo not in lists:
         return () if servo == "vision" else config.names
     unknown = [name for name in lists[servo] if name not in config.names]
     if unknown:
