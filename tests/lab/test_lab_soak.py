@@ -13,6 +13,8 @@ from linkwright.simulation.pacing.counters import Counters
 from linkwright.simulation.pacing.memory import BUCKETS
 from tests.support.lab_robots import planar_file
 
+pytestmark = pytest.mark.realtime
+
 
 def test_a_short_soak_counts_every_tick(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Ticks run and missed are those that were due, and none has drifted from the clock."""

@@ -25,6 +25,8 @@ from linkwright.server.recorded import replay_cell
 from linkwright.simulation.pacing import tape_of
 from linkwright.simulation.recorder import Target
 
+pytestmark = pytest.mark.realtime
+
 LIMIT = 60.0
 """s, of every wait."""
 

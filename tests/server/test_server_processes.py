@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 import linkwright as lw
@@ -20,6 +21,8 @@ from linkwright.server.cell_file import read_cell
 from linkwright.server.face import LIVES
 from linkwright.server.recorded import replay_cell
 from tests.support.processes import Begin, begin
+
+pytestmark = pytest.mark.realtime
 
 __all__ = ["begin"]
 

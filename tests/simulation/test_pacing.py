@@ -24,6 +24,8 @@ from linkwright.simulation.runs import session_of
 from linkwright.simulation.settings import RunSettings
 from linkwright.system import System, system_of
 
+pytestmark = pytest.mark.realtime
+
 
 def sampled_system() -> System:
     """Return a System with a sampled block, a continuous state and a parameter."""

@@ -6,6 +6,7 @@ import threading
 import time
 
 import numpy as np
+import pytest
 
 from linkwright.blocks import Integrator
 from linkwright.simulation.native.session import Session
@@ -13,6 +14,8 @@ from linkwright.simulation.pacing import PacedLoop, replay
 from linkwright.simulation.runs import session_of
 from linkwright.simulation.settings import RunSettings
 from linkwright.system import System
+
+pytestmark = pytest.mark.realtime
 
 
 class Law:

@@ -18,6 +18,8 @@ from linkwright.simulation.runs import session_of
 from linkwright.simulation.settings import RunSettings
 from linkwright.system import System
 
+pytestmark = pytest.mark.realtime
+
 
 def session() -> Session:
     system = System(name="recorded", base=500)

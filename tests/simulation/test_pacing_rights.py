@@ -12,6 +12,8 @@ from typer.testing import CliRunner
 from linkwright.cli.app import build
 from linkwright.simulation.pacing import rights
 
+pytestmark = pytest.mark.realtime
+
 
 def refuse(*_: object) -> None:
     raise PermissionError(1, "Operation not permitted")

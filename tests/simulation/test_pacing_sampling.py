@@ -15,6 +15,8 @@ from linkwright.simulation.runs import session_of
 from linkwright.simulation.settings import RunSettings
 from linkwright.system import System
 
+pytestmark = pytest.mark.realtime
+
 
 def session(every: int = 1) -> Session:
     system = System(name="sampled", base=1000)

@@ -19,6 +19,8 @@ from linkwright.simulation.settings import RunSettings
 from linkwright.system import System
 from linkwright.windows import Field, Record, Window
 
+pytestmark = pytest.mark.realtime
+
 EVERY_TYPE = ("f64", "f32", "i64", "i32", "i16", "i8", "u64", "u32", "u16", "u8")
 STATES = Record("states", *(Field(kind, "1", kind) for kind in EVERY_TYPE), Field("q", shape=(3,)))
 COMMANDS = Record("commands", *(Field(kind, "1", kind) for kind in EVERY_TYPE), Field("n"))

@@ -19,6 +19,8 @@ from linkwright.simulation.settings import RunSettings
 from linkwright.system import System
 from linkwright.windows import Field, Record, Wire, WireCounts
 
+pytestmark = pytest.mark.realtime
+
 STATES = Record("states", Field("q", "rad", shape=(2,)))
 COMMANDS = Record("commands", Field("u", "N*m", shape=(2,)))
 FIELDS = {"q": ["law.q0", "law.q1"]}
