@@ -39,6 +39,7 @@ from linkwright.motion import (
 )
 from linkwright.motion.task_parts import Part
 from linkwright.robots import Robot
+from tests.seeds import seeds
 
 Array = NDArray[np.float64]
 
@@ -555,3 +556,27 @@ def test_a_tool_frame_of_another_name_is_given_or_asked_for(tmp_path: Path) -> N
     assert np.allclose(np.abs(need["hinge.torque"]), held, rtol=1e-3)
     with pytest.raises(InputError, match=r"\[R216\]"):
         lw.analysis.require(arm, still, frame="nose", step=0.5)
+
+
+@pytest.mark.parametrize("law", ["quintic", "cubic", "trapezoid"])
+def test_a_joint_that_stands_has_no_dry_friction(law: str) -> None:
+    """What rounding leaves of a speed at the ends of moves has no sign and adds to no peak."""
+    m = lw.Mechanism("arm")
+    arm = m.body("arm", rotate="y", mass=2, com=(0.5, 0, 0), inertia=0.1)
+    m.gravity()
+    m.passive(arm, friction=3.0)
+    robot = lw.Robot(m)
+    rng = np.random.default_rng(seeds(1)[0])
+    for _ in range(5):
+        start, end, time = rng.uniform(-1, 1), rng.uniform(-1, 1), rng.uniform(0.3, 2)
+        there, back = (Move({"arm": x}, time, law=law) for x in (end, start))
+        task = lw.Task([there, Dwell(0.1), back], start={"arm": start})
+        need = lw.analysis.require(robot, task, step=0.01)
+        u, a, torque = (need.values("arm", x) for x in ("speed", "acceleration", "torque"))
+        still = np.abs(u) < 1e-9
+        assert still.sum() > 10
+        q = need.values("arm", "position")[still, None]
+        held = robot.inverse_dynamics(q, 0 * q, a[still, None])
+        assert torque[still] == pytest.approx(held[:, 0], abs=1e-9)
+        many = lw.analysis.screen(robot, task, step=0.01)
+        assert abs(many.peak("torque")[0, 0]) == pytest.approx(np.abs(torque).max(), abs=1e-9)

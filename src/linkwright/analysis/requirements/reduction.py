@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 QUANTITIES = ("speed", "acceleration", "torque", "power", "force", "moment")
 """What is reduced, of each joint."""
+REST = 1e-11
+"""Part of the terms of a speed below which it is rounding: what stands has no dry friction."""
 BLOCK = 64
 """Samples of one call."""
 _THIRD, _HALF, _TINY = constant(1 / 3), constant(0.5), constant(1e-280)
@@ -91,6 +93,11 @@ def reduction_program(
         path, clock, (h,) = _symbols("path", 6 * n), _symbols("clock", 1), _symbols("pace", 1)
         writer = Writer("path", prefix="m")
         motion = [_orders(writer, path, clock[0], n, k) for k in range(3)]
+        terms = _orders(writer, [absolute(c) for c in path], clock[0], n, 1)
+        motion[1] = [
+            writer.hold(where(absolute(x) < constant(REST) * term, ZERO, x))
+            for x, term in zip(motion[1], terms, strict=True)
+        ]
         statements += writer.statements
         missed = ()
         inputs |= {"path": path, "clock": clock, "pace": (h,)}

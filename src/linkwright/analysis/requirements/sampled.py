@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.analysis.requirements.limits import unknown_joint
+from linkwright.analysis.requirements.reduction import REST
 from linkwright.analysis.requirements.tool_motion import (
     ToolFrame,
     ToolOptions,
@@ -142,6 +143,7 @@ def sampled(robot: Robot, task: Task, step: float, tool: ToolOptions) -> Sampled
             count = max(1, math.ceil((t1 - t0) / step - 1e-9))
             since = np.linspace(0.0, t1 - t0, count + 1)
             orders = [_values(c, since, k) for k in range(4)]
+            orders[1][np.abs(orders[1]) < REST * _values(np.abs(c), since, 1)] = 0.0
             blank = [np.full((count + 1, width), np.nan) for width in (3, 6, 6)]
             pieces.append((t0 + since, [*orders, *blank]))
             q = orders[0][-1]
