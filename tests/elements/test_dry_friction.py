@@ -379,3 +379,30 @@ def test_a_brake_holds_the_shaft_of_a_motor() -> None:
         assert (abs(run["load"]).max() == 0.0) == rigid
         drag = run["drive.brake.drag"][-1] * (1 + 0.01 / 0.5)  # the motor's own takes its share
         assert not rigid or drag == pytest.approx(12.0 / 50)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_events_of_one_run_leave_the_friction_of_its_neighbors_alone(method: str) -> None:
+    """Lanes of a batch whose events fall within different steps, each against the run alone."""
+    m = lw.Mechanism("m")
+    a = m.body("a", translate="x", mass=1)
+    b = m.body("b", parent=a, rotate="y", mass=0.5, com=(0, 0, -0.3), inertia=0.01)
+    m.gravity()
+    m.force("push", "P", at=a, along=m.x)
+    m.defaults(P=0.0)
+    m.passive(a, friction=3.0)
+    m.passive(b, friction=0.02)
+    s = lw.System(m)
+    gate = lw.Element("gate", m)
+    speed = gate.expr("b_dot")
+    gate.event("passed", "a - 0.2", resets={speed: 0.9 * speed})
+    s.add(gate)
+    pushes = np.array([0.0, *np.random.default_rng(3).uniform(3.5, 7.0, 4)])
+    start, more = {"b": 0.4}, options(method, 2e-3)
+    batch = lw.simulate_batch(s, 1.0, values={"P": pushes}, initial=start, **more)
+    assert set(batch.reasons) == {""}
+    for k, push in enumerate(pushes):
+        alone = lw.simulate(s, 1.0, values={"P": push}, initial=start, **more)
+        assert batch.event_counts[k, 0] == len(alone.events)
+        for name in ("a", "a_dot", "b", "b_dot"):
+            assert batch[name][k] == pytest.approx(alone.final[name], abs=1e-9)

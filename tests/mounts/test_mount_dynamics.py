@@ -68,7 +68,7 @@ def unbalanced(c: Case, reactions: Array, loops: Array, moving: bool) -> float:
         act(name, f, mom, at)
         act(parent.name, -f, -mom, at)
     known = {x: m.values[n] for n, x in m.parameters.items()}
-    known |= dict(zip(m.coordinates.values(), c.q, strict=True))
+    known |= {m.coordinates[n]: x for n, x in zip(c.robot.coordinates, c.q, strict=True)}
     for loop, row in zip(m.loops, loops, strict=True):
         parts = loop.second.position.components(m.ground.frame)
         at = np.array([float(evaluate(x, known)) for x in parts])
@@ -126,7 +126,7 @@ def test_passive_rates_are_those_of_the_geometry() -> None:
     assert reduction is not None
     wanted = [name for name in single if name not in c.robot.actuators]
     known = {x: m.values[n] for n, x in m.parameters.items()}
-    known |= dict(zip(m.coordinates.values(), c.q, strict=True))
+    known |= {m.coordinates[n]: x for n, x in zip(c.robot.coordinates, c.q, strict=True)}
     known |= dict(zip(tree.speeds, c.speed, strict=True))
     known |= dict(zip(tree.accelerations, c.acceleration, strict=True))
     writer = tree.writer()

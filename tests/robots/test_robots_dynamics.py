@@ -21,6 +21,7 @@ from linkwright.formats.robot.description import (
     Place,
 )
 from linkwright.joint_kinds import JOINTS
+from linkwright.mechanism import Mechanism, Prismatic, Revolute
 from linkwright.program import Code, lower
 from linkwright.program.interpret import interpret
 from linkwright.robots import Quantity, Robot
@@ -105,6 +106,32 @@ def test_trees_of_mixed_joints_on_a_free_base(seed: int, right_angles: bool) -> 
     rng = np.random.default_rng(seed)
     kinds = list(rng.choice(["revolute", "revolute", "prismatic", "weld", "ball"], 7))
     compare(random_robot(seed, kinds, right_angles=right_angles, armature=0.05), "free", seed)
+
+
+@pytest.mark.parametrize("seed", seeds(3))
+def test_coordinates_and_speeds_of_a_tree_have_one_order_however_it_was_entered(seed: int) -> None:
+    """Bodies of several branches come in any order; efforts are derivatives of energies by name."""
+    rng = np.random.default_rng(seed)
+    m = Mechanism(f"branches{seed}")
+    parents = ["n", "b0", "n", "b0", "b1", "b2"]
+    for k, parent in enumerate(parents):
+        made = Revolute if rng.random() < 0.6 else Prismatic
+        axis, at, com = (tuple(map(float, v)) for v in rng.normal(size=(3, 3)).round(3))
+        m.body(f"b{k}", parent=parent, joint=made(axis), at=at, mass=1 + k, com=com, inertia=0.1)
+    m.gravity()
+    robot = Robot(m)
+    assert robot.speeds == tuple(f"{name}_dot" for name in robot.coordinates)
+    assert robot.coordinates == tuple(q.name for q in m.equations().coordinates)
+    q, u = rng.uniform(-1, 1, (2, len(robot.coordinates)))
+    steps = 1e-5 * np.eye(len(q))
+    slope = [
+        value(robot.potential_energy, q + h) - value(robot.potential_energy, q - h) for h in steps
+    ]
+    assert relative(value(robot.gravity, q), np.ravel(slope) / 2e-5) < 1e-8
+    momentum = [
+        value(robot.kinetic_energy, q, u + h) - value(robot.kinetic_energy, q, u - h) for h in steps
+    ]
+    assert relative(full(value(robot.mass_matrix, q)) @ u, np.ravel(momentum) / 2e-5) < 1e-8
 
 
 @pytest.mark.parametrize("seed", seeds(1))

@@ -237,6 +237,8 @@ def pid_law(
 class PID(Block):
     """A PID controller of one quantity, from `reference` and `measured` to `u`.
 
+    The derivative is that of -`measured`, which counts as 0 before the start.
+
     Args:
         kp: proportional gain.
         ki: integral gain, 1/s.

@@ -49,9 +49,13 @@ class Tree:
 
     @property
     def coordinates(self) -> tuple[Expr, ...]:
-        """The coordinates, in the order of the port `q`; the analyst's states follow."""
-        put_in = self.values or {}
-        own = self.kinematics.mechanism.coordinates.values()
+        """The coordinates, in the order of the port `q`; the analyst's states follow.
+
+        Without constraints it is that of the speeds, with them that of entry, as in
+        `ParallelMachine`.
+        """
+        put_in, free = self.values or {}, self.reduction is None
+        own = self.kinematics.rates if free else self.kinematics.mechanism.coordinates.values()
         return (*(q for q in own if q not in put_in), *self.states)
 
     @property

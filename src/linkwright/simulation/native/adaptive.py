@@ -63,8 +63,7 @@ class StepWriter(EventWriter):
             w.do(f"br i1 {w.some(taken.get())}, label %take, label %refused")
             w.lines.append("take:")
         else:
-            sound = self.finite()
-            taken = w.variable(w.truth, active if sound is None else w.both(sound, active))
+            taken = w.variable(w.truth, self.finite(active))
         reached = w.select(last, goal, w.f("fadd", s, h))
         if hop is not None:
             behind = w.f("fadd", reached, hop.get())

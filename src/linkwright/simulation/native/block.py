@@ -187,8 +187,8 @@ class BlockWriter:
             sum_.set(w.call("fma", value, w.number(0.0), sum_.get()))
         return w.f("fcmp oeq", sum_.get(), w.number(0.0))
 
-    def finite(self) -> str | None:
-        """Stop lanes whose new state is not finite; return which go on."""
+    def finite(self, active: str) -> str:
+        """Stop lanes that take a step to a state that is not finite; return which go on."""
         w = self.w
         sound = self.sound()
         if self.single:
@@ -198,13 +198,10 @@ class BlockWriter:
             self.leave(NOT_FINITE)
             w.do(f"br label %{rest}")
             w.lines.append(f"{rest}:")
-            return None
-        alive = self.alive()
-        assert alive is not None
+            return active
         broken = w.op(f"xor {w.truth} {sound}, splat (i1 true)")
-        broken = w.both(alive, broken)
-        self.end(broken, self.lane("t_at").get(), NOT_FINITE)
-        return w.both(alive, sound)
+        self.end(w.both(active, broken), self.lane("t_at").get(), NOT_FINITE)
+        return w.both(active, sound)
 
     def accept(self, mask: str | None) -> None:
         """Run what runs after each accepted step, at the time that is set."""
