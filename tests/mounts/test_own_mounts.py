@@ -173,9 +173,56 @@ def test_keyholes_of_a_turntable_with_a_jack(seed: int, tmp_path: Path) -> None:
         assert found.lost == pytest.approx(want.lost, abs=0.021)
         assert found.error == pytest.approx(want.error, abs=1e-6)
         assert found.fastest == pytest.approx(want.fastest, rel=1e-6)
-    short = mount_axes(str(save(tmp_path, JACK, "short.toml")))
-    with pytest.raises(lw.Error, match=r"cannot follow this path within its limits: jack would"):
-        follow("a", short, passes(seed)[0])
+
+
+LIMITED = AZ_EL + '[[limit]]\ncoordinate = "dish"\nlower = "5 deg"\nupper = "70 deg"\n'
+TURNED = JACK + '[[limit]]\ncoordinate = "az"\nlower = "200 deg"\nupper = "760 deg"\n'
+
+
+def by_hand(path: lw.motion.Trajectory, low: float, high: float) -> tuple[float, float]:
+    """What a turntable of 5 deg/s with an elevation between limits loses, and its error, rad."""
+    t = np.linspace(0, path.duration, round(path.duration * 50) + 1)
+    d = path(t)
+    turn = np.unwrap(np.arctan2(d[:, 1], d[:, 0]))
+    for k in range(1, len(t)):
+        most = np.radians(5) * (t[1] - t[0])
+        turn[k] = turn[k - 1] + np.clip(turn[k] - turn[k - 1], -most, most)
+    up = np.clip(np.arcsin(d[:, 2]), low, high)
+    looks = np.stack([np.cos(up) * np.cos(turn), np.cos(up) * np.sin(turn), np.sin(up)], axis=1)
+    error = np.arccos(np.clip(np.einsum("ij,ij->i", looks, d), -1, 1))
+    return float((error > np.radians(0.4)).sum() * (t[1] - t[0])), float(error.max())
+
+
+@pytest.mark.parametrize("seed", seeds(2))
+@pytest.mark.parametrize("kind", ["limited", "jack", "turned"])
+def test_keyholes_count_what_limits_of_joints_lose(kind: str, seed: int, tmp_path: Path) -> None:
+    """Of two axes, and of a turntable with a jack, which has its keyhole in the zenith, too."""
+    text = {"limited": LIMITED, "jack": JACK, "turned": TURNED}[kind]
+    axes = mount_axes(str(save(tmp_path, text, "own.toml")))
+    low, high = np.radians(5), np.radians(70)
+    if kind != "limited":  # where the jack is 1.25 m long
+        ups = np.radians(np.linspace(0, 90, 90_001))
+        x, z = 0.5 * np.cos(ups) + 0.1 * np.sin(ups), 0.5 * np.sin(ups) - 0.1 * np.cos(ups)
+        low, high = 0.0, float(np.interp(1.25, np.hypot(x - 0.6, z + 0.7), ups))
+    for path in passes(seed):
+        lost, error = by_hand(path, low, high)
+        found = follow("own", axes, path)
+        assert found.lost == pytest.approx(lost, abs=0.021)
+        assert found.error == pytest.approx(error, abs=2e-5)
+        if kind == "turned":
+            q = axes.values(path(np.linspace(0, 120, 500)), 0.24)
+            assert q[:, 0].min() >= np.radians(200)
+            assert q[:, 0].max() <= np.radians(760)
+
+
+@pytest.mark.parametrize("name", ["mount-2-rotary"])
+def test_keyholes_of_copies_of_closed_mounts(name: str, tmp_path: Path) -> None:
+    """Loops closed by Newton's method are those of the closed form."""
+    path = passes(seeds(1)[0])[1]
+    want = follow(name, mount_axes(name), path)
+    found = follow(name, mount_axes(copies(name, tmp_path)["text"]), path)
+    assert (found.lost, found.error) == pytest.approx((want.lost, want.error), abs=1e-6)
+    assert found.fastest == pytest.approx(want.fastest, rel=1e-3)
 
 
 def test_a_path_through_singular_poses_is_refused_before_the_run() -> None:

@@ -265,6 +265,36 @@ def test_laboratories(tmp_path: Path) -> None:
         assert np.array(turn) == pytest.approx(pose[:3, :3], abs=1e-9)
 
 
+FLOATING = """<robot name="floats"><link name="world"/><link name="stand"/>
+<joint name="put" type="fixed"><parent link="world"/><child link="stand"/>
+<origin xyz="0.1 0.2 0.3" rpy="0.4 0.5 0.6"/></joint>
+<joint name="free" type="floating"><parent link="stand"/><child link="trunk"/>
+<origin xyz="0 0.1 2" rpy="1 -0.3 0.2"/></joint>
+<link name="trunk"><inertial><mass value="6"/>{I}</inertial></link>
+<link name="leg"><inertial><origin xyz="0 0 -0.1"/><mass value="0.5"/>{I}</inertial></link>
+<joint name="hip" type="revolute"><parent link="trunk"/><child link="leg"/>
+<origin xyz="0.2 0 0" rpy="0 0 1"/><axis xyz="0 1 0"/>
+<limit lower="-1" upper="1" effort="30" velocity="5"/></joint></robot>"""
+
+
+def test_the_base_of_a_laboratory_is_where_its_link_is(tmp_path: Path) -> None:
+    """It falls along the vertical of the world, whatever place its joint has in the file."""
+    inertia = '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+    file = save(tmp_path, FLOATING.format(I=inertia))
+    robot = lw.Robot(file)
+    pose, leg = robot.pose(robot.neutral, "trunk"), robot.pose(robot.neutral, "leg")
+    with lw.Lab(file, folder=tmp_path) as lab:
+        for fallen in (0.0, 9.81 * 0.2**2 / 2):
+            if fallen:
+                lab.run(0.2)
+            down = np.array([0, 0, -fallen])
+            assert lab.base.x == pytest.approx(pose[:3, 3] + down, abs=1e-4)
+            turn = np.array(quaternion_rotation([float(x) for x in lab.base.q]))
+            assert turn == pytest.approx(pose[:3, :3], abs=1e-6)
+            assert lab.cart["leg"].x == pytest.approx(leg[:3, 3] + down, abs=1e-4)
+        assert lab.base.xd == pytest.approx([0, 0, -9.81 * 0.2], abs=1e-6)
+
+
 AZ_EL = """<robot name="azel"><link name="base"/>
 <link name="yoke"><inertial><mass value="50"/>{I}</inertial></link>
 <link name="dish"><inertial><origin xyz="0 0 0.3"/><mass value="20"/>{I}</inertial></link>

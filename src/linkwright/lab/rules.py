@@ -21,7 +21,12 @@ from types import MappingProxyType
 import numpy as np
 
 from linkwright.errors import InputError
-from linkwright.formats.robot.description import Description
+from linkwright.formats.robot.description import Description, Place
+from linkwright.formats.robot.transforms import (
+    composed,
+    quaternion_rotation,
+    rotation_quaternion,
+)
 from linkwright.lab.config import EndEffector, JointConfig, LabConfig, VisionConfig
 from linkwright.robots import Robot
 
@@ -86,7 +91,7 @@ def robot_lab(robot: Robot, *, gains: bool = True) -> LabConfig:
     >>> len(puma.joints), puma.base, puma.joints[1].kp > puma.joints[5].kp
     (6, 'fixed', True)
     """
-    description = _as_in_programs(described(robot), robot)
+    description = _in_the_world(_as_in_programs(described(robot), robot))
     if robot.source is not description:
         robot = Robot(description)
     free = [joint.name for joint in description.joints if joint.kind == "free"]
@@ -138,6 +143,26 @@ def robot_lab(robot: Robot, *, gains: bool = True) -> LabConfig:
         files=(description.source,) if description.source else (),
         notes=not_read(description),
     )
+
+
+def _in_the_world(description: Description) -> Description:
+    """Return a robot whose base has coordinates of the world, and starts where its file puts it."""
+    above = {joint.child: joint for joint in description.joints}
+    joints = list(description.joints)
+    for k, joint in enumerate(joints):
+        if joint.kind != "free":
+            continue
+        x, y, z, *turn = joint.start or (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
+        at, parent = (
+            composed(joint.place, Place((x, y, z), quaternion_rotation(turn))),
+            joint.parent,
+        )
+        while parent in above:
+            at, parent = composed(above[parent].place, at), above[parent].parent
+        start = (*at.position, *rotation_quaternion(at.rotation))
+        joints[k] = replace(joint, parent=parent, place=Place(), start=start)
+    same = all(x is y for x, y in zip(joints, description.joints, strict=True))
+    return description if same else replace(description, joints=tuple(joints))
 
 
 def _as_in_programs(description: Description, robot: Robot) -> Description:

@@ -24,6 +24,9 @@ from linkwright.mounts.sites import Site
 
 Array = NDArray[np.float64]
 
+UNLIMITED = np.array([[-math.inf, math.inf]] * 3)
+"""Of the axes of mounts that only their kind is known of."""
+
 
 class MountAxes(Protocol):
     """What turns between directions and the values of a mount's actuators."""
@@ -35,6 +38,10 @@ class MountAxes(Protocol):
     @property
     def arms(self) -> tuple[float, ...]:
         """By what a limit of turning, rad/s, is multiplied: 1 for an angle, m for a length."""
+
+    @property
+    def limits(self) -> Array:
+        """The least and greatest value of each actuator."""
 
     def values(self, d: Array, step: float) -> Array:
         """Return what the actuators are at directions, of which one follows the other by a step.
@@ -71,6 +78,11 @@ class SerialAxes:
     zero: tuple[float, float, float]
     names: tuple[str, ...] = ("first", "second")
     arms: tuple[float, ...] = (1.0, 1.0)
+
+    @property
+    def limits(self) -> Array:
+        """None."""
+        return UNLIMITED[: len(self.names)]
 
     @property
     def frame(self) -> Array:
@@ -142,6 +154,11 @@ class ThreeAxes:
     most: float
     names: tuple[str, ...] = ("azimuth", "elevation", "cross-elevation")
     arms: tuple[float, ...] = (1.0, 1.0, 1.0)
+
+    @property
+    def limits(self) -> Array:
+        """None."""
+        return UNLIMITED
 
     def values(self, d: Array, step: float) -> Array:
         """Return the three angles, rad.

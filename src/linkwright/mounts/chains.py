@@ -147,12 +147,7 @@ class AxisChain:
             first = rate_limited(q[:, 0], self.most * step)
             inside = turned(d, self.pairs[0].e, -first)
             q = np.column_stack([first, self.pairs[1].numbers(inside, signs[1])])
-        for column, (low, high), at in zip(q.T, self.limits, self.own, strict=True):
-            turns = _TURN * np.arange(-2, 3) + _TURN * round((at - column[0]) / _TURN)
-            over = np.maximum(low - column.min(), column.max() - high + 2 * turns) - turns
-            near = np.abs(column[0] + turns - at)
-            column += turns[np.lexsort((near, np.maximum(over, _OVER).round(6)))[0]]
-        return q
+        return with_turns(q, self.limits, self.own)
 
     def directions(self, q: Array) -> Array:
         """Return where the dish points at rows of angles."""
@@ -223,6 +218,16 @@ def limits_of(machine: ParallelMachine) -> Array:
 def beyond(q: Array, limits: Array) -> Array:
     """Return by how much rows of coordinates exceed their limits; 0 or less within them."""
     return np.asarray(np.maximum(limits[:, 0] - q, q - limits[:, 1]))
+
+
+def with_turns(q: Array, limits: Array, own: Array) -> Array:
+    """Return rows of angles by the whole turns that keep them within limits, or near their own."""
+    for column, (low, high), at in zip(q.T, limits, own, strict=True):
+        turns = _TURN * np.arange(-2, 3) + _TURN * round((at - column[0]) / _TURN)
+        over = np.maximum(low - column.min(), column.max() - high + 2 * turns) - turns
+        near = np.abs(column[0] + turns - at)
+        column += turns[np.lexsort((near, np.maximum(over, _OVER).round(6)))[0]]
+    return q
 
 
 def refuse_beyond(name: str, names: Sequence[str], q: Array, limits: Array, what: str) -> None:

@@ -1,8 +1,9 @@
 """Keyholes: which mounts lose a satellite because an axis of theirs is too slow.
 
-Each pass is followed by the axes of each mount, of which none turns faster than its servo. Nothing
-else lags here: what is lost is lost to geometry. The pointing error is the angle between the dish
-and the satellite, and contact is lost while it is more than half the beamwidth.
+Each pass is followed by the axes of each mount, of which none turns faster than its servo, or goes
+beyond the limits of its joint. Nothing else lags here: what is lost is lost to geometry. The
+pointing error is the angle between the dish and the satellite, and contact is lost while it is more
+than half the beamwidth.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from linkwright.errors import InputError
 from linkwright.motion.trajectory import Trajectory
 from linkwright.mounts.axes import KeyholePassage, MountAxes, SerialAxes, rate_limited
+from linkwright.mounts.chains import beyond
 
 Array = NDArray[np.float64]
 
@@ -109,14 +111,14 @@ def _followed(
     beamwidth: float,
     rate: float,
 ) -> FollowedPath:
-    need, _, _ = _asked(axes, rough, speed)
-    if need < 0.9:
+    need, q, _ = _asked(axes, rough, speed)
+    if need < 0.9 and _within(axes, q):
         return FollowedPath(name, path, need, 0.0, 0.0, 0.0)
     times, d = rows = _rows(path, 1.0 / rate)
     need, q, most = _asked(axes, rows, speed)
-    if need <= 1.0:
+    if need <= 1.0 and _within(axes, q):
         return FollowedPath(name, path, need, 0.0, 0.0, 0.0)
-    columns = zip(q.T, most, strict=True)
+    columns = zip(np.clip(q, *axes.limits.T).T, most, strict=True)
     stood = np.stack([rate_limited(column, float(step)) for column, step in columns], axis=1)
     error = between(axes.directions(stood), d)
     worst = int(np.argmax(error))
@@ -131,6 +133,10 @@ def _asked(axes: MountAxes, rows: Rows, speed: float) -> tuple[float, Array, Arr
     q = axes.values(d, step)
     most = speed * step * np.array(axes.arms)
     return float((np.abs(np.diff(q, axis=0)).max(axis=0) / most).max()), q, most
+
+
+def _within(axes: MountAxes, q: Array) -> bool:
+    return bool((beyond(q, axes.limits) <= 0).all())
 
 
 def between(a: Array, b: Array) -> Array:

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.equations.parallel_machine import parallel_machine
 from linkwright.errors import InputError, suggestion
 from linkwright.mechanism import mechanism_of
+from linkwright.mounts.chains import limits_of
 from linkwright.mounts.closed_forms.jacks import Jacks, jack_directions, jack_lengths
 from linkwright.mounts.closed_forms.legs import Legs
 from linkwright.mounts.closed_forms.rotary import arm_angles, mirror_pose, strut_poses
@@ -33,6 +35,7 @@ class LegAxes:
         jacks: where they are; a mount with motors at the base has none.
         arms: what a limit in rad/s is multiplied by for each actuator: 1 for an angle, and for a
             jack what turns the dish so fast at the zenith, m.
+        limits: the least and greatest value of each.
 
     >>> axes = leg_axes("2-rotary")
     >>> axes.names, np.degrees(axes.values(np.array([[0.0, 0.0, 1.0]]))).round(3)
@@ -44,6 +47,7 @@ class LegAxes:
     legs: Legs
     jacks: Jacks
     arms: tuple[float, ...]
+    limits: Array
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -95,11 +99,13 @@ def leg_axes(kind: str) -> LegAxes:
     m = mechanism_of(f"mount-{kind}")
     legs = Legs.of(m)
     legs.require_symmetric()
-    distance, count = float(m.values["D"]), len(m.actuators)
+    machine = parallel_machine(m)
+    driven = [machine.coordinates.index(a) for a in machine.actuators]
+    distance, limits = float(m.values["D"]), limits_of(machine)[driven]
     if kind != "prismatic":
-        return LegAxes(kind, distance, legs, Jacks(), (1.0,) * count)
+        return LegAxes(kind, distance, legs, Jacks(), (1.0,) * len(driven), limits)
     jacks = Jacks.of(m)
-    return LegAxes(kind, distance, legs, jacks, _levers(jacks))
+    return LegAxes(kind, distance, legs, jacks, _levers(jacks), limits)
 
 
 def _levers(jacks: Jacks) -> tuple[float, ...]:

@@ -18,8 +18,8 @@ from linkwright.equations.batch_closing import Closing
 from linkwright.equations.parallel_machine import parallel_machine
 from linkwright.errors import DomainError, InputError
 from linkwright.mechanism import Mechanism, ModelLike, mechanism_of
-from linkwright.mounts.axes import MountAxes, ThreeAxes, serial_axes
-from linkwright.mounts.chains import SHARE, chain_of, limits_of, refuse_beyond
+from linkwright.mounts.axes import UNLIMITED, MountAxes, ThreeAxes, serial_axes
+from linkwright.mounts.chains import SHARE, chain_of, limits_of, refuse_beyond, with_turns
 from linkwright.mounts.inverse_pointing import way_to
 from linkwright.mounts.legs import LEGGED, leg_axes
 from linkwright.mounts.pointing import angles
@@ -28,6 +28,8 @@ from linkwright.mounts.sites import Site
 Array = NDArray[np.float64]
 
 SERIAL = ("alt-az", "x-y", "equatorial")
+_STEEP = 100.0
+"""Angle of an actuator over that of the dish, beside the zenith, that makes it a keyhole."""
 _ZENITH = np.array([0.0, 0.0, 1.0])
 
 
@@ -43,6 +45,7 @@ class MachineAxes:
         arms: what a limit in rad/s is multiplied by for each: 1 for an angle, m for a jack.
         inverse: closes the loops for a direction.
         kept: the platform's distance, where a plunge would change it.
+        limits: the least and greatest value of each actuator.
 
     >>> axes = machine_axes("mount-x-y")
     >>> axes.names, axes.arms
@@ -56,6 +59,7 @@ class MachineAxes:
     arms: tuple[float, ...]
     inverse: Closing = field(repr=False)
     kept: Array = field(repr=False)
+    limits: Array = field(repr=False)
 
     def closed(self, d: Array) -> Array:
         """Return all coordinates for directions, each reached from the one before it.
@@ -65,6 +69,7 @@ class MachineAxes:
         """
         own = self.inverse.values_of(self.inverse.start[None])[0, :3]
         way = np.vstack([way_to(own, d[0])[:-1], d])
+        way /= np.linalg.norm(way, axis=1, keepdims=True)
         kept = np.broadcast_to(self.kept, (len(way), len(self.kept)))
         found = self.inverse.follow(np.hstack([way, kept]))
         if not found.closed.all():
@@ -76,9 +81,9 @@ class MachineAxes:
                 remedy="look at higher elevations only, or take other dimensions",
             )
         q = np.asarray(found.q)[-len(d) :]
-        refuse_beyond(
-            self.name, self.inverse.names, q, limits_of(self.inverse.machine), "follow this path"
-        )
+        limits, names = limits_of(self.inverse.machine), self.inverse.names
+        limits[[names.index(name) for name in self.names]] = UNLIMITED[0]  # which stop there
+        refuse_beyond(self.name, names, q, limits, "follow this path")
         return q
 
     def values(self, d: Array, step: float) -> Array:
@@ -88,7 +93,12 @@ class MachineAxes:
             d: unit vectors, near each other.
             step: s from one to the next, which changes nothing here.
         """
-        return _driven(self.inverse, self.closed(d))
+        q = _driven(self.inverse, self.closed(d))
+        units = self.inverse.machine.mechanism.units
+        turns = [k for k, name in enumerate(self.names) if units[name] == "rad"]
+        own = _driven(self.inverse, self.inverse.start)[turns]
+        q[:, turns] = with_turns(q[:, turns], self.limits[turns], own)
+        return q
 
     def directions(self, q: Array) -> Array:
         """Return where the dish points at values of the actuators that follow each other.
@@ -148,12 +158,18 @@ def machine_axes(source: ModelLike | str | os.PathLike[str]) -> MachineAxes:
     around /= np.linalg.norm(around, axis=1)[:, None]
     near = inverse.close(np.hstack([around, np.broadcast_to(kept, (8, len(kept)))]), zenith)
     slope = np.abs(_driven(inverse, near.q) - _driven(inverse, zenith)).max(axis=0) / small
-    arms = tuple(
-        1.0 if m.units[a.name] == "rad" else float(slope[k])
-        for k, a in enumerate(machine.actuators)
-    )
     names = tuple(a.name for a in machine.actuators)
-    return MachineAxes(m.name, names, arms, inverse, kept)
+    turns = np.array([m.units[name] == "rad" for name in names])
+    if not near.closed.all() or bool((slope[turns] > _STEEP).any()):  # the zenith is a keyhole
+        tilted = math.atan2(*inverse.values_of(inverse.start[None])[0, 1::-1])
+        up = np.array([[2 * small], [small]])
+        rows = up * [math.cos(tilted), math.sin(tilted), 0.0] + _ZENITH
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        rising = inverse.follow(np.hstack([rows, [kept, kept]]), inverse.start)
+        slope = np.abs(np.diff(_driven(inverse, rising.q), axis=0))[0] / small
+    arms = tuple(np.where(turns, 1.0, slope).tolist())
+    limits = limits_of(machine)[[inverse.names.index(name) for name in names]]
+    return MachineAxes(m.name, names, arms, inverse, kept, limits)
 
 
 def mount_axes(name: str, site: Site | None = None, *, speed: float = math.radians(5)) -> MountAxes:

@@ -140,7 +140,7 @@ def replay_cell(source: str | os.PathLike[str], show: Show | None = None) -> Rep
             remedy="replay it with the file as it was",
         )
     session, tape = _SESSIONS[about["kind"]](cell, 1), stored_tape(stream)
-    again = Stream(stream.metadata, stream.channels, lambda: _again(session, tape, show))
+    again = Stream(stream.metadata, stream.channels, lambda: replayed(session, tape, show))
     return Replay(cell, len(stream.channels), tape.samples, stream.difference(again))
 
 
@@ -153,7 +153,7 @@ class _Kept(list[StreamPart]):
         self.append(StreamPart(samples.times, samples.values, changes_of(b"")))
 
 
-def _again(session: Session, tape: StoredTape, show: Show | None) -> Iterator[StreamPart]:
+def replayed(session: Session, tape: StoredTape, show: Show | None = None) -> Iterator[StreamPart]:
     """Run a session along a tape, and yield its samples, as many as were recorded."""
     kept, left = _Kept(), tape.samples
     loop = PacedLoop(
