@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 _WIDTH = 60
 _LINE = 240
 _FEW = 4
+_DEEP = 6  # levels of what holds others
 
 Made = TypeVar("Made")
 
@@ -41,7 +42,7 @@ def _repr(self: Any) -> str:
     return f"{type(self).__name__}({inside})"
 
 
-def brief(value: object, width: int = _WIDTH) -> str:
+def brief(value: object, width: int = _WIDTH, depth: int = 0) -> str:
     """Return a value in a few words, on one line.
 
     >>> print(brief({"a": 1, "b": 2}), brief("x" * 100)[-3:])
@@ -52,14 +53,17 @@ def brief(value: object, width: int = _WIDTH) -> str:
         size = " x ".join(map(str, shape)) or "one number"
         small = len(shape) <= 1 and all(n <= _FEW for n in shape)
         return _cut(" ".join(str(value).split()), width) if small else f"<{size}>"
+    nested = isinstance(value, Mapping | Set | list) or type(value) is tuple
+    if nested and depth == _DEEP:
+        return "…"
     if isinstance(value, Mapping):
-        return _listed("{", (f"{k!r}: {brief(v, 20)}" for k, v in value.items()), "}", value)
-    if isinstance(value, list):
-        return _listed("[", (brief(v, 20) for v in value), "]", value)
-    if isinstance(value, tuple) and type(value) is tuple:
-        return _listed("(", (brief(v, 20) for v in value), ")", value)
-    if isinstance(value, Set):
-        return _listed("{", (brief(v, 20) for v in value), "}", value)
+        members = (f"{brief(k)}: {brief(v, 20, depth + 1)}" for k, v in value.items())
+        return _listed("{", members, "}", value)
+    if isinstance(value, list | tuple | Set) and nested:
+        opening, closing = (
+            "[]" if isinstance(value, list) else "{}" if isinstance(value, Set) else "()"
+        )
+        return _listed(opening, (brief(v, 20, depth + 1) for v in value), closing, value)
     return _cut(" ".join(repr(value).split()), width)
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import importlib.util
+import io
+import json
 import os
 import re
 import secrets
@@ -15,10 +18,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from linkwright.brief import brief
-from linkwright.errors import InputError
+from linkwright.errors import Error, InputError
 
 LARGEST = 32 * 2**20
 """Bytes of a model or robot file."""
@@ -47,6 +50,50 @@ class OpenedFile(os.PathLike[str]):
 
     def __str__(self) -> str:
         return str(self.path)
+
+
+def own_folder(folder: Path, remedy: str) -> Path:
+    """Return a folder that belongs to this user alone; it is made where it is missing.
+
+    A link, a folder of somebody else's and one that others may enter are refused.
+    """
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = folder.lstat()
+    except OSError as error:
+        raise Error(
+            f"the folder {folder} cannot be made: {error.strerror}", remedy=remedy
+        ) from None
+    ours = not hasattr(os, "getuid") or (found.st_uid == os.getuid() and not found.st_mode & 0o077)
+    if not stat.S_ISDIR(found.st_mode) or not ours:
+        raise Error(
+            f"others may enter the folder {folder}", remedy=f"chmod 700 {folder}, or {remedy}"
+        )
+    return folder
+
+
+def is_there(path: str | os.PathLike[str]) -> bool:
+    """Whether there is a file or folder; a name that no file can have is that of none.
+
+    >>> is_there("a" * 300), is_there(".")
+    (False, True)
+    """
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):
+        return False
+
+
+def parse_json(text: str | bytes) -> Any:
+    """Return what JSON says; ValueError where it is damaged, or nested too deeply.
+
+    >>> parse_json('{"a": [1]}')
+    {'a': [1]}
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
 def opened_file(path: str | os.PathLike[str], most: int = LARGEST) -> OpenedFile:
@@ -84,6 +131,18 @@ def read_text(path: str | os.PathLike[str], most: int) -> str:
         raise InputError(
             f"byte {error.start} is not UTF-8", file=path, remedy="save the file as UTF-8"
         ) from None
+
+
+def csv_rows(text: str, file: str | os.PathLike[str] | None = None) -> list[list[str]]:
+    """Return the cells of a table, line by line.
+
+    >>> csv_rows("a, b\n1,2")
+    [['a', ' b'], ['1', '2']]
+    """
+    try:
+        return list(csv.reader(io.StringIO(text, newline="")))
+    except csv.Error as error:
+        raise InputError(f"this is not a table of CSV: {error}", file=file) from None
 
 
 def write_text(path: str | os.PathLike[str], text: str, *, replace: bool = False) -> None:

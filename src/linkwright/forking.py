@@ -7,7 +7,9 @@ whole tables, too. Values that are computed once are not computed under a lock a
 
 from __future__ import annotations
 
+import concurrent.futures.thread
 import functools
+import logging
 import os
 import sys
 import threading
@@ -48,10 +50,13 @@ importing = threading.RLock()
 class _Taken(threading.local):
     """What this thread holds while it forks; more may be registered while it waits."""
 
-    locks: tuple[AbstractContextManager[Any], ...] = ()
+    locks: tuple[AbstractContextManager[Any], ...] | None = None
 
 
 _taken = _Taken()
+_KNOWN = (logging, concurrent.futures.thread)
+"""Modules that let forks wait, too. One that a thread imports while another has begun to fork has
+its lock released that was never taken, and Python prints that."""
 
 
 def _take() -> None:
@@ -62,8 +67,11 @@ def _take() -> None:
 
 
 def _release() -> None:
+    if _taken.locks is None:  # registered by another thread while this one was about to fork
+        return
     for lock in reversed(_taken.locks):
         lock.__exit__(None, None, None)
+    _taken.locks = None
     importing.release()
 
 

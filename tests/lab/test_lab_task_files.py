@@ -102,7 +102,7 @@ def test_mistakes_of_a_file_have_its_line(tmp_path: Path, text: str, said: str) 
     file.write_text(text)
     with pytest.raises(InputError, match=said):
         load_tasks(file)
-    with pytest.raises(InputError, match=r"none.py: there is no file of tasks to read"):
+    with pytest.raises(InputError, match=r"none.py: cannot read: there is no such file"):
         load_tasks(tmp_path / "none.py")
 
 

@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 
 from linkwright.recording.files import FORMATS
-from scripts.fuzz import CASES, READERS
+from scripts.fuzz import CASES
+from scripts.fuzzed_readers import READERS
 
 ROOT = Path(__file__).parents[2]
 

@@ -24,7 +24,7 @@ from linkwright.analysis.chart_engine import CAUSES, NO_SOLUTION, ChartEngine
 from linkwright.analysis.chart_parts import ComputedPart, computed_parts, parts_of
 from linkwright.analysis.chart_space import Array
 from linkwright.errors import InputError
-from linkwright.files import path_of, write_text, write_with
+from linkwright.files import LARGEST, parse_json, path_of, read_text, write_text, write_with
 from linkwright.optional import extra
 from linkwright.sweeps.sweep import is_whole, part_file, write_part
 from linkwright.version import __version__
@@ -196,7 +196,7 @@ def _begin(folder: Path, plan: Mapping[str, Any], resume: bool) -> None:
             )
         if there:
             try:
-                old = json.loads(told.read_text(encoding="utf-8"))
+                old = parse_json(read_text(told, LARGEST))
             except ValueError:
                 raise InputError("the plan of the chart cannot be read", file=told) from None
             if old != plan:

@@ -18,7 +18,7 @@ from linkwright.algebra.units import amount
 from linkwright.analysis.machine_design import METHODS, DesignLimit, MachineDesign, design
 from linkwright.brief import one_line
 from linkwright.errors import InputError, UnitError, suggestion
-from linkwright.files import path_of, read_text
+from linkwright.files import is_there, path_of, read_text
 from linkwright.formats.text.document import TextSource, parse_record
 from linkwright.formats.text.tables import Record
 from linkwright.mechanism import Mechanism, mechanism_of
@@ -120,7 +120,7 @@ def read_design(path: str | os.PathLike[str]) -> DesignTask:
             ("goal",), "a design has one goal", 'write largest = "…" or least = "…", not both'
         )
     beside = place.parent / record.model
-    model = mechanism_of(str(beside) if beside.is_file() else record.model)
+    model = mechanism_of(str(beside) if is_there(beside) else record.model)
     variables = {name: _range(model, source, name, ends) for name, ends in record.variables.items()}
     limits = tuple(
         DesignLimit(name, given.least, given.most) for name, given in record.limits.items()

@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from linkwright.brief import brief
 from linkwright.cli.signals import INTERRUPTED, ending
 from linkwright.cli.terminal import harmless
 from linkwright.errors import Error
@@ -50,6 +51,10 @@ def _run(words: Sequence[str]) -> int:
         return _finish(leave.code)
     except Error as error:
         _print_error("error: ", str(error))
+        return FAILED
+    except OSError as error:  # a name that is too long, a folder that may not be entered
+        where = "" if error.filename is None else f"{brief(os.fsdecode(error.filename))}: "
+        _print_error("error: ", f"{where}{error.strerror or error}")
         return FAILED
     except KeyboardInterrupt:
         return INTERRUPTED

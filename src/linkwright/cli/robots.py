@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from linkwright.files import is_there
+
 if TYPE_CHECKING:
     from linkwright.formats.robot.description import Description
 
@@ -18,7 +20,7 @@ def is_shipped(name: str) -> bool:
     >>> is_shipped("puma560:drives=off"), is_shipped("puma560.urdf")
     (True, False)
     """
-    return not Path(name).exists() and not Path(name.partition(":")[0]).suffix
+    return not is_there(name) and not Path(name.partition(":")[0]).suffix
 
 
 def open_robot(name: str, roots: Sequence[Path] = ()) -> tuple[Description, str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from linkwright.errors import InputError, suggestion
-from linkwright.files import path_of
+from linkwright.files import is_there, path_of
 from linkwright.lab.config import LabConfig
 from linkwright.lab.files.sl_folder import model_in, sl_lab
 from linkwright.lab.rules import robot_lab
@@ -46,7 +46,7 @@ def is_lab(source: str | os.PathLike[str]) -> bool:
     (True, False)
     """
     path = Path(source)
-    if path.is_dir():
+    if is_there(path) and path.is_dir():
         return (path / LAB_FILE).is_file() or model_in(path) is not None
     return str(source) in SHIPPED or lab_reader.is_lab_file(path)
 
@@ -70,7 +70,7 @@ def lab_config(source: str | os.PathLike[str] | LabConfig | Robot) -> LabConfig:
     path = path_of(source, "a laboratory")
     if str(path) in SHIPPED:
         return sl_lab(shipped_folder(str(path)))
-    if path.is_dir():
+    if is_there(path) and path.is_dir():
         if (path / LAB_FILE).is_file():
             return lab_reader.read_lab(path / LAB_FILE)
         if model_in(path) is None:
@@ -84,7 +84,7 @@ def lab_config(source: str | os.PathLike[str] | LabConfig | Robot) -> LabConfig:
         return sl_lab(path)
     if lab_reader.is_lab_file(path):
         return lab_reader.read_lab(path)
-    if not path.exists() and not path.suffix:
+    if not is_there(path) and not path.suffix:
         from linkwright.models.library import MODELS
 
         stem = str(path).partition(":")[0]
@@ -94,4 +94,4 @@ def lab_config(source: str | os.PathLike[str] | LabConfig | Robot) -> LabConfig:
                 f"there is no laboratory or model {stem!r}",
                 remedy=suggestion(stem, (*SHIPPED, *MODELS), there),
             )
-    return robot_lab(Robot(path if path.exists() else str(path)))
+    return robot_lab(Robot(path if is_there(path) else str(path)))

@@ -22,6 +22,7 @@ from pathlib import Path
 from weakref import WeakKeyDictionary
 
 from linkwright.errors import Error, InputError
+from linkwright.files import LARGEST, read_text
 from linkwright.lab.tasks import Task, require_run
 
 _LOOK = 0.1  # s, from one look at the files to the next
@@ -94,14 +95,7 @@ def load_tasks(path: str | os.PathLike[str]) -> LoadedTasks:
         path: of a Python file with at least one class derived from `Task`.
     """
     file = Path(path).resolve()
-    try:
-        text = file.read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError(
-            f"there is no file of tasks to read: {error.strerror}", file=str(path)
-        ) from None
-    except UnicodeDecodeError:
-        raise InputError("it is not text in UTF-8", file=str(path)) from None
+    text = read_text(file, LARGEST)
     loader = _Text(file, text)
     spec = spec_from_loader(f"linkwright_tasks.{file.stem}", loader, origin=str(file))
     assert spec is not None

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from linkwright.border import worded
 from linkwright.errors import InputError, suggestion
-from linkwright.files import OpenedFile, path_of
+from linkwright.files import OpenedFile, is_there, path_of
 from linkwright.formats.robot.files import endings, read_mechanism
 from linkwright.mechanism import Mechanism, mechanism_of
 from linkwright.mechanism.provenance import from_model
@@ -156,7 +156,7 @@ def opened(
     stem, _, options = name.partition(":")
     model = MODELS.get(stem)
     if model is None:
-        if len(name) < 256 and Path(name).exists():
+        if is_there(name):
             known = ", ".join(endings())
             raise InputError(
                 f"no reader is known for {name!r}", remedy=f"a model is a file {known}"
@@ -195,7 +195,7 @@ def _text_builder(file: str) -> Builder:
 
 
 def _from_file(path: Path | OpenedFile, options: str, trust: bool) -> Mechanism | System:
-    if isinstance(path, Path) and not path.is_file():
+    if isinstance(path, Path) and not (is_there(path) and path.is_file()):
         raise InputError(f"there is no file {str(path)!r}")
     numbers: dict[str, int] = {}
     for key, value in _split_options(str(path), options):

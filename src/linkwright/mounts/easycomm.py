@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from linkwright.closable import Closable
-from linkwright.errors import InputError
+from linkwright.errors import Error
 from linkwright.mounts.pseudo_terminals import PseudoTerminal
 from linkwright.mounts.rotctl_language import DOWN, LEFT, LONGEST, RIGHT, UP, Steerable
 from linkwright.version import __version__
@@ -53,7 +53,10 @@ class EasyComm:
                 self._skipping = False
                 self.refused += 1
                 continue
-            said += self._line(line.decode("ascii", "replace"))
+            try:
+                said += self._line(line.decode("ascii", "replace"))
+            except Error:  # out of the mount's reach, or the mount takes nothing more
+                self.refused += 1
         if len(self._rest) > LONGEST:
             self._rest, self._skipping = b"", True
         return said
@@ -89,11 +92,8 @@ class EasyComm:
         if goes and self.refused > before:
             return b""  # half of a direction is none
         if goes and self._device.limits.hold(azimuth, elevation):
-            try:
-                self._device.go(azimuth, elevation)
-                self._wanted = azimuth, elevation
-            except InputError:  # out of the mount's reach
-                self.refused += 1
+            self._device.go(azimuth, elevation)
+            self._wanted = azimuth, elevation
         elif goes:
             self.refused += 1
         return f"{' '.join(told)}\n".encode() if told else b""

@@ -313,6 +313,8 @@ def _json(text: str, file: str) -> Iterator[tuple[Orbit, _Place]]:
 
 
 def _plain(value: object) -> str:
+    if isinstance(value, dict | list):
+        return brief(value)  # no element is a table
     return "" if value is None else value if isinstance(value, str) else json.dumps(value)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from linkwright.errors import InputError
+
 DEGREE = 111.2
 """km in a degree of a great circle, as Hamlib has it."""
 
@@ -80,6 +82,8 @@ def degrees_minutes_seconds(degrees: float) -> tuple[int, int, float, bool]:
     >>> degrees_minutes_seconds(-45.5)
     (45, 30, 0.0, True)
     """
+    if not abs(degrees) < 1e9:
+        raise InputError(f"{degrees:g} degrees are no angle")
     hundred_thousandths = round(abs(degrees) * 3600e5)  # no 60 seconds by rounding
     minutes, seconds = divmod(hundred_thousandths, 60 * 10**5)
     return minutes // 60, minutes % 60, seconds / 1e5, degrees < 0

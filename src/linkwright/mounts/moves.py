@@ -75,9 +75,10 @@ class TargetPath:
 def _sampled(at: Callable[[float], Array], length: float, spacing: float) -> TargetPath:
     if not (spacing > 0 and math.isfinite(spacing)):
         raise InputError(f"waypoints need a spacing above zero, not {spacing:g}")
-    count = max(1, math.ceil(length / spacing - 1e-9))
-    if count > 100_000:
-        raise InputError(f"{count} waypoints are too many", remedy="take a wider spacing")
+    wanted = length / spacing
+    if not wanted <= 100_000:
+        raise InputError(f"{wanted:.6g} waypoints are too many", remedy="take a wider spacing")
+    count = max(1, math.ceil(wanted - 1e-9))
     shares = np.linspace(0.0, 1.0, count + 1)
     return TargetPath(np.array([at(s) for s in shares]), np.full(count, length / count), at)
 

@@ -19,13 +19,11 @@ about 10 %, whatever the seed.
 
 from __future__ import annotations
 
-import csv
 import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
-from io import StringIO
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,7 +31,7 @@ from numpy.typing import ArrayLike, NDArray
 from linkwright.border import worded
 from linkwright.brief import one_line
 from linkwright.errors import InputError
-from linkwright.files import read_text
+from linkwright.files import csv_rows, read_text
 from linkwright.motion import Sines, Trajectory, hermite
 from linkwright.mounts.ships import FREEDOMS, Ship
 
@@ -305,7 +303,7 @@ def generic_responses() -> Responses:
 
 
 def _responses(text: str, file: str) -> Responses:
-    rows = [row for row in csv.reader(StringIO(text)) if row and not row[0].startswith("#")]
+    rows = [row for row in csv_rows(text, file) if row and not row[0].startswith("#")]
     if len(rows) < 3:
         raise InputError(
             "a table of responses has a line of names and two lines of numbers", file=file

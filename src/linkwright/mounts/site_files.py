@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import os
-from io import StringIO
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
 
 from linkwright.errors import InputError
-from linkwright.files import path_of, read_text
+from linkwright.files import csv_rows, path_of, read_text
 from linkwright.formats.robot.xml import finite
 from linkwright.formats.text.document import parse_record
 from linkwright.formats.text.tables import Record
@@ -74,20 +72,19 @@ def read_site(path: str | os.PathLike[str]) -> Site:
 
 def _read_mask(path: Path) -> tuple[tuple[float, float], ...]:
     """Return the pairs of azimuth and elevation of a CSV file, with or without a header."""
-    rows = csv.reader(StringIO(read_text(path, _SIZE), newline=""))
     found: list[tuple[float, float]] = []
-    for row in rows:
+    for line, row in enumerate(csv_rows(read_text(path, _SIZE), path), 1):
         cells = [cell.strip() for cell in row]
         if not any(cells) or cells[0].startswith("#"):
             continue
         numbers = [finite(cell) for cell in cells]
-        if not found and rows.line_num == 1 and None in numbers:
+        if not found and line == 1 and None in numbers:
             continue  # the header
         if len(numbers) != 2 or numbers[0] is None or numbers[1] is None:
             raise InputError(
                 f"{', '.join(cells)!r} is no pair of azimuth and elevation",
                 file=path,
-                line=rows.line_num,
+                line=line,
                 remedy="write two numbers in degrees, such as 90, 12.5",
             )
         found.append((numbers[0], numbers[1]))

@@ -143,8 +143,11 @@ def facts(pairs: Iterable[tuple[str, str]]) -> str:
 
 def picture(drawing: Figure) -> str:
     """Return a figure as SVG."""
+    from linkwright.recording.plots import styled
+
     made = io.StringIO()
-    drawing.savefig(made, format="svg", metadata={"Date": None})
+    with styled():  # whose names of parts do not change from run to run
+        drawing.savefig(made, format="svg", metadata={"Date": None})
     svg = made.getvalue()
     return f"<figure>{svg[svg.index('<svg') :]}</figure>"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from linkwright.border import worded
 from linkwright.errors import InputError
-from linkwright.files import file_exists, path_of
+from linkwright.files import file_exists, is_there, path_of
 from linkwright.optional import extra
 from linkwright.recording.erd import ErdChannel, ErdFile, read_erd, write_erd
 from linkwright.recording.journal import MAGIC, journal_stream, recovered
@@ -139,11 +139,10 @@ def read_recording(path: str | os.PathLike[str]) -> Recording:
     array([1., 2.])
     """
     path = path_of(path, "a recording")
-    if not path.exists():
-        raise InputError("there is no such file", file=path)
-    if path.is_dir():
-        raise InputError("this is a folder, not a recording", file=path)
     try:
+        if not path.is_file():
+            why = "this is a folder, not a recording" if path.is_dir() else "there is no such file"
+            raise InputError(why, file=path)
         with path.open("rb") as file:
             journal = file.read(len(MAGIC)) == MAGIC
         made = recovered(path) if journal else file_format(path).read(path)
@@ -169,7 +168,7 @@ def write_recording(
 
 def open_stream(path: Path) -> Stream:
     """Return what a file holds in parts; those of journals and Parquet take little memory."""
-    if path.is_file():
+    if is_there(path) and path.is_file():
         with path.open("rb") as file:
             if file.read(len(MAGIC)) == MAGIC:
                 return journal_stream(path)

@@ -17,6 +17,7 @@ import os
 import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
@@ -69,7 +70,7 @@ class Journal:
         except OSError as error:
             raise file_refused(self.path, error) from None
         self._flushed = time.monotonic()
-        self._blocks = self._rows = 0
+        self._blocks = self._rows = self._size = 0
         try:
             self._put(MAGIC + header + b"\n")
             self.flush()
@@ -124,7 +125,10 @@ class Journal:
             while rest:
                 rest = rest[self._file.write(rest) :]
         except OSError as error:
+            with suppress(OSError):  # what was written of a block that is not whole
+                os.ftruncate(self._file.fileno(), self._size)
             raise file_refused(self.path, error) from None
+        self._size += len(content)
 
     def flush(self) -> None:
         """Flush what was appended to the disk."""

@@ -21,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
+from linkwright.brief import brief
 from linkwright.errors import Error, InputError
 from linkwright.files import write_bytes, write_with
 from linkwright.recording.bounds import require_room
@@ -31,6 +32,7 @@ _MARK = "# linkwright"
 _PARTED = "part columns by commas, semicolons or tabs"
 _SEPARATORS = (",", ";", "\t")
 _LONGEST_CELL = 64 << 20
+_LONGEST_NUMBER = 2000  # characters; the shortest way to write any has 24, the longest 1,100
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how what a spreadsheet would compute begins
 
 
@@ -137,7 +139,8 @@ def _numbers(cells: Sequence[str], between: str, path: Path, line: int) -> list[
         row = [float(x) if x.strip() else math.nan for x in cells]
     except ValueError:
         return _unusual(cells, between, path, line)
-    return _unusual(cells, between, path, line) if any("_" in x for x in cells) else row
+    odd = any("_" in x or len(x) > _LONGEST_NUMBER for x in cells)
+    return _unusual(cells, between, path, line) if odd else row
 
 
 def _unusual(cells: Sequence[str], between: str, path: Path, line: int) -> list[float]:
@@ -149,9 +152,9 @@ def _unusual(cells: Sequence[str], between: str, path: Path, line: int) -> list[
     for cell in map(str.strip, cells):
         decimal = between != "," and cell.count(",") == 1 and "." not in cell
         text = cell.replace(",", ".") if decimal else cell
-        if text and not _is_number(text):
+        if (text and not _is_number(text)) or len(text) > _LONGEST_NUMBER:
             raise InputError(
-                f"{cell!r} is not a number",
+                f"{brief(cell)} is not a number",
                 file=path,
                 line=line,
                 remedy=_PARTED if len(cells) == 1 else None,

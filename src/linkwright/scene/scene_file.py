@@ -20,7 +20,7 @@ from typing import TypeAlias
 import numpy as np
 
 from linkwright.errors import InputError
-from linkwright.files import read_text
+from linkwright.files import is_there, read_text
 from linkwright.formats.meshes.lookup import ENDINGS, find_mesh
 from linkwright.formats.robot.description import UNTURNED, Place, Triple
 from linkwright.formats.robot.transforms import composed, product, turned
@@ -217,11 +217,11 @@ def read_scene_file(name: str | os.PathLike[str], *, roots: Sequence[str | Path]
     'm'
     """
     path = Path(name)
-    if not path.exists() and str(name) in shipped_scene_files():
+    if not is_there(path) and str(name) in shipped_scene_files():
         inside = files(__package__).joinpath("scenes", f"{name}.toml")
         text = inside.read_text(encoding="utf-8")
         return parse_scene_file(text, file=f"{name}.toml", roots=roots)
-    if not path.exists():
+    if not is_there(path):
         raise InputError(
             "there is no such scene file",
             file=path,

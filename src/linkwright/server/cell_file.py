@@ -18,7 +18,7 @@ from pydantic import Field, StrictBool, StrictInt, StrictStr
 from linkwright.border import worded
 from linkwright.control.axis.controller import MOST_AXES
 from linkwright.errors import Error, InputError, nearest
-from linkwright.files import read_text
+from linkwright.files import is_there, read_text
 from linkwright.formats.text.document import TextSource, parse_record
 from linkwright.formats.text.positions import Path
 from linkwright.formats.text.table_reader import TableReader
@@ -203,11 +203,11 @@ def is_cell(name: str) -> bool:
     """
     if name in shipped():
         return True
-    if not name.endswith(".toml") or not FilePath(name).is_file():
+    if not name.endswith(".toml") or not is_there(name):
         return False
     try:
         return "arm" in tomllib.loads(read_text(name, _LARGEST))
-    except (ValueError, InputError):
+    except (ValueError, RecursionError, InputError):
         return False
 
 
@@ -228,7 +228,7 @@ def read_cell(source: str | os.PathLike[str]) -> Cell:
     if text in shipped():
         text = (files("linkwright.server") / "cells" / f"{text}.toml").read_text("utf-8")
     elif isinstance(source, os.PathLike) or "\n" not in text:
-        if not FilePath(text).exists() and os.sep not in text and not text.endswith(".toml"):
+        if not is_there(text) and os.sep not in text and not text.endswith(".toml"):
             near = nearest(text, list(shipped()))
             raise InputError(
                 f"no cell is called {text!r}",
@@ -367,7 +367,7 @@ class _Reader(TableReader):
             name=table.name,
             model=table.model,
             values=values,
-            file=str(self.folder / table.model) if (self.folder / table.model).exists() else None,
+            file=str(self.folder / table.model) if is_there(self.folder / table.model) else None,
             mechanism=model,
             hardware=self.hardware(table.hardware, (*at, "hardware")),
             tool=table.tool,
@@ -395,7 +395,7 @@ class _Reader(TableReader):
     def model(self, table: CellArmTable, at: Path) -> Mechanism:
         beside = self.folder / table.model
         try:
-            return system_of(beside if beside.exists() else table.model).mechanism
+            return system_of(beside if is_there(beside) else table.model).mechanism
         except Error as error:
             raise self.source.error((*at, "model"), error.what, error.remedy) from None
 

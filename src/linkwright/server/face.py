@@ -186,8 +186,9 @@ class CellFace(Protocol):
     `<arm>.cut_cause` (commands after `cut_after`, up to `cut`, were cut off, and why),
     `<arm>.cause` (place in the cell's causes of stops), `<arm>.error` (the axis controller's code),
     `<arm>.holder` (the lease that commands it, 0 for none), `<arm>.probe` (what an experiment adds
-    to the set-point of its axis), and the loop's own `cell.total`,
-    `cell.missed`, `cell.overrun`, `cell.lateness` (s), `frame.<name>.age` (s).
+    to the set-point of its axis), and the loop's own `cell.total`, `cell.missed`, `cell.overrun`,
+    `cell.unkept` (samples that its recording has lost, as where the disk is full), `cell.lateness`
+    (s), `frame.<name>.age` (s).
     """
 
     @property

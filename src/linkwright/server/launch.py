@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
+import stat
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+
+from linkwright.files import try_lock
 
 DEVICE_LOG = ".device.journal"
 """How the name of the device's own log ends, beside a recording."""
@@ -18,6 +22,8 @@ PAUSE, LONGEST = 0.5, 30.0
 """s until a process of a cell that ended is started anew: the first time, and at most."""
 
 _TOLD = "device.log"
+_OWNER = "owner"
+_PREFIX = "linkwright-cell-"
 
 
 class DeviceLaunch:
@@ -39,6 +45,8 @@ class DeviceLaunch:
         with contextlib.ExitStack() as stack:
             if folder is None:
                 folder = Path(stack.enter_context(_shared_folder()))
+                owner = stack.enter_context((folder / _OWNER).open("wb"))
+                try_lock(owner.fileno())
             self.folder, self.log = folder, log
             self._command = [sys.executable, "-m", "linkwright.server.device", os.fspath(source)]
             self._starts, self._pause, self._again = 0, PAUSE, 0.0
@@ -88,11 +96,20 @@ class DeviceLaunch:
 def _shared_folder() -> tempfile.TemporaryDirectory[str]:
     """Return a folder in memory where there is one, for this user alone."""
     memory = Path("/dev/shm")
-    return tempfile.TemporaryDirectory(
-        prefix="linkwright-cell-",
-        dir=memory if memory.is_dir() and os.access(memory, os.W_OK) else None,
-        ignore_cleanup_errors=True,
-    )
+    usable = memory.is_dir() and os.access(memory, os.W_OK)
+    root = memory if usable else Path(tempfile.gettempdir())
+    for left in root.glob(f"{_PREFIX}*"):
+        _remove_dead(left)
+    return tempfile.TemporaryDirectory(prefix=_PREFIX, dir=root, ignore_cleanup_errors=True)
+
+
+def _remove_dead(left: Path) -> None:
+    """Remove the folder of a server of this user's that was killed: nobody holds its lock."""
+    with contextlib.suppress(OSError):
+        if left.lstat().st_uid == os.getuid() and stat.S_ISDIR(left.lstat().st_mode):
+            with (left / _OWNER).open("rb") as owner:
+                if try_lock(owner.fileno()):
+                    shutil.rmtree(left, ignore_errors=True)
 
 
 def _ended(device: subprocess.Popen[bytes]) -> None:

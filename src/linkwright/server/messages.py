@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from linkwright.errors import Error, InputError
+from linkwright.files import parse_json
 from linkwright.server.face import KINDS, LIVES, ArmFace, CellFace, Command, RefusedError
 from linkwright.windows import Field, Frame, Record, RecordError
 
@@ -173,7 +174,7 @@ def refused(data: bytes) -> RefusedError:
         data: the text, as it came.
     """
     try:
-        said = json.loads(data)
+        said = parse_json(data)
         return RefusedError(str(said["refused"]), str(said["what"]), remedy=said["remedy"])
     except (ValueError, TypeError, KeyError):
         return RefusedError("answer", "the cell's answer cannot be read")
@@ -234,7 +235,7 @@ def described(data: bytes) -> CellDescription:
         data: the text, as it came.
     """
     try:
-        said: dict[str, Any] = json.loads(data)
+        said: dict[str, Any] = parse_json(data)
         protocol = said.pop("protocol")
         if protocol != PROTOCOL:
             raise InputError(
@@ -252,7 +253,7 @@ def described(data: bytes) -> CellDescription:
             tuple(map(int, said["divisors"])),
             tuple(said["rights"]),
         )
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
         raise InputError(f"the cell's description cannot be read: {error!r}") from None
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 import tempfile
 import time
 from contextlib import suppress
@@ -19,10 +18,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from linkwright.errors import Error, InputError, nearest
+from linkwright.errors import InputError, nearest
+from linkwright.files import own_folder, parse_json
 from linkwright.server.access import check_name
 
 VARIABLE = "LINKWRIGHT_RUNTIME_DIR"
+_LARGEST = 1 << 16  # bytes of an entry
 _ATTEMPTS, _PAUSE = 10, 0.01  # s
 
 
@@ -96,19 +97,7 @@ def runtime_folder() -> Path:
         folder = Path(session) / "linkwright"
     else:
         folder = Path(tempfile.gettempdir()) / f"linkwright-{user}"
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = folder.lstat()
-    except OSError as error:
-        raise Error(
-            f"the folder {folder} cannot be made: {error.strerror}", remedy=f"set {VARIABLE}"
-        ) from None
-    ours = not hasattr(os, "getuid") or (found.st_uid == user and not found.st_mode & 0o077)
-    if not stat.S_ISDIR(found.st_mode) or not ours:
-        raise Error(
-            f"others may enter the folder {folder}", remedy=f"chmod 700 {folder}, or set {VARIABLE}"
-        )
-    return folder
+    return own_folder(folder, f"set {VARIABLE}")
 
 
 def running_cells(kind: str = "cell") -> dict[str, Running]:
@@ -164,7 +153,7 @@ def _lock(file: IO[str], *, alone: bool) -> bool:
 
 def _read(file: IO[str]) -> Running | None:
     try:
-        said: dict[str, Any] = json.loads(file.read())
+        said: dict[str, Any] = parse_json(file.read(_LARGEST))
         return Running(str(said["name"]), str(said["endpoint"]), int(said["process"]))
     except (ValueError, TypeError, KeyError):
         return None

@@ -20,9 +20,11 @@ COUNTERS = (
     Field("cell.total"),
     Field("cell.missed"),
     Field("cell.overrun"),
+    Field("cell.unkept"),
     Field("cell.lateness", "s"),
 )
-"""What the loop tells of itself; its lateness is the greatest so far."""
+"""What the loop tells of itself: ticks, samples that its recording has lost, and the greatest
+lateness so far."""
 
 
 def state_record(cell: Cell) -> Record:
@@ -82,7 +84,7 @@ class RunningCell:
     def latest(self) -> Frame:
         """The newest state; the loop is not waited for."""
         stood, counted = self.loop.latest(), self.loop.counters
-        loop = (counted.total, counted.missed, counted.overrun, counted.worst)
+        loop = (counted.total, counted.missed, counted.overrun, counted.unkept, counted.worst)
         data = bytearray(HEAD)  # all fields are f64, in the order of their places
         data += np.concatenate([stood.d[self._places], loop]).astype("<f8").tobytes()
         tick, clock = max(stood.tick, 0), self._clock_of(stood.clock)

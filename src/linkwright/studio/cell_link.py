@@ -196,6 +196,11 @@ class CellLink(KeepsSamples):
             age = float(values[name])
             yield age if age < NEVER else math.nan
 
+    @property
+    def _unkept(self) -> bool:
+        """Whether a recording of the cell has lost samples."""
+        return bool(self.cell.frame.values.get("cell.unkept"))
+
     def bar(self) -> dict[str, Any]:
         """Return what the bar over the scene shows."""
         missed = int(self.cell.frame.values["cell.missed"])
@@ -205,7 +210,7 @@ class CellLink(KeepsSamples):
             "kind": "live",
             "time": f"t = {self.latest.time:.1f} s",
             "pace": f"{self.cell.rate:g} Hz, {missed} missed",
-            "note": self.lost,
+            "note": self.lost or ("not recorded any more" if self._unkept else ""),
             "busy": False,
         }
 

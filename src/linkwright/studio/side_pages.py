@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import parse_qs, quote, urlsplit
 
 from linkwright.errors import Error, InputError
+from linkwright.files import parse_json
 from linkwright.pages.assets_text import asset
 from linkwright.studio.access import Gate
 
@@ -49,7 +50,7 @@ class PageRequest:
         {'a': 1}
         """
         try:
-            info = json.loads(self.body or b"{}")
+            info = parse_json(self.body or b"{}")
         except ValueError:
             raise InputError("what is asked is not JSON") from None
         if not isinstance(info, dict):

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from linkwright.algebra.units import MKS
 from linkwright.errors import Error, InputError, suggestion
+from linkwright.files import LARGEST, read_text
 from linkwright.mechanism import mechanism_of
 from linkwright.recording.recording import Array, plain
 from linkwright.simulation.settings import DEFAULTS, RunSettings, divided, is_number, spacing
@@ -339,13 +340,12 @@ def part_size(plan: Plan, samples: int) -> int:
 # -- files -----------------------------------------------------------------------------------------
 def read_plan(path: Path) -> Plan:
     """Return the plan of a text file."""
+    text = read_text(path, LARGEST)
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot read the file: {error.strerror}", file=path) from None
+        data = tomllib.loads(text)
     except RecursionError:
         raise InputError("this is not a plan: it is nested too deeply", file=path) from None
-    except ValueError as error:  # no TOML, no text, or a number of thousands of digits
+    except ValueError as error:  # no TOML, or a number of thousands of digits
         raise InputError(f"this is not TOML: {error}", file=path) from None
     try:
         return _in_si(checked(plan_of(data, path.parent)))

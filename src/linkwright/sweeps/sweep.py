@@ -21,7 +21,7 @@ import numpy as np
 from linkwright.border import worded
 from linkwright.brief import brief
 from linkwright.errors import Error, InputError
-from linkwright.files import write_text, write_with
+from linkwright.files import LARGEST, parse_json, read_text, write_text, write_with
 from linkwright.mechanism import Mechanism, ModelLike, mechanism_of
 from linkwright.models.sources import source_of
 from linkwright.optional import extra
@@ -318,12 +318,12 @@ def _open(folder: Path, about: Mapping[str, Any]) -> None:
 
 def _check_same(told: Path, about: Mapping[str, Any]) -> None:
     try:
-        old = json.loads(told.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        old = parse_json(read_text(told, LARGEST))
+    except ValueError:
         raise InputError("the plan of the sweep cannot be read", file=told) from None
     words = {"plan": "plan", "model_hash": "model", "part": "size of parts", "version": "version"}
     for key, what in words.items():
-        if old.get(key) != about[key]:
+        if not isinstance(old, dict) or old.get(key) != about[key]:
             raise InputError(
                 f"the sweep was begun with another {what}",
                 file=told,

@@ -32,7 +32,7 @@ def amount(value: object, what: str, unit: str = "?") -> float:
     if not isinstance(value, bool | bytes):
         try:
             return float(value)  # type: ignore[arg-type] # what has no number is told below
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             pass
     raise InputError(
         f"{what} is {brief(value)}, which is not a number",

@@ -23,6 +23,7 @@ from linkwright.analysis.sampling.designs import Procedure, design
 from linkwright.analysis.sampling.regimes import Array, Arrivals, Distribution, interval
 from linkwright.analysis.sampling.steps import closed, transitions
 from linkwright.border import worded
+from linkwright.brief import brief
 from linkwright.errors import InputError
 
 
@@ -73,8 +74,7 @@ class Loop:
             a = a.a
         if b is None:
             raise InputError("a loop has two matrices, A and B", remedy="Loop(A, B)", code="R626")
-        matrix = np.atleast_2d(np.asarray(a, dtype=float))
-        effect = np.asarray(b, dtype=float)
+        matrix, effect = np.atleast_2d(_rows(a, "A")), _rows(b, "B")
         effect = effect[:, None] if effect.ndim == 1 else effect
         n = len(matrix)
         if matrix.shape != (n, n) or effect.shape[:1] != (n,) or not effect.shape[1]:
@@ -83,7 +83,7 @@ class Loop:
                 remedy="give A with as many rows as columns, and B with a row for each state",
                 code="R626",
             )
-        summed = None if integral is None else np.atleast_2d(np.asarray(integral, dtype=float))
+        summed = None if integral is None else np.atleast_2d(_rows(integral, "what is summed"))
         if summed is not None and summed.shape[1] != n:
             raise InputError(
                 f"what is summed has {summed.shape[1]} columns, and the plant {n} states",
@@ -308,7 +308,7 @@ class Loop:
         Args:
             gain: K of u = K x.
         """
-        k = np.asarray(gain, dtype=float)
+        k = _rows(gain, "the gain")
         k = k[None, :] if k.ndim == 1 else k
         if self.delayed and not self.sums and k.shape == (self.inputs, len(self.a)):
             k = np.hstack([k, np.zeros((self.inputs, self.inputs))])
@@ -393,3 +393,12 @@ class Loop:
             self, distribution, made.gain, made.transform, streams=streams, steps=steps, seed=seed
         )
         return found.designed(made.period, made.procedure)
+
+
+def _rows(given: object, what: str) -> Array:
+    try:
+        return np.asarray(given, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(
+            f"{what} is {brief(given)}", remedy="give rows of as many numbers each", code="R626"
+        ) from None

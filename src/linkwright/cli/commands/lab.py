@@ -77,6 +77,8 @@ def command(
             _talk(lab, 1.0 if pace is None else pace, studio=studio)
         else:
             _script(lab, lines, name, pace, as_json=as_json)
+    if lab.session is not None and lab.session.failed:
+        raise Error(f"the session was not kept to its end: {lab.session.failed}")
 
 
 def _opened(

@@ -162,11 +162,14 @@ def _served(
             _note(_size_line(live))
         if cell.sensors:
             echo(sensors_line(cell)) if here else _note(_BEYOND)
-        lives = _Lives(live)
+        lives, kept = _Lives(live), True
         end = None if until is None else time.monotonic() + until
         while not ended.wait(0.1) and (end is None or time.monotonic() < end):
             for line in (*live.look(), *nodes.look(), *lives.look()):
                 _note(line)
+            if kept and live.loop.unkept is not None:
+                kept = False
+                _note(f"the cell goes on, but is not recorded any more: {live.loop.unkept}")
             if not live.loop.running:
                 break
         if target is not None:

@@ -85,6 +85,8 @@ def _head(cell: RemoteCell) -> str:
         for n in ("total", "missed", "overrun")
         if f"cell.{n}" in values
     )
+    if unkept := values.get("cell.unkept"):
+        counts += f", NOT RECORDED any more: {unkept:g} samples are lost"
     return (
         f"{cell.name}: {cell.rate:g} Hz, tick {frame.tick} ({counts}), "
         f"state {cell.age * 1e3:.1f} ms old"

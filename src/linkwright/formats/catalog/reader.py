@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from linkwright.errors import InputError, suggestion
-from linkwright.files import path_of, read_text
+from linkwright.files import is_there, path_of, read_text
 from linkwright.formats.catalog.schema import KINDS, Catalog, GearEntry, MotorEntry
 from linkwright.formats.text.document import ModelError, TextSource, parse_record
 
@@ -47,7 +47,7 @@ def is_catalog(path: str | os.PathLike[str]) -> bool:
     False
     """
     place = Path(path)
-    if place.suffix.lower() != ".toml" or not place.is_file():
+    if place.suffix.lower() != ".toml" or not is_there(place):
         return False
     return _MARK.search(read_text(place, _SIZE)) is not None
 
@@ -66,7 +66,7 @@ def read_catalog(source: str | os.PathLike[str]) -> Catalog:
     path = path_of(source, "a catalog")
     if str(path) in SHIPPED:
         return _shipped(str(path))
-    if not path.suffix and not path.exists():
+    if not path.suffix and not is_there(path):
         raise InputError(
             f"there is no catalog {str(path)!r}",
             remedy=suggestion(str(path), SHIPPED, "give a file, or 'generic'"),

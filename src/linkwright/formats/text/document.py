@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from linkwright.mechanism import Mechanism
     from linkwright.system import System
 
+_DIGITS = 308  # of a whole number that is a float, too
 _AT = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)")
 _REPR = re.compile(r"\w+")
 
@@ -168,8 +169,11 @@ def parse_record(
         )
     data = _toml(text, name, code)
     source = TextSource(name, code=code)
-    _check_nesting(data, limits, source)
+    too_large = _check_nesting(data, limits, source)
     source = TextSource(name, scan(text), code)
+    if too_large is not None:
+        digits = f"a number of more than {_DIGITS} digits"
+        raise source.error(too_large, f"{digits} is beyond all that are computed with")
     _check_format(data, source)
     try:
         return schema.model_validate(data), source
@@ -200,16 +204,20 @@ def _toml(text: str, file: str | None, code: str | None) -> dict[str, Any]:
         ) from None
 
 
-def _check_nesting(data: dict[str, Any], limits: TextLimits, source: TextSource) -> None:
-    stack: list[tuple[Any, int]] = [(data, 0)]
+def _check_nesting(data: dict[str, Any], limits: TextLimits, source: TextSource) -> Path | None:
+    """Refuse what is nested too deeply; return where a whole number is that no float can hold."""
+    stack: list[tuple[Any, Path]] = [(data, ())]
+    too_large = None
     while stack:
-        value, depth = stack.pop()
-        if depth > limits.nesting:
+        value, path = stack.pop()
+        if len(path) > limits.nesting:
             raise source.error((), "arrays or tables are nested too deeply")
-        if isinstance(value, dict):
-            stack.extend((x, depth + 1) for x in value.values())
-        elif isinstance(value, list):
-            stack.extend((x, depth + 1) for x in value)
+        if isinstance(value, dict | list):
+            members = value.items() if isinstance(value, dict) else enumerate(value)
+            stack.extend((x, (*path, key)) for key, x in members)
+        elif isinstance(value, int) and abs(value) >= 10**_DIGITS:
+            too_large = path
+    return too_large
 
 
 def _check_format(data: dict[str, Any], source: TextSource) -> None:

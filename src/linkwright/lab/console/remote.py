@@ -18,6 +18,7 @@ from typing import Any
 
 from linkwright.closable import Closable
 from linkwright.errors import Error, InputError
+from linkwright.files import parse_json
 from linkwright.lab.console.completion import Completed, completions
 from linkwright.lab.console.consoles import ConsoleEvent, Consoles
 from linkwright.server.registry import CellEntry, Running, running_cells, runtime_folder
@@ -247,7 +248,7 @@ def _messages(stream: socket.socket) -> Any:
         if len(left) > _LONGEST:
             raise ValueError("a message is too long")
         for line in lines:
-            message = json.loads(line)
+            message = parse_json(line)
             if not isinstance(message, dict):
                 raise TypeError("no message")
             yield message

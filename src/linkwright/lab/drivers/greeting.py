@@ -15,7 +15,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from linkwright.brief import brief
 from linkwright.errors import Error
+from linkwright.files import parse_json
 from linkwright.lab.drivers.layout import KEEPERS, DriverLayout
 
 PROTOCOL, VERSION = "linkwright-driver", 1
@@ -102,7 +104,7 @@ def read_greeting(data: bytes | str) -> Greeting:
         data: the bytes of a datagram.
     """
     try:
-        found = json.loads(data[:LARGEST])
+        found = parse_json(data[:LARGEST])
     except ValueError:
         raise Error("this is no greeting of a driver") from None
     if not isinstance(found, dict) or found.pop("protocol", None) != PROTOCOL:
@@ -126,7 +128,9 @@ def _built(found: Mapping[str, Any]) -> Greeting:
             raise Error(f"a greeting without {name!r} is none")
         values[name] = tuple(map(str, value)) if isinstance(value, list) else value
     if values["word"] not in WORDS or values["keeps_time"] not in KEEPERS:
-        raise Error(f"a greeting says one of {', '.join(WORDS)}, not {values['word']!r}")
+        raise Error(f"a greeting says one of {', '.join(WORDS)}, not {brief(values['word'])}")
+    if not 0 < values["rate"] < 1e9:
+        raise Error(f"a robot does not go at {brief(values['rate'])} Hz")
     return Greeting(**values)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from linkwright.errors import InputError, nearest
+from linkwright.files import own_folder
 
 SCHEMES = ("udp", "unix", "shm", "python")
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
@@ -86,10 +87,7 @@ def shared_root() -> Path:
     memory = Path("/dev/shm")
     usable = memory.is_dir() and os.access(memory, os.W_OK)
     root = (memory if usable else Path(tempfile.gettempdir())) / f"linkwright-{os.getuid()}"
-    root.mkdir(mode=0o700, exist_ok=True)
-    if root.stat().st_uid != os.getuid():
-        raise InputError("the folder for shared memory belongs to somebody else", file=root)
-    return root
+    return own_folder(root, "let its owner remove it")
 
 
 def udp_address(place: DriverPlace) -> tuple[socket.AddressFamily, tuple[str, int]]:

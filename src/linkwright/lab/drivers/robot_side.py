@@ -92,7 +92,8 @@ class SocketEnd(Closable):
                 data, sender = self._door.recvfrom(LARGEST)
             except OSError:
                 continue
-            self._answer(data, sender)
+            if sender is not None:  # a Unix socket without a name cannot be answered
+                self._answer(data, sender)
 
     def _answer(self, data: bytes, sender: Any) -> None:
         token = ""

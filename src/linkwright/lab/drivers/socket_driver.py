@@ -7,6 +7,7 @@ import time
 from contextlib import suppress
 from typing import Any
 
+from linkwright.brief import brief
 from linkwright.errors import Error
 from linkwright.lab.drivers.driver import LinkDriver
 from linkwright.lab.drivers.greeting import LARGEST, Greeting, greeting, read_greeting
@@ -127,7 +128,10 @@ def peer_address(place: DriverPlace, data: str, host: str = "") -> Any:
     """
     try:
         if place.scheme == "udp":
-            return host or udp_address(place)[1][0], int(data)
+            port = int(data)
+            if not 0 < port < 1 << 16:
+                raise ValueError(port)
+            return host or udp_address(place)[1][0], port
         return bytes.fromhex(data)
     except ValueError:
-        raise Error(f"{place} told an address that is none: {data!r}") from None
+        raise Error(f"{place} told an address that is none: {brief(data)}") from None

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from linkwright.errors import Error, InputError
-from linkwright.files import read_text
+from linkwright.files import is_there, read_text
 from linkwright.formats.robot.description import Description, Triple
 from linkwright.formats.sl.configuration import SceneObject
 from linkwright.formats.text.document import TextSource, parse_record
@@ -49,7 +49,7 @@ def is_lab_file(path: str | os.PathLike[str]) -> bool:
     False
     """
     place = FilePath(path)
-    if place.suffix.lower() != ".toml" or not place.is_file():
+    if place.suffix.lower() != ".toml" or not is_there(place):
         return False
     try:
         return isinstance(tomllib.loads(read_text(place, _LARGEST)).get("robot"), str)
@@ -165,19 +165,19 @@ class _Reader(TableReader):
     def named(self, robot: Description, name: str, file: str) -> Description:
         """Return a robot with the laboratory's name, and with its file."""
         beside = self.folder / file
-        source = str(beside) if beside.is_file() else robot.source
+        source = str(beside) if is_there(beside) else robot.source
         return replace(robot, name=name, source=source)
 
     def files(self, record: LabFile) -> tuple[str, ...]:
         """Return the files that the laboratory is read from, as far as they are files."""
         beside = [self.folder / name for name in (record.robot, record.model) if name]
         own = [self.source.file] if self.source.file else []
-        return (*own, *(str(path) for path in beside if path.is_file()))
+        return (*own, *(str(path) for path in beside if is_there(path) and path.is_file()))
 
     def robot(self, name: str, path: Path) -> Robot:
         beside = self.folder / name
         try:
-            robot = Robot(beside if beside.exists() else name)
+            robot = Robot(beside if is_there(beside) else name)
             _ = robot.coordinates
         except Error as error:
             raise self.source.error(path, error.what, error.remedy) from None

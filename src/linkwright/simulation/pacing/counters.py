@@ -26,6 +26,7 @@ class Counters:
         late: results of Python blocks that came too late, and calls that were left out.
         failures: readings of windows that were torn or damaged.
         histogram: how many ticks were how late; bucket `i` begins at `edges()[i]`.
+        unkept: samples that were lost because the sink had failed, as where a disk is full.
     """
 
     total: int
@@ -39,6 +40,7 @@ class Counters:
     late: int
     failures: int
     histogram: NDArray[np.int64]
+    unkept: int = 0
 
     @property
     def due(self) -> int:
@@ -58,7 +60,17 @@ class Counters:
         >>> found.total, found.missed, found.overrun, found.worst
         (2, 0, 1, 0.0)
         """
-        names = ("total", "missed", "overrun", "timeouts", "held", "lost", "late", "failures")
+        names = [
+            "total",
+            "missed",
+            "overrun",
+            "timeouts",
+            "held",
+            "lost",
+            "late",
+            "failures",
+            "unkept",
+        ]
         counts = {name: getattr(self, name) - getattr(before, name) for name in names}
         seen = self.histogram - before.histogram
         number, earlier = int(seen.sum()), int(before.histogram.sum())

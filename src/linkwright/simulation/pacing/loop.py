@@ -152,6 +152,8 @@ class PacedLoop(LoopBinding):
         self._ready = threading.Event()
         self._serial = 0
         self._sink, self._visitor, self._visited = sink, visitor, False
+        self.unkept: Exception | None = None
+        """What the sink failed by; from there on samples and tape are lost, and are counted."""
         self._samples: list[Samples] = []
         self._tape: list[Integers] = []
         self._waiting: list[tuple[int, dict[str, float]]] = []
@@ -323,11 +325,22 @@ class PacedLoop(LoopBinding):
             if not len(taped) and not len(times):
                 return
             samples = Samples(self.sampled, times, values)
-            if self._sink is not None:
-                self._sink.take(taped, samples)
-            else:
+            if self._sink is None:
                 self._samples.append(samples)
                 self._tape.append(taped)
+            elif self.unkept is None:
+                self._keep(self._sink, taped, samples)
+            if self.unkept is not None:
+                self._put("unkept", self._get("unkept") + len(times))
+
+    def _keep(self, sink: LoopSink, taped: Integers, samples: Samples) -> None:
+        """Leave samples and tape; a run by a clock goes on where the sink fails, and tells."""
+        try:
+            sink.take(taped, samples)
+        except Exception as error:
+            self.unkept = error
+            if threading.current_thread() not in (self._thread, self._keeper):
+                raise
 
     # -- running -----------------------------------------------------------------------------------
     @property

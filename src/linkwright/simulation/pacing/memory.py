@@ -41,8 +41,8 @@ CONTROL = fields(
     ["x_size", "d_size", "w_size", "channels", "every", "places", "parameters"],
     ["clock", "stop", "visit", "resume", "fresh", "last", "final", "stride", "target"],
     ["next", "period", "part", "parts", "rest", "patience", "catches"],
-    ["total", "missed", "overrun", "worst", "lateness", "timeouts", "held", "lost", "taken"],
-    ["late", "failures", "histogram", "now", "prepares", "dirty"],
+    ["total", "missed", "overrun", "unkept", "worst", "lateness", "timeouts", "held", "lost"],
+    ["taken", "late", "failures", "histogram", "now", "prepares", "dirty"],
     ["changes", "changes_mask", "changes_head", "changes_tail"],
     ["tape", "tape_mask", "tape_head", "tape_tail"],
     ["ring", "ring_mask", "ring_head", "ring_tail", "sampled"],
@@ -71,7 +71,7 @@ TELLING = fields("control", "window", "frame", "words", "size", "results")
 """What is known of a slot whose arguments another process is told: the loop, the window and the
 frame for it, the 32-bit words of that, how many arguments and held numbers there are, and how many
 of them are held."""
-COUNTED = ("total", "missed", "overrun", "worst")
+COUNTED = ("total", "missed", "overrun", "unkept", "worst")
 """What windows can be told of the loop itself: counts, and the greatest lateness in s."""
 MEASURED = ("tardy", "length")
 """And what was measured, in s: how late this tick is, and how long the one before took."""

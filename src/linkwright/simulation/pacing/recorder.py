@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.errors import InputError
 from linkwright.recording.journal import Journal, journal_stream
 from linkwright.recording.origins import with_relative_paths
 from linkwright.simulation.described import signal_channels
@@ -168,6 +169,13 @@ class LoopRecorder(LoopJournal):
         Args:
             loop: has been stopped.
         """
+        if loop.unkept is not None:
+            self._journal.close()
+            raise InputError(
+                f"the recording lacks the last {loop.counters.unkept} samples ({loop.unkept}), but "
+                f"those before are in {self.path}",
+                remedy=f"make room, then linkwright recover {self.path}",
+            )
         end = loop.tape_end()
         with self._lock:
             self._journal.attach(end_row(end))

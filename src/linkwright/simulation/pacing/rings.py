@@ -121,4 +121,5 @@ class LoopMemory:
             self.get("late"),
             self.get("failures"),
             seen,
+            self.get("unkept"),
         )

@@ -45,8 +45,8 @@ class Writes:
     Args:
         window: made by this process; a frame that the system of a wire does not take is counted.
         fields: for each field of its record the channels, states, sampled outputs or inputs that
-            it takes; `loop:total`,
-            `loop:missed`, `loop:overrun` and `loop:worst` (s) are what the loop counts.
+            it takes; `loop:total`, `loop:missed`, `loop:overrun`, `loop:unkept` and `loop:worst`
+            (s) are what the loop counts.
         wake: whether to wake those who wait for a window.
         every: base ticks from one frame to the next, at multiples of so many.
     """
