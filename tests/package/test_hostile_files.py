@@ -17,7 +17,7 @@ from linkwright.errors import Error, InputError
 from linkwright.files import csv_rows, parse_json
 from linkwright.lab.task_files import load_tasks
 from linkwright.recording import read_recording
-from scripts.fuzz import NUMBER, QUOTED, _over, failure
+from scripts.fuzz import NUMBER, QUOTED, WAITING, _over, failure
 from scripts.fuzzed_readers import READERS, Decoder, Reader
 from tests.seeds import examples, seeds
 
@@ -31,9 +31,10 @@ SLOW = {"cell", "design", "lab", "session", "sea", "catalog", "joint_drive"}
 @pytest.fixture(autouse=True)
 def limit() -> Iterator[None]:
     """Let a reader that waits for ever be a failure."""
-    before = signal.signal(signal.SIGALRM, _over)
+    before = {n: signal.signal(n, _over) for n in (signal.SIGALRM, signal.SIGPROF)}
     yield
-    signal.signal(signal.SIGALRM, before)
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 def hostile(whole: bytes, random_: random.Random, places: int) -> Iterator[tuple[str, bytes]]:
@@ -86,7 +87,7 @@ def test_a_reader_refuses_what_is_no_file(name: str, kind: str, tmp_path: Path) 
         path.symlink_to("/dev/zero")
     elif name != "mask":
         path = tmp_path / ("A" * 300 + path.suffix)
-    signal.setitimer(signal.ITIMER_REAL, 10.0)
+    signal.setitimer(signal.ITIMER_REAL, WAITING)
     try:
         with pytest.raises(Error):
             reader.read(path)

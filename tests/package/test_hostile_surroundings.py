@@ -40,7 +40,7 @@ from linkwright.simulation.settings import RunSettings
 from linkwright.system import System
 from tests.support.lab_robots import planar
 
-PATIENCE = 30.0  # s, for anything that should happen
+PATIENCE = 100.0  # s, for anything that should happen
 
 
 def eventually(happens: Callable[[], bool], what: str) -> None:

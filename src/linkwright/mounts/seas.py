@@ -48,6 +48,11 @@ _STEP = 0.1  # s between the knots of a ship's motion
 _LARGEST = 1_000_000  # characters of a table
 
 
+_DAY = 86_400.0  # s
+_RANGES = {"height": (1e-6, 1e3), "period": (0.01, 1e4), "gamma": (0.01, 100.0)}
+"""Of wave spectra: ripples and tsunamis are within."""
+
+
 @one_line
 @dataclass(frozen=True, slots=True)
 class WaveSpectrum:
@@ -69,10 +74,11 @@ class WaveSpectrum:
 
     def __post_init__(self) -> None:
         for name in self.__slots__:
-            if not 0 < getattr(self, name) < math.inf:
+            least, most = _RANGES[name]
+            if not least <= getattr(self, name) <= most:
                 raise InputError(
                     f"the {name} of a wave spectrum is {getattr(self, name)}",
-                    remedy="give a number above 0",
+                    remedy=f"give a number above 0, from {least:g} to {most:g}",
                 )
 
     def __call__(self, frequency: ArrayLike) -> Array:
@@ -180,8 +186,8 @@ class Sea:
             responses: of the ship.
             duration: s, after which it stays where it is.
         """
-        if not 0 < duration <= 1e6:
-            raise InputError(f"a motion of {duration} s", remedy="give a duration above 0")
+        if not 0 < duration <= _DAY:
+            raise InputError(f"a motion of {duration} s", remedy="give a duration up to a day")
         amplitude, phase, frequency = self.components
         factors = responses.at(frequency)
         t = np.linspace(0.0, duration, math.ceil(duration / _STEP) + 1)
