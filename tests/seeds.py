@@ -8,6 +8,10 @@ they begin, so that a failure that a random run has found is repeated by its num
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
 
 #: The variable that moves all batteries to other seeds.
 VARIABLE = "LINKWRIGHT_SEED"
@@ -32,6 +36,16 @@ def examples(count: int, daily: int | None = None) -> int:
     if VARIABLE in os.environ:
         return count * _MORE
     return count if daily is None or everything() else daily
+
+
+def cases(every: Sequence[T], daily: Sequence[T]) -> Sequence[T]:
+    """All cases of a battery, or those of them that `make test` takes.
+
+    >>> cases([1, 2, 3], daily=[2]) in ([2], [1, 2, 3])
+    True
+    """
+    assert set(daily) <= set(every)
+    return every if everything() else daily
 
 
 def seeds(count: int, daily: int | None = None) -> range:

@@ -26,6 +26,7 @@ from linkwright.recording.document import (
     verdict,
 )
 from tests.support.chromium import opened
+from tests.support.shared import robot
 
 TASK = """
 format = 1
@@ -40,7 +41,7 @@ duration = 0.5
 @cache
 def need(fast: bool = False) -> Requirement:
     """What a PUMA needs to reach out and come back."""
-    arm = lw.Robot("puma560")
+    arm = robot("puma560")
     out, back = (Move({"q1": a, "q2": a / 2}, 0.2 if fast else 0.8) for a in (0.8, 0.0))
     task = lw.Task([out, Dwell(0.2), back], name="reach & return")
     return lw.analysis.require(arm, task, payload=1.0, step=0.01, limits={"q1": {"speed": 2.5}})
@@ -97,7 +98,7 @@ def test_the_verdict_stands_first_and_says_what_is_exceeded() -> None:
 
 
 def test_a_report_without_limits_does_not_say_that_they_are_kept(tmp_path: Path) -> None:
-    arm = lw.Robot("puma560")
+    arm = robot("puma560")
     free = lw.analysis.require(arm, lw.Task([Move({"q1": 0.1}, 1.0)]), step=0.1, dynamics=False)
     free.report(tmp_path / "free.html", motion=False)
     page = (tmp_path / "free.html").read_text(encoding="utf-8")

@@ -40,6 +40,7 @@ from linkwright.motion import (
 from linkwright.motion.task_parts import Part
 from linkwright.robots import Robot
 from tests.seeds import seeds
+from tests.support.shared import robot
 
 Array = NDArray[np.float64]
 
@@ -483,7 +484,7 @@ def test_the_command_prints_a_table_and_fails_where_a_limit_is_exceeded(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "reach.toml"
-    name = lw.Robot("puma560").coordinates[0]
+    name = robot("puma560").coordinates[0]
     text = f'format = 1\n[[part]]\nkind = "move"\nto = {{{name} = 0.5}}\nduration = 1\n'
     file.write_text(text)
     saved = tmp_path / "need.csv"

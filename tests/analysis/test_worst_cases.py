@@ -16,6 +16,7 @@ from linkwright.analysis.requirements.worst import _affine, largest_quadratic
 from linkwright.cli import main
 from linkwright.motion import Dwell, MotionError, Move, TaskSegment, ToolLine
 from linkwright.motion.task_parts import Part
+from tests.support.shared import robot
 
 Array = NDArray[np.float64]
 RANGE = lw.Payload(up_to=3.0, box=(0.2, 0.3, 0.4), center=(0.0, 0.05, 0.1))
@@ -23,7 +24,7 @@ RANGE = lw.Payload(up_to=3.0, box=(0.2, 0.3, 0.4), center=(0.0, 0.05, 0.1))
 
 @cache
 def requirement() -> Requirement:
-    arm = lw.Robot("puma560")
+    arm = robot("puma560")
     start = dict(zip(arm.coordinates, (0.3, 0.8, 2.9, 0.4, 0.7, -0.2), strict=True))
     parts: list[Part] = [Move({"q1": 1.5, "q2": 0.2, "q4": 2.0, "q5": -0.6}, 0.5), Dwell(0.1)]
     return lw.analysis.require(arm, lw.Task(parts, start), step=0.04)

@@ -138,9 +138,9 @@ def test_background_and_foreground_do_what_the_whole_law_does(name: str, speeds:
     assert np.abs(found - wanted).max() < 1e-10 * (1 + np.abs(wanted).max())
 
 
-def test_the_foreground_of_the_puma_is_small() -> None:
+def test_the_foreground_of_the_puma_is_small(bare_puma: lw.Robot) -> None:
     """Check 55: at most 60 adds and 48 multiplies, and no sines; counts choose frozen speeds."""
-    split = lw.Robot("puma560:drives=off").split_dynamics()
+    split = bare_puma.split_dynamics()
     front, whole = count_operations(split.foreground), count_operations(split.whole)
     assert split.speeds == "frozen"
     assert front.add <= 60

@@ -20,6 +20,7 @@ from linkwright.motion.chains import (
     ToolPose,
 )
 from linkwright.robots.ik import tool_kinematics
+from tests.support.shared import robot
 
 Array = NDArray[np.float64]
 RATE = 1000
@@ -28,9 +29,8 @@ SPEED, ACCELERATION = [3.0] * 6, [15.0] * 6
 UPPER = [1.0, 9.0, 9.0, 9.0, 9.0, 9.0]
 
 
-@cache
 def puma() -> lw.Robot:
-    return lw.Robot("puma560")
+    return robot("puma560")
 
 
 @cache

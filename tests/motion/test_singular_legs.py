@@ -13,6 +13,7 @@ import linkwright as lw
 from linkwright.motion.chains import CAUSES, ArmMotion
 from linkwright.robots.ik import tool_kinematics
 from tests.seeds import examples
+from tests.support.shared import robot
 
 Array = NDArray[np.float64]
 RATE = 1000
@@ -20,11 +21,6 @@ SPEED = np.array([2.0, 2.0, 2.5, 4.0, 4.0, 5.0])
 ACCELERATION = np.array([10.0, 10.0, 12.0, 25.0, 25.0, 30.0])
 KINDS = ("wrist", "elbow", "shoulder", "anywhere")
 TOOLS = {"puma560": "tool", "ref6": "tool"}
-
-
-@cache
-def robot(name: str) -> lw.Robot:
-    return lw.Robot(name)
 
 
 @cache

@@ -22,6 +22,7 @@ from linkwright.motion import (
 from linkwright.motion.task_parts import Part
 from linkwright.robots import Robot
 from linkwright.robots.ik import pseudo_inverse
+from tests.support.shared import robot as shipped
 
 PLANE = ("y", "rx", "rz")
 
@@ -201,7 +202,7 @@ def test_steps_end_by_half_a_step() -> None:
 
 def test_dynamics_are_of_means_and_start_from_the_second_instant() -> None:
     """Checks 31, 32 and 33: unwrapped means; mean acceleration is that of the middle."""
-    robot = lw.Robot("puma560")
+    robot = shipped("puma560")
     first, second = robot.coordinates[:2]  # gravity acts on the second one
     c, start = [0.4, 0.3, -0.9], math.radians(358)
     task = lw.Task([TaskSegment({first: c, second: c})], {first: start, second: start}, stop=0.5)

@@ -31,6 +31,8 @@ DIFFERENT = {
 }
 PHYSICS = 14
 FOUND = 46
+ORACLES = 13
+RUN = ("gcc", "rotctl")  # programs, not packages
 
 
 @cache
@@ -89,6 +91,19 @@ def test_everything_that_users_found_has_a_test() -> None:
     rows = tables()["What demanding users found"]
     assert len(rows) == FOUND
     assert all(named_tests(row[1]) for row in rows)
+
+
+def test_every_independent_computation_is_still_compared_with() -> None:
+    rows = tables()["Independent computations"]
+    assert len(rows) == ORACLES
+    for name, places in rows:
+        (oracle,) = re.findall(r"`(\w+)`", name)
+        files = re.findall(r"`(tests/\w+/\w+\.py)`", places)
+        assert files, oracle
+        for file in files:
+            text = (ROOT / file).read_text(encoding="utf-8")
+            used = rf"\b{oracle}\b" if oracle in RUN else rf"(?m)^\s*(import|from) {oracle}\b"
+            assert re.search(used, text), f"{file} does not use {oracle}"
 
 
 def test_every_test_that_is_named_exists() -> None:

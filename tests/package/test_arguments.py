@@ -16,6 +16,7 @@ import linkwright as lw
 from linkwright.border import worded
 from linkwright.cli import main
 from linkwright.mechanism import Mechanism
+from tests.support.shared import robot
 
 JUNK: dict[str, Any] = {
     "None": None,
@@ -217,11 +218,11 @@ def _public() -> Iterator[tuple[str, Callable[[], Any]]]:
         is_error = isinstance(found, type) and issubclass(found, Exception)
         if callable(found) and name not in SHOWS and not is_error:
             yield name, partial(_same, found)
-    robot = lw.Robot("puma560")
+    puma = robot("puma560")
     owners: dict[type, Callable[[], Any]] = {
         lw.Mechanism: with_tip,
         lw.System: lambda: lw.System(with_tip()),
-        lw.Robot: lambda: robot,
+        lw.Robot: lambda: puma,
     }
     for owner, make in owners.items():
         for name in dir(owner):

@@ -13,6 +13,7 @@ import linkwright as lw
 from linkwright.cli import main
 from linkwright.formats.text.starters import STARTERS
 from linkwright.mechanism import mechanism_of
+from tests.support.shared import robot
 from tests.support.shipped_models import SMALL
 
 
@@ -49,7 +50,7 @@ def test_the_mass_of_a_robot() -> None:
 
 def test_positions_are_goals() -> None:
     """Three numbers leave the orientation free; several are solved together."""
-    arm = lw.Robot("puma560:drives=off")
+    arm = robot("puma560:drives=off")
     rng = np.random.default_rng(3)
     start = np.array([0.3, -0.8, 0.4, 0.2, 0.5, 0.1])
     goals = np.array([arm.pose(start + rng.normal(0, 0.3, 6), "tool")[:3, 3] for _ in range(4)])

@@ -12,6 +12,7 @@ from linkwright.blocks import BlockError
 from linkwright.errors import InputError, ShapeError
 from linkwright.robots import Robot
 from linkwright.robots.ik import RateLimits, blended_angles, primary_angles, secondary_angles
+from tests.support.shared import robot
 
 H = 1e-3
 OFFSET = 0.002
@@ -182,7 +183,7 @@ def test_its_rates_keep_limits_through_the_pole(wrist: Robot) -> None:
 # -- on an arm -------------------------------------------------------------------------------------
 def test_the_arm_with_four_wrist_joints_is_the_arm_with_three() -> None:
     """With the third at zero it stands where the PUMA does, whose joint 5 turns the other way."""
-    four, three = Robot("puma560:wrist=4r,drives=off"), Robot("puma560:drives=off")
+    four, three = robot("puma560:wrist=4r,drives=off"), robot("puma560:drives=off")
     q = np.random.default_rng(3).uniform(-2, 2, (10, 7))
     q[:, 5] = 0
     plain = np.stack([*q.T[:4], -q[:, 4], q[:, 6]], axis=-1)
@@ -195,7 +196,7 @@ def test_the_arm_with_four_wrist_joints_is_the_arm_with_three() -> None:
 
 def test_the_arm_passes_the_pole_of_its_wrist() -> None:
     """Where the joints of three run away, those of four do not, and the tool keeps its rate."""
-    four, three = Robot("puma560:wrist=4r,drives=off"), Robot("puma560:drives=off")
+    four, three = robot("puma560:wrist=4r,drives=off"), robot("puma560:drives=off")
     q = np.array([0.3, 0.7, -2.6, 0.0, -0.3, 0.004, 0.0])
     plain = np.array([0.3, 0.7, -2.6, math.atan2(0.004, 0.3), 0.3, 0.0])
     h, fastest, fastest_of_three = 2e-3, 0.0, 0.0

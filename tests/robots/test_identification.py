@@ -204,9 +204,8 @@ def test_names_that_code_cannot_have_are_written_back(description: Description) 
     )
 
 
-def test_a_mechanism_is_written_back_as_a_robot() -> None:
+def test_a_mechanism_is_written_back_as_a_robot(puma: lw.Robot) -> None:
     """What is found of a shipped arm explains its torques when it comes back from a description."""
-    puma = lw.Robot("puma560")
     q, u, a = np.random.default_rng(4).normal(size=(3, 80, 6))
     tau = puma.inverse_dynamics(q, u, a)
     again = lw.Robot(with_estimate(puma, estimate(puma, q, u, a, tau)))
