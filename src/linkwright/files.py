@@ -134,7 +134,7 @@ def read_text(path: str | os.PathLike[str], most: int) -> str:
 
 
 def csv_rows(text: str, file: str | os.PathLike[str] | None = None) -> list[list[str]]:
-    """Return the cells of a table, line by line.
+    r"""Return the cells of a table, line by line.
 
     >>> csv_rows("a, b\n1,2")
     [['a', ' b'], ['1', '2']]
