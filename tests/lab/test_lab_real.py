@@ -31,12 +31,12 @@ from linkwright.recording import read_recording
 from linkwright.windows import Wire
 from tests.support.lab_robots import planar
 
+pytestmark = pytest.mark.realtime
+
 PATIENCE = 30.0  # s, for anything that should happen
 
 TASKS = """
 from linkwright.lab import Task, parameter, sin, state
-
-pytestmark = pytest.mark.realtime
 
 class Wave(Task):
     amplitude = parameter(0.3, unit="rad", low=0, high=1)
