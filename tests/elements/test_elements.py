@@ -90,6 +90,14 @@ def test_sliding_on_the_viscous_model_decays_exponentially() -> None:
     start = {"b.z": -2 * G / 1e4, "b.u": 1.0}
     done = run(m, floor, until=0.5, initial=start)
     assert done.samples["b.u"][-1] == pytest.approx(math.exp(-8 * 0.5 / 2), rel=1e-6)
+    falls = []  # along the normal the damper of sliding does nothing
+    for viscous in (0.0, 8.0):
+        m, b = point_mass()
+        floor = Contact(m, [b], Plane(), stiffness=1e4, damping=20, viscous=viscous)
+        done = run(m, floor, until=0.3, initial={"b.z": 0.01, "b.w": -0.5})
+        falls.append(done.samples["b.z"])
+    assert falls[0].min() < -1e-3
+    np.testing.assert_allclose(falls[1], falls[0], atol=1e-12)
 
 
 @pytest.mark.parametrize(("push", "slips"), [(0.49, False), (0.51, True)])
