@@ -161,7 +161,7 @@ class Journal:
         self.close()
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=12)
 def sample_record(rows: int, width: int) -> Record:
     """Return the record of a block of samples.
 
@@ -171,7 +171,7 @@ def sample_record(rows: int, width: int) -> Record:
     return Record("samples", Field("rows", shape=(rows, width)))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=12)
 def attached_record(count: int) -> Record:
     """Return the record of a block of other bytes.
 
@@ -181,7 +181,7 @@ def attached_record(count: int) -> Record:
     return Record("attached", Field("bytes", type="u8", shape=(count,)))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=12)
 def noted_record(count: int) -> Record:
     """Return the record of a block of text.
 
