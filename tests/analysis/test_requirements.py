@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -432,8 +433,12 @@ def test_a_sliding_joint_takes_lengths_and_a_table_its_units(tmp_path: Path) -> 
     [
         (lambda arm: lw.Task([Move({"j9": 1.0}, 1.0)]), "no joint 'j9'.*R203"),
         (lambda arm: lw.Task([Dwell(1.0)], start={"x": 1.0}), "no joint.*R203"),
-        (lambda arm: lw.Task([TaskSegment({"j1": [1.0, 0.1]}, duration=1, profile="position")]),
+        (lambda arm: lw.Task([TaskSegment({"j1": [1.0, 0.1]}, duration=1, profile="position")],
+                             start={"j1": 0.0}),
          "'j1' jumps by 1 at 0 s.*R207"),
+        (lambda arm: lw.Task([Dwell(1.0),
+                              TaskSegment({"j1": [1.0]}, duration=1, profile="position")]),
+         "'j1' jumps by 1 at 1 s.*R207"),
         (lambda arm: lw.Task([Move({"j1": 1.0}, 1.0)], frame="hand", payloads=[(0, 1.0)]),
          "no frame 'hand'.*R216"),
     ],
@@ -444,6 +449,14 @@ def test_tasks_that_a_robot_cannot_do_are_refused(
     arm = rods(2)
     with pytest.raises(Error, match=words):
         lw.analysis.require(arm, make(arm))
+
+
+def test_a_task_that_begins_with_positions_begins_there() -> None:
+    """As one that begins with a trajectory does; `start` is not asked for."""
+    part = TaskSegment({"j1": [math.radians(30), 0.4]}, duration=0.5, profile="position")
+    need = lw.analysis.require(rods(2), lw.Task([part]), step=0.1)
+    assert need["j1"][0] == pytest.approx(math.radians(30))
+    assert need["j1"][-1] == pytest.approx(math.radians(30) + 0.2)
 
 
 def test_what_is_no_task_and_no_payload_has_a_number(

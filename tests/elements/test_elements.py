@@ -12,7 +12,7 @@ from scipy.signal import butter, lfilter
 
 import linkwright as lw
 from linkwright.algebra import as_expr, evaluate_all
-from linkwright.blocks import Block, Element
+from linkwright.blocks import Block, BlockError, Element
 from linkwright.elements import (
     BoxSurface,
     Butterworth,
@@ -387,3 +387,43 @@ def test_a_butterworth_block_filters_as_scipy_does() -> None:
 @pytest.mark.parametrize("cutoff", [0, 100])
 def test_a_cutoff_at_either_end_passes_everything(cutoff: float) -> None:
     assert not Butterworth(cutoff).discrete_states
+
+
+class Bump:
+    """A surface with `depth` alone, which returns plain numbers in its normal."""
+
+    def depth(self, x: Any, y: Any, z: Any) -> Any:
+        """Return the depth below z = 0, and the normal."""
+        return -z, (0, 0, 1)
+
+
+def test_a_surface_of_ones_own_needs_depth_alone() -> None:
+    def lands(surface: Any) -> float:
+        m = Mechanism("block")
+        b = m.body("b", translate="z", mass=2, inertia=0)
+        m.gravity()
+        s = System(m, base=1000)
+        s.add(Contact(m, [b], surface, stiffness=1e4, damping=100, static=0.5, dynamic=0.4))
+        run = lw.simulate(s, 0.3, method="semi-implicit", initial={"b": 0.01})
+        return float(run.final["contact.depth1"])
+
+    assert lands(Bump()) == lands(Plane())
+
+
+@pytest.mark.parametrize(
+    ("returned", "told"),
+    [
+        ((lambda x, y, z: -z), "depth of Wrong returns -"),
+        ((lambda x, y, z: (-z, (0, 1))), "return the depth, positive inside, and the outward"),
+        ((lambda x, y, z: (-z, (0, "up", 1))), "depth of Wrong returns"),
+        (None, "is no surface"),
+    ],
+)
+def test_a_wrong_surface_is_refused_in_words(returned: Any, told: str) -> None:
+    m = Mechanism("block")
+    b = m.body("b", translate="z", mass=2, inertia=0)
+    made = type("Wrong", (), {"depth": returned and staticmethod(returned)})()
+    with pytest.raises(BlockError, match=told):
+        System(m, base=1000).add(
+            Contact(m, [b], made, stiffness=1e4, damping=100, static=0.5, dynamic=0.4)
+        )

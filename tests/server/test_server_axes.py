@@ -119,7 +119,13 @@ def test_every_kind_of_command_changes_inputs_or_is_refused_by_name(name: str, k
     n, active = len(arm.axes), float(LIVES.index("active" if kind != "mode" else "inactive"))
     state = {
         f"{arm.name}.life": active,
-        **dict.fromkeys((f"{arm.name}.{x}" for x in ("cause", "tail", "braking")), 0.0),
+        **dict.fromkeys(
+            (
+                f"{arm.name}.{x}"
+                for x in ("cause", "tail", "braking", "moves", *(f"target{i}" for i in range(n)))
+            ),
+            0.0,
+        ),
     }
     values = {
         **dict.fromkeys(("joints", "track"), arm.start),

@@ -44,6 +44,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(words: Sequence[str]) -> int:
     """Run a command and return its exit code."""
     try:
+        if len(words) == 2 and words[0] == "halt" and not words[1].startswith("-"):
+            from linkwright.server.joining import halt_cell  # at once, before the options are known
+
+            print(halt_cell(words[1]))
+            return _finish(0)
         from linkwright.cli.app import build
 
         build()(args=words, prog_name="linkwright")

@@ -25,7 +25,7 @@ from linkwright.algebra import ZERO, Expr, maximum, sqrt, total, where
 from linkwright.blocks import BlockError, Element, Location, checked
 from linkwright.blocks.places import minus
 from linkwright.elements.surface_frames import SurfaceFrame
-from linkwright.elements.surfaces import Plane, Surface, Triple
+from linkwright.elements.surfaces import Plane, Surface, Triple, surface_of
 from linkwright.mechanism import Point
 
 
@@ -89,7 +89,7 @@ class Contact(Element):
             given = [points]
         if not given:
             raise BlockError(f"the contact {name!r} has no points")
-        self.surface = surface
+        self.surface = surface = surface_of(surface)
         self._events = events
         stiff, damp = "N/m", "N*s/m"
         self._k = self.parameter("stiffness", stiffness, unit=stiff, least=0.0)

@@ -3,7 +3,7 @@
 A surface belongs to a body (the ground by default) and has a place in it. `depth` takes the
 components of a point in the surface's frame, and returns its depth (positive inside) with the
 components of the outward normal at the nearest point of the surface. To add one, write a class with
-that method.
+that method; it may also have `body`, `center` and `rotation`, as `Placed` has.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ from linkwright.algebra import (
     total,
     where,
 )
-from linkwright.blocks import checked
+from linkwright.blocks import BlockError, checked
+from linkwright.errors import Error
 from linkwright.mechanism import Body
 
 Triple = tuple[Expr, Expr, Expr]
@@ -71,6 +72,52 @@ class Placed:
     body: Body | str | None = None
     center: Sequence[float] = (0.0, 0.0, 0.0)
     rotation: Sequence[Sequence[float]] = UNTURNED
+
+
+@dataclass(frozen=True, slots=True)
+class OwnSurface(Placed):
+    """A surface of somebody else's class, whose `depth` is looked at.
+
+    Args:
+        made: the surface.
+    """
+
+    made: object
+
+    def depth(self, x: Expr, y: Expr, z: Expr) -> tuple[Expr, Triple]:
+        """Return its depth and normal as expressions."""
+        found = self.made.depth(x, y, z)  # type: ignore[attr-defined]
+        try:
+            depth, (a, b, c) = found
+            return as_expr(depth), (as_expr(a), as_expr(b), as_expr(c))
+        except (TypeError, ValueError, Error):
+            raise BlockError(
+                f"depth of {type(self.made).__name__} returns {found!r}",
+                remedy="return the depth, positive inside, and the outward normal: z, (nx, ny, nz)",
+            ) from None
+
+
+def surface_of(given: object) -> Surface:
+    """Return a surface that can be touched; one that has `depth` alone stands on the ground.
+
+    Args:
+        given: a surface.
+
+    >>> class Bump:
+    ...     def depth(self, x, y, z):
+    ...         return 0.1 - z, (0, 0, 1)
+    >>> surface_of(Bump()).depth(*map(as_expr, (0, 0, 0)))
+    (0.1, (0, 0, 1))
+    """
+    if isinstance(given, Placed):
+        return given  # type: ignore[return-value]
+    if isinstance(given, type) or not callable(getattr(given, "depth", None)):
+        raise BlockError(
+            f"{given!r} is no surface",
+            remedy="give a Plane() or its like, or an object with a method depth(x, y, z)",
+        )
+    place = {x: getattr(given, x) for x in ("body", "center", "rotation") if hasattr(given, x)}
+    return OwnSurface(given, **place)
 
 
 @dataclass(frozen=True, slots=True)

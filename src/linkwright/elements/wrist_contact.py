@@ -18,7 +18,7 @@ from linkwright.algebra import Expr, maximum, total, where
 from linkwright.blocks import BlockError, Element
 from linkwright.blocks.places import Triple, cross, minus, plus
 from linkwright.elements.surface_frames import SurfaceFrame
-from linkwright.elements.surfaces import Surface
+from linkwright.elements.surfaces import Surface, surface_of
 from linkwright.elements.wrist import CompliantWrist
 
 
@@ -78,6 +78,7 @@ class WristContact(Element):
         ):
             ports[port] = self.input_vector(port, 6, doc=words)
             self.default_source(port, wrist, port)
+        surface = surface_of(surface)
         flange, frame = wrist.flange, SurfaceFrame(self, surface)
         carrier = frame.carrier.body
         way = self._outward(wrist, ports["deflection"])

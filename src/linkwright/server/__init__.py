@@ -9,7 +9,6 @@ from linkwright.lazy import lazy_names
 if TYPE_CHECKING:
     from linkwright.server.access import Client as Client
     from linkwright.server.client import (
-        LostError as LostError,
         TimedOutError as TimedOutError,
         connect as connect,
     )
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from linkwright.server.coordinator.world import FusionSettings as FusionSettings
     from linkwright.server.face import RefusedError as RefusedError
     from linkwright.server.hand import StoppedError as StoppedError
+    from linkwright.server.joining import LostError as LostError
     from linkwright.server.network import Credentials as Credentials
     from linkwright.server.sensors import (
         SensorNode as SensorNode,
@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "linkwright.server.access": ("Client",),
-    "linkwright.server.client": ("LostError", "TimedOutError", "connect"),
+    "linkwright.server.client": ("TimedOutError", "connect"),
+    "linkwright.server.joining": ("LostError",),
     "linkwright.server.coordinator.core": ("Coordinator",),
     "linkwright.server.coordinator.host": ("coordinate",),
     "linkwright.server.coordinator.motions": ("PointMotion", "PoseMotion", "WrenchMotion"),

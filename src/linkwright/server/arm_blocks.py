@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import expm1
 
 from linkwright.algebra import (
     Expr,
@@ -21,6 +22,9 @@ from linkwright.equations.kernels import forward_dynamics, quick_inverse
 from linkwright.equations.tree import Tree, tree_of
 from linkwright.program import Program
 from linkwright.server.cell import Cell, CellArm
+
+OBSERVED = 30.0
+"""1/s, of the filter behind which torques from outside are seen."""
 
 PANICS = ("none", "server", "told")
 """Why a device stops by itself: the server is silent, or has told it to."""
@@ -104,6 +108,49 @@ class ArmControl(Block):
             currents.append(where((on > 0) & (absolute(asked) < 1e12), kept, 0))
         self.output_vector("told", target, doc="the set-point")
         self.output_vector("current", currents, unit="A", doc="currents of the axes")
+
+
+class ArmSense(Block):
+    """What is known of an arm beyond its joints: the pose of its tool, torques from outside.
+
+    The latter are what the arm's motion takes by its model less what its currents give, behind a
+    filter of first order; they are 0 while brakes hold.
+
+    Args:
+        arm: that it is of.
+        rate: ticks in a second.
+        name: of the block.
+
+    >>> from linkwright.server.cell_file import read_cell
+    >>> sorted(ArmSense(read_cell("axes2").arms[0], 500).outputs)
+    ['external']
+    """
+
+    def __init__(self, arm: CellArm, rate: float, name: str = "sense") -> None:
+        super().__init__(name)
+        n, hold = len(arm.axes), self.intermediate
+        q = self.input_vector("q", n, list(arm.start), doc="measured positions")
+        u = self.input_vector("u", n, doc="measured speeds")
+        current = self.input_vector("current", n, unit="A", doc="measured currents")
+        on = self.input("on", doc="whether currents flow")
+        share = -expm1(-OBSERVED / rate)
+        slow, given = ([self.discrete_state(f"{x}{i}") for i in range(n)] for x in ("slow", "gave"))
+        bends = [hold(OBSERVED * (v - x)) for v, x in zip(u, slow, strict=True)]
+        needed = [hold(x) for x in inverse_dynamics(self, arm, q, u, bends)]
+        external = [where(on > 0, x - y, 0) for x, y in zip(needed, given, strict=True)]
+        for i, axis in enumerate(arm.axes):
+            flows = given[i] + share * (axis.constant * current[i] - given[i])
+            self.update(slow[i], where(on > 0, slow[i] + share * (u[i] - slow[i]), u[i]))
+            self.update(given[i], where(on > 0, flows, needed[i]))
+        self.output_vector("external", external, doc="torques or forces from outside")
+        if arm.tool:
+            from linkwright.motion.chains.solver import tool_at
+            from linkwright.robots import Robot
+            from linkwright.robots.ik import tool_kinematics
+
+            robot = Robot(arm.mechanism.with_values(dict(arm.values)))
+            place, turn = tool_at(self, tool_kinematics(robot, arm.tool), q)
+            self.output_vector("pose", [*place, *turn], doc="of the tool, in the base of the arm")
 
 
 class Card(Block):

@@ -137,6 +137,8 @@ class CellArm:
         stops: category of stops by cause, a place in `CATEGORIES`.
         start: where its joints begin.
         axes: one for each joint, in the order of the coordinates.
+        mount: pose of its base in the world: x, y, z in m and a unit quaternion w, x, y, z; empty
+            where that is not said, and frames of the cell are in its base.
     """
 
     name: str
@@ -150,6 +152,7 @@ class CellArm:
     stops: Mapping[str, int]
     start: tuple[float, ...]
     axes: tuple[CellAxis, ...]
+    mount: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,12 +206,13 @@ class Cell:
         relaxed: the same where real-time priority is refused, s.
         linked: whether the PANIC of one arm is that of all.
         arms: in order.
-        frames: beside the base of each arm.
+        frames: beside the base of each arm, in the world.
         sensors: nodes that the cell knows.
         clients: who may do what; nobody is named where it listens on loopback alone.
         file: that it was read from, None for a cell that ships.
         credentials: for TLS, where it listens beyond loopback.
         text: that it was read from.
+        enforce: whether the rights of clients count on loopback too.
     """
 
     name: str
@@ -225,6 +229,7 @@ class Cell:
     file: str | None = None
     credentials: Credentials | None = None
     text: str = field(default="", repr=False)
+    enforce: bool = False
 
     @property
     def axes(self) -> int:

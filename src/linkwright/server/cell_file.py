@@ -20,10 +20,11 @@ from linkwright.control.axis.controller import MOST_AXES
 from linkwright.errors import Error, InputError, nearest
 from linkwright.files import is_there, read_text
 from linkwright.formats.text.document import TextSource, parse_record
-from linkwright.formats.text.positions import Path
+from linkwright.formats.text.positions import Path, scan
 from linkwright.formats.text.table_reader import TableReader
 from linkwright.formats.text.tables import Record
 from linkwright.mechanism import Mechanism
+from linkwright.mechanism.parts import Range
 from linkwright.robots import Robot
 from linkwright.server.access import RIGHTS, Client
 from linkwright.server.cell import (
@@ -48,9 +49,12 @@ _ELSEWHERE = {
 """Kinds of hardware that an arm cannot have, and what to do."""
 RATES = (1.0, 20_000.0)
 """Hz, of cells: from the slowest to the fastest."""
+STANDS = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
+"""The pose of what is where the world is."""
 SHORTEST = 2
 """Ticks of a heartbeat at least."""
 _SLOWEST = 0.01  # Hz, of sensors
+_SPEEDING = 0.25  # s, in which an axis reaches its speed where its acceleration is not given
 _LARGEST = 1_000_000  # characters
 _WORD = re.compile(r"[a-z]\w*\Z")
 _AXES_ALONE = ("ki", "kv", "ka", "rated", "heat", "notch")
@@ -65,13 +69,19 @@ class CellAxisTable(Record):
     """An axis: its joint, its limits and its drive."""
 
     joint: Annotated[StrictStr, Field(description="the coordinate that it moves")]
-    low: Annotated[Any, Field(description="lowest position, rad or m")]
-    high: Annotated[Any, Field(description="highest position, rad or m")]
-    speed: Annotated[Any, Field(description="largest speed, rad/s or m/s")]
-    acceleration: Annotated[Any, Field(description="largest acceleration, rad/s^2 or m/s^2")]
+    low: Annotated[Any, Field(description="lowest position, rad or m; the model's")] = None
+    high: Annotated[Any, Field(description="highest position, rad or m; the model's")] = None
+    speed: Annotated[Any, Field(description="largest speed, rad/s or m/s; the model's")] = None
+    acceleration: Annotated[
+        Any, Field(description="largest acceleration, rad/s^2 or m/s^2; 4 times the speed, 1/s")
+    ] = None
     jerk: Annotated[Any, Field(description="largest jerk; 20 times the acceleration")] = None
-    constant: Annotated[Any, Field(description="torque or force at the joint per current, N*m/A")]
-    current: Annotated[Any, Field(description="largest current, A")]
+    constant: Annotated[
+        Any, Field(description="torque or force at the joint per current, N*m/A or N/A")
+    ] = 1.0
+    current: Annotated[
+        Any, Field(description="largest current, A; what gives the model's effort")
+    ] = None
     overload: Annotated[Any, Field(description="how long it may be at its largest, s")] = "200 ms"
     following: Annotated[Any, Field(description="largest following error, rad or m")] = 0.1
     encoder: Annotated[Any, Field(description="step of the encoder, rad or m")] = 1e-6
@@ -112,12 +122,25 @@ class CellArmTable(_NamedTable):
     ] = "simulated"
     tool: Annotated[StrictStr, Field(description="the frame or body that poses are about")] = ""
     start: Annotated[dict[str, Any], Field(default_factory=dict, description="where joints begin")]
-    control: Annotated[CellLawTable, Field(description="its control")]
+    mount: Annotated[
+        list[Any],
+        Field(default_factory=list, description="pose of its base in the world, as of a frame"),
+    ]
+    control: Annotated[
+        CellLawTable,
+        Field(
+            default_factory=lambda: CellLawTable(kind="computed-torque", kp=400, kd=40),
+            description="its control; computed torque with kp = 400, kd = 40",
+        ),
+    ]
     stop: Annotated[
         dict[str, Any],
         Field(default_factory=dict, description="what a stop is, by cause: 0, 1, 2 or tell"),
     ]
-    axis: Annotated[list[CellAxisTable], Field(description="one for each joint", min_length=1)]
+    axis: Annotated[
+        list[CellAxisTable],
+        Field(default_factory=list, description="of joints whose limits the model does not have"),
+    ]
 
 
 class CellFrameTable(_NamedTable):
@@ -172,12 +195,38 @@ class CellFile(Record):
     relaxed: Annotated[
         Any, Field(description="the same where real-time priority is refused, s")
     ] = "200 ms"
+    enforce: Annotated[
+        StrictBool, Field(description="whether rights of clients count on loopback too")
+    ] = False
     linked: Annotated[StrictBool, Field(description="whether a PANIC is one of all arms")] = True
     arm: Annotated[list[CellArmTable], Field(description="arms", min_length=1)]
     frame: Annotated[list[CellFrameTable], Field(default_factory=list, description="frames")]
     sensor: Annotated[list[CellSensorTable], Field(default_factory=list, description="sensors")]
     client: Annotated[list[CellClientTable], Field(default_factory=list, description="clients")]
     tls: Annotated[CellTlsTable | None, Field(description="for an address beyond loopback")] = None
+
+
+def refuse_weak(cell: Cell) -> None:
+    """Refuse an arm whose currents cannot hold its weight where it starts.
+
+    Args:
+        cell: whose arms.
+
+    >>> refuse_weak(read_cell("axes2"))
+    """
+    for i, arm in enumerate(cell.arms):
+        model = arm.mechanism.with_values(dict(arm.values))
+        weight = Robot(model).gravity(arm.start)
+        for axis, effort in zip(arm.axes, weight, strict=True):
+            most, unit = abs(axis.constant) * axis.current, "N*m" if axis.unit == "rad" else "N"
+            if abs(effort) > most:
+                source = TextSource(cell.file, scan(cell.text))
+                raise source.error(
+                    ("arm", i),
+                    f"{axis.joint} of {arm.name!r} has {most:.4g} {unit} at {axis.current:.4g} A, "
+                    f"and its weight where it starts takes {abs(effort):.4g} {unit}",
+                    "see to current and constant of its [[arm.axis]], and to start",
+                )
 
 
 def shipped() -> tuple[str, ...]:
@@ -190,6 +239,90 @@ def shipped() -> tuple[str, ...]:
     return tuple(
         sorted(entry.name[:-5] for entry in folder.iterdir() if entry.name.endswith(".toml"))
     )
+
+
+def starter_text(name: str) -> str:
+    """Return the text of a cell to start from.
+
+    Args:
+        name: of the cell.
+
+    >>> read_cell(starter_text("my-cell")).name
+    'my_cell'
+    """
+    word = re.sub(r"\W", "_", name.lower())
+    if not _WORD.match(word):
+        raise InputError(f"{name!r} cannot be the name of a cell", remedy="begin with a letter")
+    return _STARTER.replace("NAME", word)
+
+
+_STARTER = """# A cell: arms that programs move over the network. `linkwright check` validates it,
+# `linkwright serve` runs it. Numbers are in SI units and rad; a text has its own unit.
+format = 1
+name = "NAME"                      # under which clients connect: lw.server.connect("NAME")
+rate = 1000                      # ticks in a second, Hz
+address = "tcp/127.0.0.1:0"      # this machine alone, any port that is free
+
+[[arm]]
+name = "arm"
+model = "puma560"                # a shipped model, or a file beside this one: "my_robot.urdf"
+values = {creep = 0.05}          # parameters of the model; leave it out for a robot file
+tool = "tool"                    # the frame or link that poses are about
+mount = [0, 0, 0.5, 1, 0, 0, 0]  # its base in the world: x, y, z, and a quaternion w, x, y, z
+start = {q2 = "45 deg", q3 = "-180 deg", q5 = "45 deg"}
+control = {kind = "computed-torque", kp = 400, kd = 40}
+
+# Limits, speeds and efforts come from the model where it has them, as a URDF does. Then an
+# [[arm.axis]] is needed only for what is to be otherwise. Here the model has none.
+[[arm.axis]]
+joint = "q1"
+low = "-160 deg"
+high = "160 deg"
+speed = "1.5 rad/s"
+acceleration = 5                 # rad/s^2; 4 times the speed where it is left out
+constant = -11.9                 # N*m/A, with the gear; 1 where it is left out
+current = 15                     # A; what gives the model's effort where it is left out
+[[arm.axis]]
+joint = "q2"
+low = "-225 deg"
+high = "225 deg"
+speed = "1.2 rad/s"
+constant = 23.7
+current = 15
+[[arm.axis]]
+joint = "q3"
+low = "-270 deg"
+high = "90 deg"
+speed = "1.5 rad/s"
+constant = -10.7
+current = 15
+[[arm.axis]]
+joint = "q4"
+low = "-266 deg"
+high = "266 deg"
+speed = "3 rad/s"
+constant = 5.7
+current = 5
+[[arm.axis]]
+joint = "q5"
+low = "-100 deg"
+high = "100 deg"
+speed = "3 rad/s"
+constant = 4.7
+current = 5
+[[arm.axis]]
+joint = "q6"
+low = "-266 deg"
+high = "266 deg"
+speed = "3 rad/s"
+constant = 3.7
+current = 5
+
+[[frame]]                        # in the world; poses can be given in it, and in "base", "world"
+name = "table"
+kind = "constant"
+pose = [0.5, 0, 0.5, 1, 0, 0, 0]
+"""
 
 
 def is_cell(name: str) -> bool:
@@ -261,6 +394,10 @@ class _Reader(TableReader):
                     "one device has the clock and the PANIC line of all arms of a cell",
                 )
         frames = tuple(self.frame(x, i) for i, x in enumerate(record.frame))
+        if any(arm.mount for arm in arms):
+            frames = (CellFrame("world", "constant", STANDS, (0.0,) * 6, 1.0), *frames)
+        if record.enforce and not record.client:
+            raise self.source.error(("enforce",), "no client is named", "give each its [[client]]")
         return Cell(
             name=record.name,
             doc=record.doc,
@@ -269,6 +406,7 @@ class _Reader(TableReader):
             heartbeat=heartbeat,
             relaxed=relaxed,
             linked=record.linked,
+            enforce=record.enforce,
             arms=arms,
             frames=frames,
             sensors=tuple(self.sensor(x, i, frames, rate) for i, x in enumerate(record.sensor)),
@@ -318,20 +456,14 @@ class _Reader(TableReader):
                 "give a model each of whose joints turns or slides by itself",
             )
         tree = [x.name for x in model.kinematics().rates if x.name in model.coordinates]
-        joints = [axis.joint for axis in table.axis]
-        for k, joint in enumerate(joints):
+        given = [axis.joint for axis in table.axis]
+        joints = given + [joint for joint in tree if joint not in given]
+        for k, joint in enumerate(given):
             self.known(joint, tree, (*at, "axis", k, "joint"), f"joint of {table.model!r}")
-            if joint in joints[:k]:
+            if joint in given[:k]:
                 raise self.source.error(
                     (*at, "axis", k, "joint"), f"{joint!r} has two axes", "take one of them out"
                 )
-        missing = [joint for joint in tree if joint not in joints]
-        if missing:
-            raise self.source.error(
-                (*at, "axis"),
-                f"{', '.join(missing)} of {table.model!r} has no axis",
-                "give each joint its [[arm.axis]]",
-            )
         for joint in table.start:
             self.known(joint, tree, (*at, "start", joint), f"joint of {table.model!r}")
         for name in table.values:
@@ -342,9 +474,16 @@ class _Reader(TableReader):
         }
         if table.tool:
             self.known(table.tool, Robot(model).frames, (*at, "tool"), f"frame of {table.model!r}")
-        ordered = sorted(table.axis, key=lambda axis: tree.index(axis.joint))
+        tables = [*table.axis, *(CellAxisTable(joint=x) for x in joints[len(given) :])]
+        ordered = sorted(tables, key=lambda axis: tree.index(axis.joint))
         axes = tuple(
-            self.axis(axis, (*at, "axis", joints.index(axis.joint)), model, table.name, k)
+            self.axis(
+                axis,
+                (*at, "axis", given.index(axis.joint)) if axis.joint in given else at,
+                model,
+                table.name,
+                k,
+            )
             for k, axis in enumerate(ordered)
         )
         start = {
@@ -374,6 +513,7 @@ class _Reader(TableReader):
             law=self.law(table.control, (*at, "control"), axes, rate),
             stops=self.stops(table.stop, (*at, "stop")),
             start=tuple(start[axis.joint] for axis in axes),
+            mount=self.pose(table.mount, (*at, "mount")) if table.mount else (),
             axes=axes,
         )
 
@@ -404,30 +544,48 @@ class _Reader(TableReader):
         unit = "rad" if table.joint in turns else "m"
         effort = "N*m" if unit == "rad" else "N"
 
-        def number(key: str, of: str) -> float:
-            return self.positive(getattr(table, key), (*at, key), of)
+        found = [x for x in model.ranges if x.coordinate.name == table.joint]
+        known = found[0] if found else Range(model.coordinates[table.joint])
 
-        low, high = (self.number(getattr(table, x), (*at, x), unit) for x in ("low", "high"))
+        def given(key: str, of_model: float | None) -> object:
+            value = getattr(table, key)
+            if value is not None or of_model is not None:
+                return of_model if value is None else value
+            raise self.source.error(
+                at,
+                f"{table.joint!r} has no {key}, and its model has no limit to take it from",
+                f'give its [[arm.axis]] with joint = "{table.joint}" and {key}',
+            )
+
+        def number(key: str, of: str, of_model: float | None = None) -> float:
+            return self.positive(given(key, of_model), (*at, key), of)
+
+        low, high = (
+            self.number(given(x, y), (*at, x), unit)
+            for x, y in (("low", known.lower), ("high", known.upper))
+        )
         if not low < high:
             raise self.source.error(
                 (*at, "high"),
                 f"{high:.6g} {unit} is not above low, {low:.6g} {unit}",
                 "give a high above low",
             )
-        acceleration = number("acceleration", f"{unit}/s^2")
+        speed = number("speed", f"{unit}/s", known.speed or None)
+        acceleration = number("acceleration", f"{unit}/s^2", speed / _SPEEDING)
         constant = self.number(table.constant, (*at, "constant"), f"{effort}/A")
         if constant == 0:
             raise self.source.error(
                 (*at, "constant"), "a current without torque moves nothing", "give a number but 0"
             )
-        current = number("current", "A")
+        enough = known.effort / abs(constant) if known.effort else None  # files have 0 for none
+        current = number("current", "A", enough)
         return CellAxis(
             name=f"{arm}.{k + 1}",
             joint=table.joint,
             unit=unit,
             low=low,
             high=high,
-            speed=number("speed", f"{unit}/s"),
+            speed=speed,
             acceleration=acceleration,
             jerk=20 * acceleration if table.jerk is None else number("jerk", f"{unit}/s^3"),
             constant=constant,
@@ -531,7 +689,7 @@ class _Reader(TableReader):
         known: set[str] = set()
         for i, table in enumerate(tables):
             self.word(table.name, (key, i, "name"))
-            if table.name in known or (key == "frame" and table.name == "base"):
+            if table.name in known or (key == "frame" and table.name in ("base", "world")):
                 raise self.source.error(
                     (key, i, "name"), f"the name {table.name!r} is taken", "give another"
                 )

@@ -15,6 +15,7 @@ from linkwright.algebra import Expr, equal, not_equal, total, where
 from linkwright.errors import Error, InputError
 from linkwright.server.axis_blocks import COEFFICIENTS, AxisDrives, AxisOrders, axis_controller
 from linkwright.server.cell import Cell, CellArm
+from linkwright.server.face import TOOL_SPEEDS
 from linkwright.simulation.hardware import FAULT
 from linkwright.system import Member, System
 from linkwright.windows import Field, Record
@@ -86,6 +87,11 @@ def _state_fields(cell: Cell) -> Iterator[Shared]:
             yield Shared(Field(f"{arm.name}.{name}"), f"{own}.{name}")
         for name in ("cut", "cut_after", "cut_cause"):
             yield Shared(Field(f"{arm.name}.{name}"), f"{own}.{name}")
+        seen = f"{arm.name}_sense"
+        efforts = ",".join(dict.fromkeys("N*m" if x.unit == "rad" else "N" for x in arm.axes))
+        yield Shared(Field(f"{arm.name}.external", efforts, shape=n), f"{seen}.external")
+        if arm.tool:
+            yield Shared(Field(f"{arm.name}.pose", "m", shape=(7,)), f"{seen}.pose")
     for frame in cell.frames:
         yield Shared(Field(f"frame.{frame.name}.age", "s"), f"frame_{frame.name}.age")
 
@@ -166,12 +172,12 @@ def control_system(cell: Cell) -> System:
 
 
 def _add_control(system: System, cell: Cell, arm: CellArm) -> None:
-    from linkwright.server.arm_blocks import ArmControl
+    from linkwright.server.arm_blocks import ArmControl, ArmSense
     from linkwright.server.probe import ArmProbe
     from linkwright.server.supervisor import Supervisor
     from linkwright.server.tracking import Tracker, online_motion
 
-    supervisor, motion, tracker, free, probe, control = (
+    supervisor, motion, tracker, free, probe, control, sense = (
         system.add(block, rate=cell.rate)
         for block in (
             Supervisor(arm, cell, f"{arm.name}_supervisor"),
@@ -182,6 +188,7 @@ def _add_control(system: System, cell: Cell, arm: CellArm) -> None:
             AxisOrders(arm, cell.rate, f"{arm.name}_control")
             if arm.law.kind == "axes"
             else ArmControl(arm, f"{arm.name}_control"),
+            ArmSense(arm, cell.rate, f"{arm.name}_sense"),
         )
     )
     n = len(arm.axes)
@@ -261,6 +268,10 @@ def _add_control(system: System, cell: Cell, arm: CellArm) -> None:
         (excited[1], control.target_rate),
         (wanted[2], control.target_acceleration),
         (last, supervisor.target),
+        (supervisor.measured, sense.q),
+        (supervisor.measured_rate, sense.u),
+        (supervisor.drawn, sense.current),
+        (supervisor.on, sense.on),
     ):
         system.connect(source, target)
     if arm.law.kind == "axes":
@@ -333,6 +344,7 @@ def _motion(cell: Cell, arm: CellArm) -> ChainMotion:
         acceleration,
         jerk=jerk,
         frames=[frame.name for frame in cell.frames],
+        tool_speed=(TOOL_SPEEDS["m/s"], TOOL_SPEEDS["rad/s"]),
         start=start,
         lower=lower,
         upper=upper,
@@ -346,15 +358,23 @@ def _add_frames(system: System, cell: Cell, arm: CellArm, motion: Member) -> Non
     """Let the legs of an arm be in the frames of its cell; legs in one that is too old stand."""
     from linkwright.blocks import Delay
     from linkwright.motion.chains import CAUSES
+    from linkwright.server.frames import MountedFrame
 
     for frame in cell.frames:
         source = system[f"frame_{frame.name}"]
-        for word, target in (
-            ("pose", f"{frame.name}_pose"),
-            ("twist", f"{frame.name}_twist"),
-            ("age", f"age_{frame.name}"),
+        pose, twist = source["pose"], source["twist"]
+        if arm.mount:
+            block = MountedFrame(arm.mount, name=f"{arm.name}_sees_{frame.name}")
+            seen = system.add(block, rate=cell.rate)
+            system.connect(pose, seen.pose)
+            system.connect(twist, seen.twist)
+            pose, twist = seen.base_pose, seen.base_twist
+        for value, target in (
+            (pose, f"{frame.name}_pose"),
+            (twist, f"{frame.name}_twist"),
+            (source["age"], f"age_{frame.name}"),
         ):
-            system.connect(source[word], motion[target])
+            system.connect(value, motion[target])
         system.set({f"{motion.name}.{frame.name}_limit": frame.age})
     late = system.add(Delay(1, name=f"{arm.name}_stale"), rate=cell.rate)
     system.connect(equal(motion.cause, CAUSES.index("age")), late.u)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
-import os
-import re
 import threading
 import time
 import weakref
@@ -18,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.errors import Error, InputError, nearest
-from linkwright.server.access import ROOT, check_name
+from linkwright.server.access import ROOT
 from linkwright.server.clocks import Exchange, NodeClock, Stamp, node_clock
 from linkwright.server.face import ArmFace
-from linkwright.server.messages import CLOCK, CellDescription, described, refused, unpack
-from linkwright.server.network import Credentials, Endpoint, NetworkSession, open_session
-from linkwright.server.registry import running_cell
+from linkwright.server.joining import LostError, answer_of, joined
+from linkwright.server.messages import CLOCK, CellDescription, described, unpack
+from linkwright.server.network import Endpoint, NetworkSession
 from linkwright.windows import Frame, RecordError
 
 if TYPE_CHECKING:
@@ -33,21 +30,11 @@ Array = NDArray[np.float64]
 PATIENCE = 2.0
 """s that states and answers may take."""
 _ANEW = 1.0  # s
-_ATTEMPTS = (0.3, 0.6, 1.1)  # s that are waited for the answer to each
 _WHOLE = (
     *("life", "moving", "taken", "done", "dropped", "cause", "error", "holder"),
     *("cut", "cut_after", "cut_cause"),
 )
 _EXCHANGES, _EVERY = 8, 1.0  # with the cell's clock, at first and then s between them
-
-
-class LostError(Error):
-    """The cell does not answer, or sends no states.
-
-    Args:
-        what: in a sentence.
-        remedy: what to do.
-    """
 
 
 class TimedOutError(Error, TimeoutError):
@@ -82,6 +69,10 @@ class ArmState:
         tick: of the cell's loop.
         clock: of the cell at that tick, ns.
         age: s since that tick, as well as the cell's clock is known here.
+        joints: names of the coordinates, in the order of all these.
+        external: torques or forces at the joints from outside, N*m or N, by the arm's model.
+        pose: of the tool in the base of the arm: x, y, z in m and a unit quaternion w, x, y, z; not
+            a number where the arm has no tool.
     """
 
     q: Array
@@ -102,6 +93,9 @@ class ArmState:
     tick: int
     clock: int
     age: float
+    joints: tuple[str, ...]
+    external: Array
+    pose: Array
 
 
 class States:
@@ -281,32 +275,7 @@ class RemoteCell:
             data: the request.
             again: whether it may have been taken already.
         """
-        for attempt, seconds in enumerate(_ATTEMPTS):
-            answers = self._network.session.get(
-                f"{self._mine}/{what}", payload=data, timeout=seconds
-            )
-            for answer in answers:  # the first counts; its stream is not waited for to end
-                if answer.ok is not None:
-                    found: bytes = answer.ok.payload.to_bytes()
-                    return found
-                said: bytes = answer.err.payload.to_bytes()
-                if said.startswith(b"{"):  # else zenoh's own word for silence
-                    error = refused(said)
-                    if (
-                        attempt or again
-                    ) and error.name == "repeated":  # it was the answer that got lost
-                        return b""
-                    raise error
-            if not self._connected():  # nobody to be asked: zenoh says so at once
-                self._ending.wait(seconds)
-        raise LostError(
-            f"the cell at {self._network.endpoint} does not answer",
-            remedy=f"see that it runs, and that {self.client!r} is one of its clients",
-        )
-
-    def _connected(self) -> bool:
-        info = self._network.session.info
-        return bool(list(info.peers_zid()) or list(info.routers_zid()))
+        return answer_of(self._network, self.client, what, data, again=again)
 
     def send(self, what: str, data: bytes) -> None:
         """Send something that has no answer.
@@ -407,6 +376,9 @@ class RemoteArm:
             tick=frame.tick,
             clock=frame.clock,
             age=(self.cell.now() - frame.clock) / 1e9,
+            joints=self.face.joints,
+            external=np.atleast_1d(values.get(f"{name}.external", np.full(len(q), np.nan))),
+            pose=np.asarray(values.get(f"{name}.pose", [np.nan] * 7)),
         )
 
     def command(
@@ -462,37 +434,12 @@ def connect(
     linkwright.errors.InputError: tcp/10.0.0.5:7447 is another machine, and nothing goes there
     unencrypted; connect to tls/10.0.0.5:7447 with a certificate
     """
-    credentials = None
-    if certificate or key or authority:
-        if not (certificate and key and authority):
-            raise InputError(
-                "a certificate comes with its key and an authority",
-                remedy="give certificate=, key= and authority=, the paths of three PEM files",
-            )
-        credentials = Credentials(certificate, key, authority)
-        credentials.check()
-        if client not in (None, credentials.name):
-            raise InputError(
-                f"the certificate is that of {credentials.name!r}, not of {client!r}",
-                remedy="leave client= out: with a certificate it is its common name",
-            )
-        client = credentials.name
-    me = check_name(client or _own_name(), "a client")
-    endpoint = cell if "/" in cell else running_cell(cell).endpoint
-    network = open_session(connect=endpoint, credentials=credentials)
+    network, me = joined(cell, client, certificate, key, authority)
     try:
         found = RemoteCell(network, me, rate)
         if "/" not in cell and found.name != cell:
-            raise LostError(f"at {endpoint} there is {found.name!r} now, not {cell!r}")
+            raise LostError(f"at {network.endpoint} there is {found.name!r} now, not {cell!r}")
     except BaseException:
         network.close()
         raise
     return found
-
-
-def _own_name() -> str:
-    try:
-        user = getpass.getuser()
-    except (OSError, KeyError, ImportError):  # a user without a name
-        user = "client"
-    return f"{re.sub('[^A-Za-z0-9_.-]', '', user) or 'client'}-{os.getpid()}"

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
+
 from linkwright.control.axis import AxisMode
 from linkwright.errors import nearest
 from linkwright.server.axis_blocks import GAINS, MODES
@@ -25,6 +27,7 @@ from linkwright.server.face import (
     check_command,
 )
 from linkwright.server.probe import check_excitation
+from linkwright.server.reach import ArmReach, pose_matrix
 from linkwright.server.supervisor import SLOTS, width
 
 Inputs = dict[str, float]
@@ -36,6 +39,7 @@ class _Counts:
     stops: int = 0
     beats: int = 0
     enabling: bool = False  # whether an `enable` waits in the ring
+    ends: tuple[float, ...] | None = None  # joints at the end of the motions so far, if known
     modes: dict[str, float] = field(default_factory=dict)  # of axes, other than position
 
 
@@ -58,6 +62,11 @@ class Desk:
         self._counts = {arm.name: _Counts() for arm in cell.arms}
         self._halts = 0
         self._seen: dict[str, int] = {}
+        self._reach: dict[str, ArmReach] = {}
+
+    def prepare(self) -> None:
+        """Make ready what looks at poses, which takes a while the first time."""
+        self._reach = {name: ArmReach(arm) for name, arm in self.arms.items() if arm.tool}
 
     def arm(self, name: str) -> CellArm:
         """Return an arm by its name."""
@@ -89,7 +98,7 @@ class Desk:
             )
         own = f"{name}_supervisor"
         if command.kind == "stop":
-            counts.stops += 1
+            counts.stops, counts.ends = counts.stops + 1, None
             return {
                 f"{own}.stops": float(counts.stops),
                 f"{own}.flush": float(counts.head),
@@ -119,6 +128,7 @@ class Desk:
                     remedy="enable it when it stands",
                 )
             _check_modes(name, command.kind, counts.modes)
+            counts.ends = self._end(arm, command, state)
         if counts.head - state[f"{name}.tail"] >= SLOTS:
             raise RefusedError("full", f"{SLOTS} commands of {name!r} wait already")
         slot, wide = counts.head % SLOTS, width(arm)
@@ -147,6 +157,29 @@ class Desk:
             now_set = {**face.parameters, command.name: value}  # for clients that come later
             self.faces[name] = replace(face, parameters=now_set)
         return changed
+
+    def _end(
+        self, arm: CellArm, command: Command, state: Mapping[str, float]
+    ) -> tuple[float, ...] | None:
+        """Return the joints at the end of a motion; refuse a pose that the tool cannot come to."""
+        if command.kind in ("joints", "track", "home"):
+            return command.values
+        pose = pose_matrix(command.values) if command.kind == "pose" else None
+        known = {frame.name: frame for frame in self.cell.frames if frame.kind == "constant"}
+        if pose is None or not (command.frame == "base" or command.frame in known):
+            return None
+        if command.frame != "base":
+            mount = pose_matrix(arm.mount) if arm.mount else np.eye(4)
+            pose = np.linalg.inv(mount) @ pose_matrix(known[command.frame].pose) @ pose
+        counts = self._counts[arm.name]
+        here: tuple[float, ...] | None = None
+        if not state[f"{arm.name}.moves"] and counts.head <= state[f"{arm.name}.tail"]:
+            here = tuple(state[f"{arm.name}.target{i}"] for i in range(len(arm.axes)))
+        elif not state[f"{arm.name}.braking"]:
+            here = counts.ends
+        if arm.name not in self._reach:
+            self._reach[arm.name] = ArmReach(arm)
+        return self._reach[arm.name].to(here, pose)
 
     def beat(self, name: str, holder: int, silence: float) -> Inputs:
         """Return the inputs that a sign of life of a lease's holder changes."""
@@ -212,6 +245,8 @@ def face_of(cell: Cell, arm: CellArm) -> ArmFace:
         parameters,
         arm.model if arm.file is None else str(Path(arm.file).resolve()),
         arm.values,
+        tuple(axis.speed for axis in arm.axes),
+        arm.mount,
     )
 
 

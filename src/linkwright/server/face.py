@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from linkwright.windows import Frame, Record
 
 __all__ = [
+    "CAREFUL",
     "EXCITATIONS",
     "KINDS",
     "LIVES",
     "MOTIONS",
+    "TOOL_SPEEDS",
     "ArmFace",
     "CellFace",
     "Command",
@@ -41,6 +43,12 @@ KINDS = (
     "excite",  # an experiment on an axis: place in EXCITATIONS, amplitude, rad/s, s, hysteresis
 )
 """What can be asked of an arm."""
+
+CAREFUL = 0.25
+"""Share of the limits of speed where a client does not say how fast."""
+
+TOOL_SPEEDS = {"m/s": 0.5, "rad/s": 2.0}
+"""The largest speeds of tools, by unit."""
 
 EXCITATIONS = ("none", "step", "sine", "relay")
 """What can be added to the set-point of an axis; the first ends it."""
@@ -103,6 +111,8 @@ class ArmFace:
         parameters: that can be set while it runs, with the values that they were given last.
         model: that it is drawn as: a shipped one, or a file on the cell's machine.
         values: of the model's parameters, over its own.
+        speeds: the largest of each coordinate, rad/s or m/s.
+        mount: pose of its base in the world, as of a command; empty where it is the world.
     """
 
     name: str
@@ -114,6 +124,8 @@ class ArmFace:
     parameters: Mapping[str, float] = field(default_factory=dict)
     model: str = ""
     values: Mapping[str, float] = field(default_factory=dict)
+    speeds: tuple[float, ...] = ()
+    mount: tuple[float, ...] = ()
 
 
 def check_command(arm: ArmFace, command: Command, now: int) -> None:
@@ -156,6 +168,13 @@ def check_command(arm: ArmFace, command: Command, now: int) -> None:
                     f"{name} of {arm.name!r} goes from {low:.6g} to {high:.6g} {unit}, "
                     f"not to {x:.6g}",
                 )
+    if kind == "jog":
+        for name, unit, most, x in zip(arm.joints, arm.units, arm.speeds, values, strict=False):
+            if abs(x) > most * (1 + 1e-9):
+                raise RefusedError(
+                    "speed",
+                    f"{name} of {arm.name!r} goes with {most:.6g} {unit}/s at most, not {x:.6g}",
+                )
     if kind == "pose" and abs(math.hypot(*values[3:]) - 1) > 1e-6:
         raise RefusedError("values", "the quaternion of the pose does not have length 1")
     if kind == "set":
@@ -186,7 +205,8 @@ class CellFace(Protocol):
     `<arm>.cut_cause` (commands after `cut_after`, up to `cut`, were cut off, and why),
     `<arm>.cause` (place in the cell's causes of stops), `<arm>.error` (the axis controller's code),
     `<arm>.holder` (the lease that commands it, 0 for none), `<arm>.probe` (what an experiment adds
-    to the set-point of its axis), and the loop's own `cell.total`, `cell.missed`, `cell.overrun`,
+    to the set-point of its axis), `<arm>.external` (torques from outside), `<arm>.pose` (of its
+    tool, in its base), and the loop's own `cell.total`, `cell.missed`, `cell.overrun`,
     `cell.unkept` (samples that its recording has lost, as where the disk is full), `cell.lateness`
     (s), `frame.<name>.age` (s).
     """

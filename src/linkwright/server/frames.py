@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from linkwright.algebra import Expr, cos, equal, not_equal, sin, sqrt, where
 from linkwright.blocks import Block
 from linkwright.server.cell import CellFrame
@@ -52,6 +54,47 @@ class FrameBlock(Block):
         self.output("age", age, unit="s", doc="of what is known of it")
 
 
+class MountedFrame(Block):
+    """A frame of the world as an arm has it, from where its base stands.
+
+    Args:
+        mount: pose of the base in the world: x, y, z and a unit quaternion w, x, y, z.
+        name: of the block.
+
+    >>> sorted(MountedFrame((1, 0, 0, 1, 0, 0, 0)).outputs)
+    ['base_pose', 'base_twist']
+    """
+
+    def __init__(self, mount: tuple[float, ...], name: str = "mounted") -> None:
+        super().__init__(name)
+        pose = self.input_vector("pose", 7, [0, 0, 0, 1, 0, 0, 0], doc="in the world")
+        twist = self.input_vector("twist", 6, doc="in the world, m/s and rad/s")
+        back = [mount[3], *(-x for x in mount[4:])]
+        away = [self.intermediate(x - y) for x, y in zip(pose[:3], mount, strict=False)]
+        placed = [*_turned(self, back, away), *_product(back, pose[3:])]
+        rates = [*_turned(self, back, twist[:3]), *_turned(self, back, twist[3:])]
+        self.output_vector("base_pose", placed, doc="in the base of the arm")
+        self.output_vector("base_twist", rates, doc="in the base of the arm, m/s and rad/s")
+
+
+def _product(first: Sequence[float | Expr], second: Sequence[Expr]) -> list[Expr]:
+    """Return a product of quaternions."""
+    (a, b, c, d), (w, x, y, z) = first, second
+    return [
+        a * w - b * x - c * y - d * z,
+        a * x + b * w + c * z - d * y,
+        a * y - b * z + c * w + d * x,
+        a * z + b * y - c * x + d * w,
+    ]
+
+
+def _turned(block: Block, turn: Sequence[float], vector: Sequence[Expr]) -> list[Expr]:
+    """Return a vector turned by a unit quaternion."""
+    back = [block.expr(turn[0]), *(block.expr(-x) for x in turn[1:])]
+    half = [block.intermediate(x) for x in _product(turn, [block.expr(0), *vector])]
+    return _product(half, back)[1:]
+
+
 def moved(block: Block, pose: list[Expr], twist: list[Expr], time: Expr) -> list[Expr]:
     """Return a pose after it has moved with a constant twist, of its origin and in base axes."""
     hold = block.intermediate
@@ -60,11 +103,4 @@ def moved(block: Block, pose: list[Expr], twist: list[Expr], time: Expr) -> list
     half = hold(speed * time / 2)
     s, c = hold(sin(half) / speed), hold(cos(half))
     a, (b, d, e) = c, tuple(hold(s * x) for x in twist[3:])
-    w, x, y, z = pose[3:]
-    turned = [
-        a * w - b * x - d * y - e * z,
-        a * x + b * w + d * z - e * y,
-        a * y - b * z + d * w + e * x,
-        a * z + b * y - d * x + e * w,
-    ]
-    return [*origin, *turned]
+    return [*origin, *_product([a, b, d, e], pose[3:])]

@@ -5,16 +5,25 @@ from __future__ import annotations
 import math
 import secrets
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwright.errors import Error, InputError
-from linkwright.server.client import PATIENCE, ArmState, LostError, RemoteArm, TimedOutError
-from linkwright.server.face import EXCITATIONS, MOTIONS, Command, RefusedError
+from linkwright.algebra.units import amount
+from linkwright.errors import Error, InputError, UnitError, suggestion
+from linkwright.server.client import PATIENCE, ArmState, RemoteArm, TimedOutError
+from linkwright.server.face import (
+    CAREFUL,
+    EXCITATIONS,
+    MOTIONS,
+    TOOL_SPEEDS,
+    Command,
+    RefusedError,
+)
+from linkwright.server.joining import LostError
 from linkwright.server.local import LocalHand
 from linkwright.server.messages import (
     ANSWER,
@@ -27,6 +36,9 @@ from linkwright.server.messages import (
     unpack,
 )
 from linkwright.windows import Frame
+
+Joints = ArrayLike | Mapping[str, float]
+"""Numbers of joints: in their order, or by their names."""
 
 _KEY = 63  # bits
 _BEATS = 5  # in the time of silence that is allowed
@@ -114,6 +126,7 @@ class ArmHand:
         self._kind = "none"  # of the last
         self._heard = 0  # sequence up to which a program knows what was cut off
         self._open: list[GivenCommand] = []  # motions that may not be over
+        self._goal: tuple[float, ...] | None = None  # of the last motion, where joints were given
         self._ending = threading.Event()
         self._sending = threading.Lock()
 
@@ -188,53 +201,62 @@ class ArmHand:
         """Brake along the path, within the limits, and hold."""
         return self._ask("stop")
 
-    def home(self, *, speed: float = 1.0) -> GivenCommand:
+    def home(self, *, speed: float | str = CAREFUL) -> GivenCommand:
         """Go to where the arm started; encoders of cells are absolute, and need no search.
 
         Args:
-            speed: share of the limits.
+            speed: share of the limits, or a text with a unit, as of `joints`.
         """
-        return self._ask("home", speed=speed)
+        return self._ask("home", speed=self._share(speed))
 
-    def joints(self, q: ArrayLike, *, speed: float = 1.0, blend: float = 0.0) -> GivenCommand:
+    def joints(
+        self, q: Joints, *, speed: float | str = CAREFUL, blend: float = 0.0
+    ) -> GivenCommand:
         """Move to coordinates.
 
         Args:
-            q: rad or m.
-            speed: share of the arm's limits.
+            q: rad or m, in the order of the joints or by their names; joints that are not named
+                stay where they are, or where the motion before brings them.
+            speed: share of the arm's limits; or the largest speed, as in "0.5 rad/s".
             blend: s, how long before the last goal the turn to this one may begin.
         """
-        return self._ask("joints", self._numbers(q), speed=speed, blend=blend)
+        return self._ask("joints", self._numbers(q), speed=self._share(speed), blend=blend)
 
     def pose(
-        self, pose: ArrayLike, *, frame: str = "base", speed: float = 1.0, blend: float = 0.0
+        self,
+        pose: ArrayLike,
+        *,
+        frame: str = "base",
+        speed: float | str = CAREFUL,
+        blend: float = 0.0,
     ) -> GivenCommand:
         """Move the tool straight to a pose.
 
         Args:
             pose: a 4x4 matrix; or x, y, z in m and a unit quaternion w, x, y, z.
             frame: in which it is given; one that a sensor moves is followed.
-            speed: share of the arm's limits.
+            speed: share of the arm's limits; or the tool's largest speed, as in "0.2 m/s".
             blend: s, how long before the last goal the turn to this one may begin.
         """
-        return self._ask("pose", _pose(pose), frame=frame, speed=speed, blend=blend)
+        share = self._share(speed, TOOL_SPEEDS)
+        return self._ask("pose", _pose(pose), frame=frame, speed=share, blend=blend)
 
-    def track(self, q: ArrayLike, *, speed: float = 1.0) -> GivenCommand:
+    def track(self, q: Joints, *, speed: float | str = CAREFUL) -> GivenCommand:
         """Go for coordinates now, from whatever the arm does, within its limits of jerk.
 
         Args:
-            q: rad or m.
-            speed: share of the arm's limits.
+            q: rad or m, as of `joints`.
+            speed: share of the arm's limits; or the largest speed, as in "0.5 rad/s".
         """
-        return self._ask("track", self._numbers(q), speed=speed)
+        return self._ask("track", self._numbers(q), speed=self._share(speed))
 
-    def jog(self, rates: ArrayLike) -> GivenCommand:
+    def jog(self, rates: Joints) -> GivenCommand:
         """Move with joint speeds, until the next command.
 
         Args:
-            rates: rad/s or m/s; zeros stop.
+            rates: rad/s or m/s, in the order of the joints or by their names; zeros stop.
         """
-        return self._ask("jog", self._numbers(rates))
+        return self._ask("jog", self._numbers(rates, rates=True))
 
     def set(self, name: str, value: float) -> GivenCommand:
         """Change a parameter at the next tick.
@@ -397,6 +419,8 @@ class ArmHand:
                 "lease", f"{self.arm.name} is not in hand", remedy="with arm.command() as hand: ..."
             )
         cell = self.arm.cell
+        if kind not in ("joints", "track", "set"):
+            self._goal = None
         with self._sending:
             self._note(self.arm.state)
             sequence = self._sequence = self._sequence + 1
@@ -416,16 +440,60 @@ class ArmHand:
             self._open = [*kept, given]
         return given
 
-    def _numbers(self, values: ArrayLike) -> tuple[float, ...]:
-        given = _array(values, "coordinates or speeds")
+    def _numbers(self, values: Joints, *, rates: bool = False) -> tuple[float, ...]:
         joints = self.arm.face.joints
+        if isinstance(values, Mapping):
+            values = self._by_name(values, rates)
+        given = _array(values, "coordinates or speeds")
         if given.shape != (len(joints),):
             raise InputError(
                 f"{self.arm.name} has {len(joints)} joints, and the numbers given have the shape "
                 f"{given.shape}",
                 remedy=f"give one for each of {', '.join(joints)}",
             )
+        if not rates:
+            self._goal = tuple(map(float, given))
         return tuple(map(float, given))
+
+    def _by_name(self, values: Mapping[str, float], rates: bool) -> list[float]:
+        """Return a number for each joint; those that are not named stay."""
+        joints, state = self.arm.face.joints, self.arm.state
+        for name in values:
+            if name not in joints:
+                remedy = suggestion(name, joints, f"there are {', '.join(joints)}")
+                raise InputError(f"{self.arm.name} has no joint {name!r}", remedy=remedy)
+        last = self._open[-1] if self._open else None
+        over = last is None or self.finished(last, state) or self._cut(last, state) is not None
+        rest = tuple(map(float, state.target)) if over else self._goal
+        if rates:
+            rest = (0.0,) * len(joints)
+        elif rest is None and len(values) < len(joints):
+            raise InputError(
+                f"where joints of {self.arm.name} stay that are not named is not known yet",
+                remedy="name all of them, or wait() for the motion before",
+            )
+        return [values.get(x, rest[i] if rest else 0.0) for i, x in enumerate(joints)]
+
+    def _share(self, speed: float | str, most: Mapping[str, float] | None = None) -> float:
+        """Return a speed as a share of the limits: no joint, or not the tool, is faster."""
+        if not isinstance(speed, str):
+            return float(speed)
+        face = self.arm.face
+        if most is None:
+            most = {f"{u}/s": v for v, u in sorted(zip(face.speeds, face.units, strict=True))}
+        for unit, limit in most.items():
+            with suppress(UnitError):
+                share = amount(speed, "speed", unit) / limit
+                if 0 < share <= 1 + 1e-9:
+                    return min(share, 1.0)
+                raise InputError(
+                    f"a speed of {speed} is not above 0 and at most {limit:g} {unit}, the limit of "
+                    f"{self.arm.name}"
+                )
+        raise InputError(
+            f"{speed!r} is no speed of {self.arm.name}",
+            remedy=f'give a share of its limits, or as in "0.1 {next(iter(most))}"',
+        )
 
     def _stopped(self, asked: GivenCommand, state: ArmState) -> bool:
         """Return whether a command will not be finished any more, and the arm stands."""

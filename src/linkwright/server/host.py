@@ -67,7 +67,8 @@ class CellHost:
     Args:
         cell: the cell, which runs on its own.
         listen: where; loopback and any free port unless told otherwise.
-        clients: who may connect, with rights; needed beyond loopback.
+        clients: who may connect, with rights; needed beyond loopback, where they are enforced by
+            certificates. On loopback names are believed.
         credentials: for TLS; needed beyond loopback.
         registered: whether clients on this machine find it by its name.
     """
@@ -96,7 +97,8 @@ class CellHost:
             credentials=credentials,
         )
         self._local: LocalStates | None = None
-        self._named = self._network.endpoint.protocol == "tls"
+        self._remote = self._network.endpoint.protocol == "tls"
+        self._named = self._remote or bool(self._clients)
         self._entry: CellEntry | None = None
         try:
             if registered:
@@ -189,7 +191,7 @@ class CellHost:
         return client, subject[0] if subject else ""
 
     def _rights(self, client: str) -> tuple[str, ...]:
-        if not self._named:  # loopback: whoever is on this machine
+        if not self._named:  # on loopback, unless rights are enforced: whoever is on this machine
             return RIGHTS
         known = self._clients.get(client)
         return () if known is None else tuple(r for r in RIGHTS if known.may(r))
@@ -249,7 +251,7 @@ class CellHost:
 
     def _open_windows(self, lease: Lease) -> None:
         """Take commands of a lease through a window, too."""
-        if self._named:
+        if self._remote:
             raise RefusedError("local", "windows are for clients that are on the cell's machine")
         arm, record = self._arms[lease.arm]
         if self._local is None:

@@ -47,7 +47,10 @@ def listening_of(
     shown = cell.credentials if credentials is None else credentials
     try:
         endpoint = Endpoint.read(cell.address if listen is None else listen)
-        clients = cell.clients if endpoint.protocol == "tls" else ()
+        named = endpoint.protocol == "tls" or cell.enforce
+        clients = cell.clients if named else ()
+        if cell.enforce and endpoint.protocol != "tls" and cell.sensors:
+            clients = (*clients, Client("coordinator", ("sense",)))  # which the cell starts
         check_listening(endpoint, clients, shown)
     except InputError as error:
         if listen is not None:
@@ -59,8 +62,10 @@ def listening_of(
         names = ", ".join(client.name for client in cell.clients)
         notes.append(
             f"on loopback whoever has an account on this machine may do everything: the rights of "
-            f"{names} count only at an address with TLS"
+            f"{names} count only at an address with TLS, or with enforce = true"
         )
+    if clients and endpoint.protocol != "tls":
+        notes.append("names of clients are believed on loopback; certificates hold them with TLS")
     return Listening(endpoint, clients, shown, tuple(notes))
 
 

@@ -90,6 +90,7 @@ class LiveCell(RunningCell):
             loop = self._looped(cell, session, recorder)
             super().__init__(cell, loop)
             self.state_file = folder / STATE
+            self._desk.prepare()
             if recorder is not None:
                 stack.callback(self._record, recorder)
             loop.start()

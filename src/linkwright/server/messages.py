@@ -18,7 +18,7 @@ from linkwright.files import parse_json
 from linkwright.server.face import KINDS, LIVES, ArmFace, CellFace, Command, RefusedError
 from linkwright.windows import Field, Frame, Record, RecordError
 
-PROTOCOL = 1
+PROTOCOL = 2
 """Number of this protocol; both sides must have the same."""
 POSE = 7
 """Numbers of a pose: x, y, z and a unit quaternion w, x, y, z."""
@@ -268,4 +268,6 @@ def _arm(said: Mapping[str, Any]) -> ArmFace:
         dict(said["parameters"]),
         str(said["model"]),
         {str(name): float(value) for name, value in said["values"].items()},
+        tuple(map(float, said["speeds"])),
+        tuple(map(float, said["mount"])),
     )

@@ -13,9 +13,9 @@ from typing import Self
 
 from linkwright.errors import Error
 from linkwright.server.access import ROOT, check_name
-from linkwright.server.client import LostError
 from linkwright.server.clocks import SECOND, Exchange, Stamp, node_clock
 from linkwright.server.coordinator.wire import CELL_TIME, key_of, pack_observation
+from linkwright.server.joining import LostError
 from linkwright.server.messages import unpack
 from linkwright.server.network import Credentials, NetworkSession, open_session
 from linkwright.server.registry import running_cell

@@ -54,7 +54,11 @@ class RunningCell:
         self._asked = {
             f"{arm}.{key}": places[f"{arm}_supervisor.{key}"]
             for arm in self._desk.arms
-            for key in ("life", "cause", "tail", "braking")
+            for key in ("life", "cause", "tail", "braking", "moves")
+        } | {
+            f"{arm.name}.target{i}": places[f"{arm.name}_control.told[{i}]"]
+            for arm in cell.arms
+            for i in range(len(arm.axes))
         }
 
     @property

@@ -107,6 +107,11 @@ def start_of(robot: Robot, task: Task) -> Array:
     if isinstance(first, Follow):
         rows = _rows(robot, first)
         q[rows] = first.trajectory.start
+    elif isinstance(first, TaskSegment) and (first.control, first.profile) == ("joint", "position"):
+        begin = task.begin if first.start is None else first.start
+        for name in first.channels:
+            if name in names:
+                q[names.index(name)] = first.at(name, begin)
     for name, value in task.start.items():
         if name not in names:
             raise unknown_joint(name, names)

@@ -149,13 +149,14 @@ def _check_catalog(file: str, as_json: bool) -> None:
 
 def _check_cell(file: str, as_json: bool) -> None:
     from linkwright.formats.text.document import ModelError
-    from linkwright.server.cell_file import read_cell
+    from linkwright.server.cell_file import read_cell, refuse_weak
     from linkwright.server.cell_system import refuse_unbuilt
     from linkwright.server.listening import listening_of
 
     try:
         cell = read_cell(file)
         refuse_unbuilt(cell)
+        refuse_weak(cell)
         notes = listening_of(cell).notes
     except ModelError as error:
         _say_all_but_first(error)

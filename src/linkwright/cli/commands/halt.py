@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from linkwright.cli.cells import Authority, Cell, Certificate, Key, open_cell
+from linkwright.cli.cells import Authority, Cell, Certificate, Key
 from linkwright.cli.terminal import echo
 
 
@@ -15,6 +15,6 @@ def command(
     Examples:
       linkwright halt cell1
     """
-    with open_cell(cell, certificate, key, authority) as found:
-        found.halt()
-        echo(f"{found.name}: halted; clear and enable its arms before they move again")
+    from linkwright.server.joining import halt_cell
+
+    echo(halt_cell(cell, certificate=certificate, key=key, authority=authority))

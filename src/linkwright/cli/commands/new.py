@@ -24,12 +24,12 @@ def command(
             metavar="WHAT",
             help="What to start from: pendulum, cart (wheels that roll), arm (any number of "
             "links), crank (a closed loop), motor (ready for a controller), lab (a laboratory), "
-            "or any shipped model.",
+            "cell (arms to serve), or any shipped model.",
         ),
     ] = "pendulum",
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
-    """Write a commented text model, or a laboratory, to start from.
+    """Write a commented text model, a laboratory, or a cell, to start from.
 
     \b
     Examples:
@@ -37,6 +37,7 @@ def command(
       linkwright new press --template crank
       linkwright new my-car --template car
       linkwright new my-lab --template lab
+      linkwright new my-cell --template cell
     """
     from linkwright.files import write_text
     from linkwright.formats.text.starters import STARTERS, starter
@@ -45,6 +46,10 @@ def command(
     file = Path(name if name.endswith(".toml") else f"{name}.toml")
     if template == "lab":
         from linkwright.lab.files.lab_writer import starter_text
+
+        text = starter_text(file.stem)
+    elif template == "cell":
+        from linkwright.server.cell_file import starter_text
 
         text = starter_text(file.stem)
     elif template in STARTERS:

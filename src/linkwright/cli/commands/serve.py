@@ -130,7 +130,7 @@ def _served(
     listen: str | None,
     credentials: Credentials | None,
 ) -> None:
-    from linkwright.server.cell_file import read_cell
+    from linkwright.server.cell_file import read_cell, refuse_weak
     from linkwright.server.host import CellHost, quick_switches
     from linkwright.server.listening import listening_of, require_alone
     from linkwright.server.live import LiveCell
@@ -139,6 +139,7 @@ def _served(
     cell = read_cell(source)
     where = listening_of(cell, listen=listen, credentials=credentials)  # before anything starts
     require_alone(cell)
+    refuse_weak(cell)
     here = where.endpoint.protocol != "tls"
     for note in where.notes:
         _note(note)

@@ -118,10 +118,11 @@ def _told(cell: RemoteCell) -> dict[str, Any]:
     loop = {n: v for n, v in frame.values.items() if n.startswith("cell.")}
     arms = {
         name: {
-            field: getattr(state, field).tolist()
-            if field in ("q", "u", "target", "current")
-            else getattr(state, field)
+            field: [None if math.isnan(x) else x for x in value.tolist()]
+            if hasattr(value, "tolist")
+            else value
             for field in state.__dataclass_fields__
+            for value in (getattr(state, field),)
         }
         for name, state in _states(cell).items()
     }

@@ -330,7 +330,7 @@ def coordinate(
     unencrypted; connect to tls/10.0.0.5:7447 with a certificate
     """
     coordinator = Coordinator(frames, settings)
-    more: dict[str, Any] = {"client": f"coordinator-{os.getpid()}"}
+    more: dict[str, Any] = {"client": "coordinator"}
     if credentials is not None:
         more = {
             "certificate": credentials.certificate,
