@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from linkwright.algebra import Expr, evaluate
+from linkwright.algebra import Expr
 from linkwright.algebra.language import SymbolScope, parse, read
 from linkwright.algebra.language.syntax import Literal
 from linkwright.algebra.units import IN_LB, MKS, UnitSystem, checked_unit, parse_unit
 from linkwright.errors import InputError
 from linkwright.formats.text.components import Flat
-from linkwright.formats.text.values import constant
+from linkwright.formats.text.values import constant, finite_constant
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.joints import Joint
 from linkwright.shapes import Mesh, Shape
@@ -59,7 +59,7 @@ class TextQuantities:
             parse(value, SymbolScope({}))
         elif not self.inches:
             return constant(value)  # -0.0 is not 0
-        return float(evaluate(self.mechanism.expr(value, unit), {}))
+        return finite_constant(self.mechanism.expr(value, unit), value)
 
     def angle(self, value: object) -> Expr:
         """Return an angle, rad."""

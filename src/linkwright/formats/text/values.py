@@ -13,8 +13,9 @@ from typing import Annotated, Any, TypeAlias
 from pydantic import PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from linkwright.algebra import evaluate
+from linkwright.algebra import Expr, evaluate
 from linkwright.algebra.language import SymbolScope, parse
+from linkwright.brief import brief
 from linkwright.errors import InputError
 from linkwright.formats.text.placeholders import is_placeholder
 from linkwright.joint_kinds import JOINTS, OWN_AXIS
@@ -163,7 +164,15 @@ def constant(value: object) -> float:
     if not isinstance(value, str):
         assert isinstance(value, int | float)
         return float(value)
-    return float(evaluate(parse(value, SymbolScope({})), {}))
+    return finite_constant(parse(value, SymbolScope({})), value)
+
+
+def finite_constant(formula: Expr, given: object) -> float:
+    """Return the number that a formula without names stands for; an infinite one is refused."""
+    found = float(evaluate(formula, {}))
+    if not math.isfinite(found):
+        raise InputError(f"{brief(given)} is {found:g}", remedy="give a finite number")
+    return found
 
 
 def _kind(check: Callable[[Any], Any], words: str, schema: dict[str, Any]) -> Any:
