@@ -13,7 +13,7 @@ from scipy.integrate import solve_ivp
 
 from linkwright.algebra import cos, sin, symbols
 from linkwright.errors import Error, ShapeError
-from linkwright.simulation.native import batch
+from linkwright.simulation.native import batch, pace
 from linkwright.simulation.native.batch import run_batch
 from linkwright.simulation.native.methods import METHODS, method_named
 from linkwright.simulation.native.schedule import TABLEAUX
@@ -440,15 +440,20 @@ def test_numbers_of_runs_and_threads_are_whole(numbers: dict[str, Any], words: s
 
 @pytest.mark.parametrize("method", ADAPTIVE)
 @pytest.mark.parametrize("every", [0, 50])
+@pytest.mark.parametrize("crawls", [False, True])
 def test_a_run_that_never_ends_stops_alone(
-    monkeypatch: pytest.MonkeyPatch, method: str, every: int
+    monkeypatch: pytest.MonkeyPatch, method: str, every: int, crawls: bool
 ) -> None:
-    """The others of its block go on to the same bits, and it stops where it does with others."""
-    monkeypatch.setattr(batch, "_MOST_STEPS", 1000)
+    """The others of its block go on to the same bits, and it stops where it does with others.
+
+    By the number of its steps, and by its pace as a run alone.
+    """
+    monkeypatch.setattr(batch, "_MOST_STEPS", 1_000_000 if crawls else 1000)
+    monkeypatch.setattr(pace, "OFTEN", 1000 if crawls else 1_000_000)
     monkeypatch.setattr(batch, "_CALL", 2000)
     s = Parts({"x": 1.0, "v": 0.0}, p={"k": 1.0})
     phases = s.phases([s["v"], -s["k"] * s["x"]], 0.01)
-    stiffness = np.array([1.0, 1e18, 4.0, 9.0, 2.0, 1e17, 3.0, 5.0, 7.0])
+    stiffness = np.array([1.0, 1e22, 4.0, 9.0, 2.0, 1e21, 3.0, 5.0, 7.0])
     fast = stiffness > 1e6
     common: dict[str, Any] = {"method": method, "every": every, "tolerance": 1e-6}
     run = run_batch(phases, 5.0, values={"k": stiffness}, **common)
@@ -457,8 +462,9 @@ def test_a_run_that_never_ends_stops_alone(
     assert np.array_equal(run.x[~fast], slow.x)
     assert np.array_equal(run.samples[~fast], slow.samples)
     assert run.reasons[0] == ""
-    assert "more than 1,000 steps" in run.reasons[1]
-    assert np.all(run.stopped[fast] < 1e-3)
+    assert ("more than 1,000,000 steps" if crawls else "more than 1,000 steps") in run.reasons[1]
+    assert np.all(run.stopped[fast] < 1e-6)
+    assert run.steps < 100_000
     alone = run_batch(phases, 5.0, values={"k": stiffness[fast]}, **common)
     assert np.array_equal(alone.stopped, run.stopped[fast])
     assert np.array_equal(alone.x, run.x[fast])

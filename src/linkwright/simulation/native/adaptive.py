@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from linkwright.simulation.native import pace
 from linkwright.simulation.native.crossings import EventWriter
 from linkwright.simulation.native.tables import TOO_MANY, TOO_SMALL
 from linkwright.simulation.native.text import Variable
@@ -205,17 +206,30 @@ class StepWriter(EventWriter):
         old_error.set(w.select(mask, error, old_error.get()))
 
     def end_crawling(self, taken: str) -> None:
-        """End the runs that have taken as many steps of their own as a run may."""
-        w = self.w
-        count = self.lane("taken_at")
+        """End the runs that have taken as many steps of their own as a run may, and those that crawl.
+
+        What crawls is said in `pace.Pace`; each lane goes by its own steps alone.
+        """
+        w, c = self.w, self.config
+        count, t = self.lane("taken_at"), self.lane("t_at").get()
         one = w.select(taken, w.number(1.0), w.number(0.0))
         count.set(w.f("fadd", count.get(), one))
-        many = w.f("fcmp oge", count.get(), w.splat(self.config["most"]))
+        steps, since = (self.lane("pace_at", str(i)) for i in range(2))
+        done = w.f("fsub", count.get(), steps.get())
+        often = w.both(w.f("fcmp oge", done, w.splat(c["often"])), taken)
+        many = w.variable(w.truth, w.both(w.f("fcmp oge", count.get(), w.splat(c["most"])), taken))
+        with w.when(w.some(often)):
+            mean = w.f("fdiv", w.f("fsub", t, since.get()), done)
+            rest = w.f("fsub", w.splat(self.seconds(c["until"])), t)
+            slow = w.f("fcmp olt", w.f("fmul", mean, w.number(pace.TOO_MANY)), rest)
+            many.set(w.op(f"or {w.truth} {many.get()}, {w.both(often, slow)}"))
+            for place, now in ((steps, count.get()), (since, t)):
+                place.set(w.select(often, now, place.get()))
         alive = self.alive()
         assert alive is not None
-        many = w.both(w.both(many, taken), alive)
-        with w.when(w.some(many)):
-            self.end(many, self.lane("t_at").get(), TOO_MANY)
+        ended = w.both(many.get(), alive)
+        with w.when(w.some(ended)):
+            self.end(ended, t, TOO_MANY)
 
     def known_slope(self) -> None:
         """Evaluate the derivative at x, and the rates of events, where they are not known."""

@@ -21,7 +21,7 @@ class BlockWriter:
         self.dense = variant.dense
         self.implicit = variant.implicit
         self.yes = "true" if self.single else "splat (i1 true)"
-        doubles = {"tick_seconds", "end", "step", "smallest", "most"}
+        doubles = {"tick_seconds", "end", "step", "smallest", "most", "often"}
         self.config: dict[str, str] = {}
         for name in CONFIG.fields:
             address = w.at("%config", str(CONFIG[name]))

@@ -21,6 +21,7 @@ from linkwright.backends.callbacks import guarded
 from linkwright.backends.llvm.blocks import empty_aligned, from_blocked, to_blocked
 from linkwright.errors import Error, ShapeError
 from linkwright.program import Program
+from linkwright.simulation.native import pace
 from linkwright.simulation.native.bundle import Bundle, bundle
 from linkwright.simulation.native.called import CalledFunctions
 from linkwright.simulation.native.guards import MEMORY, NEVER, followed
@@ -454,6 +455,7 @@ class Machine:
         floats[CONFIG["end"]] = settings.end
         floats[CONFIG["step"]] = settings.step
         floats[CONFIG["most"]] = settings.most_steps
+        floats[CONFIG["often"]] = pace.OFTEN
         floats[CONFIG["smallest"]] = 4e-15 * settings.until * phases.tick_seconds
         return config
 
@@ -550,7 +552,7 @@ def _layout(phases: Phases, made: Bundle) -> tuple[dict[str, tuple[int, int]], i
         "calm": 1,
         "verdict": 5,
         "stale": 1,
-        "ahead": 2,
+        **dict.fromkeys(("ahead", "pace"), 2),
         **{f"p_{name}": size for name, size in made.constants.items()},
         **{f"staged{i}": len(t.slots) for i, t in enumerate(phases.ticks) if t.exchanged},
     }
