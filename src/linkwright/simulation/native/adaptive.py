@@ -206,7 +206,7 @@ class StepWriter(EventWriter):
         old_error.set(w.select(mask, error, old_error.get()))
 
     def end_crawling(self, taken: str) -> None:
-        """End the runs that have taken as many steps of their own as a run may, and those that crawl.
+        """End the runs that crawl, and those that have taken as many steps as a run may.
 
         What crawls is said in `pace.Pace`; each lane goes by its own steps alone.
         """
