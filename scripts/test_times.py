@@ -58,6 +58,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     if len(chosen.files) > 2:
         parser.error("one file or two")
+    if not chosen.files[0].exists():
+        print(f"there is no {chosen.files[0]} yet; make times keeps what a run took")
+        del chosen.files[0]
+        if not chosen.files:
+            return 2
     *before, after = [seconds(path) for path in chosen.files]
     if before:
         (old,) = before

@@ -26,3 +26,13 @@ def test_items_are_added_up_to_files_and_compared(
     assert "10.5 s before, 17.0 s after" in told
     assert [line.split()[-1] for line in told.splitlines() if "grown" in line] == ["a.py", "new.py"]
     assert test_times.seconds(kept) == after
+
+
+def test_a_first_run_has_nothing_to_be_compared_with(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "tests.json"
+    run.write_text(json.dumps({"files": {"a.py": 3.0}}))
+    assert test_times.main([str(tmp_path / "times.json"), str(run)]) == 0
+    assert "make times keeps what a run took" in capsys.readouterr().out
+    assert test_times.main([str(tmp_path / "times.json")]) == 2
