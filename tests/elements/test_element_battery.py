@@ -412,13 +412,23 @@ def test_a_batch_is_its_single_runs(name: str, seed: int) -> None:
 
 
 # -- rates -----------------------------------------------------------------------------------------
-def _without_memory(name: str) -> bool:
-    _, block = made(name)
-    return not block.discrete_states and not block.needs_rate and name != "StateSpace"
+WITH_MEMORY = {
+    "Butterworth", "Encoder", "PinholeCamera", "Admittance", "AxisController", "FourJointWrist",
+    "Hybrid", "ImageMoments", "ImagePoints", "KalmanFilter", "MomentumObserver",
+    "PassivityObserver", "PositionCompensation", "StateSpace", "SteadyKalmanFilter",
+    "VisualCompensator", "VisualPredictor",
+}  # fmt: skip
+"""Kinds that are not a continuous one, sampled: they have a rate or a memory of their own."""
+
+
+def test_every_kind_with_a_memory_of_its_own_is_listed() -> None:
+    blocks = {name: made(name)[1] for name in KINDS}
+    own = {name for name, b in blocks.items() if b.discrete_states or b.needs_rate}
+    assert own | {"StateSpace"} == WITH_MEMORY
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("name", [n for n in KINDS if _without_memory(n)])
+@pytest.mark.parametrize("name", [n for n in KINDS if n not in WITH_MEMORY])
 def test_sampled_ever_faster_it_becomes_the_continuous_one(name: str, seed: int) -> None:
     """The error of holding outputs, or of Euler's rule, is of first order in the period."""
     whole, run = continuous(name, seed)
