@@ -23,7 +23,7 @@ from linkwright.codegen.documentation import documentation, origin
 from linkwright.codegen.script import listed
 from linkwright.errors import Error
 from linkwright.program import Code, Program, lower
-from linkwright.simulation.native.guards import MEMORY, followed
+from linkwright.simulation.native.guards import KEPT, MEMORY, followed
 from linkwright.system.forms import LIMIT
 
 _INCLUDES = ("ctype", "stdio", "stdlib", "time")
@@ -178,7 +178,7 @@ def _tables(content: Content, name: str, made: _Equations) -> Iterable[str]:
         "EVENTS": len(events),
         "GUARDS": sum(e.guard for e in events),
         "FOLLOWED": followed(events),
-        "MEMORY": MEMORY + 2 * followed(events),
+        "MEMORY": MEMORY + KEPT * followed(events),
         "NOISE": 2 * max((len(t.streams) for t in ticks), default=0),
         "MADE": max((len(t.slots) for t in ticks), default=0),
         "METHODS": len(content.schedules),

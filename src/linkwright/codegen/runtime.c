@@ -778,12 +778,13 @@ static int sim_know_events(double t)
         sim_look_at(t, sim_x, sim_g_new);
         sim_events_known = 1;
         for (i = 0; sim_watched && i < SIM_FOLLOWED; ++i) {
-            if (fabs(sim_g_new[i]) <= sim_top[i]*SIM_ROUNDING + fabs(t*sim_turn[i])*SIM_INSTANT) {
-                if (sim_fired[i]) {
-                    sim_g_new[i] = 0.0; /* its own action has put it there: it leaves by its rate */
-                } else if (sim_g[i]*sim_g_new[i] < 0.0 || fabs(sim_g[i]) <= 2.0*SIM_MARK*sim_top[i]) {
-                    sim_g_new[i] = sim_g[i]; /* zero within rounding: it stays on its side */
-                }
+            const double size = fabs(sim_g_new[i]), noise = sim_m[SIM_MEMORY - SIM_FOLLOWED + i];
+            const double bound = sim_top[i]*SIM_ROUNDING + fabs(t*sim_turn[i])*SIM_INSTANT;
+            if (sim_fired[i] && (size <= bound || size <= noise)) {
+                sim_g_new[i] = 0.0; /* its own action has put it there: it leaves by its rate */
+            } else if (!sim_fired[i] && size <= bound
+                       && (sim_g[i]*sim_g_new[i] < 0.0 || fabs(sim_g[i]) <= 2.0*SIM_MARK*sim_top[i])) {
+                sim_g_new[i] = sim_g[i]; /* zero within rounding: it stays on its side */
             }
             if (!sim_fired[i] && sim_jumped(i, sim_g_new[i])) {
                 ended = sim_happened(i, t) || ended;
@@ -832,11 +833,11 @@ static int sim_follow(double t, double h, double ends, double *verdict, double *
     }
     if (whole) {
         memcpy(sim_changed, change, SIM_FOLLOWED*sizeof *change);
+        memcpy(sim_top, top, SIM_FOLLOWED*sizeof *top);
     }
     if (!(verdict[0] > 0.0)) {
         return 0;
     }
-    memcpy(sim_top, top, SIM_FOLLOWED*sizeof *top);
     if (verdict[2] > 0.0) { /* the state goes behind the event */
         for (i = 0; i < SIM_X; ++i) {
             sim_y[i] = sim_y[i] + verdict[3]*y_f[i];
@@ -923,7 +924,7 @@ static int sim_gap(FILE *file, const char *temporary, int64_t k, int64_t target,
         }
         memcpy(sim_g, sim_g_new, sizeof sim_g);
         if (looked) { /* the memory has the values, behind an event too */
-            memcpy(sim_g, sim_m + (SIM_MEMORY - SIM_FOLLOWED), SIM_FOLLOWED*sizeof *sim_g);
+            memcpy(sim_g, sim_m + (SIM_MEMORY - 3*SIM_FOLLOWED), SIM_FOLLOWED*sizeof *sim_g);
         }
         for (i = 0, ended = 0; i < SIM_FOLLOWED; ++i) {
             if (hit[i] > 0.0) {

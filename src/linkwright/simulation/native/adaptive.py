@@ -17,14 +17,17 @@ class StepWriter(EventWriter):
         w, c, now = self.w, self.config, self.whole
         begin = w.splat(self.time())
         span = self.span.get()
-        goal, origin, size, grid = span, "0.0", span, "1.0"
+        goal, size, grid = span, span, "1.0"
+        uncut = w.variable(w.truth, self.yes)  # whether a fixed step begins at a point of the grid
         if not self.adaptive:
             grid = w.op(f"sitofp i64 {now['grid'].get()} to double")
             size = w.op(f"fdiv double {span}, {grid}")
+            origin = w.splat(self.grid_point(0, grid, span))
+            uncut.set(w.f("fcmp oeq", self.lane("s_at").get(), origin))
         w.label("steps")
         if not self.adaptive:
-            origin, goal = (self.grid_point(k, grid, span) for k in (0, 1))
-        goal, origin = w.splat(goal), w.splat(origin)
+            goal = self.grid_point(1, grid, span)
+        inner, goal = goal, w.splat(goal)
         s = self.lane("s_at").get()
         active = w.f("fcmp olt", s, goal)
         alive = self.alive()
@@ -36,6 +39,7 @@ class StepWriter(EventWriter):
             w.do("br label %gone")
         else:
             now["j"].set(w.i("add", now["j"].get(), "1"))
+            uncut.set(self.yes)
             on = w.i("icmp slt", now["j"].get(), now["grid"].get())
             w.do(f"br i1 {on}, label %steps, label %gone")
         w.lines.append("try:")
@@ -52,10 +56,9 @@ class StepWriter(EventWriter):
             h, last = self.wanted(w.select(last, rest, proposed.get()), last, rest)
             h, last, hop = self.up_to_break(h, last)
         else:
-            uncut = w.f("fcmp oeq", s, origin)
-            h = w.select(uncut, w.splat(size), rest)
+            h = w.select(uncut.get(), w.splat(size), rest)
             h, last = self.wanted(h, self.yes, rest)
-        h = w.select(active, h, w.number(0.0))
+        h = h if self.single else w.select(active, h, w.number(0.0))
         self.lane("h_at").set(h)
         self.step()
         if self.adaptive:
@@ -72,7 +75,7 @@ class StepWriter(EventWriter):
         due = self.seconds(now["target"].get())
         if not self.adaptive:
             final = w.i("icmp eq", w.i("add", now["j"].get(), "1"), now["grid"].get())
-            inner = w.op(f"fadd double {self.time()}, {self.grid_point(1, grid, span)}")
+            inner = w.op(f"fadd double {self.time()}, {inner}")
             due = w.op(f"select i1 {final}, double {due}, double {inner}")
         ends = w.select(last, w.splat(due), w.f("fadd", begin, w.f("fadd", s, h)))
         self.follow(taken, t, h, ends)
@@ -100,6 +103,8 @@ class StepWriter(EventWriter):
             with w.when(w.some(crossed)):
                 self.forget(self.lanes(crossed))
         self.counted()
+        if not self.adaptive:
+            uncut.set(w.both(uncut.get(), w.op(f"xor {w.truth} {mask}, {self.yes}")))
         self.happen(mask)
         if self.adaptive and not self.single:
             self.end_crawling(mask)

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from linkwright.backends.llvm.compile import NativeCode, cached_native
+from linkwright.backends.llvm.compile import NativeCode, cached_native, simplified
 from linkwright.backends.llvm.externals import bindings
 from linkwright.backends.llvm.target import host
 from linkwright.fingerprint import fingerprint
@@ -157,4 +157,4 @@ def _bundle_ir(phases: Phases, method: Method, width: int) -> str:
 def _driver_ir(variant: Variant) -> str:
     from linkwright.simulation.native.driver import driver_ir
 
-    return driver_ir(variant)
+    return simplified(driver_ir(variant))

@@ -114,7 +114,11 @@ class EventWriter(BlockWriter):
         mark = w.f("fmul", top, w.number(2 * MARK))
         zero = w.f("fcmp ole", w.call("fabs", before), mark)
         same = w.both(small, w.op(f"or {w.truth} {other}, {zero}"))
-        own = w.both(small, w.f("fcmp ogt", self.lane("fired_at", index).get(), w.number(0.0)))
+        noise = w.i("sub", self.config["memory"], w.i("sub", self.config["followed"], index))
+        noise = self.lane("m_at", noise).get()
+        most = w.select(w.f("fcmp ogt", noise, bound), noise, bound)
+        near = w.f("fcmp ole", w.call("fabs", after), most)
+        own = w.both(near, w.f("fcmp ogt", self.lane("fired_at", index).get(), w.number(0.0)))
         place.set(w.select(own, w.number(0.0), w.select(same, before, after)))
 
     def jumped(self, index: str) -> str:
@@ -183,6 +187,8 @@ class EventWriter(BlockWriter):
             if self.single:
                 self.guard()
         with w.when(self.follows()):
+            whole = w.f("fcmp oeq", self.lane("m_at", str(WANTED)).get(), w.number(0.0))
+            mask = taken.get()
             if self.adaptive:
                 self.rates_at_end(ends)
                 self.middle(t, h)
@@ -191,44 +197,38 @@ class EventWriter(BlockWriter):
                 )
                 calm = w.f("fcmp ogt", self.lane("calm_at").get(), w.number(0.0))
             else:
-                calm = self.far()
-            whole = w.f("fcmp oeq", self.lane("m_at", str(WANTED)).get(), w.number(0.0))
-            mask = taken.get()
+                calm = self.far(w.both(whole, mask))
             loud = w.op(f"xor {w.truth} {w.both(calm, whole)}, {self.yes}")
             with w.when(w.some(w.both(loud, mask))):
                 self.lane("calm_at").set(w.select(calm, w.number(1.0), w.number(0.0)))
                 self.look(taken, t, h, ends)
             if not self.adaptive:
-                self.keep_change(w.both(whole, mask), taken.get())
                 return
             mask = taken.get()
             with w.when(w.some(mask)):
                 self.copy(c["top_new_at"], c["top_at"], c["followed"], self.lanes(mask))
                 self.copy(c["turn_new_at"], c["turn_at"], c["followed"], self.lanes(mask))
 
-    def far(self) -> str:
-        """Return in which lanes a fixed step is calm, as `calm_program` says, without a call."""
+    def far(self, whole: str) -> str:
+        """Return in which lanes a fixed step is calm, as `calm_program` says, without a call.
+
+        The change of each event in a whole step is kept, and the largest size of it so far.
+        """
         w = self.w
         calm = w.variable(w.truth, self.yes)
         with w.count(self.config["followed"]) as i:
             g, new = self.lane("g_at", i).get(), self.lane("g_new_at", i).get()
-            now, last = w.call("fabs", w.f("fsub", new, g)), self.lane("change_at", i).get()
+            change, top = self.lane("change_at", i), self.lane("top_at", i)
+            now, last = w.call("fabs", w.f("fsub", new, g)), change.get()
             most = w.select(w.f("fcmp ogt", now, last), now, last)
-            off = [w.f("fcmp ogt", w.call("fabs", x), most) for x in (g, new)]
+            size = w.call("fabs", new)
+            off = [w.f("fcmp ogt", x, most) for x in (w.call("fabs", g), size)]
             same = w.f("fcmp ogt", w.f("fmul", g, new), w.number(0.0))
             calm.set(w.both(calm.get(), w.both(same, w.both(*off))))
-        return calm.get()
-
-    def keep_change(self, tried: str, taken: str) -> None:
-        """Keep the change of each event in a fixed step, and the largest size of it so far."""
-        w = self.w
-        with w.count(self.config["followed"]) as i:
-            g, new = self.lane("g_at", i).get(), self.lane("g_new_at", i).get()
-            change, top = self.lane("change_at", i), self.lane("top_at", i)
-            change.set(w.select(tried, w.call("fabs", w.f("fsub", new, g)), change.get()))
-            size = w.call("fabs", new)
-            larger = w.both(taken, w.f("fcmp ogt", size, top.get()))
+            change.set(w.select(whole, now, last))
+            larger = w.both(whole, w.f("fcmp ogt", size, top.get()))
             top.set(w.select(larger, size, top.get()))
+        return calm.get()
 
     def look(self, taken: Variable, t: str, h: str, ends: str) -> None:
         """Look closely at the events of a step."""

@@ -34,6 +34,7 @@ from linkwright.simulation.plain.driver import (
     HIGH as HIGH,
     HOVERS as HOVERS,
     INSTANT as INSTANT,
+    KEPT as KEPT,
     LOW as LOW,
     MARK as MARK,
     MEMORY as MEMORY,
@@ -48,6 +49,7 @@ from linkwright.system.phases import Event
 _FRESH, _WITHIN, _LANDING = range(3)
 _TRIES, _HALVED, _MOST = 3, 20, 60
 _TINY, _BEYOND, _ENDLESS = 1e-300, 2e-14, 100
+_LOCATED, _LOUDEST = 8, 1e-9
 
 
 def followed(events: Sequence[Event]) -> int:
@@ -122,11 +124,17 @@ def look_program(events: Sequence[Event]) -> Program:
     count = followed(events)
     a = _arrays(count, "g", "g_mid", "g_new", "r", "r_new", "top")
     calm, h, time = (symbol(n, "local") for n in ("calm", "h", "t"))
-    memory = _arrays(MEMORY + 2 * count, "m")["m"]
+    memory = _arrays(MEMORY + KEPT * count, "m")["m"]
     low, high, tries, full, stage = (memory[i] for i in (LOW, HIGH, TRIES, FULL, STAGE))
-    at_low, at_high = memory[MEMORY : MEMORY + count], memory[MEMORY + count :]
+    at_low, at_high, came, noise = (memory[MEMORY + i * count :][:count] for i in range(KEPT))
+    noise = [maximum(n, NOISE * top) for n, top in zip(noise, a["top"], strict=True)]
     rows = list(zip(*a.values(), strict=True))
-    sides = [where(g > 0, 1, where(g < 0, -1, sign(r))) for g, _, _, r, _, _ in rows]
+    sides = [_side(g, r, c) for (g, _, _, r, _, _), c in zip(rows, came, strict=True)]
+    rows = [
+        (g, mid, _returning(side, g, new, r_new, top, n), r, r_new, top)
+        for side, n, (g, mid, new, r, r_new, top) in zip(sides, noise, rows, strict=True)
+    ]
+    news = [new for _, _, new, *_ in rows]
     due = [_due(side, event.direction) for side, event in zip(sides, events, strict=False)]
 
     def crossed(values: Sequence[Expr]) -> list[Expr]:
@@ -136,14 +144,14 @@ def look_program(events: Sequence[Event]) -> Program:
             for side, v, ok, g, top in zip(sides, values, due, a["g"], a["top"], strict=True)
         ]
 
-    hits = crossed(a["g_new"])
+    hits = crossed(news)
     hit = maximum(0, *hits) > 0
     fresh, landing = stage < 0.5, stage > 1.5
 
     # a step that is looked at for the first time: is anything hidden inside?
     part, rough = as_expr(1), as_expr(0)
-    for side, ok, row in zip(sides, due, rows, strict=True):
-        inside, unresolved = _hidden(side, ok, h, *row)
+    for side, ok, most, row in zip(sides, due, noise, rows, strict=True):
+        inside, unresolved = _hidden(side, ok, most, h, *row)
         part, rough = minimum(part, inside), maximum(rough, unresolved)
     again = where(tries < _TRIES, where(rough > 0, 0.25, part), part)
     tiny = 1e-15 * (absolute(time) + h)  # nothing is hidden in the last bits of time
@@ -153,7 +161,7 @@ def look_program(events: Sequence[Event]) -> Program:
     # the bracket of the first crossing, and where to look next
     new_low = where(fresh, 0, where(hit, low, h))
     new_high = where(fresh, h, where(hit, h, high))
-    both = list(zip(at_low, at_high, a["g"], a["g_new"], strict=True))
+    both = list(zip(at_low, at_high, a["g"], news, strict=True))
     values_low = [where(fresh, g, where(hit, b, new)) for b, _, g, new in both]
     values_high = [where(fresh, new, where(hit, new, b)) for _, b, _, new in both]
     ended = crossed(values_high)
@@ -198,7 +206,7 @@ def look_program(events: Sequence[Event]) -> Program:
         next_one(_FRESH, where(narrow, _LANDING, _WITHIN)),
     ]
     happens = [where(landing, x, 0) for x in crossed(at_high)]
-    hovers, which = _hovering(happens, events, rows, memory[HOVERS])
+    hovers, which = _hovering(happens, events, rows, noise, memory[HOVERS])
     kept.append(where(landing, hovers, memory[HOVERS]))
     limit = where(landing, NEVER, where(tries > 0, 2 * h, NEVER))
     behind = where(landing, maximum(high - h, 0), 0)
@@ -216,8 +224,33 @@ def look_program(events: Sequence[Event]) -> Program:
         )
         for v, ok, mark, g, top in zip(values_high, ended, marks, a["g"], a["top"], strict=True)
     ]
-    outputs = {"m_new": [*kept, *values_low, *values_high], "hit": happens, "verdict": verdict}
+    left = zip(happens, sides, a["r_new"], came, strict=True)
+    comes = [where(landing, x * side * absolute(r), where(taken, 0, c)) for x, side, r, c in left]
+    found = zip(news, at_high, a["top"], noise, strict=True)
+    louder = [maximum(n, minimum(_LOCATED * _largest(*v), _LOUDEST * top)) for *v, top, n in found]
+    noise = [where(landing, more, n) for more, n in zip(louder, noise, strict=True)]
+    made = [*kept, *values_low, *values_high, *comes, *noise]
+    outputs = {"m_new": made, "hit": happens, "verdict": verdict}
     return program("look", inputs, outputs)
+
+
+def _side(g: Expr, r: Expr, came: Expr) -> Expr:
+    """Return the side of zero on which a step begins: at zero by the rate.
+
+    What its own action has just put to rest there is still on the side from which it came.
+    """
+    by_rate = sign(where(absolute(r) > NOISE * absolute(came), r, came))
+    return where(g > 0, 1, where(g < 0, -1, by_rate))
+
+
+def _returning(side: Expr, g: Expr, new: Expr, r_new: Expr, top: Expr, noise: Expr) -> Expr:
+    """Return a value at the end of a step, on its side where only rounding has put it behind zero.
+
+    It left zero and still goes away from there: a bounce that is lower than rounding.
+    """
+    behind = where(side * r_new > 0, where(side * new <= 0, absolute(new), NEVER), NEVER)
+    own = where(absolute(g) > 2 * MARK * top, 0, where(behind <= noise, 1, 0))
+    return where(own > 0, side * MARK * top, new)
 
 
 def _slack(g: Expr, top: Expr) -> Expr:
@@ -229,14 +262,15 @@ def _hovering(
     happens: Sequence[Expr],
     events: Sequence[Event],
     rows: Sequence[tuple[Expr, ...]],
+    noise: Sequence[Expr],
     before: Expr,
 ) -> tuple[Expr, Expr]:
     """Return how often in a row events did not leave zero between their actions, and which one."""
     some, free, which = as_expr(0), as_expr(0), as_expr(0)
-    for i, (ok, event, (g, mid, new, *_, top)) in enumerate(
-        zip(happens, events, rows, strict=False)
+    for i, (ok, event, (g, mid, new, *_), most) in enumerate(
+        zip(happens, events, rows, noise, strict=False)
     ):
-        at_zero = where(_largest(g, mid, new) <= NOISE * top, ok, 0) if event.action else as_expr(0)
+        at_zero = where(_largest(g, mid, new) <= most, ok, 0) if event.action else as_expr(0)
         some, free = maximum(some, at_zero), maximum(free, ok - at_zero)
         which = where(at_zero > 0, i + 1, which)
     return where(free > 0, 0, before + some), which
@@ -250,7 +284,16 @@ def _due(side: Expr, direction: int) -> Expr:
 
 
 def _hidden(
-    side: Expr, due: Expr, h: Expr, g: Expr, mid: Expr, new: Expr, r: Expr, r_new: Expr, top: Expr
+    side: Expr,
+    due: Expr,
+    noise: Expr,
+    h: Expr,
+    g: Expr,
+    mid: Expr,
+    new: Expr,
+    r: Expr,
+    r_new: Expr,
+    top: Expr,
 ) -> tuple[Expr, Expr]:
     """Return in which part of a step a value may be beyond zero, and whether it is unresolved.
 
@@ -261,7 +304,8 @@ def _hidden(
     p, q = h * way * r, h * way * r_new
     missed = absolute(_missed(a, m, b, p, q))
     size = _largest(a, m, b)
-    rough = where(missed > 0.25 * size, where(size > NOISE * top, 1, 0), 0)
+    loud = where(size > noise, 1, 0)  # nothing is hidden in rounding
+    rough = where(missed > 0.25 * size, loud, 0)
     # Hermite's cubic a + p s + c s^2 + d s^3 has its extrema at the roots of p + 2 c s + 3 d s^2
     d = 2 * (a - b) + p + q
     c = 3 * (b - a) - 2 * p - q
@@ -277,5 +321,5 @@ def _hidden(
     bent = where(p < 0, where(q > 0, 1, 0), 0) > 0
     s = (b - a - q) / where(bent, p - q, 1)
     part = minimum(part, where(bent, where(a + p * s <= 0, s, 1), 1))
-    part = where(part < 1, minimum(maximum(part, 1 / 64), 63 / 64), 1)
+    part = where(loud > 0, where(part < 1, minimum(maximum(part, 1 / 64), 63 / 64), 1), 1)
     return where(b > 0, part, where(due > 0, part, 1)), rough

@@ -24,7 +24,7 @@ from linkwright.program import Program
 from linkwright.simulation.native import pace
 from linkwright.simulation.native.bundle import Bundle, bundle
 from linkwright.simulation.native.called import CalledFunctions
-from linkwright.simulation.native.guards import MEMORY, NEVER, followed
+from linkwright.simulation.native.guards import KEPT, MEMORY, NEVER, followed
 from linkwright.simulation.native.methods import Method
 from linkwright.simulation.native.tables import (
     CONFIG,
@@ -548,7 +548,7 @@ def _layout(phases: Phases, made: Bundle) -> tuple[dict[str, tuple[int, int]], i
         **dict.fromkeys(("g", "g_new", "g_mid", "count", "first"), ne),
         **dict.fromkeys(("turn", "turn_new", "top", "top_new", "change", "change_new"), watched),
         **dict.fromkeys(("hit", "fired"), watched),
-        **dict.fromkeys(("m", "m_new"), MEMORY + 2 * watched),
+        **dict.fromkeys(("m", "m_new"), MEMORY + KEPT * watched),
         "calm": 1,
         "verdict": 5,
         "stale": 1,

@@ -27,7 +27,10 @@ INSTANT = 1e-15
 MARK = 1e-20
 """How far from zero an event is kept, relative to that, which is on one side of it by its past."""
 LOW, HIGH, TRIES, WANTED, FULL, STAGE, HOVERS, MEMORY = range(8)
-"""Places in the memory of a run that follows events, before their values at a bracket's ends."""
+"""Places in the memory of a run that follows events, before what is kept of each of them."""
+KEPT = 4
+"""What is kept of each: its values at a bracket's ends, how fast it came to zero just now, and how
+large it may be there by rounding."""
 _LOW = 0xFFFFFFFF
 
 
@@ -107,7 +110,7 @@ class Driver:
         self.g_new: Numbers = []
         self.followed = count = sum(not crossing.guard for crossing in crossings)
         self.turn, self.turn_new, self.top, self.fired = ([0.0] * count for _ in range(4))
-        self.change, self.m = [NEVER] * count, [0.0] * (MEMORY + 2 * count)
+        self.change, self.m = [NEVER] * count, [0.0] * (MEMORY + KEPT * count)
         self.hit: Numbers = []
         self.verdict, self.landed = [1.0, NEVER, 0.0, 0.0, 0.0], False
 
@@ -352,11 +355,14 @@ class Driver:
             self.events_known = 1
             for i in range(self.followed if self.watched else 0):
                 before, top = self.g[i], self.top[i]
-                if abs(new[i]) <= top * NOISE + abs(t * self.turn[i]) * INSTANT:
-                    if self.fired[i]:
+                bound = top * NOISE + abs(t * self.turn[i]) * INSTANT
+                if self.fired[i]:
+                    if abs(new[i]) <= max(bound, self.m[i - self.followed]):
                         new[i] = 0.0  # its own action has put it there: it leaves by its rate
-                    elif before * new[i] < 0.0 or abs(before) <= 2.0 * MARK * top:
-                        new[i] = before  # it stays on its side
+                elif abs(new[i]) <= bound and (
+                    before * new[i] < 0.0 or abs(before) <= 2.0 * MARK * top
+                ):
+                    new[i] = before  # it stays on its side
                 if not self.fired[i] and self._jumped(i, new[i]):
                     finished = self._happened(i, t, finished)
             self.g, self.watched = new, 1
@@ -403,12 +409,11 @@ class Driver:
             looked = self.functions["look"](before, middle, after, *rates)
             self.m, self.hit, self.verdict = map(list, looked)
         if whole and not self.adaptive:
-            self.change = list(change)
+            self.change, self.top = list(change), list(top)
         if not self.verdict[0] > 0.0:
             return False
-        self.top = list(top)
         if self.adaptive:
-            self.turn = list(self.turn_new)
+            self.top, self.turn = list(top), list(self.turn_new)
         self.landed = self.verdict[2] > 0.0
         return True
 
@@ -426,7 +431,7 @@ class Driver:
             return
         self.g = list(self.g_new)
         if self.hit:  # it was looked at
-            self.g[: self.followed] = self.m[MEMORY + self.followed :]
+            self.g[: self.followed] = self.m[MEMORY + self.followed :][: self.followed]
         if self.landed:
             self.slope_known = 0
         for i, hit in enumerate(self.hit):
