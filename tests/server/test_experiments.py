@@ -18,6 +18,7 @@ from linkwright.server.desk import Desk
 from linkwright.server.experiments import (
     RemoteBench,
     VirtualBench,
+    axis_of,
     relay_trial,
     step_experiment,
     sweep_experiment,
@@ -41,6 +42,31 @@ def cell() -> VirtualCell:
 @pytest.fixture
 def bench(cell: VirtualCell) -> VirtualBench:
     return VirtualBench(cell, "plane.1")
+
+
+def test_an_arm_that_came_to_rest_after_tracks_can_be_measured(cell: VirtualCell) -> None:
+    """The probe is in the set-point, whatever motion came before it."""
+    cell.advance(10)
+    cell.command("plane", Command("enable", 1))
+    cell.advance(50)
+    for k in range(3):
+        cell.command("plane", Command("track", 2 + k, (-1.0 + 0.05 * k, 0.7)))
+        cell.advance(200)
+    cell.advance(500)
+    assert cell.latest().values["plane.moving"] == 0
+    cell.command("plane", Command("excite", 5, (2.0, AMPLITUDE, 5.0, 1.3, 0.0), name="plane.1"))
+    seen = []
+    for _ in range(700):
+        cell.advance(1)
+        seen.append(float(cell.latest().values["plane.probe"]))
+    assert max(seen) == pytest.approx(AMPLITUDE, rel=1e-3)
+    assert min(seen) == pytest.approx(-AMPLITUDE, rel=1e-3)
+    assert (cell.latest().values["plane.done"], cell.latest().values["plane.cut"]) == (5, 0)
+
+
+def test_an_axis_goes_by_the_name_of_its_joint_too(cell: VirtualCell) -> None:
+    face = cell.arms["plane"]
+    assert axis_of([face], "plane.elbow") == axis_of([face], "plane.2") == (face, 1)
 
 
 def test_a_sweep_finds_the_plant_that_is_there(bench: VirtualBench) -> None:

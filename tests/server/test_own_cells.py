@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import runpy
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -320,3 +322,15 @@ def test_the_first_lines_of_the_page_move_an_arm(
     assert np.abs(state["puma.target"] - read_cell("cell1").arms[0].start).max() < 1e-6
     assert (state["puma.taken"], state["puma.done"], state["puma.cut"]) == (4, 4, 0)
     assert "active [" in capsys.readouterr().out
+
+
+def test_a_halt_loads_nothing_that_takes_time() -> None:
+    text = (
+        "import sys; from linkwright.cli import main; code = main(['halt', 'nobody']);"
+        "print(code, sorted({'numpy', 'pydantic', 'linkwright.algebra'} & {*sys.modules}))"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", text], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert found.stdout.split("\n")[0] == "2 []"
+    assert "no cell called 'nobody' runs" in found.stderr

@@ -86,19 +86,21 @@ class AxisBench(Protocol):
 
 
 def axis_of(arms: Sequence[ArmFace], axis: str) -> tuple[ArmFace, int]:
-    """Return the arm and the place of an axis, such as "puma.3".
+    """Return the arm and the place of an axis, such as "puma.3" or "puma.q3".
 
     Args:
         arms: of the cell.
-        axis: its name.
+        axis: its name, or the arm's and the joint's.
 
     >>> arm = ArmFace("slide", ("x",), ("m",), ((0.0, 1.0),), ("slide.1",))
     >>> axis_of([arm], "slide.1")[1]
     0
     """
     for arm in arms:
-        if axis in arm.axes:
-            return arm, arm.axes.index(axis)
+        joints = [f"{arm.name}.{joint}" for joint in arm.joints]
+        for names in (arm.axes, joints):
+            if axis in names:
+                return arm, names.index(axis)
     names = [name for arm in arms for name in arm.axes]
     near = nearest(axis, names)
     raise InputError(
@@ -131,8 +133,9 @@ class VirtualBench:
     """
 
     def __init__(self, cell: VirtualCell, axis: str) -> None:
-        self._cell, self.axis = cell, axis
+        self._cell = cell
         self._arm, self._place = axis_of(list(cell.arms.values()), axis)
+        self.axis = self._arm.axes[self._place]
         self.unit = self._arm.units[self._place]
         self.kp, self.kd = _gains(self._arm, self._place)
         names = {one.field.name: one.sources for one in state_fields(cell.cell)}
@@ -199,8 +202,9 @@ class RemoteBench:
     """
 
     def __init__(self, hand: ArmHand, axis: str) -> None:
-        self._hand, self.axis = hand, axis
+        self._hand = hand
         self._arm, self._place = axis_of([hand.arm.face], axis)
+        self.axis = self._arm.axes[self._place]
         self._cell = hand.arm.cell
         self.unit = self._arm.units[self._place]
         self.kp, self.kd = _gains(self._arm, self._place)
