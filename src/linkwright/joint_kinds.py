@@ -79,6 +79,17 @@ class JointKind:
         return sum(what == "slide" for what, _ in self.motions)
 
     @property
+    def units(self) -> tuple[str, str, str]:
+        """Of places, speeds and efforts along its coordinates; none where they are of two kinds.
+
+        >>> JOINTS["prismatic"].units
+        ('m', 'm/s', 'N')
+        """
+        if 0 < self.slides < self.freedom:
+            return ("", "", "")
+        return ("m", "m/s", "N") if self.slides else ("rad", "rad/s", "N*m")
+
+    @property
     def keys(self) -> tuple[frozenset[str], frozenset[str]]:
         """The keys of a text model that it needs, and those that it may have besides."""
         given = signature(self.maker).parameters.values()

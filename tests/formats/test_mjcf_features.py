@@ -385,12 +385,36 @@ def _strongest(model: mujoco.MjModel, joint: int) -> float:
     for k in drives:
         own = [np.inf]
         if model.actuator_forcelimited[k]:
-            own.append(np.abs(model.actuator_forcerange[k]).max())
+            own.append(_both_ways(model.actuator_forcerange[k]))
         if model.actuator_ctrllimited[k] and model.actuator_biastype[k] == 0:
-            own.append(np.abs(model.actuator_ctrlrange[k]).max())
+            own.append(_both_ways(model.actuator_ctrlrange[k]))
         found += abs(model.actuator_gear[k, 0]) * min(own)
-    limit = np.abs(model.jnt_actfrcrange[joint]).max() if model.jnt_actfrclimited[joint] else np.inf
+    limit = _both_ways(model.jnt_actfrcrange[joint]) if model.jnt_actfrclimited[joint] else np.inf
     return float(min(limit, found if drives else np.inf))
+
+
+def _both_ways(span: np.ndarray) -> float:
+    """Return the force that there is in both directions; in the one, where there is no other."""
+    low, high = span
+    return float(min(-low, high) if low < 0 < high else max(-low, high))
+
+
+@pytest.mark.parametrize("name", ["actuatorfrcrange", "forcerange", "ctrlrange"])
+@pytest.mark.parametrize(
+    ("span", "effort"),
+    [("-3 4", 3), ("-4 3", 3), ("-2 2", 2), ("0 5", 5), ("-5 0", 5), ("1 5", 5), ("-inf 6", 6)],
+)
+def test_a_range_of_forces_with_unequal_ends_gives_no_more_than_both_ways_have_and_is_told(
+    name: str, span: str, effort: float
+) -> None:
+    if name == "actuatorfrcrange":
+        text = pair(one=f'{name}="{span}"')
+    else:
+        text = driven(f'<motor joint="j" {name}="{span}"/>')
+    found = parse_mjcf(text)
+    assert found.joints[0].limits.effort == effort
+    told = [x for x in found.ignored if x.what == f"{name} with unequal ends"]
+    assert len(told) == (span != "-2 2")
 
 
 def _close(ours: np.ndarray, position: np.ndarray, turn: np.ndarray) -> None:

@@ -348,6 +348,40 @@ def test_the_mass_of_a_model_in_inches_is_told_in_its_unit(
     assert float(found[1]) * parse_unit(found[2]).factor == pytest.approx(2056.4, rel=1e-4)
 
 
+ELBOW = """<robot name="elbow"><link name="a"/><link name="b"/><link name="c"/>
+<joint name="turn" type="revolute"><parent link="a"/><child link="b"/>
+<limit lower="-1.5" upper="2.5" velocity="3" effort="40"/></joint>
+<joint name="slide" type="prismatic"><parent link="b"/><child link="c"/>
+<limit lower="-0.25" upper="0.5" velocity="0.75" effort="90"/></joint></robot>"""
+REACH = """format = 1
+name = "reach"
+units = "in-lb"
+body = [{name = "turn", rotate = "z", mass = 1}, {name = "slide", translate = "z", mass = 1}]
+limit = [{coordinate = "turn", lower = -1.5, upper = 2.5, speed = 3, effort = 400},
+         {coordinate = "slide", lower = -6, upper = 2, speed = 20, effort = 80}]
+"""
+
+
+@pytest.mark.parametrize(("file", "text"), [("elbow.urdf", ELBOW), ("reach.toml", REACH)])
+def test_every_limit_of_a_joint_is_told_with_its_unit(
+    file: str, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the units of the file, angles in rad."""
+    (tmp_path / file).write_text(text)
+    assert main(["info", str(tmp_path / file)]) == 0
+    table = capsys.readouterr().out
+    robot = lw.Robot(tmp_path / file)
+    length, force = ("in", "lbf") if "in-lb" in text else ("m", "N")
+    for k, (name, unit) in enumerate({"turn": "rad", "slide": length}.items()):
+        (line,) = (line for line in table.splitlines() if line.startswith(name))
+        told = re.findall(r"(-?[\d.]+) ([a-z][^ ]*|N\S*)", line)[-4:]
+        effort = force if name == "slide" else "lbf*in" if force == "lbf" else "N*m"
+        assert [x for _, x in told] == [unit, unit, f"{unit}/s", effort]
+        ends = (*robot.limits[k], robot.speed_limits[k], robot.effort_limits[k])
+        si = [float(x) * parse_unit(unit).factor for x, unit in told]
+        np.testing.assert_allclose(si, ends, rtol=1e-5)
+
+
 JACK = Path(__file__).parents[1] / "files" / "jackmount.toml"
 
 

@@ -44,12 +44,17 @@ def command(
 def _robot(file: str, roots: list[Path], as_json: bool) -> None:
     """Print what a robot file holds: a summary, its joints, and what of it was not read."""
     from linkwright.cli.tables import print_table
-    from linkwright.formats.robot.summary import summary
+    from linkwright.formats.robot.summary import summary, worded
     from linkwright.joint_kinds import JOINTS
 
     robot, form = open_robot(file, roots)
     if as_json:
-        echo(json.dumps(dataclasses.asdict(dataclasses.replace(robot, content=None)), indent=2))
+        echo(
+            json.dumps(
+                dataclasses.asdict(dataclasses.replace(robot, content=None, display="mks")),
+                indent=2,
+            )
+        )
         return
     for label, value in summary(robot, form):
         echo(f"{label:<10} {value}")
@@ -57,7 +62,9 @@ def _robot(file: str, roots: list[Path], as_json: bool) -> None:
     rows = []
     for joint in robot.joints:
         limits = joint.limits
-        ends = [_shown(x) for x in (limits.lower, limits.upper, limits.speed, limits.effort)]
+        place, speed, effort = JOINTS[joint.kind].units
+        ends = [worded(x, place, robot) for x in (limits.lower, limits.upper)]
+        ends += [worded(limits.speed, speed, robot), worded(limits.effort, effort, robot)]
         axis = _listed(joint.axis) if JOINTS[joint.kind].has_axis else ""
         rows.append((joint.name, joint.kind, joint.parent, joint.child, axis, *ends))
     columns = ("joint", "kind", "parent", "child", "axis", "lower", "upper", "speed", "effort")
@@ -66,10 +73,6 @@ def _robot(file: str, roots: list[Path], as_json: bool) -> None:
         echo(f"not read: {entry.words}", err=True)
     for note in robot.notes:
         echo(f"note: {note}", err=True)
-
-
-def _shown(value: float | None) -> str:
-    return "" if value is None else f"{value:.6g}"
 
 
 def _listed(values: tuple[float, float, float]) -> str:

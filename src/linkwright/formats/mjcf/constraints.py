@@ -71,7 +71,8 @@ def with_actuators(
             armature=joint.armature + gear * gear * element.number("armature", 0.0),
             damping=joint.damping + gear * gear * damping[0],
         )
-        effort = _effort(element, written.tag, settings)
+        ranges = ("force", "ctrl") if written.tag == "motor" else ("force",)
+        effort = min(settings.effort(element, f"{x}limited", f"{x}range", left) for x in ranges)
         known = efforts.get(target, 0.0)
         efforts[target] = known + abs(gear) * effort
     for name, effort in efforts.items():
@@ -80,14 +81,6 @@ def with_actuators(
             least = effort if limits.effort is None else min(limits.effort, effort)
             joints[name] = replace(joints[name], limits=replace(limits, effort=least))
     return replace(tree, joints=tuple(joints[joint.name] for joint in tree.joints))
-
-
-def _effort(element: XmlElement, tag: str, settings: CompilerSettings) -> float:
-    """Return the greatest force of an actuator before its gear, or infinity."""
-    spans = [settings.span(element, "forcelimited", "forcerange")]
-    if tag == "motor":
-        spans.append(settings.span(element, "ctrllimited", "ctrlrange"))
-    return min((max(map(abs, span)) for span in spans if span), default=math.inf)
 
 
 def with_equalities(

@@ -66,7 +66,7 @@ def read_joint(
         stiffness=_first(element, "stiffness", left),
         rest=rest,
         armature=element.number("armature", 0.0),
-        limits=_limits(element, written == "hinge", settings),
+        limits=_limits(element, written == "hinge", settings, left),
     )
     return joint, anchor, reference
 
@@ -84,11 +84,12 @@ def _first(element: XmlElement, name: str, left: Leftovers) -> float:
     return values[0]
 
 
-def _limits(element: XmlElement, turns: bool, settings: CompilerSettings) -> JointLimits:
+def _limits(
+    element: XmlElement, turns: bool, settings: CompilerSettings, left: Leftovers
+) -> JointLimits:
     ends = settings.span(element, "limited", "range") or (-math.inf, math.inf)
     lower, upper = (None if math.isinf(x) else settings.angle(x) if turns else x for x in ends)
-    forces = settings.span(element, "actuatorfrclimited", "actuatorfrcrange")
-    effort = math.inf if forces is None else max(map(abs, forces))
+    effort = settings.effort(element, "actuatorfrclimited", "actuatorfrcrange", left)
     return JointLimits(lower, upper, None, effort if math.isfinite(effort) else None)
 
 

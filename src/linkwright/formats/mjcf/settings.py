@@ -115,6 +115,25 @@ class CompilerSettings:
             raise element.error(f"{name} of {element.words} is empty", "give the lower end first")
         return None
 
+    def effort(self, element: XmlElement, flag: str, name: str, left: Leftovers) -> float:
+        """Return the force that a range allows both ways, or infinity; unequal ends are told.
+
+        >>> left = Leftovers()
+        >>> joint = XmlElement("joint", {"range": "-3 4"})
+        >>> CompilerSettings().effort(joint, "limited", "range", left), len(left.entries())
+        (3.0, 1)
+        """
+        span = self.span(element, flag, name)
+        if span is None:
+            return math.inf
+        least, most = sorted(map(abs, span))
+        if least == most:
+            return most
+        both = span[0] < 0 < span[1]
+        why = f"effort has one number for both ways: the {'smaller' if both else 'larger'} is used"
+        left.add(f"{name} with unequal ends", element.line, why)
+        return least if both else most
+
     def place(self, element: XmlElement) -> Place:
         """Return where an element puts its frame."""
         return Place(element.triple("pos", (0.0, 0.0, 0.0)), self.rotation(element))

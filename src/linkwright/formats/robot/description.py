@@ -221,6 +221,7 @@ class Description:
         ignored: what was left out, once for each kind.
         source: the file, for messages.
         content: what the file held.
+        display: the system of units in which people read its numbers, all of which are SI here.
     """
 
     name: str
@@ -234,6 +235,7 @@ class Description:
     notes: tuple[str, ...] = field(default=())
     content: bytes | None = field(default=None, repr=False, compare=False)
     sensors: tuple[LinkSensor, ...] = ()
+    display: str = field(default="mks", compare=False)
 
     def link(self, name: str) -> Link:
         """Return the link of that name."""

@@ -116,6 +116,7 @@ class _Survey:
                 gravity=_three(gravity),
                 ignored=self.left.entries(),
                 sensors=tuple(map(self._sensed, m.sensors)),
+                display=m.display.name,
             )
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from linkwright.algebra.units import unit_system
 from linkwright.formats.robot.description import Description
 from linkwright.formats.robot.transforms import joined_masses
 from linkwright.joint_kinds import JOINTS
@@ -29,7 +30,12 @@ def summary(description: Description, form: str) -> list[tuple[str, str]]:
         ("links", f"{len(description.links)}, root {description.root}"),
         ("joints", f"{len(joints)}: {kinds}" if joints else "none"),
         ("freedom", f"{freedom}" + (f"; {following} joint(s) follow others" if following else "")),
-        ("mass", f"{whole.mass:g} kg in {len(masses)} links" if whole is not None else "none"),
+        (
+            "mass",
+            f"{worded(whole.mass, 'kg', description)} in {len(masses)} links"
+            if whole is not None
+            else "none",
+        ),
     ]
     if description.frames:
         facts.append(("frames", ", ".join(frame.name for frame in description.frames)))
@@ -39,3 +45,13 @@ def summary(description: Description, form: str) -> list[tuple[str, str]]:
         shown = ", ".join(f"{count} {kind}" for kind, count in sorted(shapes.items()))
         facts.append(("shapes", shown))
     return facts
+
+
+def worded(value: float | None, unit: str, description: Description) -> str:
+    """Return a number with its unit, in the units of the robot's file.
+
+    >>> worded(0.0254, "m", Description("r", (), (), display="in-lb"))
+    '1 in'
+    """
+    own, size = unit_system(description.display).printed(unit)
+    return "" if value is None else f"{value / size:.6g} {own}".rstrip()
