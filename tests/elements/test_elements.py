@@ -145,6 +145,9 @@ def test_contact_never_pulls_and_acts_only_inside() -> None:
     assert normal.min() >= 0
     assert np.all(normal[depth <= 0] == 0)
     assert normal.max() > 2 * G
+    done = run(m, floor, until=0.01, initial={"b.z": -1e-3, "b.w": 1.0})  # 400 N of the damper
+    assert done.samples["contact.depth1"][0] == pytest.approx(1e-3)
+    assert done.samples["contact.normal1"][0] == 0
 
 
 def numeric(surface: Surface, p: np.ndarray) -> tuple[float, np.ndarray]:

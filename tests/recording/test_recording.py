@@ -90,9 +90,10 @@ def test_sl_files_have_the_layout_that_sl_reads(tmp_path: Path) -> None:
 
 
 def test_sl_files_refuse_blanks_in_names(tmp_path: Path) -> None:
-    bad = Recording([0, 1], [Channel("yaw rate", "rad")], [[1], [2]])
-    with pytest.raises(RecordingError, match="blanks"):
-        save_next(tmp_path, bad)
+    for channel in (Channel("yaw rate", "rad"), Channel("torque", "lbf in")):
+        bad = Recording([0, 1], [channel], [[1], [2]])
+        with pytest.raises(RecordingError, match="blanks"):
+            save_next(tmp_path, bad)
 
 
 def test_parquet_carries_labels_for_other_readers(tmp_path: Path) -> None:
