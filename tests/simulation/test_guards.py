@@ -179,6 +179,34 @@ def test_a_ball_that_comes_to_rest_is_told_and_never_falls_through(method: str, 
 
 
 @pytest.mark.parametrize("method", [*METHODS, "rk4"])
+def test_pulses_at_round_instants_are_as_long_as_they_should_be(method: str) -> None:
+    """Two events of one value, on and off, at instants where its value is zero to the last bit."""
+    block = lw.Block("b")
+    duty, f = block.parameter("duty", 0.25), block.parameter("f", 2000.0)
+    on, phase = block.discrete_state("on"), f * block.time
+    block.update(on, on)
+    v, y = block.state("v"), block.state("y", initial=1.0)
+    block.derivative(v, 500 * (on - v))
+    block.derivative(y, on)
+    value = duty - lw.absolute(2 * (phase - lw.floor(phase)) - 1)
+    block.event("rises", value, direction=1, resets={on: 1})
+    block.event("falls", value, direction=-1, resets={on: 0})
+    system = lw.System(name="s")
+    system.add(block)
+    count = 40
+    shares, rates = (x.ravel() for x in np.meshgrid([0.1, 0.25, 0.75], [250.0, 2000.0]))
+    for share, rate in zip(shares, rates, strict=True):
+        values, until = {"b.duty": share, "b.f": rate}, count / rate
+        step = {"step": until / 1000} if method == "rk4" else {}
+        one = lw.simulate(system, until, method=method, values=values, **step)
+        assert [e.name for e in one.events] == ["b.rises", "b.falls"] * count
+        assert one.final["b.y"] - 1 == pytest.approx(share * until, rel=1e-9)
+        many = lw.simulate_batch(system, until, runs=2, method=method, values=values, **step)
+        assert many.event_counts.tolist() == [[count, count]] * 2
+        assert many.x[:, many.states.index("b.y")] - 1 == pytest.approx(share * until, rel=1e-9)
+
+
+@pytest.mark.parametrize("method", [*METHODS, "rk4"])
 @pytest.mark.parametrize("executor", ["native", "python"])
 def test_a_jump_at_a_tick_counts_after_a_crossing_without_action(
     method: str, executor: str

@@ -783,7 +783,8 @@ static int sim_know_events(double t)
             if (sim_fired[i] && (size <= bound || size <= noise)) {
                 sim_g_new[i] = 0.0; /* its own action has put it there: it leaves by its rate */
             } else if (!sim_fired[i] && size <= bound
-                       && (sim_g[i]*sim_g_new[i] < 0.0 || fabs(sim_g[i]) <= 2.0*SIM_MARK*sim_top[i])) {
+                       && (sim_g[i]*sim_g_new[i] < 0.0
+                           || fabs(sim_g[i]) <= (size > 0.0 ? 2.0*SIM_MARK*sim_top[i] : bound))) {
                 sim_g_new[i] = sim_g[i]; /* zero within rounding: it stays on its side */
             }
             if (!sim_fired[i] && sim_jumped(i, sim_g_new[i])) {

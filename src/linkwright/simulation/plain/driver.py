@@ -360,7 +360,7 @@ class Driver:
                     if abs(new[i]) <= max(bound, self.m[i - self.followed]):
                         new[i] = 0.0  # its own action has put it there: it leaves by its rate
                 elif abs(new[i]) <= bound and (
-                    before * new[i] < 0.0 or abs(before) <= 2.0 * MARK * top
+                    before * new[i] < 0.0 or abs(before) <= (2.0 * MARK * top if new[i] else bound)
                 ):
                     new[i] = before  # it stays on its side
                 if not self.fired[i] and self._jumped(i, new[i]):
