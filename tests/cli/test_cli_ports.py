@@ -11,31 +11,38 @@ import pytest
 
 from linkwright.cli import main
 from linkwright.mounts.rotator_client import RotatorClient, RotatorError
+from tests.mounts.test_own_mounts import JACK
 from tests.mounts.test_rotator import LIMIT, rotctl, until
+from tests.random.own_machines import save
 from tests.support.processes import Begin, begin as begin
 
 ORBIT = "examples/mounts/orbit.toml"
 
 
-def test_a_mount_is_a_rotator_by_command(begin: Begin, capsys: pytest.CaptureFixture[str]) -> None:
-    """The first line says where it listens, rotctl drives it, Ctrl-C ends it cleanly."""
-    process = begin(
-        "rotator", "mount-x-y", "--port", "0", "--speed", "720", "--acceleration", "7200"
-    )
+def test_a_mount_is_a_rotator_by_command(
+    begin: Begin, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first line says where it listens, rotctl drives it, Ctrl-C ends it cleanly.
+
+    It is a mount of one's own whose jack does not lift it to the zenith: it begins elsewhere.
+    """
+    mount = str(save(tmp_path, JACK, "jack.toml"))
+    process = begin("rotator", mount, "--port", "0", "--speed", "720", "--acceleration", "7200")
     assert process.stdout is not None
     line = process.stdout.readline().strip()
-    found = re.fullmatch(r"mount-x-y listens on 127\.0\.0\.1:(\d+)", line)
+    found = re.fullmatch(rf"{re.escape(mount)} listens on 127\.0\.0\.1:(\d+)", line)
     assert found is not None, line
     port = int(found[1])
-    assert "Linkwright mount-x-y" in rotctl(port, "P 180 45", "_")
     with RotatorClient(port=port) as client:
+        assert client.position() == (90.0, 45.0)
+        assert "Linkwright azel" in rotctl(port, "P 180 45", "_")
         until(lambda: client.position() == (180.0, 45.0))
-    assert main(["rotator", "mount-x-y", "--port", str(port)]) == 2
+    assert main(["rotator", mount, "--port", str(port)]) == 2
     assert "cannot listen" in capsys.readouterr().err
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=LIMIT)
     assert process.returncode == 0, err
-    assert re.search(r"mount-x-y: \d+ ticks, \d+ missed", out)
+    assert re.search(r"jack.toml: \d+ ticks, \d+ missed", out)
     assert "Traceback" not in err
     with pytest.raises(RotatorError):
         RotatorClient(port=port)

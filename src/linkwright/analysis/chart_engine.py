@@ -38,6 +38,7 @@ CAUSES = ("reached", "no solution", "joint limit", "cone", "collision", "effort"
 
 NO_SOLUTION = 1
 _SAMPLED = 64  # lines that have a say in where lines start
+_TURNS = 18  # places on the way half around the vertical
 _HALVINGS = 46
 _TO_FOLD = 2.5  # first steps of the way to an end; it is twice the first at a fold
 _COARSE = 4  # halvings in which the way may take several steps
@@ -213,7 +214,7 @@ class ChartEngine:
         made = ChartPart(self, lines, places)
         x = space.rows(across, along[o])
         x = np.ascontiguousarray(np.broadcast_to(x, (lines, x.shape[-1])))
-        begun = self.closing.begin(x, self.start, threads=threads)
+        begun = self.closing.begin(x, self.start, way=self._around(x), threads=threads)
         made.put(slice(o, o + 1), _one(begun.here), threads)
         for order in (range(o + 1, places), range(o - 1, -1, -1)):
             front, whole = begun.of(slice(None)), begun.here.status == CLOSED
@@ -228,6 +229,24 @@ class ChartEngine:
                 whole = gapless[-1]
                 made.put(chosen, found, threads)
         return made
+
+    def _around(self, x: Array) -> list[Array]:
+        """Return what is known on the way to the starts of lines: directions go about the vertical.
+
+        So a turntable turns, and does not look over its back, beyond the zenith.
+        """
+        here = np.broadcast_to(self.closing.values_of(self.start[None]), x.shape)
+        level = np.hypot(here[0, 0], here[0, 1])
+        if self.space.known[0] != "direction" or level < 1e-9:
+            return []
+        turn = np.arctan2(here[:, 1], here[:, 0])
+        whole = np.mod(np.arctan2(x[:, 1], x[:, 0]) - turn + np.pi, 2 * np.pi) - np.pi
+        found = []
+        for share in np.linspace(0, 1, _TURNS + 1)[1:]:
+            row = here.copy()
+            row[:, 0], row[:, 1] = (level * f(turn + share * whole) for f in (np.cos, np.sin))
+            found.append(row)
+        return found
 
     def filled(
         self, closed: NDArray[np.bool_], poses: Callable[[Places], Array], threads: int

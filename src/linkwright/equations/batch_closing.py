@@ -337,19 +337,28 @@ class Closing:
         )
         return ClosedPoses(self.names, q, residual, status, worst, self.relations)
 
-    def begin(self, x: Array, start: Array, *, threads: int = 1) -> LineFront:
-        """Return the first poses of lines, each reached straight from one closed configuration.
+    def begin(
+        self, x: Array, start: Array, *, way: Sequence[Array] = (), threads: int = 1
+    ) -> LineFront:
+        """Return the first poses of lines, each reached from one closed configuration.
 
         Args:
             x: what is known there, a row for each line.
+            way: what is known on the way there, such rows; straight on by default.
         """
         at = np.broadcast_to(self.values_of(start[None]), x.shape)
         q = np.broadcast_to(start, (len(x), len(start)))
-        found = self.walk(at, x, q, threads=threads)
+        for place in way:
+            at, q, _ = self._walked(at, place, q, threads)
+        at, q, found = self._walked(at, x, q, threads)
         good = found.status == CLOSED
-        first = np.where(good[:, None], found.q, start)
-        place = np.where(good[:, None], x, at)
-        return LineFront(place, [first, first.copy(), first.copy()], good.astype(int), found)
+        return LineFront(at, [q, q.copy(), q.copy()], good.astype(int), found)
+
+    def _walked(self, at: Array, x: Array, q: Array, threads: int) -> tuple[Array, Array, PoseRows]:
+        """Return what is known and the coordinates after a walk, as before where none closed."""
+        found = self.walk(at, x, q, threads=threads)
+        good = (found.status == CLOSED)[:, None]
+        return np.where(good, x, at), np.where(good, found.q, q), found
 
     def go_on(self, front: LineFront, x: Array, *, threads: int = 1) -> PoseRows:
         """Close all lines at the next places, one after the other, and move the front there.

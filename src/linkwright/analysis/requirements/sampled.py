@@ -71,6 +71,14 @@ class SampledMotion:
 def refuse_unsuited(robot: Robot) -> None:
     """Refuse a robot whose joints have not one coordinate and one speed each."""
     n = len(robot.coordinates)
+    if robot.loops:
+        raise InputError(
+            f"{robot.mechanism.name!r} has closed loops, and a task moves joints that nothing ties",
+            remedy="give `lw.analysis.size` a JointCycle of each actuator, with torques of "
+            "robot.inverse_dynamics at lw.robots.closed poses, or chart them at rest: "
+            "linkwright chart MODEL --of effort",
+            code="R214",
+        )
     if n != len(robot.speeds) or n == 0:
         raise InputError(
             "a task moves joints of one degree of freedom, and this robot has others",

@@ -40,7 +40,8 @@ def command(
     It listens on this machine alone unless --host says otherwise; whoever reaches the port drives
     the mount. The first line that is printed says where it listens. With --easycomm it also prints
     the pseudo-terminal on which it speaks EasyComm II, with --studio the address of a page on which
-    the mount moves. Ctrl-C ends it. The dish goes along great circles at the speed given, with
+    the mount moves. Ctrl-C ends it. It begins and parks in the zenith, or where a mount looks at
+    first that does not reach the zenith. The dish goes along great circles at the speed given, with
     serial mounts too: their keyholes are not simulated here.
 
     \b
@@ -67,6 +68,7 @@ def command(
                 speed=speed,
                 acceleration=acceleration,
                 limits=RotatorLimits(min_el=lowest),
+                park=aim.park,
                 watchdog=watchdog,
                 parks=park,
             )
