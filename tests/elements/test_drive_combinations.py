@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
 from scipy.optimize import brentq, root
 
 import linkwright as lw
@@ -363,6 +364,28 @@ def test_a_battery_gives_at_most_what_its_resistance_lets_it(seed: int) -> None:
     assert run.stop is not None
     assert "battery.overload" in run.stop.reason
     assert run.time == pytest.approx(1e-3, rel=1e-3)
+
+
+@pytest.mark.parametrize("method", ["dop853", "dopri5", "rk4"])
+@pytest.mark.parametrize("start", [0.0, 0.4, 1.0])
+def test_a_battery_tells_where_it_is_empty_or_full(method: str, start: float) -> None:
+    """When, by quadrature of dq = -i dt between the two ends of its charge."""
+    full, empty, hours, R, asked = 50.0, 42.0, 0.01, 0.05, 200.0
+
+    def pace(charge: float, power: float) -> float:
+        inner = empty + (full - empty) * charge
+        return 3600 * hours / ((inner - np.sqrt(inner**2 - 4 * R * power)) / (2 * R))
+
+    for power, end, name in ((asked, 0.0, "flat"), (-asked, 1.0, "overcharge")):
+        s = lw.System(name="s")
+        s.connect(power, s.add(drives.Battery(full, empty, hours, R, charge=start)).power)
+        until = quad(pace, end, start, args=(power,))[0]
+        run = lw.simulate(s, 20.0, method=method)
+        assert [e.name for e in run.events] == [f"battery.{name}"]
+        assert run.events[0].time == pytest.approx(until, rel=1e-6, abs=1e-9)
+        assert (run.stop is None) == (name == "overcharge")
+        batch = lw.simulate_batch(s, 20.0, runs=2, method=method)
+        assert batch["battery.charge"] == pytest.approx([run.final["battery.charge"]] * 2, abs=1e-9)
 
 
 def test_dry_friction_holds_and_slips_behind_teeth_that_lose() -> None:

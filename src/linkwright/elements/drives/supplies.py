@@ -98,7 +98,8 @@ class Battery(Block):
     Ports: `power` is what all drives draw, W; outputs `voltage`, `current`, `charge` and `lacking`.
     The current solves V0 i - R i^2 = power. No current does above V0^2 / (4 R): a run ends where
     that is passed (`overload`), at once where it starts beyond it. Up to there `lacking` is what is
-    asked for beyond that power, W.
+    asked for beyond that power, W. It ends where the battery is empty (`flat`), too. What comes
+    back to a full one charges it beyond 1, along the same line of voltage: `overcharge`, an event.
 
     >>> Battery(50, 42, capacity=5, resistance=0.05)
     Battery(battery: power -> voltage, current, lacking)
@@ -132,8 +133,10 @@ class Battery(Block):
         most = inner**2 / (4 * R)
         given = minimum(power, most)
         i = 2 * given / (inner + sqrt(maximum(inner**2 - 4 * R * given, 0)))
-        beyond = where(self.time > 0, power - most, -1)  # at the start too
-        self.event("overload", beyond, direction=1, terminal=True)
+        ends = {"overload": power - most, "flat": -x, "overcharge": x - 1}
+        for what, beyond in ends.items():  # at the start too
+            at_once = where(self.time > 0, beyond, -1)
+            self.event(what, at_once, direction=1, terminal=what != "overcharge")
         self.derivative(x, -i / q)
         self.output("voltage", inner - R * i, unit="V", doc="voltage at the terminals")
         self.output("current", i, unit="A", doc="current")
