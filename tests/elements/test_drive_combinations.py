@@ -374,7 +374,7 @@ def test_a_battery_tells_where_it_is_empty_or_full(method: str, start: float) ->
 
     def pace(charge: float, power: float) -> float:
         inner = empty + (full - empty) * charge
-        return 3600 * hours / ((inner - np.sqrt(inner**2 - 4 * R * power)) / (2 * R))
+        return float(3600 * hours / ((inner - np.sqrt(inner**2 - 4 * R * power)) / (2 * R)))
 
     for power, end, name in ((asked, 0.0, "flat"), (-asked, 1.0, "overcharge")):
         s = lw.System(name="s")
