@@ -26,6 +26,7 @@ from linkwright.program import Code, lower
 from linkwright.program.interpret import interpret
 from linkwright.robots import Quantity, Robot
 from linkwright.robots.derivatives import tangent_program
+from linkwright.simulation.runs import simulate
 from tests.oracles.pinocchio_models import pinocchio_model
 from tests.random.robots import random_robot
 from tests.seeds import seeds
@@ -330,6 +331,31 @@ def test_batches_and_single_vectors_agree() -> None:
         robot.inverse_dynamics(q[:, :2], u, a)
     with pytest.raises(ShapeError, match="takes 3 arrays"):
         robot.inverse_dynamics(q)
+
+
+@pytest.mark.parametrize("seed", seeds(4, daily=2))
+def test_the_neutral_configuration_of_a_closed_loop_is_closed_and_where_runs_start(
+    seed: int,
+) -> None:
+    """A five-bar linkage whose text gives angles that leave a gap at its tip."""
+    rng = np.random.default_rng(seed)
+    m = Mechanism("five")
+    tips = []
+    for side, turns in ((-1, (2.2, -1.2)), (1, (0.9, 1.2))):
+        heavy: dict[str, Any] = {"rotate": "z", "mass": 1, "inertia": 0.01}
+        crank = m.body(f"crank{side + 1}", at=(0.1 * side, 0, 0), **heavy)
+        rod = m.body(f"rod{side + 1}", parent=crank, at=(0.25, 0, 0), **heavy)
+        tips.append(m.point(f"tip{side + 1}", rod, (0.4, 0, 0)))
+        for body, turn in ((crank, turns[0]), (rod, turns[1])):
+            m.set_initial({body.name: turn + float(rng.uniform(-0.05, 0.05))})
+    m.close_loop("tip", tips[0], tips[1], Revolute("z"), along=("x", "y"))
+    robot = Robot(m)
+    ends = [robot.pose(robot.neutral, tip.name)[:2, 3] for tip in tips]
+    np.testing.assert_allclose(ends[0], ends[1], atol=1e-12)
+    run = simulate(m, 1e-3, method="rk4", step=1e-3)
+    np.testing.assert_allclose(
+        robot.neutral, [run[name][0] for name in robot.coordinates], atol=1e-14
+    )
 
 
 def test_limits_and_random_configurations() -> None:

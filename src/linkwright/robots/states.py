@@ -6,6 +6,8 @@ It is plain data, which the disk cache keeps, so that asking for it derives noth
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -73,6 +75,7 @@ class Facts:
 
 def facts_of(assembled: Assembled, tree: Tree) -> Facts:
     """Return what a robot says of itself."""
+    from linkwright.equations.closure import AssemblyError, assemble
     from linkwright.joint_kinds import JOINTS
 
     turning = {
@@ -83,7 +86,11 @@ def facts_of(assembled: Assembled, tree: Tree) -> Facts:
     }
     limits = _coordinate_limits(assembled, tree)
     quaternions = _quaternions(assembled, tree)
-    start = [assembled.mechanism.initial.get(q.name, 0.0) for q in tree.coordinates]
+    given: Mapping[str, float] = assembled.mechanism.initial
+    if assembled.mechanism.constraints:
+        with suppress(AssemblyError):  # a run tells why it cannot start
+            given = assemble(assembled.mechanism).coordinates
+    start = [given.get(q.name, 0.0) for q in tree.coordinates]
     for k in quaternions:
         start[k] = start[k] if any(start[k : k + 4]) else 1.0
     return Facts(
