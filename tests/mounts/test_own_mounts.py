@@ -91,15 +91,18 @@ def test_keyholes_of_own_mounts(kind: str, seed: int, tmp_path: Path) -> None:
     axes = mount_axes(str(save(tmp_path, OWN[kind], "own.toml")))
     for path in passes(seed):
         want, found = follow("a", mount_axes("alt-az"), path), follow("a", axes, path)
+        azimuth, elevation = np.degrees(axes.values(path(np.linspace(0, 120, 500)), 0.24)).T
+        low, high = {"free": (0, 90), "over": (85, 185), "kept": (-5, 95)}[kind]
+        assert low <= elevation.min() <= elevation.max() <= high
+        turned = azimuth[:, None] + 360 * np.arange(-2, 3)  # some turns beside, as the cables allow
+        fits = (turned.min(axis=0) >= -20) & (turned.max(axis=0) <= 420)
+        if kind == "kept" and not fits.any():
+            assert found.lost > want.lost  # no turn has the whole pass within the limits
+            continue
         assert found.lost == pytest.approx(want.lost, abs=0.021)
         assert found.error == pytest.approx(want.error, abs=1e-6)
-        q = axes.values(path(np.linspace(0, 120, 500)), 0.24)
-        low, high = {"free": (0, 90), "over": (85, 185), "kept": (-5, 95)}[kind]
-        assert np.degrees(q[:, 1]).min() >= low
-        assert np.degrees(q[:, 1]).max() <= high
         if kind == "kept":
-            assert np.degrees(q[:, 0]).min() >= -20
-            assert np.degrees(q[:, 0]).max() <= 420
+            assert fits[2]  # the turn that was chosen is one of them
 
 
 @pytest.mark.parametrize("name", ["mount-alt-az", "mount-3-axis", "over", "kept"])

@@ -132,8 +132,9 @@ class AxisChain:
         """Return the angles at directions, and the signs that keep them within the limits."""
 
         def cost(signs: tuple[float, ...]) -> tuple[float, ...]:
-            over = beyond(self._numbers(d, step, signs), self.limits).max()
-            return (round(max(over, _OVER), 6), *(s != p.own for s, p in self._signed(signs)))
+            over = beyond(self._numbers(d, step, signs), self.limits).max(axis=1)
+            lost = float((over > _OVER).mean())
+            return (lost, round(max(over.max(), _OVER), 6), *(s != p.own for s, p in self._signed(signs)))
 
         signs = min(itertools.product((1.0, -1.0), repeat=len(self.pairs)), key=cost)
         return self._numbers(d, step, signs), signs
@@ -221,12 +222,17 @@ def beyond(q: Array, limits: Array) -> Array:
 
 
 def with_turns(q: Array, limits: Array, own: Array) -> Array:
-    """Return rows of angles by the whole turns that keep them within limits, or near their own."""
+    """Return rows of angles by the whole turns that keep them within limits, or near their own.
+
+    Where no turn has all of them within, the one that has most, and then the nearest to them.
+    """
     for column, (low, high), at in zip(q.T, limits, own, strict=True):
         turns = _TURN * np.arange(-2, 3) + _TURN * round((at - column[0]) / _TURN)
-        over = np.maximum(low - column.min(), column.max() - high + 2 * turns) - turns
+        rows = column[:, None] + turns
+        over = np.maximum(low - rows, rows - high)
+        most = np.maximum(over.max(axis=0), _OVER).round(6)
         near = np.abs(column[0] + turns - at)
-        column += turns[np.lexsort((near, np.maximum(over, _OVER).round(6)))[0]]
+        column += turns[np.lexsort((near, most, (over > _OVER).mean(axis=0)))[0]]
     return q
 
 
