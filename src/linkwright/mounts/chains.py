@@ -134,7 +134,11 @@ class AxisChain:
         def cost(signs: tuple[float, ...]) -> tuple[float, ...]:
             over = beyond(self._numbers(d, step, signs), self.limits).max(axis=1)
             lost = float((over > _OVER).mean())
-            return (lost, round(max(over.max(), _OVER), 6), *(s != p.own for s, p in self._signed(signs)))
+            return (
+                lost,
+                round(max(over.max(), _OVER), 6),
+                *(s != p.own for s, p in self._signed(signs)),
+            )
 
         signs = min(itertools.product((1.0, -1.0), repeat=len(self.pairs)), key=cost)
         return self._numbers(d, step, signs), signs
