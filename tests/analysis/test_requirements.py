@@ -594,3 +594,12 @@ def test_a_joint_that_stands_has_no_dry_friction(law: str) -> None:
         assert torque[still] == pytest.approx(held[:, 0], abs=1e-9)
         many = lw.analysis.screen(robot, task, step=0.01)
         assert abs(many.peak("torque")[0, 0]) == pytest.approx(np.abs(torque).max(), abs=1e-9)
+
+
+def test_the_frame_that_is_offered_for_a_tool_moves() -> None:
+    """The ground of a text model stands last among its frames, and carries no payload."""
+    m = lw.Mechanism("lift")
+    m.body("cage", translate="z", mass=2)
+    m.gravity()
+    with pytest.raises(InputError, match=r'write frame = "cage".*\[R216\]'):
+        lw.analysis.require(m, lw.Task([Dwell(1.0)]), payload=1.0)

@@ -75,7 +75,9 @@ class ToolFrame:
 def known_frame(robot: Robot, name: str) -> str:
     """Return the name of a robot's frame that is the tool's; one that there is not is refused."""
     if name not in robot.frames:
-        near = nearest(name, robot.frames) or robot.frames[-1]
+        places = robot.assembled.places
+        moving = [frame for frame in robot.frames if places[frame][0].parent is not None]
+        near = nearest(name, moving) or moving[-1]
         raise InputError(
             f"the robot has no frame {name!r} for the task's tool",
             remedy=f'write frame = "{near}" in the task, or --frame; there are '
