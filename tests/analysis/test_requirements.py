@@ -602,4 +602,4 @@ def test_the_frame_that_is_offered_for_a_tool_moves() -> None:
     m.body("cage", translate="z", mass=2)
     m.gravity()
     with pytest.raises(InputError, match=r'write frame = "cage".*\[R216\]'):
-        lw.analysis.require(m, lw.Task([Dwell(1.0)]), payload=1.0)
+        lw.analysis.require(Robot(m), lw.Task([Dwell(1.0)]), payload=1.0)
