@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.linalg import block_diag, expm, solve_continuous_lyapunov
+from scipy.linalg import block_diag, expm, solve_continuous_lyapunov, solve_discrete_are
 
 import linkwright as lw
+from linkwright.blocks.discretization import van_loan
 from linkwright.control import KalmanFilter
 from linkwright.control.filters import dot
 from linkwright.control.nonlinear_filters import ExtendedKalmanFilter, UnscentedKalmanFilter
-from linkwright.elements.drives.noise import van_loan
 from linkwright.system.step_models import step_model
 from tests.seeds import seeds
 
@@ -136,5 +136,38 @@ def test_the_noise_of_a_long_step_is_that_of_many_short_ones() -> None:
         spread = solve_continuous_lyapunov(A, -np.diag([1.0, 4.0, 0.25]))
         F = expm(A * step)
         wanted = spread - F @ spread @ F.T
-        found = van_loan(A, np.array([1.0, 2.0, 0.5]), step)
+        found = van_loan(A, np.diag([1.0, 4.0, 0.25]), step)
         np.testing.assert_allclose(found, wanted, atol=1e-7 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("rate", [1, 10, 100, 1000, 10_000])
+def test_an_observer_at_a_rate_knows_the_noise_between_its_instants(rate: int) -> None:
+    """Its gain is that of the Riccati equation with the covariance that the noise has in a period.
+
+    And it goes from instant to instant by the matrix exponential, whatever the rate.
+    """
+    random = np.random.default_rng(rate)
+    m = lw.Mechanism("cart")
+    cart = m.body("cart", translate="x", mass=1)
+    m.force("push", m.input("F"), at=cart, along="x")
+    m.output("place", "cart")
+    c, k = random.uniform(0.2, 2), random.uniform(0.5, 50)
+    m.passive(cart, damping=c, stiffness=k)
+    A, H, h = np.array([[0.0, 1.0], [-k, -c]]), np.array([[1.0, 0.0]]), 1 / rate
+    root, seen = random.normal(size=(2, 2)), random.uniform(0.1, 2)
+    noise, F = root @ root.T, expm(A * h)
+    spread = solve_continuous_lyapunov(A, -noise)
+    Q = spread - F @ spread @ F.T
+    P = solve_discrete_are(F.T, H.T, (Q + Q.T) / 2, np.array([[seen / h]]))
+    K = P @ H.T / (P[0, 0] + seen / h)
+    observer = lw.control.Observer(lw.linearize(m), noise, seen, rate=rate)
+    np.testing.assert_allclose(observer.gain.gain, K, rtol=1e-5, atol=1e-7 * np.abs(K).max())
+    s = lw.System(name="s", base=rate)
+    member = s.add(observer)
+    s.connect(["1.0", "0.3"], member.u)
+    run = lw.simulate(s, 20 * h, every=1)
+    x, still = np.zeros(2), np.array([1 / k, 0.0])
+    for n in range(20):
+        told = [run[f"observer.y[{i}]"][n] for i in range(2)]
+        np.testing.assert_allclose(told, x, rtol=1e-5, atol=1e-9)
+        x = still + F @ (x + K[:, 0] * (0.3 - x[0]) - still)

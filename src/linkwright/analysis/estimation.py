@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from linkwright.algebra.units import Amount
 from linkwright.analysis.linearization import LinearModel, linearize
 from linkwright.blocks import Block, BlockError, Sampled, as_rate, checked
+from linkwright.blocks.discretization import van_loan
 from linkwright.border import worded
 from linkwright.control.covariances import covariance_matrix, unobservable
 from linkwright.control.kalman_filter import KalmanFilter, SteadyKalmanFilter
 from linkwright.control.linear import Weights, discretized
 from linkwright.control.nonlinear_filters import ExtendedKalmanFilter, UnscentedKalmanFilter
 from linkwright.control.step_model import Measurement
-from linkwright.elements.drives.noise import van_loan
 from linkwright.errors import suggestion
 from linkwright.mechanism import ModelLike
 from linkwright.system import System, system_of
@@ -156,7 +156,7 @@ class _Plan:
         density = np.sqrt(np.diag(self._variances(self.density, states, "density")))
         process = self._variances(self.process, states, "process")
         if self.model.period == 0.0 and tuple(states) == self.model.states:
-            return van_loan(self.model.a, density, span) + process
+            return van_loan(self.model.a, np.diag(density**2), span) + process
         found: Array = np.diag(density**2 * span) + process
         return found
 

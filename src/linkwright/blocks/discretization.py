@@ -243,6 +243,32 @@ def held(a: Array, b: Array, step: float) -> tuple[Array, Array]:
     return found[:n, :n], found[:n, n:]
 
 
+def van_loan(a: Array, noise: Array, step: float) -> Array:
+    """Return the covariance that white noise adds over a step (Van Loan, 1978).
+
+    Args:
+        a: system matrix.
+        noise: intensity of the noise in the rates, a matrix, per second.
+        step: s.
+
+    >>> van_loan(np.array([[0.0]]), np.array([[9.0]]), 0.5).round(9).tolist()
+    [[4.5]]
+    """
+    from scipy.linalg import expm
+
+    n = len(a)
+    doublings = max(0, math.ceil(math.log2(max(float(np.abs(a).sum(axis=0).max()) * step, 1.0))))
+    part = step / 2**doublings  # over a long one exp(-a step) of fast modes drowns the others
+    whole = np.zeros((2 * n, 2 * n))
+    whole[:n, :n], whole[:n, n:], whole[n:, n:] = -a, noise, a.T
+    found = expm(whole * part)
+    phi = found[n:, n:].T
+    covariance: Array = phi @ found[:n, n:]
+    for _ in range(doublings):
+        covariance, phi = covariance + phi @ covariance @ phi.T, phi @ phi
+    return (covariance + covariance.T) / 2
+
+
 @cache
 def _doubling(n: int) -> Program:
     """Return the Program from phi(Z) and exp(Z) - 1 to those of Z times a power of two.

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.blocks import BlockError, Element, Rate, checked, sampled
-from linkwright.blocks.discretization import held
+from linkwright.blocks.discretization import held, van_loan
 from linkwright.brief import brief
 from linkwright.control.filters import StateSpace, dot, period_of
 from linkwright.errors import DomainError
@@ -413,7 +413,7 @@ class Observer(StateSpace):
         else:
             period = period_of(rate, name)
             step, drive = discretized(a, b, period)
-            self.gain = dlqe(step, c, noise * period, seen / period)
+            self.gain = dlqe(step, c, van_loan(a, noise, period), seen / period)
             correct = step @ self.gain.gain
         super().__init__(
             step - correct @ c, np.hstack([drive, correct]), np.eye(n), name=name, rate=rate

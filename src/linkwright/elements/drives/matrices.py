@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from linkwright.algebra import Expr, symbol
 from linkwright.blocks import Block
-from linkwright.blocks.discretization import held
+from linkwright.blocks.discretization import held, van_loan
 from linkwright.elements.drives.controllers import Controller, commands
-from linkwright.elements.drives.noise import DriveNoise, column, van_loan
+from linkwright.elements.drives.noise import DriveNoise, column
 from linkwright.elements.drives.parts import DriveError, Sketch, coefficients, number
 from linkwright.elements.drives.plant import PLANT, Parts, write_plant
 
@@ -248,7 +248,7 @@ def checked_sensors(sketch: Sketch, parts: Parts, given: Sequence[str] | None) -
 
 def _noise(a: Array, deviation: Array, density: Array, step: float) -> Array:
     found = np.diag(deviation**2)
-    return found + van_loan(a, density, step) if density.any() else found
+    return found + van_loan(a, np.diag(density**2), step) if density.any() else found
 
 
 def assembled(blocks: Sequence[StepBlock], update: str) -> tuple[Array, Array, Array]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -63,32 +62,6 @@ def column(table: Mapping[str, float] | None, names: Sequence[str], what: str) -
                 code="R403",
             )
     return np.array([float(table.get(name, 0.0)) for name in names])
-
-
-def van_loan(a: Array, density: Array, step: float) -> Array:
-    """Return the covariance that white noise adds over a step (Van Loan, 1978).
-
-    Args:
-        a: system matrix.
-        density: of the noise in the rates, per root of a second.
-        step: s.
-
-    >>> van_loan(np.array([[0.0]]), np.array([3.0]), 0.5).round(9).tolist()
-    [[4.5]]
-    """
-    from scipy.linalg import expm
-
-    n = len(a)
-    doublings = max(0, math.ceil(math.log2(max(float(np.abs(a).sum(axis=0).max()) * step, 1.0))))
-    part = step / 2**doublings  # over a long one exp(-a step) of fast modes drowns the others
-    whole = np.zeros((2 * n, 2 * n))
-    whole[:n, :n], whole[:n, n:], whole[n:, n:] = -a, np.diag(density**2), a.T
-    found = expm(whole * part)
-    phi = found[n:, n:].T
-    covariance: Array = phi @ found[:n, n:]
-    for _ in range(doublings):
-        covariance, phi = covariance + phi @ covariance @ phi.T, phi @ phi
-    return (covariance + covariance.T) / 2
 
 
 def factor(covariance: Array) -> Array:
