@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -100,9 +101,10 @@ def test_a_run_by_the_clock_goes_on_when_its_disk_is_full_and_counts_what_is_los
 def test_a_run_in_virtual_time_ends_when_its_disk_is_full(tmp_path: Path) -> None:
     live = session()
     recorder = LoopRecorder(live, Target(tmp_path / "run.parquet"))
-    recorder._journal._file = Full(recorder._journal._file, 5000)  # type: ignore[assignment]
-    with pytest.raises(InputError, match="No space left"):
-        PacedLoop(live, clock="virtual", sink=recorder).go_to(100_000)
+    with closing(recorder._journal._file) as file:
+        recorder._journal._file = Full(file, 5000)  # type: ignore[assignment]
+        with pytest.raises(InputError, match="No space left"):
+            PacedLoop(live, clock="virtual", sink=recorder).go_to(100_000)
 
 
 def test_memory_of_a_loop_whose_sink_has_failed_does_not_grow() -> None:
