@@ -329,3 +329,81 @@ def test_tasks_of_closed_loops_are_refused_with_a_remedy_that_works(
         for k, n in enumerate(("left", "right"))
     ]
     assert list(lw.analysis.size(made).chosen) == ["left", "right"]
+
+
+def quadruped(seed: int, damping: float) -> tuple[str, float, Array, float]:
+    """An own robot on four straight legs; its mass, the places of its feet, its center along x."""
+    rng = np.random.default_rng(seed)
+    masses = rng.uniform((6, 0.4, 0.2), (12, 0.8, 0.4))
+    front, rear, wide, leg = rng.uniform((0.2, -0.3, 0.1, 0.15), (0.3, -0.2, 0.2, 0.25))
+    kept = f'<limit lower="-2" upper="2" effort="90" velocity="9"/><dynamics damping="{damping}"/>'
+
+    def inertial(mass: float, low: float = 0.0) -> str:
+        moments = " ".join(f'{c}="{mass * 0.01:.6g}"' for c in ("ixx", "iyy", "izz"))
+        inertia = f'<inertia {moments} ixy="0" ixz="0" iyz="0"/>'
+        return f'<inertial><origin xyz="0 0 {low}"/><mass value="{mass}"/>{inertia}</inertial>'
+
+    rows = [
+        '<robot name="own-quadruped"><link name="world"/><joint name="free" type="floating">'
+        '<parent link="world"/><child link="trunk"/><origin xyz="0 0 0.05" rpy="0 0 0.4"/></joint>',
+        f'<link name="trunk">{inertial(masses[0])}</link>',
+    ]
+    feet = [(x, y) for x in (front, rear) for y in (wide, -wide)]
+    for k, (x, y) in enumerate(feet):
+        ball = f'<origin xyz="0 0 {-leg}"/><geometry><sphere radius="0.02"/></geometry>'
+        rows += [
+            f'<link name="thigh-{k}">{inertial(masses[1], -leg / 2)}</link>',
+            f'<link name="shin-{k}">{inertial(masses[2], -leg / 2)}<collision>{ball}</collision>'
+            "</link>",
+        ]
+        places = (("hip", "trunk", "thigh", (x, y, 0)), ("knee", "thigh", "shin", (0, 0, -leg)))
+        for joint, parent, child, at in places:
+            ends = f'<child link="{child}-{k}"/><origin xyz="{" ".join(map(str, at))}"/>'
+            above = parent if parent == "trunk" else f"{parent}-{k}"
+            rows.append(
+                f'<joint name="{joint}-{k}" type="revolute"><parent link="{above}"/>{ends}'
+                f'<axis xyz="0 1 0"/>{kept}</joint>'
+            )
+    mass = float(masses @ (1, 4, 4))
+    center = 2 * (front + rear) * (masses[1] + masses[2]) / mass
+    return "\n".join(rows) + "</robot>", mass, np.array(feet), float(center)
+
+
+@pytest.mark.parametrize("seed", seeds(3, daily=1))
+def test_an_own_quadruped_stands_with_its_weight_on_its_feet(seed: int, tmp_path: Path) -> None:
+    """By simulate --ground; between front and rear by the lever, left and right alike."""
+    text, mass, feet, center = quadruped(seed, 300.0)
+    out = tmp_path / "stands.csv"
+    file = save(tmp_path, text)
+    assert main(["simulate", str(file), "--ground", "--until", "1", "-o", str(out)]) == 0
+    run = lw.load(out)
+    loads = np.array([run[f"ground.normal_shin_{k}"][-1] for k in range(4)])
+    assert loads.sum() == pytest.approx(mass * G, rel=1e-3)
+    share = (center - feet[2, 0]) / (feet[0, 0] - feet[2, 0])
+    assert loads[:2].sum() == pytest.approx(share * mass * G, rel=0.02)
+    assert loads[0::2] == pytest.approx(loads[1::2], rel=1e-3)
+
+
+TABLE = """<robot name="table"><link name="world"/><joint name="free" type="floating">
+<parent link="world"/><child link="top-plate"/><origin xyz="0 0 0.05" rpy="0 0 0.4"/></joint>
+<link name="top-plate"><inertial><mass value="6"/>{I}</inertial>{feet}</link>
+<link name="arm-1"><inertial><origin xyz="0 0 0.1"/><mass value="0.5"/>{I}</inertial></link>
+<joint name="turn-1" type="revolute"><parent link="top-plate"/><child link="arm-1"/>
+<axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="30" velocity="5"/></joint></robot>"""
+
+
+def test_an_own_robot_with_feet_stands_in_a_laboratory(tmp_path: Path) -> None:
+    """On the ground of `simulate`, lifted onto it, with names of links that no program has."""
+    inertia = '<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/>'
+    feet = "".join(
+        f'<collision><origin xyz="{x} {y} -0.3"/><geometry><sphere radius="0.02"/></geometry>'
+        "</collision>"
+        for x, y in ((0.2, 0.1), (-0.2, 0.1), (0, -0.2))
+    )
+    file = save(tmp_path, TABLE.format(I=inertia, feet=feet))
+    with lw.Lab(file, folder=tmp_path) as lab:
+        assert float(lab.base.x[2]) == pytest.approx(0.32, abs=1e-6)
+        lab.run(0.4)
+        assert float(lab.base.x[2]) == pytest.approx(0.319, abs=5e-4)  # a foot sinks by 1 mm
+        assert np.abs(lab.base.xd).max() < 0.01
+        assert lab.cart["arm_1"].x[2] == pytest.approx(lab.base.x[2], abs=1e-6)

@@ -74,6 +74,14 @@ def law_of(thing: SceneObject) -> dict[str, float]:
     return dict(zip(keys, given, strict=False))
 
 
+def stands(config: LabConfig) -> bool:
+    """Whether shapes of a robot touch a level ground: it floats, and nothing else can be touched.
+
+    The ground is that of `simulate --ground`.
+    """
+    return config.base == "floating" and not any(x.contact_model for x in config.objects)
+
+
 def contacts(config: LabConfig, robot: LabMechanism) -> Iterator[Contact]:
     """Yield the contacts of a laboratory, named after their objects.
 

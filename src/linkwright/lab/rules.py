@@ -9,12 +9,14 @@ What it does not say follows these rules:
 - Greatest command: that of the file, else `RESERVE` times what holds the arm in that posture
   together with the spring at a quarter of a radian (or meter).
 - Greatest speed: that of the file, else 20 rad/s or m/s.
-- Filters: none. End-effectors and vertices: the links at which branches end. Objects: none.
+- Filters: none. End-effectors and vertices: the links at which branches end. Objects: none; a free
+  base that has shapes to touch with stands on the ground of `simulate --ground`, lifted onto it.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -22,6 +24,8 @@ import numpy as np
 
 from linkwright.errors import InputError
 from linkwright.formats.robot.description import Description, Place
+from linkwright.formats.robot.ground import ground_of
+from linkwright.formats.robot.names import code_names
 from linkwright.formats.robot.transforms import (
     composed,
     quaternion_rotation,
@@ -130,13 +134,17 @@ def robot_lab(robot: Robot, *, gains: bool = True) -> LabConfig:
                 max_jump=JUMP,
             )
         )
-    ends = _ends(description)
+    if free:
+        description = _lifted(
+            description, robot, {n: posture[k] for n, k in zip(names, where, strict=True)}
+        )
+    ends = code_names(_ends(description))
     return LabConfig(
         name=description.name or "robot",
         description=replace(description, name=description.name or "robot"),
         joints=tuple(joints),
-        end_effectors=tuple(EndEffector(link, link) for link in ends),
-        vertices=MappingProxyType({link: link for link in ends}),
+        end_effectors=tuple(EndEffector(name, link) for link, name in ends.items()),
+        vertices=MappingProxyType({name: link for link, name in ends.items()}),
         gravity=description.gravity or (0.0, 0.0, -9.81),
         base="floating" if free else "fixed",
         vision=VisionConfig(),
@@ -163,6 +171,22 @@ def _in_the_world(description: Description) -> Description:
         joints[k] = replace(joint, parent=parent, place=Place(), start=start)
     same = all(x is y for x, y in zip(joints, description.joints, strict=True))
     return description if same else replace(description, joints=tuple(joints))
+
+
+def _lifted(description: Description, robot: Robot, posture: Mapping[str, float]) -> Description:
+    """Return a robot whose free base starts where nothing of it is in the ground."""
+    found = ground_of(description, robot.assembled)
+    moved = found.lifted(posture) if found.touches else {}
+    if not moved:
+        return description
+    at = {**dict.fromkeys(robot.coordinates, 0.0), **robot.mechanism.initial, **moved}
+    joints = [
+        replace(j, start=(*(float(at[n]) for n in robot.coordinates[:3]), *j.start[3:]))
+        if j.kind == "free" and j.start
+        else j
+        for j in description.joints
+    ]
+    return replace(description, joints=tuple(joints))
 
 
 def _as_in_programs(description: Description, robot: Robot) -> Description:

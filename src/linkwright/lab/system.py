@@ -20,10 +20,11 @@ from fractions import Fraction
 from linkwright.algebra import Expr, equal, total, where
 from linkwright.blocks import Block, Delay
 from linkwright.errors import InputError
+from linkwright.formats.robot.ground import ground_of
 from linkwright.lab.base import BaseState
 from linkwright.lab.cartesian import STATE, CartesianState
 from linkwright.lab.config import MODES, SERVOS, LabConfig
-from linkwright.lab.contacts import contacts
+from linkwright.lab.contacts import contacts, stands
 from linkwright.lab.drivers.layout import driver_layout
 from linkwright.lab.life import SlotLife, life_of
 from linkwright.lab.plant import GRAVITY, LabMechanism, RobotDrive, lab_mechanism, load_names
@@ -208,9 +209,12 @@ class _Builder:
             self.system.connect(source, target)
 
     def _add_robot(self) -> None:
-        plant = self.add(RobotDrive(self.robot))
-        for contact in contacts(self.config, self.robot):
+        config, robot = self.config, self.robot
+        plant = self.add(RobotDrive(robot))
+        for contact in contacts(config, robot):
             self.system.add(contact)
+        if stands(config) and (found := ground_of(config.description, robot.assembled)).touches:
+            found.add_to(self.system)
         self.wire(
             (plant.q, self.sensors.raw_q),
             (plant.v, self.sensors.raw_u),

@@ -150,12 +150,24 @@ def grounded(
             remedy="add linkwright.elements.Contact with points of it",
         )
     description, assembled = known.robot
+    found = ground_of(description, assembled, height, roots=roots)
+    if not found.touches:
+        why = found.notes[0] if found.notes else "none of its bodies that move has a shape"
+        raise InputError(f"{m.name!r} has nothing to touch the ground with: {why}")
+    return found
+
+
+def ground_of(
+    description: Description,
+    assembled: Assembled,
+    height: float | None = None,
+    *,
+    roots: Sequence[str | Path] = (),
+) -> Grounded:
+    """Return what of a robot can touch the ground, which may be nothing."""
     notes: list[str] = []
     where = standing(assembled)
     touches = touches_of(touch_shapes(description, assembled, roots, notes=notes), where)
-    if not touches:
-        why = notes[0] if notes else "none of its bodies that move has a shape"
-        raise InputError(f"{m.name!r} has nothing to touch the ground with: {why}")
     x, y, z = map(float, where.up)
     floor = _own_floor(description, assembled, where) if height is None else float(height)
     balls = sum(t.radius > 0 for t in touches)
@@ -163,7 +175,9 @@ def grounded(
     if balls:
         words += f", {balls} of them centers of balls, at which friction acts"
     meshes = any(s.kind == "mesh" for link in description.links for s in link.shapes)
-    return Grounded(assembled, touches, floor, (x, y, z), (words, *notes), meshes)
+    return Grounded(
+        assembled, touches, floor, (x, y, z), (words, *notes) if touches else tuple(notes), meshes
+    )
 
 
 def _own_floor(description: Description, assembled: Assembled, where: Standing) -> float:
