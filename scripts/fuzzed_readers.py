@@ -50,7 +50,7 @@ from linkwright.scene.scene_file import read_scene_file
 from linkwright.scene.solids import read_surfaces
 from linkwright.server.cell_file import read_cell
 from linkwright.server.face import ArmFace, RefusedError
-from linkwright.server.messages import described, refusal, refused
+from linkwright.server.messages import PROTOCOL, described, refusal, refused
 from linkwright.sweeps.plans import read_plan
 from linkwright.systolic import assemble, data_scales, read_code, read_data
 from linkwright.windows import Field, Record
@@ -366,7 +366,13 @@ def _easycomm(data: bytes) -> None:
 
 def _description() -> bytes:
     arm = ArmFace("arm", ("a",), ("rad",), ((-1.0, 1.0),), ("arm.1",), parameters={"gain": 2.0})
-    said = {"protocol": 1, "name": "cell", "rate": 1000.0, "causes": ["none"], "lives": ["off"]}
+    said = {
+        "protocol": PROTOCOL,
+        "name": "cell",
+        "rate": 1000.0,
+        "causes": ["none"],
+        "lives": ["off"],
+    }
     said |= {"state": STATE.text, "arms": [vars_of(arm)], "divisors": [1, 2], "rights": ["look"]}
     return json.dumps(said).encode()
 

@@ -6,7 +6,6 @@ the documentation. A number keeps its type, since 1 is exact and 1.0 is not.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Annotated, Any, TypeAlias
 
@@ -30,6 +29,8 @@ _TRIPLE: dict[str, Any] = {
     "anyOf": [{"type": "array", "items": _EXPRESSION, "minItems": 3, "maxItems": 3}, _TEXT]
 }
 
+_GREATEST = 1e300  # what is greater overflows as soon as it is computed with
+
 
 def wrong(what: str) -> PydanticCustomError:
     """Return the error for a value that is not of its kind.
@@ -43,7 +44,7 @@ def wrong(what: str) -> PydanticCustomError:
 def _number(value: object) -> int | float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise wrong("a number is needed here")
-    if abs(value) > 1e300 or not math.isfinite(value):
+    if not abs(value) <= _GREATEST:
         raise wrong("a finite number is needed here")
     return value
 
@@ -170,7 +171,7 @@ def constant(value: object) -> float:
 def finite_constant(formula: Expr, given: object) -> float:
     """Return the number that a formula without names stands for; an infinite one is refused."""
     found = float(evaluate(formula, {}))
-    if not math.isfinite(found):
+    if not abs(found) <= _GREATEST:
         raise InputError(f"{brief(given)} is {found:g}", remedy="give a finite number")
     return found
 
