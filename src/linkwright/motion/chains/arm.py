@@ -373,11 +373,12 @@ class ArmMotion(ChainMotion):
             self._excess.append(let((way - whole) / maximum(self._keep, _LEAST_KEPT)))
         self._back_rates = back
         held = self._held | (part < 1) | some(absolute(x) > 0 for x in self._excess)
-        off = self._off = let(self._solving & active & held)
+        self._off = let(self._solving & active & held)
+        apart = let(self._solving & (1 - self._final) & held)  # from the path's own rates
         rates, bends = [], []
         for way, before, x, y in zip(ways, self.sent, u, a, strict=True):
-            rates.append(let(where(off, (way + before) / 2, x)))
-            bends.append(let(where(off, (way - before) / h, y)))
+            rates.append(let(where(apart, (way + before) / 2, x)))
+            bends.append(let(where(apart, (way - before) / h, y)))
             self.update(before, where(cleared, ZERO, way))
         return chosen, rates, bends
 
