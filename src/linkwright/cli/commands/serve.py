@@ -91,8 +91,10 @@ def _about(cell: Cell) -> str:
 
 
 def _virtual(cell: Cell, until: float, target: Target | None) -> None:
+    from linkwright.server.cell_file import refuse_weak
     from linkwright.server.virtual import VirtualCell
 
+    refuse_weak(cell)
     made = VirtualCell(cell, record=target, tell=_note)
     began = time.perf_counter()
     made.advance(round(until * cell.rate))
