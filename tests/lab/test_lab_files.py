@@ -366,7 +366,7 @@ def test_commands_know_laboratories(tmp_path: Path, capsys: pytest.CaptureFixtur
     links = folder / "config" / "LinkParametersSim.cf"
     links.write_text(links.read_text().replace("R_HR 1.6 ", "R_HR -1.6 "))
     assert main(["check", str(folder)]) == 1
-    assert "error: R_HR: its mass, -1.6, is negative" in capsys.readouterr().err
+    assert "error: R_HR: its mass, -1.6 kg, is negative" in capsys.readouterr().err
     assert main(["check", str(folder), "--repair", str(tmp_path / "better")]) == 0
     assert main(["check", str(tmp_path / "better")]) == 0
     assert main(["convert", "pendulum", str(tmp_path / "p.toml"), "--to", "lab"]) == 0

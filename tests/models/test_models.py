@@ -808,7 +808,8 @@ def test_puma_inertias_that_no_body_has_are_reported() -> None:
     """Links 1 and 3 of the published data; the arm is simulated all the same."""
     assert implausible(load_model("puma560")) == [
         "link1: it has moments of inertia but no mass",
-        "link3: its largest moment of inertia, 0.086, exceeds the sum of the other two, 0.0785",
+        "link3: its largest moment of inertia, 0.086 kg*m^2, exceeds the sum of the other two, "
+        "0.0785 kg*m^2",
     ]
 
 

@@ -115,7 +115,10 @@ DOORS = [by_python, by_text, by_urdf, by_mjcf, by_dh, by_description]
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize(
     ("mass", "moment", "words"),
-    [(-1.0, 1.0, "its mass, -1, is negative"), (1.0, -5.0, "its smallest moment .* is negative")],
+    [
+        (-1.0, 1.0, "its mass, -1 kg, is negative"),
+        (1.0, -5.0, "its smallest moment .* is negative"),
+    ],
 )
 def test_a_run_refuses_what_check_calls_an_error(
     tmp_path: Path,
@@ -139,10 +142,10 @@ def test_a_run_refuses_what_check_calls_an_error(
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"m1": -2.0}, r"arm: its mass, -2, is negative; it comes from .*m1 = -2"),
+        ({"m1": -2.0}, r"arm: its mass, -2 kg, is negative; it comes from .*m1 = -2"),
         ({"m1": math.inf}, "arm: its mass, inf, is not finite"),
         ({"I1": math.nan}, "arm: its moment of inertia, nan, is not finite"),
-        ({"I1": -1.0}, "arm: its smallest moment of inertia, -1, is negative"),
+        ({"I1": -1.0}, r"arm: its smallest moment of inertia, -1 kg\*m\^2, is negative"),
         ({"m1": 0.0, "I1": 0.0}, "arm: it moves, but neither it nor what it carries has mass"),
     ],
 )
@@ -237,7 +240,7 @@ def test_a_live_run_refuses_masses_as_other_runs_do() -> None:
     m.defaults(m1=2.0, c=1.0)
     live = Live(plant_of(m), scene_of(m))
     before = dict(live.values)
-    for value, words in ((3.0, "arm: its mass, -1, is negative"), (math.inf, "finite")):
+    for value, words in ((3.0, "arm: its mass, -1 kg, is negative"), (math.inf, "finite")):
         with pytest.raises(lw.Error, match=words):
             live.set_value("c", value)
         assert live.values == before
@@ -247,7 +250,7 @@ def test_a_live_run_refuses_masses_as_other_runs_do() -> None:
 
 def test_a_sweep_refuses_a_negative_mass() -> None:
     """The run is named."""
-    with pytest.raises(lw.Error, match=r"arm: its mass, -1, is negative \(run 1\)"):
+    with pytest.raises(lw.Error, match=r"arm: its mass, -1 kg, is negative \(run 1\)"):
         lw.sweep(arm(), 0.1, values={"m1": [1.0, -1.0]}, channels={"arm": "final"})
 
 
@@ -265,7 +268,7 @@ def test_the_command_refuses_and_leaves_nothing(
     path.write_text(_put(TEXT, 1.0, 0.0).replace("[1, 1, 0]", "0"))
     out = tmp_path / "run.csv"
     run = ["simulate", str(path), "--until", "0.1", "-o", str(out)]
-    for set_, words in (("m1=-1", "arm: its mass, -1, is negative"), ("m1=0", "arm: it moves")):
+    for set_, words in (("m1=-1", "arm: its mass, -1 kg, is negative"), ("m1=0", "arm: it moves")):
         for _ in range(2):
             assert main([*run, "--set", set_]) == 2
             assert words in capsys.readouterr().err

@@ -158,7 +158,10 @@ def _bodies(m: Mechanism, style: Style) -> Section:
         )
         for body in m.depth_first()
     ]
-    columns = ("body", "parent", "joint", "at", "mass", "mass center", "inertia", "what")
+    columns = (
+        *("body", "parent", "joint", "at (m)", "mass (kg)", "mass center (m)"),
+        *("inertia (kg*m^2)", "what"),
+    )
     return Section("bodies", columns, tuple(rows))
 
 
@@ -192,7 +195,7 @@ def joint_words(body: Body) -> str:
 
 def _points(m: Mechanism, style: Style) -> Section:
     rows = [(p.name, p.body.name, style.vector(p.local)) for p in m.points.values()]
-    return Section("points", ("point", "body", "place"), tuple(rows))
+    return Section("points", ("point", "body", "place (m)"), tuple(rows))
 
 
 def _coordinates(m: Mechanism) -> Section:
@@ -322,7 +325,7 @@ def _line(force: Force, style: Style) -> str:
 
 def _gravity(m: Mechanism, style: Style) -> Section:
     rows = () if m.gravity_vector.is_zero else ((style.vector(m.gravity_vector),),)
-    return Section("gravity", ("acceleration",), rows)
+    return Section("gravity", ("acceleration (m/s^2)",), rows)
 
 
 def _parameters(equations: Equations) -> Section:

@@ -81,7 +81,9 @@ def _table(section: Section) -> str:
     scale = 16.0 / sum(widths)
     columns = "".join(f"L{{{w * scale:.2f}cm}}" for w in widths)
     lines = [rf"\begin{{longtable}}{{@{{}}{columns}@{{}}}}", r"\hline"]
-    lines.append(" & ".join(rf"\textbf{{{c}}}" for c in section.columns) + r" \\ \hline \endhead")
+    lines.append(
+        " & ".join(rf"\textbf{{{_escaped(c)}}}" for c in section.columns) + r" \\ \hline \endhead"
+    )
     lines += [" & ".join(_cell(x) for x in row) + r" \\" for row in section.rows]
     return "\n".join([*lines, r"\hline", r"\end{longtable}"])
 

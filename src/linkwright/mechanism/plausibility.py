@@ -54,7 +54,7 @@ def implausible(mechanism: Mechanism) -> list[str]:
     >>> thin = m.body("thin", rotate="z", mass=1, inertia=(0.1, 0.1, 0.2))
     >>> odd = m.body("odd", rotate="z", mass=1, inertia=(0.1, 0.1, 0.3))
     >>> implausible(m)
-    ['odd: its largest moment of inertia, 0.3, exceeds the sum of the other two, 0.2']
+    ['odd: its largest moment of inertia, 0.3 kg*m^2, exceeds the sum of the other two, 0.2 kg*m^2']
     """
     return [str(found) for found in mechanism_findings(mechanism)]
 
@@ -68,8 +68,8 @@ def refuse_unreal(mechanism: Mechanism, values: Mapping[str, ArrayLike] | None =
     >>> refuse_unreal(m, {"m1": [1, 2, -3]})
     Traceback (most recent call last):
         ...
-    linkwright.mechanism.joints.MechanismError: arm: its mass, -6, is negative (run 2); it comes \
-from m1 = -3
+    linkwright.mechanism.joints.MechanismError: arm: its mass, -6 kg, is negative (run 2); it \
+comes from m1 = -3
     """
     heavy = _moved(mechanism, values)
     if heavy is not None:
@@ -84,8 +84,8 @@ def refuse_negative(mechanism: Mechanism, values: Mapping[str, ArrayLike] | None
     >>> refuse_negative(m)
     Traceback (most recent call last):
         ...
-    linkwright.mechanism.joints.MechanismError: arm: its mass, -2, is negative; give it a positive \
-mass and inertia
+    linkwright.mechanism.joints.MechanismError: arm: its mass, -2 kg, is negative; give it a \
+positive mass and inertia
     """
     _moved(mechanism, values)
 

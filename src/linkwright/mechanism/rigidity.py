@@ -61,7 +61,7 @@ def mass_findings(
     slack = SLACK * max(largest, TINY * abs(mass))
     if mass < 0:
         yield Finding(
-            "mass", "error", part, f"its mass, {mass:g}, is negative", "give it a small mass"
+            "mass", "error", part, f"its mass, {mass:g} kg, is negative", "give it a small mass"
         )
     elif mass == 0 and largest > 0:
         yield Finding(
@@ -76,7 +76,7 @@ def mass_findings(
             "positive definiteness",
             "error",
             part,
-            f"its smallest moment of inertia, {low:g}, is negative",
+            f"its smallest moment of inertia, {low:g} kg*m^2, is negative",
             "take the nearest inertia of a rigid body",
         )
     elif high > low + middle + slack and not one_moment_acts:
@@ -84,8 +84,8 @@ def mass_findings(
             "triangle inequality",
             "warning",
             part,
-            f"its largest moment of inertia, {high:g}, exceeds the sum of the other two, "
-            f"{low + middle:g}",
+            f"its largest moment of inertia, {high:g} kg*m^2, exceeds the sum of the other "
+            f"two, {low + middle:g} kg*m^2",
             "take the nearest inertia of a rigid body",
         )
 

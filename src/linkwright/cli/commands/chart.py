@@ -131,7 +131,7 @@ def _print(found: Chart) -> None:
         (f"{name} ({v['unit']})" if v["unit"] else name, *(f"{v[k]:.6g}" for k in head))
         for name, v in told["quantities"].items()
     ]
-    grid = " x ".join(f"{a['name']} {a['from']:g} to {a['to']:g}" for a in told["axes"])
+    grid = " x ".join(f"{a['name']} {a['from']:g} to {a['to']:g} {a['unit']}" for a in told["axes"])
     title = f"{found.name}: {grid}, {found.share:.1%} of {found['reach'].size} places reached"
     if rows:
         print_table(("where it is reached", *head), rows, title=title, numbers=head)

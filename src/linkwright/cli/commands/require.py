@@ -124,15 +124,15 @@ def _print(need: Requirement) -> None:
         row = [
             joint.name,
             f"{speed.peak:.4g} {speed.unit}",
-            f"{speed.rms:.4g}",
-            f"{acceleration.peak:.4g}",
+            f"{speed.rms:.4g} {speed.unit}",
+            f"{acceleration.peak:.4g} {acceleration.unit}",
         ]
         if need.dynamics:
             torque = need.statistic(joint.name, "torque")
             row += [
                 f"{torque.peak:.4g} {torque.unit}",
                 f"{torque.time:.4g}",
-                f"{torque.rms:.4g}",
+                f"{torque.rms:.4g} {torque.unit}",
                 f"{need.statistic(joint.name, 'power').peak:.4g} W",
                 f"{need[f'{joint.name}.energy'][-1]:.4g}",
                 f"{need.statistic(joint.name, 'force').peak:.4g}",
