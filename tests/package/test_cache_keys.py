@@ -11,8 +11,9 @@ import grimp
 import pytest
 
 import linkwright
+import linkwright.fingerprint as keys
 from linkwright.fingerprint import ROOMS, fingerprint, sources
-from tests.seeds import seeds
+from tests.seeds import cases, seeds
 
 TOP = Path(linkwright.__file__).parent
 MAKERS = {
@@ -67,6 +68,39 @@ def test_the_root_is_covered_where_something_comes_from_it() -> None:
     imported = {room(m) for result in ROOMS for m in needed(result) if m.count(".") == 1}
     covered = {n.partition(".")[0] for n, _, _ in sources("kernels", TOP) if "/" not in n}
     assert covered == {name for name in imported if (TOP / f"{name}.py").exists()}
+
+
+@pytest.mark.parametrize("part", cases(range(6), daily=[seeds(1)[0] % 6]))
+def test_an_edit_of_any_module_makes_cold_what_its_room_is_imported_for(
+    part: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each module in turn, a sixth of them a day; the files are listed once, without texts."""
+    edited = ""
+    listed = {result: sources(result, TOP) for result in ROOMS}
+
+    class Text:
+        def __init__(self, path: str) -> None:
+            self.path = path
+
+        def read_bytes(self) -> bytes:
+            return b"edited" if self.path == edited else b"as it was"
+
+    monkeypatch.setattr(keys, "sources", lambda result, top: listed[result])
+    monkeypatch.setattr(keys, "open_cache", lambda: None)
+    monkeypatch.setattr(keys, "Path", Text)
+    digest = fingerprint.__wrapped__
+    before = {result: digest(result, TOP) for result in ROOMS}
+    rooms = {result: {room(module) for module in needed(result)} for result in ROOMS}
+    root = set().union(*rooms.values())
+    files = sorted(TOP.rglob("*.py"))
+    assert len(files) > 500
+    for file in files[part::6]:
+        parts = file.relative_to(TOP).parts
+        name = parts[0].removesuffix(".py")
+        edited = str(file)
+        cold = {result for result in ROOMS if digest(result, TOP) != before[result]}
+        wanted = {r for r in ROOMS if name in (rooms[r] if len(parts) > 1 else root)}
+        assert cold == wanted, file
 
 
 @pytest.mark.parametrize("seed", seeds(1))

@@ -86,6 +86,15 @@ def test_no_python_stands_before_the_native_function(arm: Robot) -> None:
     assert not seen
 
 
+def test_what_was_kept_before_the_first_call_builds_nothing_again() -> None:
+    call = Robot("puma560").inverse_dynamics
+    kept, motion = call.__call__, state(1)
+    first = kept(*motion)
+    made = call.__call__
+    assert kept(*motion).tobytes() == first.tobytes()
+    assert call.__call__ is made
+
+
 def test_what_does_not_fit_is_refused_in_words(arm: Robot) -> None:
     motion, push = state(2), np.ones(6)
     good = arm.inverse_dynamics(*motion, wrench=push, frame="tool")

@@ -196,6 +196,8 @@ class Quantity:
 
     def _first(self, *inputs: Any, **options: Any) -> Any:
         """Build the kernel and evaluate; from then on calls go to it directly."""
+        if self.__call__ != self._first:  # somebody kept what was there before the first call
+            return self.__call__(*inputs, **options)
         native = self._native
         started = time.perf_counter()
         self.__call__ = native.scalar_or(self._sort_out)
