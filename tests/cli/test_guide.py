@@ -456,7 +456,8 @@ def test_a_thousand_wrong_answers_change_no_byte(tmp_path: Path) -> None:
     assert len(refused) >= 1000
     errors = [line for line in said if line.startswith("error: ")]
     assert len(errors) == len(refused)
-    assert all(re.search(r"\[R1\d\d\]$", line) for line in errors)
+    unnumbered = [line for line in errors if not re.search(r"\[R1\d\d\]$", line)]
+    assert not unnumbered
     clean = tmp_path / "clean"
     clean.mkdir()
     hold(clean / "arm.toml", script)

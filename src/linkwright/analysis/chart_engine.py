@@ -235,9 +235,11 @@ class ChartEngine:
 
         So a turntable turns, and does not look over its back, beyond the zenith.
         """
+        if self.space.known[0] != "direction":
+            return []
         here = np.broadcast_to(self.closing.values_of(self.start[None]), x.shape)
         level = np.hypot(here[0, 0], here[0, 1])
-        if self.space.known[0] != "direction" or level < 1e-9:
+        if level < 1e-9:
             return []
         turn = np.arctan2(here[:, 1], here[:, 0])
         whole = np.mod(np.arctan2(x[:, 1], x[:, 0]) - turn + np.pi, 2 * np.pi) - np.pi

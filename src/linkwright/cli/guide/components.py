@@ -323,13 +323,21 @@ def _asked_limits(talk: Talk, draft: Draft, name: str, units: tuple[str, str, st
     return draft.with_only("limit", "coordinate", record)
 
 
+def _finite(value: object) -> float:
+    """Return the number of a value; an infinite one, or one with parameters, is a wrong answer."""
+    try:
+        return constant(value)
+    except InputError as error:
+        raise wrong(error.what, error.remedy or "give a number") from None
+
+
 def _in_si(numbers: Numbers, unit: str) -> Reader:
     """Return the reader of a number that is kept in SI units, above zero, or of none."""
 
     def read(text: str) -> float | None:
         if text.strip() == "none":
             return None
-        return constant(numbers.above_zero(unit)(text))
+        return _finite(numbers.above_zero(unit)(text))
 
     return read
 
@@ -410,6 +418,6 @@ def ask_options(talk: Talk, draft: Draft, only: str | None = None) -> Draft:
 def _seconds(numbers: Numbers) -> Reader:
     def read(text: str) -> int | float:
         value = numbers.above_zero("s")(text)
-        return constant(value) if isinstance(value, str) else value
+        return _finite(value) if isinstance(value, str) else value
 
     return read
