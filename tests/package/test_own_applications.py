@@ -25,8 +25,11 @@ from linkwright.mounts.easycomm import EasyComm
 from linkwright.mounts.pointing import direction
 from linkwright.mounts.rotator import Rotator
 from linkwright.mounts.rotctl_language import answer
+from linkwright.server.cell_file import read_cell
+from linkwright.server.face import Command
+from linkwright.server.virtual import VirtualCell
 from tests.mounts.test_own_mounts import AZ_EL, JACK
-from tests.random.own_machines import SCARA, Oracle, random_arm, save
+from tests.random.own_machines import SCARA, Oracle, cell_text, random_arm, save
 from tests.seeds import seeds
 
 Array = NDArray[np.float64]
@@ -76,7 +79,9 @@ def test_drives_are_sized_by_the_torques_of_the_file(
         motor, gear = GENERIC.motor[choice.motor], GENERIC.gear[choice.gear]
         brake = GENERIC.brake[choice.brake].J if choice.brake else 0.0
         n, v = gear.reduction, u[:, k]
-        shaft = load * np.where(load * v > 0, 1 / gear.efficiency, gear.efficiency) / n
+        lost = np.where(load * v > 0, 1 / gear.efficiency, gear.efficiency)
+        lost[np.abs(v) < 1e-9] = 1.0  # at rest nothing is lost
+        shaft = load * lost / n
         shaft += (motor.J + gear.J + brake) * n * a[:, k] + motor.damping * n * v
         shaft += (motor.friction + gear.no_load) * np.sign(v)
         verdicts = {x.name: x for x in found.why(choice.motor, names[k], choice.gear).verdicts}
@@ -407,3 +412,85 @@ def test_an_own_robot_with_feet_stands_in_a_laboratory(tmp_path: Path) -> None:
         assert float(lab.base.x[2]) == pytest.approx(0.319, abs=5e-4)  # a foot sinks by 1 mm
         assert np.abs(lab.base.xd).max() < 0.01
         assert lab.cart["arm_1"].x[2] == pytest.approx(lab.base.x[2], abs=1e-6)
+
+
+def test_two_own_arms_in_a_cell_go_where_each_is_told(tmp_path: Path) -> None:
+    """Each by the pose of its own tool, at its own place; the other one stays."""
+    first, second = seeds(2)
+    kinds = {"x": ("revolute", "prismatic"), "y": ("revolute", "revolute")}
+    texts = {"x": random_arm(first, kinds=kinds["x"]), "y": random_arm(second, kinds=kinds["y"])}
+    parts = []
+    for name, text in texts.items():
+        robot = lw.Robot(save(tmp_path, text, f"{name}.urdf"))
+        slides = [n for n, k in zip(robot.coordinates, kinds[name], strict=True) if k[0] == "p"]
+        whole = cell_text(robot.coordinates, slides).replace("own.urdf", f"{name}.urdf")
+        parts.append(whole.replace('name = "x"', f'name = "{name}"'))
+    head, arm = parts[1].split("[[arm]]", 1)
+    file = save(tmp_path, parts[0] + "[[arm]]" + arm, "cell.toml")
+    assert head
+    cell = VirtualCell(read_cell(file), sensing=False)
+    cell.advance(10)
+    for name in texts:
+        cell.command(name, Command("enable", 1))
+    cell.advance(300)
+    goals = {"x": np.array([0.3, 0.1]), "y": np.array([-0.4, 0.5])}
+    still = {name: np.array(cell.latest().values[f"{name}.q"]) for name in texts}
+    for name, goal in goals.items():
+        cell.command(name, Command("joints", 2, tuple(map(float, goal))))
+        cell.advance(1000)
+        still[name] = goal
+        state = cell.latest().values
+        for other, wanted in still.items():
+            assert state[f"{other}.cause"] == 0
+            assert state[f"{other}.q"] == pytest.approx(wanted, abs=1e-4), (name, other)
+        pose = Oracle(texts[name]).pose(goal, "tcp")
+        assert state[f"{name}.pose"][:3] == pytest.approx(pose[:3, 3], abs=1e-4)
+
+
+@pytest.mark.parametrize("seed", seeds(3, daily=1))
+def test_an_arm_written_in_python_moves_as_pinocchio_moves_it(seed: int, tmp_path: Path) -> None:
+    """Bodies with skew axes, slides and full inertias: robot, run, text, and what a task asks."""
+    rng = np.random.default_rng(seed)
+    m, model = lw.Mechanism("written"), pin.Model()
+    m.gravity("-z")
+    model.gravity.linear = np.array([0, 0, -G])
+    parent, joint = None, 0
+    for k in range(3):
+        axis = rng.normal(size=3)
+        axis = axis / np.linalg.norm(axis)
+        at, com, mass = rng.uniform(-0.3, 0.3, 3), rng.uniform(-0.1, 0.1, 3), rng.uniform(1, 3)
+        root = rng.normal(size=(3, 3))
+        inertia = 0.01 * (root @ root.T + 3 * np.eye(3))
+        inertia = 0.5 * np.trace(inertia) * np.eye(3) - 0.5 * inertia  # as masses have it
+        slides = (seed + k) % 3 == 1
+        words = (
+            {"translate": [tuple(axis.tolist())]} if slides else {"rotate": tuple(axis.tolist())}
+        )
+        parent = m.body(
+            f"b{k}", parent=parent, at=tuple(at.tolist()), mass=mass, com=tuple(com.tolist()),
+            inertia=tuple(inertia[(0, 1, 2, 0, 1, 2), (0, 1, 2, 1, 2, 0)].tolist()), **words,
+        )  # fmt: skip
+        kind = pin.JointModelPrismaticUnaligned if slides else pin.JointModelRevoluteUnaligned
+        place = pin.SE3(np.eye(3), at)
+        joint = model.addJoint(joint, kind(axis), place, f"b{k}")
+        model.appendBodyToJoint(joint, pin.Inertia(mass, com, inertia), pin.SE3.Identity())
+    robot, data = lw.Robot(m), model.createData()
+    q, u, a = rng.uniform(-0.2, 0.2, (3, 3))
+    want = pin.rnea(model, data, q, u, a)
+    again = lw.Robot(save(tmp_path, lw.write_model(m), "own.toml"))
+    for one in (robot, again):
+        assert one.inverse_dynamics(q, u, a) == pytest.approx(want, abs=1e-10)
+    names = [*m.coordinates, *(f"{n}_dot" for n in m.coordinates)]
+    run = lw.simulate(m, 0.1, initial=dict(zip(names, [*q, *u], strict=True)))
+
+    def rates(_: float, x: Array) -> Array:
+        return np.concatenate([x[3:], pin.aba(model, data, x[:3], x[3:], np.zeros(3))])
+
+    true = solve_ivp(rates, (0, 0.1), [*q, *u], "DOP853", rtol=1e-10, atol=1e-12).y[:, -1]
+    assert [run.final[n] for n in names] == pytest.approx(true, abs=1e-6)
+    goals = dict(zip(m.coordinates, (0.2, -0.1, 0.15), strict=True))
+    need = lw.analysis.require(again, lw.Task([lw.motion.Move(goals, 0.5)]), step=0.05)
+    kinds = ("position", "speed", "acceleration", "torque")
+    rows = [np.transpose([need.values(n, kind) for n in m.coordinates]) for kind in kinds]
+    torques = [pin.rnea(model, data, *x) for x in zip(*rows[:3], strict=True)]
+    assert rows[3] == pytest.approx(np.array(torques), abs=1e-8)
