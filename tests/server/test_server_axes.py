@@ -120,12 +120,10 @@ def test_every_kind_of_command_changes_inputs_or_is_refused_by_name(name: str, k
     state = {
         f"{arm.name}.life": active,
         **dict.fromkeys(
-            (
-                f"{arm.name}.{x}"
-                for x in ("cause", "tail", "braking", "moves", *(f"target{i}" for i in range(n)))
-            ),
+            (f"{arm.name}.{x}" for x in ("cause", "tail", "braking", "moves", "goals", "over")),
             0.0,
         ),
+        **{f"{arm.name}.target{i}": x for i, x in enumerate(arm.start)},
     }
     values = {
         **dict.fromkeys(("joints", "track"), arm.start),
@@ -134,6 +132,8 @@ def test_every_kind_of_command_changes_inputs_or_is_refused_by_name(name: str, k
         "set": (1.0,),
         "mode": (2.0,),
         "excite": (1.0, 0.01, 0.0, 1.0, 0.0),
+        "knot": (0.0, *arm.start),
+        "trajectory": (2.0,),
     }.get(kind, ())
     names = {"set": "kp.1", "mode": arm.axes[0].name, "excite": arm.axes[0].name}
     command = Command(kind, 1, values, name=names.get(kind, ""))
@@ -144,6 +144,12 @@ def test_every_kind_of_command_changes_inputs_or_is_refused_by_name(name: str, k
         assert refused.value.name == "kind"
         assert refused.value.remedy
         return
+    for k in range(2 if kind == "trajectory" else 0):
+        desk.command(arm.name, Command("knot", 1 + k, (float(k), *arm.start)), state, 0)
     changed = desk.command(arm.name, command, state, 0)
+    if kind == "knot":  # it waits at the desk for its trajectory
+        assert changed == {}
+        return
     effects = {"stop": "supervisor.stops", "set": "control.kp[0]", "mode": "control.mode[0]"}
+    effects["trajectory"] = "timed.length"
     assert f"{arm.name}_{effects.get(kind, 'supervisor.head')}" in changed

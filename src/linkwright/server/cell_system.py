@@ -175,9 +175,10 @@ def _add_control(system: System, cell: Cell, arm: CellArm) -> None:
     from linkwright.server.arm_blocks import ArmControl, ArmSense
     from linkwright.server.probe import ArmProbe
     from linkwright.server.supervisor import Supervisor
+    from linkwright.server.timed import ArmTimed
     from linkwright.server.tracking import Tracker, online_motion
 
-    supervisor, motion, tracker, free, probe, control, sense = (
+    supervisor, motion, tracker, free, probe, timed, control, sense = (
         system.add(block, rate=cell.rate)
         for block in (
             Supervisor(arm, cell, f"{arm.name}_supervisor"),
@@ -185,6 +186,7 @@ def _add_control(system: System, cell: Cell, arm: CellArm) -> None:
             Tracker(arm, f"{arm.name}_tracker"),
             online_motion(arm, cell.rate),
             ArmProbe(arm, cell.rate, f"{arm.name}_probe"),
+            ArmTimed(arm, cell.rate, f"{arm.name}_timed"),
             AxisOrders(arm, cell.rate, f"{arm.name}_control")
             if arm.law.kind == "axes"
             else ArmControl(arm, f"{arm.name}_control"),
@@ -201,14 +203,21 @@ def _add_control(system: System, cell: Cell, arm: CellArm) -> None:
         [where(probe.excited, x, y) for x, y in zip(probe[word], values, strict=True)]
         for word, values in zip(("moved", "rise"), wanted, strict=False)
     ]
+    set_points = [
+        [where(timed.runs, x, y) for x, y in zip(timed[word], values, strict=True)]
+        for word, values in zip(("q", "u", "a"), (*excited, wanted[2]), strict=True)
+    ]
     # how both stand, by what they remember of the tick before; the chain has to know the place
     arrived = (free.since >= 0) & (free.since >= free.length * cell.rate + 1)
     going = tracker.jogging & _any_of([not_equal(tracker[f"rate{i}"], 0) for i in range(n)])
-    rest = arrived & ~going & equal(probe.running, 0)
+    rest = arrived & ~going & equal(probe.running, 0) & equal(timed.running, 0)
     follows = motion.flowing if arm.tool else 0
     last = [control[f"wanted{i}"] for i in range(n)]  # the set-point of the tick before
-    begin = [  # a target is gone for from where the chain is, or from where an experiment ends
-        [where(probe.leaves, x, y) for x, y in zip(probe[a], motion[b], strict=True)]
+    begin = [  # a target is gone for from where the chain is, or from where another motion ends
+        [
+            where(timed.leaves, x, where(probe.leaves, y, z))
+            for x, y, z in zip(timed[b], probe[a], motion[b], strict=True)
+        ]
         for a, b in (("left", "q"), ("left_rate", "u"), ("left_acceleration", "a"))
     ]
     tracked = where(rest | tracker.jogging, supervisor.goals, 0)
@@ -239,7 +248,7 @@ def _add_control(system: System, cell: Cell, arm: CellArm) -> None:
         (tracker.most, free.max_speed),
         (last, tracker.here),
         (probe.running, tracker.probing),
-        (tracker.begins | probe.leaves, free.reset),
+        (tracker.begins | probe.leaves | timed.leaves, free.reset),
         (supervisor.hold & tracking, free.stop),
         (begin[0], free.start),
         (begin[1], free.start_rate),
@@ -264,9 +273,13 @@ def _add_control(system: System, cell: Cell, arm: CellArm) -> None:
         (supervisor.waits, probe.waits),
         (last, probe.here),
         ([tracker[f"place{i}"] for i in range(n)], probe.place),
-        (excited[0], control.target),
-        (excited[1], control.target_rate),
-        (wanted[2], control.target_acceleration),
+        (supervisor.count, timed.count),
+        (supervisor.kind, timed.kind),
+        (supervisor.on, timed.on),
+        (supervisor.hold, timed.brake),
+        (set_points[0], control.target),
+        (set_points[1], control.target_rate),
+        (set_points[2], control.target_acceleration),
         (last, supervisor.target),
         (supervisor.measured, sense.q),
         (supervisor.measured_rate, sense.u),

@@ -15,12 +15,14 @@ import numpy as np
 
 from linkwright.control.axis import AxisMode
 from linkwright.errors import nearest
+from linkwright.motion.trajectory import Trajectory
 from linkwright.server.axis_blocks import GAINS, MODES
 from linkwright.server.cell import CAUSES, Cell, CellArm, largest_gain
 from linkwright.server.face import (
     KINDS,
     LIVES,
     MOTIONS,
+    POINTS,
     ArmFace,
     Command,
     RefusedError,
@@ -29,6 +31,7 @@ from linkwright.server.face import (
 from linkwright.server.probe import check_excitation
 from linkwright.server.reach import ArmReach, pose_matrix
 from linkwright.server.supervisor import SLOTS, width
+from linkwright.server.timed import inputs_of, planned
 
 Inputs = dict[str, float]
 
@@ -41,6 +44,7 @@ class _Counts:
     enabling: bool = False  # whether an `enable` waits in the ring
     ends: tuple[float, ...] | None = None  # joints at the end of the motions so far, if known
     modes: dict[str, float] = field(default_factory=dict)  # of axes, other than position
+    knots: list[tuple[float, ...]] = field(default_factory=list)  # of a trajectory to come
 
 
 class Desk:
@@ -89,7 +93,12 @@ class Desk:
             now: ns on the cell's clock.
         """
         arm, counts = self.arm(name), self._counts[name]
+        changed: Inputs = {}
         check_command(self.faces[name], command, now)
+        knots, counts.knots = counts.knots, []  # any other command forgets them
+        if command.kind == "knot":
+            counts.knots = [*knots, command.values][-POINTS:]
+            return {}
         if command.kind == "home":
             command = replace(command, values=arm.start)
         if command.kind == "pose" and not arm.tool:
@@ -128,6 +137,10 @@ class Desk:
                     remedy="enable it when it stands",
                 )
             _check_modes(name, command.kind, counts.modes)
+            if command.kind == "trajectory":
+                motion = self._motion(arm, int(command.values[0]), knots, state)
+                command = replace(command, values=tuple(map(float, motion.end)))
+                changed = inputs_of(arm, motion)
             counts.ends = self._end(arm, command, state)
         if counts.head - state[f"{name}.tail"] >= SLOTS:
             raise RefusedError("full", f"{SLOTS} commands of {name!r} wait already")
@@ -137,7 +150,7 @@ class Desk:
         if command.kind == "excite":
             command = replace(command, values=_experiment(arm, command, self.cell.rate))
         values = [*command.values, *[0.0] * wide][:wide]
-        changed = {f"{own}.slot_goal[{slot},{i}]": float(x) for i, x in enumerate(values)}
+        changed |= {f"{own}.slot_goal[{slot},{i}]": float(x) for i, x in enumerate(values)}
         frames = self.faces[name].frames
         changed |= {
             f"{own}.slot_kind[{slot}]": float(KINDS.index(command.kind)),
@@ -158,11 +171,34 @@ class Desk:
             self.faces[name] = replace(face, parameters=now_set)
         return changed
 
+    def _motion(
+        self,
+        arm: CellArm,
+        count: int,
+        knots: list[tuple[float, ...]],
+        state: Mapping[str, float],
+    ) -> Trajectory:
+        """Return the trajectory through the last points; refuse one that cannot begin now."""
+        if not 2 <= count <= len(knots):
+            raise RefusedError(
+                "values", f"a trajectory has 2 to {POINTS} points, not {count} of {len(knots)}"
+            )
+        name, own = arm.name, self._counts[arm.name]
+        waits = own.head > state[f"{name}.tail"] or state[f"{name}.goals"] > state[f"{name}.over"]
+        if waits or state[f"{name}.moves"] or state[f"{name}.braking"]:
+            raise RefusedError(
+                "moving",
+                f"{name!r} moves, and a trajectory begins where it stands",
+                remedy="wait() for the motion before",
+            )
+        here = [state[f"{name}.target{i}"] for i in range(len(arm.axes))]
+        return planned(arm, knots[-count:], here)
+
     def _end(
         self, arm: CellArm, command: Command, state: Mapping[str, float]
     ) -> tuple[float, ...] | None:
         """Return the joints at the end of a motion; refuse a pose that the tool cannot come to."""
-        if command.kind in ("joints", "track", "home"):
+        if command.kind in ("joints", "track", "home", "trajectory"):
             return command.values
         pose = pose_matrix(command.values) if command.kind == "pose" else None
         known = {frame.name: frame for frame in self.cell.frames if frame.kind == "constant"}

@@ -25,6 +25,7 @@ __all__ = [
     "KINDS",
     "LIVES",
     "MOTIONS",
+    "POINTS",
     "TOOL_SPEEDS",
     "ArmFace",
     "CellFace",
@@ -33,14 +34,15 @@ __all__ = [
     "check_command",
 ]
 
-MOTIONS = ("joints", "pose", "track", "jog", "home")
-"""Commands that move an arm: legs of a chain, an online target."""
+MOTIONS = ("joints", "pose", "track", "jog", "home", "trajectory")
+"""Commands that move an arm: legs of a chain, an online target, points with times."""
 
 KINDS = (
     *("enable", "disable", "clear", "stop"),  # of the arm's life; `stop` brakes along the path
     *MOTIONS,
     *("set", "mode"),  # a parameter, the mode of an axis
     "excite",  # an experiment on an axis: place in EXCITATIONS, amplitude, rad/s, s, hysteresis
+    "knot",  # a point of the trajectory that is to come: s, joints, and perhaps their speeds
 )
 """What can be asked of an arm."""
 
@@ -49,6 +51,9 @@ CAREFUL = 0.25
 
 TOOL_SPEEDS = {"m/s": 0.5, "rad/s": 2.0}
 """The largest speeds of tools, by unit."""
+
+POINTS = 33
+"""Points that a trajectory may have."""
 
 EXCITATIONS = ("none", "step", "sine", "relay")
 """What can be added to the set-point of an axis; the first ends it."""
@@ -151,6 +156,8 @@ def check_command(arm: ArmFace, command: Command, now: int) -> None:
             "non-finite", f"{kind!r} of {arm.name!r} has a number that is not finite"
         )
     sizes = {"joints": n, "track": n, "jog": n, "pose": 7, "set": 1, "mode": 1, "excite": 5}
+    sizes["trajectory"] = 1  # how many knots came before it
+    sizes["knot"] = 2 * n + 1 if len(values) > n + 1 else n + 1  # with speeds, or without
     if len(values) != sizes.get(kind, 0):
         raise RefusedError("values", f"{kind!r} of {arm.name!r} takes {sizes.get(kind, 0)} numbers")
     if not 0 < command.speed <= 1:
@@ -158,22 +165,25 @@ def check_command(arm: ArmFace, command: Command, now: int) -> None:
     if not 0 <= command.blend < 60:
         raise RefusedError("blend", f"a blend of {command.blend} s is not from 0 to 60")
     _known("frame", "frame", command.frame, arm.frames)
-    if kind in ("joints", "track"):
+    knot, when = kind == "knot", f" at {values[0]:g} s" if kind == "knot" else ""
+    if kind in ("joints", "track") or knot:
         for name, unit, (low, high), x in zip(
-            arm.joints, arm.units, arm.limits, values, strict=True
+            arm.joints, arm.units, arm.limits, values[1 : n + 1] if knot else values, strict=True
         ):
             if not low <= x <= high:
                 raise RefusedError(
                     "range",
                     f"{name} of {arm.name!r} goes from {low:.6g} to {high:.6g} {unit}, "
-                    f"not to {x:.6g}",
+                    f"not to {x:.6g}{when}",
                 )
-    if kind == "jog":
-        for name, unit, most, x in zip(arm.joints, arm.units, arm.speeds, values, strict=False):
+    if kind == "jog" or knot:
+        rates = values[n + 1 :] if knot else values
+        for name, unit, most, x in zip(arm.joints, arm.units, arm.speeds, rates, strict=False):
             if abs(x) > most * (1 + 1e-9):
                 raise RefusedError(
                     "speed",
-                    f"{name} of {arm.name!r} goes with {most:.6g} {unit}/s at most, not {x:.6g}",
+                    f"{name} of {arm.name!r} goes with {most:.6g} {unit}/s at most, "
+                    f"not {x:.6g}{when}",
                 )
     if kind == "pose" and abs(math.hypot(*values[3:]) - 1) > 1e-6:
         raise RefusedError("values", "the quaternion of the pose does not have length 1")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import secrets
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Self
 
@@ -19,6 +19,7 @@ from linkwright.server.face import (
     CAREFUL,
     EXCITATIONS,
     MOTIONS,
+    POINTS,
     TOOL_SPEEDS,
     Command,
     RefusedError,
@@ -39,6 +40,9 @@ from linkwright.windows import Frame
 
 Joints = ArrayLike | Mapping[str, float]
 """Numbers of joints: in their order, or by their names."""
+
+Points = Sequence[Joints] | Mapping[str, Sequence[float]] | NDArray[np.float64]
+"""Numbers of joints at times: a row for each time, or for each joint by its name."""
 
 _KEY = 63  # bits
 _BEATS = 5  # in the time of silence that is allowed
@@ -258,6 +262,53 @@ class ArmHand:
         """
         return self._ask("jog", self._numbers(rates, rates=True))
 
+    def trajectory(
+        self,
+        times: ArrayLike,
+        points: Points,
+        *,
+        velocities: Points | None = None,
+    ) -> GivenCommand:
+        """Go through points at times, from where the arm stands to rest at the last of them.
+
+        It is refused before it begins where a joint would leave its range, or exceed its speed,
+        acceleration or jerk. Between points it is quintic, with continuous accelerations.
+
+        Args:
+            times: s, rising; the first is that of the beginning.
+            points: joints at each time, as of `joints`; or by joint, a row over the times. The
+                first is where the arm stands.
+            velocities: likewise, rad/s or m/s, zero at both ends; those of a cubic spline by
+                default.
+        """
+        t = _array(times, "times")
+        if t.ndim != 1 or not 2 <= len(t) <= POINTS:
+            raise InputError(f"a trajectory has 2 to {POINTS} times, not the shape {t.shape}")
+        given = [self._rows(len(t), points, rates=False)]
+        if velocities is not None:
+            given.append(self._rows(len(t), velocities, rates=True))
+        for k, time in enumerate(map(float, t)):
+            self._ask("knot", (time, *(x for rows in given for x in rows[k])))
+        return self._ask("trajectory", (float(len(t)),))
+
+    def _rows(self, count: int, given: Points, *, rates: bool) -> list[tuple[float, ...]]:
+        """Return the numbers of all joints at each of some times."""
+        if isinstance(given, Mapping):
+            table = {name: _array(row, f"{name} over the times") for name, row in given.items()}
+            short = [name for name, row in table.items() if row.shape != (count,)]
+            given = [
+                {name: float(row[k]) for name, row in table.items() if not short}
+                for k in range(count)
+            ]
+        else:
+            short = [] if hasattr(given, "__len__") and len(given) == count else ["the points"]
+        if short:
+            raise InputError(
+                f"a trajectory has {count} times, and not as many numbers of {', '.join(short)}",
+                remedy="give one for each time",
+            )
+        return [self._numbers(row, rates=rates) for row in given]
+
     def set(self, name: str, value: float) -> GivenCommand:
         """Change a parameter at the next tick.
 
@@ -419,7 +470,7 @@ class ArmHand:
                 "lease", f"{self.arm.name} is not in hand", remedy="with arm.command() as hand: ..."
             )
         cell = self.arm.cell
-        if kind not in ("joints", "track", "set"):
+        if kind not in ("joints", "track", "set", "knot", "trajectory"):
             self._goal = None
         with self._sending:
             self._note(self.arm.state)
@@ -431,7 +482,8 @@ class ArmHand:
             )
             if self._window is None or not self._window.give(data, sequence):
                 cell.ask(f"command/{self.arm.name}", data, again=self._window is not None)
-            self._last, self._kind = sequence, kind
+            if kind != "knot":  # which is waited for as a part of its trajectory
+                self._last, self._kind = sequence, kind
         given = GivenCommand(self, sequence, kind)
         if kind in MOTIONS:
             state = self.arm.state

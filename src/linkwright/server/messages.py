@@ -65,7 +65,7 @@ def command_record(arm: ArmFace) -> Record:
         Field("count", type="u16"),
         Field("speed"),
         Field("blend", "s"),
-        Field("values", shape=(max(len(arm.joints), POSE),)),
+        Field("values", shape=(max(2 * len(arm.joints) + 1, POSE),)),
     )
 
 

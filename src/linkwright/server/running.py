@@ -54,7 +54,7 @@ class RunningCell:
         self._asked = {
             f"{arm}.{key}": places[f"{arm}_supervisor.{key}"]
             for arm in self._desk.arms
-            for key in ("life", "cause", "tail", "braking", "moves")
+            for key in ("life", "cause", "tail", "braking", "moves", "goals", "over")
         } | {
             f"{arm.name}.target{i}": places[f"{arm.name}_control.told[{i}]"]
             for arm in cell.arms

@@ -34,6 +34,7 @@ TELL = 3
 TRACKED = tuple(KINDS.index(kind) for kind in ("track", "jog"))
 """Commands that take over from whatever an arm does."""
 EXCITE = KINDS.index("excite")
+TRAJECTORY = KINDS.index("trajectory")
 _LARGE = 1e12
 _WORDS = ("kind", "speed", "blend", "frame", "sequence")
 
@@ -145,10 +146,11 @@ class Supervisor(Block):
         free = hold(active & equal(braking, 0) & equal(trouble.why, 0))
         opening = opened < round(BRAKE_DELAY * cell.rate)
         tracked = hold(_any_of([equal(command["kind"], k) for k in TRACKED]) | ends)
-        let_in = tracked | ((ready > 0) & (still | ~excite))
+        timed = hold(equal(command["kind"], TRAJECTORY))
+        let_in = tracked | ((ready > 0) & (still | ~(excite | timed)))
         accept = hold(waiting & motion & free & ~opening & let_in)
         follows = self.input("follows", doc="whether the arm goes with a frame") > 0
-        led = hold(excite & ~tracked & follows)  # an experiment of an arm that a frame leads
+        led = hold((excite | timed) & ~tracked & follows)  # of an arm that a frame leads
         # a motion that comes while the arm brakes to hold waits for the end of that
         refuse = hold(waiting & motion & (~active | equal(braking, 1) | led))
         plain = hold(waiting & ~motion)

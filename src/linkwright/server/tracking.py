@@ -3,7 +3,8 @@
 `track` and `jog` take over from whatever the arm does, and go on within limits of speed,
 acceleration and jerk (`linkwright.motion.online`). A leg of the chain follows when they are at
 rest. A stop brakes as soon as each axis can, and forgets the target. An experiment is made about
-a target at which the arm stands; where it ends, the arm goes back there.
+a target at which the arm stands; where it ends, the arm goes back there. The target of a
+trajectory is its last point: it is gone for where `linkwright.server.timed` leaves the motion.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from linkwright.blocks import Block
 from linkwright.motion import online
 from linkwright.motion.limits import Limits
 from linkwright.server.cell import CellArm
-from linkwright.server.supervisor import EXCITE, TRACKED
+from linkwright.server.supervisor import EXCITE, TRACKED, TRAJECTORY
 
 
 class Tracker(Block):
@@ -42,15 +43,15 @@ class Tracker(Block):
         jogging, part = self.discrete_state("jogging"), self.discrete_state("part", None, 1.0)
         fresh = hold(not_equal(count, seen) & (on > 0))
         track, jog = (hold(equal(kind, k)) for k in TRACKED)
-        excite = hold(equal(kind, EXCITE))
-        own = hold(track | jog | excite)
+        excite, timed = (hold(equal(kind, k)) for k in (EXCITE, TRAJECTORY))
+        own = hold(track | jog | excite | timed)
         tracking = hold((on > 0) & where(fresh, own, active > 0))
         waits = self.input("waits", doc="whether a leg of the chain waits")
         stopped = hold(tracking & ((brake > 0) | ((waits > 0) & (jogging > 0) & ~fresh)))
         legs = self.discrete_state("last_leg")
         leg = hold(where(fresh & ~own, count, legs))
         self.output("leg", leg, doc="number of the last motion that is a leg of the chain")
-        mode = where(stopped | (fresh & jog), 1, where(fresh & (track | excite), 0, jogging))
+        mode = where(stopped | (fresh & jog), 1, where(fresh & own, 0, jogging))
         mode = hold(mode)
         most = hold(where(fresh & track, share, where(fresh & own, 1, part)))
         stays = hold(fresh & excite & equal(probing, 0))
@@ -58,7 +59,8 @@ class Tracker(Block):
         for i, (axis, at) in enumerate(zip(arm.axes, arm.start, strict=True)):
             place = self.discrete_state(f"place{i}", None, at)
             rate = self.discrete_state(f"rate{i}")
-            places.append(hold(where(fresh & track, goal[i], where(stays, here[i], place))))
+            new = fresh & (track | timed)  # a trajectory ends at its goal
+            places.append(hold(where(new, goal[i], where(stays, here[i], place))))
             halts = stopped | (fresh & ~jog)
             asked = hold(where(halts, 0, where(fresh & jog, goal[i], rate)))
             kept = hold(maximum(-axis.speed, where(asked > axis.speed, axis.speed, asked)))
