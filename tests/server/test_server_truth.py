@@ -274,10 +274,12 @@ def _pose(cell: VirtualCell, angle: float) -> tuple[float, ...]:
 def test_a_pose_that_cannot_be_reached_stops_the_arm_with_a_cause(
     puma: VirtualCell, what: str
 ) -> None:
+    """In a frame that is sensed: where it will be nobody knows before the arm begins."""
     sequence = _of(puma, "taken", "puma") + 1
     goal = _pose(puma, 0.4) if what == "limits" else (5.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
-    puma.command("puma", Command("pose", sequence, goal))
+    puma.command("puma", Command("pose", sequence, goal, frame="conveyor"))
     for _ in range(200):
+        puma.place_frame("conveyor", (0.0,) * 3 + (1.0, 0.0, 0.0, 0.0), (0.0,) * 6, puma.now())
         puma.advance(20)
         if _of(puma, "cut", "puma") == sequence and not _of(puma, "moving", "puma"):
             break
