@@ -311,6 +311,137 @@ def test_what_begins_at_a_time_is_not_stepped_over(method: str) -> None:
     assert run.final["c"] == pytest.approx(-0.124037, abs=1e-6)
 
 
+def time_above_zero(g: Callable[[Any], Any], until: float, fine: int = 400) -> float:
+    """How long a function of time is above zero: a grid, and Brent's rule where signs change."""
+    t = np.linspace(0.0, until, int(fine * until) + 2)
+    values = g(t)
+    cuts = [0.0, until]
+    for i in np.nonzero(values[:-1] * values[1:] < 0)[0]:
+        cuts.append(brentq(g, t[i], t[i + 1], xtol=1e-15, rtol=1e-15))
+    return float(sum(b - a for a, b in itertools.pairwise(sorted(cuts)) if g((a + b) / 2) > 0))
+
+
+TABLE = ([-1.0, 0.0, 0.3, 1.0], [0.0, 0.0, 1.0, 0.0])
+GATES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "sine": (lambda t: lw.sin(t) - 0.5, lambda t: np.sin(t) - 0.5),
+    "square wave": (lambda t: lw.sin(3 * t), lambda t: np.sin(3 * t)),
+    "pulses": (lambda t: lw.cos(3 * t + 1) - 0.9999, lambda t: np.cos(3 * t + 1) - 0.9999),
+    "product": (
+        lambda t: lw.sin(t) * lw.cos(2.3 * t) - 0.3,
+        lambda t: np.sin(t) * np.cos(2.3 * t) - 0.3,
+    ),
+    "of a sine": (
+        lambda t: lw.sin(5 * lw.sin(t)) - 0.9,
+        lambda t: np.sin(5 * np.sin(t)) - 0.9,
+    ),
+    "growing": (lambda t: t * lw.sin(t) - 3, lambda t: t * np.sin(t) - 3),
+    "faster": (lambda t: lw.sin(t * t / 50) - 0.5, lambda t: np.sin(t * t / 50) - 0.5),
+    "dying": (
+        lambda t: lw.exp(-t / 100) * lw.sin(t) - 0.1,
+        lambda t: np.exp(-t / 100) * np.sin(t) - 0.1,
+    ),
+    "late": (lambda t: lw.exp(-t) - 1e-3, lambda t: np.exp(-t) - 1e-3),
+    "square": (lambda t: 0.81 - t * t, lambda t: 0.81 - t * t),
+    "once": (lambda t: lw.sqrt(t + 1) - 1.25, lambda t: np.sqrt(t + 1) - 1.25),
+    "power": (lambda t: 4 - t**1.5 / 20, lambda t: 4 - t**1.5 / 20),
+    "size": (lambda t: lw.absolute(lw.sin(t)) - 0.5, lambda t: np.abs(np.sin(t)) - 0.5),
+    "larger": (
+        lambda t: lw.maximum(lw.sin(t), lw.cos(2 * t)) - 0.9,
+        lambda t: np.maximum(np.sin(t), np.cos(2 * t)) - 0.9,
+    ),
+    "against time": (lambda t: lw.sin(t) - t / 9, lambda t: np.sin(t) - t / 9),
+    "quotient": (lambda t: 1 / (2 + lw.sin(t)) - 0.6, lambda t: 1 / (2 + np.sin(t)) - 0.6),
+    "pole": (lambda t: lw.tan(t) - 0.5, lambda t: np.tan(t) - 0.5),
+    "floor": (lambda t: lw.floor(2.9 * lw.sin(t)) - 0.5, lambda t: 2.9 * np.sin(t) - 1),
+    "table": (
+        lambda t: lw.Lookup1D(*TABLE, name="q")(lw.sin(t)) - 0.5,
+        lambda t: np.interp(np.sin(t), *TABLE) - 0.5,
+    ),
+}
+
+
+def gated(gate: Callable[[Any], Any]) -> lw.System:
+    """A state that grows while a condition on time alone holds, and nothing else happens."""
+    block = lw.Block("b")
+    block.state("y", lw.where(gate(block.time) > 0, 1, 0))
+    s = lw.System(name="s")
+    s.add(block)
+    return s
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("gate", GATES)
+def test_conditions_on_time_alone_hold_as_long_as_they_should(gate: str, method: str) -> None:
+    made, plain = GATES[gate]
+    s = gated(made)
+    for until in (1.0, 30.0, 1000.0):
+        true = time_above_zero(plain, until)
+        run = lw.simulate(s, until, method=method)
+        assert run.final["b.y"] == pytest.approx(true, rel=1e-9, abs=1e-7), until
+        assert not run.events
+        batch = lw.simulate_batch(s, until, runs=2, method=method)
+        assert batch["b.y"] == pytest.approx([true] * 2, rel=1e-9, abs=1e-7), until
+
+
+@pytest.mark.parametrize("seed", seeds(8, daily=2))
+def test_pulses_of_random_waves_are_as_long_as_they_should_be(seed: int) -> None:
+    """cos(w t + p) > c with parameters that a sweep changes, single and in a mechanism."""
+    rng = np.random.default_rng(seed)
+    m = lw.Mechanism("cart")
+    cart = m.body("c", translate="x", mass=1)
+    names = [m.parameter(n, v) for n, v in (("w", 1.0), ("p", 0.0), ("level", 0.5))]
+    wave = lw.cos(names[0] * m.time + names[1])
+    m.force("f", lw.where(wave > names[2], 1, 0), at=cart, along="x")
+
+    def true(until: float, w: float, p: float, c: float) -> float:
+        half, total = math.acos(c), 0.0
+        for k in range(math.floor(p / (2 * math.pi)) - 1, math.ceil((p + w * until) / 6.28) + 2):
+            middle = 2 * math.pi * k
+            total += max(0.0, min(middle + half, p + w * until) - max(middle - half, p))
+        return total / w
+
+    until = float(rng.choice([1.0, 40.0, 1000.0]))
+    w = rng.uniform(0.5, 30.0, 3) / math.sqrt(until)
+    p, c = float(rng.uniform(-3, 3)), float(rng.choice([0.0, 0.7, 0.9999, -0.95]))
+    for method in METHODS:
+        run = lw.simulate(m, until, method=method, values={"w": w[0], "p": p, "level": c})
+        wanted = [true(until, x, p, c) for x in w]
+        assert run.final["c_dot"] == pytest.approx(wanted[0], rel=1e-8, abs=1e-7), method
+        swept = lw.sweep(
+            m,
+            until,
+            method=method,
+            values={"w": w, "p": [p], "level": [c]},
+            channels={"c_dot": "final"},
+        )
+        assert np.ravel(swept["c_dot.final"]) == pytest.approx(wanted, rel=1e-8, abs=1e-7), method
+
+
+@pytest.mark.parametrize("gate", ["sine", "growing", "pole", "table"])
+def test_plain_python_ends_steps_at_conditions_on_time_too(gate: str) -> None:
+    made, plain = GATES[gate]
+    run = lw.simulate(gated(made), 5.0, method="dopri5", executor="python")
+    assert run.final["b.y"] == pytest.approx(time_above_zero(plain, 5.0), abs=1e-9)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_run_that_begins_where_a_condition_changes_goes_on(method: str) -> None:
+    """At the start, and at a tick."""
+    block = lw.Block("b")
+    jumps = lw.where(block.time > 0, 1, 0) + lw.where(block.time > 0.5, 1, 0)
+    block.state("y", jumps)
+    clock = lw.Block("k")
+    clock.discrete_state("n", "n + 1")
+    s = lw.System(name="s")
+    s.add(block)
+    s.add(clock, rate=10)
+    for until in (1.0, 300.0):
+        run = lw.simulate(s, until, method=method)
+        assert run.final["b.y"] == pytest.approx(2 * until - 0.5, abs=1e-9)
+        batch = lw.simulate_batch(s, until, runs=2, method=method)
+        assert batch["b.y"] == pytest.approx([2 * until - 0.5] * 2, abs=1e-9)
+
+
 @pytest.mark.parametrize("method", [*METHODS, "rk4"])
 def test_a_value_that_jumps_through_zero_is_an_event(method: str) -> None:
     """By the output of a sampled member, and by the reset of another event."""
