@@ -286,14 +286,14 @@ longer step
 
 
 def require_every(every: object) -> None:
-    """Refuse an interval of samples that is not an integer.
+    """Refuse an interval of samples that is not an integer, or that no counter holds.
 
     >>> require_every(-1)
     Traceback (most recent call last):
         ...
     linkwright.errors.Error: every -1 steps cannot be recorded; it must be an integer, 1 or more
     """
-    if not is_number(every) or every < 0 or not float(every).is_integer():
+    if not is_number(every) or not 0 <= every < 2**62 or not float(every).is_integer():
         raise Error(f"every {every!r} steps cannot be recorded; it must be an integer, 1 or more")
 
 
