@@ -184,6 +184,7 @@ def test_every_command_runs_on_a_laboratory(lab: Lab) -> None:
         "jitter": "worst",
         "reload": "no task files",
         "pace 0": "as run says",
+        "patience 3": "3 ticks",
         "quit": "bye",
     }
     given = {lab.commands[line.split()[0]].name for line in lines}

@@ -311,7 +311,10 @@ def test_a_full_disk_ends_the_session_in_words_and_the_laboratory_goes_on(
         def full(content: bytes) -> int:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-        monkeypatch.setattr(journal, "_file", SimpleNamespace(write=full, close=journal.close))
+        broken = SimpleNamespace(
+            write=full, close=journal.close, fileno=journal._file.fileno, closed=False
+        )
+        monkeypatch.setattr(journal, "_file", broken)
         lab.run(0.3)
         lab.do("setG z=-1.62")
         lab.run(0.3)

@@ -121,7 +121,7 @@ def test_a_written_program_and_a_linear_model_are_those_of_the_file(
         par = next(folder.glob("*.par"))
         lines = [x for x in par.read_text().splitlines() if not re.match("STEP|STOPT", x)]
         par.write_text("\n".join([lines[0], "STEP 0.0005", "STOPT 0.1", *lines[1:]]) + "\n")
-        source = next(folder.glob("*.c"))
+        source = folder / f"{par.stem}.c"
         compiled = ["gcc", "-O1", source.name, "-lm", "-o", "made"]
         subprocess.run(compiled, cwd=folder, check=True)
         subprocess.run(["./made", par.name, "-f", "final"], cwd=folder, check=True)
