@@ -263,6 +263,26 @@ def _closures() -> Family:
     return Family("closures", w, p, tuple(equations), w, pencil=tuple(range(27)))
 
 
+@pytest.mark.parametrize(("seed", "number"), [(17, 8), (17, 18), (1, 140), (1, 149)])
+def test_hexapods_with_assemblies_far_out_in_their_chart_miss_none(seed: int, number: int) -> None:
+    """Solutions that were called singular for their size, and paths that only pass far out."""
+    m = lw.load("stewart").mechanism
+    rng = np.random.default_rng(seed)
+    for _ in range(number + 1):
+        values: dict[str, float] = {}
+        legs = []
+        for k in range(1, 7):
+            foot, head = (
+                np.array([m.values[f"{what}{k}_{a}"] for a in "xyz"]) + rng.uniform(-0.2, 0.2, 3)
+                for what in ("base", "platform")
+            )
+            for what, place in (("base", foot), ("platform", head)):
+                values |= {f"{what}{k}_{a}": float(v) for a, v in zip("xyz", place, strict=True)}
+            legs.append(float(np.linalg.norm(head + (0.05, -0.03, 0.5) - foot)))
+    found = assemblies(m, legs, values)
+    assert (found.count, found.complete, found.diverged, found.singular) == (40, True, 0, 0)
+
+
 def test_three_arms_on_a_triangle_have_sixteen_assemblies_as_the_resultant_says() -> None:
     """Mount checks 8, 9 and 12: by the general engine, against the polynomial of degree 16."""
     family = _closures()

@@ -3,7 +3,8 @@
 Where two paths end at one place although that place is not singular, one of them has jumped: they
 are tracked again with a tighter tolerance. So are paths that stood still; where one stands still in
 midway, all go another way, over a random member. What is left over ends at a singular place, or
-runs off to infinity; it is told apart by the size and the residual there.
+runs off to infinity; it is told apart by the size and the residual there. A path that was far out
+near its end may only have passed there: infinity is believed where two ways agree on what is left.
 """
 
 from __future__ import annotations
@@ -75,14 +76,16 @@ def carried(family: Family, start: StartSet, p: Complex) -> Ends:
     """
     rng = np.random.default_rng(_SEED)
     found = _along(family, start.solutions, start.parameters, p)
+    doubtful = found.diverged
     for _ in range(DETOURS):
-        if not found.lost:
+        if not found.lost and not doubtful:
             break
         middle = random_parameters(family, rng)
         there = track(family, start.solutions, start.parameters, middle, tolerance=TOLERANCE / 100)
         if there.arrived.any():  # whichever these are: their ends are solutions, too
             more = _along(family, there.z[there.arrived], middle, p)
-            found = _united(found, more, start.count)
+            known, found = len(found.z), _united(found, more, start.count)
+            doubtful = found.diverged and (more.lost or len(found.z) > min(known, len(more.z)))
     return found
 
 
@@ -103,18 +106,18 @@ def _along(family: Family, solutions: Complex, start: Complex, p: Complex) -> En
 
 def _united(first: Ends, second: Ends, count: int) -> Ends:
     """Return what two ways to the same member found together."""
-    if not second.lost and len(second.z) + second.diverged + len(second.singular) == count:
+    if not second.lost and not second.diverged and len(second.z) + len(second.singular) == count:
         return second
     new = [k for k, row in enumerate(second.features) if not len(same(first.features, row))]
     z = np.vstack([first.z, second.z[new]])
     rest = max(first, second, key=lambda ends: (ends.diverged + len(ends.singular), -ends.lost))
-    lost = max(0, count - len(z) - rest.diverged - len(rest.singular))
+    left = max(0, count - len(z) - len(rest.singular))
     return Ends(
         z,
         np.vstack([first.features, second.features[new]]),
         rest.singular,
-        rest.diverged,
-        lost,
+        min(rest.diverged, left),
+        max(0, left - rest.diverged),
         max(first.residual, second.residual),
     )
 

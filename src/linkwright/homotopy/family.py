@@ -204,14 +204,18 @@ def slopes(family: Family, z: Complex, p: Complex) -> tuple[Complex, Complex, Co
 
 
 def conditions(family: Family, z: Complex, p: Complex) -> Real:
-    """Return the smallest by the largest singular value of the derivatives at several places."""
+    """Return the smallest by the largest singular value of the derivatives at several places.
+
+    Unknowns count by their sizes, and each equation by its largest derivative: a solution far out
+    in its chart is not singular for that.
+    """
     count, n = z.shape
-    sizes = _DIFFERENCE * (1 + np.abs(z))
-    steps = sizes[:, :, None] * np.eye(n)
+    steps = _DIFFERENCE * (1 + np.abs(z))[:, :, None] * np.eye(n)
     rows = np.stack([z[:, None] + steps, z[:, None] - steps], axis=1).reshape(-1, n)
     f, _ = value_kernel(family).batch(pairs_of(rows), pairs_of(p))
     values = from_pairs(f).reshape(count, 2, n, -1)
-    found = (values[:, 0] - values[:, 1]) / (2 * sizes[:, :, None])
+    found = values[:, 0] - values[:, 1]
     found = np.where(np.isfinite(found), found, 0)
+    found /= np.maximum(np.abs(found).max(axis=1, keepdims=True), 1e-300)
     singular = np.linalg.svd(found, compute_uv=False)
     return np.asarray(singular[:, -1] / np.maximum(singular[:, 0], 1e-300))
