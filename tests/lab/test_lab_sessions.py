@@ -24,9 +24,11 @@ from linkwright.recording import read_recording, recovered
 from tests.support.lab_robots import planar
 
 TASKS = """
+from time import sleep
 from linkwright.lab import Task, parameter, setting, state, channel, cos, sin
 
 COUNT = []
+SLEPT = []
 
 class Wave(Task):
     frequency = parameter(1.0, unit="Hz", low=0, high=5)
@@ -48,6 +50,11 @@ class Nod(Wave):
         COUNT.append(t)
         if len(COUNT) % 7 == 0:
             desired.q = state.q + 0.01
+
+class Doze(Task):
+    def run(self, t, state, desired):
+        sleep(0.02 if len(SLEPT) < 3 else 0)  # longer than a tick
+        SLEPT.append(t)
 """
 
 
@@ -77,8 +84,11 @@ def told(tmp_path_factory: pytest.TempPathFactory, config: LabConfig) -> Path:
         lab.run(0.2)
         lab.pace(4)
         lab.put({"robot.push[0]": 0.5})
+        lab.start("doze")
         lab.run(0.2)
+        assert lab.loop.counters.overrun > 0
         lab.pace(None)
+        lab.freeze()
         lab.start("wave")
         lab.run(0.3)
     assert lab.session is not None
@@ -106,6 +116,7 @@ def test_a_session_holds_configuration_seed_texts_programs_and_commands(
     assert [(f.name, f.data is None) for f in found.functions] == [
         ("wave", False),
         ("nod", True),
+        ("doze", True),
         ("wave", False),
     ]
     assert found.functions[0].values["frequency"] == 2.0
@@ -138,7 +149,7 @@ def test_the_first_bit_that_differs_is_named_with_its_tick(
 def test_tasks_are_executed_again_only_where_that_is_asked_for(told: Path) -> None:
     recording = read_recording(told)
     found = rerun(recording, tasks=True)
-    assert found.notes == ("executed again: wave, nod",)
+    assert found.notes == ("executed again: wave, nod, doze",)
     assert found.difference is None
     lines = [json.loads(line) for line in recording.metadata["noted"]]
     for line in lines:

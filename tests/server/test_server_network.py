@@ -422,7 +422,9 @@ def test_nothing_listens_beyond_loopback_without_tls(listen: str, says: str) -> 
 
 
 PROGRAM = textwrap.dedent("""
+    import atexit
     import sys
+    import time
     from tests.support.server_faces import ToyCell
     from linkwright.server.client import connect
     from linkwright.server.host import CellHost
@@ -432,6 +434,7 @@ PROGRAM = textwrap.dedent("""
     hand = cell.arm("puma").command(silence=1.0)
     hand.take()
     print(cell.arm("puma").state.life)
+    atexit.register(time.sleep, 0.6)  # threads go on meanwhile, as on a machine that is busy
     if sys.argv[1] == "error":
         raise SystemExit(3)
 """)

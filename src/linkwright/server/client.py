@@ -300,8 +300,8 @@ class RemoteCell:
 
     @property
     def closed(self) -> bool:
-        """Whether we have left it."""
-        return self._ending.is_set()
+        """Whether we have left it, or the process ends, which closes all sessions."""
+        return self._ending.is_set() or self._network.session.is_closed()
 
     def __enter__(self) -> Self:
         return self
@@ -325,7 +325,7 @@ class RemoteCell:
             try:
                 self._exchange()
             except Exception:  # a cut network; the clock goes on as it was
-                if self._ending.is_set():
+                if self.closed:
                     return
 
 

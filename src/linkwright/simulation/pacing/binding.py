@@ -163,15 +163,21 @@ class LoopBinding:
             self._put("futex", futex_number())
 
     @contextmanager
-    def from_tape(self) -> Iterator[None]:
-        """Let what Python functions in slots give come from a tape for a while."""
-        before = self._mode
-        if before == INLINE and self._slots:
+    def from_tape(self, calls: bool = False) -> Iterator[None]:
+        """Let counts come from a tape for a while, and what Python functions in slots give.
+
+        Args:
+            calls: whether these functions are called nevertheless.
+        """
+        before, told = self._mode, self._get("tell_count")
+        if before == INLINE and self._slots and not calls:
             self._mode = TAPED
+        self._put("tell_count", 0)
         try:
             yield
         finally:
             self._mode = before
+            self._put("tell_count", told)
 
     def _values(self, i: int, t: float, arguments: Array) -> Array:
         return self.session.machine.called.values(i, t, arguments)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from typing import Any
 
 from linkwright.simulation.native.session import Outcome, Session
@@ -90,7 +89,7 @@ def followed(
             yield
         loop.go_to(tick)
 
-    with nullcontext() if calls else loop.from_tape():
+    with loop.from_tape(calls):
         for tick, values in tape.batches():
             if tick > end:
                 break
