@@ -18,6 +18,7 @@ from linkwright.elements import (
     Butterworth,
     CapsuleSurface,
     Contact,
+    DiscTarget,
     Drag,
     Encoder,
     Friction,
@@ -411,6 +412,14 @@ def test_a_surface_of_ones_own_needs_depth_alone() -> None:
         return float(run.final["contact.depth1"])
 
     assert lands(Bump()) == lands(Plane())
+
+
+def test_what_has_a_place_and_no_depth_is_no_surface() -> None:
+    m = Mechanism("block")
+    b = m.body("b", translate="z", mass=2, inertia=0)
+    target: Any = DiscTarget(0.1)
+    with pytest.raises(BlockError, match="is no surface"):
+        Contact(m, [b], target, stiffness=1e4)
 
 
 @pytest.mark.parametrize(

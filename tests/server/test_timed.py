@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from linkwright.errors import InputError
+from linkwright.motion import Trajectory
 from linkwright.recording import read_recording
 from linkwright.server.cell import CAUSES, CellArm
 from linkwright.server.cell_file import read_cell
@@ -16,6 +20,7 @@ from linkwright.server.face import POINTS, Command, RefusedError
 from linkwright.server.hand import StoppedError
 from linkwright.server.messages import command_of, command_record, pack_command
 from linkwright.server.recorded import replay_cell
+from linkwright.server.timed import planned
 from linkwright.server.virtual import VirtualCell
 from tests.seeds import seeds
 from tests.server.test_server_limits import Driver, shares
@@ -150,6 +155,46 @@ def test_limits_are_kept_whatever_ends_a_trajectory_and_replays_have_the_same_bi
     assert max(largest.values()) < 1.001, largest
     assert min(largest["acceleration"], largest["jerk"]) > 0.5  # as fast as it may be
     assert replay_cell(tmp_path / "cell.parquet").difference == ""
+
+
+def peaks(motion: Trajectory, order: int, joint: int) -> tuple[float, float]:
+    """Return least and largest value, by samples that close in on each of them."""
+    found = []
+    for sign in (-1, 1):
+        low, high, best = 0.0, motion.duration, 0.0
+        for count in (20_001, 401, 401):
+            ends = np.nextafter(motion.instants, 0.0).clip(low, high)  # of pieces: jerks jump
+            t = np.sort([*np.linspace(low, high, count), *ends])
+            k = int(np.argmax(sign * motion(t, order)[:, joint]))
+            low, best, high = t[max(k - 2, 0)], t[k], t[min(k + 2, len(t) - 1)]
+        found.append(float(motion(best, order)[joint]))
+    return found[0], found[1]
+
+
+@pytest.mark.parametrize("seed", seeds(12, daily=2))
+def test_no_peak_is_between_the_instants_that_are_looked_at(seed: int) -> None:
+    """Limits a ten-millionth below a peak refuse the motion, and as much above it let it pass."""
+    (arm,) = read_cell("axes2").arms
+    rng = np.random.default_rng(seed)
+    wide: dict[str, Any] = {"low": -1e6, "high": 1e6, "speed": 1e6}
+    wide |= {"acceleration": 1e9, "jerk": 1e12}
+    free = replace(arm, axes=tuple(replace(x, **wide) for x in arm.axes))
+    times, q, u = drawn(arm, np.zeros(2), rng)
+    knots = [(t, *q[k], *(() if u is None else u[k])) for k, t in enumerate(times)]
+    motion = planned(free, knots, q[0])
+    for order, name in enumerate(("high", "speed", "acceleration", "jerk")):
+        for joint in (0, 1):
+            ends = peaks(motion, order, joint)
+            sides = {"low": ends[0], "high": ends[1]} if not order else {name: max(map(abs, ends))}
+            for side, peak in sides.items():
+                narrow, out = 1e-7 * max(abs(peak), 0.01), -1 if side == "low" else 1
+                for limit, refused in ((peak - out * narrow, True), (peak + out * narrow, False)):
+                    axes = list(free.axes)
+                    moved: dict[str, Any] = {side: limit}
+                    axes[joint] = replace(axes[joint], **moved)
+                    told = pytest.raises(RefusedError) if refused else nullcontext()
+                    with told:
+                        planned(replace(free, axes=tuple(axes)), knots, q[0])
 
 
 @pytest.fixture(scope="module")

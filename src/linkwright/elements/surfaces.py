@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from numpy.typing import ArrayLike
 
@@ -40,6 +40,15 @@ UNTURNED = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 _TINY = 1e-12
 
 
+@runtime_checkable
+class HasDepth(Protocol):
+    """What somebody else's class of surfaces has at least."""
+
+    def depth(self, x: Expr, y: Expr, z: Expr) -> Any:
+        """Return the depth of a point, positive inside, and the outward normal."""
+
+
+@runtime_checkable
 class Surface(Protocol):
     """What a point can touch."""
 
@@ -82,11 +91,11 @@ class OwnSurface(Placed):
         made: the surface.
     """
 
-    made: object
+    made: HasDepth
 
     def depth(self, x: Expr, y: Expr, z: Expr) -> tuple[Expr, Triple]:
         """Return its depth and normal as expressions."""
-        found = self.made.depth(x, y, z)  # type: ignore[attr-defined]
+        found = self.made.depth(x, y, z)
         try:
             depth, (a, b, c) = found
             return as_expr(depth), (as_expr(a), as_expr(b), as_expr(c))
@@ -109,9 +118,9 @@ def surface_of(given: object) -> Surface:
     >>> surface_of(Bump()).depth(*map(as_expr, (0, 0, 0)))
     (0.1, (0, 0, 1))
     """
-    if isinstance(given, Placed):
-        return given  # type: ignore[return-value]
-    if isinstance(given, type) or not callable(getattr(given, "depth", None)):
+    if isinstance(given, Placed) and isinstance(given, Surface):
+        return given
+    if isinstance(given, type) or not isinstance(given, HasDepth) or not callable(given.depth):
         raise BlockError(
             f"{given!r} is no surface",
             remedy="give a Plane() or its like, or an object with a method depth(x, y, z)",

@@ -122,16 +122,35 @@ class Trajectory:
         >>> [round(float(minimum.max_abs(k)[0]), 4) for k in (1, 2)]
         [0.9375, 1.4434]
         """
-        c = _differentiated(self.coefficients, order)
-        found = np.zeros(self.size)
-        for piece, length in zip(c, np.diff(self.instants), strict=True):
-            for k in range(self.size):
-                powers = np.trim_zeros(piece[:, k], "b")
-                roots = np.roots((powers * np.arange(len(powers)))[1:][::-1])
-                real = roots[np.abs(roots.imag) < 1e-9].real
-                at = np.concatenate([[0.0, length], real[(real > 0) & (real < length)]])
-                found[k] = max(found[k], np.abs(np.polyval(piece[::-1, k], at)).max())
-        return found
+        return np.asarray(np.abs(self.extremes(order)[1]).max(axis=(0, 1)))
+
+    def extremes(self, order: int = 0) -> tuple[Array, Array]:
+        """Return instants, among them all extrema of each piece and value, and what it is there.
+
+        Between neighboring roots of its derivative a polynomial is monotone, and so has one root at
+        most: they are found by bisection, from the highest derivative down.
+
+        Args:
+            order: 0 for the values, 1 for speeds, 2 for accelerations, 3 for jerks.
+
+        >>> at, speeds = point_to_point([0], [1], 2.0).extremes(1)
+        >>> round(float(at.ravel()[speeds.argmax()]), 9)
+        1.0
+        """
+        lengths = np.diff(self.instants)[:, None]
+        c = self.coefficients * lengths[..., None] ** np.arange(POWERS)[:, None]  # of 0 to 1
+        at = np.zeros((2, *c.shape[::2]))
+        at[1] = 1.0
+        for k in range(POWERS - 2, order, -1):
+            d, (low, high) = _differentiated(c, k), (at[:-1], at[1:])
+            rises = _valued(d, low) < _valued(d, high)
+            for _ in range(53):
+                middle = (low + high) / 2
+                left = (_valued(d, middle) < 0) == rises
+                low, high = np.where(left, middle, low), np.where(left, high, middle)
+            at = np.sort(np.concatenate([at, high]), axis=0)
+        found = _valued(_differentiated(c, order), at) / lengths**order
+        return self.instants[:-1, None] + at * lengths, found
 
     # -- expressions -------------------------------------------------------------------------------
     def expressions(self, t: Scalar, order: int = 0) -> tuple[Expr, ...]:
@@ -231,6 +250,14 @@ def _differentiated(coefficients: Array, order: int) -> Array:
     factors = np.arange(float(POWERS))[None, :, None]
     for _ in range(order):
         found = np.roll(found * factors, -1, axis=1)
+    return found
+
+
+def _valued(coefficients: Array, at: Array) -> Array:
+    """Return polynomials (piece, power, value) at instants (instant, piece, value)."""
+    found = np.zeros_like(at)
+    for power in reversed(range(POWERS)):
+        found = found * at + coefficients[:, power]
     return found
 
 

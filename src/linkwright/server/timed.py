@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linkwright.algebra import Expr, as_expr, equal, minimum, not_equal, symbol, where
 from linkwright.blocks import Block
@@ -30,7 +29,6 @@ NEAR = 1e-6
 """rad or m, within which an arm has to stand at the first point."""
 
 _NEVER = 1e9  # s
-_LOOKS = 257  # instants of each piece at which limits are looked at
 _SLACK = 1e-9  # of limits, for rounding
 _LIMITS = ("high", "speed", "acceleration", "jerk")
 
@@ -177,16 +175,10 @@ def inputs_of(arm: CellArm, motion: Trajectory) -> dict[str, float]:
 
 def _keep_limits(arm: CellArm, motion: Trajectory, begin: float) -> None:
     """Refuse a motion beyond limits, at its worst instant; say how much slower it would do."""
-    s = np.linspace(0, 1, _LOOKS) * np.diff(motion.instants)[:, None]
-    at = (begin + motion.instants[:-1, None] + s).ravel()
-    c: NDArray[np.float64] = motion.coefficients
     slower, reason, worst = 1.0, "", ""
     for order, word in enumerate(_LIMITS):
-        found = np.zeros((*s.shape, motion.size))
-        for power in reversed(range(POWERS - order)):
-            found = found * s[..., None] + c[:, None, power]
-        c = c[:, 1:] * np.arange(1.0, POWERS - order)[:, None]
-        for axis, values in zip(arm.axes, found.reshape(-1, motion.size).T, strict=True):
+        rows = (x.reshape(-1, motion.size).T for x in motion.extremes(order))
+        for axis, times, values in zip(arm.axes, *rows, strict=True):
             high = getattr(axis, word)
             low = -high if order else axis.low
             k = int(np.argmax(np.maximum(low - values, values - high)))
@@ -197,14 +189,14 @@ def _keep_limits(arm: CellArm, motion: Trajectory, begin: float) -> None:
                 raise RefusedError(
                     "range",
                     f"{axis.joint} of {arm.name!r} would be at {values[k]:.6g} {unit} at "
-                    f"{at[k]:.4g} s, and goes from {low:.6g} to {high:.6g} {unit}",
+                    f"{begin + times[k]:.4g} s, and goes from {low:.6g} to {high:.6g} {unit}",
                     remedy="move the points, or give speeds at them",
                 )
             if (need := float(abs(values[k]) / high) ** (1 / order)) > slower:
                 slower, reason = need, word
                 worst = (
                     f"{axis.joint} of {arm.name!r} would have {abs(values[k]):.6g} {unit} at "
-                    f"{at[k]:.4g} s, and its largest {word} is {high:.6g} {unit}"
+                    f"{begin + times[k]:.4g} s, and its largest {word} is {high:.6g} {unit}"
                 )
     if worst:
         raise RefusedError(

@@ -296,6 +296,7 @@ class ArmMotion(ChainMotion):
         self.now = let(minimum(self.sigma, cap))
         part = let(where(self.now < self.sigma, (self.now / maximum(self.sigma, 1e-9)) ** 2, ONE))
         second = [let(part * b) for b in lanes.second]
+        self._bends = [let(part * b) for b in self._found.second]
         return Lanes(lanes.q, lanes.flow, lanes.slope, second, lanes.calm)
 
     def _governed(self, goal: Expr, lanes: Lanes) -> Expr:
@@ -491,7 +492,7 @@ class ArmMotion(ChainMotion):
         let, h, found = self.intermediate, self.period, self._found
         self._following = []
         for k, q in enumerate(self.joints):
-            u = found.flow[k] + self._rate * found.slope[k] + h * found.second[k] / 2
+            u = found.flow[k] + self._rate * found.slope[k] + h * self._bends[k] / 2
             self._following.append(let(q + h * (u + self._back_rates[k] + self._excess[k])))
         way = [
             let(where(self._leaving, x - y, z))
