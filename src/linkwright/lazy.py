@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 
@@ -53,3 +55,32 @@ def lazy_names(package: str, homes: Mapping[str, Iterable[str]]) -> Callable[[st
     if module is not None:  # so that dir() and completion know what is not imported yet
         vars(module)["__dir__"] = lambda: sorted({*vars(module), *home})
     return find
+
+
+class _Package(ModuleType):
+    """A package whose public names stay when a module of the same name is imported."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        kept = self.__dict__.get("_kept", ())
+        if name not in kept or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+
+
+def attach(package: str, file: str) -> tuple[Any, Callable[[], list[str]], list[str]]:
+    """Return `__getattr__`, `__dir__` and `__all__` of a package, from its `__init__.pyi`.
+
+    That stub is what type checkers read: each public name stands once, in an import from its home.
+
+    >>> attach("linkwright.windows", import_module("linkwright.windows").__file__)[2][:2]
+    ['InterruptClaim', 'Interrupts']
+    """
+    stub = Path(file).with_suffix(".pyi")
+    only_tree = 0x400  # ast.PyCF_ONLY_AST, without importing ast
+    tree: Any = compile(stub.read_text(encoding="utf-8"), str(stub), "exec", only_tree)
+    homes = {each.module: [alias.name for alias in each.names] for each in tree.body}
+    names = [name for inside in homes.values() for name in inside]
+    find = lazy_names(package, homes)
+    module = sys.modules[package]
+    vars(module)["_kept"] = frozenset(names) - frozenset(homes.get(package, ()))
+    module.__class__ = _Package
+    return find, lambda: sorted({*names, *(n for n in vars(module) if n[:2] == "__")}), names

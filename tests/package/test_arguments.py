@@ -213,7 +213,7 @@ SHOWS = {"show", "page"}  # they open windows, or write a page of several megaby
 
 
 def _public() -> Iterator[tuple[str, Callable[[], Any]]]:
-    for name in lw.__all__:
+    for name in vars(lw)["__all__"]:
         found = getattr(lw, name)
         is_error = isinstance(found, type) and issubclass(found, Exception)
         if callable(found) and name not in SHOWS and not is_error:

@@ -22,6 +22,7 @@ from linkwright.cli.commands import COMMANDS
 from linkwright.elements.drives.registry import PARTS
 
 ROOT = Path(__file__).resolve().parents[2]
+NAMES: list[str] = vars(linkwright)["__all__"]  # checkers read stubs, which do without it
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 # Public callables that take names of the caller's choosing as keywords. All others must refuse an
@@ -33,7 +34,7 @@ TAKES_ANY_KEYWORD: frozenset[str] = frozenset({"sweep"})  # parameters by their 
 def public_names() -> dict[str, object]:
     """Every public name with its value: those of the package, and those of its rooms."""
     found: dict[str, object] = {}
-    waiting = [(name, getattr(linkwright, name)) for name in linkwright.__all__]
+    waiting = [(name, getattr(linkwright, name)) for name in NAMES]
     while waiting:
         name, value = waiting.pop(0)
         found[name] = value
@@ -107,8 +108,8 @@ def test_that_check_sees_a_heavy_import() -> None:
 
 
 def test_every_public_name_resolves() -> None:
-    assert sorted(set(linkwright.__all__)) == sorted(linkwright.__all__), "a name stands twice"
-    for name in linkwright.__all__:
+    assert sorted(set(NAMES)) == sorted(NAMES), "a name stands twice"
+    for name in NAMES:
         assert getattr(linkwright, name) is not None
         assert name in dir(linkwright)
 
@@ -126,24 +127,34 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         operator.attrgetter("nonesuch")(linkwright)
 
 
-def test_type_checkers_see_the_same_names() -> None:
-    """The imports under TYPE_CHECKING say the same as the table that is used at run time."""
-    tree = ast.parse(Path(linkwright.__file__).read_text(encoding="utf-8"))
-    (block,) = [
-        node
-        for node in tree.body
-        if isinstance(node, ast.If)
-        and isinstance(node.test, ast.Name)
-        and node.test.id == "TYPE_CHECKING"
-    ]
-    seen = {
-        (statement.module, alias.asname)
-        for statement in block.body
-        if isinstance(statement, ast.ImportFrom)
-        for alias in statement.names
-    }
-    table = {(home, name) for home, names in linkwright._HOMES.items() for name in names}
-    assert seen == table
+def stubs() -> dict[str, ast.Module]:
+    """The `__init__.pyi` of each package that has one, by the package's name."""
+    top = Path(linkwright.__file__).parents[1]
+    files = sorted(Path(linkwright.__file__).parent.rglob("__init__.pyi"))
+    return {".".join(f.parent.relative_to(top).parts): ast.parse(f.read_text()) for f in files}
+
+
+def test_stubs_only_import_names_from_their_homes() -> None:
+    """They are read at run time: whatever else stands in one would be there for checkers alone."""
+    assert {"linkwright", "linkwright.mounts", "linkwright.analysis"} <= set(stubs())
+    for package, stub in stubs().items():
+        for statement in stub.body:
+            assert isinstance(statement, ast.ImportFrom), package
+            assert all(alias.asname == alias.name for alias in statement.names), package
+
+
+def test_names_of_stubs_stay_when_a_module_of_the_same_name_is_imported() -> None:
+    same = 0
+    for package in stubs():
+        module = import_module(package)
+        folder = Path(module.__file__ or "").parent
+        beside = {path.stem for path in folder.iterdir()}
+        for name in beside & set(module.__all__):
+            before = getattr(module, name)
+            import_module(f"{package}.{name}")
+            assert getattr(module, name) is before
+            same += 1
+    assert same > 5  # rooms of the package among them, which are used by their names
 
 
 def test_version_is_that_of_the_metadata() -> None:
@@ -244,7 +255,7 @@ def test_no_public_class_name_lives_twice() -> None:
                 homes.setdefault(node.name, []).append(str(path.relative_to(source)))
     for kind in PARTS:  # parts of drives have their own namespace: lw.drives.PD
         homes[kind.__name__].remove(f"{kind.__module__.replace('.', '/')}.py"[len("linkwright/") :])
-    for name in linkwright.windows.__all__:  # and so have records: lw.windows.Frame is bytes
+    for name in vars(linkwright.windows)["__all__"]:  # and records: lw.windows.Frame
         homes[name] = [file for file in homes.get(name, []) if not file.startswith("windows/")]
     for name in linkwright.analysis.sampling.__all__:  # and loops: lw.analysis.sampling.Loop
         homes[name] = [f for f in homes.get(name, []) if not f.startswith("analysis/sampling/")]

@@ -8,24 +8,6 @@ A model is a text model in the folder `text`, or a function that returns a Mecha
 run; neither imports what derives equations where the run is known already.
 """
 
-from __future__ import annotations
+from linkwright.lazy import attach
 
-from typing import TYPE_CHECKING
-
-from linkwright.lazy import lazy_names
-
-if TYPE_CHECKING:
-    from linkwright.models.library import (
-        MODELS as MODELS,
-        LibraryModel as LibraryModel,
-        load_model as load_model,
-        opened as opened,
-        option_texts as option_texts,
-    )
-
-__all__ = ["MODELS", "LibraryModel", "load_model", "opened", "option_texts"]
-
-_HOMES = {".library": __all__}
-
-if not TYPE_CHECKING:  # hidden from type checkers, so that they report an unknown name
-    __getattr__ = lazy_names(__name__, _HOMES)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -4,40 +4,6 @@ A name is imported when it is first used: a run whose native code is in the cach
 derives equations.
 """
 
-from __future__ import annotations
+from linkwright.lazy import attach
 
-from typing import TYPE_CHECKING
-
-from linkwright.lazy import lazy_names
-
-if TYPE_CHECKING:
-    from linkwright.simulation.batches import simulate_batch
-    from linkwright.simulation.native.batch import Batch
-    from linkwright.simulation.native.methods import METHODS
-    from linkwright.simulation.run import Energies, Run
-    from linkwright.simulation.runs import RunInterrupted, RunStopped, simulate
-    from linkwright.simulation.settings import RunSettings
-
-__all__ = [
-    "METHODS",
-    "Batch",
-    "Energies",
-    "Run",
-    "RunInterrupted",
-    "RunSettings",
-    "RunStopped",
-    "simulate",
-    "simulate_batch",
-]
-
-_HOMES: dict[str, tuple[str, ...]] = {
-    ".native.methods": ("METHODS",),
-    ".native.batch": ("Batch",),
-    ".run": ("Energies", "Run"),
-    ".runs": ("RunInterrupted", "RunStopped", "simulate"),
-    ".settings": ("RunSettings",),
-    ".batches": ("simulate_batch",),
-}
-
-if not TYPE_CHECKING:  # hidden from type checkers, so that they report an unknown name
-    __getattr__ = lazy_names(__name__, _HOMES)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -5,64 +5,6 @@ plane; `rotary`, `trusses` and `jacks` are the mounts; `limits` has reach and si
 Each agrees with the general engine that closes the loops of the shipped models.
 """
 
-from typing import TYPE_CHECKING
+from linkwright.lazy import attach
 
-from linkwright.lazy import lazy_names
-
-if TYPE_CHECKING:
-    from linkwright.mounts.closed_forms.jacks import (
-        Jacks as Jacks,
-        jack_directions as jack_directions,
-        jack_lengths as jack_lengths,
-        jack_singularity as jack_singularity,
-        jack_transmission as jack_transmission,
-    )
-    from linkwright.mounts.closed_forms.legs import (
-        Legs as Legs,
-        OutOfReachError as OutOfReachError,
-    )
-    from linkwright.mounts.closed_forms.limits import (
-        reach as reach,
-        rotary_limit as rotary_limit,
-        truss_curve as truss_curve,
-        worst as worst,
-    )
-    from linkwright.mounts.closed_forms.rotary import (
-        PlatformModes as PlatformModes,
-        arm_angles as arm_angles,
-        arm_rates as arm_rates,
-        determinants as determinants,
-        inverse_jacobian as inverse_jacobian,
-        mirror_pose as mirror_pose,
-        platform_modes as platform_modes,
-        strut_poses as strut_poses,
-        transmission_ratio as transmission_ratio,
-    )
-    from linkwright.mounts.closed_forms.trusses import (
-        member_determinant as member_determinant,
-        member_lengths as member_lengths,
-        truss_modes as truss_modes,
-    )
-
-_HOMES = {
-    ".jacks": ["Jacks", "jack_directions", "jack_lengths", "jack_singularity", "jack_transmission"],
-    ".legs": ["Legs", "OutOfReachError"],
-    ".limits": ["reach", "rotary_limit", "truss_curve", "worst"],
-    ".rotary": [
-        "PlatformModes",
-        "arm_angles",
-        "arm_rates",
-        "determinants",
-        "inverse_jacobian",
-        "mirror_pose",
-        "platform_modes",
-        "strut_poses",
-        "transmission_ratio",
-    ],
-    ".trusses": ["member_determinant", "member_lengths", "truss_modes"],
-}
-
-__all__ = [name for names in _HOMES.values() for name in names]
-
-if not TYPE_CHECKING:
-    __getattr__ = lazy_names(__name__, _HOMES)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

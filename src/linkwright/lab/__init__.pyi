@@ -1,0 +1,37 @@
+from linkwright.lab.config import (
+    EndEffector as EndEffector,
+    JointConfig as JointConfig,
+    LabConfig as LabConfig,
+    VisionConfig as VisionConfig,
+)
+from linkwright.lab.functions import (
+    absolute as absolute,
+    acos as acos,
+    asin as asin,
+    atan as atan,
+    atan2 as atan2,
+    clip as clip,
+    cos as cos,
+    cosh as cosh,
+    equal as equal,
+    exp as exp,
+    floor as floor,
+    log as log,
+    maximum as maximum,
+    minimum as minimum,
+    pi as pi,
+    sign as sign,
+    sin as sin,
+    sinh as sinh,
+    sqrt as sqrt,
+    tan as tan,
+    tanh as tanh,
+    where as where,
+)
+from linkwright.lab.tasks import (
+    Task as Task,
+    channel as channel,
+    parameter as parameter,
+    setting as setting,
+    state as state,
+)

@@ -1,0 +1,10 @@
+from linkwright.simulation.batches import simulate_batch as simulate_batch
+from linkwright.simulation.native.batch import Batch as Batch
+from linkwright.simulation.native.methods import METHODS as METHODS
+from linkwright.simulation.run import Energies as Energies, Run as Run
+from linkwright.simulation.runs import (
+    RunInterrupted as RunInterrupted,
+    RunStopped as RunStopped,
+    simulate as simulate,
+)
+from linkwright.simulation.settings import RunSettings as RunSettings
