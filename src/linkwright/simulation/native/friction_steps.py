@@ -296,7 +296,7 @@ class FrictionInStep:
             part = (1 + 0.5 * band - absolute(v0[j])) / where(torn > 0, needed, 1)
             inner = [absolute(v[j]) for _, v in self.seen[1:-1]]
             early = where(maximum(ZERO, *inner) > 1.001, 0.5, 2) if inner else as_expr(2)
-            torn = where(torn > 0, maximum(1e-3, part), early)
+            torn = where(torn > 0, maximum(1e-3, part), where(h > self.soon, early, 2))
             rubs = [f.couplings[j, j] < 0 for f in (first, last)]
             crossed = where(rubs[0], where(h > self.soon, crossed, 2), 2)
             sizes.append(where(stuck, torn, crossed))
