@@ -225,11 +225,14 @@ def _say(model: str, found: Run, picture: Path | None) -> None:
     energies = balance(found.recording.printed)
     if energies is not None and energies.scale > 0:
         worked = f", work of loads {energies.work:.6g} {energies.unit}" if energies.work else ""
-        left = "" if energies.drift is None else f"; {abs(energies.drift):.2g} {energies.unit}"
+        if energies.drift is not None:
+            worked += f"; {abs(energies.drift):.2g} {energies.unit} unaccounted for"
+        elif worked and not about.get("driven"):
+            worked += " as sampled: end stops and loads that jump work between samples too"
         echo(
             f"energy: {energies.kinetic:.6g} {energies.unit} kinetic, "
             f"{energies.potential:.6g} {energies.unit} potential; gain {energies.gain:.6g} "
-            f"{energies.unit}{worked}{left and left + ' unaccounted for'}"
+            f"{energies.unit}{worked}"
         )
     if found.path is not None:
         size = f"{len(found.recording)} samples of {len(found.recording.channels)} channels"
