@@ -96,6 +96,16 @@ def parse_json(text: str | bytes) -> Any:
         raise ValueError("it is nested too deeply") from None
 
 
+def integer(text: str) -> int | None:
+    """Return the whole number of up to 12 digits that a text writes; None where it writes none.
+
+    >>> integer(" -12 "), integer("--5"), integer("\u00b2"), integer("9" * 5000)
+    (-12, None, None, None)
+    """
+    found = re.fullmatch(r"[+-]?[0-9]{1,12}", text.strip())
+    return None if found is None else int(found[0])
+
+
 def opened_file(path: str | os.PathLike[str], most: int = LARGEST) -> OpenedFile:
     """Return a file with its bytes; one that was opened is returned as it is."""
     if isinstance(path, OpenedFile):

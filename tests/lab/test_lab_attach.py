@@ -139,7 +139,8 @@ def test_a_second_laboratory_of_a_name_gets_a_number(consoles: Any) -> None:
 def test_what_is_no_message_ends_that_talk_alone(consoles: Any) -> None:
     with ConsoleServer(consoles, "arm"):
         good = RemoteLink()
-        for bytes_ in (b"junk\n", b"[1]\n", b'{"give": ' + b"x" * (1 << 21)):
+        deep = b"[" * 200_000 + b"\n"  # R29: no traceback either
+        for bytes_ in (b"junk\n", b"[1]\n", deep, b'{"give": ' + b"x" * (1 << 21)):
             bad = RemoteLink()
             raw: socket.socket = bad._socket
             with suppress(OSError):  # it has gone while we talk on

@@ -176,6 +176,8 @@ def test_bad_input_is_refused_and_moves_nothing(port: RotatorPort) -> None:
         b"\xff\xfe\x00 45\n": b"RPRT -1\n",
         "P ４５ 20\n".encode(): b"RPRT -1\n",
         b"P " + b"9" * 2_000_000 + b" 20\n": b"RPRT -8\n",
+        b"\\dec2dms 1e308\n": b"RPRT -1\n",  # R27
+        b"\\dec2dmmm -1e308\n": b"RPRT -1\n",
         b"w x\n": b"RPRT -11\n",
         b"V SPEED 0\n": b"RPRT -1\n",
         b"\n \n;\n": b"",

@@ -13,6 +13,7 @@ import pytest
 from linkwright.brief import brief
 from linkwright.cli import main
 from linkwright.cli.commands import COMMANDS
+from linkwright.cli.guide.answers import choice
 from linkwright.errors import Error, InputError
 from linkwright.files import csv_rows, parse_json
 from linkwright.lab.task_files import load_tasks
@@ -108,6 +109,28 @@ def test_a_command_refuses_a_name_that_is_too_long(
         told = capsys.readouterr()
         assert "Traceback" not in told.err + told.out
     assert list(tmp_path.iterdir()) == []
+
+
+def test_words_of_a_command_that_are_no_whole_number_are_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More digits than Python takes, two signs, and digits that int() does not know."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.asm").write_text("set n = 2\n")
+    (tmp_path / "m.toml").write_bytes(READERS["loop"].whole(tmp_path / "l.toml"))
+    for number in ("9" * 5000, "--5", "\u00b2", "1_0", ""):
+        for words in (
+            ["check", "m.toml", "--option", f"n={number}"],
+            ["array", "assemble", "a.asm", "--set", f"n={number}"],
+            ["info", f"n-four-bar:n={number}"],
+        ):
+            assert main(words) == 2, words
+            told = capsys.readouterr()
+            assert "Traceback" not in told.err + told.out
+            assert 0 < len(told.err) < 400
+    for said in ("9" * 5000, "\u00b2"):
+        with pytest.raises(InputError):
+            choice(("define", "quit"))(said)
 
 
 def test_a_pipe_is_no_file_of_tasks_and_no_recording(tmp_path: Path) -> None:

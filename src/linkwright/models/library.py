@@ -13,9 +13,11 @@ from importlib.resources import files
 from pathlib import Path
 
 from linkwright.border import worded
+from linkwright.brief import brief
 from linkwright.errors import InputError, suggestion
-from linkwright.files import OpenedFile, is_there, path_of
+from linkwright.files import OpenedFile, integer, is_there, path_of
 from linkwright.formats.robot.files import endings, read_mechanism
+from linkwright.formats.robot.xml import finite
 from linkwright.mechanism import Mechanism, mechanism_of
 from linkwright.mechanism.provenance import from_model
 from linkwright.system import System
@@ -257,23 +259,19 @@ def _read_value(
     name: str, key: str, value: str, default: object, words: tuple[str, ...] = ()
 ) -> object:
     """Return an option's value with the type of its default, or one of some words."""
+    found: object
     if isinstance(default, bool):
-        if value in words:
-            return value
-        if value.lower() not in _TRUTHS:
-            known = ", ".join(["on", "off", *words])
-            raise InputError(f"option {key!r} of model {name!r} is one of {known}, not {value!r}")
-        return _TRUTHS[value.lower()]
-    if isinstance(default, str):
-        if value not in words:
-            known = ", ".join(words)
-            raise InputError(f"option {key!r} of model {name!r} is one of {known}, not {value!r}")
-        return value
-    kind, what = (int, "a whole number") if isinstance(default, int) else (float, "a number")
-    try:
-        return kind(value)
-    except ValueError:
-        raise InputError(f"option {key!r} of model {name!r} is {what}, not {value!r}") from None
+        found = value if value in words else _TRUTHS.get(value.lower())
+        what = "one of " + ", ".join(["on", "off", *words])
+    elif isinstance(default, str):
+        found, what = (value if value in words else None), "one of " + ", ".join(words)
+    elif isinstance(default, int):
+        found, what = integer(value), "a whole number"
+    else:
+        found, what = finite(value), "a number"
+    if found is None:
+        raise InputError(f"option {key!r} of model {name!r} is {what}, not {brief(value)}")
+    return found
 
 
 def model_text(template: str, name: str) -> str:

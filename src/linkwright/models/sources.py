@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from linkwright.errors import InputError
-from linkwright.files import OpenedFile, digest_of, opened_file
+from linkwright.files import OpenedFile, digest_of, integer, opened_file
 
 _LONGEST = 4 << 20
 
@@ -85,4 +85,5 @@ def _of_file(model: str, path: Path, options: str) -> Source:
 def _whole_numbers(options: str) -> dict[str, int]:
     """Return the options of a text model; what is not a number is told by whoever builds it."""
     pairs = (item.partition("=") for item in options.split(",") if item)
-    return {k.strip(): int(v) for k, _, v in pairs if v.strip().isdecimal()}
+    found = ((k.strip(), integer(v)) for k, _, v in pairs)
+    return {k: n for k, n in found if n is not None and n >= 0}

@@ -19,7 +19,7 @@ from datetime import UTC, date, datetime
 
 from linkwright.brief import brief
 from linkwright.errors import InputError
-from linkwright.files import path_of, read_text
+from linkwright.files import integer, path_of, read_text
 from linkwright.formats.robot.xml import XmlElement, finite, parse_xml
 from linkwright.mounts.orbits import DAY, MJD_ZERO, Orbit, Orbits
 
@@ -430,12 +430,13 @@ def _message(fields: Mapping[str, str], place: _Place) -> Orbit:
 
 def _integer(fields: Mapping[str, str], key: str, place: _Place) -> int:
     said = fields.get(key, "").strip()
-    if not (said.isascii() and said.isdecimal() and len(said) <= 9):
+    found = integer(said)
+    if found is None or not 0 <= found < 10**9:
         raise place.error(
             f"{key} is {brief(said)}" if said else f"there is no {key}",
             "give the catalog number, of up to nine digits",
         )
-    return int(said)
+    return found
 
 
 def _number(fields: Mapping[str, str], key: str, of: str, place: _Place) -> float:

@@ -7,8 +7,10 @@ import select
 import time
 from typing import Protocol
 
+from linkwright.brief import brief
 from linkwright.closable import Closable
 from linkwright.errors import Error
+from linkwright.files import integer
 from linkwright.mounts.indexer import BUFFER, BYTE_TIME, Indexer
 from linkwright.mounts.moves import MovePlan
 from linkwright.mounts.pseudo_terminals import PseudoTerminal
@@ -173,9 +175,10 @@ class IndexerDriver:
 
     def _free(self) -> int:
         said = self.ask(1, "BS")
-        if not said.isdigit() or int(said) > BUFFER:
-            raise IndexerError(f"the indexer says that {said!r} bytes are free")
-        return int(said)
+        found = integer(said)
+        if found is None or not 0 <= found <= BUFFER:
+            raise IndexerError(f"the indexer says that {brief(said)} bytes are free")
+        return found
 
     def _refuse_tripped(self) -> None:
         tripped = [i for i in range(1, self._axes + 1) if self.ask(i, "R") == "L"]

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.errors import Error, suggestion
+from linkwright.files import integer
 from linkwright.optional import extra
 
 Array = NDArray[np.float64]
@@ -237,7 +238,7 @@ class Orbits:
         found = [orbit for orbit in self.members if key in (orbit.name, orbit.number)]
         if not found and isinstance(key, str):  # a number that came as a text, or small letters
             said = key.strip()
-            number = int(said) if said.isdecimal() else None
+            number = integer(said)
             found = [
                 orbit
                 for orbit in self.members

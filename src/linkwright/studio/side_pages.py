@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import parse_qs, quote, urlsplit
 
 from linkwright.errors import Error, InputError
-from linkwright.files import parse_json
+from linkwright.files import integer, parse_json
 from linkwright.pages.assets_text import asset
 from linkwright.studio.access import Gate
 
@@ -234,9 +234,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _body(self, place: str) -> bytes:
         info = self.headers.get("Content-Length") or "0"
-        size = int(info) if info.isascii() and info.isdigit() else -1
+        size = integer(info)
         most = self.owner.largest.get(place, _LARGEST)
-        if not 0 <= size <= most:
+        if size is None or not 0 <= size <= most:
             self.close_connection = True
             raise InputError(
                 f"{info[:20]} bytes cannot be sent here", remedy=f"send {most} at the most"

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from linkwright.errors import InputError
+from linkwright.files import integer
 from linkwright.systolic.instructions import SIDE, ArrayInstruction, ArrayMask
 from linkwright.systolic.memory import KINDS, ROWS, DataQueue
 
@@ -164,9 +165,10 @@ class _Parts:
 
 
 def _natural(digits: str) -> int:
-    if not (digits.isascii() and digits.isdigit()):
+    found = integer(digits)
+    if found is None or found < 0:
         raise ValueError
-    return int(digits)
+    return found
 
 
 def _hexadecimal(digits: str, length: int) -> int:

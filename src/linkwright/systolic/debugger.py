@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from linkwright.errors import Error, InputError, suggestion
+from linkwright.files import integer
 from linkwright.systolic.display import data_text, dump_text, element_text, fifo_text, signal_text
 from linkwright.systolic.fixed import ArrayFault
 from linkwright.systolic.instructions import SIDE
@@ -168,9 +169,10 @@ def _sizes(takes: str) -> tuple[int, int]:
 
 
 def _whole(text: str, least: int, most: int, what: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 10 and least <= int(text) <= most):
+    found = integer(text)
+    if found is None or not least <= found <= most:
         raise InputError(f"{what} is {text[:20]!r}", remedy=f"give a number from {least} to {most}")
-    return int(text)
+    return found
 
 
 def _span(words: list[str], most: int, what: str) -> range:

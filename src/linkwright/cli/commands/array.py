@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from linkwright.brief import brief
 from linkwright.cli.terminal import echo
 from linkwright.errors import Error, InputError
 
@@ -109,15 +110,18 @@ def _new(force: bool) -> None:
 
 
 def _assemble(source: Path, settings: list[str], out: Path | None, force: bool) -> None:
-    from linkwright.files import read_text, write_text
+    from linkwright.files import integer, read_text, write_text
     from linkwright.systolic import assemble
 
     values = {}
     for setting in settings:
         name, equals, value = (part.strip() for part in setting.partition("="))
-        if not equals or not value.lstrip("-").isdecimal() or not value.isascii():
-            raise InputError(f"--set {setting!r} sets nothing", remedy="write --set NAME=NUMBER")
-        values[name] = int(value)
+        number = integer(value)
+        if not equals or number is None:
+            raise InputError(
+                f"--set {brief(setting)} sets nothing", remedy="write --set NAME=NUMBER"
+            )
+        values[name] = number
     code = assemble(read_text(source, _MOST), file=source.name, settings=values)
     target = source.with_suffix(".code") if out is None else out
     write_text(target, code.text(), replace=force or out is None)

@@ -295,12 +295,15 @@ def _state(findings: tuple[Finding, ...], warnings: int = 0) -> str:
 
 
 def _options(words: list[str]) -> dict[str, int]:
+    from linkwright.brief import brief
     from linkwright.errors import InputError
+    from linkwright.files import integer
 
     found = {}
     for word in words:
         name, equals, value = word.partition("=")
-        if not equals or not value.strip().lstrip("-").isdecimal():
-            raise InputError(f"option {word!r} is not NAME=N with a whole number N")
-        found[name.strip()] = int(value)
+        number = integer(value)
+        if not equals or number is None:
+            raise InputError(f"option {brief(word)} is not NAME=N with a whole number N")
+        found[name.strip()] = number
     return found

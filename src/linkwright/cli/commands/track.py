@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from linkwright.brief import brief
 from linkwright.cli.commands.passes import ORBITS, SITE, START
 from linkwright.cli.terminal import echo
 from linkwright.errors import InputError
+from linkwright.files import integer
 
 if TYPE_CHECKING:
     from linkwright.cli.progress import Show
@@ -170,10 +172,11 @@ def _driven(to: str, chosen: Pass, lasts: float, speed: float) -> dict[str, Any]
     from linkwright.mounts import drive_rotator
 
     host, _, port = to.rpartition(":")
-    if not port.isdigit() or not 0 < int(port) < 65536:
-        raise InputError(f"{to!r} is not HOST:PORT", remedy="such as 127.0.0.1:4533")
+    number = integer(port)
+    if number is None or not 0 < number < 65536:
+        raise InputError(f"{brief(to)} is not HOST:PORT", remedy="such as 127.0.0.1:4533")
     path = _Part(chosen, lasts)
-    led = drive_rotator(host or "127.0.0.1", int(port), path, speed=speed)
+    led = drive_rotator(host or "127.0.0.1", number, path, speed=speed)
     worst = max(led.errors, default=0.0)
     return {"rotator": to, "commands": len(led.commands), "error": {"greatest": round(worst, 3)}}
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkwright.errors import Error, InputError, suggestion
+from linkwright.files import integer
 
 Reader = Callable[[str], Any]
 
@@ -66,8 +67,9 @@ def choice(words: Sequence[str]) -> Reader:
 
     def read(text: str) -> str:
         chosen = text.strip().lower()
-        if chosen.isdecimal() and 1 <= int(chosen) <= len(words):
-            return words[int(chosen) - 1]
+        number = integer(chosen)
+        if number is not None and 1 <= number <= len(words):
+            return words[number - 1]
         if chosen in words:
             return chosen
         begun = [word for word in words if chosen and word.startswith(chosen)]

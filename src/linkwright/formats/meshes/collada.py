@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from linkwright.errors import InputError
+from linkwright.files import integer
 from linkwright.formats.meshes.triangle_mesh import Color, TriangleMesh
 from linkwright.formats.robot.xml import Caps, XmlElement, read_xml
 
@@ -131,10 +132,10 @@ def _indices(element: XmlElement) -> Any:
 
 
 def _offset(element: XmlElement) -> int:
-    text = element.attributes.get("offset", "0")
-    if not text.isdecimal() or int(text) > _MOST_OFFSET:
+    found = integer(element.attributes.get("offset", "0"))
+    if found is None or not 0 <= found <= _MOST_OFFSET:
         raise element.error(f"{element.words} has no offset from 0 to {_MOST_OFFSET}")
-    return int(text)
+    return found
 
 
 def _column(element: XmlElement, row: Any, stride: int, column: int) -> Any:

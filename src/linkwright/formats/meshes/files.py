@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from linkwright.errors import InputError
-from linkwright.files import read_bytes
+from linkwright.files import integer, read_bytes
 from linkwright.formats.meshes.solids import Array, Triangles, hull
 from linkwright.formats.robot.xml import finite
 
@@ -136,10 +136,9 @@ def _inside(point: complex, corners: tuple[complex, complex, complex]) -> bool:
 
 
 def _corner(word: str, count: int, path: Path, line: int) -> int:
-    text = word.split("/", 1)[0]
-    if not text.removeprefix("-").isdigit() or not text.isascii() or len(text) > 12:
+    index = integer(word.split("/", 1)[0])
+    if index is None:
         raise InputError(f"{word[:20]!r} is not a corner of a face", file=path, line=line)
-    index = int(text)
     return index - 1 if index > 0 else count + index
 
 

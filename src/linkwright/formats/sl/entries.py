@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from linkwright.errors import InputError
+from linkwright.files import integer
 from linkwright.formats.robot.description import Mass, Place, Rotation, Triple
 from linkwright.formats.robot.omissions import Leftovers
 from linkwright.formats.robot.transforms import euler_rotation, plus_six, point_inertia, scaled
@@ -159,14 +160,15 @@ def _number_of(fields: Mapping[str, Braces | BraceTerm], braces: Braces, file: s
     tokens = [] if given is None else [token.text for token in _tokens(given)]
     if len(tokens) == 3 and tokens[:2] == ["ID", "="]:
         tokens = tokens[2:]
-    if len(tokens) != 1 or not (tokens[0].isascii() and tokens[0].isdigit()) or len(tokens[0]) > 9:
+    found = integer(tokens[0]) if len(tokens) == 1 else None
+    if found is None or not 0 <= found < 10**9:
         raise InputError(
             "an entry has no number",
             file=file or None,
             line=given.line if given is not None else braces.line,
             remedy="start it with {jointID,{ID=1}}",
         )
-    return int(tokens[0])
+    return found
 
 
 def _tokens(item: Braces | BraceTerm) -> list[BraceToken]:
