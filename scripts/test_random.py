@@ -19,6 +19,8 @@ from tests.seeds import VARIABLE
 
 ROOT = Path(__file__).parents[1]
 
+_LIMIT = "--timeout=1800"  # s for one item: all cases are taken, the dearest too, beside other work
+
 #: The files whose examples come from `tests.seeds`.
 BATTERIES = tuple(
     str(path.relative_to(ROOT))
@@ -39,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         seed = random.SystemRandom().randrange(10**6, 10**9)
         print(f"round {rounds + 1}: {VARIABLE}={seed}", flush=True)
         environment = {**os.environ, VARIABLE: str(seed)}
-        command = [sys.executable, "-m", "pytest", "-q", "-x", *chosen.files]
+        command = [sys.executable, "-m", "pytest", "-q", "-x", _LIMIT, *chosen.files]
         if subprocess.run(command, env=environment, check=False).returncode:
             print(f"failed with {VARIABLE}={seed}", file=sys.stderr)
             return 1
