@@ -117,6 +117,7 @@ def run() -> list[Row]:
     for make in (puma, panda, talos):
         pair = make()
         rows += _dynamics(pair)
+        rows += _loaded(pair)
         rows += _frames(pair)
         if pair.name != "Talos":
             rows += _derivatives(pair)
@@ -239,6 +240,34 @@ def _dynamics(pair: Pair) -> list[Row]:
             error,
         )
     return rows
+
+
+def _loaded(pair: Pair) -> list[Row]:
+    """Calls with loads by keyword, over Pinocchio's without them."""
+    model, data, call, frame = (
+        *(pair.model, pair.model.createData()),
+        *(pair.ours.inverse_dynamics, pair.frame),
+    )
+    q, u, a, theirs = _states(pair, 1)
+    q, u, a, his = q[0], u[0], a[0], theirs[0]
+    w, p = np.ones(6), np.array([1.0, 0.1, 0.0, 0.1, 0.02, 0.0, 0.02, 0.0, 0.0, 0.02])
+    ways: dict[str, Callable[[], object]] = {
+        "wrench": lambda: call(q, u, a, wrench=w, frame=frame),
+        "payload": lambda: call(q, u, a, payload=p, frame=frame),
+        "wrench and payload": lambda: call(q, u, a, wrench=w, payload=p, frame=frame),
+    }
+    times = interleaved(
+        {**ways, "theirs": lambda: pin.rnea(model, data, *his)},
+        rounds=31,
+        calls=500,
+        clock=time.process_time,
+    )
+    name = f"{pair.name}, inverse dynamics with"
+    return [
+        Row(f"{name} {what}: call, part of Pinocchio's without", times[what] / times["theirs"],
+            "1", 0.25 if len(u) < 10 else None, note=f"{times[what] * 1e6:.3g} µs")
+        for what in ways
+    ]  # fmt: skip
 
 
 def _frames(pair: Pair) -> list[Row]:

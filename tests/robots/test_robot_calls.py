@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import ctypes
 import json
 import os
 import subprocess
@@ -66,7 +68,11 @@ def test_loads_by_keyword_go_to_the_native_function_of_their_frame(arm: Robot, s
 def test_no_python_stands_before_the_native_function(arm: Robot) -> None:
     motion = state(1)
     arm.inverse_dynamics(*motion)
-    assert type(arm.inverse_dynamics.__call__) is BuiltinFunctionType
+    assert type(arm.inverse_dynamics.func) is BuiltinFunctionType
+    found = ctypes.pythonapi.PyVectorcall_Function
+    found.argtypes, found.restype = (ctypes.py_object,), ctypes.c_void_p
+    for quantity in (arm.inverse_dynamics, arm.inverse_dynamics.under("tool", "wrench")):
+        assert found(quantity)  # keywords come as they are, and not in a dictionary
     seen: list[str] = []
 
     def look(frame: Any, event: str, _: object) -> None:
@@ -88,11 +94,17 @@ def test_no_python_stands_before_the_native_function(arm: Robot) -> None:
 
 def test_what_was_kept_before_the_first_call_builds_nothing_again() -> None:
     call = Robot("puma560").inverse_dynamics
-    kept, motion = call.__call__, state(1)
+    kept, motion = call.func, state(1)
     first = kept(*motion)
-    made = call.__call__
+    made = call.func
     assert kept(*motion).tobytes() == first.tobytes()
-    assert call.__call__ is made
+    assert call.func is made
+
+
+def test_a_copy_of_a_quantity_is_the_quantity(arm: Robot) -> None:
+    call = arm.inverse_dynamics
+    assert copy.copy(call) is call
+    assert copy.deepcopy([call]) == [call]
 
 
 def test_what_does_not_fit_is_refused_in_words(arm: Robot) -> None:

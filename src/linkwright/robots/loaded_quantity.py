@@ -87,5 +87,5 @@ class LoadedQuantity(Quantity):
             if frame is not None:  # from now on calls as this one go to native code
                 from linkwright.backends.llvm.fastcall import add_shortcut
 
-                add_shortcut(self.__call__, 3, (*names, "frame"), frame, loaded.__call__)
+                add_shortcut(self.func, 3, (*names, "frame"), frame, loaded.func)
         return result

@@ -5,9 +5,12 @@ It is derived, optimized and compiled when it is first called; nothing else of t
 
 from __future__ import annotations
 
+import ctypes
+import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +28,14 @@ Array: TypeAlias = NDArray[np.float64]
 Recipe = Callable[[], "Program"]
 USUAL_REFERENCE = "local-world-aligned"  # the view of motion where none is asked for
 Slope = Callable[[Sequence[str]], "Quantity"]
+_FLAGS, _VECTORCALL = 168, 1 << 11  # of types: the place of their flags, and one of these
 
 
-class Quantity:
+def _nothing() -> None:
+    """Stand for what a quantity calls, before there is any."""
+
+
+class Quantity(partial[Any]):
     """A quantity of a robot as a function of arrays.
 
     Each argument is one vector, or has leading axes in front of it; arguments without them are
@@ -51,8 +59,12 @@ class Quantity:
     (array([2.]), array([[2.], [4.]]))
     """
 
-    __slots__ = ("__call__", "__dict__", "__weakref__")
-    __call__: Callable[..., Any]
+    def __init_subclass__(cls) -> None:
+        _call_directly(cls)
+
+    def __new__(cls, *_: object, **__: object) -> Self:
+        """Return one that calls nothing yet."""
+        return super().__new__(cls, _nothing)
 
     def __init__(
         self,
@@ -70,7 +82,12 @@ class Quantity:
         self._values = values
         self._derivatives: dict[tuple[str, ...], Quantity] = {}
         self.timings: dict[str, float] = {} if timings is None else timings
-        self.__call__ = self._first
+        self._use(self._first)
+
+    def _use(self, call: Callable[..., Any]) -> None:
+        """Let calls go to a function: `func` of `functools.partial`."""
+        state: Any = super()
+        state.__setstate__((call, (), {}, self.__dict__))
 
     def derived(self) -> Program:
         """Return the Program as it is derived, not yet optimized."""
@@ -196,11 +213,11 @@ class Quantity:
 
     def _first(self, *inputs: Any, **options: Any) -> Any:
         """Build the kernel and evaluate; from then on calls go to it directly."""
-        if self.__call__ != self._first:  # somebody kept what was there before the first call
-            return self.__call__(*inputs, **options)
+        if self.func != self._first:  # somebody kept what was there before the first call
+            return self(*inputs, **options)
         native = self._native
         started = time.perf_counter()
-        self.__call__ = native.scalar_or(self._sort_out)
+        self._use(native.scalar_or(self._sort_out))
         self.timings[f"{self.name}: compile"] = time.perf_counter() - started
         return self(*inputs, **options)
 
@@ -252,8 +269,29 @@ class Quantity:
             return out
         return tuple(shaped) if isinstance(made, tuple) else shaped[0]
 
+    def __deepcopy__(self, memo: object) -> Self:
+        """Return this: it is a function, and those are not copied."""
+        return self
+
+    def __copy__(self) -> Self:
+        return self
+
     def __repr__(self) -> str:
         return f"Quantity({self.name!r})"
+
+
+def _call_directly(kind: type) -> None:
+    """Let calls of a kind of `partial` come as they are, without a tuple and a dictionary.
+
+    Kinds inherit that from Python 3.12 on (`Py_TPFLAGS_HAVE_VECTORCALL`); nothing else depends on
+    it, so another layout of types than the one that is known is left as it is.
+    """
+    if sys.implementation.name == "cpython":
+        flags = ctypes.c_ulong.from_address(id(kind) + _FLAGS)
+        flags.value |= _VECTORCALL if flags.value == kind.__flags__ else 0
+
+
+_call_directly(Quantity)
 
 
 def _lead(name: str, array: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
