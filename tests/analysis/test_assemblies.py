@@ -268,9 +268,10 @@ def test_hexapods_with_assemblies_far_out_in_their_chart_miss_none(seed: int, nu
     """Solutions that were called singular for their size, and paths that only pass far out."""
     m = lw.load("stewart").mechanism
     rng = np.random.default_rng(seed)
+    values: dict[str, float] = {}
+    legs: list[float] = []
     for _ in range(number + 1):
-        values: dict[str, float] = {}
-        legs = []
+        legs.clear()
         for k in range(1, 7):
             foot, head = (
                 np.array([m.values[f"{what}{k}_{a}"] for a in "xyz"]) + rng.uniform(-0.2, 0.2, 3)
@@ -278,7 +279,7 @@ def test_hexapods_with_assemblies_far_out_in_their_chart_miss_none(seed: int, nu
             )
             for what, place in (("base", foot), ("platform", head)):
                 values |= {f"{what}{k}_{a}": float(v) for a, v in zip("xyz", place, strict=True)}
-            legs.append(float(np.linalg.norm(head + (0.05, -0.03, 0.5) - foot)))
+            legs.append(float(np.linalg.norm(head - foot + np.array([0.05, -0.03, 0.5]))))
     found = assemblies(m, legs, values)
     assert (found.count, found.complete, found.diverged, found.singular) == (40, True, 0, 0)
 

@@ -227,3 +227,41 @@ def test_damaged_files_are_read_or_refused_never_worse(form: str) -> None:
             refused.append(str(error))
     assert len(refused) > 20
     assert all(words.startswith("f:") for words in refused)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_many_times_are_interpolated_between_few_of_sgp4(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To 0.1 mm, in any order of the times, for round and for long orbits, years from the epoch."""
+    rng = np.random.default_rng(seed)
+    e = (0.0, 0.001, 0.02, 0.1, 0.25, 0.3)[seed]
+    axis = (6378.135 + 400) / (1 - e) + rng.uniform(0, 300)
+    motion = 86400 / (2 * np.pi * np.sqrt(axis**3 / 398600.8))
+    a, b, c, d = rng.uniform(0, 360, 4)
+    orbit = Orbit("R", 1, 60500, 0.0, a / 2, b, e, c, d, motion, 1e-6)
+    times = rng.uniform(-3e3, 3e3, 4000) + rng.choice([0.0, 1e6])
+    if seed % 2:
+        times.sort()
+    codes, r, v = propagated(orbit, times)
+    asked = []
+
+    def counted(orbit: Orbit, seconds: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        asked.append(len(seconds))
+        return propagated(orbit, seconds)
+
+    monkeypatch.setattr("linkwright.mounts.orbits.propagated", counted)
+    place, speed = orbit.propagate(times)
+    assert not codes.any()
+    assert sum(asked) < 400
+    assert np.abs(place - r).max() < 1e-7
+    assert np.abs(speed - v).max() < 1e-9
+
+
+def test_many_times_of_an_orbit_that_decays_or_is_far_are_those_of_sgp4() -> None:
+    low = Orbit("L", 1, 60500, 0.0, 51.6, 0.0, 0.02, 0.0, 0.0, 16.6, 1e-4)
+    with pytest.raises(OrbitError, match="has decayed"):
+        low.propagate(np.linspace(0.0, 3e3, 5000))
+    far = Orbit("F", 1, 60500, 0.0, 63.4, 0.0, 0.7, 270.0, 0.0, 2.006)
+    times = np.linspace(0.0, 3e3, 5000)
+    np.testing.assert_array_equal(far.propagate(times)[0], propagated(far, times)[1])

@@ -34,6 +34,9 @@ EARTH = 6378.135
 """Equatorial radius that SGP4's elements hold, WGS-72, km."""
 NEAR = 225.0
 """Periods below this, min, are propagated without Moon and Sun."""
+_NODES, _REACH = 14, 0.4  # of a piece of an orbit: places, and half its length at perigee, rad
+_DENSE = 4  # times for each place from which on these are interpolated
+_OFF = 1e-7  # km, of what is interpolated
 
 _FAULTS = {
     1: "its mean elements leave the range of SGP4, as when an orbit decays",
@@ -131,6 +134,8 @@ class Orbit:
     def propagate(self, seconds: ArrayLike) -> tuple[Array, Array]:
         """Return positions and velocities in TEME, km and km/s, one row for each time.
 
+        Many times that lie close are interpolated between places of SGP4, to 0.1 mm.
+
         Args:
             seconds: after the epoch.
 
@@ -140,6 +145,9 @@ class Orbit:
         ((2, 3), 7.67)
         """
         times = np.atleast_1d(np.asarray(seconds, dtype=float))
+        close = _interpolated(self, times)
+        if close is not None:
+            return close
         codes, r, v = propagated(self, times)
         wrong = np.flatnonzero(codes)
         if len(wrong):
@@ -184,6 +192,52 @@ def propagated(orbit: Orbit, seconds: Array) -> tuple[NDArray[np.uint8], Array, 
     codes, r, v = satellite.sgp4_array(whole, satellite.jdsatepochF + flat / DAY)
     r[codes != 0], v[codes != 0] = np.nan, np.nan
     return codes, r, v
+
+
+def _interpolated(orbit: Orbit, times: Array) -> tuple[Array, Array] | None:
+    """Return positions and velocities by polynomials of Chebyshev through places of SGP4.
+
+    None where times are few, where the last coefficients are not small (Trefethen, Approximation
+    Theory and Approximation Practice, chapter 8), with Moon and Sun, and where SGP4 gives up.
+    """
+    if times.ndim != 1 or len(times) < _DENSE * _NODES or orbit.period / 60 >= NEAR:
+        return None
+    first, last = float(times.min()), float(times.max())
+    pieces = max(1.0, (last - first) * orbit.fastest / (2 * _REACH))
+    if not pieces * _NODES * _DENSE < len(times):
+        return None
+    count, n = math.ceil(pieces), _NODES
+    angles = (np.arange(n) + 0.5) * (math.pi / n)
+    half = (last - first) / (2 * count)
+    middles = first + half * (2 * np.arange(count) + 1)
+    nodes = (middles[:, None] + half * np.cos(angles)).ravel()
+    codes, r, v = propagated(orbit, np.append(nodes, (first, last)))
+    if codes.any():
+        return None
+    values = np.hstack([r, v])[:-2].reshape(count, n, 6)
+    weights = np.cos(np.outer(np.arange(n), angles)) * (2 / n)
+    weights[0] /= 2
+    terms = weights @ values
+    left = np.abs(terms[:, -2:]).sum(axis=1).max(axis=0)
+    if left[:3].max() > _OFF or left[3:].max() > _OFF * orbit.fastest:
+        return None
+    order = None if (times[1:] >= times[:-1]).all() else np.argsort(times)
+    rising = times if order is None else times[order]
+    cuts = np.searchsorted(rising, middles[1:] - half).tolist()
+    found = np.empty((6, len(times)))
+    for k, (a, b) in enumerate(zip([0, *cuts], [*cuts, len(times)], strict=True)):
+        powers = np.empty((n, b - a))
+        powers[0], powers[1] = 1.0, (rising[a:b] - middles[k]) / (half or 1.0)
+        twice = 2 * powers[1]
+        for i in range(2, n):
+            np.multiply(twice, powers[i - 1], out=powers[i])
+            powers[i] -= powers[i - 2]
+        found[:, a:b] = terms[k].T @ powers
+    if np.einsum("ij,ij->j", found[:3], found[:3]).min() <= EARTH**2:
+        return None  # SGP4 says of each time whether it has decayed
+    if order is not None:
+        found[:, order] = found.copy()
+    return found[:3].T, found[3:].T
 
 
 def _satellite(orbit: Orbit) -> Any:
