@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike, NDArray
 
-from linkwright.equations.batch_closing import Closing
+from linkwright.equations.batch_closing import Closing, PoseRows
 from linkwright.equations.closure import assemble
 from linkwright.equations.parallel_machine import parallel_machine
 from linkwright.errors import Error
@@ -167,3 +167,29 @@ def test_bad_input_is_refused_in_words(
 ) -> None:
     with pytest.raises(Error, match=words):
         closed(six_legs, known)
+
+
+def test_lines_that_stop_at_places_of_their_own_walk_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A linkage that locks where cos a + sin a = -1/2: each line comes there at another place."""
+    m = Mechanism("m")
+    a = m.body("a", rotate="z")
+    b = m.body("b", parent=a, at=(1, 0, 0), rotate="z")
+    m.constrain_distance(m.point("p", b, (1, 0, 0)), m.point("o", at=(1, 1, 0)), 1)
+    m.actuate("a")
+    m.set_initial({"b": 0.5})
+    closing = Closing(parallel_machine(m, platform="b"), ["a"])
+    walks = []
+    walk = Closing.walk
+
+    def counted(self: Closing, before: Array, x: Array, q: Array, *, threads: int = 1) -> PoseRows:
+        walks.append(len(x))
+        return walk(self, before, x, q, threads=threads)
+
+    monkeypatch.setattr(Closing, "walk", counted)
+    turns = 1.35 + 0.1 * np.arange(17)[:, None] + 0.11 * np.arange(12)
+    found = closing.follow(turns[..., None])
+    locks = np.pi / 4 + np.arccos(-1 / np.sqrt(8))
+    np.testing.assert_array_equal(found.closed, turns < locks)
+    assert len(walks) <= 3

@@ -146,6 +146,16 @@ class LineFront:
         for own, last in zip(self.q, other.q, strict=True):
             own[rows] = last
 
+    def move(self, x: Array, found: PoseRows) -> None:
+        """Go to the next place, where some poses have closed."""
+        good = found.status == CLOSED
+        column = good[:, None]
+        shifted = [found.q, *self.q[:2]]
+        self.q = [np.where(column, new, old) for new, old in zip(shifted, self.q, strict=True)]
+        self.x = np.where(column, x, self.x)
+        self.length = np.where(good, np.minimum(self.length + 1, 3), 0)
+        self.here = found
+
     def predicted(self) -> Array:
         """Return where the poses at the next place are expected, by the last three at most."""
         now, before, first = self.q
@@ -411,7 +421,11 @@ class Closing:
         stops: NDArray[np.bool_],
         threads: int,
     ) -> tuple[NDArray[np.int_], LineFront]:
-        """Take lines that stop over that place with more care; return those that go on."""
+        """Take lines that stop over that place with more care; return those that go on.
+
+        Each goes on from its own place. Those that have to walk wait for one another, so that all
+        of them walk at once.
+        """
         place = stops[rows].argmax(axis=1)
         begins = (place == 0)[:, None]
         before = np.maximum(place - 1, 0)
@@ -419,18 +433,29 @@ class Closing:
         was = np.where(begins, front.x[rows], x[before, rows])
         here = found.of((place, rows))
         slow = LineFront(was, [q, q.copy(), q.copy()], np.ones(len(rows), dtype=int), here)
-        if len(rows):
-            self.advance(slow, x[place, rows], threads=threads)
-            found.take((place, rows), slow.here)
-        alive = slow.length > 0
-        rows, place, slow = rows[alive], place[alive], slow.of(alive)
-        for i in range(int(place.min(initial=PLACES)) + 1, PLACES):
-            own = np.flatnonzero(place < i)
+        at, waits, alive = (np.array(v) for v in (place, place < 0, place >= 0))
+        while True:
+            own = np.flatnonzero(~waits & alive & (at < PLACES))
             part = slow.of(own)
-            self.advance(part, x[i, rows[own]], threads=threads)
-            found.take((i, rows[own]), part.here)
+            if len(own):
+                known = part.length > 0
+                tried = self._tried(x[at[own], rows[own]], part.predicted(), threads, known)
+                late = (tried.status != CLOSED) & known
+                waits[own[late]] = True
+                own, part, tried = own[~late], part.of(~late), tried.of(~late)
+            else:
+                own = np.flatnonzero(waits)
+                if not len(own):
+                    break
+                part = slow.of(own)
+                tried = self.walk(part.x, x[at[own], rows[own]], part.q[0], threads=threads)
+                waits[own] = False
+                alive[own] = (tried.status == CLOSED) | (at[own] > place[own])
+            part.move(x[at[own], rows[own]], tried)
+            found.take((at[own], rows[own]), tried)
             slow.put(own, part)
-        return rows, slow
+            at[own] += 1
+        return rows[alive], slow.of(alive)
 
     def advance(self, front: LineFront, x: Array, *, threads: int = 1) -> None:
         """Close all lines at their next place, and move the front there.
@@ -446,13 +471,7 @@ class Closing:
         if len(rows):
             walked = self.walk(front.x[rows], x[rows], front.q[0][rows], threads=threads)
             found.take(rows, walked)
-        good = found.status == CLOSED
-        column = good[:, None]
-        shifted = [found.q, *front.q[:2]]
-        front.q = [np.where(column, new, old) for new, old in zip(shifted, front.q, strict=True)]
-        front.x = np.where(column, x, front.x)
-        front.length = np.where(good, np.minimum(front.length + 1, 3), 0)
-        front.here = found
+        front.move(x, found)
 
     def _tried(
         self, x: Array, start: Array, threads: int, known: NDArray[np.bool_] | None = None
