@@ -52,9 +52,9 @@ from linkwright.program import Assign, Program, optimize, program
 from linkwright.system.ranges import HUGE, expr_range
 
 _NEVER = 1e300
-_NEAR = 1.5e-14
+NEAR = 1.5e-14
 """How far from a change a step ends and the next one begins, relative to the time."""
-_LEAST, _AT_ONCE = 1e-15, 1e-25
+LEAST, _AT_ONCE = 1e-15, 1e-25
 _ASKED = 5
 """How often it is asked, at most, how far ahead a nonlinear argument cannot switch."""
 _NOISE, _WIDEST, _SURE, _LEAP = 4e-16, 100, 1e60, 1e-8
@@ -80,7 +80,7 @@ def breaks_program(
         found[Lookup1D.of_pieces(knots, steps, name="knots")(time)] = None
     if not found:
         return None
-    half = _NEAR * absolute(time) + _LEAST
+    half = NEAR * absolute(time) + LEAST
     nearest, takes = as_expr(_NEVER), 2 * half
     curved: dict[tuple[Expr, Expr], None] = {}
     on: dict[Expr, Expr] = {}

@@ -176,7 +176,6 @@ def flatten(
     _parameters(flat, outputs)
     ticks = _segments(flat)
     events, event_list, turns = events_of(flat)
-    derivative = flat.program("derivative", {"x_dot": flat.rates})
     follows = {x.name: str(value) for x, value in followed(system).items()}
     derivative = flat.program("derivative", {"x_dot": flat.rates})
     phases = Phases(

@@ -23,6 +23,7 @@ from functools import reduce
 
 from linkwright.algebra import (
     ONE,
+    ZERO,
     Expr,
     absolute,
     as_expr,
@@ -43,6 +44,7 @@ from linkwright.program.program import Carried, Scanned, Stacked
 from linkwright.simulation.native.dry_friction import DryFriction
 from linkwright.simulation.native.friction_steps import MOMENT, FrictionInStep
 from linkwright.simulation.native.tableaux import Tableau
+from linkwright.system.breaks import LEAST, NEAR
 from linkwright.system.phases import ARRAYS
 
 _BETA = 0.04
@@ -68,9 +70,23 @@ class Stages:
         self.x = self.arrays["x"]
         self.t = self.arrays["t"][0]
         self.h = self.namer()
+        self._within = ZERO
+        if not adaptive and self.t in inputs_of(derivative, derivative.output_values()):
+            self._within = self.namer()
+            near = minimum(NEAR * absolute(self.t) + LEAST, self.h / 64)
+            self.statements.append(Assign(self._within, near))
         self.friction: FrictionInStep | None = None
         if dry is not None:
             self.friction = FrictionInStep(self, dry, as_expr(MOMENT) if adaptive else self.h)
+
+    def at(self, part: object) -> Expr:
+        """Return the time of a part of the step, 0 to 1.
+
+        The ends of a fixed step are just inside of it: what jumps there in time has its value of
+        this step at all stages. Adaptive steps end at such instants (`linkwright.system.breaks`).
+        """
+        part = number(part)
+        return self.t + self._within + part * (self.h - 2 * self._within)
 
     def begin(self, x: Sequence[Expr], t: Expr) -> list[Expr]:
         """Return the first rates of a step, by which its dry friction sticks or slips."""
@@ -167,7 +183,7 @@ def number(value: object) -> Expr:
 def fixed_step(derivative: Program, tableau: Tableau, dry: DryFriction | None = None) -> Program:
     """Return the step of a method without an error estimate."""
     stages = Stages(derivative, dry)
-    rates = _stage_rates(stages, tableau, stages.begin(stages.x, stages.t))
+    rates = _stage_rates(stages, tableau, stages.begin(stages.x, stages.at(0)))
     new = stages.moved(rates, tableau.weights)
     return stages.finished({}, {"x_new": stages.friction.still(new) if stages.friction else new})
 
@@ -175,7 +191,7 @@ def fixed_step(derivative: Program, tableau: Tableau, dry: DryFriction | None = 
 def _stage_rates(stages: Stages, tableau: Tableau, first: list[Expr]) -> list[list[Expr]]:
     rates = [first]
     for node, row in zip(tableau.nodes[1:], tableau.stages, strict=True):
-        rates.append(stages.rates(stages.moved(rates, row), stages.t + number(node) * stages.h))
+        rates.append(stages.rates(stages.moved(rates, row), stages.at(node)))
     return rates
 
 
@@ -340,8 +356,8 @@ def semi_implicit_step(
     stages = Stages(derivative, dry)
     moving = AlternatingSteps(stages, coordinates, quaternions)
     x, h = stages.x, stages.h
-    kicked = moving.kicked(x, stages.begin(x, stages.t))
-    return stages.finished({}, {"x_new": moving.drifted(kicked, stages.t + h, h)})
+    kicked = moving.kicked(x, stages.begin(x, stages.at(0)))
+    return stages.finished({}, {"x_new": moving.drifted(kicked, stages.at(1), h)})
 
 
 def verlet_step(
@@ -363,7 +379,7 @@ def verlet_step(
     moving = AlternatingSteps(stages, coordinates, quaternions)
     half = number(Fraction(1, 2)) * stages.h
     middle = stages.t + half
-    there = moving.drifted(stages.x, stages.t, half, exactly=True)
+    there = moving.drifted(stages.x, stages.at(0), half, exactly=True)
     rates = stages.begin(there, middle)
     places = set(moving.order)
     others = [i for i in range(len(stages.x)) if i not in places]

@@ -39,7 +39,7 @@ def implicit_speeds_step(
     moving = AlternatingSteps(stages, coordinates, quaternions)
     x, h = stages.x, stages.h
     rates = _solved(stages, [i for i in range(len(x)) if i not in set(coordinates)])
-    return stages.finished({}, {"x_new": moving.drifted(moving.kicked(x, rates), stages.t + h, h)})
+    return stages.finished({}, {"x_new": moving.drifted(moving.kicked(x, rates), stages.at(1), h)})
 
 
 def _solved(stages: Stages, others: Sequence[int]) -> list[Expr]:
@@ -49,12 +49,12 @@ def _solved(stages: Stages, others: Sequence[int]) -> list[Expr]:
         derivative = friction.dry.without()
     made, coupled = _slopes(derivative, others)
     n = len(stages.x)
-    found = stages.rates_of(made, stages.x, stages.t)
+    found = stages.rates_of(made, stages.x, stages.at(0))
     rates, entries = found[:n], iter(found[n:])
     slopes = {place: next(entries) for place in coupled}
     rows = sorted({i for i, _ in slopes})
     if not rows:
-        return stages.begin(stages.x, stages.t) if friction else rates
+        return stages.begin(stages.x, stages.at(0)) if friction else rates
     h = stages.h
 
     def entry(i: int, j: int) -> Expr:
@@ -67,7 +67,7 @@ def _solved(stages: Stages, others: Sequence[int]) -> list[Expr]:
             f[i] + h * total(slopes[i, j] * f[j] for j in known if (i, j) in slopes) for i in rows
         ]
 
-    there = friction.found(stages.x, stages.t) if friction else None
+    there = friction.found(stages.x, stages.at(0)) if friction else None
     columns = [rates, *(there.columns() if there else ())]
     sides = [x for f in columns for x in right(f)]
     targets = [stages.namer() for _ in sides]
