@@ -151,6 +151,8 @@ def constrained_accelerations(
 ) -> Array:
     """Return u' with M u' = f + Jᵀ λ and J u' = c, by the null-space method.
 
+    f and c may have several columns; then so has u'.
+
     >>> constrained_accelerations(
     ...     np.eye(2), np.array([1.0, 0.0]), np.array([[1.0, 1.0]]), [0.0]
     ... )
@@ -178,8 +180,8 @@ def split_motion(
     """Return the shortest a with J a = c, and a basis of the null space of J."""
     n = jacobian.shape[1]
     if not jacobian.size:
-        return np.zeros(n), np.eye(n)
+        return np.zeros((n, *rest.shape[1:])), np.eye(n)
     u, s, vt = np.linalg.svd(jacobian) if decomposed is None else decomposed
     rank = int((s > SINGULAR * s[0]).sum())
-    first = vt[:rank].T @ ((u[:, :rank].T @ rest) / s[:rank])
+    first = vt[:rank].T @ ((rest.T @ u[:, :rank]) / s[:rank]).T
     return first, vt[rank:].T

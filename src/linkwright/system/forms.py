@@ -12,7 +12,8 @@ Which form is taken when is decided in `linkwright.simulation.switching`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from linkwright.algebra import (
     foreign,
     free_symbols,
     linear_coefficients,
+    postorder,
     symbol,
     total,
 )
@@ -36,7 +38,17 @@ from linkwright.equations.projection import unreduced
 from linkwright.equations.redundant import tree_parts
 from linkwright.equations.singular import Singular
 from linkwright.mechanism import Mechanism
-from linkwright.program import Assign, Namer, Program, Solve, Statement, program
+from linkwright.program import (
+    Assign,
+    Namer,
+    Program,
+    ProgramPort,
+    Solve,
+    Statement,
+    derivative,
+    program,
+)
+from linkwright.program.passes.replacement import replaced
 from linkwright.system.definitions import Definitions
 from linkwright.system.phases import GUARD
 
@@ -294,6 +306,35 @@ def redundant_equations(mechanism: Mechanism) -> tuple[Equations, list[list[Expr
     return made, [list(row) for row in parts.jacobian], list(parts.rest)
 
 
+def _with_signs_apart(made: Program) -> tuple[Program, list[Expr]]:
+    """Return the Program of a tree with signs v of zero and df/dv besides, and what they are.
+
+    So dry friction is seen from outside; where f is not affine in all signs, they stay inside.
+    """
+    found = postorder([*(x for s in made.statements for x in s.operands), *made.output_values()])
+    nodes = [x for x in found if x.op == "sign"]
+    if not nodes:
+        return made, []
+    signs = {x: symbol(f"kept.sign{i}", "local") for i, x in enumerate(nodes)}
+    v = tuple(signs.values())
+    given = replace(
+        made,
+        inputs=(*made.inputs, ProgramPort("v", (len(v),), v)),
+        outputs=made.map_outputs(replaced(made.output_values(), signs)),
+        statements=tuple(s.with_operands(replaced(s.operands, signs)) for s in made.statements),
+    )
+    by = derivative(given, "f", "v", values=True)
+    felt = set(v)
+    for statement in by.statements:
+        if felt.intersection(free_symbols(*statement.operands)):
+            felt.update(statement.targets)
+    others = [x for port in by.outputs if port.name != "f" for x in port.entries]
+    if felt.intersection(free_symbols(*others)):
+        return made, []
+    zero = [Assign(x, ZERO) for x in v]
+    return replace(by, inputs=made.inputs, statements=(*zero, *by.statements)), list(signs)
+
+
 class KeptSpeeds:
     """The accelerations of all speeds, and states moved onto the constraints, as Python functions.
 
@@ -343,6 +384,7 @@ class KeptSpeeds:
             ports["t"] = [m.time]
         self._ports = tuple(ports)
         self._program: Program = program(f"{m.name}_tree", ports, results, statements=statements)
+        self._program, self._signs = _with_signs_apart(self._program)
         self._values = dict(values)
         self._singular: Singular | None = None
         self._now: dict[str, float] = {}
@@ -362,14 +404,15 @@ class KeptSpeeds:
         """Return the accelerations and the moved states as expressions."""
         arguments = self.arguments
         n, size = len(self._u), len(arguments)
-        slopes = foreign("kept_slopes", size, python=self._slopes, outputs=n * size)
+        count = n * (1 + len(self._signs))
+        slopes = foreign("kept_slopes", size, python=self._slopes, outputs=count * size)
 
         def slope(i: int) -> Callable[..., Any]:
             def rates(*given: Expr) -> Any:
                 found = slopes(*given)
                 parts = list(found) if isinstance(found, tuple) else [found]
-                column = tuple(parts[k * size + i] for k in range(n))
-                return column[0] if n == 1 else column
+                column = tuple(parts[k * size + i] for k in range(count))
+                return column[0] if count == 1 else column
 
             return rates
 
@@ -378,14 +421,16 @@ class KeptSpeeds:
                 "kept_accelerations",
                 size,
                 python=self._accelerations,
-                outputs=n,
+                outputs=count,
                 derivatives=[slope(i) for i in range(size)],
             ),
             foreign("kept_settled", size, python=self._settled, outputs=len(self.moved)),
         )
         found = [function(*arguments) for function in made]
         first, second = (list(x) if isinstance(x, tuple) else [x] for x in found)
-        return first, second
+        columns = [first[k : k + n] for k in range(0, count, n)]
+        rows = zip(*columns, strict=True)
+        return [a + total(map(mul, more, self._signs)) for a, *more in rows], second
 
     @property
     def singular(self) -> Singular:
@@ -394,6 +439,7 @@ class KeptSpeeds:
             from linkwright.backends.kernel import compile as compiled
 
             self._tree = compiled(self._program).scalar
+            self._results = [port.name for port in self._program.outputs]
             self._singular = Singular(self._evaluated, self._relations())
         return self._singular
 
@@ -412,12 +458,14 @@ class KeptSpeeds:
     def _evaluated(self, t: float, q: Array, u: Array) -> tuple[Array, Array, Array, Array, Array]:
         self._arrays["t"][0] = t
         given = {"q": np.ascontiguousarray(q), "u": np.ascontiguousarray(u), **self._arrays}
-        found = self._tree(*(given[n] for n in self._ports))
-        if len(found) == 5:
-            q_dot, mass, right, jacobian, rest = found
-            return q_dot, mass, right, jacobian, rest
-        q_dot, mass, right = found
-        return q_dot, mass, right, np.zeros((0, len(u))), np.zeros(0)
+        found = dict(zip(self._results, self._tree(*(given[n] for n in self._ports)), strict=True))
+        columns = [found["f"][:, None]]
+        if self._signs:
+            columns.append(found["d_f_d_v"].reshape(len(u), -1))
+        rest = np.zeros((len(found.get("c", ())), 1 + len(self._signs)))
+        rest[:, 0] = found.get("c", ())
+        jacobian = found.get("J", np.zeros((0, len(u))))
+        return found["q_dot"], found["M"], np.hstack(columns), jacobian, rest
 
     def take(self, numbers: Sequence[float]) -> tuple[float, Array]:
         """Take what the functions are called with; return the time and the state."""
@@ -428,7 +476,7 @@ class KeptSpeeds:
 
     def _accelerations(self, *numbers: float) -> list[float]:
         solver = self.singular
-        return list(solver.accelerations(*self.take(numbers)))
+        return list(solver.accelerations(*self.take(numbers)).T.ravel())
 
     def _settled(self, *numbers: float) -> list[float]:
         solver = self.singular
