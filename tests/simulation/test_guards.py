@@ -174,7 +174,7 @@ def test_a_ball_that_comes_to_rest_is_told_and_never_falls_through(method: str, 
     assert float(run.times[-1]) == pytest.approx(end, rel=2e-4)
     assert run["ball.h"].min() >= level - 1e-6 * scale
     many = lw.simulate_batch(system, 2 * end, runs=3, method=method, **step)
-    assert many.reasons == ("an event happens without end",) * 3
+    assert many.reasons == ("'ball.floor' happens without end",) * 3
     assert many["ball.h"] == pytest.approx([level] * 3, abs=1e-6 * scale)
 
 
@@ -499,3 +499,93 @@ def test_a_stop_has_the_order_of_the_method() -> None:
     for step, most in ((4e-4, 1e-4), (1e-4, 5e-6), (2.5e-5, 2e-6)):
         run = lw.simulate(s, until=0.3, method="rk4", step=step, initial={"c_dot": 3.0})
         assert run.final["c_dot"] == pytest.approx(true, abs=most)
+
+
+@pytest.mark.parametrize("method", [*METHODS, "rk4", "semi-implicit"])
+def test_a_batch_tells_which_event_ended_which_run(method: str) -> None:
+    """The same as each run alone; of several terminal events, and of one without end."""
+    block = lw.Block("b")
+    pace = block.parameter("pace", 1.0)
+    x = block.state("x", pace)
+    block.event("left", x + 0.3, terminal=True)
+    block.event("counted", x - 0.1)
+    block.event("right", x - 0.7, terminal=True)
+    v = block.state("v", -9.81)
+    h = block.state("h", v, block.parameter("height", 100.0))
+    block.event("floor", h, direction=-1, resets={v: -0.5 * v})
+    s = lw.System(name="s")
+    s.add(block)
+    paces = np.array([1.0, -1.0, 0.1, 0.0, 2.0, -0.5])
+    heights = np.array([100.0, 100.0, 100.0, 0.1, 100.0, 100.0])
+    step: dict[str, Any] = {} if method in METHODS else {"step": 1e-3}
+    batch = lw.simulate_batch(
+        s, 1.0, values={"b.pace": paces, "b.height": heights}, method=method, **step
+    )
+    whys = ("'b.right' ended it", "'b.left' ended it", "", "'b.floor' happens without end")
+    assert batch.reasons == (*whys, whys[0], whys[1])
+    for k, words in enumerate(batch.reasons):
+        values = {"b.pace": paces[k], "b.height": heights[k]}
+        try:
+            run = lw.simulate(s, 1.0, values=values, method=method, **step)
+        except lw.RunStopped as stopped:
+            run = stopped.run
+        told = "" if run.stop is None else run.stop.reason
+        assert told.startswith(words.partition(" ")[0]), told
+        assert bool(told) == bool(words)
+
+
+def starting(side: float, pace: float, direction: int, at_start: bool, terminal: bool) -> lw.System:
+    """A value that starts at a side of zero, in the direction of its event, and moves from there.
+
+    An input moves it besides, from 0.5 s on.
+    """
+    block = lw.Block("b")
+    late = lw.where(block.time > 0.5, block.input("late", 0.0), 0)
+    x = block.state("x", direction * (pace + late), direction * side)
+    n = block.state("n", 0.0)
+    more: dict[str, Any] = {"terminal": True} if terminal else {"resets": {n: n + 1}}
+    block.event("beyond", x, direction=direction, at_start=at_start, **more)
+    s = lw.System(name="s")
+    s.add(block)
+    return s
+
+
+AT_START = [  # side, pace, late pace, when it happens
+    (0.2, 1.0, 0.0, 0.0),
+    (0.2, -0.1, 0.0, 0.0),
+    (1e-14, 0.0, 0.0, 0.0),
+    (0.0, 1.0, 0.0, 0.0),
+    (0.0, 0.0, 1.0, 0.5),
+    (0.0, -1.0, 2.0, 1.0),
+    (0.0, -1.0, 0.0, None),
+    (0.0, 0.0, 0.0, None),
+    (-0.25, 1.0, 0.0, 0.25),
+    (-0.25, -1.0, 0.0, None),
+]
+
+
+@pytest.mark.parametrize("method", [*METHODS, "rk4", "verlet"])
+@pytest.mark.parametrize("direction", [1, -1])
+@pytest.mark.parametrize("terminal", [False, True])
+def test_an_event_may_happen_at_the_start(method: str, direction: int, terminal: bool) -> None:
+    """Where its value is beyond zero; where it is zero, as soon as it leaves in that direction."""
+    step: dict[str, Any] = {} if method in METHODS else {"step": 0.01}
+    for side, pace, late, when in AT_START:
+        s = starting(side, pace, direction, True, terminal)
+        values = {"b.late": late}
+        wanted = [] if when is None else [when]
+        for executor in ("native", "python") if method != "rodas4" else ("native",):
+            run = lw.simulate(s, 1.2, method=method, inputs=values, executor=executor, **step)
+            assert [e.time for e in run.events] == pytest.approx(wanted, abs=1e-7), (side, pace)
+            assert (run.stop is not None) == (terminal and when is not None)
+            assert terminal or run.final["b.n"] == len(wanted)
+        batch = lw.simulate_batch(s, 1.2, runs=2, method=method, inputs=values, **step)
+        assert batch.event_counts[:, 0].tolist() == [len(wanted)] * 2
+        assert np.isfinite(batch.stopped).all() == (terminal and when is not None)
+
+
+def test_an_event_that_is_beyond_at_the_start_waits_for_its_way_through_unless_asked() -> None:
+    run = lw.simulate(starting(0.2, 1.0, 1, False, False), 1.0)
+    assert not run.events
+    with pytest.raises(lw.Error, match=r"'e' of 'b' cannot happen at the start.*direction"):
+        lw.Block("b").event("e", "t", at_start=True)

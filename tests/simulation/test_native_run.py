@@ -538,7 +538,7 @@ def test_events_of_a_batch_are_located_in_each_lane() -> None:
     land = run.events.index("land")
     assert run.stopped == pytest.approx(falls, abs=1e-12)
     assert np.array_equal(run.event_times[:, land], run.stopped)
-    assert set(run.reasons) == {"an event ended it"}
+    assert set(run.reasons) == {"'land' ended it"}
     assert np.all(run.event_counts[:, land] == 1)
 
 

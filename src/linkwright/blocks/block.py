@@ -426,6 +426,7 @@ class Block(BlockWorkspace):
         direction: int = 0,
         terminal: bool = False,
         resets: Mapping[Expr, Value] | None = None,
+        at_start: bool = False,
     ) -> None:
         """Let something happen where a value goes through zero.
 
@@ -435,9 +436,17 @@ class Block(BlockWorkspace):
             direction: 1 where it rises, -1 where it falls, 0 for both.
             terminal: whether the run ends there.
             resets: new values of states and memory, by symbol.
+            at_start: whether it happens at the start, too, where the value is beyond zero there,
+                in its direction; where it is zero, as soon as it goes beyond.
         """
+        if at_start and not direction:
+            raise BlockError(
+                f"the event {name!r} of {self.name!r} cannot happen at the start",
+                remedy="give it a direction, 1 or -1, which says on which side it is beyond zero",
+            )
         new = tuple((x, self.expr(v)) for x, v in (resets or {}).items())
-        self.crossings.append(Crossing(name, self.expr(value), direction, terminal, new))
+        made = Crossing(name, self.expr(value), direction, terminal, new, at_start)
+        self.crossings.append(made)
 
     # -- checks ------------------------------------------------------------------------------------
     @property

@@ -131,3 +131,4 @@ class Crossing:
     direction: int = 0
     terminal: bool = False
     resets: tuple[tuple[Expr, Expr], ...] = ()
+    at_start: bool = False

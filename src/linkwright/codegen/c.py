@@ -230,12 +230,16 @@ def _tables(content: Content, name: str, made: _Equations) -> Iterable[str]:
     yield from (f"    {{{''.join(f'{k}u, ' for k in t.streams)}0u}}," for t in ticks)
     yield "    {0u}\n};"
     yield "/* values whose zeros are events: the direction in which they go through */"
-    yield "struct sim_event { const char *name; int direction, terminal, guard, action; };"
+    yield "struct sim_event {"
+    yield "    const char *name;"
+    yield "    int direction, terminal, guard, action;"
+    yield "    double before; /* its value before the start */"
+    yield "};"
     yield f"static const struct sim_event sim_event_list[{len(events) + 1}] = {{"
     for e in events:
         flags = f"{int(e.terminal or e.guard)}, {int(e.guard)}, {int(e.action is not None)}"
-        yield f"    {{{c_string(e.name)}, {e.direction}, {flags}}},"
-    yield '    {"", 0, 0, 0, 0}\n};'
+        yield f"    {{{c_string(e.name)}, {e.direction}, {flags}, {e.before!r}}},"
+    yield '    {"", 0, 0, 0, 0, 0.0}\n};'
     yield ""
 
 

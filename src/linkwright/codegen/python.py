@@ -146,7 +146,7 @@ def _tables(content: Content, name: str, common: Sequence[str]) -> Iterable[str]
     yield "    ),"
     yield "    ("
     for e in phases.event_list:
-        flags = f"{e.terminal}, {e.action is not None}, {e.guard}"
+        flags = f"{e.terminal}, {e.action is not None}, {e.guard}, {e.before!r}"
         yield f"        DetectedCrossing({e.direction}, {flags}),"
     yield "    ),"
     yield f"    ({''.join(f'{_text(e.name)}, ' for e in phases.event_list)}),"

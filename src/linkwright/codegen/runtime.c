@@ -659,7 +659,7 @@ static int64_t sim_due[SIM_TICKS + 1], sim_until, sim_sample;
 static double sim_end, sim_y[SIM_X + 1], sim_x_new[SIM_X + 1], sim_d_new[SIM_D + 1];
 static double sim_g[SIM_EVENTS + 1], sim_g_new[SIM_EVENTS + 1], sim_turn[SIM_FOLLOWED + 1];
 static double sim_top[SIM_FOLLOWED + 1], sim_changed[SIM_FOLLOWED + 1], sim_m[SIM_MEMORY + 1];
-static int sim_fired[SIM_FOLLOWED + 1], sim_events_known = 0, sim_watched = 0;
+static int sim_fired[SIM_FOLLOWED + 1], sim_events_known = 0;
 static long sim_steps = 0;
 
 #ifdef SIM_HAS_RATES
@@ -777,7 +777,7 @@ static int sim_know_events(double t)
     while (!sim_events_known) {
         sim_look_at(t, sim_x, sim_g_new);
         sim_events_known = 1;
-        for (i = 0; sim_watched && i < SIM_FOLLOWED; ++i) {
+        for (i = 0; i < SIM_FOLLOWED; ++i) {
             const double size = fabs(sim_g_new[i]), noise = sim_m[SIM_MEMORY - SIM_FOLLOWED + i];
             const double bound = sim_top[i]*SIM_ROUNDING + fabs(t*sim_turn[i])*SIM_INSTANT;
             if (sim_fired[i] && (size <= bound || size <= noise)) {
@@ -795,7 +795,6 @@ static int sim_know_events(double t)
         for (i = 0; i < SIM_FOLLOWED; ++i) {
             sim_top[i] = fabs(sim_g[i]) > sim_top[i] ? fabs(sim_g[i]) : sim_top[i];
         }
-        sim_watched = 1;
     }
     memset(sim_fired, 0, sizeof sim_fired);
     return ended;
@@ -984,7 +983,8 @@ static void sim_run(const char *output)
     }
     for (i = 0; i < SIM_FOLLOWED; ++i) {
         sim_changed[i] = 1e300; /* not known */
-        sim_top[i] = 0.0;
+        sim_top[i] = 1e-100;
+        sim_g[i] = sim_event_list[i].before;
     }
     while (!ended) {
         int64_t target = sim_until;

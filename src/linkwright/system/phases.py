@@ -48,6 +48,8 @@ ARRAYS = ("x", "d", "p", "w", "t")
 TICK_ARRAYS = (*ARRAYS, "k", "n")
 """The arrays that the Program of a tick takes: k, one number, and n, two for each noise stream."""
 
+BEFORE = 1e-120
+"""How far from zero, on its own side, an event begins that may happen at the start."""
 GUARD = "guard."
 """What the names of guards and of what they remember begin with."""
 
@@ -141,6 +143,12 @@ class Event:
     terminal: bool = False
     action: Program | None = None
     guard: bool = False
+    at_start: bool = False
+
+    @property
+    def before(self) -> float:
+        """The value from which it begins: on its own side where it may happen at the start."""
+        return -self.direction * BEFORE if self.at_start else 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -95,7 +95,8 @@ def events_of(flat: FlatSystem) -> tuple[Program | None, tuple[Event, ...], Prog
             if resets:
                 action = flat.program(f"event_{member.name}_{number}", _arrays(flat, resets))
             name = f"{member.name}.{crossing.name}"
-            found.append(Event(name, crossing.direction, crossing.terminal, action))
+            kind = (crossing.direction, crossing.terminal)
+            found.append(Event(name, *kind, action, at_start=crossing.at_start))
     turns = _turns(flat, values) if values else None
     more: Sequence[Statement] = ()
     if flat.guards is not None:

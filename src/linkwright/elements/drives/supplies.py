@@ -133,10 +133,9 @@ class Battery(Block):
         most = inner**2 / (4 * R)
         given = minimum(power, most)
         i = 2 * given / (inner + sqrt(maximum(inner**2 - 4 * R * given, 0)))
-        ends = {"overload": power - most, "flat": -x, "overcharge": x - 1 - 1e-15}  # not when full
-        for what, beyond in ends.items():  # at the start too
-            at_once = where(self.time > 0, beyond, -1)
-            self.event(what, at_once, direction=1, terminal=what != "overcharge")
+        for what, beyond in {"overload": power - most, "flat": -x, "overcharge": x - 1}.items():
+            ends = what != "overcharge"
+            self.event(what, beyond, direction=1, terminal=ends, at_start=True)
         self.derivative(x, -i / q)
         self.output("voltage", inner - R * i, unit="V", doc="voltage at the terminals")
         self.output("current", i, unit="A", doc="current")

@@ -189,7 +189,10 @@ def _member_content(member: Member) -> tuple[object, ...]:
         for part in (member.integrated(), member.remembered())
         for state, x, following in part
     ]
-    events = [(c.name, *member.of([c.value]), c.direction, c.terminal) for c in block.crossings]
+    events = [
+        (c.name, *member.of([c.value]), c.direction, c.terminal, c.at_start)
+        for c in block.crossings
+    ]
     loads: list[object] = []
     if isinstance(block, Element):
         loads += [(f.name, str(f.direction), f.point.name, f.reaction.name) for f in block.forces]

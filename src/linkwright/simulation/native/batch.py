@@ -41,9 +41,9 @@ SINGULAR = "the constraints become singular; simulate it alone to pass there"
 _WORDS = {
     tables.NOT_FINITE: "a state is no longer finite",
     tables.TOO_SMALL: "no step keeps the error below the tolerance",
-    tables.TERMINAL: "an event ended it",
+    tables.TERMINAL: "{event!r} ended it",
     tables.GUARDED: SINGULAR,
-    tables.ENDLESS: "an event happens without end",
+    tables.ENDLESS: "{event!r} happens without end",
     tables.TOO_MANY: "it would take more than {most:,} steps; simulate it alone to see why, or use "
     "a method with fixed steps",
 }
@@ -283,7 +283,9 @@ def run_batch(
 def _reasons(machine: Machine) -> tuple[str, ...]:
     """Return why each run ended before its time, in words."""
     codes = machine.rows_of("why")[:, 0].astype(int).tolist()
-    return tuple(_WORDS.get(code, "").format(most=_MOST_STEPS) for code in codes)
+    names = ["", *(event.name for event in machine.phases.event_list)]
+    found = (divmod(code, int(tables.WHICH)) for code in codes)
+    return tuple(_WORDS.get(c, "").format(most=_MOST_STEPS, event=names[i]) for i, c in found)
 
 
 def drive(

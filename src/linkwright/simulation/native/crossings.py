@@ -13,7 +13,15 @@ from linkwright.simulation.native.guards import (
     TRIES,
     WANTED,
 )
-from linkwright.simulation.native.tables import ENDLESS, EVENT, GUARDED, LOG, LOGGED, TERMINAL
+from linkwright.simulation.native.tables import (
+    ENDLESS,
+    EVENT,
+    GUARDED,
+    LOG,
+    LOGGED,
+    TERMINAL,
+    WHICH,
+)
 from linkwright.simulation.native.text import Variable
 
 _LOOKED = ("g_at", "g_mid_at", "g_new_at", "turn_at", "turn_new_at", "top_at")
@@ -325,7 +333,8 @@ class EventWriter(BlockWriter):
                 number = w.op(f"fptosi double {which} to i64")
                 self.leave(ENDLESS, w.i("sub", number, "1"))
         else:
-            self.end(found, self.lane("t_at").get(), ENDLESS)
+            code = w.f("fadd", w.f("fmul", which, w.number(WHICH)), w.number(float(ENDLESS)))
+            self.end(found, self.lane("t_at").get(), code)
 
     def beyond(self, index: str, mask: str) -> None:
         """Let a value be what it is at the end of a step that was looked at."""
@@ -375,4 +384,6 @@ class EventWriter(BlockWriter):
             if self.single:
                 finished.set(index)
             else:
-                self.end(lanes, t, TERMINAL)
+                number = w.op(f"sitofp i64 {w.i('add', index, '1')} to double")
+                code = w.op(f"fmul double {number}, {WHICH}")
+                self.end(lanes, t, w.splat(w.op(f"fadd double {code}, {float(TERMINAL)}")))

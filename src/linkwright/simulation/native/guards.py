@@ -30,6 +30,7 @@ from collections.abc import Iterable, Sequence
 from linkwright.algebra import Expr, absolute, as_expr, maximum, minimum, sign, sqrt, symbol, where
 from linkwright.program import Program, program
 from linkwright.simulation.plain.driver import (
+    FAINT as FAINT,
     FULL as FULL,
     HIGH as HIGH,
     HOVERS as HOVERS,

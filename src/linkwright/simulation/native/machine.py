@@ -24,7 +24,7 @@ from linkwright.program import Program
 from linkwright.simulation.native import pace
 from linkwright.simulation.native.bundle import Bundle, bundle
 from linkwright.simulation.native.called import CalledFunctions
-from linkwright.simulation.native.guards import KEPT, MEMORY, NEVER, followed
+from linkwright.simulation.native.guards import FAINT, KEPT, MEMORY, NEVER, followed
 from linkwright.simulation.native.methods import Method
 from linkwright.simulation.native.tables import (
     CONFIG,
@@ -244,6 +244,9 @@ class Machine:
         self.put("stop", [math.inf])
         self.put("first", np.full(len(phases.event_list), math.nan))
         self.put("change", np.full(followed(phases.event_list), NEVER))
+        self.put("g", [event.before for event in phases.event_list])
+        self.put("top", np.full(followed(phases.event_list), FAINT))
+        self.field("watched")[:] = 1
         self.put_whole("seed", settings.seed & (2**64 - 1))
         self.put_whole("run", np.arange(self.count))
         self.whole[:, len(WHOLE) :] = [tick.offset for tick in phases.ticks]

@@ -76,7 +76,7 @@ def to_data(phases: Phases) -> dict[str, Any]:
             for t in phases.ticks
         ],
         "event_list": [
-            [e.name, e.direction, e.terminal, _program(e.action), e.guard]
+            [e.name, e.direction, e.terminal, _program(e.action), e.guard, e.at_start]
             for e in phases.event_list
         ],
         "quaternions": phases.quaternions,
@@ -114,8 +114,8 @@ def _from_data(data: Mapping[str, Any]) -> Phases:
         for name, made, slots, every, offset, streams, exchanged in data["ticks"]
     ]
     events = [
-        Event(str(name), int(direction), bool(terminal), _stored(action), bool(guard))
-        for name, direction, terminal, action, guard in data["event_list"]
+        Event(str(name), int(direction), bool(terminal), _stored(action), bool(guard), bool(start))
+        for name, direction, terminal, action, guard, start in data["event_list"]
     ]
     x, d, p, w, outputs = (
         tuple(_read_signal(s) for s in data[array]) for array in ("x", "d", "p", "w", "outputs")

@@ -56,6 +56,8 @@ EVENT = fields("direction", "terminal", "action_fn", "p_at", "guard")
 LOG = fields("event", "start", "s")
 
 TOO_MANY = 11
+WHICH = 16.0
+"""By how much the reason of a lane of a batch is more for each event, the first one included."""
 
 
 @dataclass(frozen=True, slots=True)

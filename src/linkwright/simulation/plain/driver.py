@@ -26,6 +26,8 @@ INSTANT = 1e-15
 """How near two times are the same within rounding, relative to them."""
 MARK = 1e-20
 """How far from zero an event is kept, relative to that, which is on one side of it by its past."""
+FAINT = 1e-100
+"""The size of an event that has had none yet."""
 LOW, HIGH, TRIES, WANTED, FULL, STAGE, HOVERS, MEMORY = range(8)
 """Places in the memory of a run that follows events, before what is kept of each of them."""
 KEPT = 4
@@ -55,12 +57,14 @@ class DueTick:
 
 @dataclass(frozen=True)
 class DetectedCrossing:
-    """An event: the direction in which its value goes through zero, and what that does."""
+    """An event: the direction in which its value goes through zero, what that does, its value
+    before the start."""
 
     direction: int = 0
     terminal: bool = False
     action: bool = False
     guard: bool = False
+    before: float = 0.0
 
 
 class Driver:
@@ -97,7 +101,8 @@ class Driver:
         self.log: list[tuple[int, int, float]] = []
         self.k = self.start = self.target = self.in_gap = self.j = self.grid = 0
         self.cursor = self.sample = self.steps = self.rejected = self.detail = 0
-        self.slope_known = self.events_known = self.watched = self.refusals = 0
+        self.slope_known = self.events_known = self.refusals = 0
+        self.watched = 1
         self.s = self.proposed = 0.0
         self.old_error = 1e-4
         self.due = [tick.offset for tick in ticks]
@@ -106,10 +111,11 @@ class Driver:
         self.f: Numbers = []
         self.y_f: Numbers = []
         self.r: Numbers = []
-        self.g: Numbers = []
+        self.g: Numbers = [crossing.before for crossing in crossings]
         self.g_new: Numbers = []
         self.followed = count = sum(not crossing.guard for crossing in crossings)
-        self.turn, self.turn_new, self.top, self.fired = ([0.0] * count for _ in range(4))
+        self.turn, self.turn_new, self.fired = ([0.0] * count for _ in range(3))
+        self.top = [FAINT] * count
         self.change, self.m = [NEVER] * count, [0.0] * (MEMORY + KEPT * count)
         self.hit: Numbers = []
         self.verdict, self.landed = [1.0, NEVER, 0.0, 0.0, 0.0], False

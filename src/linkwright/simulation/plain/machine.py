@@ -60,6 +60,7 @@ class PlainMachine:
         self.log: Integers = np.zeros((_LOG_ROWS + 2 * len(phases.event_list), len(LOG)), np.int64)
         self.whole: Integers = np.zeros((1, len(WHOLE) + len(phases.ticks)), np.int64)
         self.whole[0, len(WHOLE) :] = self.driver.due
+        self.whole[0, WHOLE["watched"]] = 1
         self.initialized = phases.initialize is None
         self.called = CalledFunctions(phases)
 
@@ -239,7 +240,7 @@ def _driver(phases: Phases, settings: Settings, backend: str) -> Driver:
         {name: _function(made, backend) for name, made in programs.items()},
         [DueTick(t.every, t.offset, t.slots, t.streams, t.called) for t in phases.ticks],
         [
-            DetectedCrossing(e.direction, e.terminal, e.action is not None, e.guard)
+            DetectedCrossing(e.direction, e.terminal, e.action is not None, e.guard, e.before)
             for e in phases.event_list
         ],
         phases.tick_seconds,
