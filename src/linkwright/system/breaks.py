@@ -265,15 +265,11 @@ def _searched(switch: Expr, a: Expr, time: Expr, half: Expr) -> tuple[Expr, Expr
 
 def _knots(table: Lookup1D) -> list[float]:
     """Return where the pieces of a table do not go on as one polynomial."""
-    x, pieces = table.breakpoints, table.coefficients
-    origins = table.origins
-    kept = []
-    for i, knot in enumerate(x):
-        left, right = (np.polynomial.Polynomial(pieces[i + k]) for k in (0, 1))
-        shifted = left(np.polynomial.Polynomial([knot - origins[i], 1.0])).coef
-        there = right(np.polynomial.Polynomial([knot - origins[i + 1], 1.0])).coef
-        size = max(len(shifted), len(there))
-        a, b = (np.pad(c, (0, size - len(c))) for c in (shifted, there))
-        if not np.allclose(a, b, rtol=1e-12, atol=0.0):
-            kept.append(float(knot))
-    return kept if len(kept) > 1 else [float(k) for k in x]
+    x, origins = table.breakpoints, table.origins
+    left = table.coefficients[:-1].T.copy()  # Taylor's coefficients about the knot, by Horner
+    for k in range(len(left) - 1):
+        for j in range(len(left) - 2, k - 1, -1):
+            left[j] += (x - origins[:-1]) * left[j + 1]
+    same = np.isclose(left.T, table.coefficients[1:], rtol=1e-12, atol=0.0).all(axis=1)
+    kept = x[~same] if (~same).sum() > 1 else x
+    return [float(knot) for knot in kept]
