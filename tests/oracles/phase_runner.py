@@ -45,6 +45,8 @@ class PlainRun:
         """What runs it."""
         made = PlainMachine(self.phases, self.settings, backend="llvm")
         made.initialize()
+        made.put("p", self.p)
+        made.prepare()
         return made
 
     def rate(self, t: float, x: Array) -> Array:
@@ -55,8 +57,6 @@ class PlainRun:
     def record(self, t: float) -> None:
         """Keep all states and channels."""
         f, driver = self.phases, self.machine.driver
-        self.machine.put("p", self.p)
-        self.machine.prepare()
         row = {"t": t}
         row |= {s.name: v for s, v in zip(f.x, driver.x, strict=True)}
         row |= {s.name: v for s, v in zip(f.d, driver.d, strict=True)}
@@ -68,8 +68,6 @@ class PlainRun:
     def run(self, ticks: int) -> PlainRun:
         """Run over so many base ticks, recording at each."""
         machine = self.machine
-        machine.put("p", self.p)
-        machine.prepare()
         for k in range(ticks + 1):
             due = list(machine.driver.due)
             machine.extend(k)

@@ -30,6 +30,7 @@ from linkwright.system.phases import Phases
 
 _KEPT = ("k", "start", "target", "in_gap", "j", "grid", "cursor", "sample", "steps")
 _ALSO = ("rejected", "slope_known", "events_known", "watched", "detail")
+_PLACES = {name: WHOLE[name] for name in (*_KEPT, *_ALSO)}
 _STATES = (
     *("x", "d", "w", "f", "y", "y_f", "r", "g", "g_new", "o", "tolerances"),
     *("turn", "top", "change", "fired", "m"),
@@ -173,8 +174,8 @@ class PlainMachine:
     def _read(self) -> None:
         """Take the fields from the memory that others see."""
         driver, row = self.driver, self.whole[0]
-        for name in (*_KEPT, *_ALSO):
-            setattr(driver, name, int(row[WHOLE[name]]))
+        for name, place in _PLACES.items():
+            setattr(driver, name, int(row[place]))
         driver.s = float(row.view(np.float64)[WHOLE["s"]])
         driver.due = row[len(WHOLE) :].tolist()
         driver.rows = driver.rows[: int(row[WHOLE["row"]])]
@@ -183,8 +184,8 @@ class PlainMachine:
     def _write(self) -> None:
         """Put the fields, samples and events where others see them."""
         driver, row = self.driver, self.whole[0]
-        for name in (*_KEPT, *_ALSO):
-            row[WHOLE[name]] = getattr(driver, name)
+        for name, place in _PLACES.items():
+            row[place] = getattr(driver, name)
         row.view(np.float64)[WHOLE["s"]] = driver.s
         row[len(WHOLE) :] = driver.due
         row[WHOLE["row"]], row[WHOLE["logged"]] = len(driver.rows), len(driver.log)
