@@ -8,10 +8,11 @@ they begin, so that a failure that a random run has found is repeated by its num
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import TypeVar
+from collections.abc import Callable, Collection, Iterable
+from typing import Any, TypeVar, cast
 
 T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 
 #: The variable that moves all batteries to other seeds.
 VARIABLE = "LINKWRIGHT_SEED"
@@ -38,14 +39,38 @@ def examples(count: int, daily: int | None = None) -> int:
     return count if daily is None or everything() else daily
 
 
-def cases(every: Sequence[T], daily: Sequence[T]) -> Sequence[T]:
-    """All cases of a battery, or those of them that `make test` takes.
+def cases(every: Iterable[T], daily: Collection[T] | int) -> list[T]:
+    """All cases of a battery, or those of them that `make test` takes: these, or so many of them.
 
     >>> cases([1, 2, 3], daily=[2]) in ([2], [1, 2, 3])
     True
+    >>> cases("abcdef", daily=3) in (["a", "c", "e"], list("abcdef"))
+    True
     """
-    assert set(daily) <= set(every)
-    return every if everything() else daily
+    all_of_them = list(every)
+    if isinstance(daily, int):
+        count = len(all_of_them)
+        taken = [all_of_them[k * count // daily] for k in range(min(daily, count))]
+    else:
+        taken = list(daily)
+        assert all(case in all_of_them for case in taken)
+    return all_of_them if everything() else taken
+
+
+def seldom(*, daily: str) -> Callable[[F], F]:
+    """Leave a test to `make test-rest`; `daily` names the one that holds its kind every day.
+
+    >>> @seldom(daily="test_one")
+    ... def test_another() -> None: ...
+    >>> test_another is None or everything()
+    True
+    """
+    assert daily
+
+    def chosen(test: F) -> F:
+        return test if everything() else cast("F", None)
+
+    return chosen
 
 
 def seeds(count: int, daily: int | None = None) -> range:

@@ -57,6 +57,7 @@ from linkwright.algebra import (
 )
 from linkwright.algebra.nodes import node_count
 from linkwright.algebra.numbers import Number, number, plus, power, times
+from tests.seeds import cases, examples
 
 A, B, C, D, X, Y = symbols("A B C D X Y")
 q = symbol("q", "coordinate")
@@ -196,7 +197,7 @@ def _grouped(items: list[Expr], generator: random.Random, join: Callable[..., Ex
     return items[0]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150, daily=40), deadline=None)
 @given(st.lists(_monomials(), min_size=1, max_size=8), st.integers(0, 10**6))
 def test_every_grouping_of_a_sum_is_the_same_object(items: list[Expr], seed: int) -> None:
     generator = random.Random(seed)
@@ -428,20 +429,20 @@ assert nodes._any_collided
 
 
 # -- depth -----------------------------------------------------------------------------------------
-DEPTH = 100_000
 
 
-def test_depth_of_a_hundred_thousand() -> None:
+@pytest.mark.parametrize("depth", cases([20_000, 100_000], daily=[20_000]))
+def test_no_depth_needs_a_stack(depth: int) -> None:
     gc.collect()
     base = node_count()
     x = symbol("deep", owner="depth")
     e: Expr = x
-    for i in range(DEPTH):
+    for i in range(depth):
         e = sin(e) if i % 2 else e * A + 1
-    assert len(list(postorder([e]))) > DEPTH
+    assert len(list(postorder([e]))) > depth
     assert str(e).startswith("sin(1 + A*sin(1 + A*sin(")
     value = 0.25
-    for i in range(DEPTH):
+    for i in range(depth):
         value = math.sin(value) if i % 2 else value * 0.5 + 1
     assert evaluate(e, {x: 0.25, A: 0.5}) == pytest.approx(value, rel=1e-12)
     moved = substitute(e, {x: B, A: constant(0.5)})

@@ -34,6 +34,7 @@ from linkwright.algebra import (
 from linkwright.algebra.language import LanguageError, SymbolScope, parse, read, resolve
 from linkwright.algebra.units.parse import parse_unit
 from linkwright.errors import Error, InputError
+from tests.seeds import examples
 
 a, b, c, d, x = symbols("a b c d x")
 
@@ -221,7 +222,7 @@ def read_or_refused(source: str) -> Expr | InputError:
 _ALPHABET = "ab1.2e+-*/^()[]{},<>=!#`' \nandorifelsepi\u00b2\u03b8$\t°"
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400, daily=80), deadline=None)
 @given(st.one_of(st.text(_ALPHABET, max_size=30), st.text(max_size=15)))
 @example("a" + "[1]" * 3)
 @example("((((((" * 3000)

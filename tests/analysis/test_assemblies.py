@@ -21,6 +21,7 @@ from linkwright.homotopy.family import IMAGINARY, Family, residuals
 from linkwright.homotopy.squares import MobileError, squared
 from linkwright.homotopy.start_sets import Solutions, start_set
 from linkwright.homotopy.traces import is_complete
+from tests.seeds import cases, seldom
 
 
 def four_bar() -> lw.Mechanism:
@@ -208,7 +209,8 @@ def test_shipped_machines_of_two_circles_or_three_spheres_have_two_assemblies(na
 
 
 @pytest.mark.parametrize(
-    ("name", "count", "generic"), [("agile-eye", 8, 8), ("planar-3-rpr", 4, 6)]
+    ("name", "count", "generic"),
+    cases([("agile-eye", 8, 8), ("planar-3-rpr", 4, 6)], daily=[("planar-3-rpr", 4, 6)]),
 )
 def test_shipped_machines_with_closed_hinges_have_all_their_assemblies(
     name: str, count: int, generic: int
@@ -228,6 +230,7 @@ def test_shipped_machines_with_closed_hinges_have_all_their_assemblies(
         assert lw.algebra.evaluate_all(signs, at) == pytest.approx([1] * len(signs))
 
 
+@seldom(daily="test_hexapods_with_assemblies_far_out_in_their_chart_miss_none")
 def test_the_shipped_hexapod_has_forty_assemblies_and_a_flat_one_twenty_eight() -> None:
     """A hexapod has 40 at most (Ronga and Vust 1992), so the start set needs no trace test here.
 

@@ -26,6 +26,7 @@ from linkwright.cli import main
 from linkwright.control.force.sampled_limits import CONTACT_LAWS, CONTACT_ORDERS
 from linkwright.errors import InputError
 from linkwright.simulation import simulate, simulate_batch
+from tests.seeds import cases
 
 NAMES = "m Cw Kw Kp KF Ce Ke alpha0 f0 s"
 m, Cw, Kw, Kp, KF, Ce, Ke, alpha0, f0, s = sympy.symbols(NAMES)
@@ -63,7 +64,7 @@ def expanded(law: str, *, filtered: bool, environment: bool) -> Any:
 
 
 @pytest.mark.parametrize("law", CONTACT_LAWS)
-@pytest.mark.parametrize("filtered", [False, True])
+@pytest.mark.parametrize("filtered", cases([False, True], daily=[True]))
 @pytest.mark.parametrize("environment", [False, True])
 def test_polynomials_are_what_sympy_expands(law: str, filtered: bool, environment: bool) -> None:
     """Server check 42."""

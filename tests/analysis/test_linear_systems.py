@@ -13,6 +13,7 @@ import pytest
 import linkwright as lw
 from linkwright.blocks import Block, Delay, Hold, Ticks, WhiteNoise
 from linkwright.system import System
+from tests.seeds import cases
 
 HERTZ = 50
 
@@ -109,7 +110,7 @@ def linear_system(chance: random.Random) -> System:
     return s
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", cases(range(5), daily=2))
 def test_sampled_systems_at_several_rates_move_as_their_runs_do(seed: int) -> None:
     """A linear System is its linear model; offsets, delays, memory and held values included."""
     model = assert_like_runs(linear_system(random.Random(seed)), 0.5, 1e-9)

@@ -12,6 +12,7 @@ from linkwright.analysis.machine_design import DesignLimit, _Problem, design
 from linkwright.cli import main
 from linkwright.errors import DomainError, InputError
 from linkwright.mechanism import Mechanism
+from tests.seeds import cases
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "mounts" / "prismatic.toml"
 
@@ -60,7 +61,7 @@ def test_slopes_of_smooth_worst_cases_are_exact(quantity: str) -> None:
 
 @pytest.mark.parametrize(
     ("method", "above"),
-    [("SLSQP", 0.02), ("trust-constr", 0.15), ("differential evolution", 0.002)],
+    cases([("SLSQP", 0.02), ("trust-constr", 0.15), ("differential evolution", 0.002)], daily=2),
 )
 def test_a_design_is_no_worse_than_any_of_a_grid(method: str, above: float) -> None:
     """The greatest effort of what is found, against 5 x 5 x 5 designs tried one by one.

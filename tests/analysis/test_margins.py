@@ -98,7 +98,7 @@ def _dense(matrices: tuple[np.ndarray, ...], period: float) -> Margins:
 
 @pytest.mark.parametrize("sampled", [False, True])
 def test_margins_of_random_loops_are_those_of_dense_evaluation(sampled: bool) -> None:
-    for seed in seeds(25):
+    for seed in seeds(25, daily=8):
         matrices, period = _random(seed, sampled)
         found, dense = (
             _open(matrices[0], matrices[1], matrices[2], matrices[3], period).margins(),
@@ -114,7 +114,7 @@ def test_margins_of_random_loops_are_those_of_dense_evaluation(sampled: bool) ->
 
 @pytest.mark.parametrize("parts", [2, 3])
 def test_a_lifted_loop_has_the_margins_and_frequencies_of_the_plain_one(parts: int) -> None:
-    for seed in seeds(12):
+    for seed in seeds(12, daily=4):
         (a, b, c, d), period = _random(seed, sampled=True)
         power = np.linalg.matrix_power
         inputs = np.hstack([power(a, parts - 1 - k) @ b for k in range(parts)])

@@ -25,6 +25,7 @@ from linkwright.analysis.sampling.contraction import best_transform, log_norms
 from linkwright.analysis.sampling.mean_square import radius
 from linkwright.control.joints import driven_joints
 from linkwright.mechanism import mechanism_of
+from tests.seeds import cases, seldom
 
 Array = NDArray[np.float64]
 POLES = (0.4, 0.7)
@@ -211,7 +212,9 @@ def test_limit_by_the_best_norm(period: float, limit: float) -> None:
         assert (best < 0) == below
 
 
-@pytest.mark.parametrize(("period", "limit"), [(13.0, 62.6), (40 / 3, 64.3)])
+@pytest.mark.parametrize(
+    ("period", "limit"), cases([(13.0, 62.6), (40 / 3, 64.3)], daily=[(13.0, 62.6)])
+)
 def test_limit_by_the_exponent(period: float, limit: float) -> None:
     """The band is clear of zero half a millisecond off the limit."""
     for beta, sign in ((limit - 0.5, -1), (limit + 0.5, 1)):
@@ -272,6 +275,9 @@ def puma() -> lw.Mechanism:
     return m
 
 
+@seldom(
+    daily="tests/analysis/test_rate_streams.py::test_what_the_faulty_link_does_is_certified_or_refused"
+)
 def test_a_puma_under_recorded_intervals_decays_where_it_is_certified() -> None:
     """Eight random runs with gains that are certified, and eight with gains that are refused."""
     m = puma()

@@ -37,6 +37,7 @@ from linkwright.cli import main
 from linkwright.recording import Channel, Recording
 from linkwright.server.clocks import SECOND
 from linkwright.server.coordinator import Coordinator, Observation
+from tests.seeds import cases
 
 Array = NDArray[np.float64]
 PLANT = Loop([[0, 1], [0, 0]], [[0], [1]])
@@ -430,12 +431,15 @@ def test_an_unstable_loop_has_no_cost_and_a_verdict() -> None:
 # -- on the limit ----------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("loop", "gain"),
-    [
-        (PLANT, [[0, 0]]),
-        (PLANT, [[0, -30]]),
-        (Loop([[0.0]], [[1.0]]), [[0]]),
-        (Loop([[0, 1], [-100, 0]], [0, 1]), [[0, 0]]),
-    ],
+    cases(
+        [
+            (PLANT, [[0, 0]]),
+            (Loop([[0, 1], [-100, 0]], [0, 1]), [[0, 0]]),
+            (Loop([[0.0]], [[1.0]]), [[0]]),
+            (PLANT, [[0, -30]]),
+        ],
+        daily=2,
+    ),
 )
 def test_what_neither_grows_nor_dies_out_is_not_proven(loop: Loop, gain: list[list[float]]) -> None:
     """Rounding is no proof: an integrator without a controller stays where it is."""

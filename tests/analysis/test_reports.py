@@ -25,6 +25,7 @@ from linkwright.recording.document import (
     typeset,
     verdict,
 )
+from tests.seeds import seldom
 from tests.support.chromium import opened
 from tests.support.shared import robot
 
@@ -195,6 +196,7 @@ def test_any_channel_is_drawn_over_any_other_from_both_kinds_of_analysis() -> No
         assert np.array_equal(np.asarray(line.get_ydata()), recording[y])
 
 
+@seldom(daily="test_the_verdict_stands_first_and_says_what_is_exceeded")
 def test_a_supply_that_is_too_weak_is_told_at_the_top(tmp_path: Path) -> None:
     """Every joint has a drive, and all together are more than the supply gives."""
     book = lw.analysis.read_catalog("generic")

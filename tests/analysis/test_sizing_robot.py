@@ -20,6 +20,7 @@ from linkwright.cli import main
 from linkwright.formats.catalog.reader import parse_catalog
 from linkwright.formats.catalog.writer import catalog_text
 from linkwright.motion import Move
+from tests.seeds import seldom
 
 GENERIC = read_catalog("generic")
 
@@ -365,6 +366,7 @@ def test_the_simulated_drives_give_the_torque_that_was_reckoned_where_rotors_are
         )
 
 
+@seldom(daily="test_a_kilogram_at_a_joint_adds_what_a_robot_with_one_feels")
 def test_a_joint_that_follows_another_needs_no_drive(tmp_path: Path) -> None:
     """Rotors at followers are taken out at their leader, by the square of the ratio."""
     text = (Path(__file__).parents[1] / "robots" / "gripper.urdf").read_text(encoding="utf-8")

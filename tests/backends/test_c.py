@@ -27,6 +27,7 @@ from linkwright.program import (
     program,
 )
 from tests.random.programs import programs, sample_inputs
+from tests.seeds import examples
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O1")
@@ -86,7 +87,7 @@ def test_the_heading_tells_names_units_counts_and_origin() -> None:
 
 
 @settings(
-    max_examples=12,
+    max_examples=examples(12, daily=4),
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=list(HealthCheck),

@@ -24,6 +24,7 @@ from linkwright.simulation.native.session import Session
 from linkwright.system import Phases, System
 from linkwright.system.controllers import controller_phases
 from tests.random.systems import Maker
+from tests.seeds import cases
 
 STRICT = [
     "-std=c99",
@@ -139,7 +140,7 @@ def test_firmware_closes_the_loop_around_a_plant(tmp_path: Path) -> None:
         assert ends[0][name] == pytest.approx(ends[1][name], abs=1e-10)
 
 
-@pytest.mark.parametrize("seed", [7, 8, 19, 24])
+@pytest.mark.parametrize("seed", cases([7, 8, 19, 24], daily=[8, 19]))
 def test_firmware_of_random_systems_gives_the_bits_of_native_ticks(
     seed: int, tmp_path: Path
 ) -> None:

@@ -19,6 +19,7 @@ import pytest
 import linkwright as lw
 from linkwright.algebra import evaluate
 from linkwright.program import program
+from tests.seeds import cases
 
 BACKENDS = ("llvm", "c", "python")
 X = lw.symbols("x", "coordinate")[0]
@@ -156,7 +157,7 @@ def test_a_failure_in_a_run_ends_it_with_the_name(door: str) -> None:
 
 
 @pytest.mark.parametrize("door", [d for d in DOORS if d != "linearize"])
-@pytest.mark.parametrize("at", [1, 40])
+@pytest.mark.parametrize("at", cases([1, 40], daily=[40]))
 def test_ctrl_c_in_a_function_ends_a_run_as_an_interrupt(door: str, at: int) -> None:
     """It comes while the function is at work."""
     calls = [0]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import itertools
 from collections.abc import Callable
 from functools import cache
 
@@ -29,6 +30,7 @@ from linkwright.backends.llvm.functions import (
 )
 from linkwright.backends.llvm.functions.emitter import SCALARS, value_type
 from linkwright.errors import Error
+from tests.seeds import cases
 
 Array = NDArray[np.float64] | NDArray[np.float32]
 
@@ -285,9 +287,10 @@ def test_float_sine_and_cosine_over_a_grid_of_all_floats() -> None:
         assert float(np.max(np.abs(result - exact) / unit)) <= ERROR_BOUNDS["sincos"]["f32"]
 
 
-@pytest.mark.parametrize("cpu", CPUS)
-@pytest.mark.parametrize("scalar", ["f64", "f32"])
-@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+@pytest.mark.parametrize(
+    ("name", "scalar", "cpu"),
+    cases(itertools.product(sorted(FUNCTIONS), ["f64", "f32"], CPUS), daily=31),
+)
 def test_every_width_and_processor_gives_the_same_bits(name: str, scalar: str, cpu: str) -> None:
     rng = np.random.default_rng(3)
     values = cast(np.concatenate([rng.normal(size=40) * 3, SPECIAL]), scalar)
@@ -368,9 +371,10 @@ def test_logarithm_of_subnormal_numbers(scalar: str) -> None:
     assert worst(result, scalar, mpmath.log, x) <= ERROR_BOUNDS["log"][scalar]
 
 
-@pytest.mark.parametrize("width", [1, 4, 8])
-@pytest.mark.parametrize("scalar", ["f64", "f32"])
-@pytest.mark.parametrize("name", ["sin", "cos", "sincos", "tan"])
+@pytest.mark.parametrize(
+    ("name", "scalar", "width"),
+    cases(itertools.product(["sin", "cos", "sincos", "tan"], ["f64", "f32"], [1, 4, 8]), daily=7),
+)
 def test_arguments_of_any_size_are_right_when_guarded(name: str, scalar: str, width: int) -> None:
     rng = np.random.default_rng(11)
     top = 300 if scalar == "f64" else 38

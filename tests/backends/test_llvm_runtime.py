@@ -124,7 +124,7 @@ def test_relocations_hold_when_memory_is_crowded() -> None:
     kernels: list[tuple[NativeCode, float]] = []
     reserved = []
     private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
-    for seed in range(40):
+    for seed in range(12):
         ir, values = big_constants(seed, 400)
         code = native(ir, ["f"])
         kernels.append((code, summed(values, 0.3)))
@@ -207,13 +207,13 @@ def test_another_python_thread_runs_during_a_native_call() -> None:
 
 
 def test_a_function_keeps_its_code_alive() -> None:
-    """Fifty functions whose code nothing else refers to, called after a collection."""
+    """Ten functions whose code nothing else refers to, called after a collection."""
     calls = [
         native(unary(f"fmul double %x, {float(k):.1f}"), ["f"]).function("f", *UNARY)
-        for k in range(50)
+        for k in range(10)
     ]
     gc.collect()
-    assert [call(1.0) for call in calls] == list(range(50))
+    assert [call(1.0) for call in calls] == list(range(10))
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from linkwright.backends.kernel import compile as compile_kernel
 from linkwright.backends.llvm import target
 from linkwright.backends.llvm.blocks import from_blocked, to_blocked
 from linkwright.program import Program, program
+from tests.seeds import cases
 
 
 def outer_products(size: int, group: int) -> Program:
@@ -25,7 +26,7 @@ def outer_products(size: int, group: int) -> Program:
 
 @pytest.mark.parametrize(("size", "group"), [(16, 5), (17, 17), (19, 4), (23, 1)])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("count", [1, 5, 16, 37])
+@pytest.mark.parametrize("count", cases([1, 5, 16, 37], daily=[5, 37]))
 def test_rows_and_blocks_of_symmetric_matrices(
     size: int, group: int, dtype: str, count: int
 ) -> None:

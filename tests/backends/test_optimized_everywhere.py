@@ -8,6 +8,8 @@ doubles agree to 1e-11.
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -20,6 +22,7 @@ from linkwright.program.interpret import interpret
 from linkwright.program.search import field_outputs
 from linkwright.robots import Robot
 from linkwright.system import Phases, System, flatten
+from tests.seeds import cases
 from tests.support.model_states import equations, optimized
 
 
@@ -45,13 +48,22 @@ def check_counts(before: Program, after: Program, saved: float) -> None:
     assert count_operations(after).call <= count_operations(before).call
 
 
-@pytest.mark.parametrize("model", ["puma560:drives=off", "stanford-arm", "whipple"])
-@pytest.mark.parametrize("kernel", ["forward", "inverse", "mass"])
+@pytest.mark.parametrize(
+    ("model", "kernel"),
+    cases(
+        itertools.product(
+            ["stanford-arm", "puma560:drives=off", "whipple"], ["forward", "inverse", "mass"]
+        ),
+        daily=[("stanford-arm", "forward"), ("stanford-arm", "inverse"), ("whipple", "mass")],
+    ),
+)
 def test_kernels_of_mechanisms(model: str, kernel: str) -> None:
     check(kernel_program(equations(model, "auto"), kernel), optimized(model, kernel), 0.02)
 
 
-@pytest.mark.parametrize("model", ["four-bar", "cart", "double-pendulum"])
+@pytest.mark.parametrize(
+    "model", cases(["four-bar", "cart", "double-pendulum"], daily=["four-bar", "double-pendulum"])
+)
 def test_linearizations(model: str) -> None:
     """Jacobians of the accelerations by coordinates and speeds, as `Program.derivative` gives."""
     program = equations(model, "auto").program(outputs=False)
@@ -68,7 +80,7 @@ def test_quantities_of_robots(quantity: str) -> None:
     check_numbers(found.derived(), found.program, 0.01)
 
 
-@pytest.mark.parametrize("reference", ["local", "local-world-aligned"])
+@pytest.mark.parametrize("reference", cases(["local", "local-world-aligned"], daily=["local"]))
 def test_jacobians_of_robots(reference: str) -> None:
     robot = Robot(load_model("puma560:drives=off"))
     found = robot.jacobian.of(robot.links[-1], reference=reference)

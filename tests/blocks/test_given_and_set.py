@@ -29,7 +29,7 @@ from linkwright.simulation.native.session import Session
 from linkwright.system.numbers import parameters
 from tests.elements import test_drive_battery as parts, test_element_battery as battery
 from tests.elements.test_drives import joint
-from tests.seeds import seeds
+from tests.seeds import cases, seeds
 
 SEEDS = seeds(1)
 
@@ -44,6 +44,7 @@ OTHER: dict[str, list[battery.Numbers]] = {
     "Tire": [{}, {"relaxation": 0.3, "trail": 0.03}],
 }
 CASES = [(name, k) for name in battery.KINDS for k in range(len(OTHER.get(name, [{}])))]
+DAILY = [case for case in CASES if case[0] in battery.EACH_SORT]
 
 
 # -- what a block computes, in numbers -------------------------------------------------------------
@@ -121,7 +122,7 @@ def arguments(name: str, plain: lw.System) -> list[tuple[str, list[str]]]:
     return [(argument, names) for argument, names in known if names]
 
 
-@pytest.mark.parametrize(("name", "k"), CASES)
+@pytest.mark.parametrize(("name", "k"), cases(CASES, daily=DAILY))
 def test_a_number_that_is_set_or_swept_is_the_number_that_is_given(name: str, k: int) -> None:
     other = OTHER.get(name, [{}])[k]
     example = battery.EXAMPLES[name](battery.rig(), np.random.default_rng(SEEDS[0])) | other
@@ -149,7 +150,7 @@ def test_a_number_that_is_set_or_swept_is_the_number_that_is_given(name: str, k:
 WRONG = (-3.0, 0.0, 1e4)
 
 
-@pytest.mark.parametrize(("name", "k"), CASES)
+@pytest.mark.parametrize(("name", "k"), cases(CASES, daily=DAILY))
 def test_a_number_that_is_refused_when_given_is_refused_when_set(name: str, k: int) -> None:
     other = OTHER.get(name, [{}])[k]
     plain = alone(name, other)
@@ -166,7 +167,7 @@ def test_a_number_that_is_refused_when_given_is_refused_when_set(name: str, k: i
 
 
 # -- parts of drives -------------------------------------------------------------------------------
-@pytest.mark.parametrize("name", parts.PLAIN)
+@pytest.mark.parametrize("name", cases(parts.PLAIN, daily=8))
 def test_a_number_of_a_part_is_the_same_given_set_or_swept_or_refused(name: str) -> None:
     made = parts.EXAMPLES[name]
     plain = chained(name, made)
@@ -241,7 +242,7 @@ def exact(T: float = 0.5, gain: float | None = None, start: float | None = None)
 DOORS: list[dict[str, float]] = [{"T": 0.8}, {"T": 0.3, "gain": 1.0}, {"start": 0.2}]
 
 
-@pytest.mark.parametrize("given", DOORS)
+@pytest.mark.parametrize("given", cases(DOORS, daily=1))
 def test_a_default_follows_other_numbers_by_every_door(
     given: dict[str, float], tmp_path: Path
 ) -> None:

@@ -12,6 +12,7 @@ import pytest
 import linkwright as lw
 from linkwright import control, elements
 from linkwright.blocks import Delay, Integrator
+from tests.seeds import cases
 
 SAMPLE = lw.sampled(period=0.028)
 AREA = math.pi * 0.04**2
@@ -283,7 +284,7 @@ def flown(**given: Any) -> Any:
 
 
 @pytest.mark.parametrize("exposure", [0, 2])
-@pytest.mark.parametrize("readout", [0, 3, 5])
+@pytest.mark.parametrize("readout", cases([0, 3, 5], daily=[0, 5]))
 def test_a_field_shows_the_middle_of_its_exposure_and_arrives_when_it_was_read(
     exposure: int, readout: int
 ) -> None:

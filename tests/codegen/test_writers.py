@@ -38,6 +38,7 @@ from linkwright.program.passes import optimize
 from linkwright.recording import ErdChannel, ErdFile, read_erd, write_erd
 from linkwright.simulation.native.session import Session
 from linkwright.system import System
+from tests.seeds import cases
 from tests.simulation.test_executors import busy_system
 
 STRICT = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic", "-ffp-contract=off"]
@@ -101,7 +102,7 @@ def compile_c(folder: Path, *words: str) -> None:
 
 
 # -- the same motion as the library's own ----------------------------------------------------------
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", cases(MODELS, daily=["cart", "four-bar", "car"]))
 def test_written_program_repeats_the_library_run(name: str, build: Callable[[str], Built]) -> None:
     """The C program compiles without warnings, and its results are the bits of the native run."""
     program = build(name)
@@ -287,17 +288,20 @@ def test_unknown_names_warn_and_missing_includes_are_skipped(
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [
-        ("CA1 3\n", "bad.par:1: the file does not begin with PARSFILE"),
-        ("", "bad.par:1: the file does not begin with PARSFILE"),
-        ("PARSFILE\nCA1 three\n", "bad.par:2: no number for CA1"),
-        ("PARSFILE\nCA1\n", "bad.par:2: no number for CA1"),
-        ("PARSFILE\nCA1 nan\n", "bad.par:2: no number for CA1"),
-        ("PARSFILE\nMETHOD euler\n", "bad.par:2: METHOD is midpoint or rk4, not euler"),
-        ("PARSFILE\nSTEP 0\n", "STEP must be above zero"),
-        ("PARSFILE\nIPRINT 1.5\n", "IPRINT must be a whole number of steps, 1 or more"),
-        ("PARSFILE\nPARSFILE bad.par\n", "bad.par:2: more than 20 parameter files, at bad.par"),
-    ],
+    cases(
+        [
+            ("CA1 3\n", "bad.par:1: the file does not begin with PARSFILE"),
+            ("", "bad.par:1: the file does not begin with PARSFILE"),
+            ("PARSFILE\nCA1 three\n", "bad.par:2: no number for CA1"),
+            ("PARSFILE\nCA1\n", "bad.par:2: no number for CA1"),
+            ("PARSFILE\nCA1 nan\n", "bad.par:2: no number for CA1"),
+            ("PARSFILE\nMETHOD euler\n", "bad.par:2: METHOD is midpoint or rk4, not euler"),
+            ("PARSFILE\nSTEP 0\n", "STEP must be above zero"),
+            ("PARSFILE\nIPRINT 1.5\n", "IPRINT must be a whole number of steps, 1 or more"),
+            ("PARSFILE\nPARSFILE bad.par\n", "bad.par:2: more than 20 parameter files, at bad.par"),
+        ],
+        daily=5,
+    ),
 )
 def test_wrong_parameter_files_are_refused(
     text: str, message: str, build: Callable[[str], Built]

@@ -22,7 +22,7 @@ from linkwright.backends.kernel import compile as compiled
 from linkwright.models import MODELS as SHIPPED
 from linkwright.program import program
 from linkwright.system.forms import is_regular
-from tests.seeds import VARIABLE
+from tests.seeds import VARIABLE, cases
 from tests.simulation.test_guards import ball
 
 SMALL = {
@@ -63,7 +63,7 @@ def written(s: lw.System, folder: Path, until: float, step: float, target: str =
     return ["./made", par.name, "-f", "final"]
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", cases(MODELS, daily=["slider-crank", "n-four-bar"]))
 def test_a_program_has_the_bits_of_the_native_run_or_stops(name: str, tmp_path: Path) -> None:
     s, until = system_of(name), MODELS[name]
     step = until / 250
@@ -96,7 +96,7 @@ def test_a_python_program_stops_too(tmp_path: Path) -> None:
     assert other.stderr == done.stderr
 
 
-@pytest.mark.parametrize("target", ["c", "python"])
+@pytest.mark.parametrize("target", cases(["c", "python"], daily=["c"]))
 def test_a_program_stops_where_a_ball_comes_to_rest(target: str, tmp_path: Path) -> None:
     call = written(ball(0.7), tmp_path, 2.7, 0.03, target)
     done = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True, check=False)

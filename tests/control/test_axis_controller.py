@@ -20,6 +20,7 @@ from linkwright.simulation.native.session import Session
 from linkwright.system.controllers import controller_phases
 from tests.backends.test_firmware import Firmware
 from tests.oracles.axis_reference import Reference
+from tests.seeds import cases
 
 Array = NDArray[np.float64]
 AXES = 6
@@ -134,7 +135,7 @@ def test_the_integer_form_is_the_reference_bit_for_bit() -> None:
     assert seen.total() > 8_000
 
 
-@pytest.mark.parametrize("integers", [True, False])
+@pytest.mark.parametrize("integers", cases([True, False], daily=[False]))
 def test_firmware_of_axes_gives_the_bits_of_the_native_run(integers: bool, tmp_path: Path) -> None:
     """A tick in C99, compiled by the machine's own compiler, against random inputs."""
     names = ["left", "right"]

@@ -35,6 +35,7 @@ from linkwright.control import (
 from linkwright.errors import DomainError
 from linkwright.system import System
 from tests.oracles.phase_runner import PlainRun
+from tests.seeds import cases
 
 Array = NDArray[np.float64]
 ARM = "puma560:drives=off"
@@ -61,7 +62,9 @@ def random_system(seed: int, n: int = 4, k: int = 2) -> tuple[Array, Array, Arra
     )
 
 
-@pytest.mark.parametrize("how", ["matrix", "gain", "names", "other order"])
+@pytest.mark.parametrize(
+    "how", cases(["matrix", "gain", "names", "other order"], daily=["names", "other order"])
+)
 def test_state_feedback_is_the_lqr_of_the_same_gain(how: str) -> None:
     """Poles of the loop are those of A - B K, and runs have the same numbers."""
     m = cart_pole()
@@ -239,7 +242,7 @@ def test_a_feedforward_alone_gives_the_motion() -> None:
         np.testing.assert_allclose(run[q], 0.1 * (k + 1) * np.sin(2 * run["t"]), atol=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", cases(range(3), daily=1))
 def test_gravity_compensation_holds_an_arm_anywhere(seed: int) -> None:
     m = lw.load(ARM)
     s = System(m)
@@ -358,7 +361,8 @@ def test_joint_pids_bring_a_loaded_joint_to_its_target() -> None:
 
 # -- filters ---------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
-    ("top", "bottom"), [([3.0], [1, 2, 5, 1]), ([1, 2, 3], [2, 1, 4]), ([1.0, 0.0], [0.5, 1.0])]
+    ("top", "bottom"),
+    cases([([3.0], [1, 2, 5, 1]), ([1, 2, 3], [2, 1, 4]), ([1.0, 0.0], [0.5, 1.0])], daily=1),
 )
 def test_a_transfer_function_is_scipys(top: list[float], bottom: list[float]) -> None:
     s = System(name="s", base=100)

@@ -17,6 +17,7 @@ from linkwright.control.force import AXES, ForceLaw
 from linkwright.elements import CompliantWrist
 from linkwright.formats.text.files import read_any
 from linkwright.program import Solve
+from tests.seeds import seldom
 
 Array = NDArray[np.float64]
 
@@ -233,6 +234,7 @@ def test_a_damped_inverse_stays_small_where_a_wrist_is_singular() -> None:
 
 
 # -- a PUMA ----------------------------------------------------------------------------------------
+@seldom(daily="docs/force.md")
 def test_a_puma_follows_a_wave_that_it_does_not_know() -> None:
     """The shipped model, with gravity: it touches after 0.4 s, and presses with 5 N from there."""
     run = lw.simulate("puma-on-wave", 4.0)

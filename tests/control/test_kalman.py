@@ -25,6 +25,7 @@ from linkwright.control import (
 from linkwright.control.covariances import FORMS, CorrectionForm
 from linkwright.errors import DomainError
 from tests.oracles.joint_chain import PROCESS, SENSOR, SIGMAX, STATES, chain
+from tests.seeds import cases
 
 Array = NDArray[np.float64]
 
@@ -183,7 +184,7 @@ def test_v11_errors_are_as_large_as_the_filter_says() -> None:
     assert raw == pytest.approx(2.0e-3, rel=0.05)
 
 
-@pytest.mark.parametrize("fed_back", ["y", "z_hat"])
+@pytest.mark.parametrize("fed_back", cases(["y", "z_hat"], daily=["z_hat"]))
 def test_a_filter_in_the_loop_calms_the_control_signal(fed_back: str) -> None:
     """Check 61: the controller reads H x or the prediction in place of the sensors."""
     raw, calm = runs(), runs(fed_back, 8)

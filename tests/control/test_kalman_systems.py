@@ -18,6 +18,7 @@ from linkwright.control import Measurement, corrected, inside, predicted
 from linkwright.system.controllers import controller_phases
 from tests.backends.test_firmware import Firmware
 from tests.oracles.joint_chain import PROCESS, SENSOR, STATES, blocks
+from tests.seeds import cases
 
 Array = NDArray[np.float64]
 KINDS = ("time-varying", "steady", "extended", "unscented")
@@ -276,7 +277,9 @@ def gapped(gap: float, friction: float, noise: float) -> Block:
     return b
 
 
-@pytest.mark.parametrize("kind", ["time-varying", "extended", "unscented"])
+@pytest.mark.parametrize(
+    "kind", cases(["time-varying", "extended", "unscented"], daily=["time-varying", "unscented"])
+)
 def test_v10_with_a_gap_needs_a_filter_that_knows_the_gap(kind: Any) -> None:
     """±5 mrad, 0.01 N·m dry friction of the motor, a square wave of ±0.5 rad, known start."""
     known = (0.0, 0.0) if kind == "time-varying" else (5e-3, 0.01)

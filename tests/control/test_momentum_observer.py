@@ -12,6 +12,7 @@ from linkwright import control, elements, motion
 from linkwright.blocks import Block, BlockError
 from linkwright.control.models import momentum
 from tests.oracles.force_laws import planar, planar_torques, said
+from tests.seeds import seldom
 
 KNOCK = 0.25
 """Speed at which the arm meets the wall, m/s."""
@@ -176,6 +177,7 @@ def test_bounds_hold_what_wrong_masses_do_to_inverse_dynamics() -> None:
     assert (whole > 0.9 * np.array(list(limits.values()))).all()
 
 
+@seldom(daily="test_a_knock_at_a_quarter_meter_a_second_is_noticed_within_ten_milliseconds")
 def test_bounds_are_no_less_than_those_of_very_many_states() -> None:
     """A thousand states and ascents against 200000 states without: light joints 4 and 5 too."""
     arm = lw.load("puma560:drives=off")

@@ -20,6 +20,7 @@ from linkwright.elements.drives.matrices import UPDATES, chain_matrices
 from linkwright.formats.text.files import read_any
 from linkwright.simulation.native.stored import to_data
 from tests.elements.test_drives import joint
+from tests.seeds import cases
 
 MOTOR = drives.DC(R=1, L=2e-3, kt=0.05, J=1e-4, b=1e-5)
 HEAT = drives.Thermal(1.2, 20, 3.0, 400)
@@ -84,7 +85,7 @@ PLAIN = [name for name in EXAMPLES if name != "Cascade"]
 """Those that are not for a Servo alone."""
 
 
-@pytest.mark.parametrize("name", PLAIN)
+@pytest.mark.parametrize("name", cases(PLAIN, daily=8))
 def test_a_part_takes_the_place_of_another_without_other_edits(name: str) -> None:
     """Check 63: in Python and in the text of the chain."""
     swapped = chain_of(name)
@@ -110,7 +111,7 @@ LINEAR: dict[str, list[drives.DrivePart]] = {
 """Parts that a chain at a rate takes: those without limits, friction and other bends."""
 
 
-@pytest.mark.parametrize("update", UPDATES)
+@pytest.mark.parametrize("update", cases(UPDATES, daily=["exact"]))
 def test_parts_are_swapped_in_a_chain_at_a_rate_too(
     update: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,7 +17,7 @@ from linkwright.cli import main
 from linkwright.elements.drives.matrices import UPDATES
 from linkwright.elements.drives.registry import DRIVES, parts_of
 from tests.elements.test_drive_battery import EXAMPLES, MOTOR, chain_of
-from tests.seeds import examples, seeds
+from tests.seeds import cases, examples, seeds, seldom
 
 AMPLIFIERS = parts_of(drives.Amplifier)
 MOTORS = parts_of(drives.Motor)
@@ -246,7 +246,7 @@ def test_what_is_made_runs_and_accounts_for_its_energy() -> None:
     """Numbers are finite; what is supplied is lost, stored or passed on."""
     ran: list[str] = []
     seed = next(iter(seeds(1))) * 1000
-    while len(ran) < examples(12, daily=4):
+    while len(ran) < examples(12, daily=2):
         seed += 1
         try:
             told, s, more = combined(np.random.default_rng([seed, 2]))
@@ -366,7 +366,7 @@ def test_a_battery_gives_at_most_what_its_resistance_lets_it(seed: int) -> None:
     assert run.time == pytest.approx(1e-3, rel=1e-3)
 
 
-@pytest.mark.parametrize("method", ["dop853", "dopri5", "rk4"])
+@pytest.mark.parametrize("method", cases(["dop853", "dopri5", "rk4"], daily=["dop853", "rk4"]))
 @pytest.mark.parametrize("start", [0.0, 0.4, 1.0])
 def test_a_battery_tells_where_it_is_empty_or_full(method: str, start: float) -> None:
     """When, by quadrature of dq = -i dt between the two ends of its charge."""
@@ -388,6 +388,7 @@ def test_a_battery_tells_where_it_is_empty_or_full(method: str, start: float) ->
         assert batch["battery.charge"] == pytest.approx([run.final["battery.charge"]] * 2, abs=1e-9)
 
 
+@seldom(daily="test_a_rigid_train_loses_what_its_teeth_transmit_and_no_more")
 def test_dry_friction_holds_and_slips_behind_teeth_that_lose() -> None:
     """Signs of friction are solved for with the step, signs of torques within it: no method sees
     another motion than the others."""
@@ -407,7 +408,9 @@ def test_dry_friction_holds_and_slips_behind_teeth_that_lose() -> None:
     np.testing.assert_allclose(ends[0], ends[1], rtol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["CurrentLoop", "PWM", "Rigid", "Stepper"])
+@pytest.mark.parametrize(
+    "name", cases(["CurrentLoop", "PWM", "Rigid", "Stepper"], daily=["CurrentLoop", "Stepper"])
+)
 def test_the_command_runs_every_update_or_refuses_it_in_words(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 import linkwright as lw
 from linkwright import drives
 from linkwright.elements.drives.matrices import UPDATES, StepBlock, assembled
+from tests.seeds import cases
 
 MOTOR = drives.DC(R=1, L=2e-3, kt=0.05, J=1e-4, b=1e-5)
 STEP = 5e-4
@@ -156,7 +157,7 @@ def test_the_reference_reaches_sensors_one_step_later_unless_sequential() -> Non
     assert (found.H @ found.Theta)[0, 0] == pytest.approx(3.93, abs=5e-3)
 
 
-@pytest.mark.parametrize("update", ["exact", "simultaneous"])
+@pytest.mark.parametrize("update", cases(["exact", "simultaneous"], daily=["exact"]))
 @pytest.mark.parametrize(
     "controller",
     [drives.PD(8, 0.02), drives.PI(3, 5), drives.PID(8, 2, 0.02), drives.LeadLag(4, 0.1, 0.01)],

@@ -19,11 +19,12 @@ from scipy.integrate import solve_ivp
 import linkwright as lw
 from linkwright.elements import Friction
 from linkwright.simulation.native.methods import METHODS
-from tests.seeds import seeds
+from tests.seeds import cases, seeds, seldom
 
 Array = NDArray[np.float64]
 FIXED = [m.name for m in METHODS.values() if not m.adaptive]
 ADAPTIVE = [m.name for m in METHODS.values() if m.adaptive]
+EACH_SORT = ["dopri5", "rodas4", "semi-implicit"]
 NAMES = ("turn", "slide", "stribeck_turn", "stribeck_slide")
 COULOMB, STATIC, DIP = 2.0, 3.0, 0.1
 
@@ -58,7 +59,7 @@ def joints() -> lw.System:
     return s
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", cases(METHODS, daily=EACH_SORT))
 @pytest.mark.parametrize("inertia", [1e-6, 1.0, 1e4])
 def test_a_joint_stands_exactly_still_below_break_away(method: str, inertia: float) -> None:
     for seed in seeds(1):
@@ -276,7 +277,7 @@ def solved(seed: int) -> Array:
     return end
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", cases(METHODS, daily=EACH_SORT))
 def test_coupled_joints_stick_and_slide_as_complementarity_says(method: str) -> None:
     for seed in seeds(2):
         start = {"one": -1.4, "two": 0.3, "one_dot": 0.0, "two_dot": 0.5}
@@ -327,7 +328,7 @@ def chain(path: Path, friction: float, count: int = 4) -> Path:
     return path
 
 
-@pytest.mark.parametrize("method", ["semi-implicit", "dopri5"])
+@pytest.mark.parametrize("method", cases(["semi-implicit", "dopri5"], daily=["dopri5"]))
 def test_an_arm_from_heavy_to_light_is_held_by_its_friction(tmp_path: Path, method: str) -> None:
     robot = lw.load(chain(tmp_path / "chain.urdf", 120.0), friction=True)
     start = {f"j{k}": 0.3 * (-1) ** k for k in range(4)}
@@ -337,6 +338,7 @@ def test_an_arm_from_heavy_to_light_is_held_by_its_friction(tmp_path: Path, meth
         assert np.all(run[f"j{k}_dot"] == 0.0)
 
 
+@seldom(daily="test_an_arm_from_heavy_to_light_is_held_by_its_friction")
 def test_a_laboratory_stands_still_where_friction_holds(tmp_path: Path) -> None:
     lab = lw.Lab(str(chain(tmp_path / "chain.urdf", 30.0, 2)))
     lab.mode("invdyn")
@@ -347,6 +349,7 @@ def test_a_laboratory_stands_still_where_friction_holds(tmp_path: Path) -> None:
     lab.close()
 
 
+@seldom(daily="test_an_arm_from_heavy_to_light_is_held_by_its_friction")
 def test_the_arm_of_a_cell_stands_behind_its_brakes() -> None:
     from linkwright.server.arm_blocks import ArmPlant
     from linkwright.server.cell_file import read_cell
@@ -381,7 +384,7 @@ def test_a_brake_holds_the_shaft_of_a_motor() -> None:
         assert not rigid or drag == pytest.approx(12.0 / 50)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", cases(METHODS, daily=EACH_SORT))
 def test_events_of_one_run_leave_the_friction_of_its_neighbors_alone(method: str) -> None:
     """Lanes of a batch whose events fall within different steps, each against the run alone."""
     m = lw.Mechanism("m")

@@ -22,10 +22,15 @@ from linkwright.blocks import Block, BlockError, Continuous, Element, Kind
 from linkwright.equations.energy import energy
 from linkwright.mechanism import Mechanism
 from linkwright.program import Assign
-from tests.seeds import seeds
+from tests.seeds import cases, seeds
 
 KINDS = {kind.name: kind for kind in (*elements.ELEMENTS, *control.CONTROLLERS)}
 SEEDS = seeds(1)
+EACH_SORT = [
+    "Butterworth", "Contact", "ForceTorque", "LuGre", "Spring", "Tire", "AxisController",
+    "ComputedTorque", "JointPID", "KalmanFilter", "Observer", "PID", "StateFeedback",
+]  # fmt: skip
+"""An element, sensor, filter, law and observer of each sort: with and without states and events."""
 START = {
     "cart": 0.0, "cart_dot": 0.6, "arm": 0.4, "arm_dot": -1.1, "ball.x": 0.3, "ball.y": -0.2,
     "ball.z": 0.25, "ball.u": 1.5, "ball.v": 0.7, "ball.w": -0.5, "wheel_dot": 9.0,
@@ -376,7 +381,7 @@ def test_what_is_passive_never_gives_more_energy_than_it_took(name: str, seed: i
 
 # -- batches ---------------------------------------------------------------------------------------
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", cases(KINDS, daily=EACH_SORT))
 def test_a_batch_is_its_single_runs(name: str, seed: int) -> None:
     system, _ = continuous(name, seed)
     block = system.members["block"].block
@@ -428,7 +433,13 @@ def test_every_kind_with_a_memory_of_its_own_is_listed() -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("name", [n for n in KINDS if n not in WITH_MEMORY])
+@pytest.mark.parametrize(
+    "name",
+    cases(
+        [n for n in KINDS if n not in WITH_MEMORY],
+        daily=[n for n in EACH_SORT if n not in WITH_MEMORY],
+    ),
+)
 def test_sampled_ever_faster_it_becomes_the_continuous_one(name: str, seed: int) -> None:
     """The error of holding outputs, or of Euler's rule, is of first order in the period."""
     whole, run = continuous(name, seed)
@@ -505,7 +516,7 @@ def test_numbers_for_joints_are_as_many_as_joints(name: str, argument: str) -> N
         made(name, other={argument: [1.0, 2.0, 3.0]})
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", cases(KINDS, daily=EACH_SORT))
 def test_a_run_refuses_values_that_the_argument_would_refuse(name: str) -> None:
     """What is checked where a block is made is checked where a run gives another value."""
     system = system_of(name, SEEDS[0])

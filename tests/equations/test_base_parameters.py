@@ -20,6 +20,7 @@ from linkwright.models import load_model
 from linkwright.program import lower
 from linkwright.program.interpret import interpret
 from tests.random.mechanisms import KINDS, mechanism_of, random_sample
+from tests.seeds import cases
 
 TENSOR = ("xx", "yy", "zz", "xy", "yz", "zx")
 
@@ -85,7 +86,7 @@ def check(found: BaseParameters, columns: dict[str, np.ndarray]) -> None:
         assert np.abs(shares).min() > 1e-9  # each of them is needed
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", cases(KINDS, daily=9))
 def test_every_joint_has_as_many_as_the_rank_of_the_regressor(kind: str) -> None:
     """A joint of each kind on a moving body, and a mass fixed to what it carries."""
     base, joint, fixed = (
@@ -103,13 +104,16 @@ def test_every_joint_has_as_many_as_the_rank_of_the_regressor(kind: str) -> None
 
 @pytest.mark.parametrize(
     "kinds",
-    [
-        ("revolute",),
-        ("revolute", "prismatic"),
-        ("cylindrical", "revolute"),
-        ("inclined", "weld"),
-        ("ball", "screw"),
-    ],
+    cases(
+        [
+            ("revolute",),
+            ("revolute", "prismatic"),
+            ("cylindrical", "revolute"),
+            ("inclined", "weld"),
+            ("ball", "screw"),
+        ],
+        daily=3,
+    ),
 )
 def test_trees_have_as_many_as_the_rank_of_the_regressor(kinds: tuple[str, ...]) -> None:
     m = mechanism_of(random_sample(11, 3, kinds, pushed=False))
@@ -131,7 +135,9 @@ def six_joints(*, upright: bool, rotors: bool = False) -> Mechanism:
     return m
 
 
-@pytest.mark.parametrize(("upright", "expected"), [(True, 36), (False, 38)])
+@pytest.mark.parametrize(
+    ("upright", "expected"), cases([(True, 36), (False, 38)], daily=[(False, 38)])
+)
 def test_base_parameters_of_an_arm(upright: bool, expected: int) -> None:
     m = six_joints(upright=upright)
     found = base_parameters(m)

@@ -17,6 +17,7 @@ from linkwright.equations.kernels import inverse_dynamics_program
 from linkwright.models import load_model
 from linkwright.program import count_operations
 from linkwright.program.passes import PASSES, optimize
+from tests.seeds import cases, seldom
 
 STEPS = ["written", *PASSES, "all, fast"]
 ARTICULATED = {"articulated", "articulated-looped"}
@@ -28,7 +29,9 @@ def compared(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, 
     return found
 
 
-@pytest.mark.parametrize("model", ["cart", "four-bar", "slider-crank"])
+@pytest.mark.parametrize(
+    "model", cases(["cart", "four-bar", "slider-crank"], daily=["slider-crank"])
+)
 def test_constrained_models_show_what_takes_them_and_say_what_does_not(
     model: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -82,6 +85,7 @@ URDF = """<robot name="pair">
 """
 
 
+@seldom(daily="test_constrained_models_show_what_takes_them_and_say_what_does_not")
 def test_robot_files_are_compared_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "pair.urdf"
     path.write_text(URDF)

@@ -30,6 +30,7 @@ from linkwright.mechanism import (
 )
 from linkwright.models import load_model
 from linkwright.simulation import simulate
+from tests.seeds import cases
 
 JOINTS: dict[str, Callable[[], Joint]] = {
     "revolute": lambda: Revolute("y"),
@@ -82,7 +83,9 @@ def in_a_loop(joint: Joint) -> Mechanism:
     return m
 
 
-@pytest.mark.parametrize("name", JOINTS)
+@pytest.mark.parametrize(
+    "name", cases(JOINTS, daily=["oblique revolute", "universal", "prismatic", "planar"])
+)
 def test_a_joint_moves_alike_in_the_tree_and_as_the_closure_of_a_loop(name: str) -> None:
     tree = in_the_tree(JOINTS[name]())
     rates = {s.symbol.name: 0.3 + 0.2 * k for k, s in enumerate(tree.kinematics().speeds)}

@@ -17,6 +17,7 @@ from linkwright.formats.robot.from_mechanism import description_of
 from linkwright.formats.text.files import read_model
 from linkwright.mechanism import MechanismError
 from linkwright.simulation.switching import Forms
+from tests.seeds import cases
 
 HEXAPOD = """format = 1
 name = "hexapod"
@@ -261,22 +262,26 @@ def test_a_controller_starts_where_its_machine_is_closed() -> None:
     assert found == pytest.approx([closed[f"leg{k}"] for k in range(1, 7)])
 
 
-def test_the_prismatic_mount_is_tracked_with_no_step_in_python(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(
+    "name", cases(["mount-truss-3", "mount-prismatic"], daily=["mount-truss-3"])
+)
+def test_a_mount_is_tracked_with_no_step_in_python(
+    name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Computed torque on the jacks at 1 kHz: each length obeys e'' + kd e' + kp e = 0."""
+    """Computed torque on members or jacks at 1 kHz: each length obeys e'' + kd e' + kp e = 0."""
     looked = []
-    for name in ("after", "instead", "ahead"):
-        monkeypatch.setattr(Forms, name, lambda *_, name=name: looked.append(name))
-    mount = lw.load("mount-prismatic")
+    for step in ("after", "instead", "ahead"):
+        monkeypatch.setattr(Forms, step, lambda *_, step=step: looked.append(step))
+    mount = lw.load(name)
     start = assemble(mount).coordinates
-    goal = {"leg1": start["leg1"] + 0.03, "leg2": start["leg2"] - 0.02}
+    driven = [str(q) for q in mount.actuators]
+    goal = {q: start[q] + by for q, by in zip(driven, (0.03, -0.02, 0.01), strict=False)}
     made = lw.control.ComputedTorque(mount, kp=400, kd=40, target=goal)
-    run = lw.simulate(controlled(mount, made), 0.3, record=["leg1", "leg2"])
+    run = lw.simulate(controlled(mount, made), 0.3, record=driven)
     t = run.times
     shape = (1 + 20 * t) * np.exp(-20 * t)
-    for name, wanted in goal.items():
-        error = (wanted - np.asarray(run[name])) / (wanted - start[name])
+    for q, wanted in goal.items():
+        error = (wanted - np.asarray(run[q])) / (wanted - start[q])
         assert np.abs(error - shape).max() < 0.02
     assert not looked
 

@@ -15,6 +15,7 @@ from linkwright.equations.parallel_machine import parallel_machine
 from linkwright.equations.reduced_machine import ReducedMachine, reduced_machine
 from linkwright.mechanism import Mechanism
 from linkwright.models import load_model
+from tests.seeds import seldom
 from tests.support.closed_loop_machines import five_bar
 
 Array = NDArray[np.float64]
@@ -92,6 +93,9 @@ def test_a_limit_of_a_legs_own_joint_keeps_the_leg() -> None:
     assert "jack2" not in {x.name for x in reduced.machine.coordinates}
 
 
+@seldom(
+    daily="tests/analysis/test_certificates.py::test_a_region_without_singular_directions_is_proven"
+)
 def test_a_proof_says_that_the_machine_was_reduced() -> None:
     found = prove_regular("mount-prismatic", 8)
     assert found.proven

@@ -14,6 +14,7 @@ from linkwright.errors import InputError
 from linkwright.formats.text.files import model_text, parse_model, read_model, write_model
 from linkwright.robots import Robot
 from linkwright.scene.scene import scene_of
+from tests.seeds import cases
 
 HEAD = 'format = 1\nname = "m"\n'
 V1 = [
@@ -96,15 +97,18 @@ def test_words_of_joints_name_an_axis_of_the_joint(word: str, moves: str) -> Non
 
 @pytest.mark.parametrize(
     "joint",
-    [
-        'joint = "revolute"\naxis = "z"',
-        'joint = "prismatic"\naxis = [1, 2, 2]',
-        'joint = "cylindrical"\naxis = "x"',
-        'joint = "screw"\naxis = "y"\npitch = 0.1',
-        'joint = "planar"',
-        'joint = "ball"\nsequence = "zyx"',
-        'translate = "-z"\nrotate = "y"',
-    ],
+    cases(
+        [
+            'joint = "revolute"\naxis = "z"',
+            'joint = "prismatic"\naxis = [1, 2, 2]',
+            'joint = "cylindrical"\naxis = "x"',
+            'joint = "screw"\naxis = "y"\npitch = 0.1',
+            'joint = "planar"',
+            'joint = "ball"\nsequence = "zyx"',
+            'translate = "-z"\nrotate = "y"',
+        ],
+        daily=3,
+    ),
 )
 def test_a_turned_joint_is_that_of_a_turned_body_before_it(joint: str) -> None:
     turn = 'turn = [["y", "40 deg"], ["x", "-25 deg"]]'

@@ -42,6 +42,7 @@ from linkwright.formats.robot.transforms import (
 )
 from linkwright.robots import Robot
 from tests.random.mjcf import random_mjcf
+from tests.seeds import cases
 
 FOLDER = Path(__file__).parents[1] / "robots" / "mjcf"
 MODELS = [FOLDER / f"{name}.xml" for name in ("gantry", "hopper", "gripper")]
@@ -114,7 +115,9 @@ def test_a_urdf_file_written_as_mjcf_is_the_same_robot(path: Path) -> None:
     assert place_errors(model, ordered, np.random.default_rng(0)) < 1e-12
 
 
-@pytest.mark.parametrize("source", [*MODELS[:2], 0, 4], ids=lambda x: getattr(x, "stem", str(x)))
+@pytest.mark.parametrize(
+    "source", cases([*MODELS[:2], 0, 4], daily=2), ids=lambda x: getattr(x, "stem", str(x))
+)
 def test_mass_matrix_and_bias_are_those_of_mujoco(source: Path | int) -> None:
     text = random_mjcf(source) if isinstance(source, int) else source.read_text()
     model, description = mujoco.MjModel.from_xml_string(text), parse_mjcf(text)

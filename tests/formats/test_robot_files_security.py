@@ -26,6 +26,7 @@ from linkwright.formats.robot.xml import Caps, parse_xml, read_xml
 from linkwright.formats.text.files import read_model
 from linkwright.formats.urdf import parse_urdf, read_urdf, urdf_text
 from linkwright.robots import Robot
+from tests.seeds import cases
 
 ROBOTS = Path(__file__).resolve().parents[1] / "robots"
 LINK = '<link name="a"/>'
@@ -296,7 +297,7 @@ def _use(path: Path) -> None:
                 written_description(robot, key)
 
 
-@pytest.mark.parametrize(("main", "changed"), SEEDS, ids=lambda path: path.name)
+@pytest.mark.parametrize(("main", "changed"), cases(SEEDS, daily=14), ids=lambda path: path.name)
 @settings(max_examples=EXAMPLES, deadline=None, derandomize=True)
 @given(changes=CHANGES)
 def test_changed_files_raise_nothing_but_our_errors(

@@ -29,6 +29,7 @@ from linkwright.simulation.native.session import Outcome, Session
 from linkwright.simulation.settings import RunSettings
 from linkwright.system import System
 from tests.oracles.phase_runner import PlainRun
+from tests.seeds import cases
 
 Array = NDArray[np.float64]
 G = 9.81
@@ -325,7 +326,7 @@ def test_a_damper_that_grows_with_depth_returns_what_hunt_and_crossley_say(speed
     assert jump < 0.2 * done.samples["contact.normal1"].max()
 
 
-@pytest.mark.parametrize("kind", ["cube", "ball"])
+@pytest.mark.parametrize("kind", cases(["cube", "ball"], daily=["cube"]))
 def test_depths_in_turned_and_scaled_objects(kind: str) -> None:
     """Distances to the nearest face, in the object's own axes (52)."""
     rng = np.random.default_rng(8)
@@ -362,7 +363,7 @@ def test_depths_in_turned_and_scaled_objects(kind: str) -> None:
         assert np.allclose(found[:, 1:], force, atol=1e-8)
 
 
-@pytest.mark.parametrize("static", [None, 0.6])
+@pytest.mark.parametrize("static", cases([None, 0.6], daily=[0.6]))
 def test_a_contact_acts_on_the_joints_by_the_transposed_jacobian(
     quadruped: Robot, static: float | None
 ) -> None:

@@ -13,6 +13,7 @@ import linkwright as lw
 from linkwright.errors import InputError
 from linkwright.formats.sl.header import without_comments
 from linkwright.lab.sources import lab_config, shipped_folder
+from tests.seeds import cases
 
 FILES = ("Gains.cf", "SensorOffset.cf", "SensorFilter.cf", "LinkParametersSim.cf",
          "SensorCalibration.cf", "WhichDOFs.cf", "Objects.cf")  # fmt: skip
@@ -23,7 +24,7 @@ def home(tmp_path: Path) -> Path:
     return Path(shutil.copytree(shipped_folder("sl-arm"), tmp_path / "arm"))
 
 
-@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("file", cases(FILES, daily=3))
 def test_values_are_counted(file: str, home: Path) -> None:
     """SL check 61: one value too few or too many, or no number, has its file and line."""
     path = home / "config" / file

@@ -11,6 +11,7 @@ import pytest
 from linkwright.errors import InputError
 from linkwright.formats.text.edits import with_table, with_value, without_table
 from linkwright.formats.text.positions import Path, scan
+from tests.seeds import cases
 
 TEXTS = {
     name: files("linkwright.models").joinpath("text", name).read_text(encoding="utf-8")
@@ -41,7 +42,7 @@ TEXTS["odd.toml"] = ODD
 TEXTS["crlf.toml"] = ODD.replace("\n", "\r\n")
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("name", cases(TEXTS, daily=["slider-crank.toml", "crlf.toml"]))
 def test_any_value_can_be_replaced_alone(name: str) -> None:
     text = TEXTS[name]
     found = scan(text)

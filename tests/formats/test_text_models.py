@@ -53,7 +53,8 @@ from linkwright.models.spacecraft1 import thruster
 from linkwright.program.interpret import interpret
 from linkwright.program.lowering import lower
 from tests.random.mechanisms import mechanism_of, random_sample
-from tests.support.shipped_models import DIFFERENT
+from tests.seeds import cases, seeds
+from tests.support.shipped_models import DIFFERENT, SMALL
 
 HERE = Path(__file__).parents[1]
 EVERYTHING = (HERE / "data" / "everything.toml").read_text(encoding="utf-8")
@@ -416,7 +417,7 @@ def test_any_model_reads_back_as_it_was_written(data: dict[str, Any]) -> None:
     "name",
     [
         n
-        for n in DIFFERENT
+        for n in cases(DIFFERENT, daily=SMALL)
         if not n.startswith(("spacecraft-1", "servo-arm", "joint-drive", "puma-on-wave"))
     ],
 )
@@ -429,7 +430,7 @@ def test_a_described_model_gives_the_same_program(name: str) -> None:
     assert model_text(describe(again)) == text
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seeds(6, daily=2))
 def test_a_described_random_tree_gives_the_same_program(seed: int) -> None:
     """Trees of all kinds of joints, with inclined axes, forces and couples at random."""
     sample = random_sample(seed, size=4)

@@ -16,7 +16,7 @@ from linkwright.formats.text.check import check_mechanism
 from linkwright.formats.text.files import parse_model, read_model
 from linkwright.formats.text.members import MAKERS, arguments
 from linkwright.models import load_model
-from tests.seeds import seeds
+from tests.seeds import cases, seeds, seldom
 
 UNITS = ("m", "kg", "kg*m^2", "m/s^2", "rad", "N", "N*m", "N/m", "N*s/m", "N*m/rad", "N*m*s/rad")
 """The kinds of quantities of a mechanism."""
@@ -179,7 +179,7 @@ def test_a_machine_in_inches_moves_as_the_same_in_meters(
     assert again.display is other.display
 
 
-@pytest.mark.parametrize("way", ["inches", "foreign"])
+@pytest.mark.parametrize("way", cases(["inches", "foreign"], daily=["inches"]))
 def test_files_that_are_converted_from_inches_are_in_meters(way: str, tmp_path: Path) -> None:
     text = re.sub(r"(?ms)^\[\[(strut|force|moment|output)\]\].*?(?=^\[)", "", arm(3, way))
     text = re.sub(r"(?m)^(stiffness|rest|pitch|damping) = .*\n", "", text)
@@ -258,7 +258,7 @@ def model_of(field: str, value: str, units: str = "mks") -> str:
     return f'format = 1\nname = "m"\nunits = "{units}"\n{text}\n'
 
 
-@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize("field", cases(FIELDS, daily=10))
 def test_a_unit_of_another_kind_is_refused_in_every_field(field: str) -> None:
     own = parse_unit(FIELDS[field][0])
     for units in ("mks", "in-lb"):
@@ -469,6 +469,7 @@ def test_requirements_of_a_machine_in_inches_are_those_of_the_same_in_meters(
     assert "31.53 N" in told[0][1]
 
 
+@seldom(daily="test_a_machine_in_inches_moves_as_the_same_in_meters")
 def test_a_laboratory_of_a_machine_in_inches_is_in_si_units(tmp_path: Path) -> None:
     (tmp_path / "lift.toml").write_text(LIFT.replace("UNITS", "in-lb"))
     lab = lw.Lab(tmp_path / "lift.toml")

@@ -33,7 +33,7 @@ from linkwright.joint_kinds import JOINTS
 from linkwright.mechanism import Body, Joint, Mechanism
 from tests.oracles.mechanism import Evaluation, evaluate_numerically
 from tests.random.robots import random_robot
-from tests.seeds import seeds
+from tests.seeds import cases, seeds
 
 Array = NDArray[np.float64]
 STEP = 1e-30
@@ -265,7 +265,9 @@ def test_joints_without_a_free_axis(kind: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", seeds(1))
-@pytest.mark.parametrize("kind", AXIAL)
+@pytest.mark.parametrize(
+    "kind", cases(AXIAL, daily=["revolute with offset", "prismatic", "screw", "universal, second"])
+)
 def test_a_direction_is_one_joint_however_it_is_written(kind: str, seed: int) -> None:
     """Names, numbers, triples, parameters, vectors and other bodies' axes give one mechanism."""
     rng = np.random.default_rng(seed)
@@ -395,7 +397,7 @@ def test_every_kind_can_be_written_in_mjcf_and_most_in_urdf(kind: str) -> None:
 
 # -- loops -----------------------------------------------------------------------------------------
 @pytest.mark.parametrize("seed", seeds(1))
-@pytest.mark.parametrize("kind", MADE)
+@pytest.mark.parametrize("kind", cases(MADE, daily=8))
 def test_energy_stays_in_a_loop(kind: str, seed: int) -> None:
     """A rod holds the tip of the body; energy, velocities and the text stay right."""
     rng = np.random.default_rng(seed)
@@ -488,7 +490,13 @@ def quaternion(turn: Array) -> list[float]:
 
 # -- runs ------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("seed", seeds(1))
-@pytest.mark.parametrize("kind", [k for k in MADE if k not in NOT_RUN])
+@pytest.mark.parametrize(
+    "kind",
+    cases(
+        [k for k in MADE if k not in NOT_RUN],
+        daily=["revolute with offset", "screw", "universal", "slide and turn", "free quaternion"],
+    ),
+)
 def test_energy_is_kept_in_a_run(kind: str, seed: int) -> None:
     """Half a second of free motion from a random state."""
     rng = np.random.default_rng(seed)

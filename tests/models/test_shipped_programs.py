@@ -16,6 +16,7 @@ from linkwright.models.prepared import prepare
 from linkwright.models.smallest import SHIPPED, Shipped
 from linkwright.models.sources import source_of
 from linkwright.program import count_operations, interpret, lower
+from tests.seeds import cases
 
 SMALL = [s for s in SHIPPED if s.model in ("cart", "car", "car-small", "four-bar")]
 
@@ -67,7 +68,7 @@ def of_c(m: lw.Mechanism, name: str) -> object:
 
 
 @pytest.mark.parametrize("door", [of_equations, of_a_system, of_the_command, of_c])
-@pytest.mark.parametrize("shipped", SMALL, ids=lambda s: s.path.stem)
+@pytest.mark.parametrize("shipped", cases(SMALL, daily=2), ids=lambda s: s.path.stem)
 def test_every_door_takes_them(
     door: Callable[[lw.Mechanism, str], lw.Program], shipped: Shipped
 ) -> None:
@@ -99,7 +100,7 @@ def replaced(m: lw.Mechanism) -> None:
     m.forces[0] = replace(m.forces[0], magnitude=2 * m.forces[0].magnitude)
 
 
-@pytest.mark.parametrize("edit", [heavier, replaced])
+@pytest.mark.parametrize("edit", cases([heavier, replaced], daily=[heavier]))
 def test_a_model_that_was_edited_gets_none(edit: Callable[[lw.Mechanism], None]) -> None:
     m = lw.load("cart")
     before = lw.simulate(lw.System(m), 0.2).final

@@ -15,6 +15,7 @@ from linkwright.motion import Limits, MotionError, online
 from linkwright.motion.plans import PLAN, evaluation, planning
 from linkwright.system.controllers import controller_phases
 from tests.backends.test_firmware import Firmware
+from tests.seeds import seldom
 
 Array = NDArray[np.float64]
 PERIOD = 0.001
@@ -235,6 +236,9 @@ def test_stop_comes_to_rest_and_reset_takes_another_place() -> None:
     assert q[1700] > 0.01
 
 
+@seldom(
+    daily="tests/backends/test_firmware.py::test_firmware_of_random_systems_gives_the_bits_of_native_ticks"
+)
 def test_firmware_gives_the_bits_of_the_native_run(tmp_path: Path) -> None:
     """A tick in C99, which plans where targets change and leaves the planning out elsewhere."""
     limits = Limits(speed=1.0, acceleration=3.0, jerk=[20.0, 40.0])

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import linkwright as lw
 from linkwright.motion.chains import CAUSES, ArmMotion
 from linkwright.robots.ik import tool_kinematics
-from tests.seeds import examples
+from tests.seeds import cases, examples
 from tests.support.shared import robot
 
 Array = NDArray[np.float64]
@@ -146,7 +146,7 @@ def held(told: Told) -> None:
         assert told.error.max() < 0.2
 
 
-@pytest.mark.parametrize("name", TOOLS)
+@pytest.mark.parametrize("name", cases(TOOLS, daily=["puma560"]))
 def test_random_legs_through_singular_poses_keep_to_limits(name: str) -> None:
     """Through and near singular poses of wrist, elbow and shoulder."""
     arrived, count = 0, examples(20, daily=8)

@@ -22,6 +22,7 @@ from linkwright.motion import (
 from linkwright.motion.task_parts import Part
 from linkwright.robots import Robot
 from linkwright.robots.ik import pseudo_inverse
+from tests.seeds import cases
 from tests.support.shared import robot as shipped
 
 PLANE = ("y", "rx", "rz")
@@ -44,7 +45,12 @@ def arm(axes: str, *, slider: bool = False) -> Robot:
 
 
 # -- rates -----------------------------------------------------------------------------------------
-@pytest.mark.parametrize(("axes", "slider"), [("zyyxyxz", True), ("yxy", True), ("yyy", False)])
+@pytest.mark.parametrize(
+    ("axes", "slider"),
+    cases(
+        [("zyyxyxz", True), ("yxy", True), ("yyy", False)], daily=[("yxy", True), ("yyy", False)]
+    ),
+)
 def test_rates_are_those_of_the_pseudo_inverse(axes: str, slider: bool) -> None:
     """Check 24: least norm for seven joints, least squares for three, one kernel in batch."""
     robot = arm(axes, slider=slider)

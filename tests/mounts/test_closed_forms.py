@@ -39,6 +39,7 @@ from linkwright.mounts.closed_forms import (
     worst,
 )
 from linkwright.mounts.closed_forms.rotary import elbows
+from tests.seeds import cases
 
 Array = NDArray[np.float64]
 LEGS = Legs()
@@ -351,11 +352,14 @@ def test_passive_arm_turns_faster_than_its_drive_in_the_worst_pose() -> None:
 # -- limits ----------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("distance", "far", "azimuth", "singular", "there"),
-    [
-        (0.841, 115.9446, 17.2, 112.985, 12.3),
-        (0.90, 110.8431, 16.0, 108.105, 12.05),
-        (0.98, 103.6622, 13.8, 101.331, 11.55),
-    ],
+    cases(
+        [
+            (0.841, 115.9446, 17.2, 112.985, 12.3),
+            (0.90, 110.8431, 16.0, 108.105, 12.05),
+            (0.98, 103.6622, 13.8, 101.331, 11.55),
+        ],
+        daily=1,
+    ),
 )
 def test_reach_and_first_singularity_at_the_worst_azimuth(
     distance: float, far: float, azimuth: float, singular: float, there: float

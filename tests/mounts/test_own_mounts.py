@@ -20,7 +20,7 @@ from linkwright.mounts.pointing import direction
 from linkwright.mounts.sites import Site
 from tests.mounts.test_pass_tracking import flight
 from tests.random.own_machines import save
-from tests.seeds import seeds
+from tests.seeds import cases, seeds, seldom
 
 SITE = Site(-43.52, 172.58, 20.0)
 SERIAL = ("mount-alt-az", "mount-x-y", "mount-equatorial", "mount-3-axis")
@@ -111,8 +111,13 @@ def test_keyholes_of_own_mounts(kind: str, seed: int, tmp_path: Path) -> None:
             assert fits[2]  # the turn that was chosen is one of them
 
 
-@pytest.mark.parametrize("name", ["mount-alt-az", "mount-3-axis", "over", "kept"])
-@pytest.mark.parametrize("high", [True, False])
+@pytest.mark.parametrize(
+    ("name", "high"),
+    cases(
+        [(n, h) for h in (True, False) for n in ("mount-alt-az", "mount-3-axis", "over", "kept")],
+        daily=[("mount-alt-az", True), ("mount-3-axis", False), ("over", True), ("kept", False)],
+    ),
+)
 def test_mounts_in_series_track_as_keyholes_says(name: str, high: bool, tmp_path: Path) -> None:
     seed = seeds(1)[0]
     path = passes(seed)[0 if high else 1]
@@ -178,7 +183,7 @@ def test_a_turntable_with_a_jack_looks_wherever_it_reaches(tmp_path: Path) -> No
         aim(high)
 
 
-@pytest.mark.parametrize("seed", seeds(2))
+@pytest.mark.parametrize("seed", seeds(2, daily=1))
 def test_keyholes_of_a_turntable_with_a_jack(seed: int, tmp_path: Path) -> None:
     """A jack lifts the dish; what the azimuth loses is what any azimuth loses."""
     free = JACK.replace("lower = 0.4\nupper = 1.25\n", "lower = 0.2\nupper = 1.5\n")
@@ -208,7 +213,7 @@ def by_hand(path: lw.motion.Trajectory, low: float, high: float) -> tuple[float,
     return float((error > np.radians(0.4)).sum() * (t[1] - t[0])), float(error.max())
 
 
-@pytest.mark.parametrize("seed", seeds(2))
+@pytest.mark.parametrize("seed", seeds(2, daily=1))
 @pytest.mark.parametrize("kind", ["limited", "jack", "turned"])
 def test_keyholes_count_what_limits_of_joints_lose(kind: str, seed: int, tmp_path: Path) -> None:
     """Of two axes, and of a turntable with a jack, which has its keyhole in the zenith, too."""
@@ -230,6 +235,7 @@ def test_keyholes_count_what_limits_of_joints_lose(kind: str, seed: int, tmp_pat
             assert q[:, 0].max() <= np.radians(760)
 
 
+@seldom(daily="test_mounts_in_series_track_as_keyholes_says")
 @pytest.mark.parametrize("name", ["mount-2-rotary"])
 def test_keyholes_of_copies_of_closed_mounts(name: str, tmp_path: Path) -> None:
     """Loops closed by Newton's method are those of the closed form."""

@@ -21,6 +21,7 @@ from linkwright.mounts.seas import (
 )
 from linkwright.mounts.ship_files import read_ship
 from linkwright.mounts.ships import FREEDOMS
+from tests.seeds import cases
 
 Array = NDArray[np.float64]
 HOUR = np.arange(0.0, 3600.0, 0.5)
@@ -36,7 +37,7 @@ def through_window(spectrum: WaveSpectrum, size: int) -> Array:
     return np.asarray(seen[: size * pad // 2 + 1 : pad])
 
 
-@pytest.mark.parametrize("spectrum", SPECTRA, ids=["jonswap", "steep", "pierson-moskowitz"])
+@pytest.mark.parametrize("spectrum", cases(SPECTRA, daily=1), ids=lambda s: f"{s.height:g} m")
 def test_an_hour_has_the_height_and_the_spectrum_of_its_sea(spectrum: WaveSpectrum) -> None:
     f = np.linspace(0.001, 3, 20_001)
     assert 4 * np.sqrt(np.trapezoid(spectrum(f), f)) == pytest.approx(spectrum.height, rel=2e-3)

@@ -197,7 +197,7 @@ def as_sympy(root: Expr, names: dict[Expr, Any]) -> Any:
     return known[root]
 
 
-@settings(quick, max_examples=examples(5))
+@settings(quick, max_examples=examples(5, daily=2))
 @given(programs(forms=SMOOTH, loops=False, calls=False, solves=False, size=4), st.integers(0, 99))
 def test_jacobian_is_that_of_sympy(made: Program, seed: int) -> None:
     inputs = sample_inputs(made, seed)

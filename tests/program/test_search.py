@@ -56,6 +56,7 @@ from linkwright.program.search.numerals import with_numbers, with_symbols
 from linkwright.program.search.sharing import Rejected, settle
 from linkwright.program.search.sheet import Sheet, row_cost
 from linkwright.program.text import read, written
+from tests.seeds import cases
 from tests.support.model_states import equations, optimized
 
 A, B, C, D = symbols("a b c d", "coordinate")
@@ -77,7 +78,7 @@ def polynomials(seed: int, size: int = 6) -> Program:
     return program("polynomials", {"x": [A, B, C, D], "p": [K, L, M]}, {"y": outputs})
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", cases(range(4), daily=2))
 def test_random_polynomials_keep_their_values_and_do_not_grow(seed: int) -> None:
     p = polynomials(seed)
     found = thorough(p, moves=150, seed=seed)
@@ -140,7 +141,7 @@ def test_nothing_divides_by_a_parameter_that_may_be_zero() -> None:
 
 def test_zero_parameters_do_no_harm() -> None:
     p = equations("stanford-arm", "auto").program(outputs=False)
-    found = thorough(p, moves=300)
+    found = thorough(p, moves=80)
     draw = np.random.default_rng(0)
     inputs = [draw.uniform(-1, 1, port.shape) for port in p.inputs]
     names = [x.name for x in p.port("p").entries]
@@ -353,7 +354,9 @@ def test_doubled_precision_agrees_with_mpmath(op: str) -> None:
 
 
 # -- text and shipped programs ---------------------------------------------------------------------
-@pytest.mark.parametrize("name", ["cart", "spacecraft-1", "car-small"])
+@pytest.mark.parametrize(
+    "name", cases(["cart", "spacecraft-1", "car-small"], daily=["cart", "car-small"])
+)
 def test_text_reads_as_the_same_program(name: str) -> None:
     source = equations(name, "auto").program(outputs=False)
     data = json.loads(json.dumps(written(optimize(source), source)))
@@ -369,7 +372,7 @@ def derived(shipped: Shipped) -> tuple[Program, Program | None]:
     return source, shipped_program(source)
 
 
-@pytest.mark.parametrize("shipped", SHIPPED, ids=lambda s: s.path.stem)
+@pytest.mark.parametrize("shipped", cases(SHIPPED, daily=4), ids=lambda s: s.path.stem)
 def test_shipped_programs_are_right_and_as_small_as_they_say(shipped: Shipped) -> None:
     """In the field, in floating point, and in count; and fast mode gives what it always gives."""
     source, found = derived(shipped)
@@ -385,7 +388,7 @@ def test_shipped_programs_are_right_and_as_small_as_they_say(shipped: Shipped) -
     assert optimize(source).fingerprint() == fast.fingerprint()
 
 
-@pytest.mark.parametrize("shipped", SHIPPED, ids=lambda s: s.path.stem)
+@pytest.mark.parametrize("shipped", cases(SHIPPED, daily=4), ids=lambda s: s.path.stem)
 def test_shipped_programs_stand_any_parameter_at_zero(shipped: Shipped) -> None:
     """Where the derived equations have a value with a parameter at zero, so has the program.
 

@@ -34,6 +34,7 @@ from linkwright.recording.numbering import save_next
 from linkwright.recording.plots import figure, save_figure
 from linkwright.recording.report import report_page
 from linkwright.recording.terminal import text_plot
+from tests.seeds import cases
 
 EXACT = ("parquet", "csv", "npz", "mcap")
 
@@ -314,7 +315,7 @@ def test_values_that_are_not_finite_are_left_out_without_warnings(fft: bool, rat
     assert words == [[], ["no finite value"], []]
 
 
-@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
+@pytest.mark.parametrize("ending", cases(["png", "svg", "pdf"], daily=["png"]))
 def test_pictures_are_the_same_bytes_every_time(tmp_path: Path, ending: str) -> None:
     for name in ("a", "b"):
         save_figure(tmp_path / f"{name}.{ending}", figure([a_recording()]))

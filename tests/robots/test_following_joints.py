@@ -26,7 +26,7 @@ from linkwright.formats.urdf import parse_urdf, urdf_text
 from linkwright.mechanism import Mechanism
 from linkwright.robots import Robot
 from tests.random.robots import random_robot
-from tests.seeds import seeds
+from tests.seeds import seeds, seldom
 
 
 def following(seed: int, count: int = 6) -> Description:
@@ -187,6 +187,7 @@ def test_a_run_stops_at_the_limits_of_a_follower(tmp_path: Path) -> None:
     assert run.final["guard.n"] == pytest.approx(15, abs=1)
 
 
+@seldom(daily="tests/robots/test_robots_dynamics.py::test_joints_that_follow_others")
 def test_a_laboratory_starts_as_drawn_and_begins_anew(tmp_path: Path) -> None:
     path = tmp_path / "arm.xml"
     follows = '<equality><joint joint1="k" joint2="j" polycoef=".5 -2"/></equality></mujoco>'

@@ -30,6 +30,7 @@ from linkwright.robots.ik import (
 )
 from linkwright.robots.ik.closed import quaternion
 from linkwright.robots.ik.general import GeneralArm, general_branches
+from tests.seeds import seldom
 
 ROBOTS = Path(__file__).parents[1] / "robots"
 Rows = tuple[tuple[float, float, float], ...]
@@ -112,6 +113,7 @@ def test_singular_wrists_are_solved(puma: lw.Robot) -> None:
     assert np.abs(puma.pose(found, "l6") - goal).max() < 1e-9
 
 
+@seldom(daily="test_an_arm_without_a_spherical_wrist_gets_all_its_branches")
 def test_a_general_arm_has_sixteen_branches() -> None:
     """The arm of Manseur and Doty (1989), all of whose 16 solutions are real at one pose."""
     twists = np.radians([90, 1, 90, 1, 90])

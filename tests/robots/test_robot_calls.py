@@ -17,7 +17,7 @@ import pytest
 
 import linkwright as lw
 from linkwright.robots import Robot
-from tests.seeds import seeds
+from tests.seeds import seeds, seldom
 
 _FIRST = """
 import json, sys
@@ -124,6 +124,9 @@ def test_what_does_not_fit_is_refused_in_words(arm: Robot) -> None:
     assert np.array_equal(arm.inverse_dynamics(*motion, wrench=push, frame="tool"), good)
 
 
+@seldom(
+    daily="tests/robots/test_robots_loading.py::test_a_second_process_needs_nothing_that_derives_programs"
+)
 def test_a_first_result_from_the_cache_imports_nothing_that_derives(tmp_path: Path) -> None:
     tmp_path.chmod(0o700)
     for turn in ("cold", "warm"):

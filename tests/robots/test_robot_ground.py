@@ -19,6 +19,7 @@ from linkwright.scene.scene import scene_of
 from linkwright.scene.stance import footing_of
 from linkwright.studio.live_system import plant_of
 from linkwright.system import System
+from tests.seeds import seldom
 
 QUADRUPED = Path("tests/robots/quadruped.urdf")
 MASS = 5.0
@@ -90,6 +91,7 @@ def test_without_a_ground_the_run_says_what_gives_one(
     assert read_recording(out)["thing_free.z"][-1] == pytest.approx(-9.81 / 2, rel=1e-3)
 
 
+@seldom(daily="test_a_box_that_is_dropped_comes_to_rest_and_the_ground_carries_it")
 def test_the_studio_and_a_run_have_the_same_contact_elements(box: Path) -> None:
     """Points, radii, planes and parameters, of feet and of the rest."""
     robot = lw.load(box, base="free")

@@ -29,7 +29,7 @@ from linkwright.robots.derivatives import tangent_program
 from linkwright.simulation.runs import simulate
 from tests.oracles.pinocchio_models import pinocchio_model
 from tests.random.robots import random_robot
-from tests.seeds import seeds
+from tests.seeds import cases, seeds
 
 KINDS = [kind for kind in JOINTS if kind not in ("weld", "planar", "free")]
 
@@ -94,14 +94,14 @@ def test_a_joint_of_each_kind_on_the_ground_and_what_hangs_on_it(kind: str) -> N
     compare(random_robot(3, [kind, "revolute", "prismatic"], chain=True, armature=0.1))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", cases(KINDS, daily=["screw", "universal"]))
 def test_a_joint_of_each_kind_within_a_chain(kind: str) -> None:
     """The joint between two turning ones agrees with Pinocchio's."""
     compare(random_robot(4, ["revolute", kind, "revolute"], chain=True))
 
 
 @pytest.mark.parametrize("seed", seeds(1))
-@pytest.mark.parametrize("right_angles", [False, True])
+@pytest.mark.parametrize("right_angles", cases([False, True], daily=[False]))
 def test_trees_of_mixed_joints_on_a_free_base(seed: int, right_angles: bool) -> None:
     """Random trees on a free base agree with Pinocchio, base force and moment included."""
     rng = np.random.default_rng(seed)
@@ -109,7 +109,7 @@ def test_trees_of_mixed_joints_on_a_free_base(seed: int, right_angles: bool) -> 
     compare(random_robot(seed, kinds, right_angles=right_angles, armature=0.05), "free", seed)
 
 
-@pytest.mark.parametrize("seed", seeds(3))
+@pytest.mark.parametrize("seed", seeds(3, daily=1))
 def test_coordinates_and_speeds_of_a_tree_have_one_order_however_it_was_entered(seed: int) -> None:
     """Bodies of several branches come in any order; efforts are derivatives of energies by name."""
     rng = np.random.default_rng(seed)
@@ -143,12 +143,15 @@ def test_arms_with_right_angles(seed: int) -> None:
 
 @pytest.mark.parametrize(
     ("kinds", "base"),
-    [
-        (["revolute", "prismatic", "revolute"], "free"),
-        (["screw", "ball", "cylindrical", "universal"], "file"),
-        (["revolute", "planar", "revolute"], "file"),
-        (["revolute", "free", "revolute"], "file"),
-    ],
+    cases(
+        [
+            (["revolute", "prismatic", "revolute"], "free"),
+            (["revolute", "planar", "revolute"], "file"),
+            (["screw", "ball", "cylindrical", "universal"], "file"),
+            (["revolute", "free", "revolute"], "file"),
+        ],
+        daily=2,
+    ),
 )
 def test_the_rate_of_the_mass_matrix_less_twice_coriolis_is_skew(
     kinds: list[str], base: str

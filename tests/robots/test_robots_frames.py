@@ -34,6 +34,7 @@ from tests.robots.test_robots_dynamics import (
     relative,
     value,
 )
+from tests.seeds import cases, seldom
 
 VIEWS = {"local-world-aligned": pin.LOCAL_WORLD_ALIGNED, "local": pin.LOCAL, "world": pin.WORLD}
 KINDS = [k for k in JOINTS if k != "weld"]
@@ -262,7 +263,7 @@ def test_points_of_frames(kinds: tuple[str, ...], base: str) -> None:
     assert relative(ours, theirs) < 1e-12
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", cases(KINDS, daily=["screw", "universal", "free"]))
 def test_mass_center_momentum_and_energy(kind: str) -> None:
     """Mass center, centroidal momentum with matrix and rate, and energies are Pinocchio's."""
     check_momentum(plain(kind))
@@ -338,7 +339,7 @@ def test_base_parameters_and_friction_columns() -> None:
     assert relative(value(robot.inverse_dynamics, q, u, a), whole) < 1e-12
 
 
-@pytest.mark.parametrize(("kinds", "base"), TREES)
+@pytest.mark.parametrize(("kinds", "base"), cases(TREES, daily=TREES[:1]))
 def test_derivatives_of_dynamics(kinds: tuple[str, ...], base: str) -> None:
     """Those of inverse and forward dynamics by all inputs are Pinocchio's, tangent space and all.
 
@@ -367,7 +368,7 @@ def test_derivatives_of_dynamics(kinds: tuple[str, ...], base: str) -> None:
         assert relative(ours, theirs) < 1e-8
 
 
-@pytest.mark.parametrize(("kinds", "base"), TREES)
+@pytest.mark.parametrize(("kinds", "base"), cases(TREES, daily=TREES[1:2]))
 def test_derivatives_of_every_other_quantity(kinds: tuple[str, ...], base: str) -> None:
     """By q they are the slopes of finite differences along unit speeds."""
     c = tree(kinds, base)
@@ -500,6 +501,7 @@ def test_wrong_words_are_refused() -> None:
         robot.pose([0.0], "hand")
 
 
+@seldom(daily="test_derivatives_of_dynamics")
 def test_derivatives_with_symbolic_parameters() -> None:
     """With inertial parameters as inputs the derivatives are those with numbers put in."""
     description = random_robot(4, ["revolute", "prismatic", "revolute"], chain=True, armature=0.1)

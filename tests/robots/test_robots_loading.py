@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -54,10 +55,19 @@ def first_result(cache: Path) -> dict[str, Any]:
     return told
 
 
-def test_a_second_process_needs_nothing_that_derives_programs(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """A cache after one process, and what that one told."""
+    folder = tmp_path_factory.mktemp("begun") / "cache"
+    return folder, first_result(folder)
+
+
+def test_a_second_process_needs_nothing_that_derives_programs(
+    begun: tuple[Path, dict[str, Any]],
+) -> None:
     """From the cache the numbers are the same, and no Program is derived or even imported."""
-    cold = first_result(tmp_path / "cache")
-    warm = first_result(tmp_path / "cache")
+    folder, cold = begun
+    warm = first_result(folder)
     assert warm["numbers"] == cold["numbers"]
     assert cold["same"]
     assert warm["same"]
@@ -66,9 +76,10 @@ def test_a_second_process_needs_nothing_that_derives_programs(tmp_path: Path) ->
     assert [step for step in warm["steps"] if "mass_matrix" in step or "optimize" in step] == []
 
 
-def test_a_damaged_entry_is_made_again(tmp_path: Path) -> None:
+def test_a_damaged_entry_is_made_again(begun: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
     """Entries that were cut short are not used and not complained of."""
-    cold = first_result(tmp_path / "cache")
+    folder, cold = begun
+    shutil.copytree(folder, tmp_path / "cache")
     for entry in (tmp_path / "cache" / "native").iterdir():
         entry.write_bytes(entry.read_bytes()[:-3])
     assert first_result(tmp_path / "cache")["numbers"] == cold["numbers"]

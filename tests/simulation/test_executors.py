@@ -15,6 +15,7 @@ from linkwright.simulation.native.session import Outcome, Samples, Session
 from linkwright.simulation.plain import machine
 from linkwright.simulation.plain.machine import PlainMachine
 from linkwright.system import System
+from tests.seeds import cases
 from tests.simulation.test_native_run import driven_pendulum
 
 EXPLICIT = [name for name, method in METHODS.items() if not method.implicit]
@@ -45,7 +46,7 @@ def same_bits(a: Outcome, b: Outcome) -> None:
     assert a.stop == b.stop
 
 
-@pytest.mark.parametrize("method", EXPLICIT)
+@pytest.mark.parametrize("method", cases(EXPLICIT, daily=["dopri5", "rk4", "verlet"]))
 def test_every_explicit_method_has_the_bits_of_the_native_loop(method: str) -> None:
     """With an end between two ticks; NumPy's own functions agree to rounding."""
     settings: dict[str, Any] = {"method": method, "step": 0.004, "every": 3}
@@ -86,7 +87,7 @@ def busy_system(*, python: bool = True) -> System:
     return s
 
 
-@pytest.mark.parametrize("method", ["rk4", "dopri5"])
+@pytest.mark.parametrize("method", cases(["rk4", "dopri5"], daily=["dopri5"]))
 def test_a_busy_system_has_the_bits_of_the_native_loop(method: str) -> None:
     """Visited often and with little room, so that the loops come back at many places."""
     runs = []

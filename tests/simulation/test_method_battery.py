@@ -18,7 +18,7 @@ from scipy.integrate import solve_ivp
 
 import linkwright as lw
 from linkwright.simulation.native.methods import METHODS
-from tests.seeds import seeds
+from tests.seeds import cases, seeds
 
 UNTIL = 1.0
 SEEDS = seeds(1)
@@ -163,7 +163,7 @@ def test_verlet_has_its_order_with_three_angles_too(seed: int) -> None:
     assert abs(np.log2(errors[0] / errors[1]) - 2) < 0.4
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", cases(METHODS, daily=["dop853", "implicit-speeds", "verlet"]))
 def test_a_loop_moves_alike_in_both_forms(name: str) -> None:
     """A crank and a slider, whose relations leave one speed."""
     m = lw.load("slider-crank")

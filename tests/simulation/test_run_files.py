@@ -21,6 +21,7 @@ from linkwright.recording import Channel, Journal, read_recording, recovered
 from linkwright.recording.recording import Recording
 from linkwright.simulation.recorder import Recorder, Target
 from linkwright.simulation.settings import RunSettings
+from tests.seeds import cases, seldom
 from tests.simulation.test_simulate_command import LONG, here as here, wait_for
 from tests.support.processes import Begin, begin as begin
 
@@ -105,7 +106,7 @@ def test_a_journal_is_flushed_to_the_disk_now_and_then(
 
 
 # -- signals ---------------------------------------------------------------------------------------
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", cases([signal.SIGTERM, signal.SIGHUP], daily=[signal.SIGHUP]))
 def test_signals_end_a_run_as_ctrl_c_does(here: Path, begin: Begin, number: int) -> None:
     child = begin("simulate", *LONG, "-o", "run.npz")
     wait_for(here / "run.npz.journal", 4000)
@@ -132,6 +133,7 @@ def test_a_signal_that_is_ignored_stays_so(here: Path) -> None:
     assert done.stdout == "here\n"
 
 
+@seldom(daily="test_signals_end_a_run_as_ctrl_c_does")
 def test_an_interrupted_run_with_constraints_tells_its_steps(
     here: Path, begin: Begin, capsys: pytest.CaptureFixture[str]
 ) -> None:

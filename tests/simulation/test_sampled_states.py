@@ -7,6 +7,7 @@ one, keeps the rule that its page promises, or is refused in words.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -32,7 +33,7 @@ from linkwright.server.face import Command
 from linkwright.server.virtual import VirtualCell
 from linkwright.system import Member, Phases, Signal
 from tests.elements.test_element_battery import made
-from tests.seeds import seeds
+from tests.seeds import cases, seeds
 from tests.system.test_text_systems import of_kind
 
 Array = NDArray[np.float64]
@@ -359,8 +360,9 @@ def test_what_a_limit_takes_away_is_unwound_in_its_time_at_every_rate(rate: floa
     np.testing.assert_allclose(found, left, rtol=1e-9)
 
 
-@pytest.mark.parametrize("door", ["add", "block", "text"])
-@pytest.mark.parametrize("rate", RATES)
+@pytest.mark.parametrize(
+    ("rate", "door"), cases(itertools.product(RATES, ["add", "block", "text"]), daily=4)
+)
 def test_filters_keep_the_bilinear_rule_by_every_door(rate: float, door: str) -> None:
     rng = np.random.default_rng(int(rate))
     poles = -(10.0 ** rng.uniform(0, 3.5, 2))
@@ -417,7 +419,7 @@ def test_an_observer_added_at_a_rate_is_the_one_made_for_it() -> None:
     assert ends == pytest.approx([2.0, 2.0], abs=1e-2)
 
 
-@pytest.mark.parametrize("rate", RATES)
+@pytest.mark.parametrize("rate", cases(RATES, daily=2))
 def test_the_laws_of_a_servo_are_exact_at_every_rate(rate: float) -> None:
     s = lw.System(name="s", base=rate)
     s.add(drives.Servo(drives.LeadLag(8.0, zero=50.0, pole=500.0), rate=rate, name="lead"))

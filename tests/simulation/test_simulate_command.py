@@ -27,6 +27,7 @@ from linkwright.simulation.balance import balance, integral
 from linkwright.simulation.native.stored import Forgotten, from_data, to_data
 from linkwright.simulation.settings import RunSettings
 from linkwright.system import dynamics, flatten
+from tests.seeds import seldom
 from tests.support.processes import Begin, begin as begin
 
 FALL = """format = 1
@@ -323,6 +324,7 @@ def test_runs_of_python_make_recordings_too(here: Path) -> None:
 
 
 # -- faults ----------------------------------------------------------------------------------------
+@seldom(daily="test_run_files.py::test_a_recovered_run_is_the_same_when_it_is_run_again")
 def test_a_killed_run_leaves_what_it_had(here: Path, begin: Begin) -> None:
     journal = here / "run.csv.journal"
     child = begin("simulate", *LONG, "-o", "run.csv")
@@ -343,6 +345,7 @@ def test_a_killed_run_leaves_what_it_had(here: Path, begin: Begin) -> None:
     assert np.abs(total - total[0]).max() < 1e-9
 
 
+@seldom(daily="tests/simulation/test_run_files.py::test_signals_end_a_run_as_ctrl_c_does")
 def test_an_interrupted_run_keeps_what_it_had_and_says_so(here: Path, begin: Begin) -> None:
     child = begin("simulate", *LONG, "-o", "run.npz")
     wait_for(here / "run.npz.journal", 40_000)

@@ -21,6 +21,7 @@ from linkwright.simulation.pacing import PacedLoop, replay
 from linkwright.simulation.runs import session_of
 from linkwright.simulation.settings import RunSettings
 from linkwright.system import System
+from tests.seeds import cases
 from tests.simulation.test_pacing import kite
 
 
@@ -276,7 +277,11 @@ def test_what_a_slot_holds_can_be_changed_where_the_loop_stands_still() -> None:
 
 @pytest.mark.parametrize("executor", ["native", "python"])
 @pytest.mark.parametrize(
-    "number", [0.5, 1.5, -1, 4096, 1e18, 9.3e18, 1e300, -1e300, np.inf, -np.inf, np.nan]
+    "number",
+    cases(
+        [0.5, 1.5, -1, 4096, 1e18, 9.3e18, 1e300, -1e300, np.inf, -np.inf, np.nan],
+        daily=[0.5, -1, 9.3e18, np.inf, np.nan],
+    ),
 )
 def test_a_number_that_no_function_has_is_refused(number: float, executor: str) -> None:
     run = session(executor)
@@ -287,7 +292,10 @@ def test_a_number_that_no_function_has_is_refused(number: float, executor: str) 
             run.advance()
 
 
-@pytest.mark.parametrize(("arguments", "held"), [(1, 2), (3, 2), (2, 1), (2, 3), (9000, 2)])
+@pytest.mark.parametrize(
+    ("arguments", "held"),
+    cases([(1, 2), (3, 2), (2, 1), (2, 3), (9000, 2)], daily=[(1, 2), (2, 3), (9000, 2)]),
+)
 def test_a_function_of_other_sizes_is_refused(arguments: int, held: int) -> None:
     """Native code would take what is held, and put results, beside the slot's memory."""
     symbols_ = [list(symbols(" ".join(f"{n}{i}" for i in range(9001)))) for n in "ah"]

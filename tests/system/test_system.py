@@ -34,6 +34,7 @@ from linkwright.blocks import (
 from linkwright.system import AlgebraicLoop, System, make_clock
 from linkwright.system.forms import Form
 from tests.oracles.phase_runner import PlainRun, called
+from tests.seeds import examples, seldom
 
 
 def pendulum() -> lw.Mechanism:
@@ -188,7 +189,7 @@ def test_memories_change_together_at_different_rates_too() -> None:
         xa, xb = 2 * yb, (ya + 0.5 if slow else xb)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15, daily=5), deadline=None)
 @given(st.lists(st.integers(1, 4), min_size=2, max_size=5), st.integers(0, 10**6))
 def test_any_acyclic_wiring_is_what_a_plain_evaluation_says(every: list[int], seed: int) -> None:
     """Random chains of members with memory, at random rates, in a random order of entry."""
@@ -627,6 +628,7 @@ def test_events_are_zero_crossings_with_resets() -> None:
     np.testing.assert_allclose(found, [0.0, 1.6])
 
 
+@seldom(daily="tests/equations/test_long_chains.py::test_loops_move_a_chain_as_what_is_written_out")
 def test_a_long_chain_is_derived_in_loops_with_its_loads() -> None:
     """Like links under control: the loop over links against the links written out."""
     m = lw.Mechanism("chain")

@@ -15,6 +15,7 @@ from linkwright.control import PD, ComputedTorque, JointPID
 from linkwright.simulation.runs import RunInterrupted, RunStopped
 from linkwright.system import System
 from tests.oracles.phase_runner import PlainRun
+from tests.seeds import cases
 
 
 def arm_with_a_task(seen: list[float]) -> System:
@@ -32,7 +33,7 @@ def arm_with_a_task(seen: list[float]) -> System:
     return s
 
 
-@pytest.mark.parametrize("method", ["midpoint", "rk4"])
+@pytest.mark.parametrize("method", cases(["midpoint", "rk4"], daily=["rk4"]))
 def test_an_arm_under_computed_torque_with_a_python_task(method: str) -> None:
     seen: list[float] = []
     s = arm_with_a_task(seen)
@@ -240,7 +241,7 @@ class _Leg(lw.Block):
         self.event("falls", below, direction=-1, resets={on: 0})
 
 
-@pytest.mark.parametrize("duty", [0.1, 0.3, 0.5, 0.7, 0.9])
+@pytest.mark.parametrize("duty", cases([0.1, 0.3, 0.5, 0.7, 0.9], daily=[0.1, 0.5]))
 def test_events_where_steps_end_are_all_found(duty: float) -> None:
     """Switching falls on the ends of steps within rounding, and none of it is lost."""
     s = lw.System(name="s")

@@ -33,6 +33,7 @@ from linkwright.simulation.native.stored import to_data
 from linkwright.studio.live_system import plant_of
 from linkwright.sweeps.sweep import worker_part
 from tests.elements.test_element_battery import KINDS, system_of
+from tests.seeds import cases
 
 SERVO = """\
 format = 1
@@ -138,13 +139,18 @@ def programs(system: lw.System) -> object:
     return to_data(system.phases())
 
 
+#: Members whose equations are compared, too; of the others the text is, every day.
+DERIVED = cases(MAKERS, daily=19)
+
+
 @pytest.mark.parametrize("name", MAKERS)
 def test_every_kind_of_member_is_the_same_from_its_text(name: str) -> None:
     system = of_kind(name)
     text = lw.write_model(system)
     again = read_any(text)
     assert isinstance(again, lw.System)
-    assert programs(again) == programs(system)
+    if name in DERIVED:
+        assert programs(again) == programs(system)
     assert lw.write_model(again) == text
     assert [type(m.block) for m in again.members.values()] == [
         type(m.block) for m in system.members.values()
