@@ -22,7 +22,7 @@ from linkwright.backends.kernel import compile as compiled
 from linkwright.models import MODELS as SHIPPED
 from linkwright.program import program
 from linkwright.system.forms import is_regular
-from tests.seeds import VARIABLE, cases
+from tests.seeds import VARIABLE, cases, seldom
 from tests.simulation.test_guards import ball
 
 SMALL = {
@@ -86,6 +86,7 @@ def test_a_program_has_the_bits_of_the_native_run_or_stops(name: str, tmp_path: 
         assert len(final) > 1
 
 
+@seldom(daily="test_a_program_has_the_bits_of_the_native_run_or_stops")
 def test_a_python_program_stops_too(tmp_path: Path) -> None:
     call = written(system_of("planar-3-rpr"), tmp_path, 0.3, 0.002, "python")
     done = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True, check=False)

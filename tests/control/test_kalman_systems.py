@@ -278,7 +278,7 @@ def gapped(gap: float, friction: float, noise: float) -> Block:
 
 
 @pytest.mark.parametrize(
-    "kind", cases(["time-varying", "extended", "unscented"], daily=["time-varying", "unscented"])
+    "kind", cases(["time-varying", "extended", "unscented"], daily=["unscented"])
 )
 def test_v10_with_a_gap_needs_a_filter_that_knows_the_gap(kind: Any) -> None:
     """±5 mrad, 0.01 N·m dry friction of the motor, a square wave of ±0.5 rad, known start."""

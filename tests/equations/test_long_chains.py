@@ -25,7 +25,7 @@ from linkwright.program import Call, Loop, Program, Statement, count_operations,
 from linkwright.program.interpret import interpret
 from linkwright.program.passes import optimize
 from linkwright.program.program import Scanned, Stacked
-from tests.seeds import cases
+from tests.seeds import cases, seldom
 
 Array = NDArray[np.float64]
 AXES = {"x": np.eye(3)[0], "y": np.eye(3)[1], "z": np.eye(3)[2]}
@@ -140,6 +140,7 @@ def test_optimized_loops_keep_their_values_in_every_backend(kind: str) -> None:
     assert all(row == close for row in lw.compile(p)(*rows)[1])
 
 
+@seldom(daily="test_loops_move_a_chain_as_what_is_written_out")
 def test_what_loops_execute_is_near_to_what_is_written_out() -> None:
     """A loop knows less of its bodies than what is written out for each, but not much less."""
     for kind, most in (("planar", 1.12), ("spatial", 1.03), ("symbols", 1.12)):

@@ -30,7 +30,7 @@ from linkwright.mechanism import (
 )
 from linkwright.models import load_model
 from linkwright.simulation import simulate
-from tests.seeds import cases
+from tests.seeds import cases, seldom
 
 JOINTS: dict[str, Callable[[], Joint]] = {
     "revolute": lambda: Revolute("y"),
@@ -306,6 +306,7 @@ def test_a_relation_that_is_not_linear_in_the_speeds_is_refused_by_name() -> Non
     assert [c.name for c in m.constraints] == ["even"]
 
 
+@seldom(daily="tests/simulation/test_simulation.py::test_a_row_of_four_bars_passes_too")
 def test_many_constraints_are_solved_alike_by_either_decomposition(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

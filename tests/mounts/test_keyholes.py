@@ -23,6 +23,7 @@ from linkwright.mounts import (
 )
 from linkwright.mounts.axes import SerialAxes, ThreeAxes, rate_limited
 from linkwright.mounts.keyholes import between
+from tests.seeds import seldom
 
 SPEED, BEAM = math.radians(5.0), math.radians(0.8)
 
@@ -224,6 +225,7 @@ def test_lead_and_lag_about_halve_the_peak_rate(near: Pass) -> None:
     assert lead[(t > top + 2) & (t < top + 8)].max() < 0  # and lags after
 
 
+@seldom(daily="test_lead_and_lag_about_halve_the_peak_rate")
 def test_a_larger_error_asks_for_a_slower_azimuth(near: Pass) -> None:
     rates = [
         shaped(near, error=math.radians(e), speed=math.radians(60.0)).rate for e in (0.1, 0.5, 2.0)

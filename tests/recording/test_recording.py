@@ -19,6 +19,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from typer.testing import CliRunner
 
+from linkwright.cli import main
 from linkwright.cli.app import build
 from linkwright.errors import Error, InputError
 from linkwright.recording import (
@@ -361,18 +362,15 @@ def test_plot_draws_beside_the_recording_and_lists_channels(tmp_path: Path) -> N
     assert "<svg" in page.read_text()
 
 
-def test_an_unknown_channel_is_answered_with_the_nearest(tmp_path: Path) -> None:
+def test_an_unknown_channel_is_answered_with_the_nearest(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "run.npz"
     a_recording().save(path)
-    done = subprocess.run(
-        [sys.executable, "-m", "linkwright", "plot", str(path), "rod_dto"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 2
-    assert "did you mean 'rod_dot'?" in done.stderr
-    assert "Traceback" not in done.stderr
+    assert main(["plot", str(path), "rod_dto"]) == 2
+    told = capsys.readouterr().err
+    assert "did you mean 'rod_dot'?" in told
+    assert "Traceback" not in told
     assert [p.name for p in tmp_path.iterdir()] == ["run.npz"]
 
 

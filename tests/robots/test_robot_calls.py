@@ -45,8 +45,9 @@ def test_loads_by_keyword_go_to_the_native_function_of_their_frame(arm: Robot, s
     loads = {"wrench": rng.normal(size=6), "payload": rng.normal(size=10), "base": np.ones(3)}
     call = arm.inverse_dynamics
     plain = call(*motion)
-    for frame in ("tool", "link3"):
-        for names in (("wrench",), ("payload",), ("wrench", "payload"), ("payload", "base")):
+    alone, together = [("wrench",), ("payload",)], [("wrench", "payload"), ("payload", "base")]
+    for frame, ways in (("tool", together), ("link3", alone)):
+        for names in ways:
             given: dict[str, Any] = {name: loads[name] for name in names}
             wanted = call.under(frame, *names)(*motion, *given.values())
             for again in range(3):  # by Python at first, then by native code
