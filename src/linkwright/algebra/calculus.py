@@ -33,6 +33,7 @@ from linkwright.algebra.nodes import (
     SPEED,
     TIME,
     ExprError,
+    by_key,
 )
 from linkwright.algebra.walk import postorder, rebuild
 from linkwright.border import worded
@@ -49,8 +50,17 @@ def free_symbols(*exprs: Expr) -> tuple[Expr, ...]:
     >>> free_symbols(a * sin(q) + q)
     (a, q)
     """
-    found = [x for x in postorder(exprs) if x.op == "sym"]
-    return tuple(sorted(found, key=lambda x: x.key))
+    seen, found = set(exprs), []
+    stack = list(seen)
+    while stack:
+        node = stack.pop()
+        if node.op == "sym":
+            found.append(node)
+        for x in node.args:
+            if x not in seen:
+                seen.add(x)
+                stack.append(x)
+    return tuple(sorted(found, key=by_key))
 
 
 @worded

@@ -22,21 +22,24 @@ def postorder(roots: Iterable[Expr], stop: Callable[[Expr], bool] | None = None)
     for root in roots:
         if root in seen:
             continue
-        stack: list[tuple[Expr, int]] = [(root, 0)]
         seen.add(root)
-        while stack:
-            node, i = stack.pop()
-            args = node.args
-            if stop is not None and stop(node):
-                args = ()
-            while i < len(args) and args[i] in seen:
-                i += 1
-            if i < len(args):
-                stack.append((node, i + 1))
-                seen.add(args[i])
-                stack.append((args[i], 0))
+        nodes = [root]
+        left = [iter(() if stop is not None and stop(root) else root.args)]
+        while nodes:
+            for node in left[-1]:
+                if node in seen:
+                    continue
+                seen.add(node)
+                args = node.args
+                if not args or (stop is not None and stop(node)):
+                    yield node
+                    continue
+                nodes.append(node)
+                left.append(iter(args))
+                break
             else:
-                yield node
+                left.pop()
+                yield nodes.pop()
 
 
 def fill(known: dict[Expr, T], roots: Iterable[Expr], make: Callable[[Expr], T]) -> None:
