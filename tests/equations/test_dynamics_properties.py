@@ -220,12 +220,12 @@ def test_random_loop_agrees_with_pinocchio(seed: int) -> None:
         [
             ("revolute", 402),
             ("cylindrical", 413),
-            ("universal", 413),
             ("planar", 402),
-            ("distance", 413),
+            ("universal", 413),
             ("distance", 402),
+            ("distance", 413),
         ],
-        daily=3,
+        daily=[("cylindrical", 413), ("distance", 413)],
     ),
 )
 def test_loop_closed_by_any_joint_agrees_with_multipliers(joint: str, seed: int) -> None:
