@@ -516,7 +516,8 @@ def _ticks(flat: FlatSystem, segment: Segment) -> Iterable[Tick]:
     table = flat.table.replaced(outputs, " and ".join(names))
     new = {x: symbol(f"new.{x.name}", "local", owner=flat.system.owner) for x in outputs}
     roots = [*outputs, *updates.values()]
-    noise = [x for x in flat.noise if x in table.leaves(table.ordered(roots), roots)]
+    read = table.leaves(table.ordered(roots), roots)
+    noise = [x for x in flat.noise if x in read]
     streams = list(dict.fromkeys(flat.noise[x] for x in noise))
     both = [x for x, number in flat.noise.items() if number in streams]
     yield Tick(
