@@ -18,6 +18,7 @@ from scipy.integrate import solve_ivp
 
 import linkwright as lw
 from linkwright.elements import Friction
+from linkwright.simulation.native import dry_friction
 from linkwright.simulation.native.methods import METHODS
 from tests.seeds import cases, seeds, seldom
 
@@ -428,3 +429,62 @@ def test_joints_that_stick_are_torn_loose_when_another_hits_its_stop(
         assert max(np.max(np.abs(fine[f"j{k}"])) for k in range(3)) > 0.4
         for k in range(3):
             assert run[f"j{k}"][-1] == pytest.approx(fine[f"j{k}"][-1], abs=1e-3), k
+
+
+# -- many joints -----------------------------------------------------------------------------------
+def row(count: int, seed: int) -> tuple[lw.System, Array, Array]:
+    """Slides in a row, each on the one before, with dry friction; their masses and frictions."""
+    chance = np.random.default_rng(seed)
+    masses, levels = chance.uniform(0.5, 2.0, count), chance.uniform(0.5, 1.5, count)
+    m = lw.Mechanism("row")
+    bodies: list[Any] = []
+    for i, mass in enumerate(masses):
+        parent = {"parent": bodies[-1]} if bodies else {}
+        bodies.append(m.body(f"b{i}", translate="x", mass=float(mass), **parent))
+    m.force("push", "A*sin(w*t)", at=bodies[-1], along=m.x)
+    m.defaults(A=4.0, w=9.0)
+    for body, level in zip(bodies, levels, strict=True):
+        m.passive(body, friction=float(level))
+    return lw.System(m), masses, levels
+
+
+def projected(masses: Array, levels: Array, step: float, count: int) -> Array:
+    """Speeds after some steps of Moreau's rule, by projected Gauss-Seidel sweeps to convergence."""
+    k = len(masses)
+    carried = np.cumsum(masses[::-1])[::-1]
+    inverse = np.linalg.inv([[carried[max(i, j)] for j in range(k)] for i in range(k)])
+    W, u = step * inverse * levels, np.zeros(k)
+    for n in range(count):
+        free = u + step * inverse @ np.full(k, 4.0 * np.sin(9.0 * n * step))
+        v = np.zeros(k)
+        for _ in range(20000):
+            before = v.copy()
+            for i in range(k):
+                v[i] = np.clip(v[i] + (free[i] - W[i] @ v) / W[i, i], -1, 1)
+            if np.abs(v - before).max() < 1e-15:
+                break
+        u = free - W @ v
+        u[np.abs(v) < 1] = 0.0
+    return u
+
+
+@pytest.mark.parametrize("seed", seeds(2, daily=1))
+def test_friction_of_many_joints_is_solved_column_by_column(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dry_friction, "FEW", 3)
+    system, masses, levels = row(5, seed)
+    step, count = 5e-3, 40
+    wanted = projected(masses, levels, step, count)
+    assert 0 < np.count_nonzero(wanted) < 5
+    for method in ("semi-implicit", "rk4"):
+        run = lw.simulate(system, step * count, method=method, step=step)
+        got = np.array([run.final[f"b{i}_dot"] for i in range(5)])
+        np.testing.assert_allclose(got, wanted, atol=1e-10 if method != "rk4" else 0.05)
+
+
+def test_more_frictions_than_can_be_solved_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dry_friction, "MOST", 3)
+    system, *_ = row(4, 77)
+    with pytest.raises(lw.Error, match=r"4 dry frictions are coupled .* at most 3 .*smoothing"):
+        lw.simulate(system, 0.1, method="semi-implicit", step=0.01)

@@ -29,6 +29,7 @@ from linkwright.algebra import (
     ONE,
     ZERO,
     Expr,
+    as_expr,
     free_symbols,
     postorder,
     sign,
@@ -37,6 +38,7 @@ from linkwright.algebra import (
     symbol,
     total,
 )
+from linkwright.errors import Error
 from linkwright.program import (
     Assign,
     Call,
@@ -45,17 +47,22 @@ from linkwright.program import (
     Program,
     ProgramPort,
     Scanned,
+    Stacked,
     Statement,
     derivative as jacobians,
+    jacobian_vector,
     optimize,
     program,
     sparsity,
 )
 from linkwright.program.inline import inlined
+from linkwright.program.passes import liveness, value_numbering
 from linkwright.program.passes.replacement import replaced
 
-MOST = 16
-"""Coupled frictions that are solved with the step; the signs of more are sampled."""
+FEW = 16
+"""Frictions up to which df/dv is written out; that of more is computed column by column."""
+MOST = 24
+"""Coupled frictions that are solved with the step; more are refused."""
 
 Places = tuple[tuple[int, int], ...]
 
@@ -98,7 +105,7 @@ def dry_friction(derivative: Program) -> DryFriction | None:
     """Return the dry friction in the Program of a derivative; None where there is none.
 
     A sign whose argument does not feel it at once (that of a position, say) is none, and one that
-    the rates are not affine in is left as it is, and so are those of more than `MOST` coupled ones.
+    the rates are not affine in is left as it is. More than `MOST` coupled ones are refused.
     """
     if not _signs(derivative):
         return None
@@ -108,8 +115,12 @@ def dry_friction(derivative: Program) -> DryFriction | None:
         made, slips = _extracted(derivative, left)
         if not slips:
             return None
-        if len(slips) > MOST and max(map(len, _coupled(made, slips))) > MOST:
-            return None
+        if len(slips) > MOST and (most := max(map(len, _coupled(made, slips)))) > MOST:
+            raise Error(
+                f"{most} dry frictions are coupled with each other in {derivative.name!r}, and at "
+                f"most {MOST} can be solved with a step",
+                remedy="take elements.Friction(..., smoothing=...) or LuGre in some of the joints",
+            )
         found, wrong = _linear(made, slips)
         if found is not None:
             return found
@@ -271,7 +282,10 @@ def _linear(made: Program, slips: Mapping[Expr, Expr]) -> tuple[DryFriction | No
     n, k = len(x), len(unknowns)
     slip_port = ProgramPort("slip", (k,), tuple(slips.values()))
     both = replace(made, outputs=(*made.outputs, slip_port))
-    by = jacobians(both, [made.outputs[0].name, "slip"], ["v", "x", "t"], values=True)
+    if k > FEW:
+        by = _by_columns(both, unknowns)
+    else:
+        by = jacobians(both, [made.outputs[0].name, "slip"], ["v", "x", "t"], values=True)
     ports = {port.name: port for port in by.outputs}
     rate = made.outputs[0].name
     push = ports[f"d_{rate}_d_v"].entries
@@ -314,7 +328,7 @@ def _linear(made: Program, slips: Mapping[Expr, Expr]) -> tuple[DryFriction | No
     return (
         DryFriction(
             made,
-            optimize(flat, rounds=1),
+            optimize(flat, rounds=1) if k <= FEW else liveness(value_numbering(flat)),
             tuple(pushes),
             tuple(couplings),
             tuple(slopes),
@@ -324,6 +338,37 @@ def _linear(made: Program, slips: Mapping[Expr, Expr]) -> tuple[DryFriction | No
         ),
         set(),
     )
+
+
+def _by_columns(both: Program, unknowns: Sequence[Expr]) -> Program:
+    """Return values and Jacobians as `jacobians` does, df/dv by a loop over the unknowns."""
+    from linkwright.simulation.native.explicit import inputs_of
+
+    rate, k = both.outputs[0], len(unknowns)
+    by = jacobians(both, "slip", ["x", "t"], values=True)
+    along = jacobian_vector(both, rate.name, ["v"])
+    pushes = sparsity(both, rate.name, "v")
+    namer = Namer(by, "column_")
+    inside, column = ([namer() for _ in range(size)] for size in (k, rate.size))
+    units = [
+        Scanned(e, tuple(as_expr(int(i == j)) for j in range(k))) for i, e in enumerate(inside)
+    ]
+    entries = [ZERO] * (rate.size * k)
+    for place in zip(pushes.rows, pushes.columns, strict=True):
+        entries[place[0] * k + place[1]] = namer()
+    rows = [entries[i * k : (i + 1) * k] for i in range(rate.size)]
+    stacked = tuple(
+        Stacked(column[i], tuple(namer() if x is ZERO else x for x in row))
+        for i, row in enumerate(rows)
+        if any(x is not ZERO for x in row)
+    )
+    bent = inputs_of(along, along.output_values())
+    given = [x for port in both.inputs for x in port.entries]
+    given = [ZERO if x in unknowns and x not in bent else x for x in given]
+    called = Call(along, (*given, *inside), tuple(column))
+    loop = Loop(k, (), tuple(units), stacked, (called,))
+    port = ProgramPort(f"d_{rate.name}_d_v", (rate.size, k), tuple(entries))
+    return replace(by, outputs=(*by.outputs, port), statements=(*by.statements, loop))
 
 
 def _coupled(made: Program, slips: Mapping[Expr, Expr]) -> tuple[tuple[int, ...], ...]:
