@@ -419,3 +419,17 @@ def test_arrays_that_say_they_are_larger_than_all_memory_are_damaged(tmp_path: P
             parts.writestr(name, head.getvalue() if name == "times.npy" else data)
     with pytest.raises(InputError, match="not a recording, or it is damaged"):
         read_recording(path)
+
+
+def test_a_recording_of_more_than_two_gigabytes_is_read(tmp_path: Path) -> None:
+    """An hour of a cell that moves: its pages, a hole in the file, then what Parquet ends with."""
+    path = tmp_path / "long.parquet"
+    made = Recording([0.0, 0.5], [Channel("x", "m")], [[1.0], [2.0]])
+    made.save(path)
+    content = path.read_bytes()
+    end = 8 + int.from_bytes(content[-8:-4], "little")
+    with path.open("r+b") as file:
+        file.truncate(len(content) - end)
+        file.seek((1 << 31) + 4096)
+        file.write(content[-end:])
+    assert read_recording(path)["x"].tolist() == [1.0, 2.0]

@@ -139,8 +139,11 @@ def _changes(lists: Any) -> NDArray[Any]:
 
 
 def _opened(path: Path) -> Any:
-    """Return a Parquet file; its metadata may be as long as it is, as those of older ones are."""
-    size = max(path.stat().st_size, 1 << 16)
+    """Return a Parquet file; its metadata may be as long as it is, as those of older ones are.
+
+    Arrow counts them by an int32; the file itself may be longer.
+    """
+    size = min(max(path.stat().st_size, 1 << 16), (1 << 31) - 1)
     limits = {"thrift_string_size_limit": size, "thrift_container_size_limit": size}
     with _arrow_errors(path):
         return extra("pyarrow.parquet", "recording").ParquetFile(path, **limits)
