@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -331,3 +333,25 @@ def test_a_point_with_speeds_comes_back_from_the_wire_as_it_was_sent() -> None:
     data = pack_command(face, record, Command("knot", 9, values), 5, 0)
     key, command = command_of(face, record.unpack(data), 9)
     assert (key, command.kind, command.values) == (5, "knot", values)
+
+
+PREPARED = """
+import sys
+from linkwright.server.cell_file import read_cell
+from linkwright.server.desk import Desk
+from linkwright.server.timed import planned
+desk = Desk(read_cell("axes2"))
+for name in [n for n in sys.modules if n.split(".")[0] == "scipy"]:
+    del sys.modules[name]  # other cells need it for their models: this one for trajectories alone
+desk.prepare()
+before = set(sys.modules)
+arm = desk.arm("plane")
+planned(arm, [(0.0, 0.0, 0.0), (1.0, 0.1, 0.1), (2.0, 0.0, 0.0)], (0.0, 0.0))
+print(sorted(set(sys.modules) - before))
+"""
+
+
+def test_no_client_waits_for_a_library_that_its_first_trajectory_needs() -> None:
+    """A cell that is prepared loads nothing when a command comes: its answer would be late."""
+    told = subprocess.run([sys.executable, "-c", PREPARED], capture_output=True, text=True)
+    assert told.stdout == "[]\n", told.stdout + told.stderr

@@ -15,7 +15,7 @@ import numpy as np
 
 from linkwright.control.axis import AxisMode
 from linkwright.errors import nearest
-from linkwright.motion.trajectory import Trajectory
+from linkwright.motion.trajectory import Trajectory, through
 from linkwright.server.axis_blocks import GAINS, MODES
 from linkwright.server.cell import CAUSES, Cell, CellArm, largest_gain
 from linkwright.server.face import (
@@ -69,7 +69,8 @@ class Desk:
         self._reach: dict[str, ArmReach] = {}
 
     def prepare(self) -> None:
-        """Make ready what looks at poses, which takes a while the first time."""
+        """Make ready what looks at poses and trajectories, which takes a while the first time."""
+        through([0.0, 1.0], [0.0, 1.0])  # the library of splines, which no client waits for
         self._reach = {name: ArmReach(arm) for name, arm in self.arms.items() if arm.tool}
 
     def arm(self, name: str) -> CellArm:
