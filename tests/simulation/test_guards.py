@@ -14,6 +14,7 @@ from scipy.optimize import brentq
 
 import linkwright as lw
 from linkwright import drives, elements, motion
+from linkwright.system.breaks import _knots
 from tests.seeds import cases, seeds
 
 METHODS = ("dop853", "dopri5", "rodas4")
@@ -340,6 +341,20 @@ def time_above_zero(g: Callable[[Any], Any], until: float, fine: int = 400) -> f
 
 
 TABLE = ([-1.0, 0.0, 0.3, 1.0], [0.0, 0.0, 1.0, 0.0])
+
+
+@pytest.mark.parametrize("seed", seeds(3))
+def test_knots_of_a_table_are_where_its_polynomials_do_not_go_on(seed: int) -> None:
+    """One cubic about every breakpoint by NumPy, and two of its pieces raised."""
+    rng = np.random.default_rng(seed)
+    x, whole = np.sort(rng.uniform(-5, 5, 30)), np.polynomial.Polynomial(rng.normal(size=4))
+    rows = [whole(np.polynomial.Polynomial([at, 1.0])).coef for at in (x[0], *x)]
+    rows[7] = rows[7] + [0.1, 0, 0, 0]
+    rows[20] = rows[20] + [0, 0, 0.1, 0]
+    table = lw.Lookup1D.of_pieces(x, rows, name="pieces")
+    assert _knots(table) == [x[k] for k in (6, 7, 19, 20)]
+
+
 GATES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "sine": (lambda t: lw.sin(t) - 0.5, lambda t: np.sin(t) - 0.5),
     "square wave": (lambda t: lw.sin(3 * t), lambda t: np.sin(3 * t)),
