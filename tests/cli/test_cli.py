@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -159,9 +160,14 @@ def test_help_is_in_the_words_of_users(name: str, capsys: pytest.CaptureFixture[
         assert not re.search(r"\n\s*\n\s*\n\s*Examples:", shown)
 
 
-def _command(name: str) -> Any:
+@cache
+def _commands() -> Any:
     group: Any = get_command(build())
-    return group.commands[name]
+    return group.commands
+
+
+def _command(name: str) -> Any:
+    return _commands()[name]
 
 
 @pytest.mark.parametrize("name", commands.COMMANDS)

@@ -51,7 +51,7 @@ def _run(words: Sequence[str]) -> int:
             return _finish(0)
         from linkwright.cli.app import build
 
-        build()(args=words, prog_name="linkwright")
+        build(next(iter(words), None))(args=words, prog_name="linkwright")
     except SystemExit as leave:
         return _finish(leave.code)
     except Error as error:

@@ -14,8 +14,8 @@ Type [bold]linkwright COMMAND --help[/bold] for the options of a command.
 """
 
 
-def build() -> typer.Typer:
-    """Make the application with every command of the registry.
+def build(only: str | None = None) -> typer.Typer:
+    """Make the application with every command of the registry, or with the one that is asked for.
 
     Example:
         >>> "info" in [command.name for command in build().registered_commands]
@@ -31,7 +31,7 @@ def build() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_options)
-    for name in COMMANDS:
+    for name in [name for name in COMMANDS if name == only] or COMMANDS:
         app.command(name, cls=PlainCommand)(load(name))
     return app
 
