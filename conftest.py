@@ -11,18 +11,23 @@ from __future__ import annotations
 
 import fcntl
 import gc
+import importlib.abc
+import importlib.util
 import os
 import signal
+import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.seeds import ALL
 
-pytest_plugins = ["tests.support.times"]
+pytest_plugins = ["tests.support.times", "tests.support.examples"]
 
 # Jobs in the background and some runners of tests ignore Ctrl-C or a hang-up, and the commands that
 # tests start would inherit that; with a handler here they begin as they do in a shell.
@@ -66,15 +71,27 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave out modules without an example: importing them to look for doctests takes seconds."""
-    if collection_path.suffix not in (".py", ".md"):
+    """Leave out files that `--rest` adds no seeds to."""
+    if not config.getoption("--rest") or collection_path.suffix not in (".py", ".md"):
         return None
-    wanted = ">>>"
-    if config.getoption("--rest"):
-        wanted = "daily="
-    elif collection_path.suffix == ".md" or collection_path.name.startswith("test_"):
-        return None
-    return None if wanted in collection_path.read_text(encoding="utf-8") else True
+    return None if "daily=" in collection_path.read_text(encoding="utf-8") else True
+
+
+#: Libraries that few tests use and that take long to import: they are, when a test uses them.
+LATE = ("control", "sympy", "mujoco")
+
+
+class Late(importlib.abc.MetaPathFinder):
+    """While tests are collected: `import sympy` imports it when something of it is asked for."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Find one of these libraries as anybody does, and let it wait."""
+        spec = PathFinder.find_spec(name, path, target) if name in LATE else None
+        if spec is not None and spec.loader is not None:
+            spec.loader = importlib.util.LazyLoader(spec.loader)
+        return spec
 
 
 @pytest.hookimpl(wrapper=True)
@@ -84,9 +101,11 @@ def pytest_collection() -> Iterator[None]:
     After that look rarely: deriving makes millions of small objects, hardly any of them in cycles.
     """
     gc.disable()
+    sys.meta_path.insert(0, late := Late())
     try:
         yield
     finally:
+        sys.meta_path.remove(late)
         gc.freeze()
         gc.set_threshold(*RARELY)
         gc.enable()
@@ -110,8 +129,7 @@ def megabytes() -> float:
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
     """Let go of what a file has kept for its tests when it is left."""
     yield
-    left = item.getparent(pytest.Module)
-    if left is None or (nextitem is not None and nextitem.getparent(pytest.Module) is left):
+    if nextitem is not None and nextitem.path == item.path:
         return
     if isinstance(item, pytest.Function):
         for value in vars(item.module).values():

@@ -105,33 +105,31 @@ def test_every_registered_function_has_a_right_derivative() -> None:
     assert checked > 100
 
 
-_LEAVES: list[tuple[Expr, Any]] = [(s, sympy.Symbol(str(s), real=True)) for s in (a, b, x, y)]
-_SAME: list[tuple[Callable[..., Any], Callable[..., Any], int]] = [
-    (lambda e, f: e + f, lambda e, f: e + f, 2),
-    (lambda e, f: e - f, lambda e, f: e - f, 2),
-    (lambda e, f: e * f, lambda e, f: e * f, 2),
-    (lambda e: e**2, lambda e: e**2, 1),
-    (sin, sympy.sin, 1),
-    (cos, sympy.cos, 1),
-    (atan, sympy.atan, 1),
-    (tanh, sympy.tanh, 1),
-    (lambda e: 1 / (e**2 + 2), lambda e: 1 / (e**2 + 2), 1),
-    (lambda e: sqrt(e**2 + 2), lambda e: sympy.sqrt(e**2 + 2), 1),
-]
-
-
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**9))
 def test_derivatives_of_random_trees_match_sympy(seed: int) -> None:
+    leaves: list[tuple[Expr, Any]] = [(s, sympy.Symbol(str(s), real=True)) for s in (a, b, x, y)]
+    same: list[tuple[Callable[..., Any], Callable[..., Any], int]] = [
+        (lambda e, f: e + f, lambda e, f: e + f, 2),
+        (lambda e, f: e - f, lambda e, f: e - f, 2),
+        (lambda e, f: e * f, lambda e, f: e * f, 2),
+        (lambda e: e**2, lambda e: e**2, 1),
+        (sin, sympy.sin, 1),
+        (cos, sympy.cos, 1),
+        (atan, sympy.atan, 1),
+        (tanh, sympy.tanh, 1),
+        (lambda e: 1 / (e**2 + 2), lambda e: 1 / (e**2 + 2), 1),
+        (lambda e: sqrt(e**2 + 2), lambda e: sympy.sqrt(e**2 + 2), 1),
+    ]
     generator = random.Random(seed)
-    pool = [*_LEAVES, (constant(2), sympy.Integer(2)), (constant(0.5), sympy.Rational(1, 2))]
+    pool = [*leaves, (constant(2), sympy.Integer(2)), (constant(0.5), sympy.Rational(1, 2))]
     for _ in range(8):
-        ours, theirs, arity = generator.choice(_SAME)
+        ours, theirs, arity = generator.choice(same)
         picked = [generator.choice(pool) for _ in range(arity)]
         pool.append((ours(*[p[0] for p in picked]), theirs(*[p[1] for p in picked])))
     expr, reference = pool[-1]
-    for ours_at, theirs_at in _LEAVES:
-        values = {theirs: POINT[ours] for ours, theirs in _LEAVES}
+    for ours_at, theirs_at in leaves:
+        values = {theirs: POINT[ours] for ours, theirs in leaves}
         expected = float(sympy.diff(reference, theirs_at).subs(values))
         found = evaluate(diff(expr, ours_at), POINT)
         assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,6 @@ from linkwright.simulation import simulate, simulate_batch
 from tests.seeds import cases
 
 NAMES = "m Cw Kw Kp KF Ce Ke alpha0 f0 s"
-m, Cw, Kw, Kp, KF, Ce, Ke, alpha0, f0, s = sympy.symbols(NAMES)
-KNOWN = dict(zip(NAMES.split(), (m, Cw, Kw, Kp, KF, Ce, Ke, alpha0, f0, s), strict=True))
 TEXT = """format = 1
 law = "position"
 Kp = 1.0
@@ -45,8 +44,15 @@ a = [0.0, 0.95, 5]
 """
 
 
+@cache
+def known() -> dict[str, Any]:
+    """The symbols of the polynomials in SymPy."""
+    return {name: sympy.Symbol(name) for name in NAMES.split()}
+
+
 def expanded(law: str, *, filtered: bool, environment: bool) -> Any:
     """Return the numerator of 1/(transfer function) of the loop, as SymPy solves its equations."""
+    m, Cw, Kw, Kp, KF, Ce, Ke, alpha0, f0, s = known().values()
     x1, x2, F, x_in = sympy.symbols("x1 x2 F x_in")
     ke, ce = (Ke, Ce) if environment else (0, 0)
     law_of = {"position": -Kp, "force": KF, "accumulating": KF * (f0 - s) / (2 * s)}[law]
@@ -69,7 +75,8 @@ def expanded(law: str, *, filtered: bool, environment: bool) -> Any:
 def test_polynomials_are_what_sympy_expands(law: str, filtered: bool, environment: bool) -> None:
     """Server check 42."""
     ours = characteristic(law, filter=filtered, environment=environment)
-    mine = sympy.Poly(to_sympy(ours.expression, KNOWN), s)
+    s = known()["s"]
+    mine = sympy.Poly(to_sympy(ours.expression, known()), s)
     theirs = sympy.Poly(expanded(law, filtered=filtered, environment=environment), s)
     while theirs.coeff_monomial(1) == 0:  # an arm that stays anywhere
         theirs = sympy.Poly(sympy.expand(theirs.as_expr() / s), s)
@@ -80,6 +87,7 @@ def test_polynomials_are_what_sympy_expands(law: str, filtered: bool, environmen
 
 def test_the_report_s_polynomials_and_conditions_are_reproduced() -> None:
     """Server check 42."""
+    m, Cw, Kw, Kp, KF, Ce, Ke, alpha0, f0, _ = known().values()
     position = [
         m * (1 + Kp * alpha0),
         m * alpha0 * f0 * (1 - Kp) + Cw,
@@ -90,14 +98,14 @@ def test_the_report_s_polynomials_and_conditions_are_reproduced() -> None:
         found = characteristic(law)
         wanted = [c.subs(swap) for c in position]
         for a, b in zip(found.coefficients, wanted, strict=True):
-            assert sympy.expand(to_sympy(a, KNOWN) - b) == 0
-        last = to_sympy(routh_conditions(found)[-1].expression, KNOWN)
+            assert sympy.expand(to_sympy(a, known()) - b) == 0
+        last = to_sympy(routh_conditions(found)[-1].expression, known())
         assert sympy.expand(last - (wanted[1] * wanted[2] - wanted[0] * wanted[3])) == 0
     plain = characteristic("position", filter=False).coefficients
-    assert [sympy.expand(to_sympy(c, KNOWN)) for c in plain] == [m - Kp * m, Cw, Kw]
+    assert [sympy.expand(to_sympy(c, known())) for c in plain] == [m - Kp * m, Cw, Kw]
     touching = characteristic("force", filter=False, environment=True).coefficients
     for a, b in zip(touching, [(1 + KF) * m, Cw + (1 + KF) * Ce, Kw + (1 + KF) * Ke], strict=True):
-        assert sympy.expand(to_sympy(a, KNOWN) - b) == 0
+        assert sympy.expand(to_sympy(a, known()) - b) == 0
 
 
 def test_conditions_hold_where_all_roots_are_on_the_left() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import sympy
-import sympy.physics.mechanics as mechanics
 
 import linkwright as lw
 from linkwright.algebra import Expr, evaluate_all, free_symbols
@@ -92,6 +91,8 @@ def _defaults(m: Mechanism) -> dict[Expr, float]:
 
 def test_the_closed_form_is_that_of_sympy() -> None:
     """Lagrange's method in SymPy gives the same M and the same right side, symbolically."""
+    from sympy.physics import mechanics  # takes long to import
+
     m = cart_with_two_rods()
     closed = m.equations().closed_form()
     q = mechanics.dynamicsymbols("x p1 p2")
@@ -186,6 +187,8 @@ def test_every_function_has_its_like_in_sympy(op: str) -> None:
 
 
 def test_functions_of_time_are_coordinates_and_speeds() -> None:
+    from sympy.physics import mechanics  # takes long to import
+
     m = cart_with_two_rods()
     m.equations()
     p1 = mechanics.dynamicsymbols("p1")
