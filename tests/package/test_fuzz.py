@@ -10,15 +10,27 @@ from pathlib import Path
 from linkwright.recording.files import FORMATS
 from scripts.fuzz import CASES
 from scripts.fuzzed_readers import READERS
+from tests.seeds import examples
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_damaged_files_are_accepted_or_refused(tmp_path: Path) -> None:
     """The same few inputs for each reader every time, and all that were failures once."""
+    inputs = str(examples(40, daily=10))
     paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
     done = subprocess.run(
-        [sys.executable, "-m", "scripts.fuzz", "--seed", "0", "--inputs", "40", "--seconds", "600"],
+        [
+            sys.executable,
+            "-m",
+            "scripts.fuzz",
+            "--seed",
+            "0",
+            "--inputs",
+            inputs,
+            "--seconds",
+            "600",
+        ],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
         capture_output=True,

@@ -20,9 +20,10 @@ from linkwright.lab.task_files import load_tasks
 from linkwright.recording import read_recording
 from scripts.fuzz import NUMBER, QUOTED, WAITING, _over, failure
 from scripts.fuzzed_readers import READERS, Decoder, Reader
-from tests.seeds import examples, seeds
+from tests.seeds import cases, examples, seeds
 
 STRANGE = (b"9" * 400, b"-" + b"9" * 400, b"11e-320", b"1e308", b"nan", b"-1", b"9" * 19)
+TOO_LONG = ("A" * 300, "A" * 300 + ".toml", "x/" * 200 + "A" * 300)
 PLACES = 3
 """Numbers and texts of a file that are changed."""
 SLOW = {"cell", "design", "lab", "session", "sea", "catalog", "joint_drive"}
@@ -65,7 +66,7 @@ def test_a_reader_takes_a_hostile_file_or_refuses_it(name: str, seed: int, tmp_p
     whole = reader.whole(path)
     assert failure(reader, path, whole) == "", "the sound file is refused"
     random_ = random.Random(f"{name} {seed}")
-    for what, content in hostile(whole, random_, examples(1 if name in SLOW else PLACES)):
+    for what, content in hostile(whole, random_, examples(1 if name in SLOW else PLACES, daily=1)):
         why = failure(reader, path, content)
         assert not why, f"{what}: {brief(content)}\n{why}"
 
@@ -104,7 +105,7 @@ def test_a_command_refuses_a_name_that_is_too_long(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for name in ("A" * 300, "A" * 300 + ".toml", "x/" * 200 + "A" * 300):
+    for name in cases(TOO_LONG, daily=TOO_LONG[1:2]):
         assert main([command, name]) == 2, command
         told = capsys.readouterr()
         assert "Traceback" not in told.err + told.out

@@ -23,7 +23,7 @@ def test_no_number_of_a_file_leads_native_code_astray(kind: str, seed: int, tmp_
     """All changes in one child, which has to live to its end."""
     command = [sys.executable, "-m", "tests.random.mutated_numbers", kind, str(seed)]
     done = subprocess.run(
-        [*command, str(examples(COUNTS[kind]))],
+        [*command, str(examples(COUNTS[kind], daily=8))],
         env={**os.environ, "LINKWRIGHT_CACHE_DIR": str(tmp_path / "cache")}
         if kind == "entries"
         else None,

@@ -24,7 +24,7 @@ from tests.seeds import seeds
 Array = NDArray[np.float64]
 DAMPING, FRICTION = 0.7, 0.4
 FILES = ("own.urdf", "own.toml", "own.xml")
-ARMS = [*((s, ()) for s in seeds(2)), (seeds(1)[0] + 50, SCARA)]
+ARMS = [*((s, ()) for s in seeds(2, daily=1)), (seeds(1)[0] + 50, SCARA)]
 UNTIL = 0.15
 
 
