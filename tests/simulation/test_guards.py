@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -574,14 +575,12 @@ def test_a_batch_tells_which_event_ended_which_run(method: str) -> None:
         assert bool(told) == bool(words)
 
 
-def starting(side: float, pace: float, direction: int, at_start: bool, terminal: bool) -> lw.System:
-    """A value that starts at a side of zero, in the direction of its event, and moves from there.
-
-    An input moves it besides, from 0.5 s on.
-    """
+@cache
+def starting(direction: int, at_start: bool, terminal: bool) -> lw.System:
+    """A value that moves in the direction of its event, at another pace from 0.5 s on."""
     block = lw.Block("b")
-    late = lw.where(block.time > 0.5, block.input("late", 0.0), 0)
-    x = block.state("x", direction * (pace + late), direction * side)
+    pace, late = block.parameter("pace", 1.0), block.parameter("late", 0.0)
+    x = block.state("x", direction * (pace + lw.where(block.time > 0.5, late, 0)))
     n = block.state("n", 0.0)
     more: dict[str, Any] = {"terminal": True} if terminal else {"resets": {n: n + 1}}
     block.event("beyond", x, direction=direction, at_start=at_start, **more)
@@ -610,22 +609,23 @@ AT_START = [  # side, pace, late pace, when it happens
 def test_an_event_may_happen_at_the_start(method: str, direction: int, terminal: bool) -> None:
     """Where its value is beyond zero; where it is zero, as soon as it leaves in that direction."""
     step: dict[str, Any] = {} if method in METHODS else {"step": 0.01}
+    s = starting(direction, True, terminal)
     for side, pace, late, when in AT_START:
-        s = starting(side, pace, direction, True, terminal)
-        values = {"b.late": late}
+        given: dict[str, Any] = {"initial": {"b.x": direction * side}, "method": method, **step}
+        given["values"] = {"b.pace": pace, "b.late": late}
         wanted = [] if when is None else [when]
         for executor in ("native", "python") if method != "rodas4" else ("native",):
-            run = lw.simulate(s, 1.2, method=method, inputs=values, executor=executor, **step)
+            run = lw.simulate(s, 1.2, executor=executor, every=10**6, **given)
             assert [e.time for e in run.events] == pytest.approx(wanted, abs=1e-7), (side, pace)
             assert (run.stop is not None) == (terminal and when is not None)
             assert terminal or run.final["b.n"] == len(wanted)
-        batch = lw.simulate_batch(s, 1.2, runs=2, method=method, inputs=values, **step)
+        batch = lw.simulate_batch(s, 1.2, runs=2, **given)
         assert batch.event_counts[:, 0].tolist() == [len(wanted)] * 2
         assert np.isfinite(batch.stopped).all() == (terminal and when is not None)
 
 
 def test_an_event_that_is_beyond_at_the_start_waits_for_its_way_through_unless_asked() -> None:
-    run = lw.simulate(starting(0.2, 1.0, 1, False, False), 1.0)
+    run = lw.simulate(starting(1, False, False), 1.0, initial={"b.x": 0.2})
     assert not run.events
     with pytest.raises(lw.Error, match=r"'e' of 'b' cannot happen at the start.*direction"):
         lw.Block("b").event("e", "t", at_start=True)
