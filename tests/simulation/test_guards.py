@@ -15,6 +15,7 @@ from scipy.optimize import brentq
 
 import linkwright as lw
 from linkwright import drives, elements, motion
+from linkwright.simulation.native.session import Session
 from linkwright.system.breaks import _knots
 from tests.seeds import cases, seeds
 
@@ -217,6 +218,20 @@ def test_pulses_at_round_instants_are_as_long_as_they_should_be(method: str) -> 
         many = lw.simulate_batch(system, until, runs=2, method=method, values=values, **step)
         assert many.event_counts.tolist() == [[count, count]] * 2
         assert many.x[:, many.states.index("b.y")] - 1 == pytest.approx(share * until, rel=1e-9)
+
+
+def test_an_event_is_located_in_few_tries() -> None:
+    """A pendulum's passages, 0.1 s steps: seven tries of a step for each at most."""
+    block = lw.Block("b")
+    q, u = block.state("q", initial=1.0), block.state("u")
+    block.derivative(q, u)
+    block.derivative(u, -9.0 * q)
+    block.event("passes", q)
+    system = lw.System(name="s")
+    system.add(block)
+    run = Session(system.phases(["b.q"]), 100.0, method="rk4", step=0.1, every=0).run()
+    assert len(run.events) == 95
+    assert run.rejected <= 7 * len(run.events)
 
 
 @pytest.mark.parametrize("method", cases([*METHODS, "rk4"], daily=["dopri5", "rodas4"]))

@@ -243,13 +243,19 @@ class EventWriter(BlockWriter):
         """Look closely at the events of a step."""
         w, c = self.w, self.config
         if not self.adaptive:
-            self.lane("t_at").set(t)
-            self.slope("x_at", "f_at")
-            self.turns("x_at", "f_at", "turn_at")
+            # a step that is tried again begins where it began; in a bracket no middle is asked for
+            mask = taken.get()
+            whole = w.f("fcmp oeq", self.lane("m_at", str(WANTED)).get(), w.number(0.0))
+            with w.when(w.some(w.both(whole, mask))):
+                self.lane("t_at").set(t)
+                self.slope("x_at", "f_at")
+                self.turns("x_at", "f_at", "turn_at")
             self.lane("t_at").set(ends)
             self.slope("y_at", "y_f_at")
             self.rates_at_end(ends)
-            self.middle(t, h)
+            stage = self.lane("m_at", str(STAGE)).get()
+            with w.when(w.some(w.both(w.f("fcmp une", stage, w.number(1.0)), mask))):
+                self.middle(t, h)
         self.lane("t_at").set(t)
         names = (*_LOOKED, "calm_at", "h_at", "t_at", "m_at", "m_new_at", "hit_at", "verdict_at")
         self.kernel(c["look_fn"], *(c[n] for n in names))

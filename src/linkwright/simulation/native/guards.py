@@ -48,7 +48,7 @@ from linkwright.simulation.plain.driver import (
 from linkwright.system.phases import Event
 
 _FRESH, _WITHIN, _LANDING = range(3)
-_TRIES, _HALVED, _MOST = 3, 20, 60
+_TRIES, _SURE, _HALVED, _MOST = 3, 8, 20, 60
 _TINY, _BEYOND, _ENDLESS = 1e-300, 2e-14, 100
 _LOCATED, _LOUDEST = 8, 1e-9
 
@@ -182,9 +182,12 @@ def look_program(events: Sequence[Event]) -> Program:
     )
     width = new_high - new_low
     least = 2.3e-16 * (absolute(time) + h) + 9e-16 * new_high
-    narrow = where(width > least, where(tries < _MOST, zero, 1), 1) > 0
-    margin = where(tries < 3, 2.0**-6, 2.0**-14)
-    share = where(tries < _HALVED, minimum(maximum(share, margin), 1 - margin), 0.5)
+    narrow = where(width > 4 * least, where(tries < _MOST, zero, 1), 1) > 0
+    # close to an end of the bracket, twice as far from it as expected: the other end follows
+    margin = minimum(where(tries < _SURE, 2 * least / maximum(width, _TINY), 2.0**-14), 0.25)
+    near = minimum(share, 1 - share)
+    aside = where(near < 0.125, 2 * near + margin, near)
+    share = where(tries < _HALVED, where(share < 0.5, aside, 1 - aside), 0.5)
     inside = new_low + share * width
     clear = minimum(beyond, 1e-9 * full)
     before = maximum(new_high - minimum(width, 4 * least) - clear, 0.5 * new_high)
