@@ -308,3 +308,19 @@ def test_a_long_exact_step_is_not_told_to_take_the_exact_update() -> None:
         joint(rate=50)
     assert caught.value.code == "R420"
     assert "exact" not in (caught.value.remedy or "")
+
+
+@pytest.mark.parametrize("update", ["exact", "simultaneous", "sequential"])
+def test_arrays_of_a_chain_have_the_units_of_what_they_are_of(update: str) -> None:
+    """Entries of XHOM, XPAR, W and XWON are parts of states; those of Z, ZWON and V of sensors."""
+    chain = joint(rate=2000, update=update)
+    found, channels = chain.matrices(), run_of(chain, 0.002).recording.channels
+    told = {x.name: x.unit for x in channels}
+    arrays = dict.fromkeys(("Z", "ZWON", "V"), found.sensors)
+    if update != "exact":
+        arrays |= dict.fromkeys(("XHOM", "XPAR", "W", "XWON"), found.states)
+    for name, of in arrays.items():
+        units = [told[f"joint.{name}[{k}]"] for k in range(len(of))]
+        assert units == [told[f"joint.{n}"] for n in of], name
+        assert {"rad", "rad/s"} <= set(units)
+        assert all(n in chain.outputs[name].doc for n in of)

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from types import FrameType
 from typing import Any
 
@@ -23,6 +24,7 @@ from linkwright.simulation.pacing.memory import SLOTS
 from linkwright.simulation.runs import session_of
 from linkwright.simulation.settings import RunSettings
 from linkwright.system import System, system_of
+from tests.seeds import seeds
 
 pytestmark = pytest.mark.realtime
 
@@ -299,6 +301,40 @@ def test_strides_are_replayed_as_they_were() -> None:
     tape = loop.tape()
     assert (tape.end, tape.ticks.tolist()) == (63, [36])
     assert np.array_equal(replay(made(), tape).samples.values, loop.samples().values)
+
+
+@pytest.mark.parametrize("seed", seeds(4, daily=1))
+def test_a_replay_enters_native_code_no_oftener_for_changes_at_every_tick(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Changes wait in the ring for their ticks; those of one tick may lie in two parts."""
+    rng, end = np.random.default_rng(seed), 6000
+    ticks = np.sort(rng.integers(1, end, 9000))
+    places, values = rng.integers(0, 2, len(ticks)), rng.normal(size=len(ticks))
+    tape = Tape(("counter.u", "counter.gain"), ticks, places, values, end)
+
+    slow = PacedLoop(session(), clock="virtual")
+    for tick, given in tape.batches():
+        slow.go_to(tick - 1)
+        slow.enter(given)
+    slow.go_to(end)
+
+    halves = [
+        replace(tape, ticks=ticks[x], places=places[x], values=values[x])
+        for x in (slice(4500), slice(4500, None))
+    ]
+    seen: list[int] = []
+    go_to = PacedLoop.go_to
+
+    def counted(loop: PacedLoop, tick: int) -> None:
+        seen.append(tick)
+        go_to(loop, tick)
+
+    monkeypatch.setattr(PacedLoop, "go_to", counted)
+    monkeypatch.setattr(Tape, "parts", lambda *_: iter(halves))
+    again = replay(session(), tape)
+    assert np.array_equal(again.samples.values, slow.samples().values)
+    assert len(seen) < 20
 
 
 def test_what_cannot_be_is_refused_with_a_remedy() -> None:

@@ -190,7 +190,9 @@ class Chain(Block):
             self.parts.controller,
         )
         emit(self, sketch, put, ledger=ledger)
-        self.output_vector("Z", [substitute(x, put) for x in known.values()])
+        units = [sketch.signals[n][1] for n in names]
+        found = [substitute(x, put) for x in known.values()]
+        self.output_vector("Z", found, unit=units, doc=", ".join(names))
 
     # -- by matrices -------------------------------------------------------------------------------
     def _sampled(self, wanted: Expr, found: ChainMatrices) -> None:
@@ -207,8 +209,13 @@ class Chain(Block):
             self.output(n, value, unit=units.get(n, "?"))
             for n, value in zip(found.states, x, strict=True)
         ]
-        R = self.output_vector("R", [float(g) * wanted for g in found.gains])
-        without = self.output_vector("ZWON", [_dot(row, x) for row in found.H])
+        each = [units.get(n, "?") for n in found.states]
+        sensed, seen = [units.get(n, "?") for n in found.sensors], ", ".join(found.sensors)
+        terms = ", ".join(found.inputs[: len(found.gains)])
+        R = self.output_vector("R", [float(g) * wanted for g in found.gains], doc=terms)
+        without = self.output_vector(
+            "ZWON", [_dot(row, x) for row in found.H], unit=sensed, doc=f"without noise: {seen}"
+        )
         spread = column(noise.sensors, found.sensors, "sensor")
         quantum = column(noise.quantum, found.sensors, "sensor")
         added = self.output_vector(
@@ -217,11 +224,16 @@ class Chain(Block):
                 float(s) * self.noise(f"sensor.{n}") if s else as_expr(0)
                 for n, s in zip(found.sensors, spread, strict=True)
             ],
+            unit=sensed,
+            doc=f"noise of {seen}",
         )
         z = self.output_vector(
-            "Z", [_rounded(a + v, q) for a, v, q in zip(without, added, quantum, strict=True)]
+            "Z",
+            [_rounded(a + v, q) for a, v, q in zip(without, added, quantum, strict=True)],
+            unit=sensed,
+            doc=seen,
         )
-        fed = self.input_vector("feedback", len(z), z) if z else ()
+        fed = self.input_vector("feedback", len(z), z, unit=sensed, doc=seen) if z else ()
         alpha = [*R, *fed]
         now, inputs = list(x), []
         parts: list[list[Expr]] = [[], [], []]
@@ -246,14 +258,16 @@ class Chain(Block):
             ]
         if told:
             put = [self.discrete_state(f"u[{i}]", value) for i, value in enumerate(inputs)]
-            self.output_vector("U", put)
+            roles = ", ".join(block.name for block in blocks)
+            self.output_vector("U", put, doc=f"inputs of {roles}, in this order")
             for memories, values in zip(kept, parts, strict=True):
                 for memory, value in zip(memories, values, strict=True):
                     self.update(memory, value)
-            names = ("XHOM", "XPAR", "W")
+            names, states = ("XHOM", "XPAR", "W"), ", ".join(found.states)
             for label, memories in zip(names, kept, strict=True):
-                self.output_vector(label, memories)
-            self.output_vector("XWON", [h + p for h, p in zip(kept[0], kept[1], strict=True)])
+                self.output_vector(label, memories, unit=each, doc=states)
+            both = [h + p for h, p in zip(kept[0], kept[1], strict=True)]
+            self.output_vector("XWON", both, unit=each, doc=states)
         else:
             for memory, value in zip(kept[0], now, strict=True):
                 self.update(memory, value)
@@ -261,7 +275,8 @@ class Chain(Block):
     def _units(self) -> dict[str, str]:
         sketch = Sketch(Block("scratch"), numeric=True, split=self.update_rule != "exact")
         write_plant(sketch, self.parts)
-        return {s.name: s.unit for s in sketch.states}
+        known = {name: unit for name, (_, unit, _) in sketch.signals.items()}
+        return known | {s.name: s.unit for s in sketch.states}
 
 
 def _dot(row: Sequence[float] | Array, entries: Sequence[Expr]) -> Expr:

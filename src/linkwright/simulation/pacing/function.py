@@ -8,8 +8,9 @@ meanwhile; what Python leaves and takes lies in rings, and a Python that stalls 
 It comes back early where the session has something to say that native code does not know
 (an event that ends it, another form of the equations), and goes on where it stood.
 
-Changes of inputs enter between two ticks, all that are there, or none where the tape has no room
-for them; each is on the tape with the first tick that sees it.
+Changes of inputs enter between two ticks, all that are there up to the first that is for a later
+tick, or none where the tape has no room for them; each is on the tape with the first tick that sees
+it.
 """
 
 from __future__ import annotations
@@ -286,19 +287,31 @@ class PaceWriter(MatrixWriter):
         self.answers(tick)
         self.reads(tick)
         head, tail = w.acquire(self.place("changes_head")), self.get("changes_tail")
-        count = w.i("sub", head, tail)
+        due = w.variable("i64", tail)
+
+        def row_of(i: str) -> str:
+            at = w.i("and", i, self.get("changes_mask"))
+            return w.at(self.get("changes", "ptr"), w.i("mul", at, str(len(CHANGE))))
+
+        def one_is_due() -> str:
+            seen = w.load("i64", w.at(row_of(due.get()), str(CHANGE["tick"])))
+            left, now = w.i("icmp slt", due.get(), head), w.i("icmp sle", seen, tick)
+            return w.op(f"and i1 {left}, {now}")
+
+        with w.during(one_is_due):
+            due.set(w.i("add", due.get(), "1"))
+        count = w.i("sub", due.get(), tail)
         with w.when(w.i("icmp sgt", count, "0")):
             fits = w.i("icmp sle", count, self.room())
             with w.when(fits):
-                with w.count(head, tail) as i:
-                    at = w.i("and", i, self.get("changes_mask"))
-                    row = w.at(self.get("changes", "ptr"), w.i("mul", at, str(len(CHANGE))))
+                with w.count(due.get(), tail) as i:
+                    row = row_of(i)
                     where = w.load("i64", w.at(row, str(CHANGE["place"])))
                     value = w.load("i64", w.at(row, str(CHANGE["value"])))
                     self.change(tick, where, value)
                     serial = w.load("i64", w.at(row, str(CHANGE["serial"])))
                     w.release(serial, self.place("taken"))
-                w.release(head, self.place("changes_tail"))
+                w.release(due.get(), self.place("changes_tail"))
             with self.unless(fits):
                 self.add("held")
         self.told(tick)

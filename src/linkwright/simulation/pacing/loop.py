@@ -213,6 +213,29 @@ class PacedLoop(LoopBinding):
             self._memory.push(places, given, self._serial)
             return self._serial
 
+    def leave(self, tape: Tape, first: int) -> int:
+        """Leave changes of a tape, each for its tick, as many as there is room for; none waits.
+
+        Args:
+            tape: with the changes.
+            first: the number of the first of them.
+
+        Returns:
+            The number of the first that found no room.
+        """
+        last = min(first + self._memory.room(), len(tape))
+        if last == first:
+            raise Error(f"more than {CHANGES} changes at tick {tape.ticks[first]}")
+        places = tape.places[first:last]
+        numbers = np.zeros(len(tape.names), np.int64)
+        for place in np.unique(places):
+            numbers[place] = self._place(tape.names[place])
+        with self._lock:
+            self._serial += 1
+            ticks = tape.ticks[first:last]
+            self._memory.push(numbers[places], tape.values[first:last], self._serial, ticks)
+        return last
+
     def _place(self, name: str) -> int:
         if name not in self._numbers:
             raise unknown(self.session.phases, name, self._numbers, "input or state")

@@ -52,7 +52,8 @@ CONTROL = fields(
     ["foreign", "mails", "mail_count", "o_at"],
     ["device", "device_sequence", "device_tick", "timeout", "futex", "wire"],
 )
-CHANGE = fields("place", "value", "serial")
+CHANGE = fields("place", "value", "serial", "tick")
+"""A change on its way: `tick` is the first that may see it, 0 for the next one."""
 TAPED = fields("tick", "place", "value")
 TELL = fields("count", "place")
 READ = fields(

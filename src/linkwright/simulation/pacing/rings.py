@@ -85,13 +85,20 @@ class LoopMemory:
         """Return how many changes can be pushed."""
         return CHANGES - (self.get("changes_head") - self.get("changes_tail"))
 
-    def push(self, places: Sequence[int], values: Array, serial: int) -> None:
-        """Leave changes for the next tick, all of them at once; there must be room."""
+    def push(
+        self,
+        places: Sequence[int] | Integers,
+        values: Array,
+        serial: int,
+        ticks: Integers | int = 0,
+    ) -> None:
+        """Leave changes for the next tick or for later ones, all at once; there must be room."""
         head, ring = self.get("changes_head"), self._rings["changes"]
         rows = (head + np.arange(len(places))) % CHANGES
         ring[rows, CHANGE["place"]] = places
         ring[rows, CHANGE["value"]] = values.view(np.int64)
         ring[rows, CHANGE["serial"]] = serial
+        ring[rows, CHANGE["tick"]] = ticks
         self.publish("changes_head", head + len(places))
 
     def emptied(self, name: str) -> Integers:

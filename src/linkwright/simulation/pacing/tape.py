@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -82,6 +82,11 @@ class Tape:
         rows = zip(self.ticks.tolist(), self.places.tolist(), self.values.tolist(), strict=True)
         return (Change(tick, self.names[place], value) for tick, place, value in rows)
 
+    def parts(self, until: int) -> Iterator[Tape]:
+        """Yield the changes up to a tick."""
+        k = int(np.searchsorted(self.ticks, until, "right"))
+        yield replace(self, ticks=self.ticks[:k], places=self.places[:k], values=self.values[:k])
+
     def batches(self) -> Iterator[tuple[int, dict[str, float]]]:
         """Yield each tick at which something changed, with what it became.
 
@@ -140,6 +145,11 @@ class StoredTape:
         kept = rows[(rows["place"] != _END) & (rows["tick"] <= self.end)]
         ticks, places, values = (kept[name].copy() for name in ("tick", "place", "value"))
         return Tape(self.names, ticks, places, values, self.end, self.stride, self.waits)
+
+    def parts(self, until: int) -> Iterator[Tape]:
+        """Yield the changes up to a tick, in parts."""
+        for part in self.stream.parts():
+            yield from self.part(part.changes).parts(until)
 
     def batches(self) -> Iterator[tuple[int, dict[str, float]]]:
         """Yield each tick at which something changed, with what it became."""
