@@ -108,6 +108,9 @@ def test_on_a_phone_the_model_is_seen_first(studio: Studio) -> None:
         sheet.wait_for()
         small = "document.querySelector(\".mantine-Paper-root[style*='position: fixed']\")"
         page.wait_for_function(f"{small}.getBoundingClientRect().height < 80")
+        canvas = "document.querySelector(\"[style*='touch-action: none'] > div > canvas\")"
+        page.wait_for_function(f"{canvas}.getBoundingClientRect().top === 0")  # all of it is seen
+        assert page.evaluate(f"{canvas}.getBoundingClientRect().bottom") == 844
         sheet.locator("[style*='cursor: pointer']").first.click()
         page.get_by_role("tab", name="Live").wait_for()
         page.wait_for_function(f"{small}.getBoundingClientRect().height > 200")
