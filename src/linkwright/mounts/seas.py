@@ -232,11 +232,15 @@ def _summed_up(x: Array, y: Array) -> Array:
 
 
 def _summed(t: Array, frequency: Array, weights: NDArray[np.complex128]) -> list[Array]:
-    """Return sums of sines over times, some of these at once."""
+    """Return sums of sines over equal steps of time from 0 on, some of these at once.
+
+    exp(i w (t0 + t)) = exp(i w t0) exp(i w t), where the second is that of the first times.
+    """
     turn = 2j * math.pi * frequency
+    first = np.exp(t[:2000, None] * turn)
     return [
-        np.asarray((np.exp(part[:, None] * turn) @ weights).imag)
-        for part in np.array_split(t, math.ceil(len(t) / 2000))
+        np.asarray((first[: len(t) - k] @ (np.exp(t[k] * turn)[:, None] * weights)).imag)
+        for k in range(0, len(t), len(first))
     ]
 
 

@@ -42,7 +42,7 @@ def _turns(value: object) -> tuple[tuple[Triple, float], ...]:
         raise wrong(words)
     found = []
     for item in value:
-        if not isinstance(item, list) or len(item) != 2 or item[0] not in AXES:
+        if not isinstance(item, list) or len(item) != 2 or item[0] not in list(AXES):
             raise wrong(words)
         degrees = item[1]
         if isinstance(degrees, bool) or not isinstance(degrees, int | float):

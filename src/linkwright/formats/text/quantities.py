@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from linkwright.algebra import Expr
+from linkwright.algebra import Expr, as_expr
 from linkwright.algebra.language import SymbolScope, parse, read
 from linkwright.algebra.language.syntax import Literal
 from linkwright.algebra.units import IN_LB, MKS, UnitSystem, checked_unit, parse_unit
@@ -86,7 +86,8 @@ class TextQuantities:
             return None, si
         if unit == "?" or written:
             return self.constant(value, si), si
-        return constant(value) * parse_unit(unit).to(parse_unit(si)), si
+        found = constant(value) * parse_unit(unit).to(parse_unit(si))
+        return finite_constant(as_expr(found), f"{value} {unit}"), si
 
     def output(self, value: object, unit: str) -> tuple[Any, str]:
         """Return the value of a channel and its unit: SI, or one that the text asks for.
