@@ -114,9 +114,15 @@ def test_a_body_is_pulled_by_its_handle(arm: tuple[Studio, Any, list[str]]) -> N
 
     soon(stands)
     before, q = live.center(body), panels.q.copy()
-    grip = before + 0.14 * panels.size * np.array([1.0, 0.0, 0.0])  # on the red arrow
-    drag(studio, page, grip, [0.25, 0.0, 0.0])
-    soon(lambda: live.pulling)
+
+    def pulled() -> bool:
+        """Drag by the red arrow, again where the page did not show it yet and its camera turned."""
+        grip = before + 0.14 * panels.size * np.array([1.0, 0.0, 0.0])
+        drag(studio, page, grip, [0.25, 0.0, 0.0])
+        page.wait_for_timeout(300)  # what was dragged is told, or the camera
+        return live.pulling
+
+    soon(pulled)
     soon(lambda: live.center(body)[0] - before[0] > 0.02)  # it follows, against its servos
     soon(lambda: np.abs(panels.q - q).max() > 0.01)
     page.get_by_label("Show drag handle").click()
