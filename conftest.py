@@ -11,16 +11,11 @@ from __future__ import annotations
 
 import fcntl
 import gc
-import importlib.abc
-import importlib.util
 import os
 import signal
-import sys
 import tempfile
-from collections.abc import Iterator, Sequence
-from importlib.machinery import ModuleSpec, PathFinder
+from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -77,23 +72,6 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return None if "daily=" in collection_path.read_text(encoding="utf-8") else True
 
 
-#: Libraries that few tests use and that take long to import: they are, when a test uses them.
-LATE = ("control", "sympy", "mujoco")
-
-
-class Late(importlib.abc.MetaPathFinder):
-    """While tests are collected: `import sympy` imports it when something of it is asked for."""
-
-    def find_spec(
-        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        """Find one of these libraries as anybody does, and let it wait."""
-        spec = PathFinder.find_spec(name, path, target) if name in LATE else None
-        if spec is not None and spec.loader is not None:
-            spec.loader = importlib.util.LazyLoader(spec.loader)
-        return spec
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
     """Collect without looking for garbage: thousands of tests and all modules stay to the end.
@@ -101,11 +79,9 @@ def pytest_collection() -> Iterator[None]:
     After that look rarely: deriving makes millions of small objects, hardly any of them in cycles.
     """
     gc.disable()
-    sys.meta_path.insert(0, late := Late())
     try:
         yield
     finally:
-        sys.meta_path.remove(late)
         gc.freeze()
         gc.set_threshold(*RARELY)
         gc.enable()
