@@ -85,7 +85,10 @@ def _dense(matrices: tuple[np.ndarray, ...], period: float) -> Margins:
     real += [-1 / values[-1].real] if values[-1].real < -1e-9 else []
     real += [] if integrates else [-1 / values[0].real]
     lags = np.flatnonzero((np.abs(values[:-1]) < 1) != (np.abs(values[1:]) < 1))
-    lag = (np.angle(values[lags]) + math.pi) % (2 * math.pi)
+    share = np.abs(values[lags]) - 1  # of the way to the next sample, linearly
+    share /= np.abs(values[lags]) - np.abs(values[lags + 1])
+    there = values[lags] + share * (values[lags + 1] - values[lags])
+    lag = (np.angle(there) + math.pi) % (2 * math.pi)
     return Margins(
         min((g for g in real if 1 < g < 1e9), default=math.inf),
         max((g for g in real if 0 < g < 1), default=0.0),

@@ -182,6 +182,24 @@ def test_set_points_keep_their_limits_whatever_is_commanded(
         assert max(largest.values()) < 1.001, (arm.name, largest)
 
 
+def test_a_sine_that_a_waiting_motion_ends_at_once_moves_nothing(tmp_path: Path) -> None:
+    """It is taken up between two motions, and ends in the tick after."""
+    driver = Driver("axes2", tmp_path / "cell.parquet")
+    (arm,) = driver.cell.cell.arms
+    place, axis = driver.target(arm.name), arm.axes[-1]
+    driver.ask(arm.name, "joints", np.add(place, [0.0, 0.02]), speed=0.3)
+    driver.advance(2)
+    values = (EXCITATIONS.index("sine"), 0.04, 7.0, 1.0, 0.0)
+    driver.ask(arm.name, "excite", values, name=axis.name)
+    driver.advance(2)
+    driver.ask(arm.name, "joints", np.add(place, [0.1, 0.0]))
+    driver.advance(800)
+    driver.cell.finish()
+    found = read_recording(tmp_path / "cell.parquet")
+    assert driver.target(arm.name) == pytest.approx(np.add(place, [0.1, 0.0]))
+    assert max(shares(found, driver.cell, arm).values()) < 1.001
+
+
 def test_an_arm_that_follows_a_frame_moves_until_it_stands() -> None:
     """It goes with the frame without lag; a frame that is not seen is told; it brakes first."""
     driver = Driver("cell1")

@@ -69,8 +69,11 @@ class ArmProbe(Block):
         value = hold(where(on & (kind >= step), size * shape, 0))
         rise = hold(where(on & waves, size * w * cos(angle), 0))
         self.output("value", value, doc="what is added to the set-point")
-        # where it would have gone on, as the arm leaves it
-        last = hold(size * where(waves, sin(angle), where(equal(kind, relay), side, 1)))
+        # where it would have gone on, as the arm leaves it; a sine that just began has not moved
+        went = hold(elapsed > 0)
+        last = hold(
+            size * where(waves, where(went, sin(angle), 0), where(equal(kind, relay), side, 1))
+        )
         moved, rates, left = [], [], []
         for i, one in enumerate(arm.axes):
             mine = hold(equal(axis, i))
@@ -79,7 +82,7 @@ class ArmProbe(Block):
             )
             moved.append(where(mine, now, base[i]))
             rates.append(where(mine, rise, 0))
-            goes = hold(mine & waves & equal(end, base[i] + last))
+            goes = hold(mine & waves & went & equal(end, base[i] + last))
             speed = where(goes, size * w * cos(angle), 0)
             left.append((where(mine, end, base[i]), speed, where(goes, -w * w * last, 0)))
         self.output("excited", on, doc="whether it goes on")
