@@ -388,11 +388,13 @@ class ArmMotion(ChainMotion):
         let, most = self.intermediate, 2 / self.brake
         held = let(self._held & self.busy)
         change = minimum(maximum((self._rate - self.now) / self.period, -most), most)
-        # a leg that hardly goes on for long does not lead to its goal
+        # a leg that hardly goes on for long, or stands beside its end, does not lead to its goal
         at_end = self.one.clock >= self.one.ramps.end
+        stands = every(absolute(x) < _CALM for x in self.sent)
+        short = stands & some(e >= _ARRIVED for e in self._errors)
         share_of = where(
             at_end & (1 - self.both),
-            1 - self._off,
+            (1 - self._off) & (1 - short),
             minimum(self._rate / maximum(self._asked, _TINY), 1),
         )
         late = self.going + self.period / _PATIENCE * (share_of - self.going)
