@@ -119,7 +119,8 @@ def dry_friction(derivative: Program) -> DryFriction | None:
             raise Error(
                 f"{most} dry frictions are coupled with each other in {derivative.name!r}, and at "
                 f"most {MOST} can be solved with a step",
-                remedy="take elements.Friction(..., smoothing=...) or LuGre in some of the joints",
+                remedy="leave out the friction of some joints (URDF friction, MJCF frictionloss), "
+                "or smooth it: elements.Friction(..., smoothing=...) or LuGre",
             )
         found, wrong = _linear(made, slips)
         if found is not None:
