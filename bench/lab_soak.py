@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -70,8 +69,8 @@ def driving(source: str = SOURCE, *, simulated: bool = False) -> Iterator[Lab]:
             lab.start(lab.add(Sway)[0])
             yield lab
     finally:
-        robot.send_signal(signal.SIGINT)
-        robot.communicate()
+        robot.terminate()  # jobs in the background hand on that Ctrl-C is ignored
+        robot.communicate(timeout=60)
 
 
 def since(now: Counters, before: Counters) -> Counters:
