@@ -74,6 +74,7 @@ def attach(package: str, file: str) -> tuple[Any, Callable[[], list[str]], list[
     >>> attach("linkwright.windows", import_module("linkwright.windows").__file__)[2][:2]
     ['InterruptClaim', 'Interrupts']
     """
+    import_module("linkwright.forking")  # first: a thread that imports it later races with a fork
     stub = Path(file).with_suffix(".pyi")
     only_tree = 0x400  # ast.PyCF_ONLY_AST, without importing ast
     tree: Any = compile(stub.read_text(encoding="utf-8"), str(stub), "exec", only_tree)

@@ -240,7 +240,6 @@ class CameraPanel:
         key = (id(recording), at)
         if not len(recording) or key == self._shown:
             return
-        self._shown = key
         seen = sighting_of(self.maker, self.name, recording, max(at, 0))
         if seen is None:
             return
@@ -248,6 +247,7 @@ class CameraPanel:
         self.table.content = table_of(seen, self.wanted)
         error = error_history(self.name, recording, self.wanted)
         self.plot.content = error_plot(recording.times, error, float(recording.times[max(at, 0)]))
+        self._shown = key  # last: where two threads refresh, the one that wrote last is known
 
 
 def table_of(seen: CameraMoment, wanted: Sequence[tuple[float, float]]) -> str:
