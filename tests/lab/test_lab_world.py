@@ -15,7 +15,10 @@ import linkwright as lw
 from linkwright.formats.robot.description import Description, Link, LinkJoint, Mass
 from linkwright.lab.config import EndEffector, JointConfig, LabConfig, VisionConfig
 from linkwright.lab.lab import Lab
+from linkwright.lab.life import SlotLife
 from linkwright.lab.tasks import Task
+from linkwright.simulation.native.session import Session
+from linkwright.simulation.pacing import PacedLoop
 
 G = 9.81
 EYES = VisionConfig(("ball",), cameras=0)
@@ -386,3 +389,31 @@ def test_a_laboratory_that_is_late_too_often_freezes(fixed: Lab) -> None:
     assert lab.task is None
     assert lab.counters["task"].overruns >= 3
     lab.patience()
+
+
+@pytest.mark.parametrize(
+    ("every", "late", "frozen"),
+    [
+        (1, "0111", True),
+        (1, "0110110", False),
+        (2, "0101010", True),
+        (2, "010010010010", False),
+        (5, "0100001000010", True),
+        (5, "01000001000001", False),
+    ],
+)
+def test_patience_counts_calls_of_the_task_not_ticks_between_them(
+    every: int, late: str, frozen: bool
+) -> None:
+    """A task that is called at some ticks only is late in a row where each call is."""
+    system = lw.System(name="slot")
+    system.add(SlotLife(every=every), name="life", rate=1000.0)
+    loop = PacedLoop(Session(system.phases(), 1e6))
+    loop.set({"life.number": 1.0, "life.serial": 1.0, "life.patience": 3.0})
+    loop.go_to(0)
+    where, count = [s.name for s in loop.session.phases.d].index("life.expired"), 0
+    for tick, one in enumerate(late, 1):
+        count += int(one)
+        loop.set({"life.overruns": float(count)})
+        loop.go_to(tick)
+    assert loop.latest().d[where] == frozen

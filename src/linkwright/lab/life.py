@@ -25,6 +25,8 @@ class SlotLife(Block):
 
     Args:
         name: of the block.
+        every: its ticks from one call of the task to the next; one that took too long is in a row
+            with the next where that is at most this long after it.
 
     >>> SlotLife("life")
     SlotLife(life: number, serial, done, begun, overruns, unanswered, patience -> calls, frozen,
@@ -34,7 +36,7 @@ class SlotLife(Block):
     needs_rate = True
     """It counts instants."""
 
-    def __init__(self, name: str = "life") -> None:
+    def __init__(self, name: str = "life", every: int = 1) -> None:
         super().__init__(name, doc="whether a task is called")
         number = self.input("number", doc="function of the task; 0 for none")
         serial = self.input("serial", doc="how many tasks were started")
@@ -45,9 +47,12 @@ class SlotLife(Block):
         patience = self.input("patience", PATIENCE, doc="of them in a row; 0 for any number")
         ended, seen = self.discrete_state("ended"), self.discrete_state("seen", overruns)
         row, lost = self.discrete_state("row"), self.discrete_state("lost")
+        quiet = self.discrete_state("quiet")
         hold = self.intermediate
         self.update(ended, where((done > 0) & equal(begun, serial), serial, ended))
-        late = hold(where(overruns > seen, row + 1, 0))
+        still = hold(where(overruns > seen, 0, quiet + 1))
+        self.update(quiet, still)
+        late = hold(where(overruns > seen, row + 1, where(still < every, row, 0)))
         self.update(row, late)
         many = hold((late >= patience) | (unanswered >= patience))
         impatient = hold((patience > 0) & many & (number > 0))

@@ -454,18 +454,21 @@ class LifeCycle(LabLoop):
             self._counted = self.loop.counters
             self._enter({**self._initial, **again})
             self.stopped = None
-        if self._speed is None and self._going.acquire(blocking=False):
+        if self._going.acquire(blocking=False):
             try:
-                self.loop.go_to(self._origin)
+                if self._speed is None:
+                    self.loop.go_to(self._origin)
             finally:
                 self._going.release()
         self.tell("reset")
 
     def _align(self) -> None:
         """Go on to the tick before one at which all servos are due, in lockstep."""
-        if self._speed is not None or not self._going.acquire(blocking=False):
+        if not self._going.acquire(blocking=False):
             return
         try:
+            if self._speed is not None:
+                return
             whole = math.lcm(*(tick.every for tick in self.loop.session.phases.ticks))
             self.loop.go_to((self.loop.session.tick // whole + 1) * whole - 1)
         finally:

@@ -129,17 +129,9 @@ class LabLoop:
         """
         self.require_open()
         end = max(self.loop.latest().tick, 0) + ticks
-        if self._speed is not None:
-            limit = time.monotonic() + 4 * ticks * float(self.period) / self._speed + 5
-            while self.loop.latest().tick < end and self._speed is not None:
-                self._require_sound()
-                if time.monotonic() > limit:
-                    raise Error("the laboratory does not keep pace", remedy="choose a lower speed")
-                time.sleep(0.002)
-            self.attend()
-            return
-        with self._going:
-            while self.loop.session.tick < end:
+        with self._going:  # who changes the pace has done so
+            speed = self._speed
+            while speed is None and self.loop.session.tick < end:
                 try:
                     self.loop.go_to(min(end, self.loop.session.tick + CHUNK))
                 except Exception as error:
@@ -148,6 +140,14 @@ class LabLoop:
                     raise
                 self.attend()
                 self._require_sound()
+        if speed is not None:
+            limit = time.monotonic() + 4 * ticks * float(self.period) / speed + 5
+            while self.loop.latest().tick < end and self._speed is not None:
+                self._require_sound()
+                if time.monotonic() > limit:
+                    raise Error("the laboratory does not keep pace", remedy="choose a lower speed")
+                time.sleep(0.002)
+            self.attend()
 
     def attend(self) -> None:
         """Take notice of what happened in the loop."""
@@ -163,12 +163,12 @@ class LabLoop:
         if error is None or speed is None or not self._going.acquire(blocking=False):
             return error
         try:
-            self._speed = None
             with suppress(Exception):  # it raises what is told here
                 self.loop.stop()
             if self._failed(error):
-                self.pace(speed, self._overrun)
+                self.pace(speed, self._overrun)  # who looks meanwhile sees no other
             else:
+                self._speed = None
                 self.tell(f"the laboratory stands still: {error}")
         finally:
             self._going.release()

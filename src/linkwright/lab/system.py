@@ -244,7 +244,8 @@ class _Builder:
 
     def _life(self, servo: str, slot: Member) -> Member:
         """Add what says when the task of a slot is called."""
-        life = self.add(SlotLife(life_of(servo)), self.rates["motor"])
+        motor = self.rates["motor"]
+        life = self.add(SlotLife(life_of(servo), int(motor / self.rates[servo])), motor)
         self.wire(
             (slot.done, life.done),
             (slot.begun, life.begun),
