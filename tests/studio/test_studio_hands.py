@@ -127,7 +127,8 @@ def test_a_body_is_pulled_by_its_handle(arm: tuple[Studio, Any, list[str]]) -> N
     soon(lambda: np.abs(panels.q - q).max() > 0.01)
     page.get_by_label("Show drag handle").click()
     soon(lambda: not live.pulling)
-    soon(lambda: abs(live.center(body)[0] - before[0]) < 0.02)  # they bring it back
+    soon(lambda: live.stopped or abs(live.center(body)[0] - before[0]) < 0.02)
+    assert live.stopped == ""  # they bring it back, and the run goes on
     page.get_by_role("button", name="Pause", exact=True).click()
     soon(lambda: not live.latest.running)
     assert panels.trouble == []

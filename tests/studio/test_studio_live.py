@@ -17,6 +17,8 @@ from linkwright.errors import Error
 from linkwright.robots import Robot
 from linkwright.scene.previews import resting
 from linkwright.scene.scene import Scene, scene_of
+from linkwright.simulation.runs import session_of
+from linkwright.simulation.settings import LIVE
 from linkwright.studio.joint_control import Poser, dragged, freedoms, pose_of, tools
 from linkwright.studio.live import Live
 from linkwright.studio.live_system import Plant, plant_of
@@ -52,6 +54,18 @@ def test_live_run_is_the_run_of_simulate() -> None:
     names = [c.name for c in live.channels]
     for q in ("phi1", "phi2"):
         assert rows[-1, names.index(q)] == pytest.approx(run.final[q], abs=1e-4)
+
+
+@pytest.mark.parametrize("speed", [1e-9, -1e-9, 3.5e-10])
+def test_a_joint_with_dry_friction_comes_to_rest_however_slow_it_is(speed: float) -> None:
+    """A live run may last for weeks; that does not make its smallest step long."""
+    session = session_of(plant_of(Robot(ARM)).system, LIVE)[0]
+    session.move({"wrist": -0.5, "waist_dot": speed, "wrist_dot": -1.8})
+    session.extend(240)
+    while not session.done:
+        session.advance()
+    assert session.stop is None
+    assert session.state()["waist_dot"] == 0.0
 
 
 def test_slices_of_any_length_give_the_same_samples() -> None:

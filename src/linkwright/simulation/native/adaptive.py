@@ -6,7 +6,7 @@ from linkwright.simulation.native import pace
 from linkwright.simulation.native.crossings import EventWriter
 from linkwright.simulation.native.tables import TOO_MANY, TOO_SMALL
 from linkwright.simulation.native.text import Variable
-from linkwright.simulation.plain.driver import PATIENCE, STRETCH
+from linkwright.simulation.plain.driver import PATIENCE, SMALLEST, STRETCH
 
 
 class StepWriter(EventWriter):
@@ -178,7 +178,11 @@ class StepWriter(EventWriter):
             now["rejected"].set(w.i("add", now["rejected"].get(), "1"))
             proposed.set(w.select(bad, w.f("fmul", h, smaller), proposed.get()))
             self.forget_tries(bad)
-            stuck = w.both(bad, w.f("fcmp ole", h, w.splat(c["smallest"])))
+            # of a run that may last for weeks it is the time that is reached that counts
+            near = w.f("fmul", w.f("fadd", t, w.number(1.0)), w.number(SMALLEST))
+            whole = w.splat(c["smallest"])
+            least = w.select(w.f("fcmp olt", near, whole), near, whole)
+            stuck = w.both(bad, w.f("fcmp ole", h, least))
             with w.when(w.some(stuck)):
                 if self.single:
                     self.leave(TOO_SMALL)

@@ -39,6 +39,7 @@ from linkwright.simulation.native.tables import (
     TICK,
     WHOLE,
 )
+from linkwright.simulation.plain.driver import SMALLEST
 from linkwright.system.phases import Phases, Signal
 
 Array = NDArray[np.float64]
@@ -459,7 +460,7 @@ class Machine:
         floats[CONFIG["step"]] = settings.step
         floats[CONFIG["most"]] = settings.most_steps
         floats[CONFIG["often"]] = pace.OFTEN
-        floats[CONFIG["smallest"]] = 4e-15 * settings.until * phases.tick_seconds
+        floats[CONFIG["smallest"]] = SMALLEST * settings.until * phases.tick_seconds
         return config
 
     def _table(self, rows: Sequence[Sequence[int]], width: int) -> int:

@@ -22,6 +22,8 @@ PATIENCE = 10_000
 """How often a step is tried from one state at most."""
 STRETCH = 1.01
 """How much longer than proposed a step may be, to end where something is due."""
+SMALLEST = 4e-15
+"""How short a step is given up, relative to the second after the time that is reached."""
 INSTANT = 1e-15
 """How near two times are the same within rounding, relative to them."""
 MARK = 1e-20
@@ -303,7 +305,7 @@ class Driver:
         self.rejected += 1
         self.proposed = h * (shrink if shrink < 1.0 else 0.1)
         self.m[TRIES] = self.m[WANTED] = self.m[FULL] = self.m[STAGE] = 0.0
-        if h <= 4e-15 * self.until * self.tick_seconds:
+        if h <= SMALLEST * min(self.until * self.tick_seconds, 1.0 + self.begin + self.s):
             raise Leave(TOO_SMALL)
 
     def _propose(self, h: float, errors: Sequence[float], cut: bool) -> None:
