@@ -115,7 +115,7 @@ class Desk:
                 f"{own}.stop_sequence": float(command.sequence),
             }
         if command.kind == "excite":
-            check_excitation(arm, command)
+            check_excitation(arm, command, self._place(arm, state))
         if counts.head <= state[f"{name}.tail"]:
             counts.enabling = False
         if command.kind == "mode":
@@ -208,15 +208,16 @@ class Desk:
         if command.frame != "base":
             mount = pose_matrix(arm.mount) if arm.mount else np.eye(4)
             pose = np.linalg.inv(mount) @ pose_matrix(known[command.frame].pose) @ pose
-        counts = self._counts[arm.name]
-        here: tuple[float, ...] | None = None
-        if not state[f"{arm.name}.moves"] and counts.head <= state[f"{arm.name}.tail"]:
-            here = tuple(state[f"{arm.name}.target{i}"] for i in range(len(arm.axes)))
-        elif not state[f"{arm.name}.braking"]:
-            here = counts.ends
         if arm.name not in self._reach:
             self._reach[arm.name] = ArmReach(arm)
-        return self._reach[arm.name].to(here, pose)
+        return self._reach[arm.name].to(self._place(arm, state), pose)
+
+    def _place(self, arm: CellArm, state: Mapping[str, float]) -> tuple[float, ...] | None:
+        """Return the joints at which an arm will stand as the next command begins, if known."""
+        counts = self._counts[arm.name]
+        if not state[f"{arm.name}.moves"] and counts.head <= state[f"{arm.name}.tail"]:
+            return tuple(state[f"{arm.name}.target{i}"] for i in range(len(arm.axes)))
+        return None if state[f"{arm.name}.braking"] else counts.ends
 
     def beat(self, name: str, holder: int, silence: float) -> Inputs:
         """Return the inputs that a sign of life of a lease's holder changes."""

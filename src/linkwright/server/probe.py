@@ -9,6 +9,8 @@ the set-point is then, it goes back or on within the limits of speed, accelerati
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from linkwright.algebra import cos, equal, maximum, minimum, not_equal, sin, where
 from linkwright.blocks import Block
 from linkwright.server.cell import CellArm
@@ -96,15 +98,17 @@ class ArmProbe(Block):
             self.update(memory, following)
 
 
-def check_excitation(arm: CellArm, command: Command) -> None:
+def check_excitation(arm: CellArm, command: Command, place: Sequence[float] | None = None) -> None:
     """Refuse an experiment that an axis does not bear, by name.
 
     Args:
         arm: whose axis it is.
         command: with place in EXCITATIONS, amplitude, frequency, seconds and hysteresis.
+        place: the joints where the arm stands, if known.
     """
     kind, size, w, seconds, width = command.values
-    axis = next(one for one in arm.axes if one.name == command.name)
+    number = next(i for i, one in enumerate(arm.axes) if one.name == command.name)
+    axis = arm.axes[number]
     if kind not in range(len(EXCITATIONS)):
         raise RefusedError("values", f"there is no excitation number {kind:g}")
     if not 0 <= size <= axis.following / 2:
@@ -119,3 +123,14 @@ def check_excitation(arm: CellArm, command: Command) -> None:
         )
     if not 0 <= seconds <= LONGEST or width < 0:
         raise RefusedError("range", f"{seconds:g} s are not from 0 to {LONGEST:g}")
+    if place is None or kind == 0:
+        return
+    at, low, high = place[number], axis.low, axis.high
+    least = at if kind == EXCITATIONS.index("step") else at - size
+    if not (low <= least and at + size <= high):
+        raise RefusedError(
+            "range",
+            f"an amplitude of {size:g} {axis.unit} about {at:.6g} leaves the range of {axis.name}, "
+            f"{low:g} to {high:g} {axis.unit}",
+            remedy="move away from the end of the range, or choose a smaller amplitude",
+        )

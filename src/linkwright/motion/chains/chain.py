@@ -20,6 +20,7 @@ from linkwright.motion.chains.legs import (
     planned,
     remaining_peak,
     share,
+    share_bend,
     smooth_room,
     turn_room,
 )
@@ -31,6 +32,7 @@ FAR = 1e9
 _TINY = 1e-30
 _SOFT = 0.5  # share of joints' jerks with which path time comes to rest
 _WITHIN = 0.98  # share of limits on the way there: what is bounded at ticks is more between them
+_STEPPED = 0.84  # share of jerks, where the rate of path time changes by a step at each tick
 _PLANNED = 0.96  # share of jerks for which legs are planned: path time need not give way
 
 
@@ -107,6 +109,7 @@ class ChainMotion(Block):
         self.speed = [self.parameter(f"v{k}", float(x)) for k, x in enumerate(speed)]
         self.acceleration = [self.parameter(f"a{k}", float(x)) for k, x in enumerate(acceleration)]
         self.jerk = [self.parameter(f"j{k}", float(x)) for k, x in enumerate(jerk)]
+        self._rise: list[Expr] = []  # of accelerations: their mean until the next instant
         self._loose: Expr = ZERO  # whether jerks are free, on legs of the tool
         self.planned_jerk = [self.intermediate(_PLANNED * x) for x in self.jerk]
         self.brake = self.parameter("brake", float(brake), unit="s", sign="positive")
@@ -212,8 +215,8 @@ class ChainMotion(Block):
         u = [let(f + s * sigma) for f, s in zip(lanes.flow, lanes.slope, strict=True)]
         a = [let(b + s * pull) for b, s in zip(lanes.second, lanes.slope, strict=True)]
         rate, u, a = self._bound(let(sigma + self.period * pull / 2), u, a, lanes, cleared)
-        for memory, now in zip(self.bent, a, strict=False):
-            self.update(memory, where(cleared, ZERO, now))
+        for memory, now, more in zip(self.bent, a, self._rise, strict=False):
+            self.update(memory, where(cleared, ZERO, now + more))
         self.output_vector("q", lanes.q, doc="set-points")
         self.output_vector("u", u, doc="their rates")
         self.output_vector("a", a, doc="their accelerations")
@@ -299,15 +302,34 @@ class ChainMotion(Block):
         if not self.jerk:
             return pull
         let, low, high = self.intermediate, [-FAR * ONE], [FAR * ONE]
-        for j, s, b, a in zip(self.jerk, lanes.slope, lanes.second, self.bent, strict=True):
-            size, most = absolute(s) + _TINY, let(_WITHIN * j * self.period)
-            middle = let(where(s < 0, b - a, a - b))
-            low.append((middle - most) / size)
-            high.append((middle + most) / size)
-        least, largest = let(maximum(*low)), let(minimum(*high))
-        kept = minimum(maximum(pull, least), largest)
-        smooth = where(least <= largest, kept, (least + largest) / 2)
-        return let(where(self._loose, pull, smooth))
+        self._rise = self._until_next()
+        each = zip(self.jerk, lanes.slope, lanes.second, self._rise, self.bent, strict=True)
+        for j, s, b, more, a in each:
+            size, most = absolute(s) + _TINY, let(_STEPPED * j * self.period)
+            own = let(s * self.pull + b + more - a)  # the path's part: it never asks for a pull
+            own = let(minimum(maximum(where(s < 0, -own, own), -most), most))
+            low.append(self.pull - (own + most) / size)
+            high.append(self.pull - (own - most) / size)
+        kept = minimum(maximum(pull, let(maximum(*low))), let(minimum(*high)))
+        return let(where(self._loose, pull, kept))
+
+    def _until_next(self) -> list[Expr]:
+        """Return by how much joints accelerate more in the mean of a tick than at its start.
+
+        A ramp of a leg may begin within it, while the rate of sigma stays.
+        """
+        let, one, two = self.intermediate, self.one, self.two
+        step = let(self.period * (self.now + self.period * self.pull / 2))
+        later = let(maximum(self.now + self.period * self.pull, 0) ** 2)
+        bends = []
+        for leg in (one, two):
+            now = share_bend(let, leg.ramps, leg.clock)
+            bends.append(
+                let(share_bend(let, leg.ramps, leg.clock + step) * later - now * self.now**2)
+            )
+        own, other = bends[0], let(self.both * bends[1])
+        mean = [(d * own + e * other) / 2 for d, e in zip(one.way, two.way, strict=True)]
+        return [let(where(self._loose, ZERO, x)) for x in mean]
 
     def _bounded(self, pull: Expr, low: Expr, high: Expr) -> Expr:
         """Return the rate of sigma between bounds, of which none forbids that it stays."""

@@ -117,16 +117,29 @@ class Share:
 def share(hold: Hold, ramps: Ramps, t: Expr) -> Share:
     """Return how far along a leg is at a time since it began."""
     x, up, down = ramps.x, ramps.up, ramps.down
-    h = hold(minimum(t / (2 * up), 1))
-    late = maximum((t - ramps.corner + down) / (2 * down), 0)
-    g = hold(where(t >= ramps.end, 1, minimum(late, 1)))
-    slow = hold(g > 0)
+    h, g, slow = _ramped(hold, ramps, t)
     begun = hold(x * (up * h**3 * (2 - h) + maximum(t - 2 * up, 0)))
     left = hold(where(slow, x * down * (1 - g * (2 - g**2 * (2 - g))), ONE - begun))
     r = hold(where(slow, ONE - left, begun))
     rate = hold(x * where(slow, 1 - g**2 * (3 - 2 * g), h**2 * (3 - 2 * h)))
-    second = hold(3 * x * where(slow, -g * (1 - g) / down, h * (1 - h) / up))
-    return Share(r, left, rate, second)
+    return Share(r, left, rate, _bend(hold, ramps, h, g, slow))
+
+
+def share_bend(hold: Hold, ramps: Ramps, t: Expr) -> Expr:
+    """Return the second derivative of how far along a leg is, alone."""
+    return _bend(hold, ramps, *_ramped(hold, ramps, t))
+
+
+def _ramped(hold: Hold, ramps: Ramps, t: Expr) -> tuple[Expr, Expr, Expr]:
+    """Return the shares of both ramps that are over, and whether the second has begun."""
+    h = hold(minimum(t / (2 * ramps.up), 1))
+    late = maximum((t - ramps.corner + ramps.down) / (2 * ramps.down), 0)
+    g = hold(where(t >= ramps.end, 1, minimum(late, 1)))
+    return h, g, hold(g > 0)
+
+
+def _bend(hold: Hold, ramps: Ramps, h: Expr, g: Expr, slow: Expr) -> Expr:
+    return hold(3 * ramps.x * where(slow, -g * (1 - g) / ramps.down, h * (1 - h) / ramps.up))
 
 
 def remaining_peak(hold: Hold, ramps: Ramps, t: Expr) -> Expr:
