@@ -162,8 +162,9 @@ def test_no_definition_is_used_once(made: Program) -> None:
         if n.op == "sum":
             before |= {x for c, x in zip(n.data[1:], n.args, strict=True) if abs(c) != 1}
     for s in after.statements:
-        target = s.targets[0]
-        if s.operands[0].op == "sum" and target in before:
+        target, value = s.targets[0], s.operands[0]
+        value = value.args[0] if value.op == "scale" else value
+        if value.op == "sum" and target in before:
             continue
         assert uses[target] > 1 or rates.get(target.name, 0) <= Rate.PARAMETER
 
