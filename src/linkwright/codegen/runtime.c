@@ -822,8 +822,9 @@ static int sim_follow(double t, double h, double ends, double *verdict, double *
     int i;
     sim_calm(sim_g, sim_g_new, sim_changed, sim_top, &calm, top, change);
     if (!(calm > 0.0 && whole)) {
-        sim_rate_events(t, sim_x, f, sim_turn);
-        sim_rate_events(ends, sim_y, y_f, turn_new);
+        const double some = fabs(t)*1.5e-14 + 1e-15, near = some < h/64.0 ? some : h/64.0;
+        sim_rate_events(t + near, sim_x, f, sim_turn); /* rates may jump at the ends of a step */
+        sim_rate_events(ends - near, sim_y, y_f, turn_new);
         sim_middle(h, sim_x, sim_y, f, y_f, z);
         sim_look_at(t + h*0.5, z, middle);
         sim_look(t, h, sim_g, middle, sim_g_new, sim_turn, turn_new, sim_top, &calm, sim_m, m, hit,

@@ -23,6 +23,7 @@ from linkwright.simulation.native.tables import (
     WHICH,
 )
 from linkwright.simulation.native.text import Variable
+from linkwright.system.breaks import LEAST, NEAR
 
 _LOOKED = ("g_at", "g_mid_at", "g_new_at", "turn_at", "turn_new_at", "top_at")
 
@@ -243,16 +244,21 @@ class EventWriter(BlockWriter):
         """Look closely at the events of a step."""
         w, c = self.w, self.config
         if not self.adaptive:
-            # a step that is tried again begins where it began; in a bracket no middle is asked for
+            # a step that is tried again begins where it began; in a bracket no middle is asked for;
+            # rates are those inside of the step, at whose ends they may jump
             mask = taken.get()
+            near = w.f("fadd", w.f("fmul", w.call("fabs", t), w.number(NEAR)), w.number(LEAST))
+            most = w.f("fmul", h, w.number(1 / 64))
+            near = w.select(w.f("fcmp olt", near, most), near, most)
+            inside = w.f("fsub", ends, near)
             whole = w.f("fcmp oeq", self.lane("m_at", str(WANTED)).get(), w.number(0.0))
             with w.when(w.some(w.both(whole, mask))):
-                self.lane("t_at").set(t)
+                self.lane("t_at").set(w.f("fadd", t, near))
                 self.slope("x_at", "f_at")
                 self.turns("x_at", "f_at", "turn_at")
-            self.lane("t_at").set(ends)
+            self.lane("t_at").set(inside)
             self.slope("y_at", "y_f_at")
-            self.rates_at_end(ends)
+            self.rates_at_end(inside)
             stage = self.lane("m_at", str(STAGE)).get()
             with w.when(w.some(w.both(w.f("fcmp une", stage, w.number(1.0)), mask))):
                 self.middle(t, h)

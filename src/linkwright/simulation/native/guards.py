@@ -10,10 +10,12 @@ between. All others are looked at more closely:
   Where they differ, the step does not resolve the event and is tried again, shorter;
 - where that cubic, or the two tangents, reach the other side of zero inside the step, it is tried
   again up to there: two crossings in a step are two events, and a value that has a kink is seen;
-- a step that ends on the other side is tried again in parts, by the rule of false position within a
-  bracket that shrinks on both sides, until the first crossing lies in the last bits of time. The
-  step ends just before it, and the state goes behind it along the rates at that end: where nothing
-  is reset, so far that rounding puts no stage of either step on the wrong side;
+- a step that ends on the other side is tried again in parts, up to just behind where the cubic and
+  then Newton's rule expect the first crossing. What is behind it by no more than the last bits of
+  time is one end of the bracket, and the step ends just before it, where nothing has crossed yet;
+  where such a part leads out of the bracket, or eight of them to no end, the rule of false position
+  lets it shrink on both sides. The state goes behind the crossing along the rates at that end:
+  where nothing is reset, so far that rounding puts no stage of either step on the wrong side;
 - an event whose action lets it happen a hundred times in a row, while its value does not leave zero
   by more than rounding, would happen without end: a ball that comes to rest. The run ends there.
 
@@ -28,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from linkwright.algebra import Expr, absolute, as_expr, maximum, minimum, sign, sqrt, symbol, where
-from linkwright.program import Program, program
+from linkwright.program import Assign, Namer, Program, program
 from linkwright.simulation.plain.driver import (
     FAINT as FAINT,
     FULL as FULL,
@@ -123,6 +125,7 @@ def look_program(events: Sequence[Event]) -> Program:
     event, how far the state then goes behind that, s, and which event happens without end, from 1.
     """
     count = followed(events)
+    named = _Named()
     a = _arrays(count, "g", "g_mid", "g_new", "r", "r_new", "top")
     calm, h, time = (symbol(n, "local") for n in ("calm", "h", "t"))
     memory = _arrays(MEMORY + KEPT * count, "m")["m"]
@@ -130,9 +133,9 @@ def look_program(events: Sequence[Event]) -> Program:
     at_low, at_high, came, noise = (memory[MEMORY + i * count :][:count] for i in range(KEPT))
     noise = [maximum(n, NOISE * top) for n, top in zip(noise, a["top"], strict=True)]
     rows = list(zip(*a.values(), strict=True))
-    sides = [_side(g, r, c) for (g, _, _, r, _, _), c in zip(rows, came, strict=True)]
+    sides = [named(_side(g, r, c)) for (g, _, _, r, _, _), c in zip(rows, came, strict=True)]
     rows = [
-        (g, mid, _returning(side, g, new, r_new, top, n), r, r_new, top)
+        (g, mid, named(_returning(side, g, new, r_new, top, n)), r, r_new, top)
         for side, n, (g, mid, new, r, r_new, top) in zip(sides, noise, rows, strict=True)
     ]
     news = [new for _, _, new, *_ in rows]
@@ -147,12 +150,16 @@ def look_program(events: Sequence[Event]) -> Program:
 
     hits = crossed(news)
     hit = maximum(0, *hits) > 0
-    fresh, landing = stage < 0.5, stage > 1.5
+    fresh = stage < 0.5
+    least = 2.3e-16 * (absolute(time) + h)
+    # what was to end just before a crossing and is behind it is one more end of the bracket
+    early = where(h > low + least, where(tries < _MOST, where(hit, 0, 1), 1), 1)
+    landing = where(stage > 1.5, early, 0) > 0
 
     # a step that is looked at for the first time: is anything hidden inside?
     part, rough = as_expr(1), as_expr(0)
     for side, ok, most, row in zip(sides, due, noise, rows, strict=True):
-        inside, unresolved = _hidden(side, ok, most, h, *row)
+        inside, unresolved = _hidden(named, side, ok, most, h, *row)
         part, rough = minimum(part, inside), maximum(rough, unresolved)
     again = where(tries < _TRIES, where(rough > 0, 0.25, part), part)
     tiny = 1e-15 * (absolute(time) + h)  # nothing is hidden in the last bits of time
@@ -167,10 +174,17 @@ def look_program(events: Sequence[Event]) -> Program:
     values_high = [where(fresh, new, where(hit, new, b)) for _, b, _, new in both]
     ended = crossed(values_high)
     share, beyond = as_expr(1), as_expr(NEVER)
+    # by Newton's rule: where the first one is, and how far the last one is from this end
+    ahead, last = as_expr(NEVER), as_expr(0)
     for b, c, ok, row, event in zip(values_low, values_high, ended, rows, events, strict=False):
-        false_position = absolute(b) / maximum(absolute(b) + absolute(c), _TINY)
+        false_position = named(absolute(b) / maximum(absolute(b) + absolute(c), _TINY))
         share = minimum(share, where(ok > 0, false_position, 1))
-        g, _, _, _, rate, top = row
+        g, _, new, r, rate, top = row
+        value, pace = _cubic(false_position, g, new, h * r, h * rate)
+        off = named(where(fresh, value, new) / _not_zero(where(fresh, pace, h * rate)))
+        off = named(h * (where(fresh, false_position, 1) - off))
+        ahead = minimum(ahead, where(ok > 0, off, NEVER))
+        last = maximum(last, where(ok > 0, absolute(h - off), 0))
         far = as_expr(0)
         if event.action is None and not event.terminal:
             pace = maximum(absolute(rate), absolute(g - c) / maximum(new_high, _TINY))
@@ -181,16 +195,23 @@ def look_program(events: Sequence[Event]) -> Program:
         for c, ok, top in zip(values_high, ended, a["top"], strict=True)
     )
     width = new_high - new_low
-    least = 2.3e-16 * (absolute(time) + h) + 9e-16 * new_high
-    narrow = where(width > 4 * least, where(tries < _MOST, zero, 1), 1) > 0
+    least += 9e-16 * new_high
+    narrow = where(width > 4 * least, where(tries < _MOST, zero, 1), 1)
+    # a crossing that is known to the last bits lies before this end: the step goes up to there
+    known = where(tries < _SURE, where(fresh, 0, where(hit, where(last < 8 * least, 1, 0), 0)), 0)
+    narrow = maximum(narrow, known) > 0
     # close to an end of the bracket, twice as far from it as expected: the other end follows
     margin = minimum(where(tries < _SURE, 2 * least / maximum(width, _TINY), 2.0**-14), 0.25)
     near = minimum(share, 1 - share)
     aside = where(near < 0.125, 2 * near + margin, near)
     share = where(tries < _HALVED, where(share < 0.5, aside, 1 - aside), 0.5)
     inside = new_low + share * width
+    ahead += 2 * least
+    within = where(ahead > new_low, where(ahead < new_high, where(tries < _SURE, 1, 0), 0), 0)
+    inside = where(within > 0, ahead, inside)
     clear = minimum(beyond, 1e-9 * full)
-    before = maximum(new_high - minimum(width, 4 * least) - clear, 0.5 * new_high)
+    gap = minimum(width, maximum(4 * least, where(known > 0, 2 * last, 0)))
+    before = maximum(new_high - gap - clear, 0.5 * new_high)
     trial = where(narrow, before, inside)
 
     # it is taken, tried again up to a part, or tried in the bracket
@@ -235,7 +256,31 @@ def look_program(events: Sequence[Event]) -> Program:
     noise = [where(landing, more, n) for more, n in zip(louder, noise, strict=True)]
     made = [*kept, *values_low, *values_high, *comes, *noise]
     outputs = {"m_new": made, "hit": happens, "verdict": verdict}
-    return program("look", inputs, outputs)
+    return program("look", inputs, outputs, statements=named.statements)
+
+
+class _Named:
+    """Gives names to partial results, so that each of them is computed once, as it is written."""
+
+    def __init__(self) -> None:
+        self.statements: list[Assign] = []
+        self._namer = Namer(None, "look_")
+
+    def __call__(self, value: Expr) -> Expr:
+        name = self._namer()
+        self.statements.append(Assign(name, value))
+        return name
+
+
+def _not_zero(x: Expr) -> Expr:
+    return where(absolute(x) > _TINY, x, 1)
+
+
+def _cubic(s: Expr, a: Expr, b: Expr, p: Expr, q: Expr) -> tuple[Expr, Expr]:
+    """Return Hermite's cubic from a to b at a part s, and its rate there."""
+    d = 2 * (a - b) + p + q
+    c = 3 * (b - a) - 2 * p - q
+    return a + s * (p + s * (c + s * d)), p + s * (2 * c + 3 * s * d)
 
 
 def _side(g: Expr, r: Expr, came: Expr) -> Expr:
@@ -288,6 +333,7 @@ def _due(side: Expr, direction: int) -> Expr:
 
 
 def _hidden(
+    named: _Named,
     side: Expr,
     due: Expr,
     noise: Expr,
@@ -303,27 +349,28 @@ def _hidden(
 
     The part is 1 where it is nowhere but, perhaps, at the end.
     """
-    way, slack = where(side < 0, -1, 1), _slack(g, top)
-    a, m, b = (way * x + slack for x in (g, mid, new))
-    p, q = h * way * r, h * way * r_new
-    missed = absolute(_missed(a, m, b, p, q))
+    way, slack = named(where(side < 0, -1, 1)), named(_slack(g, top))
+    a, m, b = (named(way * x + slack) for x in (g, mid, new))
+    p, q = (named(h * way * x) for x in (r, r_new))
+    missed = named(absolute(_missed(a, m, b, p, q)))
     size = _largest(a, m, b)
     loud = where(size > noise, 1, 0)  # nothing is hidden in rounding
     rough = where(missed > 0.25 * size, loud, 0)
     # Hermite's cubic a + p s + c s^2 + d s^3 has its extrema at the roots of p + 2 c s + 3 d s^2
-    d = 2 * (a - b) + p + q
-    c = 3 * (b - a) - 2 * p - q
-    root = sqrt(maximum(c * c - 3 * d * p, 0))
-    turn = -(c + where(c < 0, -root, root))
-    part = where(m <= 0, 0.5, 1)
+    d, c = named(2 * (a - b) + p + q), named(3 * (b - a) - 2 * p - q)
+    root = named(sqrt(maximum(c * c - 3 * d * p, 0)))
+    turn = named(-(c + where(c < 0, -root, root)))
+    # a value that stays behind zero, and is what the cubic says, crosses where the cubic does
+    stays = where(b <= 0, where(missed <= size / 64, 1, 0.5), 0.5)
+    part = where(m <= 0, stays, 1)
     for above, below in ((turn, 3 * d), (p, turn)):
-        s = above / where(absolute(below) > _TINY, below, 1)
+        s = named(above / _not_zero(below))
         low = a + s * (p + s * (c + s * d)) <= missed
         valid = where(s > 0, where(s < 1, where(root > 0, 1, 0), 0), 0) > 0
         part = minimum(part, where(valid, where(low, s, 1), 1))
     # the tangents at both ends meet below all that is convex
     bent = where(p < 0, where(q > 0, 1, 0), 0) > 0
-    s = (b - a - q) / where(bent, p - q, 1)
+    s = named((b - a - q) / where(bent, p - q, 1))
     part = minimum(part, where(bent, where(a + p * s <= 0, s, 1), 1))
     part = where(loud > 0, where(part < 1, minimum(maximum(part, 1 / 64), 63 / 64), 1), 1)
     return where(b > 0, part, where(due > 0, part, 1)), rough

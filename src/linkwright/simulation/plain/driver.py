@@ -35,6 +35,7 @@ LOW, HIGH, TRIES, WANTED, FULL, STAGE, HOVERS, MEMORY = range(8)
 KEPT = 4
 """What is kept of each: its values at a bracket's ends, how fast it came to zero just now, and how
 large it may be there by rounding."""
+_NEAR, _LEAST = 1.5e-14, 1e-15  # as in `linkwright.system.breaks`
 _LOW = 0xFFFFFFFF
 
 
@@ -407,12 +408,13 @@ class Driver:
         else:
             calm, top, change = self.functions["calm"](before, after, self.change, self.top)
         if not (calm[0] > 0.0 and whole):
-            if not self.adaptive:
-                (self.f,) = self.call("slope", self.x, t)
-                (self.y_f,) = self.call("slope", self.y, ends)
+            if not self.adaptive:  # rates may jump at the ends of a step
+                near = min(abs(t) * _NEAR + _LEAST, h / 64)
+                (self.f,) = self.call("slope", self.x, t + near)
+                (self.y_f,) = self.call("slope", self.y, ends - near)
                 if "turns" in self.functions:
-                    (self.turn,) = self.call("turns", self.x, t, self.f)
-                middle = self._rates(t, h, ends)
+                    (self.turn,) = self.call("turns", self.x, t + near, self.f)
+                middle = self._rates(t, h, ends - near)
             rates = (self.turn, self.turn_new, self.top, calm, [h], [t], self.m)
             looked = self.functions["look"](before, middle, after, *rates)
             self.m, self.hit, self.verdict = map(list, looked)
