@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from linkwright.algebra import (
-    PI,
     ZERO,
     Expr,
     absolute,
@@ -17,6 +16,7 @@ from linkwright.algebra import (
     maximum,
     minimum,
     sin,
+    sqrt,
     tanh,
     where,
 )
@@ -289,19 +289,16 @@ class SwitchedPWM(Amplifier):
         bus = _bus(sheet, self.bus)
         phase = f * sheet.sketch.block.time
         carrier = absolute(2 * (phase - floor(phase)) - 1)
-        (ud, uq), (d, q) = commands, currents
-        legs, sums = [], [as_expr(0), as_expr(0)]
-        for k, name in enumerate("abc"):
-            at = turned - 2 * PI / 3 * k
-            wanted = gain * (ud * cos(at) - uq * sin(at))
-            out = d * cos(at) - q * sin(at)
-            duty = wanted / bus + 0.5
-            legs.append(self._leg(sheet, duty, carrier, out, 2 * f * dead, name))
-            sums[0] = sums[0] + legs[k] * cos(at)
-            sums[1] = sums[1] - legs[k] * sin(at)
+        c, s = cos(turned), sin(turned)
+        wanted, out = (_phases(x * c - y * s, x * s + y * c) for x, y in (commands, currents))
+        on_a, on_b, on_c = (
+            self._leg(sheet, gain * u / bus + 0.5, carrier, i, 2 * f * dead, name)
+            for u, i, name in zip(wanted, out, "abc", strict=True)
+        )
+        alpha, beta = (2 * on_a - on_b - on_c) / 3, (on_b - on_c) / sqrt(3)
         return [
-            sheet.signal(f"v{axis}", 2 * bus * x / 3, unit="V", doc="voltage")
-            for axis, x in zip(axes, sums, strict=True)
+            sheet.signal(f"v{axis}", bus * x, unit="V", doc="voltage")
+            for axis, x in zip(axes, (alpha * c + beta * s, beta * c - alpha * s), strict=True)
         ]
 
     def _leg(
@@ -314,6 +311,12 @@ class SwitchedPWM(Amplifier):
         on = sheet.above_zero(f"{name}_on", duty - dead / 2 - carrier)
         off = 1 - sheet.above_zero(f"{name}_off", duty + dead / 2 - carrier)
         return on + (1 - on - off) * (1 - tanh(out / creep)) / 2
+
+
+def _phases(alpha: Expr, beta: Expr) -> tuple[Expr, Expr, Expr]:
+    """Return the parts of three phases, 120 degrees apart, of what has parts along a and across."""
+    across = sqrt(3) / 2 * beta
+    return alpha, across - alpha / 2, -across - alpha / 2
 
 
 def _bus(sheet: PartSketch, voltage: float) -> Expr:

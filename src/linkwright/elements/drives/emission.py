@@ -49,8 +49,8 @@ def emit(
     for flag, given in sketch.flags.items():
         value = block.intermediate(substitute(given, put))
         block.update(flag, where(value > _CLOSE, 1, where(value < -_CLOSE, 0, flag)))
-        block.event(f"{flag.name} on", value, direction=1, resets={flag: 1})
-        block.event(f"{flag.name} off", value, direction=-1, resets={flag: 0})
+        away = where(flag > 0.5, -value, value)
+        block.event(f"{flag.name} switches", away, direction=1, resets={flag: 1 - flag})
     own = {s.name for s in sketch.states}
     for name, (value, unit, doc) in sketch.signals.items():
         if name not in own:
