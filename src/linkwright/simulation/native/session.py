@@ -535,11 +535,14 @@ class Session:
     def _drain(self) -> None:
         """Take the logged events away."""
         machine = self.machine
-        rows = machine.log[: int(machine.field("logged")[0])]
-        for row in rows:
-            seconds = float(row.view(np.float64)[LOG["s"]])
-            t = int(row[LOG["start"]]) * self.phases.tick_seconds + seconds
-            self.events.append(Happened(self.phases.event_list[int(row[LOG["event"]])].name, t))
+        count = int(machine.field("logged")[0])
+        if not count:
+            return
+        rows, names = machine.log[:count], [event.name for event in self.phases.event_list]
+        seconds = rows.view(np.float64)[:, LOG["s"]]
+        times = rows[:, LOG["start"]] * self.phases.tick_seconds + seconds
+        which = map(names.__getitem__, rows[:, LOG["event"]].tolist())
+        self.events.extend(map(Happened, which, times.tolist()))
         machine.field("logged")[0] = 0
 
     def _watch_pace(self) -> None:
