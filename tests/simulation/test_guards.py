@@ -317,6 +317,27 @@ def test_no_pulse_of_a_bridge_is_dropped(legs: int, share: float) -> None:
         assert run.final["joint.motor.speed"] == pytest.approx(state[1], rel=1e-6), method
 
 
+def test_switchings_of_three_legs_are_found_where_they_are_in_few_tries() -> None:
+    """Of a rotor that turns evenly, in steps of a fixed size that end where the carrier turns."""
+    f, speed, pairs, u, until = 2e3, 100.0, 3, 200.0, 0.02
+    motor = drives.PMSM(R=3.6, Ld=0.036, Lq=0.051, flux=0.545, pairs=pairs, J=1e12)
+    s, train, mass = lw.System(name="s"), drives.Rigid(1), drives.Inertia(1e12)
+    joint = s.add(drives.Chain(None, drives.SwitchedPWM(540, f), motor, train, mass))
+    s.connect(str(u), joint.u_q)
+    fixed = {"method": "rk4", "step": 1 / (2 * f), "every": 0}
+    run = Session(s.phases(), until, initial={"joint.load.speed": speed}, **fixed).run()
+    wanted = []
+    for k, leg in itertools.product(range(round(2 * f * until)), range(3)):
+
+        def g(t: float, leg: int = leg) -> float:
+            angle = pairs * speed * t - 2 * math.pi / 3 * leg
+            return 0.5 - u / 540 * math.sin(angle) - abs(2 * (f * t - math.floor(f * t)) - 1)
+
+        wanted.append(brentq(g, (k + 1e-9) / (2 * f), (k + 1 - 1e-9) / (2 * f), xtol=1e-16))
+    assert [e.time for e in run.events] == pytest.approx(sorted(wanted), abs=1e-12)
+    assert run.rejected <= 4 * len(run.events)
+
+
 @pytest.mark.parametrize("method", cases(METHODS, daily=["dop853", "rodas4"]))
 def test_what_begins_at_a_time_is_not_stepped_over(method: str) -> None:
     table = lw.Lookup1D(x=[0, 3, 3.1, 3.2, 9], y=[0, 0, 10, 0, 0], name="force")
