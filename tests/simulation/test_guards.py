@@ -324,7 +324,7 @@ def test_switchings_of_three_legs_are_found_where_they_are_in_few_tries() -> Non
     s, train, mass = lw.System(name="s"), drives.Rigid(1), drives.Inertia(1e12)
     joint = s.add(drives.Chain(None, drives.SwitchedPWM(540, f), motor, train, mass))
     s.connect(str(u), joint.u_q)
-    fixed = {"method": "rk4", "step": 1 / (2 * f), "every": 0}
+    fixed: dict[str, Any] = {"method": "rk4", "step": 1 / (2 * f), "every": 0}
     run = Session(s.phases(), until, initial={"joint.load.speed": speed}, **fixed).run()
     wanted = []
     for k, leg in itertools.product(range(round(2 * f * until)), range(3)):
