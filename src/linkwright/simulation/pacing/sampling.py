@@ -58,7 +58,7 @@ class Sampling:
         self.complaints: dict[str, str] = {}
         self._getters = dict(own)
         try:
-            self._matrix: Array = np.zeros((rows, len(self.names)))
+            self._matrix: Array = np.empty((rows, len(self.names)))
             self._ticks: Integers = np.zeros(rows, np.int64)
         except MemoryError:
             raise Error(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from linkwright.backends.llvm.compile import NativeCode, cached_native
+from linkwright.backends.llvm.compile import NativeCode, cached_native, simplified
 from linkwright.fingerprint import fingerprint
 from linkwright.simulation.pacing.memory import NOW, PACE, PUBLISH, PULL, PUSH, TAKE, TAPE, TELLS
 
@@ -57,7 +57,7 @@ def unit() -> PacingCode:
 def _text() -> str:
     from linkwright.simulation.pacing.function import pacing_ir
 
-    return pacing_ir(LINUX)
+    return simplified(pacing_ir(LINUX))
 
 
 def _clock() -> tuple[dict[str, int], object]:
