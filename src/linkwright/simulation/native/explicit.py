@@ -452,14 +452,21 @@ class AlternatingSteps:
         """
         if not self.order:
             return list(x)
-        stages = self.stages
-        pace = dict(zip(self.order, stages.rates_of(self.paces, x, t), strict=True))
+        pace = dict(zip(self.order, self._rates(x, t), strict=True))
         if exactly and self.bent:
             there = self._moved(x, pace, number(Fraction(1, 2)) * h)
-            later = stages.rates_of(self.paces, there, t)
+            later = self._rates(there, t)
             turned = {i for four in self.quaternions for i in four}
             pace |= {i: r for i, r in zip(self.order, later, strict=True) if i not in turned}
         return self._moved(x, pace, h)
+
+    def _rates(self, x: Sequence[Expr], t: Expr) -> list[Expr]:
+        """Return the rates of coordinates; where they are speeds themselves, without a call."""
+        states = dict(zip(self.stages.x, x, strict=True))
+        rates = self.paces.outputs[0].entries
+        if all(r in states for r in rates):
+            return [states[r] for r in rates]
+        return self.stages.rates_of(self.paces, x, t)
 
     def _moved(self, x: Sequence[Expr], pace: Mapping[int, Expr], h: Expr) -> list[Expr]:
         stages = self.stages
