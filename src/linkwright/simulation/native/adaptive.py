@@ -56,7 +56,7 @@ class StepWriter(EventWriter):
             h, last = self.wanted(w.select(last, rest, proposed.get()), last, rest)
             h, last, hop = self.up_to_break(h, last)
         else:
-            h = w.select(uncut.get(), w.splat(size), rest)
+            h = self.unless(uncut.get(), w.splat(size), rest)
             h, last = self.wanted(h, self.yes, rest)
         h = h if self.single else w.select(active, h, w.number(0.0))
         self.lane("h_at").set(h)
@@ -68,7 +68,7 @@ class StepWriter(EventWriter):
             w.lines.append("take:")
         else:
             taken = w.variable(w.truth, self.finite(active))
-        reached = w.select(last, goal, w.f("fadd", s, h))
+        reached = self.unless(last, goal, w.f("fadd", s, h))
         if hop is not None:
             behind = w.f("fadd", reached, hop.get())
             reached = w.select(w.f("fcmp olt", behind, goal), behind, goal)
@@ -126,6 +126,16 @@ class StepWriter(EventWriter):
             else:
                 self.end(active, t, TOO_SMALL)
         w.do("br label %steps")
+
+    def unless(self, usual: str, value: str, other: str) -> str:
+        """Return a value where it is as usual, else another, for which nothing waits then."""
+        w = self.w
+        if self.adaptive:
+            return w.select(usual, value, other)
+        found = w.variable(w.value, value)
+        with w.when(w.some(w.op(f"xor {w.truth} {usual}, {self.yes}")), rarely=True):
+            found.set(w.select(usual, value, other))
+        return found.get()
 
     def grid_point(self, ahead: int, grid: str, span: str) -> str:
         """Return where the grid of fixed steps has its next points, s after the gap's begin."""

@@ -47,7 +47,7 @@ from linkwright.simulation.native.tables import (
     TICK,
     Variant,
 )
-from linkwright.simulation.native.text import IrWriter, Variable
+from linkwright.simulation.native.text import RARELY, IrWriter, Variable
 
 Entry = Callable[..., str]
 _HOLD = f"""
@@ -79,7 +79,7 @@ def driver_ir(variant: Variant) -> str:
     True
     """
     text = DriverWriter(variant).text() + _blocks(variant.width) + _prepare(variant.width)
-    return text + _HOLD + _staged()
+    return text + _HOLD + _staged() + RARELY
 
 
 def _prepare(width: int) -> str:

@@ -14,6 +14,9 @@ from dataclasses import dataclass, field
 
 from linkwright.backends.llvm.functions.emitter import float_literal, suffix, vector_of
 
+RARELY = '!0 = !{!"branch_weights", i32 1, i32 2000}\n'
+"""How often branches are taken that are written with `rarely`."""
+
 
 @dataclass(slots=True)
 class IrWriter:
@@ -157,10 +160,14 @@ class IrWriter:
         self.lines.append(f"{self.fresh('dead')}:")
 
     @contextmanager
-    def when(self, condition: str) -> Iterator[None]:
-        """Do something where a condition holds."""
+    def when(self, condition: str, *, rarely: bool = False) -> Iterator[None]:
+        """Do something where a condition holds.
+
+        What holds rarely stays a branch, so that nothing waits for it; its module has `RARELY`.
+        """
         yes, end = self.fresh("yes"), self.fresh("end")
-        self.do(f"br i1 {condition}, label %{yes}, label %{end}")
+        weights = ", !prof !0" if rarely else ""
+        self.do(f"br i1 {condition}, label %{yes}, label %{end}{weights}")
         self.lines.append(f"{yes}:")
         yield
         self.label(end)
