@@ -10,6 +10,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+_WITHOUT = (
+    # pages of the browser's own, drawn anew behind each window: a quarter of what a page costs
+    "WebUIOmniboxPopup,WebUIOmniboxAimPopup",
+    # what Playwright leaves out, since of two such lists the browser takes the last
+    "AvoidUnnecessaryBeforeUnloadCheckSync,DestroyProfileOnBrowserClose,HttpsUpgrades",
+    "HttpsFirstBalancedModeAutoEnable,LensOverlay,MediaRouter,PaintHolding,AimEnabled",
+    "ThirdPartyStoragePartitioning,AvoidCorsURLLoaderRestartOnRedirect,OptimizationHints",
+    "NetworkTimeServiceQuerying,PreconnectToSearch",
+)
+
 FLAGS = (
     "--no-sandbox",
     "--use-gl=angle",
@@ -17,6 +27,8 @@ FLAGS = (
     "--enable-unsafe-swiftshader",
     "--ignore-gpu-blocklist",
     "--disable-background-networking",
+    "--disable-gpu-compositing",  # there is none: frames of pages are put together by the processor
+    f"--disable-features={','.join(_WITHOUT)}",
 )
 
 PATIENCE = 200.0
