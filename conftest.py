@@ -9,13 +9,17 @@ compares. Examples of Hypothesis are the same in every run; with `LINKWRIGHT_SEE
 
 from __future__ import annotations
 
+import ctypes
 import fcntl
 import gc
 import os
 import signal
+import sys
 import tempfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -88,8 +92,22 @@ def pytest_collection() -> Iterator[None]:
 
 
 #: Megabytes that a worker may grow by until it looks for garbage again.
-GROWTH = 60.0
+GROWTH = 20.0
 _after_last_look = [0.0]
+
+
+@cache
+def _c_library() -> Any:
+    """The C library of this process, where it gives memory back on request: glibc's."""
+    library = ctypes.CDLL(None) if sys.platform == "linux" else None
+    return library if hasattr(library, "malloc_trim") else None
+
+
+def keep_little() -> None:
+    """Let freed memory go back to the system: what LLVM frees lies in pieces and would stay."""
+    library = _c_library()
+    if library is not None:
+        library.malloc_trim(0)
 
 
 def megabytes() -> float:
@@ -113,6 +131,7 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
                 getattr(value, "cache_clear", int)()
     if megabytes() > _after_last_look[0] + GROWTH:
         gc.collect()
+        keep_little()
         _after_last_look[0] = megabytes()
 
 
