@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import mujoco
 import numpy as np
 
 from linkwright.formats.robot.description import Description, Place
 from linkwright.formats.robot.transforms import quaternion_rotation, tensor, turned
 from linkwright.robots import Robot
+
+if TYPE_CHECKING:
+    import mujoco
 
 
 def matrix(place: Place) -> np.ndarray:
@@ -136,6 +139,8 @@ def place_errors(
     model: mujoco.MjModel, description: Description, rng: np.random.Generator, count: int = 5
 ) -> float:
     """Return the greatest difference of places of bodies and sites at random coordinates."""
+    import mujoco
+
     data = mujoco.MjData(model)
     where = joints_of(model, description)
     names = body_names(model, description)
@@ -200,6 +205,8 @@ def dynamics_errors(
     count: int = 3,
 ) -> float:
     """Return the greatest relative error of mass matrix and bias force at random states."""
+    import mujoco
+
     data = mujoco.MjData(model)
     worst = 0.0
     for _ in range(count):
@@ -220,4 +227,6 @@ def dynamics_errors(
 
 def mujoco_model(path: Path) -> mujoco.MjModel:
     """Return MuJoCo's model of a file."""
+    import mujoco
+
     return mujoco.MjModel.from_xml_path(str(path))

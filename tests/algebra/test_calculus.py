@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-import sympy
 from hypothesis import given, settings, strategies as st
 
 from linkwright.algebra import (
@@ -48,6 +47,12 @@ from linkwright.algebra import (
     where,
 )
 from linkwright.algebra.functions import FUNCTIONS, Function, apply, register
+from tests.support.late import Late
+
+if TYPE_CHECKING:
+    import sympy
+else:
+    sympy = Late("sympy")
 
 a, b, x, y = symbols("a b x y")
 q, r = symbols("q r", "coordinate")

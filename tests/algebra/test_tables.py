@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import gc
 import itertools
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from scipy.interpolate import PchipInterpolator, RegularGridInterpolator
 
 from linkwright.algebra import (
     ZERO,
@@ -24,6 +24,12 @@ from linkwright.algebra import (
     symbols,
 )
 from linkwright.algebra.nodes import node_count
+from tests.support.late import Late
+
+if TYPE_CHECKING:
+    from scipy import interpolate
+else:
+    interpolate = Late("scipy.interpolate")
 
 x, y = symbols("x y")
 OUTSIDE_SLOPES = {"hold": 0.0, "linear": 1.0}
@@ -43,7 +49,7 @@ def _points(draw: st.DrawFn) -> tuple[list[float], list[float]]:
 def test_the_cubic_is_scipys_monotone_cubic(points: tuple[list[float], list[float]]) -> None:
     at, values = points
     table = Lookup1D(at, values, kind="cubic")
-    reference = PchipInterpolator(at, values)
+    reference = interpolate.PchipInterpolator(at, values)
     where = np.linspace(at[0], at[-1], 57)[:-1]
     for order in range(3):
         np.testing.assert_allclose(table.evaluate(where), reference(where, order), atol=1e-10)
@@ -146,7 +152,7 @@ WHERE_X, WHERE_Y = np.meshgrid(np.linspace(0, 2.99, 23), np.linspace(-1, 2.49, 2
 def test_the_bilinear_table_is_scipys() -> None:
     values = np.random.default_rng(5).normal(size=(4, 5))
     table = Lookup2D(ROWS, COLUMNS, values)
-    reference = RegularGridInterpolator((ROWS, COLUMNS), values)
+    reference = interpolate.RegularGridInterpolator((ROWS, COLUMNS), values)
     np.testing.assert_allclose(
         table.evaluate(WHERE_X, WHERE_Y), reference((WHERE_X, WHERE_Y)), atol=1e-13
     )
@@ -154,7 +160,7 @@ def test_the_bilinear_table_is_scipys() -> None:
 
 def test_the_bicubic_of_products_and_sums_is_that_of_the_cubics() -> None:
     f, g = np.array([0.0, 1.0, 1.5, 1.0]), np.array([2.0, 1.0, 1.0, 3.0, 5.0])
-    of_f, of_g = PchipInterpolator(ROWS, f), PchipInterpolator(COLUMNS, g)
+    of_f, of_g = interpolate.PchipInterpolator(ROWS, f), interpolate.PchipInterpolator(COLUMNS, g)
     times = Lookup2D(ROWS, COLUMNS, np.outer(f, g), kind="cubic")
     plus = Lookup2D(ROWS, COLUMNS, f[:, None] + g, kind="cubic")
     np.testing.assert_allclose(
@@ -174,7 +180,7 @@ def test_the_bicubic_is_monotone_along_grid_lines_and_smooth_across_them() -> No
     values = np.random.default_rng(9).normal(size=(4, 5))
     table = Lookup2D(ROWS, COLUMNS, values, kind="cubic")
     for k, at in enumerate(COLUMNS):
-        line = PchipInterpolator(ROWS, values[:, k])
+        line = interpolate.PchipInterpolator(ROWS, values[:, k])
         where = np.linspace(0, 2.999, 40)
         np.testing.assert_allclose(table.evaluate(where, at), line(where), atol=1e-12)
     for slope in (table.derivative(0), table.derivative(1)):

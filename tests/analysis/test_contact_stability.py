@@ -4,11 +4,10 @@ import json
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-import sympy
 
 from linkwright.algebra.sympy_bridge import to_sympy
 from linkwright.analysis.contact import (
@@ -28,6 +27,12 @@ from linkwright.control.force.sampled_limits import CONTACT_LAWS, CONTACT_ORDERS
 from linkwright.errors import InputError
 from linkwright.simulation import simulate, simulate_batch
 from tests.seeds import cases
+from tests.support.late import Late
+
+if TYPE_CHECKING:
+    import sympy
+else:
+    sympy = Late("sympy")
 
 NAMES = "m Cw Kw Kp KF Ce Ke alpha0 f0 s"
 TEXT = """format = 1

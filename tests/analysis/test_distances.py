@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-import coal
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from linkwright.analysis.distances import disc_program, segments_program
 from linkwright.backends.kernel import compile as compiled
+from tests.support.late import Late
+
+if TYPE_CHECKING:
+    import coal
+else:
+    coal = Late("coal")
 
 Array = NDArray[np.float64]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-import control
 import numpy as np
 import pytest
 
@@ -16,6 +16,12 @@ from linkwright.blocks import Block, Ticks
 from linkwright.elements.drives.servo import Division
 from linkwright.errors import Error
 from tests.support.joint_drive import LOAD, MOTOR, RATIO, STIFFNESS, joint_drive, two_masses
+from tests.support.late import Late
+
+if TYPE_CHECKING:
+    import control
+else:
+    control = Late("control")
 
 
 def _theory(w: np.ndarray, damping: float) -> np.ndarray:

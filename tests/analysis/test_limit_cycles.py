@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-import control
 import numpy as np
 import pytest
 
@@ -18,6 +18,12 @@ from linkwright.analysis import (
 from linkwright.blocks import Block
 from linkwright.errors import Error
 from tests.support.joint_drive import joint_drive
+from tests.support.late import Late
+
+if TYPE_CHECKING:
+    import control
+else:
+    control = Late("control")
 
 
 def _backlash(x: np.ndarray) -> np.ndarray:

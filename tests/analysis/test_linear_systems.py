@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import control
 import numpy as np
 import pytest
 
@@ -14,6 +13,12 @@ import linkwright as lw
 from linkwright.blocks import Block, Delay, Hold, Ticks, WhiteNoise
 from linkwright.system import System
 from tests.seeds import cases
+from tests.support.late import Late
+
+if TYPE_CHECKING:
+    import control
+else:
+    control = Late("control")
 
 HERTZ = 50
 

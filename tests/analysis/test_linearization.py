@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 import tomllib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import control
 import numpy as np
 import pytest
 
@@ -18,6 +18,12 @@ from linkwright.equations.closure import Relations
 from linkwright.mechanism import Ball, Mechanism
 from linkwright.models import load_model
 from tests.seeds import cases
+from tests.support.late import Late
+
+if TYPE_CHECKING:
+    import control
+else:
+    control = Late("control")
 
 WHIPPLE = {  # Meijaard et al. 2007, cases/whipple.md: eigenvalues in 1/s by forward speed in m/s
     0.0: [-5.53094371765394, -3.13164324790656, 3.13164324790656, 5.53094371765394],

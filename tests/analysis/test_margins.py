@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from scipy.signal import cont2discrete, tf2ss
 
 import linkwright as lw
 from linkwright.analysis.frequency import Margins, OpenLoop
 from linkwright.analysis.linearization import LinearModel
 from tests.seeds import seeds
+from tests.support.late import Late
+
+if TYPE_CHECKING:
+    from scipy import signal
+else:
+    signal = Late("scipy.signal")
 
 
 def _open(
@@ -44,11 +50,11 @@ def _random(seed: int, sampled: bool) -> tuple[tuple[np.ndarray, ...], float]:
             poles[np.argmax(np.abs(poles.imag) == 0)] *= bool(np.abs(poles.imag).all())
         top = np.atleast_1d(np.poly(roots(int(random.integers(0, order + 1)), 0.2)).real)
         size = 10 ** random.uniform(-3, 3) * random.choice([1, -1], p=[0.7, 0.3])
-        a, b, c, d = tf2ss(size * top, np.poly(poles).real)
+        a, b, c, d = signal.tf2ss(size * top, np.poly(poles).real)
         period = 0.0
         if sampled:
             period = 10 ** random.uniform(-2, 0)
-            a, b, c, d, _ = cont2discrete((a, b, c, d), period)
+            a, b, c, d, _ = signal.cont2discrete((a, b, c, d), period)
         if abs(1 + d[0, 0]) < 1e-3:
             continue
         closed = np.linalg.eigvals(a - b @ c / (1 + d[0, 0]))

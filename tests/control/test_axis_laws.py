@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.signal import freqz, lfilter
 
 import linkwright as lw
 from linkwright.blocks import Block, BlockError, Delay
@@ -28,6 +27,12 @@ from linkwright.control import (
 )
 from linkwright.control.axis.codes import DAC_SCALE
 from tests.control.test_axis_controller import Player
+from tests.support.late import Late
+
+if TYPE_CHECKING:
+    from scipy import signal
+else:
+    signal = Late("scipy.signal")
 
 Array = NDArray[np.float64]
 T = 0.001
@@ -54,8 +59,8 @@ def test_the_integer_recursion_is_the_float_filter_within_quantization() -> None
     start = dict(zip(("a0", "a1", "a2", "b0", "b1", "b2"), (*a, *b), strict=True))
     start |= {"mode": AxisMode.POS, "zerofb": 1.0, "ilimmax": 1e6}
     found = played(start, demand=e)["current"]
-    exact = lfilter(a, b, e)
-    ringing = lfilter([1.0], np.array(b) / b[0], np.eye(1, 400)[0])
+    exact = signal.lfilter(a, b, e)
+    ringing = signal.lfilter([1.0], np.array(b) / b[0], np.eye(1, 400)[0])
     assert np.abs(found - np.clip(exact, -DAC_SCALE, DAC_SCALE)).max() <= np.abs(ringing).sum()
     assert np.abs(found).max() > 1500
     assert np.abs(found - exact).max() > 0.5  # it does truncate
@@ -137,7 +142,7 @@ def test_without_feedback_it_is_a_filter_from_converter_to_converter() -> None:
     start = {key: getattr(law, key) for key in ("a0", "a1", "a2", "b0", "b1", "b2")}
     start |= {"zerofb": 1.0, "addmd": 1.0, "adc_a": 3.0, "adc_b": -0.5}
     found = played(start, integers=False, adc=x)
-    wanted = lfilter([law.a0, law.a1, law.a2], [law.b0, law.b1, law.b2], 3 * x - 0.5)
+    wanted = signal.lfilter([law.a0, law.a1, law.a2], [law.b0, law.b1, law.b2], 3 * x - 0.5)
     assert np.allclose(found["current"], wanted, rtol=0, atol=1e-12)
 
 
@@ -316,7 +321,9 @@ def test_a_notch_takes_its_frequency_out_of_the_current() -> None:
     )
     assert np.ptp(inside) / 2 == pytest.approx(0.1, rel=0.02)
     assert np.ptp(outside) / 2 == pytest.approx(1.0, rel=0.02)
-    _, h = freqz([given[k] for k in ("n0", "n1", "n2")], [1, given["d1"], given["d2"]], [0.0])
+    _, h = signal.freqz(
+        [given[k] for k in ("n0", "n1", "n2")], [1, given["d1"], given["d2"]], [0.0]
+    )
     assert h[0] == pytest.approx(1.0)
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import control
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy import signal
 from scipy.integrate import solve_ivp
 
 import linkwright as lw
@@ -36,6 +34,13 @@ from linkwright.errors import DomainError
 from linkwright.system import System
 from tests.oracles.phase_runner import PlainRun
 from tests.seeds import cases
+from tests.support.late import Late
+
+if TYPE_CHECKING:
+    import control
+    from scipy import signal
+else:
+    control, signal = Late("control"), Late("scipy.signal")
 
 Array = NDArray[np.float64]
 ARM = "puma560:drives=off"

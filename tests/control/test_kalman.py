@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import control
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -26,6 +25,12 @@ from linkwright.control.covariances import FORMS, CorrectionForm
 from linkwright.errors import DomainError
 from tests.oracles.joint_chain import PROCESS, SENSOR, SIGMAX, STATES, chain
 from tests.seeds import cases
+from tests.support.late import Late
+
+if TYPE_CHECKING:
+    import control
+else:
+    control = Late("control")
 
 Array = NDArray[np.float64]
 

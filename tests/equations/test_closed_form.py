@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
-import sympy
 
 import linkwright as lw
 from linkwright.algebra import Expr, evaluate_all, free_symbols
@@ -15,6 +16,12 @@ from linkwright.equations.closed_form import tidy
 from linkwright.equations.latex_report import latex_report
 from linkwright.mechanism import Mechanism
 from tests.seeds import cases
+from tests.support.late import Late
+
+if TYPE_CHECKING:
+    import sympy
+else:
+    sympy = Late("sympy")
 
 GENERATOR = 20260721
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pinocchio as pin
 import pytest
 
 from linkwright.algebra import constant
@@ -28,6 +27,12 @@ from linkwright.robots import Robot
 from tests.oracles.pinocchio_models import pinocchio_model
 from tests.random.robots import random_axis, random_mass, triple
 from tests.seeds import seeds
+from tests.support.late import Late
+
+if TYPE_CHECKING:
+    import pinocchio as pin
+else:
+    pin = Late("pinocchio")
 
 REWRITES: dict[str, Callable[[Program], Program]] = {
     "derived": lambda program: program,

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import mujoco
 import numpy as np
 import pytest
 
@@ -19,6 +18,12 @@ from linkwright.formats.robot.to_mechanism import assembled
 from linkwright.formats.robot.transforms import tensor
 from tests.oracles.mechanism import evaluate_numerically
 from tests.seeds import seeds
+from tests.support.late import Late
+
+if TYPE_CHECKING:
+    import mujoco
+else:
+    mujoco = Late("mujoco")
 
 BALL = '<geom size=".1" pos=".3 .1 0" mass="1"/>'
 HINGE = '<joint name="j" axis="0 1 0"/>'

@@ -5,8 +5,8 @@ from __future__ import annotations
 import struct
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import mujoco
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -43,6 +43,12 @@ from linkwright.formats.robot.transforms import (
 from linkwright.robots import Robot
 from tests.random.mjcf import random_mjcf
 from tests.seeds import cases
+from tests.support.late import Late
+
+if TYPE_CHECKING:
+    import mujoco
+else:
+    mujoco = Late("mujoco")
 
 FOLDER = Path(__file__).parents[1] / "robots" / "mjcf"
 MODELS = [FOLDER / f"{name}.xml" for name in ("gantry", "hopper", "gripper")]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pinocchio as pin
 import pytest
 
 import linkwright as lw
@@ -22,6 +22,12 @@ from linkwright.formats.text.files import read_model, write_model
 from linkwright.mechanism import Free, Mechanism, Revolute, Screw, Weld
 from linkwright.models import load_model
 from tests.oracles.robot_walks import link_places
+from tests.support.late import Late
+
+if TYPE_CHECKING:
+    import pinocchio as pin
+else:
+    pin = Late("pinocchio")
 
 ROBOTS = Path(__file__).resolve().parents[1] / "robots"
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import mujoco
 import numpy as np
 import pytest
 
@@ -28,6 +27,12 @@ from linkwright.models import MODELS, load_model
 from tests.random.mjcf import random_mjcf
 from tests.random.robots import random_robot
 from tests.seeds import seeds
+from tests.support.late import Late
+
+if TYPE_CHECKING:
+    import mujoco
+else:
+    mujoco = Late("mujoco")
 
 ROBOTS = Path(__file__).resolve().parents[1] / "robots"
 FILES = ["gripper.urdf", "oblique_arm.urdf", "quadruped.urdf", "scara.toml", "sl_arm/arm.dyn"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pinocchio as pin
 import pytest
 from hypothesis import given, settings, strategies as st
 
@@ -27,6 +27,12 @@ from linkwright.formats.robot.names import code_names
 from linkwright.formats.urdf import parse_urdf, read_urdf, urdf_text
 from linkwright.formats.urdf.origins import rotation_rpy, rpy_rotation
 from tests.oracles.robot_walks import link_places
+from tests.support.late import Late
+
+if TYPE_CHECKING:
+    import pinocchio as pin
+else:
+    pin = Late("pinocchio")
 
 ROBOTS = Path(__file__).resolve().parents[1] / "robots"
 FILES = sorted(ROBOTS.glob("*.urdf"))

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from scipy import signal
 
 from linkwright.errors import InputError
 from linkwright.lab.config import CONTROLLERS, JointConfig
 from linkwright.lab.servos import Actuators, Desired, Guard, MotorServo, RawSensors, Sensors
 from tests.support.lab_blocks import RATE, Array, driven, lab
+from tests.support.late import Late
+
+if TYPE_CHECKING:
+    from scipy import signal
+else:
+    signal = Late("scipy.signal")
 
 EXECUTORS = ("native", "python")
 N, TICKS = 3, 60

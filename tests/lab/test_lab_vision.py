@@ -6,11 +6,10 @@ import math
 import shutil
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from scipy import signal
 from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
@@ -24,6 +23,12 @@ from linkwright.lab.sources import lab_config, shipped_folder
 from linkwright.lab.tasks import Task
 from linkwright.lab.vision import SimulatedCameras, VisionServo, cameras_of, preference_values
 from tests.support.lab_blocks import RATE, Array, driven, lab
+from tests.support.late import Late
+
+if TYPE_CHECKING:
+    from scipy import signal
+else:
+    signal = Late("scipy.signal")
 
 EXECUTORS = ("native", "python")
 TICKS = 40

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from scipy.interpolate import CubicSpline
 
 import linkwright as lw
 from linkwright.algebra import Expr, evaluate_all, symbol
@@ -28,6 +28,12 @@ from linkwright.motion import (
 )
 from linkwright.motion.blends import turn, turned
 from linkwright.program import program
+from tests.support.late import Late
+
+if TYPE_CHECKING:
+    from scipy import interpolate
+else:
+    interpolate = Late("scipy.interpolate")
 
 LAWS = ("quintic", "cubic", "trapezoid", "linear")
 TIME = symbol("t", "time")
@@ -111,8 +117,10 @@ def test_splines_agree_with_scipy() -> None:
     t = np.array([0, 0.4, 1.0, 2.0])
     p = np.array([[0.0, 1.0], [1.0, 0.0], [0.5, -1.0], [2.0, 2.0]])
     at = np.linspace(0, 2, 41)
-    assert np.allclose(via_points(list(p), t)(at), CubicSpline(t, p, bc_type="clamped")(at))
-    assert np.allclose(through(t, p)(at, 2), CubicSpline(t, p)(at, 2))
+    assert np.allclose(
+        via_points(list(p), t)(at), interpolate.CubicSpline(t, p, bc_type="clamped")(at)
+    )
+    assert np.allclose(through(t, p)(at, 2), interpolate.CubicSpline(t, p)(at, 2))
 
 
 def test_the_blend_has_the_published_values() -> None:

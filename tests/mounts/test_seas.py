@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.signal import get_window, welch
 
 import linkwright as lw
 from linkwright.mounts.seas import (
@@ -22,6 +22,12 @@ from linkwright.mounts.seas import (
 from linkwright.mounts.ship_files import read_ship
 from linkwright.mounts.ships import FREEDOMS
 from tests.seeds import cases
+from tests.support.late import Late
+
+if TYPE_CHECKING:
+    from scipy import signal
+else:
+    signal = Late("scipy.signal")
 
 Array = NDArray[np.float64]
 HOUR = np.arange(0.0, 3600.0, 0.5)
@@ -31,7 +37,7 @@ SPECTRA = [jonswap(4.0, 10.0), jonswap(3.0, 8.0, 5.0), pierson_moskowitz(6.0, 12
 def through_window(spectrum: WaveSpectrum, size: int) -> Array:
     """Return what Welch's method expects of a spectrum at 2 Hz: it, through Hann's window."""
     pad = 16
-    kernel = np.abs(np.fft.fft(get_window("hann", size), size * pad)) ** 2
+    kernel = np.abs(np.fft.fft(signal.get_window("hann", size), size * pad)) ** 2
     density = spectrum(np.abs(np.fft.fftfreq(size * pad, 0.5)))
     seen = np.fft.ifft(np.fft.fft(density) * np.fft.fft(kernel / kernel.sum())).real
     return np.asarray(seen[: size * pad // 2 + 1 : pad])
@@ -50,7 +56,7 @@ def test_an_hour_has_the_height_and_the_spectrum_of_its_sea(spectrum: WaveSpectr
         sea = Sea(spectrum, seed)
         waves = sea.elevation(HOUR)
         assert 4 * waves.std() == pytest.approx(spectrum.height, rel=0.02)
-        found = welch(waves, 2.0, nperseg=256)[1]
+        found = signal.welch(waves, 2.0, nperseg=256)[1]
         for band in np.unique(tenth):
             within = tenth == band
             assert found[within].sum() == pytest.approx(wanted[within].sum(), rel=0.10)

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from scipy.signal import welch
 
 import linkwright as lw
 from linkwright.mechanism import Mechanism
 from linkwright.mounts.wind import AIR, Wind, WindLoad
+from tests.support.late import Late
+
+if TYPE_CHECKING:
+    from scipy import signal
+else:
+    signal = Late("scipy.signal")
 
 
 def test_gusts_have_the_spectrum_and_the_energy_that_davenport_gives() -> None:
@@ -21,7 +27,7 @@ def test_gusts_have_the_spectrum_and_the_energy_that_davenport_gives() -> None:
     gusts = wind.gusts(t)
     assert gusts.std() == pytest.approx(wind.deviation, rel=0.03)
     bands = [(0.01, 0.05), (0.05, 0.2), (0.2, 1.0)]
-    at, found = welch(gusts, 5.0, nperseg=4096)
+    at, found = signal.welch(gusts, 5.0, nperseg=4096)
     for low, high in bands:
         inside = (at >= low) & (at < high)
         expected = wind.density(at[inside]).sum()

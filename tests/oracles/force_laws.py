@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pinocchio as pin
 
 import linkwright as lw
 from linkwright.algebra import evaluate, free_symbols
@@ -17,6 +16,12 @@ from linkwright.control.joints import JointElement
 from linkwright.program import lower, program
 from linkwright.program.interpret import interpret
 from linkwright.program.program import walk
+from tests.support.late import Late
+
+if TYPE_CHECKING:
+    import pinocchio as pin
+else:
+    pin = Late("pinocchio")
 
 DH = ((0.0, 0.67183, 1), (0.4318, 0.0, 0), (0.0203, 0.15005, -1), (0.0, 0.4318, 1), (0.0, 0.0, -1))
 """Distances a, d and quarter turns alpha from each link of the PUMA to the next."""

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pinocchio as pin
 
 from linkwright.formats.robot.description import Description, LinkJoint, Mass, Place
+from tests.support.late import Late
+
+if TYPE_CHECKING:
+    import pinocchio as pin
+else:
+    pin = Late("pinocchio")
 
 
 def se3(place: Place) -> Any:

@@ -9,10 +9,9 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pinocchio as pin
 import pytest
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
@@ -31,6 +30,12 @@ from linkwright.server.virtual import VirtualCell
 from tests.mounts.test_own_mounts import AZ_EL, JACK
 from tests.random.own_machines import SCARA, Oracle, cell_text, random_arm, save
 from tests.seeds import seeds
+from tests.support.late import Late
+
+if TYPE_CHECKING:
+    import pinocchio as pin
+else:
+    pin = Late("pinocchio")
 
 Array = NDArray[np.float64]
 G = 9.81

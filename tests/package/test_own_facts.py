@@ -7,10 +7,9 @@ Pinocchio reads the same text, and what joints do by themselves is added by hand
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pinocchio as pin
 import pytest
 from scipy.integrate import solve_ivp
 
@@ -19,6 +18,12 @@ from linkwright.cli import main
 from linkwright.motion import point_to_point
 from tests.random.own_machines import Oracle, random_arm, save
 from tests.seeds import seeds
+from tests.support.late import Late
+
+if TYPE_CHECKING:
+    import pinocchio as pin
+else:
+    pin = Late("pinocchio")
 
 DAMPING, DRY, UNTIL = 0.7, 0.4, 0.05
 KINDS = ("revolute", "revolute", "prismatic")

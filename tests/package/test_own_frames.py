@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pinocchio as pin
 import pytest
 
 import linkwright as lw
@@ -44,6 +44,12 @@ from linkwright.server.virtual import VirtualCell
 from tests.random.own_machines import SCARA, Oracle, cell_text, random_arm, save
 from tests.seeds import seeds
 from tests.support.element_values import Evaluated
+from tests.support.late import Late
+
+if TYPE_CHECKING:
+    import pinocchio as pin
+else:
+    pin = Late("pinocchio")
 
 LINKS = ("arm-1", "arm_1", "flange-plate", "tcp")
 SENSED = ("arm-1", "arm_1", "tcp")

@@ -7,10 +7,9 @@ import re
 import subprocess
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pinocchio as pin
 import pytest
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
@@ -20,6 +19,12 @@ from linkwright.cli import main
 from linkwright.recording import read_recording
 from tests.random.own_machines import SCARA, Oracle, random_arm, save
 from tests.seeds import seeds
+from tests.support.late import Late
+
+if TYPE_CHECKING:
+    import pinocchio as pin
+else:
+    pin = Late("pinocchio")
 
 Array = NDArray[np.float64]
 DAMPING, FRICTION = 0.7, 0.4

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import sympy
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from linkwright.algebra import (
@@ -31,6 +30,12 @@ from linkwright.program.derivatives import (
 from linkwright.program.passes import optimize
 from tests.random.programs import ARITHMETIC, FUNCTIONS, programs, sample_inputs
 from tests.seeds import examples
+from tests.support.late import Late
+
+if TYPE_CHECKING:
+    import sympy
+else:
+    sympy = Late("sympy")
 
 Array = npt.NDArray[np.float64]
 MODES = ("forward", "reverse")

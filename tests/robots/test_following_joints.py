@@ -6,10 +6,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import mujoco
 import numpy as np
-import pinocchio as pin
 import pytest
 
 import linkwright as lw
@@ -27,6 +26,14 @@ from linkwright.mechanism import Mechanism
 from linkwright.robots import Robot
 from tests.random.robots import random_robot
 from tests.seeds import seeds, seldom
+from tests.support.late import Late
+
+if TYPE_CHECKING:
+    import mujoco
+    import pinocchio as pin
+else:
+    mujoco = Late("mujoco")
+    pin = Late("pinocchio")
 
 
 def following(seed: int, count: int = 6) -> Description:

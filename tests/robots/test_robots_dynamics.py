@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pinocchio as pin
 import pytest
 
 from linkwright.errors import ShapeError
@@ -30,6 +29,12 @@ from linkwright.simulation.runs import simulate
 from tests.oracles.pinocchio_models import pinocchio_model
 from tests.random.robots import random_robot
 from tests.seeds import cases, seeds
+from tests.support.late import Late
+
+if TYPE_CHECKING:
+    import pinocchio as pin
+else:
+    pin = Late("pinocchio")
 
 KINDS = [kind for kind in JOINTS if kind not in ("weld", "planar", "free")]
 

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pinocchio as pin
 import pytest
 
 from linkwright.errors import InputError
@@ -35,8 +34,14 @@ from tests.robots.test_robots_dynamics import (
     value,
 )
 from tests.seeds import cases, seldom
+from tests.support.late import Late
 
-VIEWS = {"local-world-aligned": pin.LOCAL_WORLD_ALIGNED, "local": pin.LOCAL, "world": pin.WORLD}
+if TYPE_CHECKING:
+    import pinocchio as pin
+else:
+    pin = Late("pinocchio")
+
+VIEWS = {"local-world-aligned": "LOCAL_WORLD_ALIGNED", "local": "LOCAL", "world": "WORLD"}
 KINDS = [k for k in JOINTS if k != "weld"]
 TREES = [
     (("revolute", "prismatic", "revolute", "ball"), "free"),
@@ -159,8 +164,8 @@ def check_motion(c: Case) -> None:
     pin.forwardKinematics(model, data, c.their_q, c.their_u, c.their_a)
     pin.computeJointJacobiansTimeVariation(model, data, c.their_q, c.their_u)
     pin.updateFramePlacements(model, data)
-    for view, theirs in VIEWS.items():
-        robot = c.robot
+    for view, their_name in VIEWS.items():
+        robot, theirs = c.robot, getattr(pin, their_name)
         jacobian = pin.getFrameJacobian(model, data, frame, theirs)[:, c.place]
         assert relative(value(robot.jacobian.of(name, reference=view), c.q), jacobian) < 1e-13
         pose, again = values(robot.pose_and_jacobian.of(name, reference=view), c.q)

@@ -10,12 +10,11 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy import signal
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
@@ -34,7 +33,13 @@ from linkwright.server.virtual import VirtualCell
 from linkwright.system import Member, Phases, Signal
 from tests.elements.test_element_battery import made
 from tests.seeds import cases, seeds
+from tests.support.late import Late
 from tests.system.test_text_systems import of_kind
+
+if TYPE_CHECKING:
+    from scipy import signal
+else:
+    signal = Late("scipy.signal")
 
 Array = NDArray[np.float64]
 RATES = (1.0, 9.0, 40.0, 300.0, 10_000.0)

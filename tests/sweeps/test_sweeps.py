@@ -10,10 +10,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow.parquet as parquet
 import pytest
 
 import linkwright as lw
@@ -24,7 +23,13 @@ from linkwright.simulation.settings import RunSettings
 from linkwright.sweeps.parts import reduced
 from linkwright.sweeps.plans import Plan, checked, read_plan
 from linkwright.sweeps.sweep import run_sweep
+from tests.support.late import Late
 from tests.support.processes import Begin, begin as begin
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as parquet
+else:
+    parquet = Late("pyarrow.parquet")
 
 STUDY = """format = 1
 model = "pendulum"
