@@ -17,6 +17,7 @@ from linkwright.formats.robot.from_mechanism import description_of
 from linkwright.formats.text.files import read_model
 from linkwright.mechanism import MechanismError
 from linkwright.simulation.switching import Forms
+from linkwright.system.forms import coupled
 from tests.seeds import cases
 
 HEXAPOD = """format = 1
@@ -297,3 +298,20 @@ def test_too_few_actuators_for_a_model_are_told() -> None:
 def test_robot_files_refuse_driven_struts_in_words(hexapod: lw.Mechanism) -> None:
     with pytest.raises(InputError, match=r"struts whose length is driven.*text model"):
         description_of(hexapod)
+
+
+def test_constraints_that_hang_together_are_counted_by_loops_that_share_speeds() -> None:
+    """Rows of four-bars hang together, whole mechanisms beside one another do not."""
+    assert [coupled(lw.load(f"n-four-bar:n={n}")) for n in (1, 3, 9)] == [2, 6, 18]
+    two = lw.Mechanism("two")
+    bodies = [two.body(name, translate="x", mass=1) for name in "abcd"]
+    for one, other in (bodies[:2], bodies[2:]):
+        two.constrain_points(one, other, along="x")
+    assert coupled(two) == 1
+
+
+def test_many_constraints_that_hang_together_run_in_all_speeds() -> None:
+    """Their guards would take longer to compile than the run takes."""
+    for count, redundant in ((7, False), (8, True)):
+        found = Forms(lw.System(lw.load(f"n-four-bar:n={count}")), None, "auto")
+        assert found.now.redundant == redundant

@@ -1,7 +1,8 @@
 """Which form of the equations is integrated, and when it changes.
 
 A constrained mechanism starts in the independent form, unless it has more than `MANY` constraints,
-whose symbolic elimination would take longer than most runs.
+or more than `COUPLED` that hang together: guards, which invert their Jacobian, would take longer to
+compile than most runs take.
 Guards look at the part of J that belongs to the eliminated speeds after each step. If its condition
 number has passed `LIMIT`, and five times what it was when they were chosen, or if it was singular
 on the way, the step is discarded and repeated: with other eliminated speeds where those are good
@@ -32,12 +33,13 @@ from linkwright.simulation.stopwatch import Stopwatch
 from linkwright.simulation.watch import Watch
 from linkwright.system import Phases, System
 from linkwright.system.flatten import Flattened
-from linkwright.system.forms import LIMIT, Form, is_regular, reference_of
+from linkwright.system.forms import LIMIT, Form, coupled, is_regular, reference_of
 from linkwright.system.numbers import beginnings, parameters
 from linkwright.system.phases import GUARD
 
 FEW = 6
 MANY = 24
+COUPLED = 15
 _START = 1000.0
 _GAPS = {"dop853": 0.4667, "dopri5": 0.55}
 """Parts of a step in whose neighborhood a method evaluates nothing."""
@@ -91,8 +93,9 @@ class Forms:
         self._preparing = preparing or Stopwatch()
         self._known: dict[object, Integrated] = {}
         m = system.mechanism
-        many = wanted == "auto" and len(m.constraints) > MANY
-        self._referring = wanted == "auto" and not adaptive and FEW < len(m.constraints) <= MANY
+        many = wanted == "auto" and (len(m.constraints) > MANY or coupled(m) > COUPLED)
+        referring = wanted == "auto" and not adaptive and not many
+        self._referring = referring and len(m.constraints) > FEW
         self._reference: tuple[float, dict[str, float]] = -np.inf, {}
         with self._preparing:
             redundant = wanted == "redundant" or many

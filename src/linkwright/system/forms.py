@@ -100,6 +100,29 @@ def is_regular(mechanism: Mechanism) -> bool:
     return True
 
 
+def coupled(mechanism: Mechanism) -> int:
+    """Return how many constraints hang together by speeds, at most.
+
+    >>> from linkwright.mechanism import Mechanism
+    >>> coupled(Mechanism("m"))
+    0
+    """
+    if not mechanism.constraints:
+        return 0
+    speeds = {s.symbol for s in mechanism.kinematics().speeds}
+    parts: list[tuple[set[Expr], int]] = []
+    for constraint in mechanism.constraints:
+        own, count = speeds.intersection(free_symbols(constraint.speed)), 1
+        apart = []
+        for others, more in parts:
+            if own & others:
+                own, count = own | others, count + more
+            else:
+                apart.append((others, more))
+        parts = [*apart, (own, count)]
+    return max(count for _, count in parts)
+
+
 # -- guards ----------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class Guards:
