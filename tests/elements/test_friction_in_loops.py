@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
-from scipy.optimize import fsolve
 
 import linkwright as lw
 from tests.seeds import seeds
@@ -49,14 +48,13 @@ def linkage() -> lw.Mechanism:
     return m
 
 
-def closed(q: float, near: Array | None = None) -> Array:
-    """Absolute angles of coupler and rocker."""
-
-    def gap(x: Any) -> Any:
-        along = A * np.cos(q) + B * np.cos(x[0]) - D - C * np.cos(x[1])
-        return [along, A * np.sin(q) + B * np.sin(x[0]) - C * np.sin(x[1])]
-
-    return np.asarray(fsolve(gap, [0.6, 1.6] if near is None else near, xtol=1e-13))
+def closed(q: float) -> Array:
+    """Absolute angles of coupler and rocker, by the law of cosines; the loop closes at every q."""
+    crank = A * np.exp(1j * q)
+    way = D - crank
+    away = abs(way)
+    tip = crank + B * way / away * np.exp(1j * np.arccos((B**2 + away**2 - C**2) / (2 * B * away)))
+    return np.angle([tip - crank, tip - D])
 
 
 def paces(q: float, x: Array) -> Array:

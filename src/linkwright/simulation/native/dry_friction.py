@@ -61,7 +61,7 @@ from linkwright.program.passes.replacement import replaced
 
 FEW = 16
 """Frictions up to which df/dv is written out; that of more is computed column by column."""
-MOST = 24
+MOST = 40
 """Coupled frictions that are solved with the step; more are refused."""
 
 Places = tuple[tuple[int, int], ...]
