@@ -12,9 +12,10 @@ import pytest
 from linkwright.cli import main
 from linkwright.mounts.rotator_client import RotatorClient, RotatorError
 from tests.mounts.test_own_mounts import JACK
-from tests.mounts.test_rotator import LIMIT, rotctl, until
+from tests.mounts.test_rotator import LIMIT, rotctl
 from tests.random.own_machines import save
 from tests.support.processes import Begin, begin as begin
+from tests.support.waiting import soon
 
 ORBIT = "examples/mounts/orbit.toml"
 
@@ -36,7 +37,7 @@ def test_a_mount_is_a_rotator_by_command(
     with RotatorClient(port=port) as client:
         assert client.position() == (90.0, 45.0)
         assert "Linkwright azel" in rotctl(port, "P 180 45", "_")
-        until(lambda: client.position() == (180.0, 45.0))
+        soon(lambda: client.position() == (180.0, 45.0))
     assert main(["rotator", mount, "--port", str(port)]) == 2
     assert "cannot listen" in capsys.readouterr().err
     process.send_signal(signal.SIGINT)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +13,7 @@ import linkwright as lw
 from linkwright.errors import Error
 from linkwright.lab.lab import Lab
 from linkwright.system import System
+from tests.support.waiting import soon
 
 WAVE = """\
 import linkwright as lw
@@ -53,14 +53,7 @@ def saved(lab: Lab, file: Path, text: str) -> None:
     file.write_text(text)
     stamp = file.stat().st_mtime_ns + 1_000_000_000
     os.utime(file, ns=(stamp, stamp))
-    until(lambda: (lab.shelf.reloads, lab.shelf.mistakes) != before)
-
-
-def until(true: Callable[[], bool]) -> None:
-    limit = time.monotonic() + 60.0
-    while not true():
-        assert time.monotonic() < limit
-        time.sleep(0.01)
+    soon(lambda: (lab.shelf.reloads, lab.shelf.mistakes) != before)
 
 
 def test_the_example_runs_as_it_is_written_and_is_taken_up_when_it_is_saved(
@@ -105,7 +98,7 @@ def test_a_saved_task_is_exchanged_while_the_laboratory_follows_the_clock(
     lab.pace(1.0)
     saved(lab, file, WAVE.replace("0.1", "0.2"))
     before = lab.tick
-    until(lambda: lab.tick > before + 96)
+    soon(lambda: lab.tick > before + 96)
     assert lab.task == "wave"
     lab.pace(None)
     amplitude = np.ptp(lab.desired.q - lab.robot.limits.mean(axis=1))

@@ -8,7 +8,8 @@ import subprocess
 from linkwright.mounts.easycomm import EasyComm, EasyCommPort
 from linkwright.mounts.pseudo_terminals import PseudoTerminal
 from linkwright.mounts.rotator import Rotator
-from tests.mounts.test_rotator import LIMIT, program, until
+from tests.mounts.test_rotator import LIMIT, program
+from tests.support.waiting import soon
 
 
 def rotctl(path: str, *commands: str) -> str:
@@ -37,7 +38,7 @@ def test_rotctl_drives_a_mount_by_easycomm() -> None:
 
         with PseudoTerminal(take) as line:
             rotctl(line.path, "P 180 45")
-            until(lambda: math.dist(rotator.position(), (180, 45)) < 0.01)
+            soon(lambda: math.dist(rotator.position(), (180, 45)) < 0.01)
             told = rotctl(line.path, "p", "M 16 50", "S", "K", "R 1")
         assert "180.00" in told
         assert "45.00" in told
@@ -45,7 +46,7 @@ def test_rotctl_drives_a_mount_by_easycomm() -> None:
         assert language.refused == 0
         with EasyCommPort(rotator) as port:
             rotctl(port.path, "P 20 30")
-            until(lambda: math.dist(rotator.position(), (20, 30)) < 0.01)
+            soon(lambda: math.dist(rotator.position(), (20, 30)) < 0.01)
 
 
 def test_what_easycomm_cannot_mean_is_counted_and_moves_nothing() -> None:

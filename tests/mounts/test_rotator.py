@@ -7,8 +7,7 @@ import re
 import shutil
 import socket
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 
 import pytest
@@ -19,6 +18,7 @@ from linkwright.mounts.pointing import direction
 from linkwright.mounts.rotator import CLIENTS, Rotator, RotatorPort
 from linkwright.mounts.rotator_client import RotatorClient, RotatorError, drive_rotator
 from linkwright.mounts.rotctl_language import COMMANDS, DOWN, UP, answer
+from tests.support.waiting import soon
 
 LIMIT = 30.0  # s, for anything that has to happen
 
@@ -28,14 +28,6 @@ def program(name: str) -> str:
     found = shutil.which(name)
     assert found is not None, f"there is no {name}; run sh scripts/need_hamlib.sh"
     return found
-
-
-def until(holds: Callable[[], bool]) -> None:
-    """Wait until something holds."""
-    end = time.monotonic() + LIMIT
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 @contextmanager
@@ -56,7 +48,7 @@ def dummy() -> Iterator[int]:
             return tried.connect_ex(("127.0.0.1", port)) == 0
 
     try:
-        until(listens)
+        soon(listens)
         yield port
     finally:
         process.kill()
@@ -102,7 +94,7 @@ def test_rotctl_opens_reads_points_stops_parks_and_sweeps(port: RotatorPort) -> 
     before = port.rotator.counters.missed
     told = rotctl(port.port, "P 90 20", "S", "K", "M 16 50", "S", "_", "P 180 45")
     assert "Linkwright test" in told
-    until(lambda: math.dist(port.rotator.position(), (180, 45)) < 0.001)
+    soon(lambda: math.dist(port.rotator.position(), (180, 45)) < 0.001)
     assert "180.00" in rotctl(port.port, "p")
     assert "45.00" in rotctl(port.port, "p")
     assert port.rotator.counters.missed == before
@@ -161,7 +153,7 @@ def test_answers_have_the_shape_of_rotctlds_and_places_its_numbers(port: Rotator
 def test_bad_input_is_refused_and_moves_nothing(port: RotatorPort) -> None:
     client = RotatorClient(port=port.port)
     client.go(100, 30)
-    until(lambda: client.position() == (100.0, 30.0))
+    soon(lambda: client.position() == (100.0, 30.0))
     refused = {
         b"P nan 45\n": b"RPRT -1\n",
         b"P inf 45\n": b"RPRT -1\n",
@@ -219,8 +211,8 @@ def test_no_tick_is_missed_whoever_speaks_and_goes(port: RotatorPort) -> None:
         linger = b"\x01\x00\x00\x00\x00\x00\x00\x00"
         mover.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         mover.close()  # reset in mid-move
-        until(lambda: math.dist(rotator.position(), (300, 10)) < 0.01)
-    until(lambda: port.clients == 0)
+        soon(lambda: math.dist(rotator.position(), (300, 10)) < 0.01)
+    soon(lambda: port.clients == 0)
     after = rotator.counters
     assert after.total > counters.total
     assert after.missed == counters.missed
@@ -304,7 +296,7 @@ def test_a_tracker_leads_the_dummy_rotator_of_hamlib() -> None:
         assert [round(c[1], 6) for c in led.commands] == [20, 25, 30, 35, 40]
         with RotatorClient(port=peer) as client:
             client.go(10, 5)
-            until(lambda: math.dist(client.position(), (10, 5)) < 0.01)
+            soon(lambda: math.dist(client.position(), (10, 5)) < 0.01)
             with pytest.raises(RotatorError, match="-1"):
                 client.go(500, 20)
 
@@ -382,7 +374,7 @@ def test_the_studio_shows_the_mount_as_it_looks_and_stops_it() -> None:
         shown = dict(zip(aim.names, link.coordinates(), strict=True))
         assert shown["x_axis"] == pytest.approx(-math.atan2(north, up), abs=1e-6)
         assert shown["y_axis"] == pytest.approx(math.asin(east), abs=1e-6)
-        until(lambda: bool(len(link.samples()[0]) and abs(link.samples()[1][-1, 1] - 45) < 1e-6))
+        soon(lambda: bool(len(link.samples()[0]) and abs(link.samples()[1][-1, 1] - 45) < 1e-6))
         rotator.go(200, 20)
         rotator.advance(1)
         link.halt()

@@ -25,6 +25,7 @@ from linkwright.simulation.runs import session_of
 from linkwright.simulation.settings import RunSettings
 from linkwright.system import System, system_of
 from tests.seeds import seeds
+from tests.support.waiting import soon
 
 pytestmark = pytest.mark.realtime
 
@@ -49,13 +50,6 @@ def sampled_system() -> System:
 
 def session(seconds: float = 1000.0) -> Session:
     return session_of(sampled_system(), RunSettings(seconds, method="rk4", every=1))[0]
-
-
-def wait_until(condition: Callable[[], bool], limit: float = 20.0) -> None:
-    end = time.monotonic() + limit
-    while not condition():
-        assert time.monotonic() < end, "it took too long"
-        time.sleep(0.002)
 
 
 def change_from_threads(loop: PacedLoop) -> None:
@@ -99,7 +93,7 @@ def test_ticks_run_and_missed_are_exactly_those_that_were_due() -> None:
     loop = PacedLoop(session_of(system, RunSettings(100.0, method="rk4", every=1))[0])
     begun = time.monotonic_ns()
     with loop:
-        wait_until(lambda: loop.counters.due >= 50)
+        soon(lambda: loop.counters.due >= 50)
     ended = time.monotonic_ns()
     counted = loop.counters
     assert counted.total == loop.session.tick + 1
@@ -119,11 +113,11 @@ def test_overruns_are_counted_and_no_instant_is_lost_or_doubled() -> None:
     loop.visited = True
     begun = time.monotonic_ns()
     loop.start()
-    wait_until(lambda: loop.latest().tick >= 0)
+    soon(lambda: loop.latest().tick >= 0)
     noticed = time.monotonic_ns()
-    wait_until(lambda: loop.counters.overrun >= 5)
+    soon(lambda: loop.counters.overrun >= 5)
     loop.visited = False
-    wait_until(lambda: loop.latest().tick >= 20)
+    soon(lambda: loop.latest().tick >= 20)
     loop.stop()
     counted = loop.counters
     assert counted.missed >= 5
@@ -198,7 +192,7 @@ def test_a_run_that_ends_itself_ends_the_loop_and_the_tape_leads_there() -> None
     loop = PacedLoop(made())
     loop.set({"ramp.u": 1.0})
     loop.start()
-    wait_until(lambda: not loop.running)
+    soon(lambda: not loop.running)
     loop.stop()
     assert loop.stopped is not None
     assert "there" in loop.stopped.reason
@@ -234,7 +228,7 @@ def test_a_signal_at_any_line_of_a_start_leaves_a_loop_that_stops(line: int) -> 
     loop.stop()
     assert not loop.running
     with loop:
-        wait_until(lambda: loop.counters.total > 2)
+        soon(lambda: loop.counters.total > 2)
 
 
 def test_a_stalled_interpreter_does_not_stop_the_loop() -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,8 @@ import linkwright as lw
 from linkwright.studio.live_system import target_of
 from linkwright.studio.server import Studio, open_studio
 from linkwright.studio.state import PanelState
-from tests.support.chromium import PATIENCE, opened
+from tests.support.chromium import opened
+from tests.support.waiting import soon
 
 ARM = "tests/robots/oblique_arm.urdf"
 GRAPHS = """() => [...(window.scope?.source.data ?? [])].flatMap(([key, takes]) =>
@@ -39,17 +39,6 @@ def studio_page(*names: str) -> Iterator[tuple[Studio, Any, list[str]]]:
             yield studio, page, wrong
     finally:
         studio.close()
-
-
-def soon(holds: Callable[[], Any]) -> Any:
-    """Wait until something holds, and return it; what never holds fails the test."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        found = holds()
-        if found:
-            return found
-        time.sleep(0.05)
-    raise AssertionError("it never came to hold")
 
 
 def graphs(page: Any) -> list[dict[str, Any]]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,18 +25,10 @@ from linkwright.studio.cell_studio import is_cell, open_cell_studio
 from linkwright.studio.jog import PAGE_SILENCE, Jog
 from linkwright.studio.server import Studio
 from linkwright.studio.tuner import Tuner
+from tests.support.waiting import soon
 
 LIMIT = 60.0  # s, of every wait
 AXIS = "plane.2"
-
-
-def until(happens: Callable[[], Any]) -> Any:
-    """Wait until something happens, and return it."""
-    end = time.monotonic() + LIMIT
-    while not (found := happens()):
-        assert time.monotonic() < end, "it has not happened"
-        time.sleep(0.005)
-    return found
 
 
 class Paced:
@@ -101,7 +92,7 @@ def hold(link: CellLink, number: int, way: float, side: int = 1) -> None:
         assert link.jog.hold("page", number, AXIS, side, 0.2)
         return (where(link) - start) * side >= way
 
-    until(held)
+    soon(held)
 
 
 def test_an_axis_moves_only_while_it_is_held(
@@ -116,13 +107,13 @@ def test_an_axis_moves_only_while_it_is_held(
     before = where(link)
     hold(link, 2, 0.03)
     link.jog.release("page", 2)
-    until(lambda: not moving(link))
+    soon(lambda: not moving(link))
     assert where(link) > before + 0.02
     there = where(link)
     assert not link.jog.hold("page", 2, AXIS, 1, 0.2)  # a word of the page that came too late
     hold(link, 3, 0.03, -1)
     link.jog.release("page", 3)
-    until(lambda: not moving(link))
+    soon(lambda: not moving(link))
     assert where(link) < there - 0.01
     assert life(link) == "active"
     assert link.cell.arm("plane").state.cause == "stop"
@@ -138,9 +129,9 @@ def test_a_page_that_falls_silent_lets_go(link: CellLink) -> None:
         link.jog.watch()
         return link.jog.held is None
 
-    until(watched)
+    soon(watched)
     assert "silent" in link.jog.why
-    until(lambda: not moving(link))
+    soon(lambda: not moving(link))
     assert where(link) > before
     assert not link.jog.hold("page", 1, AXIS, 1, 0.2)
     assert link.told()["arms"][0]["ours"]
@@ -150,8 +141,8 @@ def test_the_cell_itself_stops_what_a_hung_studio_holds(link: CellLink) -> None:
     """Check 22: jog. Nobody watches: signs of life stop with the page's, and the loop stops it."""
     link.act("plane", "enable")
     assert link.jog.hold("page", 1, AXIS, 1, 0.2)
-    until(lambda: link.cell.arm("plane").state.cause == "silence")
-    until(lambda: not moving(link))
+    soon(lambda: link.cell.arm("plane").state.cause == "silence")
+    soon(lambda: not moving(link))
     told = link.told()["arms"][0]
     assert (told["holder"], told["life"]) == ("free", "active")
     assert told["cause"] == "whoever commanded it fell silent"
@@ -175,7 +166,7 @@ def test_parameters_change_live_and_steps_lie_over_each_other(link: CellLink) ->
     """Check 22: edit a parameter live; the step response appears, before and after."""
     tuner = Tuner(link)
     link.act("plane", "enable")
-    until(lambda: abs(link.told()["arms"][0]["axes"][1]["error"]) < 5e-5)  # its brakes are open
+    soon(lambda: abs(link.told()["arms"][0]["axes"][1]["error"]) < 5e-5)  # its brakes are open
     assert tuner.parameters(AXIS) == {"kp": 400.0, "kd": 40.0}
     tuner.start(AXIS, "step", {"amplitude": 0.01, "seconds": 0.8})
     with pytest.raises(InputError, match=r"wait: step of plane.2"):
@@ -248,7 +239,7 @@ def test_the_studio_of_a_cell_shows_states_and_stops_it(studio: Studio, paced: P
         now = studio.stages[0].poses
         return now is not None and float(np.abs(now - seen).max()) > 0.01
 
-    until(drawn)
+    soon(drawn)
     ask(studio, "cell/release", {"page": "p", "number": 1})
     wanted = {"layout": None, "number": 0, "known": "", "stamp": "", "points": 200}
     scope = ask(studio, "scope/ask", wanted)
@@ -261,7 +252,7 @@ def test_the_studio_of_a_cell_shows_states_and_stops_it(studio: Studio, paced: P
     assert (state["stop"], state["mode"], state["note"]) == (True, "CELL", "")
     with urllib.request.urlopen(studio.address + "halt", timeout=LIMIT) as answer:
         assert answer.status == 200
-    until(lambda: life(link) == "fault")
+    soon(lambda: life(link) == "fault")
     told = ask(studio, "cell/state")["arms"][0]
     assert (told["life"], told["cause"]) == ("fault", "halted")
     assert "is fault" in ask(studio, "cell/hold", press | {"number": 2})["error"]

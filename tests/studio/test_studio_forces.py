@@ -31,8 +31,8 @@ from linkwright.studio.display import motion_of
 from linkwright.studio.live import Live
 from linkwright.studio.live_system import plant_of
 from linkwright.studio.server import Studio
-from tests.studio.test_studio_browser import soon
 from tests.support.chromium import opened
+from tests.support.waiting import soon
 
 QUADRUPED = Path("tests/robots/quadruped.urdf")
 ARM = Path("tests/robots/oblique_arm.urdf")

@@ -14,8 +14,8 @@ from linkwright.studio.client_page import page_of
 from linkwright.studio.server import Studio, open_studio
 from linkwright.studio.state import RUN, panels_of
 from linkwright.studio.status import Status
-from tests.studio.test_studio_browser import soon
 from tests.support.chromium import opened
+from tests.support.waiting import soon
 
 SCHEME = "document.documentElement.dataset.mantineColorScheme"
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import struct
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http.client import HTTPConnection, RemoteDisconnected
 from pathlib import Path
 from socket import SO_LINGER, SOL_SOCKET, create_connection, gethostname
@@ -33,6 +32,7 @@ from linkwright.studio.server import LOOPBACK, PANELS, Studio, free_port, open_s
 from linkwright.studio.side_pages import SidePages, as_json
 from linkwright.studio.state import panels_of
 from tests.support.chromium import opened
+from tests.support.waiting import soon
 
 HACK = "<img src=x onerror=top.hacked=1>"
 END = "</script><script>top.hacked=1</script>"
@@ -302,14 +302,6 @@ def test_names_in_the_studio_are_only_names(
 
 
 # -- trouble in threads ----------------------------------------------------------------------------
-def soon(true: Callable[[], bool]) -> bool:
-    """Wait until something is true, half a minute at the most."""
-    end = time.monotonic() + 30
-    while not true() and time.monotonic() < end:
-        time.sleep(0.01)
-    return true()
-
-
 def test_a_live_run_that_fails_stops_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     model = load_model("pendulum")
     live = Live(plant_of(model), scene_of(model))

@@ -20,8 +20,9 @@ from linkwright.scene.viewpoint import ANGLE, ground_and_view
 from linkwright.studio.joint_control import Poser, pose_of
 from linkwright.studio.server import Studio, open_studio
 from linkwright.studio.state import PanelState
-from tests.studio.test_studio_browser import ARM, field, graphs, panels_of, soon, tab
+from tests.studio.test_studio_browser import ARM, field, graphs, panels_of, tab
 from tests.support.chromium import opened
+from tests.support.waiting import soon
 
 Array = NDArray[np.float64]
 

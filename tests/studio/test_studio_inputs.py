@@ -12,8 +12,9 @@ import pytest
 import linkwright as lw
 from linkwright.cli import main
 from linkwright.studio.server import Studio, open_studio
-from tests.studio.test_studio_browser import field, panels_of, soon, tab
+from tests.studio.test_studio_browser import field, panels_of, tab
 from tests.support.chromium import opened
+from tests.support.waiting import soon
 
 ROBOTS = Path(__file__).parents[1] / "robots"
 NO_MESH = """<robot name="bare"><link name="base"/><link name="arm">

@@ -15,8 +15,9 @@ from linkwright.pages.page import write_page
 from linkwright.scene.motions import recorded_motion
 from linkwright.studio.live import Live
 from linkwright.studio.server import Studio, open_studio
-from tests.studio.test_studio_browser import field, panels_of, soon, tab
+from tests.studio.test_studio_browser import field, panels_of, tab
 from tests.support.chromium import opened
+from tests.support.waiting import soon
 
 
 @pytest.fixture(scope="module")

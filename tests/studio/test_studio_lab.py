@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import socket
 import threading
-import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +22,9 @@ from linkwright.studio.lab_link import LabLink
 from linkwright.studio.lab_studio import open_lab_studio
 from linkwright.studio.server import Studio
 from linkwright.studio.side_pages import side_pages_of
-from tests.support.chromium import PATIENCE, opened
+from tests.support.chromium import opened
 from tests.support.lab_robots import planar
+from tests.support.waiting import PATIENCE, soon
 
 LIMIT = 200.0  # s, far more than it takes on a busy machine
 
@@ -73,15 +73,6 @@ def ask(studio: Studio, place: str, body: dict[str, Any] | None = None) -> Any:
         return json.load(answer)
 
 
-def until(holds: Callable[[], Any]) -> Any:
-    """Wait until something holds, and return it."""
-    end = time.monotonic() + LIMIT
-    while not (found := holds()):
-        assert time.monotonic() < end
-        time.sleep(0.02)
-    return found
-
-
 def lines(studio: Studio, kind: str) -> list[str]:
     """Return what the console has of a kind."""
     return [text for _, k, text in ask(studio, "state")["lines"] if k == kind]
@@ -96,11 +87,11 @@ def test_the_page_gives_commands_and_changes_parameters(studio: Studio, lab: Lab
     ]
     assert set(told["servos"]) == {"motor", "task", "invdyn", "invkin", "vision"}
     ask(studio, "give", {"line": "st nod frequency=2"})
-    until(lambda: "nod runs" in lines(studio, "answer"))
+    soon(lambda: "nod runs" in lines(studio, "answer"))
     ask(studio, "give", {"line": "ctp frequency=3"})
-    until(lambda: ask(studio, "state")["parameters"] == {"frequency": 3.0})
+    soon(lambda: ask(studio, "state")["parameters"] == {"frequency": 3.0})
     ask(studio, "give", {"line": "st nodd"})
-    assert "did you mean 'nod'" in until(lambda: lines(studio, "error"))[0]
+    assert "did you mean 'nod'" in soon(lambda: lines(studio, "error"))[0]
     assert ask(studio, "complete", {"line": "st no"})["words"] == [
         ["none", "task"],
         ["nod", "task"],
@@ -109,9 +100,9 @@ def test_the_page_gives_commands_and_changes_parameters(studio: Studio, lab: Lab
     assert "error" in ask(studio, "state", {"since": "x"})
     lab.command("greet", "greet")(lambda lab: lab.ask("who", "you"))
     ask(studio, "give", {"line": "greet"})
-    until(lambda: ask(studio, "state")["question"] == "who [you]: ")
+    soon(lambda: ask(studio, "state")["question"] == "who [you]: ")
     ask(studio, "reply", {"text": "me"})
-    until(lambda: "me" in lines(studio, "answer"))
+    soon(lambda: "me" in lines(studio, "answer"))
 
 
 def test_the_robot_its_ghost_and_drawings_are_shown_beside_the_loop(
@@ -132,12 +123,12 @@ def test_the_robot_its_ghost_and_drawings_are_shown_beside_the_loop(
     assert ghost.ghost
     lab.do("st nod frequency=1")
     lab.do("run 0.3")
-    until(lambda: {"/task/0", "/task/1"} <= set(drawn))
-    until(lambda: not np.array_equal(np.asarray(robot.poses), np.asarray(ghost.poses)))
+    soon(lambda: {"/task/0", "/task/1"} <= set(drawn))
+    soon(lambda: not np.array_equal(np.asarray(robot.poses), np.asarray(ghost.poses)))
     lab.do("ctp frequency=5")
     lab.do("run 0.1")
     words = "draw of the task 'nod' failed: ValueError: too quick to be drawn"
-    until(lambda: words in ask(studio, "state")["mistake"])
+    soon(lambda: words in ask(studio, "state")["mistake"])
     assert lab.task == "nod"
     assert threading.get_ident() not in threads  # where the loop ran
 
@@ -147,11 +138,11 @@ def test_freeze_and_stop_are_in_every_tab(studio: Studio, lab: Lab) -> None:
     assert studio.state({})["stop"]
     assert studio.state({})["freeze"]
     urllib.request.urlopen(f"{studio.address}freeze", timeout=LIMIT).close()
-    until(lambda: lab.task is None)
+    soon(lambda: lab.task is None)
     assert lab.stopped is None
     lab.do("redo")
     urllib.request.urlopen(f"{studio.address}halt", timeout=LIMIT).close()
-    until(lambda: lab.stopped == "the page")
+    soon(lambda: lab.stopped == "the page")
     assert "Reset" in studio.state({})["note"]
     assert [key for key in ("escape", "space") if key in studio.keys] == ["escape", "space"]
 
@@ -161,7 +152,7 @@ def test_the_scope_has_what_was_kept(studio: Studio, lab: Lab) -> None:
     assert isinstance(link, LabLink)
     for _ in range(5):
         lab.do("run 0.05")
-        until(lambda: link.samples()[0][-1] >= lab.time)
+        soon(lambda: link.samples()[0][-1] >= lab.time)
     t, rows = link.samples()
     names = [channel.name for channel in link.channels]
     assert np.all(np.diff(t) > 0)
@@ -200,7 +191,7 @@ def test_in_a_browser_edit_mistake_freeze_and_stop(
             slider = frame.get_by_label("speed", exact=True)
             slider.wait_for(timeout=1e3 * PATIENCE)
             slider.fill("3")
-            until(lambda: lab.parameters["speed"] == 3.0)
+            soon(lambda: lab.parameters["speed"] == 3.0)
             file.write_text(TEXT.replace("self.speed", "self.sped"))
             mistake = frame.locator(".mistake")
             mistake.wait_for(timeout=1e3 * PATIENCE)
@@ -210,14 +201,14 @@ def test_in_a_browser_edit_mistake_freeze_and_stop(
             mistake.wait_for(state="hidden", timeout=1e3 * PATIENCE)
             assert (lab.task, lab.parameters["speed"]) == ("bow", 3.0)
             page.keyboard.press("Escape")
-            until(lambda: lab.task is None)
+            soon(lambda: lab.task is None)
             entry.fill("redo")
             entry.press("Enter")
-            until(lambda: lab.task == "bow")
+            soon(lambda: lab.task == "bow")
             page.click("#lw-freeze")
-            until(lambda: lab.task is None)
+            soon(lambda: lab.task is None)
             page.click("#lw-stop")
-            until(lambda: lab.stopped == "the page")
+            soon(lambda: lab.stopped == "the page")
             assert wrong == []
     finally:
         lab.pace(None)

@@ -16,8 +16,8 @@ from linkwright.scene.viewpoint import upright
 from linkwright.studio.display import motion_of
 from linkwright.studio.live import Live
 from linkwright.studio.live_system import plant_of
-from tests.studio.test_studio_browser import soon
 from tests.support.chromium import opened
+from tests.support.waiting import soon
 
 G = 9.81
 

@@ -33,9 +33,9 @@ from linkwright.pages.scope import (
 from linkwright.recording import Channel, Recording, read_recording
 from linkwright.scene.motions import recorded_motion
 from linkwright.studio.server import Studio
-from tests.studio.test_studio_browser import soon
 from tests.support.chromium import opened
 from tests.support.late import Late
+from tests.support.waiting import soon
 
 if TYPE_CHECKING:
     from scipy import signal

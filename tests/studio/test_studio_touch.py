@@ -13,8 +13,8 @@ import pytest
 from linkwright.pages.page import write_page
 from linkwright.scene.motions import open_motion
 from linkwright.studio.server import open_studio
-from tests.studio.test_studio_browser import soon
 from tests.support.chromium import opened
+from tests.support.waiting import soon
 
 ROBOTS = Path(__file__).parents[1] / "robots"
 SIZES = ((1024, 768), (820, 1180))

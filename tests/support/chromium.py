@@ -10,6 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tests.support.waiting import PATIENCE
+
 _WITHOUT = (
     # pages of the browser's own, drawn anew behind each window: a quarter of what a page costs
     "WebUIOmniboxPopup,WebUIOmniboxAimPopup",
@@ -30,9 +32,6 @@ FLAGS = (
     "--disable-gpu-compositing",  # there is none: frames of pages are put together by the processor
     f"--disable-features={','.join(_WITHOUT)}",
 )
-
-PATIENCE = 200.0
-"""Seconds that a test waits for what should hold soon: far more than it takes on a busy machine."""
 
 _WITHOUT_GRAPHICS = """window.spared = true;
 for (const kind of ["drawElements", "drawArrays", "drawElementsInstanced", "drawArraysInstanced"]) {
