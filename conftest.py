@@ -121,16 +121,16 @@ def megabytes() -> float:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
-    """Let go of what a file has kept for its tests when it is left."""
+    """Let go of what a file has kept for its tests when it is left, and of memory that is free."""
     yield
-    if nextitem is not None and nextitem.path == item.path:
-        return
-    if isinstance(item, pytest.Function):
+    left = nextitem is None or nextitem.path != item.path
+    if left and isinstance(item, pytest.Function):
         for value in vars(item.module).values():
             if getattr(value, "__module__", "") == item.module.__name__:
                 getattr(value, "cache_clear", int)()
     if megabytes() > _after_last_look[0] + GROWTH:
-        gc.collect()
+        if left:
+            gc.collect()
         keep_little()
         _after_last_look[0] = megabytes()
 
