@@ -61,6 +61,8 @@ from linkwright.program.passes.replacement import replaced
 
 FEW = 16
 """Frictions up to which df/dv is written out; that of more is computed column by column."""
+SMALL = 600
+"""Numbers in df/dv up to which that holds, too."""
 MOST = 40
 """Coupled frictions that are solved with the step; more are refused."""
 
@@ -283,7 +285,8 @@ def _linear(made: Program, slips: Mapping[Expr, Expr]) -> tuple[DryFriction | No
     n, k = len(x), len(unknowns)
     slip_port = ProgramPort("slip", (k,), tuple(slips.values()))
     both = replace(made, outputs=(*made.outputs, slip_port))
-    if k > FEW:
+    large = k > FEW or n * k > SMALL
+    if large:
         by = _by_columns(both, unknowns)
     else:
         by = jacobians(both, [made.outputs[0].name, "slip"], ["v", "x", "t"], values=True)
@@ -329,7 +332,7 @@ def _linear(made: Program, slips: Mapping[Expr, Expr]) -> tuple[DryFriction | No
     return (
         DryFriction(
             made,
-            optimize(flat, rounds=1) if k <= FEW else liveness(value_numbering(flat)),
+            liveness(value_numbering(flat)) if large else optimize(flat, rounds=1),
             tuple(pushes),
             tuple(couplings),
             tuple(slopes),
