@@ -54,7 +54,7 @@ def closed(q: float) -> Array:
     way = D - crank
     away = abs(way)
     tip = crank + B * way / away * np.exp(1j * np.arccos((B**2 + away**2 - C**2) / (2 * B * away)))
-    return np.angle([tip - crank, tip - D])
+    return np.asarray(np.angle([tip - crank, tip - D]))
 
 
 def paces(q: float, x: Array) -> Array:
