@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import string
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,7 @@ from linkwright.lab.files.vision_files import (
     read_vision,
     vision_text,
 )
+from linkwright.lab.lab import Lab
 from linkwright.lab.sources import lab_config
 from linkwright.motion import Sines
 from linkwright.recording import read_recording
@@ -263,3 +265,21 @@ def test_what_cannot_be_written_is_said() -> None:
         sine_text({"A": SineLine(math.inf, ((1.0, 0.0, 1.0),))})
     with pytest.raises(InputError, match="BLOB1_ACCELERATION is not finite"):
         vision_text(VisionPreferences(0.0, {1: BlobPreferences(acceleration=(math.nan, 0.0, 0.0))}))
+
+
+def test_a_laboratory_without_preferences_moves_every_joint_by_a_small_sine() -> None:
+    """A robot file of one's own moves at the first command, within its ranges."""
+    config = replace(ARM, preferences=None)
+    with Lab(config) as lab:
+        assert "sine runs" in lab.do("st sine").text
+        lab.run(0.5)
+        wanted = [0.1 * np.sin(np.pi * 0.5) + joint.default for joint in config.joints]
+        room = [min(x.upper - x.default, x.default - x.lower) for x in config.joints]
+        near = [x for x, space in enumerate(room) if space > 0.2]
+        assert near
+        np.testing.assert_allclose(
+            lab.desired.q[near], np.array(wanted)[near], atol=1e-3
+        )
+        lab.freeze()
+        with pytest.raises(InputError, match="no file"):
+            lab.start("sine", file="other.sine")

@@ -50,14 +50,15 @@ def joint_of(table: tables.BodyTable | tables.LoopTable) -> Joint:
     word, own = OWN_AXIS.get(table.joint, (table.joint, ""))
     kind = JOINTS[word]
     if own:
-        _refuse(given, f"is not a key of a {table.joint} joint")
+        _refuse(given, f"is not a key of a {table.joint} joint", ())
         fixed: Joint = kind.maker(axis=own)
         return fixed
     needed, allowed = kind.keys
     if needed - given:
         key = min(needed - given)
         raise InputError(f"a {table.joint} joint needs the key {key!r}", remedy=f"add {key} = ...")
-    _refuse(given - needed - allowed, f"is not a key of a {table.joint} joint")
+    own_keys = (*sorted(needed), *sorted(allowed))
+    _refuse(given - needed - allowed, f"is not a key of a {table.joint} joint", own_keys)
     made: Joint = kind.maker(**{key: _tuples(getattr(table, key)) for key in given})
     return made
 
@@ -159,9 +160,10 @@ def _cannot_turn() -> InputError:
     )
 
 
-def _refuse(keys: set[str] | frozenset[str], why: str) -> None:
+def _refuse(keys: set[str] | frozenset[str], why: str, known: Sequence[str] | None = None) -> None:
     if keys:
-        raise InputError(f"`{min(keys)}` {why}", remedy="see docs/text-models.md")
+        has = "" if known is None else f"it has {', '.join(known) or 'none of its own'}; "
+        raise InputError(f"`{min(keys)}` {why}", remedy=f"{has}see docs/text-models.md")
 
 
 def _tuples(value: Any) -> Any:

@@ -55,18 +55,32 @@ class _Waves(Task):
         desired.a = -(self.amplitudes * w**2 * sin(angle)).sum(axis=1)
 
 
+_DEFAULT = "default.sine"
+_SMALL, _SLOW = 0.1, 0.5  # rad or m, and Hz
+
+
+def _small(config: LabConfig) -> motion.Sines:
+    """Return a small sine of every joint about its default posture, as far as its range goes."""
+    rooms = [min(x.default - x.lower, x.upper - x.default) for x in config.joints]
+    sizes = [max(0.0, min(_SMALL, room / 2)) for room in rooms]
+    return motion.Sines([x.default for x in config.joints], [[(a, 0.0, _SLOW)] for a in sizes])
+
+
 class Sine(_Waves):
     """Moves joints by the sums of one to three sines of a `.sine` file (SL: SINE_TASK).
 
     Joints that the file does not have hold their default posture. Inverse dynamics adds torques.
-    The recorder runs from its start.
+    The recorder runs from its start. A laboratory without preferences, as that of a robot file, has
+    a small sine for each joint where no other file is asked for.
     """
 
     name = "sine"
-    file = setting("default.sine", doc="a file among the preferences, or a path")
+    file = setting(_DEFAULT, doc="a file among the preferences, or a path")
 
     def waves(self, lab: Any) -> motion.Sines:
         """Return what the file says."""
+        if self.file == _DEFAULT and lab.config.preferences is None:
+            return _small(lab.config)
         path = preference_file(lab, self.file)
         found = read_sines(path, lab.config.names)
         offsets = [
