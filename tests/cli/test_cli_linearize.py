@@ -46,3 +46,19 @@ def test_bad_input_is_answered_with_a_remedy(
 ) -> None:
     assert main(["linearize", *arguments]) == 2
     assert complaint in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["whipple", "--set", "v=5"], False),  # it travels, upright
+        (["pendulum"], True),  # held horizontal
+        (["pendulum", "--at", "phi=0"], False),
+        (["pendulum", "--at", "phi=0", "--at", "phi_dot=1"], True),
+    ],
+)
+def test_a_point_that_is_no_equilibrium_is_told(
+    arguments: list[str], told: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["linearize", *arguments]) == 0
+    assert ("no equilibrium" in capsys.readouterr().out) == told

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import typer
@@ -12,6 +13,8 @@ from linkwright.cli.terminal import echo
 
 if TYPE_CHECKING:
     from linkwright.analysis import LinearModel, Mode
+
+_STILL = 1e-6  # of any unit in a second
 
 AT = typer.Option(
     [],
@@ -44,7 +47,8 @@ def command(
     from linkwright.mechanism import mechanism_of
 
     opened = open_model(model, settings, trust=trust)
-    found = linearize(opened, read_settings(at, "--at", mechanism_of(opened)) or None)
+    mechanism = mechanism_of(opened)
+    found = linearize(opened, read_settings(at, "--at", mechanism) or None)
     if as_json:
         echo(json.dumps(found.as_dict(), indent=2))
         return
@@ -61,8 +65,23 @@ def command(
         echo(f"\nneutral    {', '.join(found.neutral)}")
     if found.computed:
         echo(f"computed   {', '.join(found.computed)}")
+    _print_drift(found, [] if mechanism is None else [str(q) for q in mechanism.coordinates])
     if matrices:
         _print_matrices(found)
+
+
+def _print_drift(found: LinearModel, coordinates: Sequence[str]) -> None:
+    """Say where the operating point is no equilibrium; what only travels may go on."""
+    rates = dict(zip(found.states, map(abs, found.drift), strict=False))
+    for name in set(found.neutral).intersection(coordinates):
+        rates.pop(name, None)
+    moving = [name for name, rate in rates.items() if rate > _STILL]
+    if moving:
+        most = max(moving, key=lambda name: float(rates[name]))
+        echo(
+            f"\nnote: this is no equilibrium, {most} changes: the modes are those of the moment;\n"
+            "      --at chooses another point, and lw.equilibrium finds one"
+        )
 
 
 def _mode_row(mode: Mode) -> tuple[str, ...]:
