@@ -168,3 +168,20 @@ def test_a_pass_that_loses_a_constant_is_not_believed(monkeypatch: pytest.Monkey
             made = rewrite(p)
         (found,) = interpret(lower(made), [[1.0, 2.0, 3.0, 4.0], [5.0]])
         assert found == pytest.approx([-2.0, 9.0])
+
+
+def test_what_a_loop_stacks_at_a_late_turn_is_compared() -> None:
+    """It may depend on what was scanned turns before, and on nothing else of its own turn."""
+
+    def late(first: Expr | float, chain: int) -> Program:
+        t = symbols("t1 t2 t3 t4 t5 t6 t7 t8 t9 t10", "local")
+        carried = [Carried(t[0], A, 0.5 * t[0] + t[3] if chain == 1 else t[1], t[4])]
+        if chain > 1:
+            carried.append(Carried(t[1], B, 0.5 * t[1] + t[3], t[5]))
+        scanned = (Scanned(t[3], (B + first, B, C, D)),)
+        loop = Loop(4, tuple(carried), scanned, (Stacked(sin(t[0]), tuple(t[6:10])),), ())
+        return program("f", {"x": [A, B, C, D], "k": [K]}, {"y": [t[9]]}, statements=[loop])
+
+    for chain in (1, 2):
+        assert agree(late(0, chain), late(0, chain))
+        assert not agree(late(0, chain), late(0.1, chain))

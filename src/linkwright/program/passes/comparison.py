@@ -8,8 +8,9 @@ rounding could turn, sums that cancel) a result tells nothing, and another point
 none tells anything, the Programs have to be near each other, or equal in the finite field.
 
 Nothing foreign is called: passes know its name and arguments only, so any function of them serves;
-so for linear systems. A loop makes two turns, which read combinations of all that it scans. Few
-choices are then made the other way round at the same point, unless a pass has taken one away.
+so for linear systems. A loop makes three turns, which read combinations of all that it scans; what
+it stacks at later ones lies between what it stacked at these. Few choices are then made the other
+way round at the same point, unless a pass has taken one away.
 """
 
 from __future__ import annotations
@@ -107,6 +108,10 @@ class Evaluation(Generic[T]):
     def any_of(self, values: Sequence[T], key: int) -> T:
         raise NotImplementedError
 
+    def between(self, values: Sequence[T], key: int) -> T:
+        """Return something between values: theirs, where they are the same."""
+        raise NotImplementedError
+
     def called(self, program: Program, known: dict[Expr, T]) -> list[T]:
         """Return the outputs of a Program whose inputs are known."""
         self.run(program.statements, known)
@@ -139,14 +144,19 @@ class Evaluation(Generic[T]):
             self.run(loop.body, inner)
             rows.append(self.values(loop.inner_operands, inner))
         stacks = range(kept, kept + len(loop.stacked))
-        stacked = [rows[1 + turn % turns][k] for k in stacks for turn in range(loop.count)]
+        made = rows[1:]
+        stacked = [
+            made[turn][k] if turn < turns else self.between([row[k] for row in made], turn)
+            for k in stacks
+            for turn in range(loop.count)
+        ]
         return rows[-1][:kept] + stacked
 
 
 class Doubles(Evaluation[complex]):
     """Values in doubles at a random point, their errors in the imaginary parts."""
 
-    turns = 2
+    turns = 3
 
     def __init__(self, point: int, seed: int = 0) -> None:
         self.point, self.errors, self.choices = point, cycle(_errors(seed)), 0
@@ -210,6 +220,11 @@ class Doubles(Evaluation[complex]):
             )
         made = complex(value, (above - below) / (2 * _TIMES))
         return made if function.column == "select" else made * next(self.errors)
+
+    def between(self, values: Sequence[complex], key: int) -> complex:
+        first, *rest = values
+        share = _part(key, len(rest)) / len(rest)
+        return first + sum((share * (x - first) for x in rest), start=0j)
 
     def any_of(self, values: Sequence[complex], key: int) -> complex:
         parts = ((0.5 + _part(key, k)) * x for k, x in enumerate(values))
