@@ -315,3 +315,16 @@ def test_many_constraints_that_hang_together_run_in_all_speeds() -> None:
     for count, redundant in ((7, False), (8, True)):
         found = Forms(lw.System(lw.load(f"n-four-bar:n={count}")), None, "auto")
         assert found.now.redundant == redundant
+
+
+def test_driven_joints_stay_where_they_are_told_to_be() -> None:
+    """Where all coordinates are given and do not close, those that nothing drives are computed."""
+    m = five_bar("left", "right")
+    start = {"left": 2.1, "rod": -1.1, "right": 1.0, "bar": 1.2}
+    m.set_initial(**start)
+    found = assemble(m).coordinates
+    assert (found["left"], found["right"]) == (2.1, 1.0)
+    assert abs(found["rod"] - start["rod"]) > 1e-3
+    free = five_bar()
+    free.set_initial(**start)
+    assert assemble(free).coordinates["right"] != 1.0

@@ -280,7 +280,7 @@ def assemble(
             Those that are given here are held (if there are none, the mechanism's own). Of the
             others those are computed that relations name; where that does not close, all of them;
             where that does not either, as many as there are independent relations, the last ones
-            first; else all move as little as needed.
+            first, and no driven joint if that can be; else all move as little as needed.
         values: values of parameters by name.
         time: s.
         relations: the numeric constraints, where they are at hand.
@@ -333,7 +333,15 @@ def _positions(
     told = [i for i in free if relations.coordinates[i] in asked]
     first = _continued(relations, start, told, time, told)
     start = _continued(relations, start, free, time)
-    for columns in ([told] if told else []) + [free, independent_columns(jacobian)]:
+    # joints that are driven stay where they are told to be; lengths of driven struts are guesses
+    struts = {strut.name for strut in relations.mechanism.driven_struts}
+    driven = [names.index(q.name) for q in relations.mechanism.actuators if q.name not in struts]
+    passive = jacobian.copy()
+    passive[:, driven] = 0.0
+    last = [independent_columns(jacobian)]
+    if driven and relations.closed(start, time, [])[1] > _CLOSED:
+        last.insert(0, independent_columns(passive))
+    for columns in [*([told] if told else []), free, *last]:
         q, residual = relations.closed(first if columns is told else start, time, columns)
         if residual <= _CLOSED:
             _, jacobian = relations.position(q, time)
