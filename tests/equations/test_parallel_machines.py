@@ -321,10 +321,10 @@ def test_driven_joints_stay_where_they_are_told_to_be() -> None:
     """Where all coordinates are given and do not close, those that nothing drives are computed."""
     m = five_bar("left", "right")
     start = {"left": 2.1, "rod": -1.1, "right": 1.0, "bar": 1.2}
-    m.set_initial(**start)
+    m.set_initial(start)
     found = assemble(m).coordinates
     assert (found["left"], found["right"]) == (2.1, 1.0)
     assert abs(found["rod"] - start["rod"]) > 1e-3
     free = five_bar()
-    free.set_initial(**start)
+    free.set_initial(start)
     assert assemble(free).coordinates["right"] != 1.0

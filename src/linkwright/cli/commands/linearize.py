@@ -65,7 +65,7 @@ def command(
         echo(f"\nneutral    {', '.join(found.neutral)}")
     if found.computed:
         echo(f"computed   {', '.join(found.computed)}")
-    _print_drift(found, [] if mechanism is None else [str(q) for q in mechanism.coordinates])
+    _print_drift(found, list(mechanism.coordinates))
     if matrices:
         _print_matrices(found)
 
