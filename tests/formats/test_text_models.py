@@ -577,7 +577,10 @@ inertia = [1, 2, 3, 0.1, 0.2, 0.3]
     ("keys", "words"),
     [
         ("joint = 'revolute'", "needs the key 'axis'"),
-        ("joint = 'ball'\naxis = 'z'", "`axis` is not a key of a ball joint; it has quaternion, sequence"),
+        (
+            "joint = 'ball'\naxis = 'z'",
+            "`axis` is not a key of a ball joint; it has quaternion, sequence",
+        ),
         ("axis = 'z'", "needs a `joint` by its name"),
         ("joint = 'universal'\naxes = 'x'", "two axes"),
         ("rotate = 'xy'", "0, 1 or 3 rotations"),

@@ -277,9 +277,7 @@ def test_a_laboratory_without_preferences_moves_every_joint_by_a_small_sine() ->
         room = [min(x.upper - x.default, x.default - x.lower) for x in config.joints]
         near = [x for x, space in enumerate(room) if space > 0.2]
         assert near
-        np.testing.assert_allclose(
-            lab.desired.q[near], np.array(wanted)[near], atol=1e-3
-        )
+        np.testing.assert_allclose(lab.desired.q[near], np.array(wanted)[near], atol=1e-3)
         lab.freeze()
         with pytest.raises(InputError, match="no file"):
             lab.start("sine", file="other.sine")
