@@ -14,6 +14,7 @@ import os
 import sys
 import threading
 from contextlib import AbstractContextManager
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 __all__ = ["cached_property", "held_over_forks", "importing"]
@@ -43,7 +44,39 @@ def held_over_forks(lock: AbstractContextManager[Any], rank: int) -> None:
     _locks.sort(key=lambda entry: entry[0])
 
 
-importing = threading.RLock()
+class _Imports:
+    """A lock that is held while modules are imported on first use.
+
+    A thread within an import of its own does not wait for it: it holds the lock of that module, and
+    whoever holds this one may wait for that.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._entered = threading.local()
+
+    def __enter__(self) -> None:
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and frame.f_code.co_name != "_find_and_load":  # of importlib
+            frame = frame.f_back
+        if frame is None:
+            self._lock.acquire()
+        self._entered.__dict__.setdefault("waited", []).append(frame is None)
+
+    def __exit__(self, *_: object) -> None:
+        if self._entered.waited.pop():
+            self._lock.release()
+
+    def take(self) -> None:
+        """Wait until nobody imports on first use, for a fork."""
+        self._lock.acquire()
+
+    def release(self) -> None:
+        """Let others import again."""
+        self._lock.release()
+
+
+importing = _Imports()
 """Held while modules are imported on first use: a child could not import what is half done."""
 
 
@@ -60,7 +93,7 @@ its lock released that was never taken, and Python prints that."""
 
 
 def _take() -> None:
-    importing.acquire()
+    importing.take()
     _taken.locks = tuple(lock for _, lock in _locks)
     for lock in _taken.locks:
         lock.__enter__()

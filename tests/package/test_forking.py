@@ -11,10 +11,11 @@ import linkwright as lw
 from linkwright.forking import cached_property
 
 START = """
-import os, sys, threading, time, warnings
+import os, sys, tempfile, threading, time, warnings
 warnings.simplefilter("ignore", DeprecationWarning)  # of forks with threads, which this is about
 import linkwright as lw
 from linkwright.backends.kernel import Kernel
+from linkwright.forking import importing
 from linkwright.program import program
 
 (x,) = lw.symbols("x", "coordinate")
@@ -103,8 +104,34 @@ sys.exit(not good)
 """
 
 
-@pytest.mark.parametrize("what", [COMPILING, LOCKED, BUSY], ids=["compiling", "locked", "busy"])
-def test_a_child_forked_while_threads_work_works_too(what: str) -> None:
+IMPORTING = """
+sys.begun, sys.go_on = threading.Event(), threading.Event()
+with tempfile.TemporaryDirectory() as folder:
+    sys.path.insert(0, folder)
+    with open(f"{folder}/half_done.py", "w") as file:
+        print("import sys; sys.begun.set(); sys.go_on.wait()", file=file)
+        print("from linkwright import Happened", file=file)
+
+    def at_first_use():
+        with importing:
+            sys.go_on.set()
+            import half_done
+
+    def at_once():
+        import half_done
+
+    threads = [threading.Thread(target=work, daemon=True) for work in (at_once, at_first_use)]
+    threads[0].start()
+    sys.begun.wait()
+    threads[1].start()
+    for thread in threads:
+        thread.join(60)
+    sys.exit(any(thread.is_alive() for thread in threads) or not child_computes())
+"""
+
+
+def run_alone(what: str) -> None:
+    """Run a text after `START` in a process of its own; it ends with 0 where all is well."""
     done = subprocess.run(
         [sys.executable, "-c", START + what],
         capture_output=True,
@@ -114,6 +141,16 @@ def test_a_child_forked_while_threads_work_works_too(what: str) -> None:
         env={**os.environ, "PYTHONPATH": str(Path(lw.__file__).parents[1])},
     )
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("what", [COMPILING, LOCKED, BUSY], ids=["compiling", "locked", "busy"])
+def test_a_child_forked_while_threads_work_works_too(what: str) -> None:
+    run_alone(what)
+
+
+def test_imports_on_first_use_do_not_wait_for_modules_that_wait_for_them() -> None:
+    """One thread imports a module that uses a name of ours; another, at a first use, the module."""
+    run_alone(IMPORTING)
 
 
 def test_a_cached_property_is_computed_once() -> None:
