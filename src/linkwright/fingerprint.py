@@ -29,7 +29,7 @@ ROOMS = {
 """For each kind of result the packages that it comes from."""
 
 _NOTHING = ("__init__", "__main__", "doors", "error_codes")  # of the root, which compute nothing
-_ENDINGS = (".py", ".toml", ".json")
+_ENDINGS = (".py", ".pyi", ".toml", ".json")  # stubs say where names come from
 
 
 @lru_cache(maxsize=16)
