@@ -46,11 +46,14 @@ def cases(every: Iterable[T], daily: Collection[T] | int) -> list[T]:
     True
     >>> cases("abcdef", daily=3) in (["a", "c", "e"], list("abcdef"))
     True
+    >>> cases("abc", daily=5)
+    ['a', 'b', 'c']
     """
     all_of_them = list(every)
     if isinstance(daily, int):
         count = len(all_of_them)
-        taken = [all_of_them[k * count // daily] for k in range(min(daily, count))]
+        daily = min(daily, count)
+        taken = [all_of_them[k * count // daily] for k in range(daily)]
     else:
         taken = list(daily)
         assert all(case in all_of_them for case in taken)

@@ -101,8 +101,9 @@ def wander(driver: Driver, kinds: tuple[str, ...], rng: np.random.Generator, cou
         try:
             command(driver, arm, kind, rng)
         except RefusedError as refused:
-            if refused.name != "life" and kind not in ("step", "sine"):
-                raise  # it is switched off by now, or stands at an end of its range
+            at_end = refused.name == "range" and kind in ("step", "sine")
+            if refused.name != "life" and not at_end:  # it is switched off by now
+                raise
         driver.advance(1 + int(rng.choice([0.003, 0.04, 0.2, 0.7]) * driver.cell.rate))
 
 
