@@ -8,6 +8,7 @@ have limits of speed and acceleration alone.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ from linkwright.server.cell_system import state_fields
 from linkwright.server.face import EXCITATIONS, LIVES, Command, RefusedError
 from linkwright.server.virtual import VirtualCell
 from linkwright.simulation.recorder import Target
-from tests.seeds import seeds
+from tests.seeds import cases, seeds
 
 Array = NDArray[np.float64]
 ACTIVE = LIVES.index("active")
@@ -181,6 +182,50 @@ def test_set_points_keep_their_limits_whatever_is_commanded(
         if kinds is TOOLS:
             del largest["jerk"]
         assert max(largest.values()) < 1.001, (arm.name, largest)
+
+
+def limited(rate: int, *limits: tuple[float, float, float]) -> str:
+    """Return the cell of two axes with another rate, and other speeds, accelerations and jerks."""
+    head, *_ = read_cell("axes2").text.split("[[arm.axis]]")
+    axes = zip(("shoulder", "elbow"), (4, 2), limits, strict=True)
+    return head.replace("rate = 500", f"rate = {rate}") + "".join(
+        f'[[arm.axis]]\njoint = "{joint}"\nlow = "-170 deg"\nhigh = "170 deg"\nspeed = {speed}\n'
+        f"acceleration = {bend}\njerk = {jerk}\n"
+        f"constant = {constant}\ncurrent = 60\nfollowing = 3\n"
+        for joint, constant, (speed, bend, jerk) in axes
+    )
+
+
+SOFT = [
+    (500, (3.0, 10.0, 40.0), (3.0, 10.0, 40.0)),
+    (500, (3.0, 10.0, 100.0), (3.0, 10.0, 100.0)),
+    (500, (3.0, 10.0, 200.0), (1.2, 4.0, 30.0)),
+    (1000, (3.0, 30.0, 60.0), (3.0, 30.0, 6000.0)),
+]
+
+
+@pytest.mark.parametrize("blend", [0.0, 0.2])
+@pytest.mark.parametrize("limits", cases(SOFT, daily=1))
+def test_a_stop_keeps_jerks_wherever_it_comes(limits: tuple[Any, ...], blend: float) -> None:
+    """Also where accelerations take long to come and to go."""
+    driver = Driver(limited(*limits))
+    (arm,) = driver.cell.cell.arms
+    begin, jerks = driver.target(arm.name), [axis.jerk for axis in arm.axes]
+    for ticks in range(20, 420, 40):
+        driver.ask(arm.name, "joints", np.add(begin, [0.7, -0.4]))
+        if blend:
+            driver.ask(arm.name, "joints", np.add(begin, [0.2, 0.3]), blend=blend)
+        places = []
+        for tick in range(ticks + 2 * limits[0]):
+            if tick == ticks:
+                driver.ask(arm.name, "stop")
+            driver.cell.advance(1)
+            places.append(driver.target(arm.name))
+        assert places[-1] == pytest.approx(places[-2], abs=1e-15), "it stands"
+        largest = np.abs(np.diff(places, 3, axis=0)) * limits[0] ** 3 / jerks
+        assert largest.max() < 1.001, ticks
+        driver.ask(arm.name, "joints", begin)
+        driver.advance(3 * limits[0])
 
 
 def test_a_sine_that_a_waiting_motion_ends_at_once_moves_nothing(tmp_path: Path) -> None:

@@ -288,6 +288,10 @@ class ChainMotion(Block):
         wanted = let(where(gap < 0, -most, most))
         change = let(4 / self.brake**2 * self.period)
         free = let(minimum(maximum(wanted, self.pull - change), self.pull + change))
+        if self.jerk:
+            free = let(
+                where(self._loose | self.both | (goal > 0), free, self._halting(jerk, lanes))
+            )
         low, high = [-FAR * ONE], [FAR * ONE]
         part = _WITHIN if self.jerk else 1.0
         for s, b, most_of in zip(lanes.slope, lanes.second, self.acceleration, strict=True):
@@ -296,6 +300,20 @@ class ChainMotion(Block):
             low.append((-a - along) / size)
             high.append((a - along) / size)
         return self._smooth(self._bounded(free, let(maximum(*low)), let(minimum(*high))), lanes)
+
+    def _halting(self, jerk: Expr, lanes: Lanes) -> Expr:
+        """Return the rate of sigma with which the joints of one leg come to rest.
+
+        A joint that brakes by sqrt(2 J v) at the speed v has the jerk J until both are zero. What
+        the leg itself accelerates is part of that, and path time does the rest, for the joint that
+        is the slowest to stop.
+        """
+        let, rates = self.intermediate, []
+        for j, s, b in zip(self.jerk, lanes.slope, lanes.second, strict=True):
+            size = let(absolute(s) + _TINY)
+            rates.append(-sqrt(2 * _SOFT * j * self.now / size) - where(s < 0, -b, b) / size)
+        most = sqrt(2 * jerk * maximum(1 - self.now, 0))
+        return let(minimum(maximum(maximum(*rates), -2 / self.brake), most))
 
     def _smooth(self, pull: Expr, lanes: Lanes) -> Expr:
         """Return the rate of sigma such that no joint's acceleration changes by too much."""
