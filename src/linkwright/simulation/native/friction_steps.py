@@ -42,6 +42,7 @@ MOMENT = 1e-12
 """s, over which an adaptive step looks ahead to tell what sticks."""
 _AT_ONCE = 6  # exchanges of all that contradict the law, before one at a time
 _SOON = 1e-11  # s, of each second of the run, up to which a break-away by a jump may be late
+_FELT = 1e3  # times the error of a slip that comes to rest, which others may feel of it
 _FIRM = 1e-12  # part of its own inertia with which a friction gives way where several are redundant
 
 
@@ -300,7 +301,15 @@ class FrictionInStep:
             rubs = [f.couplings[j, j] < 0 for f in (first, last)]
             crossed = where(rubs[0], where(h > self.soon, crossed, 2), 2)
             sizes.append(where(stuck, torn, crossed))
-            ends = where(s1 <= where(s0 > room, room, 0), where(rubs[1], 0, m), m)
+            # near its dead point a joint holds nothing: to stop it there would stop all others
+            grip, reach = absolute(last.couplings[j, j]), absolute(last.slips[j])
+            moved = [
+                reach * absolute(w) > grip * (0.01 * absolute(last.slips[i]) + _FELT * room)
+                for (i, k), w in last.couplings.items()
+                if k == j and i != j
+            ]
+            holds = where(total(moved) > 0, m, 0) if moved else ZERO
+            ends = where(s1 <= where(s0 > room, room, 0), where(rubs[1], holds, m), m)
             landed.append(where(stuck, 0, ends))
         error, longer, shorter = control
         (cut,) = self.named([minimum(*sizes, 2)])
