@@ -9,24 +9,19 @@ compares. Examples of Hypothesis are the same in every run; with `LINKWRIGHT_SEE
 
 from __future__ import annotations
 
-import ctypes
-import fcntl
 import gc
 import os
 import signal
-import sys
-import tempfile
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.seeds import ALL
+from tests.support.memory import keep_little, megabytes
 
-pytest_plugins = ["tests.support.times", "tests.support.examples"]
+pytest_plugins = ["tests.support.lanes", "tests.support.times", "tests.support.examples"]
 
 # Jobs in the background and some runners of tests ignore Ctrl-C or a hang-up, and the commands that
 # tests start would inherit that; with a handler here they begin as they do in a shell.
@@ -44,10 +39,6 @@ settings.register_profile("random", _BASE, derandomize=False)
 settings.load_profile("random" if "LINKWRIGHT_SEED" in os.environ else "fixed")
 
 
-#: The variable with the file whose lock says who may run.
-TURNS = "LINKWRIGHT_TEST_TURNS"
-
-
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add what `make test-all` and `make test-cold` ask for."""
     parser.addoption("--all", action="store_true", help="all seeds of batteries, not only a few")
@@ -56,17 +47,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Tell workers and batteries by the environment, before anything is imported."""
+    """Tell batteries and lanes by the environment, before anything is imported."""
     if config.getoption("--all") or config.getoption("--rest"):
         os.environ[ALL] = "1"
-    if hasattr(config, "workerinput"):
-        return
     native = config.getoption("--native") or config.rootpath / ".pytest_cache" / "native"
     os.environ["LINKWRIGHT_CACHE_DIR"] = str(Path(native).absolute())
-    if config.getoption("numprocesses", None):
-        handle, os.environ[TURNS] = tempfile.mkstemp("-turns")
-        os.close(handle)
-        config.add_cleanup(lambda: Path(os.environ.pop(TURNS)).unlink(missing_ok=True))
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -96,29 +81,6 @@ GROWTH = 20.0
 _after_last_look = [0.0]
 
 
-@cache
-def _c_library() -> Any:
-    """The C library of this process, where it gives memory back on request: glibc's."""
-    library = ctypes.CDLL(None) if sys.platform == "linux" else None
-    return library if hasattr(library, "malloc_trim") else None
-
-
-def keep_little() -> None:
-    """Let freed memory go back to the system: what LLVM frees lies in pieces and would stay."""
-    library = _c_library()
-    if library is not None:
-        library.malloc_trim(0)
-
-
-def megabytes() -> float:
-    """The memory of this process; 0 where the system does not tell."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
-    except OSError:
-        return 0.0
-    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
     """Let go of what a file has kept for its tests when it is left, and of memory that is free."""
@@ -136,29 +98,7 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of files that open pages in a browser; what goes by the clock comes last."""
+    """Mark the tests of files that open pages in a browser."""
     for item in items:
         if isinstance(item, pytest.Function) and hasattr(item.module, "opened"):
             item.add_marker(pytest.mark.browser)
-    items.sort(key=goes_by_the_clock)
-
-
-def goes_by_the_clock(item: pytest.Item) -> bool:
-    """Whether a test is marked as one that runs alone, when the others are done."""
-    return item.get_closest_marker("realtime") is not None
-
-
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Tests of all workers run side by side; one that goes by the clock runs alone.
-
-    The lock is taken before the limit of time of the test begins, and a process that ends lets go
-    of it. Others come first where both wait, so that those by the clock end up last.
-    """
-    path = os.environ.get(TURNS)
-    if path is None:  # one worker alone
-        yield
-        return
-    with Path(path).open("a") as turns:
-        fcntl.flock(turns, fcntl.LOCK_EX if goes_by_the_clock(item) else fcntl.LOCK_SH)
-        yield

@@ -20,6 +20,7 @@ from linkwright.analysis.chart_engine import CAUSES
 from linkwright.analysis.machine_rates import machine_rates
 from linkwright.errors import Error
 from linkwright.mechanism import Mechanism, Universal
+from tests.seeds import seldom
 from tests.support.closed_loop_machines import arm_angles, directions, five_bar, rotary_mount
 
 ALL = ["reach", "condition", "manipulability", "transmission", "pressure", "effort", "coordinates"]
@@ -168,6 +169,7 @@ charts.chart(five_bar(), axes, of=sys.argv[2:], folder=sys.argv[1])
 """
 
 
+@seldom(daily="test_bits_are_the_same_for_any_number_of_threads_and_parts")
 def test_a_chart_that_was_killed_goes_on(
     whole: Chart, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,7 @@ import linkwright as lw
 from linkwright.analysis import cut_loop, limit_cycles
 from linkwright.cli import main
 from linkwright.cli.drive_loops import port_of
+from tests.seeds import seldom
 from tests.support.joint_drive import joint_drive
 
 d = lw.drives
@@ -39,6 +40,7 @@ def test_v10_as_a_drive_has_its_limit_cycle() -> None:
     assert found.amplitude == pytest.approx(31.425e-3, rel=1e-4)
 
 
+@seldom(daily="test_v10_as_a_drive_has_its_limit_cycle")
 def test_the_command_cuts_the_loop_of_a_drive_and_finds_its_limit_cycle(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

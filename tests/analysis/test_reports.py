@@ -108,6 +108,7 @@ def test_a_report_without_limits_does_not_say_that_they_are_kept(tmp_path: Path)
     assert "verdict good" not in page
 
 
+@seldom(daily="test_a_report_has_the_numbers_of_the_requirement")
 def test_drives_their_verdicts_and_the_ranking_are_in_the_report(tmp_path: Path) -> None:
     worst = need().worst(payload=lw.Payload(up_to=1.0, box=(0.1, 0.1, 0.1)))
     budget = found().error_budget("tool")
@@ -165,6 +166,7 @@ def test_the_command_writes_a_report_and_refuses_another_name(
     assert not (tmp_path / "reach.doc").exists()
 
 
+@seldom(daily="test_a_report_has_the_numbers_of_the_requirement")
 def test_a_report_opens_offline_moves_and_prints(tmp_path: Path) -> None:
     file = tmp_path / "whole.html"
     run = lw.Recording(need().times, [lw.Channel("q1", "rad")], need()["q1"])

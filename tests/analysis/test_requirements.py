@@ -40,7 +40,7 @@ from linkwright.motion import (
 )
 from linkwright.motion.task_parts import Part
 from linkwright.robots import Robot
-from tests.seeds import seeds
+from tests.seeds import seeds, seldom
 from tests.support.shared import robot
 
 Array = NDArray[np.float64]
@@ -517,6 +517,7 @@ def test_the_command_prints_a_table_and_fails_where_a_limit_is_exceeded(
 
 
 # -- many runs -------------------------------------------------------------------------------------
+@seldom(daily="test_statistics_of_a_known_motion")
 def test_many_runs_have_the_statistics_of_each() -> None:
     """The native reduction equals the statistics of recordings, under joint and tool control."""
     arm = rods(2)

@@ -11,6 +11,7 @@ from scipy.optimize import root
 
 import linkwright as lw
 from linkwright.analysis import singularity
+from tests.seeds import seldom
 
 
 def five_bar() -> lw.Mechanism:
@@ -266,6 +267,7 @@ def test_the_command_says_what_the_function_says(capsys: pytest.CaptureFixture[s
     assert main(["singularities", "five-bar", "--at", "lefty=1"]) == 2
 
 
+@seldom(daily="test_a_stretched_leg_of_a_five_bar_is_type_1")
 def test_planar_machines_are_traced_over_places_and_not_over_directions(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

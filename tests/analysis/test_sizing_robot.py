@@ -293,6 +293,7 @@ def test_a_written_catalog_reads_back_as_it_was() -> None:
     assert parse_catalog(catalog_text(GENERIC)) == GENERIC
 
 
+@seldom(daily="test_the_simulated_drives_give_the_torque_that_was_reckoned_where_rotors_are_heavy")
 def test_the_robot_with_its_drives_follows_the_task_with_the_torque_that_was_reckoned() -> None:
     m = lw.Mechanism("rod")
     m.body("rod", rotate="y", mass=3, com=(0.3, 0, 0), inertia=0.05)

@@ -20,6 +20,7 @@ from linkwright.mechanism import Body, Joint, MechanismError
 from linkwright.program import Assign, program
 from linkwright.system import System
 from tests.oracles.phase_runner import PlainRun
+from tests.seeds import seldom
 
 
 def beast() -> lw.Mechanism:
@@ -83,6 +84,7 @@ def test_places_are_those_of_the_mechanisms_vectors(body: str) -> None:
         )
 
 
+@seldom(daily="test_the_force_that_is_shown_is_the_one_that_was_given")
 def test_a_push_is_the_force_of_the_same_vector() -> None:
     """With and without an arm, against forces that the mechanism itself has."""
     m, other = beast(), beast()
@@ -122,6 +124,7 @@ def test_the_force_that_is_shown_is_the_one_that_was_given() -> None:
     assert [run[f"wind.drag_{c}"][0] for c in "xyz"] == [1.0, -2.0, 0.5]
 
 
+@seldom(daily="test_no_torque_acts_on_one_of_several_rotations")
 def test_an_effort_acts_on_its_own_coordinate_alone() -> None:
     """The power of an effort is its value times the rate of its coordinate."""
     m = beast()

@@ -14,12 +14,14 @@ from linkwright.mounts.rotator_client import RotatorClient, RotatorError
 from tests.mounts.test_own_mounts import JACK
 from tests.mounts.test_rotator import LIMIT, rotctl
 from tests.random.own_machines import save
+from tests.seeds import seldom
 from tests.support.processes import Begin, begin as begin
 from tests.support.waiting import soon
 
 ORBIT = "examples/mounts/orbit.toml"
 
 
+@seldom(daily="test_a_mount_is_moved_along_an_orbit_by_command")
 def test_a_mount_is_a_rotator_by_command(
     begin: Begin, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -23,6 +23,7 @@ from linkwright.errors import InputError
 from linkwright.models.library import model_text
 from linkwright.motion import TaskSegment
 from linkwright.robots import Robot
+from tests.seeds import seldom
 from tests.support.guide_answers import REF6, GivenLines, created, link
 
 V2 = [20.0, 40.0, 50.0, -30.0, 25.0, 15.0]
@@ -59,6 +60,7 @@ def short(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 # -- create ----------------------------------------------------------------------------------------
+@seldom(daily="test_a_transcript_that_does_not_fit_writes_nothing")
 def test_v2_ref6_is_made_from_nothing_and_again_by_its_transcript(tmp_path: Path) -> None:
     """Checks 1, 4 and 11: create asks for everything; the transcript is a script."""
     file, told = tmp_path / "ref6.toml", tmp_path / "answers.txt"

@@ -14,6 +14,7 @@ from linkwright.cli import main
 from linkwright.cli.guide.session import hold
 from linkwright.models.library import model_text
 from linkwright.robots import Robot
+from tests.seeds import seldom
 from tests.support.guide_answers import REF6, GivenLines, created
 from tests.support.processes import Begin, begin
 from tests.support.pseudo_terminal import terminal
@@ -30,6 +31,7 @@ def tool_of(file: Path) -> list[float]:
     return [float(x) for x in pose[:3, 3] / 0.0254]
 
 
+@seldom(daily="test_a_model_is_made_in_a_terminal_that_can_do_nothing")
 def test_v2_ref6_through_a_pipe(tmp_path: Path, begin: Begin) -> None:
     file = tmp_path / "ref6.toml"
     process = begin("guide", str(file), stdin=-1)
@@ -56,6 +58,7 @@ def test_a_model_is_made_in_a_terminal_that_can_do_nothing(tmp_path: Path) -> No
     assert again.read_bytes() == made
 
 
+@seldom(daily="test_a_model_is_made_in_a_terminal_that_can_do_nothing")
 def test_v2_from_its_file_in_a_terminal(tmp_path: Path) -> None:
     """80 by 24, with prompt_toolkit."""
     file = tmp_path / "ref6.toml"

@@ -38,7 +38,7 @@ from linkwright.program.passes import optimize
 from linkwright.recording import ErdChannel, ErdFile, read_erd, write_erd
 from linkwright.simulation.native.session import Session
 from linkwright.system import System
-from tests.seeds import cases
+from tests.seeds import cases, seldom
 from tests.simulation.test_executors import busy_system
 
 STRICT = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic", "-ffp-contract=off"]
@@ -358,6 +358,7 @@ def test_loops_that_do_not_close_are_an_error(tmp_path: Path) -> None:
     with_python(program, ["torn.par"], code=1, stderr=done.stderr)
 
 
+@seldom(daily="test_loops_that_do_not_close_are_an_error")
 def test_motion_without_finite_values_is_an_error(build: Callable[[str], Built]) -> None:
     """A step that is far too long ends with 1 and leaves no half-written result."""
     program = build("stanford-arm-controlled")

@@ -26,6 +26,7 @@ from linkwright.elements import (
 )
 from linkwright.mechanism import Mechanism
 from linkwright.simulation.run import Run
+from tests.seeds import seldom
 
 Array = np.ndarray[Any, Any]
 STIFFNESS = [500.0] * 3 + [8.0] * 3
@@ -133,6 +134,7 @@ def sensed() -> Run:
     return lw.simulate(s, 0.2, initial=START)
 
 
+@seldom(daily="docs/force.md")
 def test_a_reading_of_perfect_potentiometers_is_the_deflection_itself() -> None:
     run = sensed()
     assert run["perfect.gap"].max() < 1e-12

@@ -231,6 +231,7 @@ def test_a_template_gives_back_its_rows() -> None:
         assert lw.substitute(made, {h.symbol: h.column[k] for h in holes}) is row
 
 
+@seldom(daily="test_runs_are_split_where_bodies_differ")
 def test_auto_takes_loops_for_long_chains_of_like_bodies_only() -> None:
     assert derive(chain("planar", 45)).formulation == "articulated-looped"
     mixed = Mechanism("mixed")

@@ -151,6 +151,7 @@ def oblique_four_bar(closed_by: Joint) -> Mechanism:
     return m
 
 
+@seldom(daily="test_a_joint_moves_alike_in_the_tree_and_as_the_closure_of_a_loop")
 def test_redundant_relations_of_an_overconstrained_loop_are_found_and_left_out() -> None:
     spatial = oblique_four_bar(Revolute((0.6, 0.0, 0.8)))
     assembly = assemble(spatial, {"a": 0.3})
@@ -306,7 +307,9 @@ def test_a_relation_that_is_not_linear_in_the_speeds_is_refused_by_name() -> Non
     assert [c.name for c in m.constraints] == ["even"]
 
 
-@seldom(daily="tests/simulation/test_simulation.py::test_a_row_of_four_bars_passes_too")
+@seldom(
+    daily="tests/simulation/test_simulation.py::test_n_four_bar_goes_through_its_singular_configurations"
+)
 def test_many_constraints_are_solved_alike_by_either_decomposition(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

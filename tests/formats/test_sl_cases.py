@@ -29,7 +29,7 @@ from linkwright.simulation.native.session import Outcome, Session
 from linkwright.simulation.settings import RunSettings
 from linkwright.system import System
 from tests.oracles.phase_runner import PlainRun
-from tests.seeds import cases
+from tests.seeds import cases, seldom
 
 Array = NDArray[np.float64]
 G = 9.81
@@ -200,6 +200,7 @@ def test_a_floating_base_falls_freely(gravity: float) -> None:
     assert b.name == "b"
 
 
+@seldom(daily="test_a_floating_base_falls_freely")
 def test_a_frozen_base_is_a_floating_one_that_is_held(quadruped: Robot) -> None:
     """The base stays where it is, joints move as with the force that holds it (39)."""
     frozen = lw.load(ROBOTS / "quadruped.urdf", base="fixed", friction=False)

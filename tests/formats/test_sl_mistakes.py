@@ -13,7 +13,7 @@ import linkwright as lw
 from linkwright.errors import InputError
 from linkwright.formats.sl.header import without_comments
 from linkwright.lab.sources import lab_config, shipped_folder
-from tests.seeds import cases
+from tests.seeds import cases, seldom
 
 FILES = ("Gains.cf", "SensorOffset.cf", "SensorFilter.cf", "LinkParametersSim.cf",
          "SensorCalibration.cf", "WhichDOFs.cf", "Objects.cf")  # fmt: skip
@@ -69,6 +69,7 @@ def test_a_joint_that_is_missing_is_refused(home: Path) -> None:
         lab_config(home)
 
 
+@seldom(daily="tests/lab/test_lab_dynamics.py::test_a_robot_that_swings_freely_keeps_its_energy")
 def test_twenty_steps_in_a_tick(home: Path) -> None:
     with lw.Lab(replace(lab_config(home), substeps=20)) as lab:
         lab.run(0.01)

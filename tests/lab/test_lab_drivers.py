@@ -31,6 +31,7 @@ from linkwright.lab.sources import lab_config
 from linkwright.simulation.hardware import ACTIVE
 from linkwright.system import System
 from linkwright.windows import Wire
+from tests.seeds import seldom
 from tests.support.lab_robots import planar, planar_file
 from tests.support.processes import Begin, begin as begin
 
@@ -263,6 +264,9 @@ def test_a_failure_of_what_loses_datagrams_ends_the_robot_in_words(
         assert all("failed: Operation not permitted" in text for text in told)
 
 
+@seldom(
+    daily="tests/lab/test_lab_real.py::test_the_same_task_file_runs_on_simulated_and_on_mocked_hardware"
+)
 def test_a_driver_of_python_runs_in_a_process_of_its_own(tmp_path: Path) -> None:
     file = tmp_path / "arm.py"
     file.write_text(
@@ -361,6 +365,9 @@ def test_a_robot_that_is_not_there_is_told(url: str) -> None:
         driver_at(url, DriverLayout(("a",), 200.0), within=0.2).open()
 
 
+@seldom(
+    daily="tests/lab/test_lab_real.py::test_the_same_task_file_runs_on_simulated_and_on_mocked_hardware"
+)
 def test_a_fake_robot_is_a_command(begin: Begin, tmp_path: Path) -> None:
     """The first line says where it is, it is driven though datagrams get lost, a signal ends it."""
     file, at = planar_file(tmp_path), f"unix://{tmp_path}/arm"

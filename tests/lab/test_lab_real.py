@@ -29,6 +29,7 @@ from linkwright.lab.reruns import rerun_session
 from linkwright.lab.tasks import Task
 from linkwright.recording import read_recording
 from linkwright.windows import Wire
+from tests.seeds import seldom
 from tests.support.lab_robots import planar
 
 pytestmark = pytest.mark.realtime
@@ -293,6 +294,7 @@ def test_a_task_runs_while_one_datagram_in_twenty_is_lost(config: LabConfig, tas
         assert wire.counts.torn == wire.counts.foreign == 0
 
 
+@seldom(daily="test_the_same_task_file_runs_on_simulated_and_on_mocked_hardware")
 def test_what_cannot_be_done_on_hardware_is_said_in_words(
     config: LabConfig, seeing: LabConfig
 ) -> None:
@@ -403,6 +405,7 @@ def test_a_program_in_c_reads_what_each_servo_of_a_running_laboratory_told(
         assert len({line[1] for line in lines if line[0] == "motor"}) > 20
 
 
+@seldom(daily="test_the_same_task_file_runs_on_simulated_and_on_mocked_hardware")
 def test_a_base_that_floats_and_further_sensors_are_told_by_the_robot(
     config: LabConfig, tasks: Path, tmp_path: Path
 ) -> None:
@@ -465,6 +468,7 @@ time.sleep(60)
 """
 
 
+@seldom(daily="test_the_same_task_file_runs_on_simulated_and_on_mocked_hardware")
 def test_a_laboratory_that_is_killed_leaves_damped_joints_and_nothing_else(
     config: LabConfig, folder: Path
 ) -> None:

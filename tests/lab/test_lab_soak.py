@@ -11,11 +11,13 @@ import pytest
 from bench.lab_soak import main, since
 from linkwright.simulation.pacing.counters import Counters
 from linkwright.simulation.pacing.memory import BUCKETS
+from tests.seeds import seldom
 from tests.support.lab_robots import planar_file
 
 pytestmark = pytest.mark.realtime
 
 
+@seldom(daily="test_what_was_counted_since_has_its_own_lateness")
 def test_a_short_soak_counts_every_tick(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Ticks run and missed are those that were due, and none has drifted from the clock."""
     source = str(planar_file(tmp_path))

@@ -20,6 +20,7 @@ from linkwright.motion.chains import (
     ToolPose,
 )
 from linkwright.robots.ik import tool_kinematics
+from tests.seeds import seldom
 from tests.support.shared import robot
 
 Array = NDArray[np.float64]
@@ -149,6 +150,7 @@ def check_smooth(found: Any) -> None:
 ONE, TWO = [0.4, 0.6, 2.9, 0.2, 0.9, 0.3], [0.1, 0.9, 2.8, -0.3, 0.7, 0.1]
 
 
+@seldom(daily="test_a_tool_follows_a_belt_that_a_sensor_sees")
 def test_joint_and_tool_legs_are_one_motion(cell: Any) -> None:
     goals = [
         ("joints", [0.2, 0.7, 3.0, 0.1, 0.9, 0.1], {}),

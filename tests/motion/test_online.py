@@ -77,6 +77,7 @@ def oracle(states: dict[str, Array], speeds: bool = False) -> Array:
     return found
 
 
+@seldom(daily="test_states_beyond_limits_come_back_as_the_oracle_does")
 def test_ten_thousand_states_come_to_rest_as_soon_as_the_oracle_within_limits() -> None:
     states = random_states(1, 10_000, 1)
     plan = planned(states)
@@ -129,6 +130,7 @@ def test_a_plan_from_the_way_is_the_rest_of_the_way() -> None:
         assert (alone["duration"] - again["duration"]).max() < 1e-9
 
 
+@seldom(daily="test_speeds_are_reached_as_soon_as_the_oracle_reaches_them")
 def test_axes_arrive_together_when_the_oracle_says() -> None:
     states = random_states(3, 500, 4)
     plan, there = planned(states), oracle(states)

@@ -22,7 +22,7 @@ from linkwright.motion import (
 from linkwright.motion.task_parts import Part
 from linkwright.robots import Robot
 from linkwright.robots.ik import pseudo_inverse
-from tests.seeds import cases
+from tests.seeds import cases, seldom
 from tests.support.shared import robot as shipped
 
 PLANE = ("y", "rx", "rz")
@@ -88,6 +88,7 @@ def test_damped_rates_weights_and_the_null_space() -> None:
 START = {"q1": 0.3, "q2": -1.4, "q3": 1.1}
 
 
+@seldom(daily="test_a_tool_turns_about_its_own_axes_while_it_moves_along_them")
 def test_a_tool_follows_rates_in_base_world_and_tool_axes() -> None:
     """The base is turned by a quarter about z: its x is the world's y."""
     robot = arm("yyy")

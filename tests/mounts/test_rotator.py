@@ -18,6 +18,7 @@ from linkwright.mounts.pointing import direction
 from linkwright.mounts.rotator import CLIENTS, Rotator, RotatorPort
 from linkwright.mounts.rotator_client import RotatorClient, RotatorError, drive_rotator
 from linkwright.mounts.rotctl_language import COMMANDS, DOWN, UP, answer
+from tests.seeds import seldom
 from tests.support.waiting import soon
 
 LIMIT = 30.0  # s, for anything that has to happen
@@ -356,6 +357,7 @@ def test_a_sweep_leaves_the_zenith_along_the_last_azimuth() -> None:
     assert 70 < elevation < 80
 
 
+@seldom(daily="test_rotctl_opens_reads_points_stops_parks_and_sweeps")
 def test_the_studio_shows_the_mount_as_it_looks_and_stops_it() -> None:
     from linkwright.mounts.aiming import Aiming
     from linkwright.studio.panel_rotator import open_rotator_studio

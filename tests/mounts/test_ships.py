@@ -12,6 +12,7 @@ from linkwright.algebra import cos, diff, evaluate_all, sin, symbol
 from linkwright.motion import Sines
 from linkwright.mounts.ship_files import read_ship
 from linkwright.mounts.ships import FREEDOMS, Ship, heave_amplitude, report_ship
+from tests.seeds import seldom
 
 Array = NDArray[np.float64]
 
@@ -146,6 +147,7 @@ def swinging(on_deck: bool, *, platform: bool = False) -> lw.Mechanism:
     return m
 
 
+@seldom(daily="tests/mounts/test_deck_loads.py::test_the_joints_of_a_platform_carry_more_at_sea")
 def test_what_is_carried_moves_as_on_a_ship_with_six_coordinates() -> None:
     start = {"a": 0.2, "b": -0.4, "a_dot": 0.5, "b_dot": -1.0}
     carried = LIVELY.carry(swinging(False))

@@ -13,6 +13,7 @@ from linkwright.cli import main
 from linkwright.mechanism import Mechanism
 from linkwright.mounts.budget import PointingLimits, pointing_budget, pointing_loss
 from linkwright.mounts.rotator import Rotator, RotatorPort
+from tests.seeds import seldom
 
 ROOT = Path(__file__).parents[2]
 ELEMENTS, SITE, ROUGH = (
@@ -29,6 +30,7 @@ def said(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> st
     return err if status else out
 
 
+@seldom(daily="test_a_rotator_is_led_along_a_pass_by_command")
 def test_a_mount_on_a_ship_follows_a_satellite_by_command(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

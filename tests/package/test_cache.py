@@ -18,6 +18,7 @@ from linkwright import cache
 from linkwright.backends.llvm.compile import native
 from linkwright.backends.llvm.fastcall import make_scalar_call
 from linkwright.fingerprint import fingerprint
+from tests.seeds import seldom
 from tests.support.native_ir import axpy_scalar, fresh_cache
 
 KEY = cache.entry_key(b"program", "settings")
@@ -264,6 +265,7 @@ def run_in_process(source: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-c", start + source])
 
 
+@seldom(daily="test_several_processes_may_build_one_kernel_at_once")
 def test_several_processes_may_write_and_read_one_key_at_once(folder: Path) -> None:
     """Each of four processes replaces and reads the same entry; no read is ever torn."""
     source = (

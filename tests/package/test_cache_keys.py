@@ -13,7 +13,7 @@ import pytest
 import linkwright
 import linkwright.fingerprint as keys
 from linkwright.fingerprint import ROOMS, fingerprint, sources
-from tests.seeds import cases, seeds
+from tests.seeds import cases, seeds, seldom
 
 TOP = Path(linkwright.__file__).parent
 MAKERS = {
@@ -70,6 +70,7 @@ def test_the_root_is_covered_where_something_comes_from_it() -> None:
     assert covered == {name for name in imported if (TOP / f"{name}.py").exists()}
 
 
+@seldom(daily="test_an_edit_makes_cold_what_comes_from_it")
 @pytest.mark.parametrize("part", cases(range(6), daily=[seeds(1)[0] % 6]))
 def test_an_edit_of_any_module_makes_cold_what_its_room_is_imported_for(
     part: int, monkeypatch: pytest.MonkeyPatch

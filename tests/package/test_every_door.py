@@ -23,6 +23,7 @@ from linkwright.scene.previews import PreviewOptions, simulated
 from linkwright.simulation.paced import Paced
 from linkwright.simulation.runs import session_of
 from linkwright.simulation.settings import DEFAULTS, RunSettings
+from tests.seeds import seldom
 
 UNTIL = 0.9
 SINGULAR = "n-four-bar:n=2"  # at t = 0.714 s
@@ -208,6 +209,7 @@ def test_a_controlled_linkage_passes_a_singular_configuration() -> None:
     assert np.abs(run.energies().imbalance).max() < 0.02 * np.ptp(run.energies().kinetic)
 
 
+@seldom(daily="test_a_controlled_linkage_passes_a_singular_configuration")
 def test_a_session_is_saved_and_restored_near_a_singular_configuration() -> None:
     system, settings = lw.System(named(SINGULAR)), RunSettings(UNTIL)
     whole = session_of(system, settings)[0].run()

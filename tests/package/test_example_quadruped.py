@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import linkwright as lw
+from tests.seeds import seldom
 
 FILE = Path(__file__).parents[2] / "examples" / "quadruped.py"
 
@@ -24,6 +25,7 @@ def example() -> ModuleType:
     return module
 
 
+@seldom(daily="test_it_slides_as_far_as_coulomb_friction_lets_it")
 def test_it_runs_and_lands_when_a_falling_body_does(
     example: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -39,6 +39,7 @@ from linkwright.simulation.recorder import Target
 from linkwright.simulation.runs import session_of
 from linkwright.simulation.settings import RunSettings
 from linkwright.system import System
+from tests.seeds import seldom
 from tests.support.lab_robots import planar
 
 PATIENCE = 100.0  # s, for anything that should happen
@@ -149,6 +150,7 @@ sys.exit(main(["lab", "double-pendulum", "-c", "run 20", "--folder", sys.argv[1]
 """
 
 
+@seldom(daily="test_states_and_watch_tell_that_a_cell_is_not_recorded_any_more")
 def test_a_laboratory_whose_session_is_not_kept_ends_with_an_error(tmp_path: Path) -> None:
     """R32: the note of a script is an exit code, too."""
     done = subprocess.run(

@@ -29,7 +29,7 @@ from linkwright.server.face import Command
 from linkwright.server.virtual import VirtualCell
 from tests.mounts.test_own_mounts import AZ_EL, JACK
 from tests.random.own_machines import SCARA, Oracle, cell_text, random_arm, save
-from tests.seeds import seeds
+from tests.seeds import seeds, seldom
 from tests.support.late import Late
 
 if TYPE_CHECKING:
@@ -280,6 +280,7 @@ class FiveBar:
         return m
 
 
+@seldom(daily="test_a_rotator_of_ones_own_mount_looks_where_it_says")
 @pytest.mark.parametrize("seed", seeds(3, daily=1))
 def test_an_own_five_bar_is_charted_and_assembled(
     seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -379,6 +380,7 @@ def quadruped(seed: int, damping: float) -> tuple[str, float, Array, float]:
     return "\n".join(rows) + "</robot>", mass, np.array(feet), float(center)
 
 
+@seldom(daily="test_an_own_robot_with_feet_stands_in_a_laboratory")
 @pytest.mark.parametrize("seed", seeds(3, daily=1))
 def test_an_own_quadruped_stands_with_its_weight_on_its_feet(seed: int, tmp_path: Path) -> None:
     """By simulate --ground; between front and rear by the lever, left and right alike."""
@@ -419,6 +421,7 @@ def test_an_own_robot_with_feet_stands_in_a_laboratory(tmp_path: Path) -> None:
         assert lab.cart["arm_1"].x[2] == pytest.approx(lab.base.x[2], abs=1e-6)
 
 
+@seldom(daily="tests/package/test_own_frames.py::test_cells_take_the_tool_where_the_robot_has_it")
 def test_two_own_arms_in_a_cell_go_where_each_is_told(tmp_path: Path) -> None:
     """Each by the pose of its own tool, at its own place; the other one stays."""
     first, second = seeds(2)

@@ -42,7 +42,7 @@ from linkwright.server.cell_file import read_cell
 from linkwright.server.face import Command
 from linkwright.server.virtual import VirtualCell
 from tests.random.own_machines import SCARA, Oracle, cell_text, random_arm, save
-from tests.seeds import seeds
+from tests.seeds import seeds, seldom
 from tests.support.element_values import Evaluated
 from tests.support.late import Late
 
@@ -283,6 +283,7 @@ FLOATING = """<robot name="floats"><link name="world"/><link name="stand"/>
 <limit lower="-1" upper="1" effort="30" velocity="5"/></joint></robot>"""
 
 
+@seldom(daily="test_laboratories")
 def test_the_base_of_a_laboratory_is_where_its_link_is(tmp_path: Path) -> None:
     """It falls along the vertical of the world, whatever place its joint has in the file."""
     inertia = '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'

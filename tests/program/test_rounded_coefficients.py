@@ -7,6 +7,7 @@ entries should be 0 or 1 and are not quite, beside constants such as weights.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from functools import partial
 
@@ -20,7 +21,7 @@ from linkwright.program.passes import PASSES, careful, fast, optimize
 from linkwright.program.passes.reciprocals import shared_reciprocals
 from linkwright.program.search import thorough
 from linkwright.program.search.removal import swept
-from tests.seeds import seeds
+from tests.seeds import cases, seeds
 
 X = [symbol(f"x{k}", "coordinate") for k in range(3)]
 M = symbol("m", sign="positive")
@@ -146,8 +147,10 @@ def differences(p: Program, made: Program, seed: int) -> np.ndarray:
     return np.asarray(np.abs(found - expected) / (allowed + more + 1e-15))
 
 
-@pytest.mark.parametrize("name", REWRITES)
-@pytest.mark.parametrize("make", [slides, chain, residues])
+REWRITTEN = list(itertools.product(REWRITES, [slides, chain, residues]))
+
+
+@pytest.mark.parametrize(("name", "make"), cases(REWRITTEN, daily=REWRITTEN[::2]))
 def test_no_constant_is_lost(make: Callable[[int], Program], name: str) -> None:
     for seed in (*seeds(2 if name == "thorough" else 18, daily=2), *DIVIDED):
         p = make(seed)

@@ -19,6 +19,7 @@ from linkwright.recording import Channel, Recording
 from linkwright.robots.identification import DriveFit, fit_drive
 from linkwright.robots.identification.balances import CHANNELS, first_values
 from linkwright.robots.identification.likelihood import IdentificationError
+from tests.seeds import seldom
 
 d = lw.drives
 MOTOR = {"R": 1.0, "L": 2e-3, "kt": 0.05, "J": 1e-4, "b": 2e-5, "coulomb": 0.01}
@@ -67,6 +68,7 @@ def fitted() -> DriveFit:
     return fit_drive(recorded(1), drive(1.4))
 
 
+@seldom(daily="test_the_command_fits_a_drive")
 def test_a_drive_is_found_again_from_its_recording() -> None:
     """Parameters within 3 %, friction within 6 %, and the truth in the interval."""
     found = fitted()

@@ -48,6 +48,7 @@ def test_excitation_keeps_to_the_limits_and_beats_a_single_trial(
     assert motion.condition < 1e4
 
 
+@seldom(daily="test_friction_and_rotors_are_found")
 def test_parameters_are_found_exactly_without_noise(robot: lw.Robot, motion: Excitation) -> None:
     _, q, u, a = motion.sampled(30)
     tau = robot.inverse_dynamics(q, u, a)

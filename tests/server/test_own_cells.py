@@ -28,7 +28,7 @@ from linkwright.server.recorded import whole_session
 from linkwright.server.running import RunningCell
 from linkwright.server.virtual import VirtualCell
 from linkwright.simulation.pacing import PacedLoop
-from tests.seeds import seeds
+from tests.seeds import seeds, seldom
 
 URDF = """<robot name="two"><link name="base"/>
 <link name="a"><inertial><origin xyz="0.2 0 0"/><mass value="2"/>
@@ -125,6 +125,7 @@ def test_names_count_on_loopback_where_that_is_asked_for() -> None:
 
 
 # -- where arms stand ------------------------------------------------------------------------------
+@seldom(daily="tests/package/test_own_frames.py::test_cells_take_the_tool_where_the_robot_has_it")
 def test_poses_in_the_world_are_those_of_both_arms() -> None:
     """The mounts are random; the product of matrices is made here."""
     text, rng = starter_text("two"), np.random.default_rng(*seeds(1))
@@ -162,6 +163,7 @@ def test_poses_in_the_world_are_those_of_both_arms() -> None:
 
 
 # -- what is known of an arm -----------------------------------------------------------------------
+@seldom(daily="tests/package/test_own_frames.py::test_cells_take_the_tool_where_the_robot_has_it")
 def test_the_state_has_the_pose_of_the_tool_and_torques_from_outside(shipped: VirtualCell) -> None:
     arm = shipped.cell.arms[0]
     robot = lw.Robot(arm.mechanism.with_values(dict(arm.values)))

@@ -24,6 +24,7 @@ from linkwright.server.live import PATIENCE, LiveCell
 from linkwright.server.recorded import replay_cell
 from linkwright.simulation.pacing import tape_of
 from linkwright.simulation.recorder import Target
+from tests.seeds import seldom
 
 pytestmark = pytest.mark.realtime
 
@@ -142,6 +143,9 @@ def test_a_recording_of_something_else_is_refused(tmp_path: Path) -> None:
         replay_cell(path)
 
 
+@seldom(
+    daily="tests/simulation/test_hardware.py::test_a_device_process_serves_windows_and_when_killed_is_a_fault"
+)
 def test_behind_windows_is_whoever_writes_them_and_may_come_back(tmp_path: Path) -> None:
     """A device that somebody else starts, kills and starts again."""
     file, folder = tmp_path / "cell.toml", tmp_path / "device"

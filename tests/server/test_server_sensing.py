@@ -26,6 +26,7 @@ from linkwright.server.sensing import SensingProcesses, simulated_nodes
 from linkwright.server.virtual import VirtualCell
 from linkwright.simulation.pacing import PacedLoop
 from linkwright.simulation.recorder import Target
+from tests.seeds import seldom
 from tests.server.test_server_stops import puma_text
 
 LIMIT = 60.0
@@ -54,6 +55,7 @@ def goal(*, ahead: tuple[float, float, float]) -> tuple[float, ...]:
     return (*(float(x) for x in place), *TURNED[3:])
 
 
+@seldom(daily="test_a_sensor_and_the_coordinator_killed_stop_legs_in_their_frame_and_come_back")
 def test_in_virtual_time_the_sensors_of_the_file_place_their_frames(tmp_path: Path) -> None:
     """A leg in a sensed frame ends where it should, twice with the same bits."""
     path = tmp_path / "cell.parquet"

@@ -16,6 +16,7 @@ from linkwright.server.cell_system import control_system
 from linkwright.server.face import KINDS, LIVES, Command, RefusedError
 from linkwright.server.ready import session_of_cell
 from linkwright.server.virtual import VirtualCell
+from tests.seeds import seldom
 
 AXES = read_cell("axes2").text
 
@@ -98,6 +99,7 @@ def test_a_limit_brakes_and_then_removes_power() -> None:
     assert _life(cell) == "inactive"
 
 
+@seldom(daily="test_a_following_error_is_panic_with_its_code")
 def test_a_value_that_is_not_finite_is_panic() -> None:
     cell = read_cell("axes2")
     session = session_of_cell(cell, control_system, every=0)
@@ -182,6 +184,7 @@ def test_no_motion_is_cut_off_without_a_cause() -> None:
     assert (_of(cell, "cut"), CAUSES[int(_of(cell, "cut_cause"))]) == (3, "disable")
 
 
+@seldom(daily="test_a_limit_brakes_and_then_removes_power")
 def test_a_stop_of_category_1_removes_power_when_the_arm_stands() -> None:
     cell = _cell(stop=1)
     cell.command("plane", Command("joints", 2, (1.5, 1.0), speed=0.5))

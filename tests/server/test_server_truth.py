@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from linkwright.server.hand import ArmHand, StoppedError, _pose as numbers_of
 from linkwright.server.messages import command_of, command_record, describe, described
 from linkwright.server.virtual import VirtualCell
 from linkwright.windows import Frame
+from tests.seeds import cases
 from tests.server.test_server_stops import puma_text
 
 AXES = read_cell("axes2").text
@@ -96,8 +98,10 @@ WAYS: dict[str, Callable[[VirtualCell], object]] = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("kind", ["joints", "track"])
+CUTS = list(itertools.product(WAYS, ["joints", "track"]))
+
+
+@pytest.mark.parametrize(("way", "kind"), cases(CUTS, daily=[*CUTS[::4], *CUTS[3::4]]))
 def test_a_motion_that_is_cut_off_is_not_done_and_says_why(way: str, kind: str) -> None:
     tell = {"following": "tell", "current": "tell", "stop": 0} if way == "limit" else {}
     cell = _cell(**tell)

@@ -24,7 +24,7 @@ from linkwright.server.messages import command_of, command_record, pack_command
 from linkwright.server.recorded import replay_cell
 from linkwright.server.timed import planned
 from linkwright.server.virtual import VirtualCell
-from tests.seeds import seeds
+from tests.seeds import seeds, seldom
 from tests.server.test_server_limits import Driver, shares
 from tests.server.test_server_truth import NearCell, is_done
 
@@ -351,6 +351,7 @@ print(sorted(set(sys.modules) - before))
 """
 
 
+@seldom(daily="test_a_trajectory_is_taken_only_where_the_arm_stands")
 def test_no_client_waits_for_a_library_that_its_first_trajectory_needs() -> None:
     """A cell that is prepared loads nothing when a command comes: its answer would be late."""
     told = subprocess.run([sys.executable, "-c", PREPARED], capture_output=True, text=True)

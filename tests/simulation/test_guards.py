@@ -639,9 +639,10 @@ AT_START = [  # side, pace, late pace, when it happens
 ]
 
 
-@pytest.mark.parametrize("method", [*METHODS, "rk4", "verlet"])
-@pytest.mark.parametrize("direction", [1, -1])
-@pytest.mark.parametrize("terminal", [False, True])
+STARTED = list(itertools.product([*METHODS, "rk4", "verlet"], [1, -1], [False, True]))
+
+
+@pytest.mark.parametrize(("method", "direction", "terminal"), cases(STARTED, daily=STARTED[::3]))
 def test_an_event_may_happen_at_the_start(method: str, direction: int, terminal: bool) -> None:
     """Where its value is beyond zero; where it is zero, as soon as it leaves in that direction."""
     step: dict[str, Any] = {} if method in METHODS else {"step": 0.01}

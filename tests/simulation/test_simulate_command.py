@@ -109,6 +109,7 @@ def test_a_thrown_ball_lands_where_the_formula_says(
     assert not Path("fall.parquet.journal").exists()
 
 
+@seldom(daily="test_stored_models_run_as_derived_ones")
 def test_the_arm_is_the_same_as_when_derived_and_stepped_in_python(here: Path) -> None:
     """The cached, smallest, native run against `derive` and SciPy's integrator."""
     from scipy.integrate import solve_ivp
@@ -145,6 +146,9 @@ def test_loops_run_with_their_energy_kept(here: Path) -> None:
     assert found.steps > 10
 
 
+@seldom(
+    daily="tests/simulation/test_slots.py::test_results_stay_on_the_tape_where_the_form_of_equations_changes"
+)
 def test_samples_come_once_where_the_form_of_equations_changes(here: Path) -> None:
     found = run_model(Request("n-four-bar:n=2", RunSettings(3.0))).recording
     np.testing.assert_allclose(np.diff(found.times), 0.003, rtol=1e-9)
@@ -172,6 +176,7 @@ def test_fixed_steps_converge_to_the_adaptive_run(here: Path) -> None:
     assert errors[0] / errors[1] == pytest.approx(4, rel=0.1)
 
 
+@seldom(daily="tests/package/test_own_machines.py::test_a_free_motion_is_the_same_by_every_door")
 def test_robot_files_are_simulated(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     robot = Path(__file__).parents[1] / "robots" / "oblique_arm.urdf"
     found = told(capsys, str(robot), "--until", "0.5")
@@ -377,6 +382,9 @@ def test_a_value_that_is_not_finite_stops_with_its_name(
     assert left.metadata["stopped"]["names"][-1] == "z_dot"
 
 
+@seldom(
+    daily="tests/package/test_hostile_surroundings.py::test_states_and_watch_tell_that_a_cell_is_not_recorded_any_more"
+)
 def test_a_full_disk_leaves_the_samples_before_it(here: Path, begin: Begin) -> None:
     run_model(
         Request("pendulum", RunSettings(0.1, 1e-6, "rk4", every=1000))

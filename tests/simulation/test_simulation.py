@@ -18,7 +18,7 @@ from linkwright.models.spacecraft1 import build as spacecraft
 from linkwright.simulation import simulate, switching
 from linkwright.system import System
 from linkwright.system.forms import reference_of
-from tests.seeds import cases
+from tests.seeds import cases, seldom
 
 DEGREE = math.pi / 180.0
 
@@ -182,6 +182,7 @@ def test_controlled_arm_reaches_its_targets() -> None:
         assert [run.at(t)[k] for k in "abcdef"] == pytest.approx(q, abs=6e-7)
 
 
+@seldom(daily="tests/cli/test_cli_linearize.py::test_bicycle_at_five_meters_a_second")
 def test_whipple_bicycle_weaves_upright() -> None:
     start = {"phi_dot": 0.5, "delta_dot": 0.0, "theta_R_dot": -4.6 / 0.3}
     run = simulate(load_model("whipple"), 5.0, step=1.0, initial=start, tolerance=1e-11)
@@ -242,6 +243,7 @@ def test_n_four_bar_goes_through_its_singular_configurations(
     assert run.residual < 1e-12
 
 
+@seldom(daily="test_n_four_bar_goes_through_its_singular_configurations")
 @pytest.mark.parametrize("n", cases([4, 6, 20], daily=[20]))
 def test_a_row_of_four_bars_passes_too(n: int) -> None:
     run = simulate(load_model(f"n-four-bar:n={n}"), 2.0, step=1.0)

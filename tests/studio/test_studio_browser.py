@@ -14,6 +14,7 @@ import linkwright as lw
 from linkwright.studio.live_system import target_of
 from linkwright.studio.server import Studio, open_studio
 from linkwright.studio.state import PanelState
+from tests.seeds import seldom
 from tests.support.chromium import opened
 from tests.support.waiting import soon
 
@@ -178,6 +179,7 @@ def test_a_recording_without_a_model_shows_its_channels(tmp_path: Path) -> None:
         assert wrong == []
 
 
+@seldom(daily="test_a_model_is_played_scrubbed_posed_run_and_changed")
 def test_a_robot_file_is_moved_by_its_joints_and_held_by_its_servos(tmp_path: Path) -> None:
     with studio_page(ARM) as (studio, page, wrong):
         panels = panels_of(studio)

@@ -31,6 +31,7 @@ from linkwright.studio.display import motion_of
 from linkwright.studio.live import Live
 from linkwright.studio.live_system import plant_of
 from linkwright.studio.server import Studio
+from tests.seeds import seldom
 from tests.support.chromium import opened
 from tests.support.waiting import soon
 
@@ -332,6 +333,7 @@ def test_a_quadruped_stands_on_its_feet_and_the_ground_carries_its_weight(standi
     assert np.ptp(shown.points[feet][:, :2], axis=0).min() > 0.1  # one under each corner
 
 
+@seldom(daily="test_a_quadruped_stands_on_its_feet_and_the_ground_carries_its_weight")
 def test_without_the_ground_it_falls_as_everything_does(standing: Live) -> None:
     standing.reset()
     standing.set_ground(False)
@@ -406,6 +408,7 @@ def _column(block: bytes, told: dict[str, Any], which: int) -> np.ndarray[Any, A
     return np.asarray(told["low"][which] + told["step"][which] * levels)
 
 
+@seldom(daily="test_forces_and_the_ground_come_back_from_files")
 def test_forces_come_back_from_a_page(resting_box: tuple[Scene, lw.Recording]) -> None:
     scene, recording = resting_box
     text = page_text([scene_motion("box", recording, scene)])

@@ -14,6 +14,7 @@ from linkwright.studio.client_page import page_of
 from linkwright.studio.server import Studio, open_studio
 from linkwright.studio.state import RUN, panels_of
 from linkwright.studio.status import Status
+from tests.seeds import seldom
 from tests.support.chromium import opened
 from tests.support.waiting import soon
 
@@ -71,6 +72,9 @@ def test_it_plays_by_itself_for_the_first_who_may_see_it_move(studio: Studio) ->
         assert studio.player.playing == playing
 
 
+@seldom(
+    daily="tests/studio/test_studio_browser.py::test_a_model_is_played_scrubbed_posed_run_and_changed"
+)
 def test_the_page_has_our_name_moves_and_says_how_to_start_again() -> None:
     studio = open_studio(["pendulum"])
     studio.again = "linkwright studio pendulum"

@@ -20,6 +20,7 @@ from linkwright.scene.viewpoint import ANGLE, ground_and_view
 from linkwright.studio.joint_control import Poser, pose_of
 from linkwright.studio.server import Studio, open_studio
 from linkwright.studio.state import PanelState
+from tests.seeds import seldom
 from tests.studio.test_studio_browser import ARM, field, graphs, panels_of, tab
 from tests.support.chromium import opened
 from tests.support.waiting import soon
@@ -96,6 +97,7 @@ def _moved(panels: PanelState, frame: str, before: Array) -> Array:
     return pose_of(panels.scene, panels.q, frame)[:3, 3] - before[:3, 3]
 
 
+@seldom(daily="test_the_tool_is_led_by_its_handle")
 def test_a_body_is_pulled_by_its_handle(arm: tuple[Studio, Any, list[str]]) -> None:
     studio, page, wrong = arm
     panels = panels_of(studio)
@@ -136,6 +138,7 @@ def test_a_body_is_pulled_by_its_handle(arm: tuple[Studio, Any, list[str]]) -> N
     assert wrong == []
 
 
+@seldom(daily="test_the_tool_is_led_by_its_handle")
 def test_gravity_changed_while_it_runs_shows_in_the_plots() -> None:
     """The plotted angle of a pendulum obeys phi'' = -g/L sin(phi), before and after."""
     studio = open_studio(["pendulum"])

@@ -22,6 +22,7 @@ from linkwright.program import count_operations
 from linkwright.robots import Robot
 from linkwright.studio.inspection import LANGUAGES, WHOLE, Inspection
 from linkwright.studio.server import Studio, open_studio
+from tests.seeds import seldom
 from tests.support.chromium import opened
 
 ARM = Path(__file__).parents[1] / "robots" / "oblique_arm.urdf"
@@ -133,6 +134,7 @@ def test_equations_of_a_body_are_its_own() -> None:
     assert rates(WHOLE) == ["φ¨1", "φ¨2"]
 
 
+@seldom(daily="test_the_part_of_a_body_computes_its_rates_with_the_operations_that_are_told")
 def test_large_models_are_told_in_bounded_texts() -> None:
     m = Mechanism("chain")
     above = m.ground
@@ -227,6 +229,7 @@ def test_a_body_is_chosen_in_the_tree_and_in_the_scene() -> None:
         studio.close()
 
 
+@seldom(daily="test_warnings_name_bodies_and_mark_them_in_the_tree")
 def test_the_page_shows_the_tree_equations_code_and_warnings() -> None:
     studio = open_studio([str(ARM)])
     try:

@@ -22,6 +22,7 @@ from linkwright.studio.lab_link import LabLink
 from linkwright.studio.lab_studio import open_lab_studio
 from linkwright.studio.server import Studio
 from linkwright.studio.side_pages import side_pages_of
+from tests.seeds import seldom
 from tests.support.chromium import opened
 from tests.support.lab_robots import planar
 from tests.support.waiting import PATIENCE, soon
@@ -174,6 +175,7 @@ class Bow(Task):
 """
 
 
+@seldom(daily="test_freeze_and_stop_are_in_every_tab")
 def test_in_a_browser_edit_mistake_freeze_and_stop(
     studio: Studio, lab: Lab, tmp_path: Path
 ) -> None:
@@ -214,6 +216,7 @@ def test_in_a_browser_edit_mistake_freeze_and_stop(
         lab.pace(None)
 
 
+@seldom(daily="test_the_page_gives_commands_and_changes_parameters")
 def test_a_laboratory_shows_its_page_without_a_display_and_ends_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

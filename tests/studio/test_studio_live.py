@@ -23,6 +23,7 @@ from linkwright.studio.joint_control import Poser, dragged, freedoms, pose_of, t
 from linkwright.studio.live import Live
 from linkwright.studio.live_system import Plant, plant_of
 from linkwright.studio.user_force import Hand
+from tests.seeds import cases, seldom
 
 ARM = "tests/robots/oblique_arm.urdf"
 
@@ -56,7 +57,7 @@ def test_live_run_is_the_run_of_simulate() -> None:
         assert rows[-1, names.index(q)] == pytest.approx(run.final[q], abs=1e-4)
 
 
-@pytest.mark.parametrize("speed", [1e-9, -1e-9, 3.5e-10])
+@pytest.mark.parametrize("speed", cases([1e-9, -1e-9, 3.5e-10], daily=[1e-9]))
 def test_a_joint_with_dry_friction_comes_to_rest_however_slow_it_is(speed: float) -> None:
     """A live run may last for weeks; that does not make its smallest step long."""
     session = session_of(plant_of(Robot(ARM)).system, LIVE)[0]
@@ -128,6 +129,7 @@ def test_unknown_values_and_speeds_are_refused() -> None:
         live.pull("nobody", np.zeros(3))
 
 
+@seldom(daily="test_live_run_is_the_run_of_simulate")
 def test_what_moves_in_hundredths_of_a_second_is_run_slower_with_finer_ticks() -> None:
     live = live_of("andrews")  # its motion lasts 0.03 s
     assert live.speed == 0.01
@@ -388,6 +390,7 @@ def test_a_browser_that_reads_nothing_does_not_hold_a_live_run_up() -> None:
         studio.close()
 
 
+@seldom(daily="tests/studio/test_studio_showing.py::test_a_script_waits_until_it_is_interrupted")
 def test_the_command_serves_until_it_is_interrupted() -> None:
     import signal
     import subprocess

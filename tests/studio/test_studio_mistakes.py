@@ -17,6 +17,7 @@ from linkwright.recording import Channel, Recording
 from linkwright.scene.motions import SceneMotion, open_motion
 from linkwright.scene.scene import scene_of
 from linkwright.studio.server import Studio, open_studio
+from tests.seeds import seldom
 
 STILL = """<robot name="stone"><link name="base"><visual><geometry><box size="1 2 3"/></geometry>
 </visual></link></robot>
@@ -218,6 +219,7 @@ def test_a_robot_file_that_has_changed_is_not_told_to_be_missing(tmp_path: Path)
     assert any("is not in the folder" in note for note in notes)
 
 
+@seldom(daily="tests/studio/test_studio_page.py::test_a_minute_of_a_humanoid_takes_less_than_3_mb")
 def test_long_recordings_fit_into_small_pages() -> None:
     times = np.linspace(0, 100, 100_001)
     channels = [Channel(f"x{k}") for k in range(8)]

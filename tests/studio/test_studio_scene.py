@@ -23,6 +23,7 @@ from linkwright.scene.solids import KINDS, Solid, surfaces_of, within_budget
 from linkwright.scene.triangles import creased, sphere, thinned, volume
 from linkwright.scene.viewpoint import upright
 from linkwright.studio.playback import Player, Track
+from tests.seeds import cases
 from tests.support.shipped_models import DIFFERENT
 
 ROBOTS = Path(__file__).parents[1] / "robots"
@@ -53,7 +54,10 @@ def test_mass_center_of_a_robot() -> None:
     np.testing.assert_allclose(scene_of(robot).poses(q).center, center, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", sorted(set(DIFFERENT) - {"joint-drive"}))  # which has no bodies
+@pytest.mark.parametrize(
+    "name",
+    cases(sorted(set(DIFFERENT) - {"joint-drive"}), daily=9),  # which has no bodies
+)
 def test_every_shipped_model_has_a_scene_with_solids_that_move(name: str) -> None:
     scene = scene_of(mechanism_of(name))
     assert any(node.moves and node.solids for node in scene.nodes)

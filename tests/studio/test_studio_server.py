@@ -21,6 +21,7 @@ from linkwright.scene.scene import scene_of
 from linkwright.studio.live import Live
 from linkwright.studio.live_system import plant_of
 from linkwright.studio.server import Studio, open_studio
+from tests.seeds import seldom
 
 BODIES = 30
 MOST_BYTES = 2500  # for a frame in which all thirty bodies move
@@ -165,6 +166,7 @@ def _stalled(studio: Studio) -> Iterator[socket.socket]:
         yield plug
 
 
+@seldom(daily="test_a_browser_that_vanishes_does_not_stop_playing")
 def test_a_browser_that_stalls_holds_neither_the_player_up_nor_memory(studio: Studio) -> None:
     def play(frames: int) -> None:
         for k in range(frames):

@@ -25,6 +25,7 @@ from linkwright.simulation.run import Run
 from linkwright.studio.display import in_notebook, motion_of, open_browser
 from linkwright.studio.server import Studio
 from linkwright.studio.state import panels_of
+from tests.seeds import seldom
 from tests.support.chromium import opened
 
 
@@ -52,6 +53,7 @@ def studio_of(thing: Any, *others: Any) -> Studio:
     return made
 
 
+@seldom(daily="test_what_cannot_be_shown_is_told")
 def test_everything_can_be_shown_and_written(tmp_path: Path) -> None:
     m = lw.load("pendulum")
     run = lw.simulate(m, 0.2)

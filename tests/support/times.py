@@ -23,6 +23,9 @@ import pytest
 #: How many of the dearest files are printed.
 SHOWN = 10
 
+#: Megabytes by which an item raises the most memory of its worker before it is named.
+RAISED = 20.0
+
 
 class Cost(TypedDict):
     """Seconds of one file: of a processor, by the clock, and of how many items."""
@@ -62,10 +65,10 @@ def by_file(items: dict[str, tuple[float, float]]) -> dict[str, Cost]:
 class Stopwatch:
     """In each worker: processor seconds since the last report go with the next one."""
 
-    def __init__(self, config: pytest.Config) -> None:
-        self._config = config
+    def __init__(self) -> None:
         self._last = seconds_used()
         self._collection = 0.0
+        self._peak = peak_megabytes()
 
     def pytest_collection_finish(self) -> None:
         """Note what collection took; the first test is not charged with it."""
@@ -78,13 +81,10 @@ class Stopwatch:
         now = seconds_used()
         report.cpu = now - self._last
         self._last = now
+        peak = peak_megabytes()
+        report.raised = peak - self._peak
+        self._peak = peak
         return report
-
-    def pytest_sessionfinish(self) -> None:
-        """Tell the controller what this worker took in all."""
-        told = getattr(self._config, "workeroutput", None)
-        if told is not None:
-            told["costs"] = self.told()
 
     def told(self) -> dict[str, float]:
         """What this process took: until its first test, in all, and the most memory."""
@@ -98,38 +98,35 @@ class Stopwatch:
 class Ledger:
     """In the controller: what all workers report, written and printed at the end."""
 
-    def __init__(self, path: Path, alone: Stopwatch | None) -> None:
+    def __init__(self, path: Path, stopwatch: Stopwatch) -> None:
         self._path = path
-        self._alone = alone
+        self._stopwatch = stopwatch
         self._start = time.monotonic()
         self._items: dict[str, tuple[float, float]] = {}
-        self._workers: dict[str, dict[str, float]] = {}
+        self._raised: dict[str, float] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Count one report of one item."""
         cpu, wall = self._items.get(report.nodeid, (0.0, 0.0))
         self._items[report.nodeid] = (cpu + getattr(report, "cpu", 0.0), wall + report.duration)
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Any) -> None:
-        """A worker of xdist ends and tells its sums."""
-        told = getattr(node, "workeroutput", {}).get("costs")
-        if told is not None:
-            self._workers[node.gateway.id] = told
+        if getattr(report, "raised", 0.0) >= RAISED:
+            self._raised[report.nodeid] = round(report.raised, 1)
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Write the file; say what is dear."""
-        if self._alone is not None:
-            self._workers["main"] = self._alone.told()
+        lanes: Any = terminalreporter.config.pluginmanager.get_plugin("lanes")
+        workers = {"main": self._stopwatch.told()}  # with all lanes, which it waited for
+        workers |= {} if lanes is None else lanes.costs
         files = by_file(self._items)
         told = {
             "wall": round(time.monotonic() - self._start, 1),
-            "cpu": round(sum(worker["cpu"] for worker in self._workers.values()), 1),
+            "cpu": round(workers["main"]["cpu"], 1),
             "load": [round(value, 1) for value in os.getloadavg()],
             "cores": os.cpu_count(),
             "python": platform.python_version(),
-            "workers": self._workers,
+            "workers": workers,
+            "raised_mb": dict(sorted(self._raised.items(), key=lambda pair: -pair[1])),
             "files": {
                 name: {**cost, "cpu": round(cost["cpu"], 3), "wall": round(cost["wall"], 3)}
                 for name, cost in files.items()
@@ -150,7 +147,7 @@ class Ledger:
                 f"{cost['cpu']:7.1f} s of processor {cost['cpu'] / whole:6.1%} "
                 f"{cost['wall']:7.1f} s {cost['items']:5d} items  {name}"
             )
-        for name, worker in sorted(self._workers.items()):
+        for name, worker in workers.items():
             terminalreporter.write_line(
                 f"{name}: {worker['cpu']:.0f} s of processor, {worker['collection_cpu']:.0f} until "
                 f"the first test, {worker['peak_mb']:.0f} MB"
@@ -169,8 +166,6 @@ def pytest_configure(config: pytest.Config) -> None:
     path = config.getoption("--times")
     if path is None:
         return
-    stopwatch = Stopwatch(config)
+    stopwatch = Stopwatch()
     config.pluginmanager.register(stopwatch, "stopwatch")
-    if not hasattr(config, "workerinput"):
-        alone = None if config.getoption("numprocesses", None) else stopwatch
-        config.pluginmanager.register(Ledger(Path(path), alone), "ledger")
+    config.pluginmanager.register(Ledger(Path(path), stopwatch), "ledger")

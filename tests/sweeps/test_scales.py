@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,7 @@ from linkwright.recording.files import read_recording
 from linkwright.simulation.native.methods import METHODS
 from linkwright.sweeps.plans import read_plan
 from linkwright.sweeps.sweep import run_sweep
+from tests.seeds import cases
 
 ADAPTIVE = [name for name, method in METHODS.items() if method.adaptive]
 SIZES = [10.0**k for k in (-15, -12, -9, -6, -2, 3, 9, 15)]
@@ -61,8 +63,10 @@ def spring(size: float) -> Problem:
     return lw.System(m), start, "p.y", 8.0, size * math.sin(16) / 2
 
 
-@pytest.mark.parametrize("problem", [oscillation, braked, growing, spring])
-@pytest.mark.parametrize("method", ADAPTIVE)
+PROBLEMS = list(itertools.product([oscillation, braked, growing, spring], ADAPTIVE))
+
+
+@pytest.mark.parametrize(("problem", "method"), cases(PROBLEMS, daily=PROBLEMS[::4]))
 def test_a_motion_is_as_exact_at_every_size(
     method: str, problem: Callable[[float], Problem]
 ) -> None:

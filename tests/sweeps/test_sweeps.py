@@ -23,6 +23,7 @@ from linkwright.simulation.settings import RunSettings
 from linkwright.sweeps.parts import reduced
 from linkwright.sweeps.plans import Plan, checked, read_plan
 from linkwright.sweeps.sweep import run_sweep
+from tests.seeds import seldom
 from tests.support.late import Late
 from tests.support.processes import Begin, begin as begin
 
@@ -321,6 +322,7 @@ def test_a_killed_sweep_goes_on_where_it_was(
     assert "another plan" in capsys.readouterr().err
 
 
+@seldom(daily="test_a_killed_sweep_goes_on_where_it_was")
 def test_a_full_disk_leaves_whole_parts_alone(here: Path, begin: Begin) -> None:
     write(here, SLOW)
     run_sweep(read_plan(write(here, SLOW.replace("10.0", "0.1"))))  # the cache needs no room then
@@ -378,6 +380,7 @@ def cluster(folder: Path, workers: int) -> Iterator[tuple[str, list[subprocess.P
             process.wait()
 
 
+@seldom(daily="test_a_killed_sweep_goes_on_where_it_was")
 def test_a_worker_that_dies_loses_nothing(here: Path, begin: Begin) -> None:
     text = Path(lw.__file__).parent / "models" / "text" / "pendulum.toml"
     (here / "swing.toml").write_text(text.read_text(encoding="utf-8"), encoding="utf-8")

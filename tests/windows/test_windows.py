@@ -20,6 +20,7 @@ from linkwright.recording import Channel
 from linkwright.recording.journal import Journal, sample_record
 from linkwright.windows import Field, Record, RecordError, Window
 from linkwright.windows.records import HEAD, MULTIPLIER, TYPES
+from tests.seeds import seldom
 
 CODES = dict(zip(TYPES, "dfqihbQIHB", strict=True))  # Python's `struct` for our types
 STATE = Record(
@@ -434,6 +435,7 @@ def test_a_writer_that_is_kept_from_a_processor_for_a_while_is_waited_for(
         assert len(naps) == 12
 
 
+@seldom(daily="test_a_file_that_was_cut_is_an_error_of_the_caller")
 def test_systems_without_file_locks_import_all_and_refuse_windows_with_a_remedy() -> None:
     program = (
         "import sys; sys.modules['fcntl'] = None\n"

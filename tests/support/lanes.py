@@ -1,0 +1,294 @@
+"""Tests side by side: a pytest plugin that collects once and runs the tests in forked processes.
+
+`-n LANES` says how many (3 in `pyproject.toml`, as some wait; 0: all in this process). A lane is a
+fork of the process that has collected: it has every test and what they import at once, and shares
+that memory. It takes one file after the other, dearest first by `tests/times.json`, and makes room
+for a fresh one once it holds more memory than `FULL`. Tests that go by the clock come last, alone.
+
+A lane and the process that has collected speak by two pipes in JSON, a line each. The lane says
+`["report", {...}]`, `["warning", ...]`, and `["next", costs]` before the last test of a file, which
+is answered by the number of another file or by null; then it ends. A lane that dies fails the test
+that it was at, and another one goes on after it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import selectors
+import signal
+import sys
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+from tests.support.memory import megabytes
+
+#: Megabytes at which a lane ends after its file, and the next one begins as small as it began.
+FULL = 520.0
+
+_TIMES = Path(__file__).parents[1] / "times.json"
+_LOOK = 1.0  # s between two looks whether a silent lane lives
+
+
+def goes_by_the_clock(item: pytest.Item) -> bool:
+    """Whether a test is marked as one that runs alone, when the others are done."""
+    return item.get_closest_marker("realtime") is not None
+
+
+def shared_out(items: list[pytest.Item]) -> tuple[list[list[int]], list[list[int]]]:
+    """Return the numbers of tests by file, dearest first: side by side, and by the clock."""
+    costs = json.loads(_TIMES.read_text(encoding="utf-8"))["files"] if _TIMES.exists() else {}
+    files: dict[tuple[bool, str], list[int]] = {}
+    for number, item in enumerate(items):
+        name = item.nodeid.partition("::")[0]
+        files.setdefault((goes_by_the_clock(item), name), []).append(number)
+    order = sorted(files, key=lambda key: -float(costs.get(key[1], 5.0)))
+    return [files[k] for k in order if not k[0]], [files[k] for k in order if k[0]]
+
+
+class Lane:
+    """A forked process that runs tests, as the process that has collected sees it."""
+
+    def __init__(self, number: int, run: Callable[[Lane, Any, Any], NoReturn]) -> None:
+        self.number = number
+        self.left: list[int] = []
+        """Tests that it has been given and has not reported."""
+        self.ended = False
+        up, answers = os.pipe()
+        questions, down = os.pipe()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # threads of BLAS mind no fork
+            self.process = os.fork()
+        if self.process == 0:
+            os.close(up)
+            os.close(down)
+            run(self, os.fdopen(questions), os.fdopen(answers, "w"))
+        os.close(answers)
+        os.close(questions)
+        os.set_blocking(up, False)
+        self.up, self.down = up, os.fdopen(down, "w")
+        self._pieces = b""
+
+    def said(self) -> Iterator[Any]:
+        """Yield what it has said since the last look; nothing more comes once it has ended."""
+        while True:
+            try:
+                piece = os.read(self.up, 1 << 16)
+            except BlockingIOError:
+                break
+            if not piece:
+                self.ended = True
+                break
+            self._pieces += piece
+        *lines, self._pieces = self._pieces.split(b"\n")
+        yield from map(json.loads, lines)
+
+    def answer(self, file: list[int] | None) -> None:
+        """Give it the tests of a file, or none."""
+        with suppress(BrokenPipeError):
+            print(json.dumps(file), file=self.down, flush=True)
+
+    def close(self) -> int:
+        """Wait for its end, and return how it ended."""
+        self.down.close()
+        os.close(self.up)
+        return os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
+
+
+class Lanes:
+    """Shares the collected tests out among lanes, and tells pytest what they report."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.costs: dict[str, dict[str, float]] = {}
+        """What each lane has cost, by its name."""
+        self._made = 0
+        self._session: pytest.Session
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
+        """Run all tests, those by the clock last and alone."""
+        options = session.config.option
+        if options.collectonly or options.usepdb or session.testsfailed or len(session.items) < 2:
+            return None
+        self._session = session
+        factory = session.config._tmp_path_factory  # type: ignore[attr-defined]
+        factory.getbasetemp()
+        beside, alone = shared_out(session.items)
+        self._run(deque(beside), self.count)
+        self._run(deque(alone), 1)
+        return True
+
+    def _run(self, files: deque[list[int]], count: int) -> None:
+        """Run files in so many lanes at a time."""
+        lanes: dict[int, Lane] = {}
+        with selectors.DefaultSelector() as selector:
+            try:
+                while files or lanes:
+                    while files and len(lanes) < count:
+                        lane = Lane(self._made, self._inside)
+                        self._made += 1
+                        lanes[lane.up] = lane
+                        selector.register(lane.up, selectors.EVENT_READ)
+                        lane.left = files.popleft()
+                        lane.answer(lane.left)
+                    for key, _ in selector.select(_LOOK):
+                        lane = lanes[key.fd]
+                        for message in lane.said():
+                            self._hear(lane, message, files)
+                        if lane.ended:
+                            selector.unregister(lane.up)
+                            del lanes[lane.up]
+                            self._end(lane, files)
+            finally:
+                for lane in lanes.values():
+                    os.kill(lane.process, signal.SIGKILL)
+                    lane.close()
+
+    def _hear(self, lane: Lane, message: Any, files: deque[list[int]]) -> None:
+        """Do what a lane has said."""
+        config = self._session.config
+        kind, told = message
+        if kind == "report":
+            report = config.hook.pytest_report_from_serializable(config=config, data=told)
+            if report.when == "teardown":
+                lane.left = lane.left[1:]
+            config.hook.pytest_runtest_logreport(report=report)
+            if self._session.shouldfail:
+                raise self._session.Failed(self._session.shouldfail)
+            if self._session.shouldstop:
+                raise self._session.Interrupted(self._session.shouldstop)
+        elif kind == "warning":
+            text, file, line, when, nodeid = told
+            warning = warnings.WarningMessage(UserWarning(text), UserWarning, file, line)
+            config.hook.pytest_warning_recorded.call_historic(
+                kwargs={
+                    "warning_message": warning,
+                    "when": when,
+                    "nodeid": nodeid,
+                    "location": None,
+                }
+            )
+        elif kind == "next":
+            file = files.popleft() if told and files else None
+            lane.answer(file)
+            lane.left = [*lane.left, *(file or [])]
+        else:
+            self.costs[f"lane {lane.number + 1}"] = told
+
+    def _end(self, lane: Lane, files: deque[list[int]]) -> None:
+        """Fail the test at which a lane died; what it has left goes to another one."""
+        status = lane.close()
+        if not lane.left:
+            return
+        item = self._session.items[lane.left[0]]
+        report = pytest.TestReport(
+            item.nodeid,
+            item.location,
+            {},
+            "failed",
+            f"the process died with {status} at {item.nodeid}",
+            "call",
+        )
+        if lane.left[1:]:
+            files.appendleft(lane.left[1:])
+        item.ihook.pytest_runtest_logreport(report=report)
+
+    # -- in the lane -------------------------------------------------------------------------------
+    def _inside(self, lane: Lane, questions: Any, answers: Any) -> NoReturn:
+        """Run tests until there is no file, or no room, for more."""
+        status = 1
+        try:
+            config = self._session.config
+            told = Told(answers, config)
+            apart(config, lane.number)
+            config.pluginmanager.register(told)
+            stopwatch: Any = config.pluginmanager.get_plugin("stopwatch")
+            if stopwatch is not None:
+                stopwatch.pytest_collection_finish()
+            items = self._session.items
+            file: list[int] | None = json.loads(questions.readline())
+            while file is not None:
+                for number, after in zip(file, [*file[1:], None], strict=True):
+                    nextitem = None if after is None else items[after]
+                    if after is None:
+                        told.say("next", megabytes() < FULL)
+                        file = json.loads(questions.readline())
+                        nextitem = items[file[0]] if file else None
+                    hook = config.hook
+                    hook.pytest_runtest_protocol(item=items[number], nextitem=nextitem)
+            if stopwatch is not None:
+                told.say("costs", stopwatch.told())
+            atexit._run_exitfuncs()
+            status = 0
+        except BaseException as error:
+            sys.__stderr__.write(f"lane {lane.number + 1}: {error!r}\n")  # type: ignore[union-attr]
+        finally:
+            with suppress(OSError):
+                answers.close()
+            os._exit(status)
+
+
+class Told:
+    """In the lane: what pytest tells of a test goes up the pipe."""
+
+    def __init__(self, answers: Any, config: pytest.Config) -> None:
+        self._answers, self._config = answers, config
+
+    def say(self, kind: str, what: object) -> None:
+        """Write one line."""
+        print(json.dumps([kind, what]), file=self._answers, flush=True)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Send a report."""
+        config = self._config
+        data = config.hook.pytest_report_to_serializable(config=config, report=report)
+        self.say("report", data)
+
+    def pytest_warning_recorded(
+        self, warning_message: warnings.WarningMessage, when: str, nodeid: str
+    ) -> None:
+        """Send a warning."""
+        told = warning_message
+        self.say("warning", [str(told.message), told.filename, told.lineno, when, nodeid])
+
+
+def apart(config: pytest.Config, number: int) -> None:
+    """Give a lane its own captured output and temporary folder, and no terminal."""
+    plugins = config.pluginmanager
+    for name in ("terminalreporter", "ledger", "lanes"):
+        plugin = plugins.get_plugin(name)
+        if plugin is not None:
+            plugins.unregister(plugin)
+    capture: Any = plugins.get_plugin("capturemanager")
+    if capture is not None and capture.is_globally_capturing():
+        capture.stop_global_capturing()
+        capture.start_global_capturing()
+    factory = config._tmp_path_factory  # type: ignore[attr-defined]
+    factory._basetemp = factory.getbasetemp() / f"lane{number}"
+    factory._basetemp.mkdir(mode=0o700)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `-n LANES`."""
+    parser.getgroup("lanes")._addoption(  # small letters are pytest's own by its public method
+        "-n", dest="lanes", metavar="LANES", type=int, default=0, help="run in so many processes"
+    )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What goes by the clock comes last, in one process too."""
+    items.sort(key=goes_by_the_clock)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Share the tests out where more than this process is asked for."""
+    if config.getoption("lanes") and hasattr(os, "fork"):
+        config.pluginmanager.register(Lanes(config.getoption("lanes")), "lanes")
