@@ -118,6 +118,8 @@ def runs(lab: lw.Lab, ticks: int) -> None:
     """Wait for some ticks of the task that runs; one that a busy machine delayed begins again."""
 
     def happens() -> bool:
+        if lab.stopped is not None:
+            lab.reset()
         if lab.task is None:
             lab.redo()
         begun, count = lab.values("task.begun", "task.ticks")
