@@ -256,6 +256,7 @@ def _loaded(pair: Pair) -> list[Row]:
         "wrench": lambda: call(q, u, a, wrench=w, frame=frame),
         "payload": lambda: call(q, u, a, payload=p, frame=frame),
         "wrench and payload": lambda: call(q, u, a, wrench=w, payload=p, frame=frame),
+        "frame, payload and wrench": lambda: call(q, u, a, frame=frame, payload=p, wrench=w),
     }
     times = interleaved(
         {**ways, "theirs": lambda: pin.rnea(model, data, *his)},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import ctypes
+import itertools
 import json
 import os
 import subprocess
@@ -80,7 +81,7 @@ def test_no_python_stands_before_the_native_function(arm: Robot) -> None:
         if event == "call":
             seen.append(frame.f_code.co_name)
 
-    push, carried = np.ones(6), np.ones(10)
+    push, carried, up, named = np.ones(6), np.ones(10), np.ones(3), "".join(["to", "ol"])
     for _ in range(2):
         seen.clear()
         sys.setprofile(look)
@@ -88,9 +89,24 @@ def test_no_python_stands_before_the_native_function(arm: Robot) -> None:
             arm.inverse_dynamics(*motion)
             arm.inverse_dynamics(*motion, wrench=push, frame="tool")
             arm.inverse_dynamics(*motion, payload=carried, frame="tool")
+            arm.inverse_dynamics(*motion, frame="tool", payload=carried, wrench=push)
+            arm.inverse_dynamics(*motion, base=up)
+            arm.inverse_dynamics(*motion, wrench=push, frame=named)
         finally:
             sys.setprofile(None)
     assert not seen
+
+
+def test_loads_have_the_same_bits_in_any_order_of_their_keywords(arm: Robot) -> None:
+    motion = state(3)
+    rng = np.random.default_rng(3)
+    loads = {"wrench": rng.normal(size=6), "payload": rng.uniform(size=10), "base": np.ones(3)}
+    want = arm.inverse_dynamics.under("tool", *loads)(*motion, *loads.values())
+    for order in itertools.permutations([*loads.items(), ("frame", "tool")]):
+        for _ in range(2):
+            assert arm.inverse_dynamics(*motion, **dict(order)).tobytes() == want.tobytes()
+    other = arm.inverse_dynamics(*motion, **loads, frame=arm.frames[0])
+    assert other.tobytes() != want.tobytes()
 
 
 def test_what_was_kept_before_the_first_call_builds_nothing_again() -> None:

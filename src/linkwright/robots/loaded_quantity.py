@@ -13,6 +13,7 @@ from linkwright.robots.quantity import Quantity
 LOADS = {"wrench": 6, "payload": 10, "base": 3}
 """What a Program can take beside the motion, and how many numbers each has."""
 
+_SHORTCUTS = 32  # kinds of calls of one quantity that go to native code, at most
 Under = Callable[[str | None, tuple[str, ...]], Quantity]
 
 
@@ -36,7 +37,7 @@ class LoadedQuantity(Quantity):
     def with_loads(self, under: Under) -> LoadedQuantity:
         """Return this, with what makes the quantity of a frame and some loads."""
         self._under = under
-        self._known: dict[tuple[object, ...], Quantity] = {}
+        self._known: dict[tuple[object, ...], str | None] = {}
         return self
 
     def under(self, frame: str | None = None, *loads: str) -> Quantity:
@@ -71,21 +72,18 @@ class LoadedQuantity(Quantity):
         frame: str | None = None,
     ) -> Any:
         """Evaluate inputs that are not plain vectors; loads have axes as the motion has."""
-        loads = [x for x in (wrench, payload, base) if x is not None]
+        given = zip(LOADS, (wrench, payload, base), strict=True)
+        loads = {name: x for name, x in given if x is not None}
         if not loads:
             return super()._sort_out(*inputs, out=out)
-        asked = (frame, wrench is None, payload is None, base is None)
-        loaded = self._known.get(asked)
-        arrays = (*inputs[:3], *loads, *inputs[3:])
-        if loaded is not None and out is None:
-            return loaded(*arrays)
-        names = [name for name, absent in zip(LOADS, asked[1:], strict=True) if not absent]
-        loaded = self.under(frame, *names)
+        loaded = self.under(frame, *loads)
+        arrays = (*inputs[:3], *loads.values(), *inputs[3:])
         result = loaded(*arrays) if out is None else loaded(*arrays, out=out)
-        if asked not in self._known:
-            self._known[asked] = loaded
-            if frame is not None:  # from now on calls as this one go to native code
-                from linkwright.backends.llvm.fastcall import add_shortcut
+        asked = (id(frame), *loads)
+        if asked not in self._known and len(self._known) < _SHORTCUTS:
+            from linkwright.backends.llvm.fastcall import add_shortcut
 
-                add_shortcut(self.func, 3, (*names, "frame"), frame, loaded.func)
+            self._known[asked] = frame  # from now on such calls go to native code
+            last = () if frame is None else ("frame",)
+            add_shortcut(self.func, 3, (*loads, *last), frame, loaded.func)
         return result

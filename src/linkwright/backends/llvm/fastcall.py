@@ -39,7 +39,7 @@ from linkwright.backends.llvm.signature import (
     make_signature,
 )
 from linkwright.backends.llvm.slowcall import make_slow_call, usage
-from linkwright.backends.llvm.wrapper import CALL, SHORTCUT, SLOTS, TABLE, wrapper_ir
+from linkwright.backends.llvm.wrapper import CALL, MOST_GIVEN, SHORTCUT, SLOTS, TABLE, wrapper_ir
 from linkwright.fingerprint import fingerprint
 
 _FASTCALL_KEYWORDS = 0x0080 | 0x0002
@@ -136,24 +136,25 @@ def make_scalar_call(
 def add_shortcut(
     call: object, given: int, names: tuple[str, ...], last: object, target: object
 ) -> None:
-    """Let a call with some keywords go straight to another function, without the last of them.
+    """Let a call with some keywords, in any order, go straight to another function.
 
     Args:
         call: what `make_scalar_call` made; nothing happens where that is the slow call.
         given: how many arguments come before the keywords.
-        names: of the keywords in their order.
-        last: the very object that the last keyword has to have.
-        target: called with all the others, by position.
+        names: of the keywords, in the order in which the function takes their values.
+        last: the very object that the last of these has to be, which the function does not take;
+            None where it takes all.
+        target: called with all of them by position.
     """
     owner = getattr(call, "__self__", None)
-    if not isinstance(owner, _Owner):
+    if not isinstance(owner, _Owner) or given + len(names) > MOST_GIVEN:
         return
     place, known = SLOTS.index("shortcut"), tuple(map(sys.intern, names))
     head = {
         "next": owner.table[place],
         "given": given,
         "names": len(known),
-        "last": id(last),
+        "last": 0 if last is None else id(last),
         "target": id(target),
     }
     entry = [*(head[field] for field in SHORTCUT), *map(id, known)]

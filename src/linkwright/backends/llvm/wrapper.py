@@ -31,6 +31,8 @@ SLOTS = (
 
 SHORTCUT = ("next", "given", "names", "last", "target")
 """The head of a shortcut (`fastcall.add_shortcut`), before its names."""
+MOST_GIVEN = 16
+"""Arguments of a call that a shortcut takes, at most."""
 
 
 def wrapper_ir(signature: Signature) -> str:
@@ -316,53 +318,77 @@ class _WrapperWriter:
     def _named(self) -> None:
         """Go straight to the function that a shortcut has for these keywords, if there is one.
 
-        Values of keywords lie behind the others, so that the function finds them in their order.
+        The function finds the values of keywords in the order of the shortcut, after the others.
         """
+        self.locals.append(f"  %sorted = alloca [{MOST_GIVEN} x ptr]")
         self._label("named")
         self._load_slot("shortcut", kind="ptr")
         self._load_slot("vectorcall", "%target.call", "ptr")
         self._field("%names", "%kwnames", at.TUPLE_SIZE, "i64")
         self._add("%count = add i64 %nargs, %names")
-        self._add("%most.named = add i64 %count, -1")
-        self._add("%last.at = getelementptr ptr, ptr %args, i64 %most.named")
-        self._add("%last = load ptr, ptr %last.at")
         self._add("br label %look")
         self._label("look")
         self._add("%entry.at = phi ptr [ %shortcut, %named ], [ %next, %other ]")
         self._add("%none.left = icmp eq ptr %entry.at, null")
         self._add("br i1 %none.left, label %slow, label %entry.head")
         self._label("entry.head")
-        head = [("given", "i64", "%nargs"), ("names", "i64", "%names"), ("last", "ptr", "%last")]
-        for field, kind, wanted in head:
-            value = self._field(f"%e.{field}", "%entry.at", 8 * SHORTCUT.index(field), kind)
-            self._add(f"{value}.ok = icmp eq {kind} {value}, {wanted}")
-        alike = self._all("%e.head", [f"%e.{field}.ok" for field, _, _ in head])
-        self._add(f"br i1 {alike}, label %name, label %other")
-        self._label("name")
-        self._add("%i = phi i64 [ 0, %entry.head ], [ %i.next, %name.same ]")
-        for value, base, start in (
-            ("%mine", "%entry.at", 8 * len(SHORTCUT)),
-            ("%theirs", "%kwnames", at.TUPLE_ITEMS),
+        head = [("given", "%nargs"), ("names", "%names")]
+        for field, wanted in head:
+            value = self._field(f"%e.{field}", "%entry.at", 8 * SHORTCUT.index(field), "i64")
+            self._add(f"{value}.ok = icmp eq i64 {value}, {wanted}")
+        alike = self._all("%e.head", [f"%e.{field}.ok" for field, _ in head])
+        self._add(f"br i1 {alike}, label %value, label %other")
+        self._label("value")
+        self._add("%k = phi i64 [ 0, %entry.head ], [ %k.next, %place ]")
+        self._item("%value.k", "%args", "%k")
+        self._add("%k.unnamed = icmp ult i64 %k, %nargs")
+        self._add("%k.name = sub i64 %k, %nargs")
+        self._add("br i1 %k.unnamed, label %place, label %search")
+        self._label("search")
+        self._add("%j = phi i64 [ 0, %value ], [ %j.next, %search.on ]")
+        for value, base, start, index in (
+            ("%mine", "%entry.at", 8 * len(SHORTCUT), "%j"),
+            ("%theirs", "%kwnames", at.TUPLE_ITEMS, "%k.name"),
         ):
             self._add(f"{value}.start = getelementptr i8, ptr {base}, i64 {start}")
-            self._add(f"{value}.at = getelementptr ptr, ptr {value}.start, i64 %i")
-            self._add(f"{value} = load ptr, ptr {value}.at")
+            self._item(value, f"{value}.start", index)
         self._add("%same = icmp eq ptr %mine, %theirs")
-        self._add("br i1 %same, label %name.same, label %other")
-        self._label("name.same")
-        self._add("%i.next = add i64 %i, 1")
-        self._add("%all.same = icmp eq i64 %i.next, %names")
-        self._add("br i1 %all.same, label %target, label %name")
+        self._add("%j.place = add i64 %nargs, %j")
+        self._add("br i1 %same, label %place, label %search.on")
+        self._label("search.on")
+        self._add("%j.next = add i64 %j, 1")
+        self._add("%j.more = icmp ult i64 %j.next, %names")
+        self._add("br i1 %j.more, label %search, label %other")
+        self._label("place")
+        self._add("%to = phi i64 [ %k, %value ], [ %j.place, %search ]")
+        self._add("%to.at = getelementptr ptr, ptr %sorted, i64 %to")
+        self._add("store ptr %value.k, ptr %to.at")
+        self._add("%k.next = add i64 %k, 1")
+        self._add("%k.more = icmp ult i64 %k.next, %count")
+        self._add("br i1 %k.more, label %value, label %last")
+        self._label("last")
+        self._add("%but.one = add i64 %count, -1")
+        self._item("%said", "%sorted", "%but.one")
+        self._field("%e.last", "%entry.at", 8 * SHORTCUT.index("last"), "ptr")
+        self._add("%any.last = icmp eq ptr %e.last, null")
+        self._add("%this.last = icmp eq ptr %e.last, %said")
+        self._add("%last.ok = or i1 %any.last, %this.last")
+        self._add("br i1 %last.ok, label %target, label %other")
         self._label("target")
         self._field("%e.target", "%entry.at", 8 * SHORTCUT.index("target"), "ptr")
+        self._add("%passed = select i1 %any.last, i64 %count, i64 %but.one")
         self._add(
             "%target.result = call ptr %target.call"
-            "(ptr %e.target, ptr %args, i64 %most.named, ptr null)"
+            "(ptr %e.target, ptr %sorted, i64 %passed, ptr null)"
         )
         self._add("ret ptr %target.result")
         self._label("other")
         self._field("%next", "%entry.at", 8 * SHORTCUT.index("next"), "ptr")
         self._add("br label %look")
+
+    def _item(self, value: str, base: str, index: str) -> None:
+        self._add(f"{value}.at = getelementptr ptr, ptr {base}, i64 {index}")
+        self._add(f"{value} = load ptr, ptr {value}.at")
 
     def _slow(self) -> None:
         self._label("slow")
