@@ -177,8 +177,14 @@ def _numpy_chart(machine: ParallelMachine, engine: ChartEngine) -> float:
 
 
 def _peak(code: str) -> float:
-    """Return the peak of memory of a process, bytes."""
-    tail = "import resource\nprint(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
+    """Return the peak of memory of a process of its own, bytes.
+
+    Linux's `VmHWM` begins anew with each program; `ru_maxrss` begins with the peak of this process.
+    """
+    tail = """
+with open("/proc/self/status") as told:
+    print(next(line.split()[1] for line in told if line.startswith("VmHWM")))
+"""
     done = subprocess.run(
         [sys.executable, "-c", code + tail], capture_output=True, text=True, check=True
     )

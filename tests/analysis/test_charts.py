@@ -8,16 +8,21 @@ import signal
 import subprocess
 import sys
 import time
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import ArrayLike
+from pyarrow import parquet
 
 import linkwright as lw
 from linkwright.analysis import Chart, chart
-from linkwright.analysis.chart_engine import CAUSES
+from linkwright.analysis.chart_engine import CAUSES, NO_SOLUTION, ChartEngine
+from linkwright.analysis.chart_parts import computed_parts
+from linkwright.analysis.chart_space import chart_space
 from linkwright.analysis.machine_rates import machine_rates
+from linkwright.equations.parallel_machine import parallel_machine
 from linkwright.errors import Error
 from linkwright.mechanism import Mechanism, Universal
 from tests.seeds import seldom
@@ -158,6 +163,46 @@ def test_bits_are_the_same_for_any_number_of_threads_and_parts(
     np.testing.assert_array_equal(parts.ends, whole.ends)
 
 
+def test_what_is_filled_has_the_same_bits_in_parts_and_in_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    axes = {"y": (-2.5, 2.5, 21), "x": (-1.5, 2.5, 31)}
+    every = chart(five_bar(), axes, of=ALL)
+    monkeypatch.setattr("linkwright.analysis.chart_parts.PART", 100)
+    for found in (
+        chart(five_bar(), axes, of=ALL),
+        chart(five_bar(), axes, of=ALL, folder=tmp_path / "chart"),
+        chart(five_bar(), axes, of=ALL, folder=tmp_path / "chart", resume=True),
+    ):
+        for name in every.columns:
+            np.testing.assert_array_equal(found[name], every[name])
+        np.testing.assert_array_equal(found.ends, every.ends)
+        np.testing.assert_array_equal(found.end_causes, every.end_causes)
+    counts = [
+        parquet.read_table(file).column("filled").to_numpy().sum()
+        for file in (tmp_path / "chart").glob("ends-*.parquet")
+    ]
+    assert sum(counts) > 0
+
+
+def test_few_poses_of_a_chart_are_kept_until_it_is_filled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("linkwright.analysis.chart_parts.PART", 600)
+    machine = parallel_machine(rotary_mount())
+    space = chart_space(machine, {"azimuth": (0, 360, 61), "zenith": (0, 120, 120)}, None)
+    engine = ChartEngine(machine, space, ("reach", "condition"))
+    engine.part(0, 5, 1)
+    whole, closed = 61 * 120 * engine.start.nbytes, []
+    tracemalloc.start()
+    try:
+        for made in computed_parts(engine, 1):
+            closed.append((made.columns["reach"] != NO_SOLUTION).mean())
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert 0.5 < min(closed) < 1  # of each part something may be filled
+    assert peak < 0.7 * whole
+
+
 KILLED = """
 import sys
 import linkwright.analysis.chart_parts as parts
@@ -208,8 +253,6 @@ def test_a_chart_is_written_as_table_and_as_picture(
     assert lines[0].startswith("x (m),y (m),reach,bound,condition")
     assert len(lines) == 1 + 5 * 20
     assert lines[8].split(",")[2] == "reached"
-    from pyarrow import parquet
-
     table = parquet.read_table(whole.save(tmp_path / "b.parquet"))
     np.testing.assert_array_equal(table["condition"], whole["condition"].reshape(-1))
     text = mount.save(tmp_path / "b.svg", of="reach").read_text()

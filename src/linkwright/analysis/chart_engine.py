@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -131,13 +130,40 @@ class LineEnds:
         place: its number, -1 where nothing of the line is reached.
         q: its coordinates.
         cause: at the next place, 0 where the chart ends first.
-        bound: the number of the bound that is broken there.
     """
 
     place: NDArray[np.int_]
     q: Array
     cause: NDArray[np.int8]
-    bound: NDArray[np.int16]
+
+
+def line_ends(
+    cause: NDArray[np.int8], origin: int, poses: Callable[[NDArray[np.int_]], Array]
+) -> tuple[LineEnds, LineEnds]:
+    """Return the lower and the upper ends, about the reached place next to the start of each line.
+
+    Args:
+        cause: at all places, which are its first axis, of lines.
+        origin: the place at which lines start.
+        poses: gives the coordinates at one place of each line; what it gives for a line that has no
+            end does not matter.
+    """
+    places, lines = cause.shape
+    every, number = np.arange(lines), np.arange(places)[:, None]
+    good = cause == 0
+    far = np.abs(number - origin)
+    first = np.where(good, far, places).argmin(axis=0)
+    some = good[first, every]
+    lower = np.where(~good & (number < first), number, -1).max(axis=0) + 1
+    upper = np.where(~good & (number > first), number, places).min(axis=0) - 1
+    found = []
+    for last, step in ((lower, -1), (upper, 1)):
+        after = np.clip(last + step, 0, places - 1)
+        inside = some & (last + step >= 0) & (last + step < places)
+        why = np.where(inside, cause[after, every], 0).astype(np.int8)
+        q = poses(np.clip(last, 0, places - 1))
+        found.append(LineEnds(np.where(some, last, -1), q, why))
+    return found[0], found[1]
 
 
 class ChartEngine:
@@ -358,57 +384,10 @@ class ChartPart:
         self.bound[places] = bound.reshape(count, lines)
         self.q[places] = rows.q
 
-    def fill(self, lines: Places, places: Places, q: Array, threads: int) -> None:
-        """Take poses that were closed from places beside them.
-
-        Args:
-            lines: of the poses, counted from the first of the part.
-            q: their coordinates, rows.
-        """
-        values, cause, bound = self.engine.computed(np.ascontiguousarray(q), threads)
-        for k in range(len(self.values)):
-            self.values[k, places, lines] = values[:, k]
-        self.cause[places, lines], self.bound[places, lines] = cause, bound
-        self.q[places, lines] = q
-
-    def lay_into(self, files: Path) -> None:
-        """Move the numbers into files, of which only what is looked at is read again.
-
-        Args:
-            files: how their names begin.
-        """
-        for name, held in (("q", self.q), ("values", self.values)):
-            file = files.with_name(f"{files.name}-{name}.npy")
-            np.save(file, held)
-            setattr(self, name, np.load(file, mmap_mode="c"))
-
     def columns(self) -> Columns:
         """Return the columns, lines first."""
-        made: Columns = {"reach": self.cause.T, "bound": self.bound.T}
-        for name, values in zip(self.engine.columns, self.values, strict=True):
-            made[name] = values.T
-        return made
-
-    def ends(self) -> tuple[LineEnds, LineEnds]:
-        """Return the lower and the upper ends, about the reached place next to each start."""
-        places, lines = self.cause.shape
-        every, number = np.arange(lines), np.arange(places)[:, None]
-        good = self.cause == 0
-        far = np.abs(number - self.engine.origin)
-        first = np.where(good, far, places).argmin(axis=0)
-        some = good[first, every]
-        lower = np.where(~good & (number < first), number, -1).max(axis=0) + 1
-        upper = np.where(~good & (number > first), number, places).min(axis=0) - 1
-        found = []
-        for last, step in ((lower, -1), (upper, 1)):
-            place = np.where(some, last, -1)
-            after = np.clip(last + step, 0, places - 1)
-            inside = some & (last + step >= 0) & (last + step < places)
-            cause = np.where(inside, self.cause[after, every], 0).astype(np.int8)
-            bound = np.where(inside, self.bound[after, every], -1).astype(np.int16)
-            q = self.q[np.clip(last, 0, places - 1), every]
-            found.append(LineEnds(place, q, cause, bound))
-        return found[0], found[1]
+        named = zip(self.engine.columns, self.values, strict=True)
+        return {"reach": self.cause.T, "bound": self.bound.T} | {n: x.T for n, x in named}
 
 
 def _chart_program(

@@ -11,8 +11,6 @@ import hashlib
 import io
 import json
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,7 +31,6 @@ if TYPE_CHECKING:
     from linkwright.analysis.charts import Chart
 
 PLAN = "_chart.json"
-_BESIDE = "kept-"  # what folders of unfinished parts begin with
 TABLES = (".csv", ".parquet")
 _ROWS = 2**18  # that are turned into text or a row group at once
 
@@ -64,11 +61,8 @@ def charted_in(folder: Path, engine: ChartEngine, *, resume: bool, threads: int)
         reach = extra("pyarrow.parquet", "recording").read_table(file, columns=["reach"])
         return np.asarray(reach.column(0).to_numpy() != NO_SOLUTION).reshape(last - first, places)
 
-    for old in folder.glob(f"{_BESIDE}*"):  # of a run that was killed
-        shutil.rmtree(old, ignore_errors=True)
-    with tempfile.TemporaryDirectory(prefix=_BESIDE, dir=folder) as beside:
-        for made in computed_parts(engine, threads, there, Path(beside)):
-            _write(folder, engine, made, parts[made.number], ends, causes)
+    for made in computed_parts(engine, threads, there):
+        _write(folder, engine, made, ends, causes)
     stored = StoredColumns(folder, ("reach", "bound", *engine.columns), len(parts), space.shape)
     return finished(engine, stored, ends, causes, folder)
 
@@ -77,39 +71,49 @@ def _write(
     folder: Path,
     engine: ChartEngine,
     made: ComputedPart,
-    lines: tuple[int, int],
     ends: Array,
     causes: NDArray[np.int8],
 ) -> None:
-    """Write a part of a chart, and keep the ends of its lines."""
-    ends[made.lines], causes[made.lines] = made.ends, made.causes
+    """Write a part of a chart, or what has changed in it, and keep the ends of its lines."""
+    ends[made.ended], causes[made.ended] = made.ends, made.causes
+    (lower, upper), (why_lower, why_upper) = ends[made.lines].T, causes[made.lines].T
     write_part(
         _ends_file(folder, made.number),
         {
-            "lower": made.ends[:, 0], "upper": made.ends[:, 1],
-            "lower_cause": made.causes[:, 0], "upper_cause": made.causes[:, 1],
+            "lower": lower, "upper": upper,
+            "lower_cause": why_lower, "upper_cause": why_upper,
             "filled": made.filled,
         },
     )  # fmt: skip
-    columns = _with_axes(engine, *lines, made.part.columns())
-    write_part(part_file(folder, made.number), columns)
+    file, columns = part_file(folder, made.number), made.columns
+    if made.places is not ...:
+        table = extra("pyarrow.parquet", "recording").read_table(file)
+        columns = {}
+        for name, values in made.columns.items():
+            there = table.column(_stored(engine, name)).to_numpy()
+            columns[name] = there.reshape(len(made.filled), -1).copy()
+            columns[name][made.places] = values
+    write_part(file, _with_axes(engine, made.lines, columns))
+
+
+def _stored(engine: ChartEngine, column: str) -> str:
+    """Return the name of a column beside those of the axes."""
+    return f"{column} of joint" if column in (a.name for a in engine.space.axes) else column
 
 
 def _with_axes(
-    engine: ChartEngine, first: int, last: int, columns: Mapping[str, NDArray[Any]]
+    engine: ChartEngine, lines: slice, columns: Mapping[str, NDArray[Any]]
 ) -> dict[str, NDArray[Any]]:
     """Return the columns of a part as rows, the values of the axes before them."""
     space = engine.space
     along = space.axes[-1]
     made: dict[str, NDArray[Any]] = {
         name: np.repeat(values, len(along))
-        for name, values in space.line_values(np.arange(first, last)).items()
+        for name, values in space.line_values(np.arange(lines.start, lines.stop)).items()
     }
-    made[along.name] = np.tile(along.values, last - first)
+    made[along.name] = np.tile(along.values, lines.stop - lines.start)
     for name, values in columns.items():
-        made[f"{name} of joint" if name in made else name] = np.ascontiguousarray(values).reshape(
-            -1
-        )
+        made[_stored(engine, name)] = np.ascontiguousarray(values).reshape(-1)
     return made
 
 

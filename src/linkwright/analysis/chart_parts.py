@@ -2,43 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.analysis.chart_engine import ChartEngine, ChartPart
+from linkwright.analysis.chart_engine import ChartEngine, Columns, LineEnds, line_ends
 from linkwright.analysis.chart_space import Array
-from linkwright.equations.grid_closing import Places
+from linkwright.equations.grid_closing import Places, shifted
 
 PART = 2**17
 """Poses of a part, which is computed at once."""
 
-_KEPT = 2**27  # numbers of parts that are kept until they are filled, 1 GiB of memory
-_LAID = 2**30  # the same where they are laid into files, 8 GiB of the disk
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComputedPart:
-    """A part of a chart as it stands.
+    """A part of a chart as it stands, or what has changed in it.
 
     Args:
         number: of the part.
         lines: of the chart that it has.
-        part: what was computed.
-        ends: values of the last axis where lines stop being reached, lower and upper.
+        places: where columns have changed, numbers of its lines and of places; all by default.
+        columns: values there.
+        ended: the lines of the chart whose ends are told.
+        ends: values of the last axis where these stop being reached, lower and upper.
         causes: why.
         filled: how many places of each line were closed from beside it.
     """
 
     number: int
     lines: slice
-    part: ChartPart
+    places: Any
+    columns: Columns
+    ended: Places
     ends: Array
     causes: NDArray[np.int8]
     filled: NDArray[np.int32]
+
+
+@dataclass(slots=True, eq=False)
+class _KeptPart:
+    """What is needed of a part when it is filled.
+
+    Args:
+        first: of its lines.
+        cause: at all places, which are its first axis.
+        numbers: of the poses that can be asked for, over the whole chart, in rising order.
+        q: their coordinates, rows.
+    """
+
+    first: int
+    cause: NDArray[np.int8]
+    numbers: Places
+    q: Array
+
+    def poses(self, numbers: Places) -> Array:
+        """Return the coordinates of poses, not numbers of those that were not kept."""
+        rows = np.minimum(np.searchsorted(self.numbers, numbers), len(self.numbers) - 1)
+        return np.where((self.numbers[rows] == numbers)[:, None], self.q[rows], np.nan)
+
+    def fill(self, numbers: Places, q: Array, cause: Array) -> None:
+        """Take poses that were closed from beside them."""
+        line, place = np.divmod(numbers, len(self.cause))
+        self.cause[place, line - self.first] = cause
+        every = np.concatenate([self.numbers, numbers])
+        order = np.argsort(every)
+        self.numbers, self.q = every[order], np.concatenate([self.q, q])[order]
+
+    def ends(self, lines: Places, origin: int) -> tuple[LineEnds, LineEnds]:
+        """Return the ends of lines: each is at a pose that was filled, or where it was before."""
+        places = len(self.cause)
+        return line_ends(
+            self.cause[:, lines - self.first], origin, lambda at: self.poses(lines * places + at)
+        )
 
 
 def parts_of(engine: ChartEngine) -> list[tuple[int, int]]:
@@ -52,70 +90,94 @@ def computed_parts(
     engine: ChartEngine,
     threads: int,
     there: Callable[[int], NDArray[np.bool_] | None] = lambda number: None,
-    beside: Path | None = None,
 ) -> Iterator[ComputedPart]:
-    """Yield all parts of a chart; those of which more closes from beside them come a second time.
+    """Yield all parts of a chart, then what changes in those of which more closes from beside them.
+
+    Of a part, only poses are kept from which others may be closed, and those at the ends of lines.
 
     Args:
         there: gives which places of a part closed along their lines, where that is known from
             before; such a part is not computed again, unless it is needed.
-        beside: a folder for files of what is kept until it is filled; in memory by default.
     """
     parts, places = parts_of(engine), len(engine.space.axes[-1])
-    closed = np.empty((engine.space.lines, places), dtype=bool)
-    kept: dict[int, ChartPart] = {}
-    room = _KEPT if beside is None else _LAID
+    closed = np.zeros((engine.space.lines, places), dtype=bool)
+    kept: dict[int, _KeptPart] = {}
+
+    def computed(number: int) -> tuple[ComputedPart, _KeptPart]:
+        whole, lines = slice(*parts[number]), np.arange(*parts[number])
+        part, own = engine.part(*parts[number], threads), lines - lines[0]
+        closed[whole] = part.closed
+        found = line_ends(part.cause, engine.origin, lambda place: part.q[place, own])
+        chosen = closed[whole] & _beside_open(engine.space.shape, closed, lines)
+        for end in found:
+            chosen[own, np.maximum(end.place, 0)] = True
+        line, place = np.nonzero(chosen)
+        numbers = lines[line] * places + place
+        held = _KeptPart(whole.start, part.cause, numbers, part.q[place, line])
+        told = *_ends(engine, lines, found, threads), np.zeros(len(lines), dtype=np.int32)
+        return ComputedPart(number, whole, ..., part.columns(), lines, *told), held
+
     for number, (first, last) in enumerate(parts):
         known = there(number)
         if known is None:
-            part = engine.part(first, last, threads)
-            known = part.closed
-            size = part.q.size + part.values.size
-            if not known.all() and size < room:
-                kept[number], room = part, room - size
-            yield _computed(engine, number, (first, last), part, threads)
-            if number in kept and beside is not None:
-                part.lay_into(beside / f"{number:05d}")
-        closed[first:last] = known
+            made, kept[number] = computed(number)
+            yield made
+            del made
+        else:
+            closed[first:last] = known
     if closed.all():
         return
     starts = np.array([first for first, _ in parts])
 
-    def part_of(number: int) -> ChartPart:
-        return kept[number] if number in kept else engine.part(*parts[number], threads)
+    def owners(wanted: Places) -> Iterator[tuple[int, NDArray[np.bool_]]]:
+        owner = np.searchsorted(starts, wanted // places, side="right") - 1
+        for number in np.unique(owner).tolist():
+            if number not in kept:
+                kept[number] = computed(number)[1]
+            yield number, owner == number
 
     def poses(wanted: Places) -> Array:
-        lines, place = np.divmod(wanted, places)
-        owner = np.searchsorted(starts, lines, side="right") - 1
         found = np.empty((len(wanted), len(engine.closing.names)))
-        for number in np.unique(owner).tolist():
-            rows = owner == number
-            found[rows] = part_of(number).q[place[rows], lines[rows] - starts[number]]
+        for number, rows in owners(wanted):
+            found[rows] = kept[number].poses(wanted[rows])
         return found
 
     filled = engine.filled(closed, poses, threads)
-    lines, place = np.divmod(filled.places, places)
-    owner = np.searchsorted(starts, lines, side="right") - 1
-    for number in np.unique(owner).tolist():
-        rows, part = owner == number, part_of(number)
-        kept.pop(number, None)
-        own = lines[rows] - starts[number]
-        part.fill(own, place[rows], filled.q[rows], threads)
-        yield _computed(engine, number, parts[number], part, threads, own)
+    for number, rows in owners(filled.places):
+        part, own, q = kept.pop(number), filled.places[rows], filled.q[rows]
+        values, cause, bound = engine.computed(q, threads)
+        part.fill(own, q, cause)
+        columns: Columns = {"reach": cause, "bound": bound}
+        columns |= {name: values[:, k] for k, name in enumerate(engine.columns)}
+        line, place = np.divmod(own, places)
+        ended, counts = np.unique(line, return_counts=True)
+        told = _ends(engine, ended, part.ends(ended, engine.origin), threads)
+        more = np.zeros(part.cause.shape[1], dtype=np.int32)
+        more[ended - part.first] = counts
+        at = (line - part.first, place)
+        yield ComputedPart(number, slice(*parts[number]), at, columns, ended, *told, more)
 
 
-def _computed(
-    engine: ChartEngine,
-    number: int,
-    lines: tuple[int, int],
-    part: ChartPart,
-    threads: int,
-    filled: Places | None = None,
-) -> ComputedPart:
-    found, every = part.ends(), np.arange(*lines)
-    ends = [engine.ends(every, found[k], s, threads) for k, s in ((0, -1), (1, 1))]
-    causes = np.stack([found[0].cause, found[1].cause], axis=1)
-    counts = np.bincount([] if filled is None else filled, minlength=len(every))
-    return ComputedPart(
-        number, slice(*lines), part, np.stack(ends, axis=1), causes, counts.astype(np.int32)
-    )
+def _beside_open(
+    shape: Sequence[int], closed: NDArray[np.bool_], lines: Places
+) -> NDArray[np.bool_]:
+    """Return which places of some lines have a neighbor that is not closed."""
+    own = closed[lines]
+    found = np.zeros(own.shape, dtype=bool)
+    found[:, 1:] |= ~own[:, :-1]
+    found[:, :-1] |= ~own[:, 1:]
+    for axis in range(len(shape) - 1):
+        for way in (-1, 1):
+            rows, beside = shifted(shape[:-1], lines, axis, way, None)
+            found[rows] |= ~closed[beside]
+    return found
+
+
+def _ends(
+    engine: ChartEngine, lines: Places, found: tuple[LineEnds, LineEnds], threads: int
+) -> tuple[Array, NDArray[np.int8]]:
+    """Return where lines stop being reached, and why."""
+    ends = [
+        engine.ends(lines, own, side, threads) for own, side in zip(found, (-1, 1), strict=True)
+    ]
+    return np.stack(ends, axis=1), np.stack([own.cause for own in found], axis=1)

@@ -262,11 +262,11 @@ def chart(
     result: dict[str, NDArray[Any]] = {}
     ends, causes = np.empty((space.lines, 2)), np.empty((space.lines, 2), dtype=np.int8)
     for made in computed_parts(engine, threads):
-        for name, values_ in made.part.columns().items():
+        for name, values_ in made.columns.items():
             if name not in result:
                 result[name] = np.empty((space.lines, len(space.axes[-1])), dtype=values_.dtype)
-            result[name][made.lines] = values_
-        ends[made.lines], causes[made.lines] = made.ends, made.causes
+            result[name][made.lines][made.places] = values_
+        ends[made.ended], causes[made.ended] = made.ends, made.causes
     shaped = {name: values_.reshape(space.shape) for name, values_ in result.items()}
     return finished(engine, shaped, ends, causes)
 

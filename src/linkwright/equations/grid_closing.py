@@ -97,7 +97,7 @@ def _wave(
     threads: int,
 ) -> tuple[Places, Array]:
     """Return the places next to a front that close, the shortest way first, and their poses."""
-    pairs = [_shifted(shape, front[0], a, w, around) for a in range(len(shape)) for w in (-1, 1)]
+    pairs = [shifted(shape, front[0], a, w, around) for a in range(len(shape)) for w in (-1, 1)]
     source = np.concatenate([rows for rows, _ in pairs])
     target = np.concatenate([places for _, places in pairs])
     open_ = ~done[target]
@@ -115,7 +115,7 @@ def _wave(
     return places, walked.q[good[order[which]]]
 
 
-def _shifted(
+def shifted(
     shape: Sequence[int], places: Places, axis: int, way: int, around: int | None
 ) -> tuple[Places, Places]:
     """Return the rows that have a neighbor along an axis, and the neighbors."""
