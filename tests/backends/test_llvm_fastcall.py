@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import gc
 import sys
-import sysconfig
 import tracemalloc
 import weakref
 from collections.abc import Callable
@@ -429,7 +428,7 @@ def test_a_flag_that_differs_is_noticed(flag: str, monkeypatch: pytest.MonkeyPat
 
 
 def test_other_interpreters_take_the_ctypes_route(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sysconfig, "get_config_var", lambda name: 1)
+    monkeypatch.setattr(sys, "version", sys.version.replace(" (", " free-threading build (", 1))
     assert layout.find_layout.__wrapped__() is None
     monkeypatch.undo()
     monkeypatch.setattr(layout, "_ABI_VERSIONS", (0x03000000,))

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import ctypes
 import sys
-import sysconfig
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -66,7 +65,7 @@ def find_layout() -> Layout | None:
     """
     if sys.implementation.name != "cpython" or sys.maxsize != 2**63 - 1:
         return None
-    if sysconfig.get_config_var("Py_GIL_DISABLED") or hasattr(sys, "getobjects"):
+    if "free-threading" in sys.version or hasattr(sys, "getobjects"):
         return None  # Free-threaded and reference-tracing builds have another object header.
     if not _fields_are_where_expected():
         return None
