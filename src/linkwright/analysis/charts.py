@@ -259,15 +259,15 @@ def chart(
         return charted_in(Path(os.fspath(folder)), engine, resume=resume, threads=threads)
     if resume:
         raise InputError("a chart is resumed in a folder", remedy="name it: folder=...")
-    result: dict[str, NDArray[Any]] = {}
+    kinds = {"reach": np.int8, "bound": np.int16, **dict.fromkeys(engine.columns, np.float64)}
+    shape = (space.lines, len(space.axes[-1]))
+    result: dict[str, NDArray[Any]] = {name: np.empty(shape, kind) for name, kind in kinds.items()}
     ends, causes = np.empty((space.lines, 2)), np.empty((space.lines, 2), dtype=np.int8)
     for made in computed_parts(engine, threads):
-        for name, values_ in made.columns.items():
-            if name not in result:
-                result[name] = np.empty((space.lines, len(space.axes[-1])), dtype=values_.dtype)
-            result[name][made.lines][made.places] = values_
+        for name, whole in result.items():
+            whole[made.lines][made.places] = made.columns.pop(name)  # room for the next part
         ends[made.ended], causes[made.ended] = made.ends, made.causes
-    shaped = {name: values_.reshape(space.shape) for name, values_ in result.items()}
+    shaped = {name: whole.reshape(space.shape) for name, whole in result.items()}
     return finished(engine, shaped, ends, causes)
 
 
