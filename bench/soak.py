@@ -141,22 +141,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         assert server.stdout is not None
         print(server.stdout.readline().strip(), f"(ready in {time.monotonic() - began:.1f} s)")
         with connect("cell1", rate=20.0) as cell:
-            first = [cell.frame.values[f"cell.{x}"] for x in ("total", "missed")]
+            first = cell.frame.values
             started = time.monotonic()
             clients = Commanding("cell1")
             faults += _watch(server.pid, given.seconds, path)
             clients.end()
             values = cell.frame.values
-            total, missed = (values[f"cell.{x}"] for x in ("total", "missed"))
+            total, missed, silent = (
+                values[f"cell.{x}"] - first[f"cell.{x}"] for x in ("total", "missed", "timeouts")
+            )
             due = round((time.monotonic() - started) * 1000)
         faults += clients.faults
         told = ", ".join(f"{name} {count}" for name, count in sorted(clients.counted.items()))
         print(f"clients: {told}")
-        ran = total + missed - sum(first)
-        print(f"{total:.0f} ticks run, {missed:.0f} missed; {ran:.0f} of about {due} due")
-        if abs(ran - due) > 200 + 1e-3 * due:
+        ran = total + missed - silent
+        print(f"{total:.0f} ticks run, {silent:.0f} without the device, ", end="")
+        print(f"{missed:.0f} missed; {ran:.0f} of about {due} due")
+        if abs(ran - due) > 200:
             faults.append(f"{ran:.0f} ticks run and missed, where about {due} were due")
-        faults += (_interrupted if given.interrupt else _killed)(server, path, int(total))
+        ended = _interrupted if given.interrupt else _killed
+        faults += ended(server, path, int(values["cell.total"]))
     for fault in faults:
         print(f"fault: {fault}")
     return 1 if faults else 0

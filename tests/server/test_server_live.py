@@ -77,6 +77,27 @@ class Session:
         return float(stood.w[[s.name for s in stood.phases.w].index(name)])
 
 
+def test_instants_that_the_device_misses_are_missed_ticks_of_the_cell() -> None:
+    """The device is stopped for a while: every instant of its clock is run or missed."""
+    with LiveCell("axes2") as cell:
+        Session(cell)
+
+        def first() -> float:
+            """Return when the first instant was, by those that were counted since, in ticks."""
+            values = (frame := cell.latest()).values
+            total, silent, missed = (values[f"cell.{x}"] for x in ("total", "timeouts", "missed"))
+            return float(frame.clock * 1e-9 * cell.rate - (total - silent + missed))
+
+        before, began = first(), cell.latest().values
+        _signal(cell, signal.SIGSTOP)
+        until(
+            lambda: cell.latest().values["cell.timeouts"] >= began["cell.timeouts"] + 40, "silence"
+        )
+        _signal(cell, signal.SIGCONT)
+        until(lambda: cell.latest().values["cell.missed"] >= began["cell.missed"] + 150, "missed")
+        assert min(abs(first() - before) for _ in range(20)) < 25, "in ticks, of some 200"
+
+
 def test_a_live_session_with_every_stop_is_replayed_bit_for_bit(tmp_path: Path) -> None:
     """Check 16: button, halt, silence while Python stalls, device killed; then the same bits."""
     path = tmp_path / "cell.parquet"

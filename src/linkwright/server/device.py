@@ -83,7 +83,7 @@ class DeviceProcess:
         self.loop = PacedLoop(
             session,
             reads=[Reads(self.commands, {x.field.name: x.targets for x in commands})],
-            writes=[Writes(self.states, {x.field.name: x.sources for x in states})],
+            writes=[Writes(self.states, {x.field.name: x.sources for x in states}, instants=True)],
             sink=self,
         )
 

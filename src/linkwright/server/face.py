@@ -216,9 +216,9 @@ class CellFace(Protocol):
     `<arm>.cause` (place in the cell's causes of stops), `<arm>.error` (the axis controller's code),
     `<arm>.holder` (the lease that commands it, 0 for none), `<arm>.probe` (what an experiment adds
     to the set-point of its axis), `<arm>.external` (torques from outside), `<arm>.pose` (of its
-    tool, in its base), and the loop's own `cell.total`, `cell.missed`, `cell.overrun`,
-    `cell.unkept` (samples that its recording has lost, as where the disk is full), `cell.lateness`
-    (s), `frame.<name>.age` (s).
+    tool, in its base), and the loop's own `cell.total`, `cell.missed`, `cell.timeouts`
+    (ticks run while the device was silent), `cell.overrun`, `cell.unkept` (samples that its
+    recording has lost, as where the disk is full), `cell.lateness` (s), `frame.<name>.age` (s).
     """
 
     @property

@@ -14,17 +14,19 @@ from linkwright.server.cell_system import record_of, state_fields
 from linkwright.server.desk import Desk, Inputs
 from linkwright.server.face import ArmFace, Command
 from linkwright.simulation.pacing import PacedLoop
+from linkwright.simulation.pacing.memory import COUNTED
 from linkwright.windows import HEAD, Field, Frame, Record
 
 COUNTERS = (
     Field("cell.total"),
     Field("cell.missed"),
+    Field("cell.timeouts"),
     Field("cell.overrun"),
     Field("cell.unkept"),
     Field("cell.lateness", "s"),
 )
-"""What the loop tells of itself: ticks, samples that its recording has lost, and the greatest
-lateness so far."""
+"""What the loop tells of itself: ticks (`total - timeouts + missed` are all instants of its
+device's clock), samples that its recording has lost, and the greatest lateness so far."""
 
 
 def state_record(cell: Cell) -> Record:
@@ -88,7 +90,7 @@ class RunningCell:
     def latest(self) -> Frame:
         """The newest state; the loop is not waited for."""
         stood, counted = self.loop.latest(), self.loop.counters
-        loop = (counted.total, counted.missed, counted.overrun, counted.unkept, counted.worst)
+        loop = [getattr(counted, name) for name in COUNTED]
         data = bytearray(HEAD)  # all fields are f64, in the order of their places
         data += np.concatenate([stood.d[self._places], loop]).astype("<f8").tobytes()
         tick, clock = max(stood.tick, 0), self._clock_of(stood.clock)

@@ -178,7 +178,9 @@ def _served(
         if target is not None:
             echo(f"writing the recording {target.path}", err=True)
     counted = live.loop.counters
-    echo(f"{live.name}: {counted.total} ticks, {counted.missed} missed, {counted.overrun} overrun")
+    silent = f", {counted.timeouts} while the device was silent" if counted.timeouts else ""
+    late = f"{counted.missed} missed, {counted.overrun} overrun"
+    echo(f"{live.name}: {counted.total} ticks{silent}, {late}")
     _recorded(target)
 
 

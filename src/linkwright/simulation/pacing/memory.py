@@ -72,7 +72,7 @@ TELLING = fields("control", "window", "frame", "words", "size", "results")
 """What is known of a slot whose arguments another process is told: the loop, the window and the
 frame for it, the 32-bit words of that, how many arguments and held numbers there are, and how many
 of them are held."""
-COUNTED = ("total", "missed", "overrun", "unkept", "worst")
+COUNTED = ("total", "missed", "timeouts", "overrun", "unkept", "worst")
 """What windows can be told of the loop itself: counts, and the greatest lateness in s."""
 MEASURED = ("tardy", "length")
 """And what was measured, in s: how late this tick is, and how long the one before took."""
@@ -86,7 +86,10 @@ place in the machine, inverted) and whether any is to be computed; numbers of Py
 whether Python is asked for these at each sample of a virtual run."""
 SAMPLINGS = 4
 """Matrices that can be filled at a time."""
-WRITE = fields("address", "words", "copy", "entries", "entry_count", "wake", "descriptor", "every")
+WRITE = fields(
+    ["address", "words", "copy", "entries", "entry_count", "wake", "descriptor", "every"],
+    ["instants"],
+)
 ENTRY = fields("offset", "kind", "place")
 KINDS = ("f64", "f32", "i64", "i32", "i16", "i8", "u64", "u32", "u16", "u8")
 """Types of the fields of records, in the order of their numbers in native code."""

@@ -45,16 +45,18 @@ class Writes:
     Args:
         window: made by this process; a frame that the system of a wire does not take is counted.
         fields: for each field of its record the channels, states, sampled outputs or inputs that
-            it takes; `loop:total`, `loop:missed`, `loop:overrun`, `loop:unkept` and `loop:worst`
-            (s) are what the loop counts.
+            it takes; `loop:total`, `loop:missed`, `loop:timeouts`, `loop:overrun`, `loop:unkept`
+            and `loop:worst` (s) are what the loop counts.
         wake: whether to wake those who wait for a window.
         every: base ticks from one frame to the next, at multiples of so many.
+        instants: whether the tick of a frame counts the instants that were missed, too.
     """
 
     window: Window | Wire
     fields: Mapping[str, Names]
     wake: bool = True
     every: int = 1
+    instants: bool = False
 
 
 def read_rows(
@@ -115,7 +117,11 @@ def write_rows(
             [
                 *(write.window.address, record.size // 4, copy.ctypes.data),
                 *(entries.ctypes.data, len(entries), int(write.wake)),
-                *(-1 if wire is None else wire.descriptor, max(1, write.every)),
+                *(
+                    -1 if wire is None else wire.descriptor,
+                    max(1, write.every),
+                    int(write.instants),
+                ),
             ]
         )
     return np.array(rows, np.int64).reshape(len(rows), len(WRITE)), keep
