@@ -7,6 +7,7 @@ import runpy
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -240,11 +241,37 @@ def test_what_is_said_of_poses_is_what_the_motion_does(shipped: VirtualCell) -> 
     assert taken >= 4
 
 
+def test_joints_break_away_from_dry_friction_and_come_to_their_goals(file: Path) -> None:
+    """Friction of a file that holds a light joint against the stiffness of the default law."""
+    light = URDF.replace('<mass value="1"/>', '<mass value="0.05"/>')
+    for joint, rub in (("lift", 0.8), ("slide", 0.9)):  # of a mass of 0.05 kg: 18 m/s^2
+        begun, rest = light.split(f'name="{joint}"')
+        light = f'{begun}name="{joint}"' + rest.replace(
+            "</joint>", f'<dynamics damping="0.1" friction="{rub}"/></joint>', 1
+        )
+    file.with_name("two.urdf").write_text(light)
+    cell = VirtualCell(read_cell(file))
+    cell.advance(10)
+    cell.command("left", Command("enable", 1))
+    for k, goal in enumerate([(0.3, 0.02), (0.3, 0.0202), (-0.2, 0.2)]):
+        cell.command("left", Command("joints", 2 + k, goal))
+        off = []
+        for _ in range(300):
+            cell.advance(10)
+            state = cell.latest().values
+            off.append(np.abs(state["left.target"] - state["left.q"]))
+        assert CAUSES[int(state["left.cause"])] == "none"
+        assert state["left.done"] == 2 + k
+        assert np.max(off) < 2e-3, "rad, m: it stood still, and stopped with PANIC"
+        assert state["left.q"].tolist() == pytest.approx(goal, abs=1e-3)
+
+
 # -- clients ---------------------------------------------------------------------------------------
 @pytest.fixture(scope="module")
 def hand() -> Iterator[ArmHand]:
-    """The arm of the shipped two axes, commanded over the network."""
-    running = RunningCell(read_cell("axes2"), PacedLoop(whole_session(read_cell("axes2"), 0)))
+    """The arm of the shipped two axes, the first slower, commanded over the network."""
+    axes = read_cell(read_cell("axes2").text.replace("speed = 3", "speed = 2", 1))
+    running = RunningCell(axes, PacedLoop(whole_session(axes, 0)))
     running.loop.start()
     with (
         CellHost(running, registered=False) as host,
@@ -273,7 +300,7 @@ def test_joints_go_by_their_names(hand: ArmHand) -> None:
 
 
 def test_speeds_are_shares_or_have_a_unit(hand: ArmHand) -> None:
-    share = hand._share
+    share = partial(hand._share, most=hand._fastest())
     assert (share("1.5 rad/s"), share(0.1), share("60 deg/s")) == (0.5, 0.1, math.pi / 9)
     with pytest.raises(lw.InputError, match=r"a speed of 4 rad/s is not above 0 and at most 3"):
         share("4 rad/s")
@@ -281,6 +308,8 @@ def test_speeds_are_shares_or_have_a_unit(hand: ArmHand) -> None:
         share("0.2 m/s")
     with pytest.raises(lw.server.RefusedError, match=r"elbow of 'plane' goes with 3 rad/s at most"):
         hand.jog([0.0, 10.0])
+    assert hand._fastest() == {"rad/s": 3.0}
+    assert hand._fastest({"shoulder": 0.1}) == {"rad/s": 2.0}, "those that stay do not slow it"
     for method in (hand.joints, hand.pose, hand.track, hand.home):
         assert (method.__kwdefaults__ or {})["speed"] == CAREFUL < 0.5
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from math import expm1
 
 from linkwright.algebra import (
+    ZERO,
     Expr,
     absolute,
     equal,
@@ -100,6 +101,10 @@ class ArmControl(Block):
             torque = [x + y for x, y in zip(torque, wanted, strict=True)]
         else:
             motion = [hold(x + y) for x, y in zip(wanted, ahead, strict=True)]
+            if any(x.friction is not ZERO for x in arm.mechanism.passives.values()):
+                # a joint that dry friction holds takes what breaks it away, the way it shall go
+                with_it = [hold(equal(v, 0) | (v * w > 0)) for v, w in zip(rate, u, strict=True)]
+                u = [where(x, w, v) for x, v, w in zip(with_it, rate, u, strict=True)]
             torque = inverse_dynamics(self, arm, q, u, motion)
         currents = []
         for x, axis in zip(torque, arm.axes, strict=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import secrets
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Self
 
@@ -211,7 +211,7 @@ class ArmHand:
         Args:
             speed: share of the limits, or a text with a unit, as of `joints`.
         """
-        return self._ask("home", speed=self._share(speed))
+        return self._ask("home", speed=self._share(speed, self._fastest()))
 
     def joints(
         self, q: Joints, *, speed: float | str = CAREFUL, blend: float = 0.0
@@ -224,7 +224,9 @@ class ArmHand:
             speed: share of the arm's limits; or the largest speed, as in "0.5 rad/s".
             blend: s, how long before the last goal the turn to this one may begin.
         """
-        return self._ask("joints", self._numbers(q), speed=self._share(speed), blend=blend)
+        goal, named = self._numbers(q), isinstance(q, Mapping) and not self.arm.state.moving
+        share = self._share(speed, self._fastest(q if named else ()))
+        return self._ask("joints", goal, speed=share, blend=blend)
 
     def pose(
         self,
@@ -252,7 +254,7 @@ class ArmHand:
             q: rad or m, as of `joints`.
             speed: share of the arm's limits; or the largest speed, as in "0.5 rad/s".
         """
-        return self._ask("track", self._numbers(q), speed=self._share(speed))
+        return self._ask("track", self._numbers(q), speed=self._share(speed, self._fastest()))
 
     def jog(self, rates: Joints) -> GivenCommand:
         """Move with joint speeds, until the next command.
@@ -526,13 +528,16 @@ class ArmHand:
             )
         return [values.get(x, rest[i] if rest else 0.0) for i, x in enumerate(joints)]
 
-    def _share(self, speed: float | str, most: Mapping[str, float] | None = None) -> float:
+    def _fastest(self, moving: Container[str] = ()) -> dict[str, float]:
+        """Return by unit the largest speed of all joints, or of those that move."""
+        face = self.arm.face
+        rows = sorted(zip(face.speeds, face.units, face.joints, strict=True))
+        return {f"{u}/s": v for v, u, name in rows if not moving or name in moving}
+
+    def _share(self, speed: float | str, most: Mapping[str, float]) -> float:
         """Return a speed as a share of the limits: no joint, or not the tool, is faster."""
         if not isinstance(speed, str):
             return float(speed)
-        face = self.arm.face
-        if most is None:
-            most = {f"{u}/s": v for v, u in sorted(zip(face.speeds, face.units, strict=True))}
         for unit, limit in most.items():
             with suppress(UnitError):
                 share = amount(speed, "speed", unit) / limit
