@@ -314,7 +314,7 @@ def test_speeds_are_shares_or_have_a_unit(hand: ArmHand) -> None:
         assert (method.__kwdefaults__ or {})["speed"] == CAREFUL < 0.5
 
 
-def test_rights_of_a_table_can_be_tried_on_loopback() -> None:
+def test_rights_of_a_table_can_be_tried_on_loopback(capsys: pytest.CaptureFixture[str]) -> None:
     running = RunningCell(read_cell("axes2"), PacedLoop(whole_session(read_cell("axes2"), 0)))
     running.loop.start()
     named = [Client("guest", ("look",)), Client("alice", ("command",))]
@@ -331,6 +331,10 @@ def test_rights_of_a_table_can_be_tried_on_loopback() -> None:
                 cell.arm("plane").command(take=True).take()
         with pytest.raises(lw.Error):
             lw.server.connect(at, client="nobody")
+        assert main(["watch", at, "--once", "--json", "--client", "guest"]) == 0
+        assert main(["halt", at]) == 2, "nobody by that name"
+        assert "be one: client=, --client" in capsys.readouterr().err
+        assert main(["halt", at, "--client", "guest"]) == 0
     running.loop.stop()
 
 

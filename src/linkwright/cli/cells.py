@@ -19,12 +19,22 @@ Key = Annotated[str | None, typer.Option("--key", metavar="PEM", help="Its priva
 Authority = Annotated[
     str | None, typer.Option("--authority", metavar="PEM", help="Who signed the cell's.")
 ]
+Client = Annotated[
+    str | None,
+    typer.Option("--client", metavar="NAME", help="Our name, for a cell with enforce = true."),
+]
 
 
 def open_cell(
-    cell: str, certificate: str | None, key: str | None, authority: str | None, rate: float = 20.0
+    cell: str,
+    client: str | None,
+    certificate: str | None,
+    key: str | None,
+    authority: str | None,
+    rate: float = 20.0,
 ) -> RemoteCell:
     """Connect to a cell with the options of the command line."""
     from linkwright.server.client import connect
 
-    return connect(cell, certificate=certificate, key=key, authority=authority, rate=rate)
+    credentials = {"certificate": certificate, "key": key, "authority": authority}
+    return connect(cell, client=client, **credentials, rate=rate)

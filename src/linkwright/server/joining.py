@@ -84,7 +84,7 @@ def halt_cell(cell: str, **options: str | None) -> str:
 
     Args:
         cell: its name or address.
-        options: `certificate`, `key` and `authority`, as of `connect`.
+        options: `client`, `certificate`, `key` and `authority`, as of `connect`.
     """
     network, me = joined(cell, **options)
     try:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from linkwright.cli.cells import Authority, Cell, Certificate, Key
+from linkwright.cli.cells import Authority, Cell, Certificate, Client, Key
 from linkwright.cli.terminal import echo
 
 
 def command(
-    cell: Cell, certificate: Certificate = None, key: Key = None, authority: Authority = None
+    cell: Cell,
+    client: Client = None,
+    certificate: Certificate = None,
+    key: Key = None,
+    authority: Authority = None,
 ) -> None:
     """Stop all arms of a running cell at once, whoever commands them.
 
@@ -17,4 +21,4 @@ def command(
     """
     from linkwright.server.joining import halt_cell
 
-    echo(halt_cell(cell, certificate=certificate, key=key, authority=authority))
+    echo(halt_cell(cell, client=client, certificate=certificate, key=key, authority=authority))

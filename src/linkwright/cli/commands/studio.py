@@ -10,7 +10,7 @@ from pathlib import Path
 
 import typer
 
-from linkwright.cli.cells import Authority, Certificate, Key, open_cell
+from linkwright.cli.cells import Authority, Certificate, Client, Key, open_cell
 from linkwright.cli.models import DRAWN, INITIAL, MESH_DIRS, SCENE, SET, UNTIL, folders
 from linkwright.cli.terminal import echo
 from linkwright.errors import InputError
@@ -63,6 +63,7 @@ def command(
     settings: list[str] = SET,
     initial: list[str] = INITIAL,
     base: BaseOption = _BASE,
+    client: Client = None,
     certificate: Certificate = None,
     key: Key = None,
     authority: Authority = None,
@@ -90,7 +91,7 @@ def command(
                 f"{what[0]} is a cell that runs, and is shown as it is",
                 remedy="leave out --model, --mesh-dir, --scene, --until, --set and --initial",
             )
-        cell = open_cell(what[0], certificate, key, authority)
+        cell = open_cell(what[0], client, certificate, key, authority)
         studio = open_cell_studio(cell, host=host, port=port, allowed=allow_host)
     else:
         asked = read_asked(until, settings, initial, model or what[0])

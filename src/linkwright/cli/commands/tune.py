@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from linkwright.cli.cells import Authority, Cell, Certificate, Key, open_cell
+from linkwright.cli.cells import Authority, Cell, Certificate, Client, Key, open_cell
 from linkwright.cli.terminal import echo
 from linkwright.errors import InputError, suggestion
 
@@ -47,6 +47,7 @@ def command(
         None, "--plot", metavar="FILE", help="Bode plot of the sweep: .png, .svg or .pdf."
     ),
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
+    client: Client = None,
     certificate: Certificate = None,
     key: Key = None,
     authority: Authority = None,
@@ -75,7 +76,11 @@ def command(
             f"{points} points from {low:g} to {high:g} rad/s are no sweep",
             remedy="give --low below --high, and 3 --points or more",
         )
-    opened = _virtual(cell, axis) if virtual else _remote(cell, axis, certificate, key, authority)
+    opened = (
+        _virtual(cell, axis)
+        if virtual
+        else _remote(cell, axis, client, certificate, key, authority)
+    )
     with opened as bench:
         before = (bench.kp, bench.kd)
         found = _measured(bench, tests, amplitude, seconds, (low, high, points), margin)
@@ -110,11 +115,16 @@ def _virtual(cell: str, axis: str) -> Iterator[AxisBench]:
 
 @contextmanager
 def _remote(
-    cell: str, axis: str, certificate: str | None, key: str | None, authority: str | None
+    cell: str,
+    axis: str,
+    client: str | None,
+    certificate: str | None,
+    key: str | None,
+    authority: str | None,
 ) -> Iterator[AxisBench]:
     from linkwright.server.experiments import RemoteBench, axis_of
 
-    with open_cell(cell, certificate, key, authority) as found:
+    with open_cell(cell, client, certificate, key, authority) as found:
         arm, _ = axis_of(list(found.arms.values()), axis)
         with found.arm(arm.name).command(silence=0.5) as hand:
             hand.enable()

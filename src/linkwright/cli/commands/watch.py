@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from linkwright.cli.cells import Authority, Cell, Certificate, Key, open_cell
+from linkwright.cli.cells import Authority, Cell, Certificate, Client, Key, open_cell
 from linkwright.cli.terminal import echo, harmless
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ def command(
     once: bool = typer.Option(False, "--once", help="Print one state and end."),
     as_json: bool = typer.Option(False, "--json", help="Print states as lines of JSON."),
     rate: float = typer.Option(10.0, "--rate", metavar="HZ", help="States a second."),
+    client: Client = None,
     certificate: Certificate = None,
     key: Key = None,
     authority: Authority = None,
@@ -36,7 +37,7 @@ def command(
       linkwright watch cell1 --once --json
       linkwright watch tls/10.0.0.5:7447 --certificate me.pem --key me.key --authority ca.pem
     """
-    with open_cell(cell, certificate, key, authority, rate) as found:
+    with open_cell(cell, client, certificate, key, authority, rate) as found:
         if as_json:
             _lines(found, once, rate)
         elif once or not sys.stdout.isatty():
