@@ -131,6 +131,9 @@ def test_one_commands_and_others_are_told_who(hand: ArmHand, toy: ToyCell) -> No
             with pytest.raises(RefusedError, match="bob took it") as caught:
                 hand.joints([0.1, 0.1])
             assert caught.value.name == "lease"
+            hand._last += 9  # what it asked for last is not done
+            with pytest.raises(lw.server.StoppedError, match="puma is commanded by bob, not"):
+                hand.wait(seconds=LIMIT)
     assert [c.kind for _, c in toy.given] == ["stop", "enable"]  # what alice began was stopped
 
 

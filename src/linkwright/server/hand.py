@@ -531,7 +531,7 @@ class ArmHand:
     def _fastest(self, moving: Container[str] = ()) -> dict[str, float]:
         """Return by unit the largest speed of all joints, or of those that move."""
         face = self.arm.face
-        rows = sorted(zip(face.speeds, face.units, face.joints, strict=True))
+        rows = sorted(zip(face.speeds, face.units, face.joints, strict=False))  # it may tell none
         return {f"{u}/s": v for v, u, name in rows if not moving or name in moving}
 
     def _share(self, speed: float | str, most: Mapping[str, float]) -> float:
@@ -549,7 +549,7 @@ class ArmHand:
                 )
         raise InputError(
             f"{speed!r} is no speed of {self.arm.name}",
-            remedy=f'give a share of its limits, or as in "0.1 {next(iter(most))}"',
+            remedy=f'give a share of its limits, or as in "0.1 {next(iter(most), "rad/s")}"',
         )
 
     def _stopped(self, asked: GivenCommand, state: ArmState) -> bool:
@@ -572,6 +572,11 @@ class ArmHand:
             by = "nobody" if state.holder == 0 else f"lease {state.holder}"
             what = f"{name} is commanded by {by} now ({cause}), not by this program"
             do = "take it again, with arm.command()"
+            try:
+                if state.holder:
+                    self._lease(0, self._key)  # it is refused: the cell says who commands
+            except RefusedError as error:
+                what = f"{error} ({cause})"
         elif state.life != "active":
             do = "enable() it"
         return StoppedError(cause, what, remedy=remedy or do)
