@@ -309,7 +309,7 @@ def test_speeds_are_shares_or_have_a_unit(hand: ArmHand) -> None:
     with pytest.raises(lw.server.RefusedError, match=r"elbow of 'plane' goes with 3 rad/s at most"):
         hand.jog([0.0, 10.0])
     assert hand._fastest() == {"rad/s": 3.0}
-    assert hand._fastest({"shoulder": 0.1}) == {"rad/s": 2.0}, "those that stay do not slow it"
+    assert hand._fastest(("shoulder",)) == {"rad/s": 2.0}, "those that stay do not slow it"
     for method in (hand.joints, hand.pose, hand.track, hand.home):
         assert (method.__kwdefaults__ or {})["speed"] == CAREFUL < 0.5
 

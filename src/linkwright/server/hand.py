@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import secrets
 import threading
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Self
 
@@ -224,8 +224,9 @@ class ArmHand:
             speed: share of the arm's limits; or the largest speed, as in "0.5 rad/s".
             blend: s, how long before the last goal the turn to this one may begin.
         """
-        goal, named = self._numbers(q), isinstance(q, Mapping) and not self.arm.state.moving
-        share = self._share(speed, self._fastest(q if named else ()))
+        goal = self._numbers(q)
+        named = tuple(q) if isinstance(q, Mapping) and not self.arm.state.moving else ()
+        share = self._share(speed, self._fastest(named))
         return self._ask("joints", goal, speed=share, blend=blend)
 
     def pose(
@@ -528,7 +529,7 @@ class ArmHand:
             )
         return [values.get(x, rest[i] if rest else 0.0) for i, x in enumerate(joints)]
 
-    def _fastest(self, moving: Container[str] = ()) -> dict[str, float]:
+    def _fastest(self, moving: tuple[str, ...] = ()) -> dict[str, float]:
         """Return by unit the largest speed of all joints, or of those that move."""
         face = self.arm.face
         rows = sorted(zip(face.speeds, face.units, face.joints, strict=False))  # it may tell none
