@@ -258,8 +258,9 @@ def test_joints_break_away_from_dry_friction_and_come_to_their_goals(file: Path)
         off = []
         for _ in range(300):
             cell.advance(10)
-            state = cell.latest().values
-            off.append(np.abs(state["left.target"] - state["left.q"]))
+            seen = cell.latest().values
+            off.append(np.abs(seen["left.target"] - seen["left.q"]))
+        state = cell.latest().values
         assert CAUSES[int(state["left.cause"])] == "none"
         assert state["left.done"] == 2 + k
         assert np.max(off) < 2e-3, "rad, m: it stood still, and stopped with PANIC"

@@ -104,7 +104,7 @@ class ArmControl(Block):
             if any(x.friction is not ZERO for x in arm.mechanism.passives.values()):
                 # a joint that dry friction holds takes what breaks it away, the way it shall go
                 with_it = [hold(equal(v, 0) | (v * w > 0)) for v, w in zip(rate, u, strict=True)]
-                u = [where(x, w, v) for x, v, w in zip(with_it, rate, u, strict=True)]
+                u = tuple(where(x, w, v) for x, v, w in zip(with_it, rate, u, strict=True))
             torque = inverse_dynamics(self, arm, q, u, motion)
         currents = []
         for x, axis in zip(torque, arm.axes, strict=True):
