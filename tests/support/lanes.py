@@ -6,9 +6,10 @@ that memory. It takes one file after the other, dearest first by `tests/times.js
 for a fresh one once it holds more memory than `FULL`. Tests that go by the clock come last, alone.
 
 A lane and the process that has collected speak by two pipes in JSON, a line each. The lane says
-`["report", {...}]`, `["warning", ...]`, and `["next", costs]` before the last test of a file, which
-is answered by the number of another file or by null; then it ends. A lane that dies fails the test
-that it was at, and another one goes on after it.
+`["report", {...}]`, `["warning", [...]]`, `["next", room]` before the last test of a file, which is
+answered by the numbers of the tests of another file or by null, and `["end", costs]`. A lane that
+dies fails the test that it was at, and another one goes on after it. In the end every test that was
+collected must have been reported.
 """
 
 from __future__ import annotations
@@ -61,6 +62,7 @@ class Lane:
         self.left: list[int] = []
         """Tests that it has been given and has not reported."""
         self.ended = False
+        self._status: int | None = None
         up, answers = os.pipe()
         questions, down = os.pipe()
         with warnings.catch_warnings():
@@ -95,11 +97,20 @@ class Lane:
         with suppress(BrokenPipeError):
             print(json.dumps(file), file=self.down, flush=True)
 
+    def is_dead(self) -> bool:
+        """Whether the process is gone; a child that a test has left may hold its pipe open."""
+        if self._status is None:
+            process, status = os.waitpid(self.process, os.WNOHANG)
+            self._status = os.waitstatus_to_exitcode(status) if process else None
+        return self._status is not None
+
     def close(self) -> int:
         """Wait for its end, and return how it ended."""
         self.down.close()
         os.close(self.up)
-        return os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
+        if self._status is None:
+            self._status = os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
+        return self._status
 
 
 class Lanes:
@@ -110,6 +121,7 @@ class Lanes:
         self.costs: dict[str, dict[str, float]] = {}
         """What each lane has cost, by its name."""
         self._made = 0
+        self._reported: set[str] = set()
         self._session: pytest.Session
 
     @pytest.hookimpl(tryfirst=True)
@@ -124,6 +136,8 @@ class Lanes:
         beside, alone = shared_out(session.items)
         self._run(deque(beside), self.count)
         self._run(deque(alone), 1)
+        lost = [item.nodeid for item in session.items if item.nodeid not in self._reported]
+        assert not lost, f"{len(lost)} tests were never reported, first {lost[0]}"
         return True
 
     def _run(self, files: deque[list[int]], count: int) -> None:
@@ -139,11 +153,12 @@ class Lanes:
                         selector.register(lane.up, selectors.EVENT_READ)
                         lane.left = files.popleft()
                         lane.answer(lane.left)
-                    for key, _ in selector.select(_LOOK):
-                        lane = lanes[key.fd]
+                    spoke = {key.fd for key, _ in selector.select(_LOOK)}
+                    for lane in list(lanes.values()):
+                        dead = lane.up not in spoke and lane.is_dead()
                         for message in lane.said():
                             self._hear(lane, message, files)
-                        if lane.ended:
+                        if lane.ended or dead:
                             selector.unregister(lane.up)
                             del lanes[lane.up]
                             self._end(lane, files)
@@ -160,6 +175,7 @@ class Lanes:
             report = config.hook.pytest_report_from_serializable(config=config, data=told)
             if report.when == "teardown":
                 lane.left = lane.left[1:]
+                self._reported.add(report.nodeid)
             config.hook.pytest_runtest_logreport(report=report)
             if self._session.shouldfail:
                 raise self._session.Failed(self._session.shouldfail)
@@ -182,6 +198,7 @@ class Lanes:
             lane.left = [*lane.left, *(file or [])]
         else:
             self.costs[f"lane {lane.number + 1}"] = told
+            lane.ended = True
 
     def _end(self, lane: Lane, files: deque[list[int]]) -> None:
         """Fail the test at which a lane died; what it has left goes to another one."""
@@ -197,6 +214,7 @@ class Lanes:
             f"the process died with {status} at {item.nodeid}",
             "call",
         )
+        self._reported.add(item.nodeid)
         if lane.left[1:]:
             files.appendleft(lane.left[1:])
         item.ihook.pytest_runtest_logreport(report=report)
@@ -224,9 +242,8 @@ class Lanes:
                         nextitem = items[file[0]] if file else None
                     hook = config.hook
                     hook.pytest_runtest_protocol(item=items[number], nextitem=nextitem)
-            if stopwatch is not None:
-                told.say("costs", stopwatch.told())
             atexit._run_exitfuncs()
+            told.say("end", {} if stopwatch is None else stopwatch.told())
             status = 0
         except BaseException as error:
             sys.__stderr__.write(f"lane {lane.number + 1}: {error!r}\n")  # type: ignore[union-attr]

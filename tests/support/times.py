@@ -117,7 +117,7 @@ class Ledger:
         """Write the file; say what is dear."""
         lanes: Any = terminalreporter.config.pluginmanager.get_plugin("lanes")
         workers = {"main": self._stopwatch.told()}  # with all lanes, which it waited for
-        workers |= {} if lanes is None else lanes.costs
+        workers |= {} if lanes is None else {k: v for k, v in lanes.costs.items() if v}
         files = by_file(self._items)
         told = {
             "wall": round(time.monotonic() - self._start, 1),
