@@ -6,7 +6,9 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import linkwright as lw
 from linkwright.cli import main
@@ -17,7 +19,10 @@ from linkwright.server.desk import Desk
 from linkwright.server.face import LIVES, Command
 from linkwright.server.recorded import control_session, replay_cell
 from linkwright.server.running import RunningCell
-from linkwright.simulation.pacing import PacedLoop
+from linkwright.server.virtual import VirtualCell
+from linkwright.simulation.native.session import Samples
+from linkwright.simulation.pacing import LoopRecorder, PacedLoop
+from linkwright.simulation.recorder import Target
 
 AXES2 = read_cell("axes2").text
 COMPUTED = re.sub("control = .*", 'control = {kind = "computed-torque", kp = 400, kd = 40}', AXES2)
@@ -176,3 +181,29 @@ def test_writing_a_recording_and_its_replay_say_how_far_they_are(
     assert f"writing the recording {path}" in said
     assert replay_cell(path, lambda *told: shown.append(told)).difference == ""
     assert shown == [(pytest.approx(t), pytest.approx(20.0)) for t in (8.192, 16.384)]
+
+
+def test_a_recording_that_lacks_ticks_is_replayed_and_says_how_many(
+    tmp_path: Path, outcome: Outcome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where a machine is too busy to write samples before their ring is full."""
+    take = LoopRecorder.take
+
+    def some(self: LoopRecorder, changes: NDArray[np.int64], samples: Samples) -> None:
+        kept = (samples.times < 2.499) | (samples.times > 3.701)
+        take(self, changes, Samples(samples.names, samples.times[kept], samples.values[kept]))
+
+    monkeypatch.setattr(LoopRecorder, "take", some)
+    path = tmp_path / "cell.parquet"
+    cell = VirtualCell(read_cell("axes2"), record=Target(path))
+    cell.advance(10)
+    cell.command("plane", Command("enable", 1))
+    cell.command("plane", Command("joints", 2, (0.0, 0.5)))
+    cell.advance(1400)
+    cell.command("plane", Command("joints", 3, (0.3, 0.2)))
+    cell.advance(1000)
+    cell.finish()
+    found = replay_cell(path)
+    assert (found.difference, found.missing) == ("", 601)
+    code, said = outcome("replay", str(path))
+    assert (code, "the same bits; 601 between them were not recorded" in said) == (0, True)

@@ -105,12 +105,14 @@ class Replay:
         channels: how many were compared.
         ticks: how many samples were compared.
         difference: where both differ first, in words, or empty where all bits are the same.
+        missing: ticks between them that were not recorded, because nobody came to write them.
     """
 
     cell: Cell
     channels: int
     ticks: int
     difference: str
+    missing: int = 0
 
 
 def replay_cell(source: str | os.PathLike[str], show: Show | None = None) -> Replay:
@@ -140,8 +142,20 @@ def replay_cell(source: str | os.PathLike[str], show: Show | None = None) -> Rep
             remedy="replay it with the file as it was",
         )
     session, tape = _SESSIONS[about["kind"]](cell, 1), stored_tape(stream)
-    again = Stream(stream.metadata, stream.channels, lambda: replayed(session, tape, show))
-    return Replay(cell, len(stream.channels), tape.samples, stream.difference(again))
+    gaps: list[int] = []
+
+    def times() -> Iterator[NDArray[np.float64]]:
+        last: float | None = None
+        for part in stream.parts():
+            if len(part.times):
+                last = part.times[0] - 1 / cell.rate if last is None else last
+                gaps.append(round((part.times[-1] - last) * cell.rate) - len(part.times))
+                last = part.times[-1]
+            yield part.times
+
+    again = Stream(stream.metadata, stream.channels, lambda: replayed(session, tape, times(), show))
+    difference = stream.difference(again)
+    return Replay(cell, len(stream.channels), tape.samples, difference, sum(gaps))
 
 
 class _Kept(list[StreamPart]):
@@ -153,14 +167,24 @@ class _Kept(list[StreamPart]):
         self.append(StreamPart(samples.times, samples.values, changes_of(b"")))
 
 
-def replayed(session: Session, tape: StoredTape, show: Show | None = None) -> Iterator[StreamPart]:
-    """Run a session along a tape, and yield its samples, as many as were recorded."""
-    kept, left = _Kept(), tape.samples
+def replayed(
+    session: Session,
+    tape: StoredTape,
+    times: Iterator[NDArray[np.float64]],
+    show: Show | None = None,
+) -> Iterator[StreamPart]:
+    """Run a session along a tape, and yield its samples at the times that were recorded."""
+    kept, wanted = _Kept(), np.empty(0)
     loop = PacedLoop(
         session, clock="virtual", stride=tape.stride, waits=tape.waits, taped=True, sink=kept
     )
     for _ in chain(followed(loop, tape, show=show), (None,)):
-        for part in kept:
-            yield StreamPart(*(x[:left] for x in part))
-            left -= min(left, len(part.times))
+        for at, data, changes in kept:
+            while len(at) and not (len(wanted) and wanted[-1] >= at[-1]):
+                if (more := next(times, None)) is None:
+                    break
+                wanted = np.concatenate([wanted, more])
+            there = np.isin(at, wanted)
+            yield StreamPart(at[there], data[there], changes)
+            wanted = wanted[wanted > at[-1]] if len(at) else wanted
         kept.clear()

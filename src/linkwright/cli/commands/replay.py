@@ -31,4 +31,6 @@ def command(
     if found.difference:
         echo(f"{found.cell.name}: {found.difference}", err=True)
         raise typer.Exit(DIFFERENT)
-    echo(f"{found.cell.name}: {found.ticks} ticks of {found.channels} channels, the same bits")
+    compared = f"{found.ticks} ticks of {found.channels} channels, the same bits"
+    gaps = f"; {found.missing} between them were not recorded" if found.missing else ""
+    echo(f"{found.cell.name}: {compared}{gaps}")

@@ -181,6 +181,8 @@ def _served(
     silent = f", {counted.timeouts} while the device was silent" if counted.timeouts else ""
     late = f"{counted.missed} missed, {counted.overrun} overrun"
     echo(f"{live.name}: {counted.total} ticks{silent}, {late}")
+    if counted.lost:
+        _note(f"{counted.lost} ticks are not in the recording: too busy to write them in time")
     _recorded(target)
 
 
