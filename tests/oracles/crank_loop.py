@@ -8,7 +8,7 @@ cosines; links are thin rods. It is integrated from one rest, or dead point of a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from math import acos, atan2, cos, hypot, sin
 from typing import Any
 
@@ -134,9 +134,9 @@ class CrankLoop:
                     return float(way * x[1] + 1e-13)
                 return float(sides[i] * self.paces(x[0] + way * _AHEAD)[i])
 
-            events = [lambda t, x, i=i: changes(t, x, i) for i in range(3)]
+            events: list[Any] = [partial(changes, i=i) for i in range(3)]
             for event in events:
-                event.terminal, event.direction = True, -1  # type: ignore[attr-defined]
+                event.terminal, event.direction = True, -1
             found = solve_ivp(
                 rates, (t, until), [q, u], "DOP853", rtol=1e-11, atol=1e-12, events=events
             )
