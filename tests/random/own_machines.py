@@ -121,6 +121,17 @@ class Oracle:
             rows += [float(x)] if joint.nq == 1 else [float(np.cos(x)), float(np.sin(x))]
         return np.array(rows)
 
+    def room(self, q: ArrayLike) -> float:
+        """How far the nearest end of a joint's range is."""
+        model, ends = self.model, [np.inf]
+        for joint, x in zip(list(model.joints)[1:], np.ravel(q), strict=True):
+            if joint.nq == 1:
+                low, high = (
+                    w[joint.idx_q] for w in (model.lowerPositionLimit, model.upperPositionLimit)
+                )
+                ends += [x - low, high - x]
+        return float(min(ends))
+
     def pose(self, q: ArrayLike, frame: str) -> Array:
         """The homogeneous matrix of a link."""
         data = self.model.createData()
