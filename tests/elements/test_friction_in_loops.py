@@ -31,7 +31,7 @@ def test_a_loop_stands_still_below_break_away(form: str, method: str, seed: int)
     q = float(rng.uniform(0.5, 2.5))
     F = rng.uniform(0.3, 1.0, 3)
     _, _, slope, k = LOOP.terms(q)
-    push = slope + 0.98 * float(rng.choice([-1, 1])) * F @ np.abs(k)
+    push = float(slope + 0.98 * rng.choice([-1, 1]) * F @ np.abs(k))
     values = LOOP.values(F, push)
     run = lw.simulate(
         crank_mechanism(), 0.2, form=form, initial=LOOP.start(q), values=values, **options(method)

@@ -47,7 +47,7 @@ def crank_mechanism() -> lw.Mechanism:
     m.moment("drive", "P", on=one, about=m.z)
     for name, body in zip(JOINTS, (one, two, three), strict=True):
         m.passive(body, friction=f"F_{name}")
-    m.defaults(**CrankLoop().values([1.0, 1.0, 1.0], 0.0))
+    m.defaults(CrankLoop().values([1.0, 1.0, 1.0], 0.0))
     return m
 
 
