@@ -228,6 +228,33 @@ def test_a_stop_keeps_jerks_wherever_it_comes(limits: tuple[Any, ...], blend: fl
         driver.advance(3 * limits[0])
 
 
+COARSE = [
+    (100, (2.0, 4.0, 40.0), (2.0, 4.0, 80.0)),
+    (200, (3.0, 10.0, 50.0), (1.0, 3.0, 50.0)),
+]
+
+
+@pytest.mark.parametrize("limits", cases(COARSE, daily=1))
+def test_a_stop_keeps_jerks_where_a_ramp_has_few_ticks(limits: tuple[Any, ...]) -> None:
+    """Within a tick path time changes by a tenth: the leg accelerates less, and is less steep."""
+    driver = Driver(limited(*limits))
+    (arm,) = driver.cell.cell.arms
+    begin, jerks = driver.target(arm.name), [axis.jerk for axis in arm.axes]
+    for ticks in range(3, 13):
+        driver.ask(arm.name, "joints", np.add(begin, [0.7, -0.4]))
+        places = [driver.target(arm.name)] * 3
+        for tick in range(ticks + limits[0] // 2):
+            if tick == ticks:
+                driver.ask(arm.name, "stop")
+            driver.cell.advance(1)
+            places.append(driver.target(arm.name))
+        assert places[-1] == pytest.approx(places[-2], abs=1e-15), "it stands"
+        largest = np.abs(np.diff(places, 3, axis=0)) * limits[0] ** 3 / jerks
+        assert largest.max() < 1.001, ticks
+        driver.ask(arm.name, "joints", begin)
+        driver.advance(limits[0])
+
+
 def test_a_sine_that_a_waiting_motion_ends_at_once_moves_nothing(tmp_path: Path) -> None:
     """It is taken up between two motions, and ends in the tick after."""
     driver = Driver("axes2", tmp_path / "cell.parquet")

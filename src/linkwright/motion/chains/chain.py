@@ -20,7 +20,7 @@ from linkwright.motion.chains.legs import (
     planned,
     remaining_peak,
     share,
-    share_bend,
+    share_rates,
     smooth_room,
     turn_room,
 )
@@ -320,31 +320,37 @@ class ChainMotion(Block):
         if not self.jerk:
             return pull
         let, low, high = self.intermediate, [-FAR * ONE], [FAR * ONE]
-        self._rise = self._until_next()
-        each = zip(self.jerk, lanes.slope, lanes.second, self._rise, self.bent, strict=True)
-        for j, s, b, more, a in each:
-            size, most = absolute(s) + _TINY, let(_STEPPED * j * self.period)
-            own = let(s * self.pull + b + more - a)  # the path's part: it never asks for a pull
-            own = let(minimum(maximum(where(s < 0, -own, own), -most), most))
+        rise = self._until_next()
+        # until the next instant path time changes, and with it the path's part and its slope
+        more = let(1.5 * self.period / maximum(self.now, _TINY))
+        extra = [let(where(self._loose, ZERO, more * b)) for b in lanes.second]
+        each = zip(self.jerk, lanes.slope, lanes.second, rise, self.bent, extra, strict=True)
+        for j, s, b, more_of, a, e in each:
+            felt, most = let(s + e), let(_STEPPED * j * self.period)
+            size = absolute(felt) + _TINY
+            own = let(s * self.pull + b + more_of - a)  # the path's part: it never asks for a pull
+            own = let(minimum(maximum(where(felt < 0, -own, own), -most), most))
             low.append(self.pull - (own + most) / size)
             high.append(self.pull - (own - most) / size)
         kept = minimum(maximum(pull, let(maximum(*low))), let(minimum(*high)))
-        return let(where(self._loose, pull, kept))
+        chosen = let(where(self._loose, pull, kept))
+        self._rise = [let(x + (chosen - self.pull) * e) for x, e in zip(rise, extra, strict=True)]
+        return chosen
 
     def _until_next(self) -> list[Expr]:
         """Return by how much joints accelerate more in the mean of a tick than at its start.
 
-        A ramp of a leg may begin within it, while the rate of sigma stays.
+        A ramp of a leg may begin within it, and slopes grow, while the rate of sigma stays.
         """
         let, one, two = self.intermediate, self.one, self.two
         step = let(self.period * (self.now + self.period * self.pull / 2))
         later = let(maximum(self.now + self.period * self.pull, 0) ** 2)
         bends = []
         for leg in (one, two):
-            now = share_bend(let, leg.ramps, leg.clock)
-            bends.append(
-                let(share_bend(let, leg.ramps, leg.clock + step) * later - now * self.now**2)
-            )
+            rate, bend = share_rates(let, leg.ramps, leg.clock)
+            next_rate, next_bend = share_rates(let, leg.ramps, leg.clock + step)
+            steeper = self.pull * (next_rate - rate)
+            bends.append(let(next_bend * later - bend * self.now**2 + steeper))
         own, other = bends[0], let(self.both * bends[1])
         mean = [(d * own + e * other) / 2 for d, e in zip(one.way, two.way, strict=True)]
         return [let(where(self._loose, ZERO, x)) for x in mean]

@@ -121,13 +121,13 @@ def share(hold: Hold, ramps: Ramps, t: Expr) -> Share:
     begun = hold(x * (up * h**3 * (2 - h) + maximum(t - 2 * up, 0)))
     left = hold(where(slow, x * down * (1 - g * (2 - g**2 * (2 - g))), ONE - begun))
     r = hold(where(slow, ONE - left, begun))
-    rate = hold(x * where(slow, 1 - g**2 * (3 - 2 * g), h**2 * (3 - 2 * h)))
-    return Share(r, left, rate, _bend(hold, ramps, h, g, slow))
+    return Share(r, left, _rate(hold, ramps, h, g, slow), _bend(hold, ramps, h, g, slow))
 
 
-def share_bend(hold: Hold, ramps: Ramps, t: Expr) -> Expr:
-    """Return the second derivative of how far along a leg is, alone."""
-    return _bend(hold, ramps, *_ramped(hold, ramps, t))
+def share_rates(hold: Hold, ramps: Ramps, t: Expr) -> tuple[Expr, Expr]:
+    """Return both derivatives of how far along a leg is, alone."""
+    h, g, slow = _ramped(hold, ramps, t)
+    return _rate(hold, ramps, h, g, slow), _bend(hold, ramps, h, g, slow)
 
 
 def _ramped(hold: Hold, ramps: Ramps, t: Expr) -> tuple[Expr, Expr, Expr]:
@@ -136,6 +136,10 @@ def _ramped(hold: Hold, ramps: Ramps, t: Expr) -> tuple[Expr, Expr, Expr]:
     late = maximum((t - ramps.corner + ramps.down) / (2 * ramps.down), 0)
     g = hold(where(t >= ramps.end, 1, minimum(late, 1)))
     return h, g, hold(g > 0)
+
+
+def _rate(hold: Hold, ramps: Ramps, h: Expr, g: Expr, slow: Expr) -> Expr:
+    return hold(ramps.x * where(slow, 1 - g**2 * (3 - 2 * g), h**2 * (3 - 2 * h)))
 
 
 def _bend(hold: Hold, ramps: Ramps, h: Expr, g: Expr, slow: Expr) -> Expr:
