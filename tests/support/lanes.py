@@ -32,7 +32,7 @@ import pytest
 from tests.support.memory import megabytes
 
 #: Megabytes at which a lane ends after its file, and the next one begins as small as it began.
-FULL = 600.0
+FULL = 520.0
 
 _TIMES = Path(__file__).parents[1] / "times.json"
 _LOOK = 1.0  # s between two looks whether a silent lane lives

@@ -386,8 +386,9 @@ class ChartPart:
 
     def columns(self) -> Columns:
         """Return the columns, lines first."""
-        named = zip(self.engine.columns, self.values, strict=True)
-        return {"reach": self.cause.T, "bound": self.bound.T} | {n: x.T for n, x in named}
+        found: Columns = {"reach": self.cause.T, "bound": self.bound.T}
+        found |= {n: x.T for n, x in zip(self.engine.columns, self.values, strict=True)}
+        return found
 
 
 def _chart_program(
