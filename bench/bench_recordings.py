@@ -96,7 +96,8 @@ def replay(path: Path) -> str:
 
     stream = open_stream(path)
     session, tape = _session(), stored_tape(stream)
-    again = Stream(stream.metadata, stream.channels, lambda: replayed(session, tape))
+    times = (part.times for part in stream.parts())
+    again = Stream(stream.metadata, stream.channels, lambda: replayed(session, tape, times))
     difference = stream.difference(again)
     if difference:
         raise RuntimeError(difference)
