@@ -18,7 +18,6 @@ from linkwright.analysis.affine_forms import AffineForm, forms_of
 from linkwright.analysis.intervals import ball_arithmetic, evaluated
 from linkwright.program import Code, lower, program
 from linkwright.program.interpret import execute
-from tests.seeds import seldom
 from tests.support.closed_loop_machines import truss_mount
 
 Array = NDArray[np.float64]
@@ -138,7 +137,6 @@ def test_a_region_without_singular_directions_is_proven(truss: lw.Mechanism) -> 
     assert len(found.open_directions) == 0
 
 
-@seldom(daily="test_a_region_without_singular_directions_is_proven")
 def test_no_proven_box_holds_a_singular_direction(truss: lw.Mechanism) -> None:
     """The truss mount is singular from 59.33 degrees on; boxes stay open there, and say so."""
     found = prove_regular(truss, 64, smallest=2.0)

@@ -19,13 +19,12 @@ from pyarrow import parquet
 import linkwright as lw
 from linkwright.analysis import Chart, chart
 from linkwright.analysis.chart_engine import CAUSES, NO_SOLUTION, ChartEngine
-from linkwright.analysis.chart_parts import computed_parts
+from linkwright.analysis.chart_parts import _KeptPart, computed_parts
 from linkwright.analysis.chart_space import chart_space
 from linkwright.analysis.machine_rates import machine_rates
 from linkwright.equations.parallel_machine import parallel_machine
 from linkwright.errors import Error
 from linkwright.mechanism import Mechanism, Universal
-from tests.seeds import seldom
 from tests.support.closed_loop_machines import arm_angles, directions, five_bar, rotary_mount
 
 ALL = ["reach", "condition", "manipulability", "transmission", "pressure", "effort", "coordinates"]
@@ -214,7 +213,6 @@ charts.chart(five_bar(), axes, of=sys.argv[2:], folder=sys.argv[1])
 """
 
 
-@seldom(daily="test_bits_are_the_same_for_any_number_of_threads_and_parts")
 def test_a_chart_that_was_killed_goes_on(
     whole: Chart, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -304,3 +302,12 @@ def test_a_coarse_axis_hides_nothing() -> None:
     found = chart(lw.load("five-bar"), {"x": (-0.3, 0.3, 7), "y": (0.05, 0.6, 12)})
     assert found["reach"][[0, -1], 7].tolist() == [0, 0]
     np.testing.assert_allclose(found.ends[[0, -1], 1], np.sqrt(0.2), rtol=1e-7)
+
+
+def test_a_pose_that_was_filled_takes_the_place_of_one_that_was_kept() -> None:
+    """At the end of a line that reached nothing a pose of a closing that failed may lie."""
+    part = _KeptPart(0, np.ones((4, 1), dtype=np.int8), np.array([0, 3]), np.array([[1.0], [2.0]]))
+    part.fill(np.array([0]), np.array([[7.0]]), np.array([0], dtype=np.int8))
+    np.testing.assert_array_equal(part.poses(np.array([0, 1, 3])), [[7.0], [np.nan], [2.0]])
+    nothing = _KeptPart(0, np.ones((4, 1), dtype=np.int8), np.empty(0, dtype=int), np.empty((0, 1)))
+    assert np.isnan(nothing.poses(np.array([2]))).all()

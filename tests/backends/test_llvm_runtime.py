@@ -17,7 +17,6 @@ import pytest
 import linkwright as lw
 from linkwright.backends.llvm import elf, target
 from linkwright.backends.llvm.compile import NativeCode, cached_native, compile_ir, load, native
-from tests.seeds import seldom
 from tests.support.native_ir import HANDSHAKE, fresh_cache
 
 UNARY = (ctypes.c_double, ctypes.c_double)
@@ -120,7 +119,6 @@ def summed(values: np.ndarray, x: float) -> float:
     return total
 
 
-@seldom(daily="test_the_ir_is_written_only_when_the_cache_has_no_entry")
 def test_relocations_hold_when_memory_is_crowded() -> None:
     """Many modules with big constants, with gigabytes of address space reserved in between."""
     kernels: list[tuple[NativeCode, float]] = []

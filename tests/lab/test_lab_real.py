@@ -470,7 +470,6 @@ time.sleep(60)
 """
 
 
-@seldom(daily="test_the_same_task_file_runs_on_simulated_and_on_mocked_hardware")
 def test_a_laboratory_that_is_killed_leaves_damped_joints_and_nothing_else(
     config: LabConfig, folder: Path
 ) -> None:

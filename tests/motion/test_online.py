@@ -130,7 +130,6 @@ def test_a_plan_from_the_way_is_the_rest_of_the_way() -> None:
         assert (alone["duration"] - again["duration"]).max() < 1e-9
 
 
-@seldom(daily="test_speeds_are_reached_as_soon_as_the_oracle_reaches_them")
 def test_axes_arrive_together_when_the_oracle_says() -> None:
     states = random_states(3, 500, 4)
     plan, there = planned(states), oracle(states)

@@ -57,6 +57,8 @@ def test_loads_by_keyword_go_to_the_native_function_of_their_frame(arm: Robot, s
             assert np.array_equal(
                 call(*motion, **given, frame=str(bytes(frame, "ascii"), "ascii")), wanted
             )
+            absent = dict.fromkeys(set(loads) - set(names))  # None is as if it were not given
+            assert np.array_equal(call(*motion, **given, **absent, frame=frame), wanted), absent
             lists = {name: x.tolist() for name, x in given.items()}
             assert np.allclose(call(*motion, **lists, frame=frame), wanted, rtol=1e-14)
             rows = call(*(np.stack([x, x]) for x in motion), **given, frame=frame)

@@ -334,7 +334,7 @@ def test_rights_of_a_table_can_be_tried_on_loopback(capsys: pytest.CaptureFixtur
             lw.server.connect(at, client="nobody")
         assert main(["watch", at, "--once", "--json", "--client", "guest"]) == 0
         assert main(["halt", at]) == 2, "nobody by that name"
-        assert "be one: client=, --client" in capsys.readouterr().err
+        assert "by client= or --client" in capsys.readouterr().err
         assert main(["halt", at, "--client", "guest"]) == 0
     running.loop.stop()
 

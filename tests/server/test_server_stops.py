@@ -99,7 +99,6 @@ def test_a_limit_brakes_and_then_removes_power() -> None:
     assert _life(cell) == "inactive"
 
 
-@seldom(daily="test_a_following_error_is_panic_with_its_code")
 def test_a_value_that_is_not_finite_is_panic() -> None:
     cell = read_cell("axes2")
     session = session_of_cell(cell, control_system, every=0)

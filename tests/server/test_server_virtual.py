@@ -11,7 +11,6 @@ from linkwright.server.cell import CAUSES
 from linkwright.server.cell_file import read_cell
 from linkwright.server.face import LIVES, Command, RefusedError
 from linkwright.server.virtual import VirtualCell
-from tests.seeds import seldom
 
 ONE = read_cell("axes2").text
 TWO = ONE + ONE[ONE.index("[[arm]]") :].replace('"plane"', '"other"')
@@ -91,7 +90,6 @@ def test_a_holder_that_falls_silent_loses_the_lease_and_the_arm_brakes() -> None
     np.testing.assert_allclose(cell.latest().values["plane.q"], stood, atol=1e-4)
 
 
-@seldom(daily="test_a_halt_just_after_clear_counts")
 def test_halt_is_panic_of_all_arms_until_clear_and_enable() -> None:
     cell = _enabled(TWO)
     cell.halt("a test")

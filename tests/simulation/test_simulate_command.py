@@ -382,9 +382,6 @@ def test_a_value_that_is_not_finite_stops_with_its_name(
     assert left.metadata["stopped"]["names"][-1] == "z_dot"
 
 
-@seldom(
-    daily="tests/package/test_hostile_surroundings.py::test_states_and_watch_tell_that_a_cell_is_not_recorded_any_more"
-)
 def test_a_full_disk_leaves_the_samples_before_it(here: Path, begin: Begin) -> None:
     run_model(
         Request("pendulum", RunSettings(0.1, 1e-6, "rk4", every=1000))

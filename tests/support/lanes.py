@@ -7,9 +7,9 @@ for a fresh one once it holds more memory than `FULL`. Tests that go by the cloc
 
 A lane and the process that has collected speak by two pipes in JSON, a line each. The lane says
 `["report", {...}]`, `["warning", [...]]`, `["next", room]` before the last test of a file, which is
-answered by the numbers of the tests of another file or by null, and `["end", costs]`. A lane that
-dies fails the test that it was at, and another one goes on after it. In the end every test that was
-collected must have been reported.
+answered by the numbers of the tests of another file or by null, and `["costs", {...}]`. A lane that
+dies fails the test that it was at, or that it reported last, and another one goes on after it. In
+the end every test that was collected must have been reported.
 """
 
 from __future__ import annotations
@@ -20,9 +20,12 @@ import os
 import selectors
 import signal
 import sys
+import threading
+import time
+import traceback
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
@@ -36,6 +39,8 @@ FULL = 520.0
 
 _TIMES = Path(__file__).parents[1] / "times.json"
 _LOOK = 1.0  # s between two looks whether a silent lane lives
+_SILENT = 900.0  # s without a word after which a lane is killed: thrice the limit of a test
+_LEAVE = 10.0  # s that lanes have to tear down what they hold when the run is broken off
 
 
 def goes_by_the_clock(item: pytest.Item) -> bool:
@@ -57,25 +62,30 @@ def shared_out(items: list[pytest.Item]) -> tuple[list[list[int]], list[list[int
 class Lane:
     """A forked process that runs tests, as the process that has collected sees it."""
 
-    def __init__(self, number: int, run: Callable[[Lane, Any, Any], NoReturn]) -> None:
+    def __init__(
+        self, number: int, others: Iterable[Lane], run: Callable[[Lane, Any, Any], NoReturn]
+    ) -> None:
         self.number = number
         self.left: list[int] = []
         """Tests that it has been given and has not reported."""
-        self.ended = False
+        self.last = -1
+        """The test that it has reported last."""
+        self.heard = time.monotonic()
         self._status: int | None = None
+        self.ended = False
         up, answers = os.pipe()
         questions, down = os.pipe()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # threads of BLAS mind no fork
             self.process = os.fork()
         if self.process == 0:
-            os.close(up)
-            os.close(down)
+            for end in (up, down, *(x for other in others for x in (other.up, other.down))):
+                os.close(end)
             run(self, os.fdopen(questions), os.fdopen(answers, "w"))
         os.close(answers)
         os.close(questions)
         os.set_blocking(up, False)
-        self.up, self.down = up, os.fdopen(down, "w")
+        self.up, self.down = up, down
         self._pieces = b""
 
     def said(self) -> Iterator[Any]:
@@ -89,27 +99,33 @@ class Lane:
                 self.ended = True
                 break
             self._pieces += piece
+            self.heard = time.monotonic()
         *lines, self._pieces = self._pieces.split(b"\n")
         yield from map(json.loads, lines)
 
     def answer(self, file: list[int] | None) -> None:
         """Give it the tests of a file, or none."""
         with suppress(BrokenPipeError):
-            print(json.dumps(file), file=self.down, flush=True)
+            os.write(self.down, json.dumps(file).encode() + b"\n")
 
-    def is_dead(self) -> bool:
-        """Whether the process is gone; a child that a test has left may hold its pipe open."""
+    def gone(self, how: int = os.WNOHANG) -> bool:
+        """Whether the process has ended, though what it has forked may hold its pipe."""
         if self._status is None:
-            process, status = os.waitpid(self.process, os.WNOHANG)
+            process, status = os.waitpid(self.process, how)
             self._status = os.waitstatus_to_exitcode(status) if process else None
         return self._status is not None
 
+    def kill(self, number: int = signal.SIGKILL) -> None:
+        """Send it a signal, unless it has ended."""
+        if not self.gone():
+            os.kill(self.process, number)
+
     def close(self) -> int:
         """Wait for its end, and return how it ended."""
-        self.down.close()
+        os.close(self.down)
         os.close(self.up)
-        if self._status is None:
-            self._status = os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
+        self.gone(0)
+        assert self._status is not None
         return self._status
 
 
@@ -121,23 +137,29 @@ class Lanes:
         self.costs: dict[str, dict[str, float]] = {}
         """What each lane has cost, by its name."""
         self._made = 0
-        self._reported: set[str] = set()
+        self._told: set[int] = set()
         self._session: pytest.Session
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
         """Run all tests, those by the clock last and alone."""
         options = session.config.option
-        if options.collectonly or options.usepdb or session.testsfailed or len(session.items) < 2:
+        shown = options.usepdb or options.trace or options.setupshow or options.setuponly
+        if options.collectonly or shown or session.testsfailed or len(session.items) < 2:
             return None
+        if threading.active_count() > 1:
+            names = ", ".join(x.name for x in threading.enumerate())
+            raise pytest.UsageError(f"a test file has started threads at import: {names}")
         self._session = session
         factory = session.config._tmp_path_factory  # type: ignore[attr-defined]
         factory.getbasetemp()
         beside, alone = shared_out(session.items)
         self._run(deque(beside), self.count)
         self._run(deque(alone), 1)
-        lost = [item.nodeid for item in session.items if item.nodeid not in self._reported]
-        assert not lost, f"{len(lost)} tests were never reported, first {lost[0]}"
+        lost = [x.nodeid for k, x in enumerate(session.items) if k not in self._told]
+        if lost:
+            session.shouldfail = f"{len(lost)} tests were not reported, first {lost[0]}"
+            raise session.Failed(session.shouldfail)
         return True
 
     def _run(self, files: deque[list[int]], count: int) -> None:
@@ -147,24 +169,33 @@ class Lanes:
             try:
                 while files or lanes:
                     while files and len(lanes) < count:
-                        lane = Lane(self._made, self._inside)
+                        lane = Lane(self._made, lanes.values(), self._inside)
                         self._made += 1
                         lanes[lane.up] = lane
                         selector.register(lane.up, selectors.EVENT_READ)
                         lane.left = files.popleft()
                         lane.answer(lane.left)
-                    spoke = {key.fd for key, _ in selector.select(_LOOK)}
+                    selector.select(_LOOK)
                     for lane in list(lanes.values()):
-                        dead = lane.up not in spoke and lane.is_dead()
+                        if time.monotonic() > lane.heard + _SILENT:
+                            lane.kill()
+                        gone = lane.gone()  # before the look at what it has said
                         for message in lane.said():
                             self._hear(lane, message, files)
-                        if lane.ended or dead:
+                        if lane.ended or gone:
                             selector.unregister(lane.up)
                             del lanes[lane.up]
                             self._end(lane, files)
             finally:
+                limit = time.monotonic() + _LEAVE
                 for lane in lanes.values():
-                    os.kill(lane.process, signal.SIGKILL)
+                    lane.kill(signal.SIGINT)
+                while time.monotonic() < limit and not all(x.gone() for x in lanes.values()):
+                    for lane in lanes.values():
+                        list(lane.said())  # it may wait until there is room
+                    time.sleep(0.02)
+                for lane in lanes.values():
+                    lane.kill()
                     lane.close()
 
     def _hear(self, lane: Lane, message: Any, files: deque[list[int]]) -> None:
@@ -174,13 +205,12 @@ class Lanes:
         if kind == "report":
             report = config.hook.pytest_report_from_serializable(config=config, data=told)
             if report.when == "teardown":
-                lane.left = lane.left[1:]
-                self._reported.add(report.nodeid)
-            config.hook.pytest_runtest_logreport(report=report)
-            if self._session.shouldfail:
-                raise self._session.Failed(self._session.shouldfail)
-            if self._session.shouldstop:
-                raise self._session.Interrupted(self._session.shouldstop)
+                lane.last, *lane.left = lane.left
+                assert self._session.items[lane.last].nodeid == report.nodeid, report.nodeid
+                self._told.add(lane.last)
+            self._tell(report)
+        elif kind == "exit":
+            raise pytest.exit.Exception(told)
         elif kind == "warning":
             text, file, line, when, nodeid = told
             warning = warnings.WarningMessage(UserWarning(text), UserWarning, file, line)
@@ -198,26 +228,36 @@ class Lanes:
             lane.left = [*lane.left, *(file or [])]
         else:
             self.costs[f"lane {lane.number + 1}"] = told
-            lane.ended = True
 
     def _end(self, lane: Lane, files: deque[list[int]]) -> None:
         """Fail the test at which a lane died; what it has left goes to another one."""
         status = lane.close()
-        if not lane.left:
+        if not lane.left and status == 0:
             return
-        item = self._session.items[lane.left[0]]
+        lane.last, *left = lane.left or [lane.last]
+        self._told.add(lane.last)
+        item = self._session.items[lane.last]
+        how = signal.Signals(-status).name if status < 0 else str(status)
         report = pytest.TestReport(
             item.nodeid,
             item.location,
             {},
             "failed",
-            f"the process died with {status} at {item.nodeid}",
-            "call",
+            f"the process died with {how} at {item.nodeid}",
+            "call" if lane.left else "teardown",
         )
-        self._reported.add(item.nodeid)
-        if lane.left[1:]:
-            files.appendleft(lane.left[1:])
-        item.ihook.pytest_runtest_logreport(report=report)
+        if left:
+            files.appendleft(left)
+        self._tell(report)
+
+    def _tell(self, report: pytest.TestReport) -> None:
+        """Give a report to pytest, and end the run where it says so."""
+        session = self._session
+        session.config.hook.pytest_runtest_logreport(report=report)
+        if session.shouldfail:
+            raise session.Failed(session.shouldfail)
+        if session.shouldstop:
+            raise session.Interrupted(session.shouldstop)
 
     # -- in the lane -------------------------------------------------------------------------------
     def _inside(self, lane: Lane, questions: Any, answers: Any) -> NoReturn:
@@ -228,6 +268,7 @@ class Lanes:
             told = Told(answers, config)
             apart(config, lane.number)
             config.pluginmanager.register(told)
+            told.ready = True
             stopwatch: Any = config.pluginmanager.get_plugin("stopwatch")
             if stopwatch is not None:
                 stopwatch.pytest_collection_finish()
@@ -242,14 +283,20 @@ class Lanes:
                         nextitem = items[file[0]] if file else None
                     hook = config.hook
                     hook.pytest_runtest_protocol(item=items[number], nextitem=nextitem)
-            atexit._run_exitfuncs()
-            told.say("end", {} if stopwatch is None else stopwatch.told())
+            if stopwatch is not None:
+                told.say("costs", stopwatch.told())
             status = 0
-        except BaseException as error:
-            sys.__stderr__.write(f"lane {lane.number + 1}: {error!r}\n")  # type: ignore[union-attr]
+        except pytest.exit.Exception as error:
+            told.say("exit", str(error))
+        except KeyboardInterrupt:  # the run is broken off
+            pass
+        except BaseException:
+            traceback.print_exc(file=sys.__stderr__)
         finally:
-            with suppress(OSError):
-                answers.close()
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            with suppress(BaseException):
+                self._session._setupstate.teardown_exact(None)  # what a broken test has left
+            atexit._run_exitfuncs()
             os._exit(status)
 
 
@@ -258,9 +305,14 @@ class Told:
 
     def __init__(self, answers: Any, config: pytest.Config) -> None:
         self._answers, self._config = answers, config
+        self._process = os.getpid()
+        self.ready = False
+        """Whether it is registered: warnings of before come again then, and are known."""
 
     def say(self, kind: str, what: object) -> None:
-        """Write one line."""
+        """Write one line; a fork that a test has let come back here ends."""
+        if os.getpid() != self._process:
+            os._exit(1)
         print(json.dumps([kind, what]), file=self._answers, flush=True)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -274,7 +326,15 @@ class Told:
     ) -> None:
         """Send a warning."""
         told = warning_message
-        self.say("warning", [str(told.message), told.filename, told.lineno, when, nodeid])
+        if self.ready:
+            self.say("warning", [str(told.message), told.filename, told.lineno, when, nodeid])
+
+
+class _Writer:
+    """In the lane: what `get_terminal_writer` finds; it writes to stderr, which is captured."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._tw = pytest.TerminalReporter(config, sys.__stderr__)._tw
 
 
 def apart(config: pytest.Config, number: int) -> None:
@@ -284,6 +344,7 @@ def apart(config: pytest.Config, number: int) -> None:
         plugin = plugins.get_plugin(name)
         if plugin is not None:
             plugins.unregister(plugin)
+    plugins.register(_Writer(config), "terminalreporter")  # that pytest-timeout writes to
     capture: Any = plugins.get_plugin("capturemanager")
     if capture is not None and capture.is_globally_capturing():
         capture.stop_global_capturing()
@@ -307,5 +368,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Share the tests out where more than this process is asked for."""
-    if config.getoption("lanes") and hasattr(os, "fork"):
+    if config.getoption("lanes") < 0:
+        raise pytest.UsageError("-n takes a number of processes, 0 for this one")
+    if config.getoption("lanes") and sys.platform == "linux":  # elsewhere forks are unsafe
         config.pluginmanager.register(Lanes(config.getoption("lanes")), "lanes")

@@ -73,6 +73,7 @@ class Stopwatch:
     def pytest_collection_finish(self) -> None:
         """Note what collection took; the first test is not charged with it."""
         self._last = self._collection = seconds_used()
+        self._peak = peak_megabytes()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self) -> Generator[None, Any, Any]:

@@ -322,7 +322,6 @@ def test_a_killed_sweep_goes_on_where_it_was(
     assert "another plan" in capsys.readouterr().err
 
 
-@seldom(daily="test_a_killed_sweep_goes_on_where_it_was")
 def test_a_full_disk_leaves_whole_parts_alone(here: Path, begin: Begin) -> None:
     write(here, SLOW)
     run_sweep(read_plan(write(here, SLOW.replace("10.0", "0.1"))))  # the cache needs no room then

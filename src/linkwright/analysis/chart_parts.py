@@ -60,6 +60,8 @@ class _KeptPart:
 
     def poses(self, numbers: Places) -> Array:
         """Return the coordinates of poses, not numbers of those that were not kept."""
+        if not len(self.numbers):
+            return np.full((len(numbers), self.q.shape[1]), np.nan)
         rows = np.minimum(np.searchsorted(self.numbers, numbers), len(self.numbers) - 1)
         return np.where((self.numbers[rows] == numbers)[:, None], self.q[rows], np.nan)
 
@@ -67,9 +69,9 @@ class _KeptPart:
         """Take poses that were closed from beside them."""
         line, place = np.divmod(numbers, len(self.cause))
         self.cause[place, line - self.first] = cause
-        every = np.concatenate([self.numbers, numbers])
-        order = np.argsort(every)
-        self.numbers, self.q = every[order], np.concatenate([self.q, q])[order]
+        every = np.concatenate([numbers, self.numbers])  # what was filled counts
+        self.numbers, rows = np.unique(every, return_index=True)
+        self.q = np.concatenate([q, self.q])[rows]
 
     def ends(self, lines: Places, origin: int) -> tuple[LineEnds, LineEnds]:
         """Return the ends of lines: each is at a pose that was filled, or where it was before."""
@@ -110,7 +112,8 @@ def computed_parts(
         found = line_ends(part.cause, engine.origin, lambda place: part.q[place, own])
         chosen = closed[whole] & _beside_open(engine.space.shape, closed, lines)
         for end in found:
-            chosen[own, np.maximum(end.place, 0)] = True
+            some = end.place >= 0  # a line that reaches nothing has no pose to begin from
+            chosen[own[some], end.place[some]] = True
         line, place = np.nonzero(chosen)
         numbers = lines[line] * places + place
         held = _KeptPart(whole.start, part.cause, numbers, part.q[place, line])

@@ -21,7 +21,7 @@ Authority = Annotated[
 ]
 Client = Annotated[
     str | None,
-    typer.Option("--client", metavar="NAME", help="Our name, for a cell with enforce = true."),
+    typer.Option("--client", metavar="NAME", help="Name to connect as, where enforce = true."),
 ]
 
 

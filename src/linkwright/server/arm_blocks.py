@@ -101,10 +101,13 @@ class ArmControl(Block):
             torque = [x + y for x, y in zip(torque, wanted, strict=True)]
         else:
             motion = [hold(x + y) for x, y in zip(wanted, ahead, strict=True)]
-            if any(x.friction is not ZERO for x in arm.mechanism.passives.values()):
-                # a joint that dry friction holds takes what breaks it away, the way it shall go
-                with_it = [hold(equal(v, 0) | (v * w > 0)) for v, w in zip(rate, u, strict=True)]
-                u = tuple(where(x, w, v) for x, v, w in zip(with_it, rate, u, strict=True))
+            passives = arm.mechanism.passives.items()
+            rubs = {q.name for b, x in passives if x.friction is not ZERO for q in b.coordinates}
+            # a joint that dry friction holds takes what breaks it away, the way it shall go
+            u = tuple(
+                where(hold(equal(v, 0) | (v * w > 0)), w, v) if x.name in rubs else w
+                for x, v, w in zip(tree_of(arm.mechanism).coordinates, rate, u, strict=True)
+            )
             torque = inverse_dynamics(self, arm, q, u, motion)
         currents = []
         for x, axis in zip(torque, arm.axes, strict=True):

@@ -224,9 +224,8 @@ class ArmHand:
             speed: share of the arm's limits; or the largest speed, as in "0.5 rad/s".
             blend: s, how long before the last goal the turn to this one may begin.
         """
-        goal = self._numbers(q)
-        named = tuple(q) if isinstance(q, Mapping) and not self.arm.state.moving else ()
-        share = self._share(speed, self._fastest(named))
+        alone = isinstance(q, Mapping) and self._over() and not self.arm.state.moving
+        goal, share = self._numbers(q), self._share(speed, self._fastest(tuple(q) if alone else ()))
         return self._ask("joints", goal, speed=share, blend=blend)
 
     def pose(
@@ -510,6 +509,11 @@ class ArmHand:
             self._goal = tuple(map(float, given))
         return tuple(map(float, given))
 
+    def _over(self) -> bool:
+        """Whether the last command is done or cut off, as far as the newest state tells."""
+        last, state = self._open[-1] if self._open else None, self.arm.state
+        return last is None or self.finished(last, state) or self._cut(last, state) is not None
+
     def _by_name(self, values: Mapping[str, float], rates: bool) -> list[float]:
         """Return a number for each joint; those that are not named stay."""
         joints, state = self.arm.face.joints, self.arm.state
@@ -517,9 +521,7 @@ class ArmHand:
             if name not in joints:
                 remedy = suggestion(name, joints, f"there are {', '.join(joints)}")
                 raise InputError(f"{self.arm.name} has no joint {name!r}", remedy=remedy)
-        last = self._open[-1] if self._open else None
-        over = last is None or self.finished(last, state) or self._cut(last, state) is not None
-        rest = tuple(map(float, state.target)) if over else self._goal
+        rest = tuple(map(float, state.target)) if self._over() else self._goal
         if rates:
             rest = (0.0,) * len(joints)
         elif rest is None and len(values) < len(joints):
@@ -577,7 +579,9 @@ class ArmHand:
                 if state.holder:
                     self._lease(0, self._key)  # it is refused: the cell says who commands
             except RefusedError as error:
-                what = f"{error} ({cause})"
+                what = f"{error} ({cause})" if error.name != "rights" else what
+            except LostError:
+                pass  # that it was stopped is what is told
         elif state.life != "active":
             do = "enable() it"
         return StoppedError(cause, what, remedy=remedy or do)

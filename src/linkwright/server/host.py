@@ -186,7 +186,7 @@ class CellHost:
             raise RefusedError(
                 "rights",
                 f"{client} has no right to {right}",
-                remedy="the cell's list of clients says who has; be one: client=, --client",
+                remedy="give a name that has, of the cell's list, by client= or --client",
             )
         return client, subject[0] if subject else ""
 

@@ -20,10 +20,10 @@ from linkwright.windows import HEAD, Field, Frame, Record
 COUNTERS = (
     Field("cell.total"),
     Field("cell.missed"),
-    Field("cell.timeouts"),
     Field("cell.overrun"),
     Field("cell.unkept"),
     Field("cell.lateness", "s"),
+    Field("cell.timeouts"),
 )
 """What the loop tells of itself: ticks (`total - timeouts + missed` are all instants of its
 device's clock), samples that its recording has lost, and the greatest lateness so far."""

@@ -324,6 +324,7 @@ class _WrapperWriter:
         self._label("named")
         self._load_slot("shortcut", kind="ptr")
         self._load_slot("vectorcall", "%target.call", "ptr")
+        self._load_slot("none", "%nothing", "ptr")
         self._field("%names", "%kwnames", at.TUPLE_SIZE, "i64")
         self._add("%count = add i64 %nargs, %names")
         self._add("br label %look")
@@ -343,9 +344,14 @@ class _WrapperWriter:
         self._item("%value.k", "%args", "%k")
         self._add("%k.unnamed = icmp ult i64 %k, %nargs")
         self._add("%k.name = sub i64 %k, %nargs")
-        self._add("br i1 %k.unnamed, label %place, label %search")
+        self._add("br i1 %k.unnamed, label %place, label %by.name")
+        self._label("by.name")
+        self._add("%value.none = icmp eq ptr %value.k, %nothing")
+        self._add("br i1 %value.none, label %other, label %search.first")
+        self._label("search.first")
+        self._add("br label %search")
         self._label("search")
-        self._add("%j = phi i64 [ 0, %value ], [ %j.next, %search.on ]")
+        self._add("%j = phi i64 [ 0, %search.first ], [ %j.next, %search.on ]")
         for value, base, start, index in (
             ("%mine", "%entry.at", 8 * len(SHORTCUT), "%j"),
             ("%theirs", "%kwnames", at.TUPLE_ITEMS, "%k.name"),

@@ -72,7 +72,7 @@ TELLING = fields("control", "window", "frame", "words", "size", "results")
 """What is known of a slot whose arguments another process is told: the loop, the window and the
 frame for it, the 32-bit words of that, how many arguments and held numbers there are, and how many
 of them are held."""
-COUNTED = ("total", "missed", "timeouts", "overrun", "unkept", "worst")
+COUNTED = ("total", "missed", "overrun", "unkept", "worst", "timeouts")
 """What windows can be told of the loop itself: counts, and the greatest lateness in s."""
 MEASURED = ("tardy", "length")
 """And what was measured, in s: how late this tick is, and how long the one before took."""
