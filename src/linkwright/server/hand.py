@@ -224,8 +224,9 @@ class ArmHand:
             speed: share of the arm's limits; or the largest speed, as in "0.5 rad/s".
             blend: s, how long before the last goal the turn to this one may begin.
         """
-        alone = isinstance(q, Mapping) and self._over() and not self.arm.state.moving
-        goal, share = self._numbers(q), self._share(speed, self._fastest(tuple(q) if alone else ()))
+        stands = self._over() and not self.arm.state.moving
+        named = tuple(q) if stands and isinstance(q, Mapping) else ()
+        goal, share = self._numbers(q), self._share(speed, self._fastest(named))
         return self._ask("joints", goal, speed=share, blend=blend)
 
     def pose(
