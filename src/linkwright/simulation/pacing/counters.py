@@ -16,7 +16,7 @@ class Counters:
 
     Args:
         total: ticks that were run.
-        missed: instants that passed without a tick; `total` and `missed` are all that were due.
+        missed: instants that passed without a tick.
         overrun: ticks that ended after the next instant.
         worst: the greatest lateness of a tick, s.
         mean: the mean lateness, s.
@@ -44,8 +44,13 @@ class Counters:
 
     @property
     def due(self) -> int:
-        """The instants that have been due."""
-        return self.total + self.missed
+        """The instants that have been due; a tick without its device's stands for none.
+
+        >>> counted = np.zeros(BUCKETS, np.int64)
+        >>> Counters(10, 2, 0, 1e-8, 1e-8, 3, 0, 0, 0, 0, counted).due
+        9
+        """
+        return self.total - self.timeouts + self.missed
 
     def since(self, before: Counters) -> Counters:
         """Return what was counted after others; a greatest lateness of before is not in it.
