@@ -32,8 +32,11 @@ from linkwright.program.rates import Rate, is_impure, symbol_rate
 _CHAIN = 8  # longer sums are split, so that their parts can be added side by side
 
 
-def lower(program: Program, *, fuse: bool = False) -> Code:
+def lower(program: Program, *, fuse: bool = False, codes: dict[int, Code] | None = None) -> Code:
     """Return the primitive code of a Program, without instructions that no output needs.
+
+    `codes` has the code of Programs that are called, by `id`, and gets what is lowered here: one
+    for all Programs of a unit, which the caller holds, lowers once what several of them call.
 
     >>> from linkwright.program import program
     >>> p = program("f", {"x": ["x", "y"]}, {"f": lambda x, y: [x * y + x]})
@@ -41,7 +44,7 @@ def lower(program: Program, *, fuse: bool = False) -> Code:
     ['input', 'input', 'mul', 'add']
     """
     check(program)
-    lowering = _Lowering(program, fuse)
+    lowering = _Lowering(program, fuse, {} if codes is None else codes)
     lowering.statements(program.statements)
     outputs = tuple(
         (port, tuple(lowering.number(x) for x in port.entries)) for port in program.outputs
@@ -67,7 +70,7 @@ class _Block:
 class _Lowering:
     """The state of one run of `lower`."""
 
-    def __init__(self, program: Program, fuse: bool) -> None:
+    def __init__(self, program: Program, fuse: bool, codes: dict[int, Code]) -> None:
         self.program = program
         self.fuse = fuse
         self.count = 0
@@ -76,7 +79,7 @@ class _Lowering:
         self.made: list[Instruction] = []
         self.blocks: list[_Block] = [_Block()]
         self.uses = _count_uses(program)
-        self.codes: dict[int, Code] = {}
+        self.codes = codes
         for p, port in enumerate(program.inputs):
             for k, x in enumerate(port.entries):
                 self.define(x, self.emit("input", (), (p, k), rate=symbol_rate(x, program.slow)))
@@ -155,7 +158,8 @@ class _Lowering:
         args = tuple(self.number(x) for x in statement.arguments)
         code = self.codes.get(id(statement.program))
         if code is None:
-            code = self.codes[id(statement.program)] = lower(statement.program, fuse=self.fuse)
+            code = lower(statement.program, fuse=self.fuse, codes=self.codes)
+            self.codes[id(statement.program)] = code
         rate = max([self.rates[a] for a in args], default=Rate.PARAMETER)
         level = len(self.blocks) - 1
         block = self.blocks[level]

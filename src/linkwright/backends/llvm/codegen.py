@@ -38,8 +38,16 @@ _PART_CHECKS = 50  # range checks in each part of one that has more
 def write_function(
     module: IrModule, code: Code, name: str, width: int, *, internal: bool = False
 ) -> None:
-    """Add the function of a lowered Program for blocks of `width` lanes."""
+    """Add the function of a lowered Program for blocks of `width` lanes.
+
+    What has been written because others call it gets a second name.
+    """
     arrays = [f"%a{k}" for k in range(len(code.inputs) + len(code.outputs))]
+    known = None if internal else module.called.get(code)
+    if known is not None:
+        kinds = ", ".join("ptr" for _ in arrays)
+        module.functions.append(f"@{name} = alias void ({kinds}), ptr @{known}\n")
+        return
     plan, checks = _split_trigonometry(code.instructions)
     found = Arrays(code, calls=True)
     short = [i for i in plan if i.id not in found.unread]

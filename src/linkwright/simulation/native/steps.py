@@ -7,6 +7,7 @@ from linkwright.backends.llvm.backend import has_fma
 from linkwright.backends.llvm.lines import IrModule
 from linkwright.backends.llvm.target import host
 from linkwright.program import Program, lower
+from linkwright.program.code import Code
 from linkwright.simulation.native import implicit
 from linkwright.simulation.native.bundle import SIZES
 from linkwright.simulation.native.methods import Method
@@ -19,8 +20,11 @@ def bundle_ir(phases: Phases, method: Method, width: int) -> str:
     module = IrModule("f64", min(4, host().lanes("f64")))
     made = make_schedule(phases, method, dense=width == 1)
 
+    codes: dict[int, Code] = {}
+
     def write(name: str, program: Program) -> None:
-        codegen.write_function(module, lower(program, fuse=has_fma()), name, width)
+        code = codes.get(id(program)) or lower(program, fuse=has_fma(), codes=codes)
+        codegen.write_function(module, code, name, width)
 
     for part in made.parts:
         write(f"constants_{part.name}", part.constants)
