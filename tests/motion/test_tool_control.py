@@ -48,7 +48,8 @@ def arm(axes: str, *, slider: bool = False) -> Robot:
 @pytest.mark.parametrize(
     ("axes", "slider"),
     cases(
-        [("zyyxyxz", True), ("yxy", True), ("yyy", False)], daily=[("yxy", True), ("yyy", False)]
+        [("zyyxyxz", True), ("yxy", True), ("yyy", False), ("zyx", False)],
+        daily=[("yxy", True), ("yyy", False), ("zyx", False)],
     ),
 )
 def test_rates_are_those_of_the_pseudo_inverse(axes: str, slider: bool) -> None:

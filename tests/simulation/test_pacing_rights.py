@@ -6,11 +6,14 @@ import os
 import re
 import resource
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from linkwright.cli.app import build
 from linkwright.simulation.pacing import rights
+from linkwright.simulation.pacing.counters import Counters, edges
+from linkwright.simulation.pacing.latency import Latency
 
 pytestmark = pytest.mark.realtime
 
@@ -50,6 +53,15 @@ def test_latency_is_told_for_the_loop_and_for_python() -> None:
     for mean, share, worst in told:
         assert 0 < float(mean) <= float(worst) + 1
         assert 0 <= float(share) <= 100
+
+
+def test_the_share_below_the_mean_is_that_of_the_histogram() -> None:
+    """Check 6. Three of four instants are about 0.1 µs late, one 10 µs."""
+    seen = np.histogram([1e-7, 1.1e-7, 1.2e-7, 1e-5], edges())[0].astype(np.int64)
+    counted = Counters(4, 0, 0, 1e-5, 2.5825e-6, 0, 0, 0, 0, 0, seen)
+    found = Latency("four", counted)
+    assert found.below_mean == 0.75
+    assert found.lines()[1] == "  mean 2.6 µs, 75.0 % below it, worst 10 µs"
 
 
 def test_a_rate_that_nobody_can_keep_is_refused() -> None:
