@@ -19,6 +19,7 @@ _SYSTEMS = ("blocks", "control", "elements", "equations", "formats", "mechanism"
 _RUNS = ("simulation", "system", "windows")
 ROOMS = {
     "kernels": _KERNELS,
+    "choices": (*_KERNELS, "equations", "mechanism"),
     "starts": (*_KERNELS, "homotopy"),
     "runs": (*_KERNELS, *_RUNS),
     "robots": (*_KERNELS, *_SYSTEMS, "homotopy", "robots", "system"),

@@ -9,11 +9,13 @@ size of the mechanism, so that large ones cost no more than a few derivations.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TypeAlias
 
 from linkwright.algebra import Expr
+from linkwright.cache import entry_key, open_cache
 from linkwright.equations.aba import articulated
 from linkwright.equations.choices import (
     ABOVE,
@@ -22,6 +24,7 @@ from linkwright.equations.choices import (
     SHIFT_ALL,
     SHIFT_TURNING,
     TENSOR,
+    Choice,
     Choices,
     options,
     places,
@@ -31,6 +34,7 @@ from linkwright.equations.crba import composite, with_armatures
 from linkwright.equations.looped import looped_accelerations
 from linkwright.equations.projection import ReducedDynamics, project
 from linkwright.equations.writer import Writer, remembering
+from linkwright.fingerprint import fingerprint
 from linkwright.mechanism import Kinematics, MechanismError
 from linkwright.mechanism.structure import fingerprint_of
 from linkwright.program import Assign
@@ -273,7 +277,7 @@ _found: dict[tuple[str, str, tuple[int, ...]], Choices] = {}
 def remembered(
     kind: str, kinematics: Kinematics, given: Iterable[Expr], search: Callable[[], Choices]
 ) -> Choices:
-    """Return what a search finds, which is made once in a process for the same question.
+    """Return what a search finds, which is made once for the same question and kept on disk.
 
     Args:
         kinematics: of the mechanism, the same if its parts and numbers are.
@@ -282,11 +286,32 @@ def remembered(
     key = kind, fingerprint_of(kinematics.mechanism), tuple(x.key for x in given)
     found = _found.get(key)
     if found is None:
-        found = search()
+        store = open_cache()
+        entry = entry_key(repr((fingerprint("choices"), key)).encode(), "choices")
+        known = None if store is None else store.fetch(entry)
+        found = None if known is None else choices_from(known)
+        if found is None:
+            found = search()
+            if store is not None:
+                store.put(entry, json.dumps(asdict(found)).encode())
         if len(_found) >= _KEPT:
             _found.clear()
         _found[key] = found
     return found
+
+
+def choices_from(text: bytes) -> Choices | None:
+    """Return choices that were stored, or None where the text is none.
+
+    >>> choices_from(b'{"bodies": {"a": {"axes": "above"}}, "shift": "none"}').told()
+    {'a': 'axes=above'}
+    """
+    try:
+        stored = json.loads(text)
+        bodies = {name: Choice(**choice) for name, choice in stored.pop("bodies").items()}
+        return Choices(bodies, **stored)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
 
 
 def reduced_by(reduction: Reduction, statements: Iterable[Assign]) -> list[Expr]:
