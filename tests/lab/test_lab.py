@@ -343,14 +343,16 @@ def test_objects_of_both_contact_models_are_touched() -> None:
         kind="sphere",
         scale=(0.2, 0.2, 0.4),
         contact_model=2,
-        contact_parameters=(1e4, 50.0, 1e4, 0.8, 0.6),
+        contact_parameters=(1e4, 60.0, 2e4, 0.8, 0.6),
     )
     made = list(contacts(replace(config, objects=(floor, ball)), robot))
     assert [type(contact.surface).__name__ for contact in made] == [
         "BoxSurface",
         "EllipsoidSurface",
     ]
-    assert "viscous" in made[0].parameters
-    assert "static" in made[1].parameters
+    springs, sticking = ({n: p.value for n, p in each.parameters.items()} for each in made)
+    assert springs == {"stiffness": 1e4, "damping": 50.0, "viscous": 20.0}
+    given = {"stiffness": 1e4, "damping": 60.0, "tangential": 2e4, "static": 0.8, "dynamic": 0.6}
+    assert sticking.items() >= given.items()
     with pytest.raises(lw.InputError, match="contact model 3"):
         list(contacts(replace(config, objects=(replace(floor, contact_model=3),)), robot))
