@@ -102,6 +102,11 @@ def test_menus_come_in_any_order_and_a_bad_entry_changes_nothing(ref6: Path) -> 
         "5",
         "return",
         "1",
+        "modify",
+        "",
+        "l",  # link, or limits
+        "done",
+        "1",
         "re",
         "4",
     ]
@@ -112,6 +117,7 @@ def test_menus_come_in_any_order_and_a_bad_entry_changes_nothing(ref6: Path) -> 
         "error: '9'",
         "error: ''",
         "error: '5'",
+        "error: 'l'",
     ]
     assert all(line.endswith("[R105]") for line in told)
     assert ref6.read_bytes() == before

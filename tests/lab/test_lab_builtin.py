@@ -237,6 +237,14 @@ def test_a_recording_is_resampled_with_its_ends() -> None:
     assert table.a[:, EB] == pytest.approx(0.6, abs=1e-3)
     odd = resampled(trajectory(rate=100.0, seconds=0.33, size=0.2), CONFIG, 1 / 480)
     assert odd.q[-1, EB] == trajectory(rate=100.0, seconds=0.33, size=0.2).joints["R_EB"].q[-1]
+    even = np.linspace(0, 0.33, 159)  # 158.4 ticks, shortened to 158
+    assert odd.q[:, EB] == pytest.approx(1.2 + 0.2 * np.sin(np.pi * even) ** 2, abs=1e-6)
+    pace = 158.4 / 158
+    assert odd.u[:, EB] == pytest.approx(0.2 * np.pi * np.sin(2 * np.pi * even) * pace, abs=1e-4)
+    for seed in range(5):
+        rough = np.random.default_rng(seed).uniform(0.6, 2.2, 34)
+        table = resampled(JointTrajectory(100.0, {"R_EB": JointSamples(rough)}), CONFIG, 1 / 480)
+        assert table.q[[0, -1], EB].tolist() == rough[[0, -1]].tolist()
 
 
 def save(folder: Path, name: str, given: JointTrajectory) -> None:

@@ -83,11 +83,15 @@ def test_the_arm_has_the_joints_and_vertices_of_the_manual(arm: LabConfig, robot
     assert (arm.preferences / "vision_default.pp").is_file()
 
 
-def test_the_hand_is_the_first_end_effector(arm: LabConfig) -> None:
-    """SL check 81."""
+def test_the_hand_is_the_first_end_effector(arm: LabConfig, tmp_path: Path) -> None:
+    """SL check 81: by its name, or by the number of the vertex."""
     (hand,) = arm.end_effectors
     assert (hand.name, hand.link, hand.x) == ("R_HAND", "R_WAA", (0.0, 0.085, 0.0))
     np.testing.assert_allclose(hand.a, (0.0, -math.pi / 2, 0.0))
+    common = _copy(tmp_path) / "SL_user_common.c"
+    number = VERTICES.index("HAND") + 1
+    common.write_text(common.read_text().replace("{0, HAND}", f"{{0, {number}}}"))
+    assert lab_config(common.parent).end_effectors == arm.end_effectors
 
 
 def test_the_arm_hangs_down_at_zero_and_moves_as_its_signs_say(robot: Robot) -> None:
