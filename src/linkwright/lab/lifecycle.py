@@ -431,8 +431,9 @@ class LifeCycle(LabLoop):
         """Begin anew: default posture, times, counters and integrators zero, output enabled.
 
         Gains, mode, gravity and other settings stay what they are. In lockstep it goes on to a tick
-        at which all servos are due, so that they begin together. A real robot stays where it is;
-        its fault is cleared, and it is enabled again.
+        at which all servos are due, so that they begin together; what moves before that tick, in
+        one base tick, is put back there. A real robot stays where it is; its fault is cleared, and
+        it is enabled again.
         """
         if self.real is not None:
             self.freeze()
@@ -458,6 +459,8 @@ class LifeCycle(LabLoop):
             try:
                 if self._speed is None:
                     self.loop.go_to(self._origin)
+                    moved = [state.name for state in self.loop.session.phases.x]
+                    self._enter({name: self._initial[name] for name in moved})
             finally:
                 self._going.release()
         self.tell("reset")
