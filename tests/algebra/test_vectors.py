@@ -393,6 +393,9 @@ def test_products_stop_at_the_common_ancestor() -> None:
     product = (left.x ^ right.x).terms
     assert [str(d) for d, _ in product] == ["b.y"]
     assert left.x @ right.x is right.x @ left.x
+    summed = Frame.root("n", add_angles=True).rotated("a", "z", q[0]).rotated("b", "z", q[1])
+    one, other = summed.rotated("l", "z", q[2]), summed.rotated("r", "z", q[3])
+    assert trigonometry(one.x @ other.x) == {"cos(q2)", "cos(q3)", "sin(q2)", "sin(q3)"}
 
 
 def test_products_are_found_once() -> None:

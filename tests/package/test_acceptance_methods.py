@@ -401,9 +401,12 @@ def test_no_movement_ties_places_and_speeds_together() -> None:
     tip = m.point("tip", m.bodies["c"])
     first = m.constrain_points(tip, m.origin, "y")
     again = m.constrain_points(tip, m.origin, "y", name="the same again")
-    for made in (first, again):
+    moving = machine()  # in which neither point stands still
+    foot = moving.point("foot", moving.bodies["a"], (0, 1, 0))
+    between = moving.constrain_points(moving.point("tip", moving.bodies["c"]), foot, "y")
+    for mechanism, made in ((m, first), (m, again), (moving, between)):
         assert made.position is not None
-        rate = m.kinematics().derivative(made.position)
+        rate = mechanism.kinematics().derivative(made.position)
         assert isinstance(rate, Expr)
         for seed in range(3):
             rng = np.random.default_rng(seed)
