@@ -333,6 +333,28 @@ def test_kite_passes_its_singular_position(method: str, step: float, tolerance: 
     assert np.abs(run.energies().imbalance).max() < 1e-6
 
 
+def test_a_ball_on_a_circle_switches_the_speed_that_it_eliminates() -> None:
+    """Where x is 0 the constraint x x' + y y' = 0 does not give x', where y is 0 it gives no y'."""
+    m = Mechanism("ball")
+    ball = m.body("b", translate="xy", mass=2)
+    m.gravity("-y", g=9.81)
+    m.constrain_distance(ball, m.origin, 1)
+    m.set_initial({"b.x": 1.0})
+    run = simulate(m, 3.0, step=1.0, method="dop853", tolerance=1e-9)
+    angle = solve_ivp(
+        lambda _, y: [y[1], -9.81 * math.cos(y[0])],
+        (0, 3),
+        [0, 0],
+        method="DOP853",
+        rtol=1e-11,
+        atol=1e-11,
+    ).y[0, -1]
+    assert run.final["b.x"] == pytest.approx(math.cos(angle), abs=2e-8)
+    assert run.final["b.y"] == pytest.approx(math.sin(angle), abs=2e-8)
+    told = [line.split()[-1] for line in run.report if line.startswith("switched at t = ")]
+    assert told == ["b.y_dot", "b.x_dot", "b.y_dot", "b.x_dot", "b.y_dot"]
+
+
 def test_guards_that_compare_with_a_reference_notice_a_singular_position(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
