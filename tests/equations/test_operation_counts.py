@@ -2,9 +2,12 @@
 
 The bars are the printed headers of Sayers' thesis: adds, multiplies and divides, calls. The
 parameter stage is free. Where the thesis gives multiplies and calls as one number, so is the bar.
+Ours are far below most bars, so they are also held to what `docs/smallest-programs.md` tells.
 """
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
@@ -24,12 +27,21 @@ SEPARATE = [
 TOGETHER = [("spacecraft-1-small", 442, 514), ("spacecraft-2", 338, 455)]
 
 
+def on_the_page(name: str) -> str:
+    """Return adds / multiplies / calls of fast mode as the page tells them."""
+    page = (Path(__file__).parents[2] / "docs" / "smallest-programs.md").read_text("utf-8")
+    rows = [row.split(" | ") for row in page.splitlines() if row.startswith(f"| `{name}` |")]
+    (told,) = (row[4] for row in rows if "/" in row[4])
+    return told
+
+
 @pytest.mark.parametrize(("name", "add", "mul", "call"), SEPARATE)
 def test_no_more_than_the_thesis(name: str, add: int, mul: int, call: int) -> None:
     found = count_operations(optimized(name))
     assert found.add <= add
     assert found.mul <= mul
     assert found.call <= call
+    assert f"{found.add} / {found.mul} / {found.call}" == on_the_page(name)
 
 
 @pytest.mark.parametrize(("name", "add", "mul_and_call"), TOGETHER)
@@ -37,6 +49,7 @@ def test_no_more_than_the_thesis_with_calls(name: str, add: int, mul_and_call: i
     found = count_operations(optimized(name))
     assert found.add <= add
     assert found.mul + found.call <= mul_and_call
+    assert f"{found.add} / {found.mul} / {found.call}" == on_the_page(name)
 
 
 @pytest.mark.parametrize(("name", "add", "mul", "call"), SEPARATE)

@@ -142,6 +142,8 @@ TEXTS: list[tuple[str, str | float]] = [
     ("dot(pos(tip, a0), [a1])", "L"),
     ("dot(vel(tip), [a2])", "L*a_dot"),
     ("dot(vel(tip, a0), [a2])", "L*a_dot"),
+    ("dot(pos(tip, b0), [n1])", "L*cos(a) - b"),
+    ("dot(vel(tip, b0), [n1])", "-L*a_dot*sin(a) - b_dot"),
     ("dot(rot(a), [n3])", "a_dot"),
     ("fm(motor)", "T"),
     ("#reach + t", "L**2 + t"),
@@ -441,7 +443,10 @@ def test_cart_without_offset_keeps_the_yaw_rate_of_its_front_axle() -> None:
 
 
 def test_four_bar_with_its_correction_takes_no_more_than_the_thesis() -> None:
-    """Derivative and a full Newton step of both computed coordinates, by Cramer's rule."""
+    """Derivative and a full Newton step of both computed coordinates, by Cramer's rule.
+
+    The thesis takes 81 adds, 141 multiplies and 6 calls; 60, 102 and 6 are what fast mode leaves.
+    """
     e = equations("four-bar")
     m = e.mechanism
     (first, second), computed = m.constraints, [m.coordinates["b"], m.coordinates["c"]]
@@ -455,8 +460,8 @@ def test_four_bar_with_its_correction_takes_no_more_than_the_thesis() -> None:
     found = count_operations(
         optimize(e.assemble("all", results, {}, [x for r in results.values() for x in r]))
     )
-    assert found.add <= 81
-    assert found.mul <= 141
+    assert found.add <= 60
+    assert found.mul <= 102
     assert found.call <= 6
 
 
@@ -513,7 +518,7 @@ def test_each_way_to_save_operations_saves() -> None:
     derived = e.program(outputs=False)
     sizes = [count_operations(optimize(derived)).total, count_operations(derived).total]
     sizes += [size_as_tree(written_out("car")), size_expanded(written_out("car"))]
-    assert sizes == sorted(sizes)
+    assert sizes[0] < sizes[1]
     assert sizes[2] > 3 * sizes[1]
     assert sizes[3] > 3 * sizes[2]
 
