@@ -209,7 +209,7 @@ def test_every_grouping_of_a_sum_is_the_same_object(items: list[Expr], seed: int
         assert _grouped(halves, generator, lambda x, y: x + y) is constant(factor) * expected
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100, daily=40), deadline=None)
 @given(
     st.lists(
         st.tuples(st.sampled_from([*_ATOMS, 2 * A, -B, sqrt(A), sqrt(A * B)]), st.integers(-3, 3)),
@@ -296,7 +296,7 @@ def _trees() -> st.SearchStrategy[_Pair]:
     )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200, daily=80), deadline=None)
 @given(_trees())
 def test_the_canonical_form_has_the_value_of_what_was_written(tree: _Pair) -> None:
     if tree.size < 1e12:
@@ -305,7 +305,7 @@ def test_the_canonical_form_has_the_value_of_what_was_written(tree: _Pair) -> No
         )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50, daily=20), deadline=None)
 @given(_trees())
 def test_arrays_are_evaluated_element_by_element(tree: _Pair) -> None:
     columns = {x: np.array([v, v + 0.25]) for x, v in _VALUES.items()}
@@ -315,7 +315,7 @@ def test_arrays_are_evaluated_element_by_element(tree: _Pair) -> None:
         np.testing.assert_allclose(result[i], one, rtol=1e-14, atol=0)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50, daily=20), deadline=None)
 @given(_trees(), _trees())
 def test_substitution_replaces_the_value(tree: _Pair, other: _Pair) -> None:
     if tree.size < 1e6 and other.size < 1e3:
@@ -536,7 +536,7 @@ _NUMBERS = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150, daily=60), deadline=None)
 @given(_NUMBERS, _NUMBERS)
 def test_constants_are_canonical_and_correctly_rounded(a: Number, b: Number) -> None:
     for exact, made in ((Fraction(a) * Fraction(b), times), (Fraction(a) + Fraction(b), plus)):

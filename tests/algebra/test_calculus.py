@@ -47,6 +47,7 @@ from linkwright.algebra import (
     where,
 )
 from linkwright.algebra.functions import FUNCTIONS, Function, apply, register
+from tests.seeds import examples
 from tests.support.late import Late
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def test_every_registered_function_has_a_right_derivative() -> None:
     assert checked > 100
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60, daily=24), deadline=None)
 @given(st.integers(0, 10**9))
 def test_derivatives_of_random_trees_match_sympy(seed: int) -> None:
     leaves: list[tuple[Expr, Any]] = [(s, sympy.Symbol(str(s), real=True)) for s in (a, b, x, y)]
@@ -231,7 +232,7 @@ def test_solve_for_gives_the_newton_update_only_when_allowed() -> None:
         solve_for(x, a + b)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50, daily=20), deadline=None)
 @given(st.lists(st.integers(-5, 5), min_size=4, max_size=4))
 def test_linear_coefficients_reassemble(c: list[int]) -> None:
     expr = a * (c[0] * x + c[1] * y) + c[2] * x * b + c[3] * cos(a)

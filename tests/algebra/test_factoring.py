@@ -22,6 +22,7 @@ from linkwright.algebra import (
     symbols,
     total,
 )
+from tests.seeds import examples
 
 A, B, C, D, X, Y = symbols("A B C D X Y")
 VALUES = {A: 0.7, B: -1.3, C: 2.1, D: 0.9, X: 0.4, Y: -0.6}
@@ -89,7 +90,7 @@ def test_the_greatest_common_factor() -> None:
     assert gcf(constant(2), A) is ONE
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100, daily=40), deadline=None)
 @given(st.integers(0, 10**9))
 def test_factoring_keeps_the_value_and_never_adds_operations(seed: int) -> None:
     generator = random.Random(seed)

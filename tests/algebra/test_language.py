@@ -120,7 +120,7 @@ def substituted(source: str, values: dict[str, Fraction]) -> Expr | Error:
         return error
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150, daily=60), deadline=None)
 @given(st.recursive(_atom, _grow, max_leaves=10))
 def test_operators_bind_and_chain_as_in_python(source: str) -> None:
     values = {"a": Fraction(11, 8), "b": Fraction(-5, 7), "c": Fraction(5, 2), "d": Fraction(0)}
@@ -257,7 +257,7 @@ _words = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400, daily=160), deadline=None)
 @example("2 min(")
 @given(st.lists(_words, max_size=25).map(" ".join))
 def test_any_row_of_words_is_read_or_refused_with_an_input_error(source: str) -> None:

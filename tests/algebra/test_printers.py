@@ -38,6 +38,7 @@ from linkwright.algebra.printers import (
     text,
 )
 from tests.random.expressions import ATOMS, expressions, well_conditioned_points
+from tests.seeds import examples
 
 a, b, c, d = symbols("a b c d")
 
@@ -75,7 +76,7 @@ def test_text_has_the_fewest_parentheses_and_natural_signs(expr: Expr, shown: st
     assert parse(shown) is expr
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150, daily=60), deadline=None)
 @given(expressions)
 @example(3 * (a + b) + c - 2 * (a + b))
 @example(constant(float("-inf")) * a)
@@ -132,7 +133,7 @@ _names = st.from_regex(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60, daily=24), deadline=None)
 @given(st.lists(_names, min_size=2, max_size=40, unique=True))
 @example(["a_", "a", "a.b", "a__b", "_", "v_", "v", "a'", "a[1]", "a.1", "a_1", "double", "lw_x"])
 def test_identifiers_are_valid_and_one_to_one(names: list[str]) -> None:
@@ -152,7 +153,7 @@ def test_points_where_an_expression_is_infinite_are_left_out() -> None:
 
 
 # -- LaTeX -----------------------------------------------------------------------------------------
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100, daily=40), deadline=None)
 @given(expressions)
 def test_latex_is_balanced(expr: Expr) -> None:
     source = latex(expr)
@@ -207,7 +208,7 @@ def test_latex_names(name: str, shown: str) -> None:
 
 
 # -- MathML ----------------------------------------------------------------------------------------
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100, daily=40), deadline=None)
 @given(expressions)
 def test_mathml_is_well_formed_and_says_what_latex_says(expr: Expr) -> None:
     """The tree parses, each fraction and power has two parts, and all symbols are there."""

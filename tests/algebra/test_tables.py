@@ -24,6 +24,7 @@ from linkwright.algebra import (
     symbols,
 )
 from linkwright.algebra.nodes import node_count
+from tests.seeds import examples
 from tests.support.late import Late
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def _points(draw: st.DrawFn) -> tuple[list[float], list[float]]:
 
 
 # -- one dimension ---------------------------------------------------------------------------------
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50, daily=20), deadline=None)
 @given(_points())
 def test_the_cubic_is_scipys_monotone_cubic(points: tuple[list[float], list[float]]) -> None:
     at, values = points
@@ -56,7 +57,7 @@ def test_the_cubic_is_scipys_monotone_cubic(points: tuple[list[float], list[floa
         table = table.derivative()
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50, daily=20), deadline=None)
 @given(_points(), st.sampled_from(["linear", "cubic"]))
 def test_a_table_passes_through_its_points_and_keeps_between_them(
     points: tuple[list[float], list[float]], kind: str

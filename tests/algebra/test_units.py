@@ -36,6 +36,7 @@ from linkwright.algebra.units import (
     unit_text,
 )
 from linkwright.errors import InputError, UnitError
+from tests.seeds import examples
 
 
 def plain(unit: Unit) -> Unit:
@@ -120,7 +121,7 @@ _units = st.lists(st.tuples(_names, st.integers(-3, 3)), max_size=5).map(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150, daily=60), deadline=None)
 @given(_units)
 @example("deg^2")
 @example("rpm*deg")
@@ -132,7 +133,7 @@ def test_a_printed_unit_reads_back(text: str) -> None:
     assert again.factor == pytest.approx(unit.factor, rel=1e-12)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100, daily=40), deadline=None)
 @given(_units, _units, st.integers(-3, 3))
 def test_units_form_a_group(one: str, two: str, n: int) -> None:
     a, b = parse_unit(one), parse_unit(two)
@@ -194,7 +195,7 @@ def read_or_refused(text: str) -> Unit | InputError:
         return error
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200, daily=80), deadline=None)
 @given(st.one_of(st.text("mkgs/*^()1- 2²⁻deg.e", max_size=20), st.text(max_size=10)))
 @example("(" * 5000)
 @example("1e308*1e308")

@@ -224,7 +224,7 @@ def slope(path: Callable[[float], Array], t: float) -> Array:
 
 
 # -- random trees ----------------------------------------------------------------------------------
-@settings(deadline=None, max_examples=examples(20))
+@settings(deadline=None, max_examples=examples(20, daily=8))
 @given(trees)
 def test_direction_cosines_are_the_relative_rotation(tree: Tree) -> None:
     """b_r · a_k of every pair of frames is the element of R_b^T R_a."""
@@ -238,7 +238,7 @@ def test_direction_cosines_are_the_relative_rotation(tree: Tree) -> None:
         np.testing.assert_allclose(np.array(found, dtype=float), expected, atol=2e-9)
 
 
-@settings(deadline=None, max_examples=examples(15))
+@settings(deadline=None, max_examples=examples(15, daily=6))
 @given(trees, st.integers(0, 2**32 - 1))
 def test_products_are_those_of_coordinates(tree: Tree, seed: int) -> None:
     """Dot, cross and change of basis in mixed form equal NumPy's in root coordinates."""
@@ -256,7 +256,7 @@ def test_products_are_those_of_coordinates(tree: Tree, seed: int) -> None:
     np.testing.assert_allclose(numbers(inside, root, values), a, atol=1e-8)
 
 
-@settings(deadline=None, max_examples=examples(15))
+@settings(deadline=None, max_examples=examples(15, daily=6))
 @given(trees, st.integers(0, 2**32 - 1))
 def test_time_derivative_is_the_slope(tree: Tree, seed: int) -> None:
     """v.dt seen from the root, and from any frame, is the slope of the coordinates there."""
@@ -272,7 +272,7 @@ def test_time_derivative_is_the_slope(tree: Tree, seed: int) -> None:
     np.testing.assert_allclose(seen, slope(lambda s: matrix(s).T @ at(s), t), atol=1e-6)
 
 
-@settings(deadline=None, max_examples=examples(15))
+@settings(deadline=None, max_examples=examples(15, daily=6))
 @given(trees, st.integers(0, 100), st.integers(0, 100))
 def test_angular_velocity_turns_the_frame(tree: Tree, i: int, j: int) -> None:
     """The matrix of ω× of b in a is the slope of the rotation matrix times its transpose."""

@@ -30,12 +30,12 @@ from linkwright.backends.llvm.functions import (
 )
 from linkwright.backends.llvm.functions.emitter import SCALARS, value_type
 from linkwright.errors import Error
-from tests.seeds import cases
+from tests.seeds import cases, examples
 
 Array = NDArray[np.float64] | NDArray[np.float32]
 
 MANTISSA = {"f64": (53, -1074), "f32": (24, -149)}
-POINTS = 4000
+POINTS = examples(4000, daily=1600)
 HOST = llvm.get_host_cpu_features()
 CPUS = ["host", "x86-64-v3"] if HOST.get("avx2") and HOST.get("fma") else ["host"]
 """Processors to compile for: without AVX-512 other instructions are chosen."""
@@ -291,7 +291,7 @@ def test_float_sine_and_cosine_over_a_grid_of_all_floats() -> None:
 
 @pytest.mark.parametrize(
     ("name", "scalar", "cpu"),
-    cases(itertools.product(sorted(FUNCTIONS), ["f64", "f32"], CPUS), daily=31),
+    cases(itertools.product(sorted(FUNCTIONS), ["f64", "f32"], CPUS), daily=17),
 )
 def test_every_width_and_processor_gives_the_same_bits(name: str, scalar: str, cpu: str) -> None:
     rng = np.random.default_rng(3)

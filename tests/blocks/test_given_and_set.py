@@ -44,7 +44,7 @@ OTHER: dict[str, list[battery.Numbers]] = {
     "Tire": [{}, {"relaxation": 0.3, "trail": 0.03}],
 }
 CASES = [(name, k) for name in battery.KINDS for k in range(len(OTHER.get(name, [{}])))]
-DAILY = [case for case in CASES if case[0] in battery.EACH_SORT]
+DAILY = [case for case in CASES if case[0] in battery.FEW]
 
 
 # -- what a block computes, in numbers -------------------------------------------------------------

@@ -14,7 +14,7 @@ from linkwright.cli import main
 from linkwright.cli.guide.session import hold
 from linkwright.models.library import model_text
 from linkwright.robots import Robot
-from tests.seeds import seldom
+from tests.seeds import cases, seldom
 from tests.support.guide_answers import REF6, GivenLines, created
 from tests.support.processes import Begin, begin
 from tests.support.pseudo_terminal import terminal
@@ -84,7 +84,7 @@ BREAKS = {
 """Answers that are given before, what is asked then, and the exit code."""
 
 
-@pytest.mark.parametrize("how", BREAKS)
+@pytest.mark.parametrize("how", cases(BREAKS, daily=["Ctrl-C", "kill -9"]))
 def test_what_breaks_off_leaves_the_file_and_a_draft_to_resume(tmp_path: Path, how: str) -> None:
     file, draft = tmp_path / "arm.toml", tmp_path / "arm.draft.txt"
     file.write_text("format = 1\nname = 'before'\n")

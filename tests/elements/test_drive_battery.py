@@ -170,7 +170,7 @@ def test_numbers_that_make_no_sense_are_refused_by_name(name: str, key: str) -> 
 PLANT = [name for name in PLAIN if EXAMPLES[name].role != "controller"]
 
 
-@pytest.mark.parametrize("name", cases(PLANT, daily=6))
+@pytest.mark.parametrize("name", cases(PLANT, daily=3))
 def test_the_ledger_closes_motoring_and_regenerating(name: str) -> None:
     """What is supplied is lost, stored or given on, to 1e-6 of what went through."""
     chain = chain_of(name, ledger=True)

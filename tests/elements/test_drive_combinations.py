@@ -232,12 +232,13 @@ def combined(random: np.random.Generator) -> tuple[str, lw.System, dict[str, Any
 def test_every_combination_of_parts_is_made_or_refused_in_words() -> None:
     """Never an error of the inside: what cannot be meant is a DriveError with a number."""
     codes: dict[str, int] = {}
-    for seed in seeds(250):
+    tried = seeds(250, daily=100)
+    for seed in tried:
         try:
             combined(np.random.default_rng([seed, 1]))
         except drives.DriveError as error:
             codes[error.code or "none"] = codes.get(error.code or "none", 0) + 1
-    assert 60 < sum(codes.values()) < 220, codes
+    assert 0.24 < sum(codes.values()) / len(tried) < 0.88, codes
     assert {"R402", "R413", "R421", "R424"} <= set(codes)
     assert "none" not in codes
 
@@ -366,7 +367,7 @@ def test_a_battery_gives_at_most_what_its_resistance_lets_it(seed: int) -> None:
     assert run.time == pytest.approx(1e-3, rel=1e-3)
 
 
-@pytest.mark.parametrize("method", cases(["dop853", "dopri5", "rk4"], daily=["dop853", "rk4"]))
+@pytest.mark.parametrize("method", cases(["dop853", "dopri5", "rk4"], daily=["dop853"]))
 @pytest.mark.parametrize("start", [0.0, 0.4, 1.0])
 def test_a_battery_tells_where_it_is_empty_or_full(method: str, start: float) -> None:
     """When, by quadrature of dq = -i dt between the two ends of its charge."""

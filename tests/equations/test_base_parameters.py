@@ -86,7 +86,7 @@ def check(found: BaseParameters, columns: dict[str, np.ndarray]) -> None:
         assert np.abs(shares).min() > 1e-9  # each of them is needed
 
 
-@pytest.mark.parametrize("kind", cases(KINDS, daily=9))
+@pytest.mark.parametrize("kind", cases(KINDS, daily=6))
 def test_every_joint_has_as_many_as_the_rank_of_the_regressor(kind: str) -> None:
     """A joint of each kind on a moving body, and a mass fixed to what it carries."""
     base, joint, fixed = (
@@ -112,7 +112,7 @@ def test_every_joint_has_as_many_as_the_rank_of_the_regressor(kind: str) -> None
             ("inclined", "weld"),
             ("ball", "screw"),
         ],
-        daily=3,
+        daily=2,
     ),
 )
 def test_trees_have_as_many_as_the_rank_of_the_regressor(kinds: tuple[str, ...]) -> None:

@@ -75,16 +75,15 @@ def test_inverse_dynamics_and_mass_matrix_of_a_tree(seed: int) -> None:
     check_kernels(oracle, {**sample.coordinates, **sample.speeds}, choices)
 
 
-@pytest.mark.parametrize(
-    "name", cases(["cart", "four-bar", "whipple", "puma560"], daily=["cart", "puma560"])
-)
+@pytest.mark.parametrize("name", cases(["cart", "four-bar", "whipple", "puma560"], daily=["cart"]))
 def test_inverse_dynamics_and_mass_matrix_of_models(name: str) -> None:
     """Also where speeds are eliminated, and with geared rotors; inputs count as zero."""
-    m = load_model(name)
+    oracle = equations(name, "kane")
+    m = oracle.mechanism
     rng = np.random.default_rng(7)
     names = [*m.coordinates, *(s.symbol.name for s in m.kinematics().speeds)]
     state = {n: float(rng.uniform(0.2, 0.5)) for n in names}
-    check_kernels(derive(m, "kane"), state, None)
+    check_kernels(oracle, state, None)
 
 
 def check_kernels(oracle: Equations, state: dict[str, float], choices: Choices | None) -> None:
@@ -129,7 +128,7 @@ def test_articulated_bodies_take_geared_rotors_and_refuse_constraints() -> None:
     state = {x: 0.3 + 0.1 * k for k, x in enumerate(m.coordinates)}
     speeds = {s.symbol.name: 0.2 * k - 0.5 for k, s in enumerate(m.kinematics().speeds)}
     state |= dict.fromkeys(m.inputs, 1.0)
-    expected = solved(derive(m, "kane"), state, speeds)["u_dot"]
+    expected = solved(equations(m.name, "kane"), state, speeds)["u_dot"]
     assert solved(derive(m, "articulated"), state, speeds)["u_dot"] == pytest.approx(expected)
     with pytest.raises(MechanismError, match="has constraints"):
         derive(load_model("cart"), "articulated")
@@ -178,7 +177,7 @@ def test_no_choice_changes_the_motion_of_a_model(name: str) -> None:
     state = {k: 1e-9 * v if k in small else v for k, v in state.items()}
     speeds = {k: 1e-9 * v if k in small else v for k, v in speeds.items()}
     state |= dict.fromkeys(m.inputs, 1.0)
-    expected = solved(derive(m, "kane"), state, speeds)["u_dot"]
+    expected = solved(equations(m.name, "kane"), state, speeds)["u_dot"]
     rng = np.random.default_rng(2)
     for _ in range(4):
         choices = random_choices(m.kinematics(), rng)
@@ -224,29 +223,6 @@ def test_the_same_question_is_searched_once(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 # -- counts ----------------------------------------------------------------------------------------
-FAST = [
-    ("stanford-arm", "forward", 393, 8),
-    ("stanford-arm-controlled", "forward", 422, 8),
-    ("spacecraft-2", "forward", 545, 14),
-    ("spacecraft-1", "forward", 845, 17),
-    ("spacecraft-1-small", "forward", 615, 7),
-    ("puma560:drives=off", "forward", 550, 10),
-    ("puma560:drives=off", "inverse", 305, 10),
-    ("cart", "forward", 68, 4),
-    ("car", "forward", 102, 6),
-    ("four-bar", "forward", 127, 6),
-    ("whipple", "forward", 920, 8),
-]
-
-
-@pytest.mark.parametrize(("name", "kernel", "operations", "calls"), FAST)
-def test_counts_of_the_models(name: str, kernel: str, operations: int, calls: int) -> None:
-    """Adds and multiplies together in fast mode, all parameters symbols: no more than so many."""
-    found = count_operations(optimized(name, kernel))
-    assert found.total <= operations
-    assert found.call <= calls
-
-
 def test_a_cart_with_other_names_in_another_order_costs_the_same() -> None:
     """Nothing knows a model: only the structure matters."""
     expected = count_operations(optimized("cart"))
@@ -319,7 +295,7 @@ def random_arm(seed: int, n: int = 12) -> Mechanism:
     return m
 
 
-@pytest.mark.parametrize("links", cases([7, 12], daily=[7]))
+@pytest.mark.parametrize("links", cases([5, 7, 12], daily=[5]))
 def test_a_random_arm_is_never_worse_than_by_kane(links: int) -> None:
     m = random_arm(1, links)
     found, kane = (

@@ -13,6 +13,7 @@ import pytest
 
 from linkwright.program import count_operations
 from linkwright.program.passes import optimize
+from tests.seeds import cases
 from tests.support.model_states import equations, optimized
 
 SEPARATE = [
@@ -25,6 +26,21 @@ SEPARATE = [
     ("four-bar", 81, 141, 6),
 ]
 TOGETHER = [("spacecraft-1-small", 442, 514), ("spacecraft-2", 338, 455)]
+FAST = [
+    ("puma560:drives=off", "inverse", 305, 10),
+    ("stanford-arm", "forward", 393, 8),
+    ("stanford-arm-controlled", "forward", 422, 8),
+    ("spacecraft-2", "forward", 545, 14),
+    ("spacecraft-1", "forward", 845, 17),
+    ("spacecraft-1-small", "forward", 615, 7),
+    ("cart", "forward", 68, 4),
+    ("car", "forward", 102, 6),
+    ("four-bar", "forward", 127, 6),
+]
+MORE = [
+    ("puma560:drives=off", "forward", 550, 10),
+    ("whipple", "forward", 920, 8),
+]
 
 
 def on_the_page(name: str) -> str:
@@ -58,6 +74,16 @@ def test_no_more_with_the_outputs_beside(name: str, add: int, mul: int, call: in
     found = count_operations(optimize(equations(name, "auto").program()))
     assert found.total <= add + mul
     assert found.call <= call
+
+
+@pytest.mark.parametrize(
+    ("name", "kernel", "operations", "calls"), cases([*FAST, *MORE], daily=FAST)
+)
+def test_counts_of_the_models(name: str, kernel: str, operations: int, calls: int) -> None:
+    """Adds and multiplies together in fast mode, all parameters symbols: no more than so many."""
+    found = count_operations(optimized(name, kernel))
+    assert found.total <= operations
+    assert found.call <= calls
 
 
 def test_control_of_the_arm_costs_less_than_in_the_thesis() -> None:

@@ -15,6 +15,7 @@ from linkwright.cli import main
 from linkwright.equations.background import SplitDynamics, split_dynamics
 from linkwright.equations.tree import tree_of
 from linkwright.program import Program, count_operations
+from tests.seeds import cases
 
 Array = NDArray[np.float64]
 
@@ -124,7 +125,10 @@ def evaluated(split: SplitDynamics, values: dict[str, Array]) -> tuple[Array, Ar
 
 @pytest.mark.parametrize(
     ("name", "speeds"),
-    [("2R", "fresh"), ("3R", "fresh"), *((n, "frozen") for n in LINKS)],
+    cases(
+        [("2R", "fresh"), ("3R", "fresh"), *((n, "frozen") for n in LINKS)],
+        daily=[("3R", "fresh"), (list(LINKS)[-1], "frozen")],
+    ),
 )
 def test_background_and_foreground_do_what_the_whole_law_does(name: str, speeds: str) -> None:
     """Check 55: with terms of the same instant the split changes nothing."""

@@ -22,6 +22,7 @@ from linkwright.formats.robot.description import (
 from linkwright.formats.urdf import read_urdf
 from linkwright.formats.urdf.origins import rpy_rotation
 from tests.oracles.robot_walks import link_places, matrix
+from tests.seeds import examples
 
 ROBOTS = Path(__file__).resolve().parents[1] / "robots"
 
@@ -128,7 +129,7 @@ axes = st.sampled_from(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60, daily=24), deadline=None)
 @given(
     st.lists(
         st.tuples(places, axes, st.sampled_from(["revolute", "prismatic"])), min_size=1, max_size=5

@@ -550,7 +550,7 @@ def combined(seed: int) -> str:
     return world(inner, f"<compiler {flags}/>{defaults}", after)
 
 
-@pytest.mark.parametrize("seed", seeds(40, daily=8))
+@pytest.mark.parametrize("seed", seeds(40, daily=4))
 def test_features_together_are_read_as_mujoco_reads_them(seed: int) -> None:
     compare(combined(seed), seed)
 

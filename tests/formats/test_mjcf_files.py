@@ -42,7 +42,7 @@ from linkwright.formats.robot.transforms import (
 )
 from linkwright.robots import Robot
 from tests.random.mjcf import random_mjcf
-from tests.seeds import cases
+from tests.seeds import cases, examples
 from tests.support.late import Late
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def test_masses_of_meshes_are_those_of_mujoco() -> None:
         np.testing.assert_allclose(mass.center, body.ipos, atol=1e-14)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", cases(range(12), daily=6))
 def test_random_files_are_read_as_mujoco_reads_them(seed: int) -> None:
     text = random_mjcf(seed)
     model, description = mujoco.MjModel.from_xml_string(text), parse_mjcf(text)
@@ -94,7 +94,7 @@ def test_random_files_are_read_as_mujoco_reads_them(seed: int) -> None:
     assert place_errors(model, description, np.random.default_rng(seed), 2) < 1e-10
 
 
-@pytest.mark.parametrize("seed", range(25, 33))
+@pytest.mark.parametrize("seed", cases(range(25, 33), daily=4))
 def test_what_is_written_is_the_same_robot_to_mujoco(seed: int) -> None:
     description = parse_mjcf(random_mjcf(seed))
     text = mjcf_text(description).text
@@ -529,7 +529,7 @@ _ELEMENTS = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60, daily=25), deadline=None)
 @given(st.lists(_ELEMENTS, max_size=5).map("".join))
 def test_any_elements_are_read_or_refused(elements: str) -> None:
     """Whatever is not a robot is an error of ours, never another exception."""
@@ -539,7 +539,7 @@ def test_any_elements_are_read_or_refused(elements: str) -> None:
         return
 
 
-@settings(max_examples=75, deadline=None)
+@settings(max_examples=examples(75, daily=30), deadline=None)
 @given(st.sampled_from(MODELS), st.integers(0, 10**6), st.binary(max_size=4), st.integers(0, 6))
 def test_a_damaged_file_is_read_or_refused(path: Path, at: int, junk: bytes, cut: int) -> None:
     data = path.read_bytes()

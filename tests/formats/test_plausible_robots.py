@@ -25,6 +25,7 @@ from linkwright.mechanism import Mechanism
 from linkwright.mechanism.plausibility import mechanism_findings
 from linkwright.mechanism.rigidity import mass_findings, nearest_inertia
 from linkwright.models import load_model
+from tests.seeds import examples
 
 ROBOTS = Path(__file__).resolve().parents[1] / "robots"
 SOUND = Mass(1.0, (0.1, 0.0, 0.0), (0.1, 0.1, 0.1, 0.0, 0.0, 0.0))
@@ -43,7 +44,7 @@ def _second_moments(tensor: tuple[float, ...]) -> np.ndarray:
     return np.asarray(np.trace(matrix) / 2 * np.eye(3) - matrix)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50, daily=20), deadline=None)
 @given(tensors, st.lists(st.tuples(numbers, numbers, numbers), min_size=1, max_size=6))
 def test_the_nearest_inertia_is_one_and_no_body_is_nearer(
     tensor: tuple[float, ...], points: list[tuple[float, float, float]]
@@ -57,7 +58,7 @@ def test_the_nearest_inertia_is_one_and_no_body_is_nearer(
     np.testing.assert_allclose(nearest_inertia(found), found, atol=1e-9)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50, daily=20), deadline=None)
 @given(st.lists(st.tuples(numbers, numbers, numbers), min_size=1, max_size=6))
 def test_no_cloud_of_points_is_found_implausible(
     points: list[tuple[float, float, float]],

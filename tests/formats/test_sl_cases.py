@@ -8,7 +8,7 @@ servos, and contacts as part of whole robots.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +29,7 @@ from linkwright.simulation.native.session import Outcome, Session
 from linkwright.simulation.settings import RunSettings
 from linkwright.system import System
 from tests.oracles.phase_runner import PlainRun
-from tests.seeds import cases, seldom
+from tests.seeds import cases, examples, seldom
 
 Array = NDArray[np.float64]
 G = 9.81
@@ -89,14 +89,15 @@ def test_servos_tick_exactly_as_often_as_their_rates_say() -> None:
 
 @pytest.fixture(scope="module")
 def arm() -> Robot:
-    return lw.Robot(ROBOTS / "oblique_arm.urdf", friction=False, limits=False)
+    held = {"waist": 0.2, "wrist": 0.3}
+    return lw.Robot(ROBOTS / "oblique_arm.urdf", friction=False, limits=False, locked=held)
 
 
 def test_pd_control_is_off_by_gravity_over_stiffness(arm: Robot) -> None:
     """Without a feedforward, the static error is the torque of gravity there over kp (9)."""
     s = System(arm, base=1000)
     kp = 400.0
-    inertia = np.diag(arm.mass_matrix(np.full(5, 0.3)))
+    inertia = np.diag(arm.mass_matrix(np.full(3, 0.3)))
     s.add(PD(arm.mechanism, kp=kp, kd=(2 * np.sqrt(kp * inertia)).tolist(), target=0.3))
     done = go(s, 6.0)
     q, u = state_of(arm, done, -1)
@@ -126,7 +127,7 @@ def test_a_load_at_the_end_adds_its_weight_through_the_jacobian() -> None:
 
 def test_a_frictionless_arm_keeps_its_energy(arm: Robot) -> None:
     """By Runge and Kutta's method, to 1e-4 of what moves in it over 1 s (36)."""
-    start = dict(zip(arm.speeds, [0.5, -1.0, 0.4, 0.05, 2.0], strict=True))
+    start = dict(zip(arm.speeds, [-1.0, 0.4, 0.05], strict=True))
     done = go(System(arm, base=1000), 1.0, start)
     found = [
         (float(arm.kinetic_energy(q, u)), float(arm.potential_energy(q)))
@@ -140,10 +141,10 @@ def test_a_frictionless_arm_keeps_its_energy(arm: Robot) -> None:
 def test_viscous_friction_takes_its_power_from_the_energy(arm: Robot) -> None:
     """What is lost is the integral of vis * rate^2 over all joints (40)."""
     s = System(arm, base=2000)
-    vis = dict(zip(arm.coordinates, (2.0, 1.5, 0.7, 3.0, 0.2), strict=True))
+    vis = dict(zip(arm.coordinates, (1.5, 0.7, 3.0), strict=True))
     for name, value in vis.items():
         s.add(Friction(arm.mechanism, name, viscous=value, name=f"friction_{name}"))
-    start = dict(zip(arm.speeds, [0.5, -1.0, 0.4, 0.05, 2.0], strict=True))
+    start = dict(zip(arm.speeds, [-1.0, 0.4, 0.05], strict=True))
     done = go(s, 1.0, start)
     first, last = (state_of(arm, done, k) for k in (0, -1))
     lost = [float(arm.kinetic_energy(*x) + arm.potential_energy(x[0])) for x in (first, last)]
@@ -168,20 +169,34 @@ def test_inertia_about_the_origin_or_the_center_is_the_same_body() -> None:
 
 
 # -- floating base ---------------------------------------------------------------------------------
-@pytest.fixture(scope="module")
+@cache
 def quadruped() -> Robot:
     return lw.Robot(ROBOTS / "quadruped.urdf", friction=False, limits=False)
 
 
+def hopper(gravity: float = G) -> Robot:
+    """A floating trunk on one leg."""
+    links = (
+        Link("trunk", Mass(6.0, (0.02, 0.01, 0.05), (0.1, 0.15, 0.2, 0.01, 0.0, 0.02))),
+        Link("thigh", Mass(1.2, (0.0, 0.02, -0.1), (0.01, 0.012, 0.004, 0.0, 0.0, 0.0))),
+        Link("shank", Mass(0.5, (0.01, 0.0, -0.12), (0.004, 0.004, 0.001, 0.0, 0.0, 0.0))),
+        Link("foot"),
+    )
+    hip = Place((0.05, -0.1, -0.05))
+    joints = (
+        LinkJoint("hip", "revolute", "trunk", "thigh", hip, (0.6, 0.8, 0.0)),
+        LinkJoint("knee", "revolute", "thigh", "shank", Place((0.0, 0.0, -0.25)), (0.0, 1.0, 0.0)),
+        LinkJoint("ankle", "weld", "shank", "foot", Place((0.0, 0.0, -0.25))),
+    )
+    return Robot(Description("hopper", links, joints, gravity=(0.0, 0.0, -gravity)), base="free")
+
+
 def test_a_floating_robot_without_gravity_keeps_its_momentum() -> None:
     """Linear and angular momentum about the mass center stay, whatever joints do (37)."""
-    made = lw.load(ROBOTS / "quadruped.urdf", friction=False)
-    description = made.source
-    assert isinstance(description, Description)
-    free = Robot(replace(description, gravity=(0.0, 0.0, 0.0)), friction=False)
+    free = hopper(gravity=0.0)
     s = System(free, base=1000)
-    s.add(PD(free.mechanism, kp=30, kd=1, joints=list(STANCE), target=STANCE))
-    start = dict(zip(free.speeds, np.random.default_rng(3).normal(size=18), strict=True))
+    s.add(PD(free.mechanism, kp=30, kd=1, joints=["hip", "knee"], target={"hip": 0.7, "knee": -1}))
+    start = dict(zip(free.speeds, np.random.default_rng(3).normal(size=8), strict=True))
     done = go(s, 0.5, start, step=1e-4)
     momenta = [free.centroidal_momentum(*state_of(free, done, k)) for k in (0, 250, 500)]
     assert np.abs(momenta[0]).max() > 1
@@ -201,17 +216,18 @@ def test_a_floating_base_falls_freely(gravity: float) -> None:
 
 
 @seldom(daily="test_a_floating_base_falls_freely")
-def test_a_frozen_base_is_a_floating_one_that_is_held(quadruped: Robot) -> None:
+def test_a_frozen_base_is_a_floating_one_that_is_held() -> None:
     """The base stays where it is, joints move as with the force that holds it (39)."""
     frozen = lw.load(ROBOTS / "quadruped.urdf", base="fixed", friction=False)
     rng = np.random.default_rng(5)
     q, u, a = rng.uniform(-0.5, 0.5, (3, 12))
     tau = frozen.inverse_dynamics(q, u, a)
-    whole = np.concatenate([quadruped.neutral[:7], q])
+    floating = quadruped()
+    whole = np.concatenate([floating.neutral[:7], q])
     still = np.zeros(6)
-    both = quadruped.inverse_dynamics(whole, [*still, *u], [*still, *a])
+    both = floating.inverse_dynamics(whole, [*still, *u], [*still, *a])
     assert np.allclose(both[6:], tau, atol=1e-10)
-    held = quadruped.forward_dynamics(whole, np.array([*still, *u]), both)
+    held = floating.forward_dynamics(whole, np.array([*still, *u]), both)
     assert np.allclose(held, [*still, *a], atol=1e-8)
     done = go(System(frozen, base=1000), 0.2, dict(zip(frozen.coordinates, q, strict=True)))
     moved, _ = state_of(frozen, done, -1)
@@ -288,7 +304,7 @@ def test_an_inertial_unit_tells_the_worlds_rates_and_accelerations() -> None:
 @pytest.mark.parametrize(("method", "order"), [("semi-implicit", 1), ("midpoint", 2), ("rk4", 4)])
 def test_substeps_refine_the_result(arm: Robot, method: str, order: int) -> None:
     """Half the step, an error smaller by two to the order of the method (46)."""
-    start = dict(zip(arm.speeds, [0.5, -1.0, 0.4, 0.05, 2.0], strict=True))
+    start = dict(zip(arm.speeds, [-1.0, 0.4, 0.05], strict=True))
     s = System(arm, base=100)
     tight = go(s, 0.5, start, method="dop853")
     wanted = np.concatenate(state_of(arm, tight, -1))
@@ -331,7 +347,7 @@ def test_a_damper_that_grows_with_depth_returns_what_hunt_and_crossley_say(speed
 def test_depths_in_turned_and_scaled_objects(kind: str) -> None:
     """Distances to the nearest face, in the object's own axes (52)."""
     rng = np.random.default_rng(8)
-    for _ in range(3):
+    for _ in range(examples(3, daily=1)):
         turn = Rotation.random(rng=rng)
         center, size = rng.normal(size=3), rng.uniform(0.5, 2.0, 3)
         place = {"center": center.tolist(), "rotation": turn.as_matrix().tolist()}
@@ -364,14 +380,17 @@ def test_depths_in_turned_and_scaled_objects(kind: str) -> None:
         assert np.allclose(found[:, 1:], force, atol=1e-8)
 
 
-@pytest.mark.parametrize("static", cases([None, 0.6], daily=[0.6]))
+@pytest.mark.parametrize(
+    ("legs", "static"), cases([(1, 0.6), (4, 0.6), (4, None)], daily=[(1, 0.6)])
+)
 def test_a_contact_acts_on_the_joints_by_the_transposed_jacobian(
-    quadruped: Robot, static: float | None
+    legs: int, static: float | None
 ) -> None:
     """Accelerations are those of forward dynamics with J' F, user forces added (53)."""
-    m = quadruped.mechanism
-    s = System(quadruped, base=1000)
-    body, place = quadruped.assembled.places["front_left_foot"]
+    robot, foot = (hopper(), "foot") if legs == 1 else (quadruped(), "front_left_foot")
+    m = robot.mechanism
+    s = System(robot, base=1000)
+    body, place = robot.assembled.places[foot]
     sole = m.point(f"sole_{static}", body, place.position)
     viscous = 40.0 if static is None else 0.0
     s.add(Contact(m, [sole], Plane(), stiffness=2e4, damping=50, viscous=viscous, static=static))
@@ -379,13 +398,13 @@ def test_a_contact_acts_on_the_joints_by_the_transposed_jacobian(
     user.force_vector("f", [1.0, -2.0, 3.0], at=sole)
     s.add(user)
     rng = np.random.default_rng(4)
-    q = quadruped.neutral.copy()
+    q = robot.neutral.copy()
     q[3:7] = Rotation.from_rotvec([0.2, -0.1, 0.3]).as_quat(scalar_first=True)
-    q[7:] = rng.uniform(-0.5, 0.5, 12)
-    q[2] -= float(quadruped.pose(q, "front_left_foot")[2, 3]) + 0.004
-    u = rng.normal(size=18)
+    q[7:] = rng.uniform(-0.5, 0.5, len(q) - 7)
+    q[2] -= float(robot.pose(q, foot)[2, 3]) + 0.004
+    u = rng.normal(size=len(robot.speeds))
     names = [f"contact.force1_{c}" for c in "xyz"]
-    start = dict(zip((*quadruped.coordinates, *quadruped.speeds), [*q, *u], strict=True))
+    start = dict(zip((*robot.coordinates, *robot.speeds), [*q, *u], strict=True))
     phases = s.phases(names)
     run = Session(phases, 1e-3, initial=start).run()
     touch = np.array([run.samples[name][0] for name in names])
@@ -395,9 +414,9 @@ def test_a_contact_acts_on_the_joints_by_the_transposed_jacobian(
     rates = dict(
         zip([signal.name for signal in phases.x], PlainRun(phases).rate(0, x), strict=True)
     )
-    found = np.array([rates[name] for name in quadruped.speeds])
-    jacobian = quadruped.jacobian(q, "front_left_foot")[:3]
-    expected = quadruped.forward_dynamics(q, u, jacobian.T @ force)
+    found = np.array([rates[name] for name in robot.speeds])
+    jacobian = robot.jacobian(q, foot)[:3]
+    expected = robot.forward_dynamics(q, u, jacobian.T @ force)
     assert np.allclose(found, expected, rtol=1e-8, atol=1e-7)
 
 
@@ -433,26 +452,27 @@ def test_stick_and_slip_change_only_where_they_should() -> None:
     assert np.abs(speed[np.flatnonzero(np.diff(slips) < 0)]).max() < 2e-3
 
 
-def test_a_quadruped_stands_on_its_feet(quadruped: Robot) -> None:
+def test_a_quadruped_stands_on_its_feet() -> None:
     """Its feet carry its weight together, each as deep as force over stiffness (47)."""
-    m = quadruped.mechanism
-    s = System(quadruped, base=2000)
+    robot = quadruped()
+    m = robot.mechanism
+    s = System(robot, base=2000)
     s.add(PD(m, kp=60, kd=2, joints=list(STANCE), target=STANCE))
     feet = [f"{leg}_foot" for leg in LEGS]
-    s.add(Contact(quadruped, feet, Plane(), stiffness=5e4, damping=150, static=0.8,
+    s.add(Contact(robot, feet, Plane(), stiffness=5e4, damping=150, static=0.8,
                   tangential_damping=150))  # fmt: skip
-    q = quadruped.neutral.copy()
+    q = robot.neutral.copy()
     for name, angle in STANCE.items():
-        q[quadruped.coordinates.index(name)] = angle
-    low = min(float(quadruped.pose(q, f"{leg}_foot")[2, 3]) for leg in LEGS)
+        q[robot.coordinates.index(name)] = angle
+    low = min(float(robot.pose(q, f"{leg}_foot")[2, 3]) for leg in LEGS)
     height = np.array([0.0, 0.01, 0.02]) - low
     initial: dict[str, float | Array] = {**STANCE, "floating_base.z": height}
     normal = [f"contact.normal{k}" for k in range(1, 5)]
     depth = [f"contact.depth{k}" for k in range(1, 5)]
     phases = s.phases([*normal, *depth, "floating_base.z"])
     found = run_batch(phases, 3.0, method="semi-implicit", initial=initial, every=2000)
-    assert isinstance(quadruped.source, Description)
-    masses = [link.mass.mass for link in quadruped.source.links if link.mass is not None]
+    assert isinstance(robot.source, Description)
+    masses = [link.mass.mass for link in robot.source.links if link.mass is not None]
     mass = sum(masses)
     for row in found.samples[:, -1]:
         assert row[:4].sum() == pytest.approx(mass * G, rel=1e-4)

@@ -406,7 +406,7 @@ _PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=examples(25), deadline=None)
+@settings(max_examples=examples(25, daily=10), deadline=None)
 @given(st.lists(_PIECES, max_size=25).map("".join) | st.text(max_size=60))
 def test_any_text_is_read_or_refused(text: str) -> None:
     """Whatever is not a robot is an error of ours, never another exception."""
@@ -416,7 +416,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         return
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50, daily=20), deadline=None)
 @given(st.integers(0, 10**6), st.binary(max_size=4), st.integers(0, 6))
 def test_a_damaged_file_is_read_or_refused(at: int, junk: bytes, cut: int) -> None:
     data = ARM.read_bytes()

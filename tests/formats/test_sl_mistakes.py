@@ -14,6 +14,7 @@ from linkwright.errors import InputError
 from linkwright.formats.sl.header import without_comments
 from linkwright.lab.sources import lab_config, shipped_folder
 from tests.seeds import cases, seldom
+from tests.support.lab_robots import planar
 
 FILES = ("Gains.cf", "SensorOffset.cf", "SensorFilter.cf", "LinkParametersSim.cf",
          "SensorCalibration.cf", "WhichDOFs.cf", "Objects.cf")  # fmt: skip
@@ -76,8 +77,8 @@ def test_twenty_steps_in_a_tick(home: Path) -> None:
         assert lab.time >= 0.01
 
 
-def test_one_number_of_gravity_acts_downward(home: Path) -> None:
-    with lw.Lab(lab_config(home)) as lab:
+def test_one_number_of_gravity_acts_downward(tmp_path: Path) -> None:
+    with lw.Lab(planar(tmp_path)) as lab:
         for line, z in (("setG 3.7", -3.7), ("setG -1", 1.0), ("setG 0 0 -2", -2.0)):
             lab.do(line)
             assert lab.gravity.tolist() == [0.0, 0.0, z]

@@ -53,7 +53,7 @@ from linkwright.models.spacecraft1 import thruster
 from linkwright.program.interpret import interpret
 from linkwright.program.lowering import lower
 from tests.random.mechanisms import mechanism_of, random_sample
-from tests.seeds import cases, seeds
+from tests.seeds import cases, examples, seeds
 from tests.support.shipped_models import DIFFERENT, SMALL
 
 HERE = Path(__file__).parents[1]
@@ -401,7 +401,9 @@ _component = st.fixed_dictionaries(
         },
     )
 )
-@settings(max_examples=75, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=examples(75, daily=25), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 def test_any_model_reads_back_as_it_was_written(data: dict[str, Any]) -> None:
     model = ModelFile.model_validate(data)
     text = model_text(model)
@@ -417,7 +419,7 @@ def test_any_model_reads_back_as_it_was_written(data: dict[str, Any]) -> None:
     "name",
     [
         n
-        for n in cases(DIFFERENT, daily=SMALL)
+        for n in cases(DIFFERENT, daily=SMALL[::3])
         if not n.startswith(("spacecraft-1", "servo-arm", "joint-drive", "puma-on-wave"))
     ],
 )
@@ -430,7 +432,7 @@ def test_a_described_model_gives_the_same_program(name: str) -> None:
     assert model_text(describe(again)) == text
 
 
-@pytest.mark.parametrize("seed", seeds(6, daily=2))
+@pytest.mark.parametrize("seed", seeds(6, daily=1))
 def test_a_described_random_tree_gives_the_same_program(seed: int) -> None:
     """Trees of all kinds of joints, with inclined axes, forces and couples at random."""
     sample = random_sample(seed, size=4)
@@ -492,7 +494,9 @@ def test_a_system_of_units_that_is_none_is_refused() -> None:
         linkwright.Mechanism("m", display="cgs")
 
 
-@pytest.mark.parametrize("name", ["spacecraft-1", "spacecraft-1-small"])
+@pytest.mark.parametrize(
+    "name", cases(["spacecraft-1", "spacecraft-1-small"], daily=["spacecraft-1-small"])
+)
 def test_a_described_model_with_a_foreign_function_takes_it_from_python(name: str) -> None:
     """A Python callable has an identity of its own, so that the assignments are compared."""
     again = read_model(model_text(describe(load_model(name))), functions={"thrust": thruster()})
@@ -999,7 +1003,11 @@ def mutated(text: str, how: tuple[str, float, float, str, str, str, str]) -> str
     st.sampled_from([EVERYTHING, starter("m", "cart"), starter("m", "arm")]),
     st.lists(_mutation, min_size=1, max_size=3),
 )
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=examples(200, daily=60),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 def test_any_text_reads_or_is_refused_with_an_input_error(
     text: str, changes: list[tuple[str, float, float, str, str, str, str]]
 ) -> None:
@@ -1015,7 +1023,7 @@ def test_any_text_reads_or_is_refused_with_an_input_error(
 
 
 @given(st.text(max_size=200) | st.binary(max_size=100).map(lambda b: b.decode("latin-1")))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50, daily=20), deadline=None)
 def test_noise_is_refused_with_an_input_error(noise: str) -> None:
     with pytest.raises(InputError):
         read_model(HEAD + noise + "\n[[")

@@ -146,7 +146,7 @@ def arm(seed: int, way: str) -> str:
 WAYS = ("written", "inches", "foreign")
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", cases(WAYS, daily=["written", "foreign"]))
 @pytest.mark.parametrize("seed", seeds(2, daily=1))
 def test_a_machine_in_inches_moves_as_the_same_in_meters(
     seed: int, way: str, tmp_path: Path

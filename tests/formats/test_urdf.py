@@ -27,6 +27,7 @@ from linkwright.formats.robot.names import code_names
 from linkwright.formats.urdf import parse_urdf, read_urdf, urdf_text
 from linkwright.formats.urdf.origins import rotation_rpy, rpy_rotation
 from tests.oracles.robot_walks import link_places
+from tests.seeds import examples
 from tests.support.late import Late
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def test_pinocchio_reads_what_is_written(tmp_path: Path) -> None:
 NEAR_UPRIGHT = st.floats(-16, -1).map(lambda power: math.pi / 2 - 10**power)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100, daily=40), deadline=None)
 @given(st.tuples(st.floats(-4, 4), st.one_of(st.floats(-4, 4), NEAR_UPRIGHT), st.floats(-4, 4)))
 def test_angles_of_a_rotation_give_it_again(angles: tuple[float, float, float]) -> None:
     rotation = rpy_rotation(*angles)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import string
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +33,7 @@ from linkwright.motion import Sines
 from linkwright.recording import read_recording
 from linkwright.recording.recording import Channel, Recording
 from tests.seeds import examples
+from tests.support.lab_robots import planar
 
 ARM = lab_config("sl-arm")
 PREFS = ARM.preferences or Path()
@@ -267,9 +267,10 @@ def test_what_cannot_be_written_is_said() -> None:
         vision_text(VisionPreferences(0.0, {1: BlobPreferences(acceleration=(math.nan, 0.0, 0.0))}))
 
 
-def test_a_laboratory_without_preferences_moves_every_joint_by_a_small_sine() -> None:
+def test_a_laboratory_without_preferences_moves_every_joint_by_a_small_sine(tmp_path: Path) -> None:
     """A robot file of one's own moves at the first command, within its ranges."""
-    config = replace(ARM, preferences=None)
+    config = planar(tmp_path)
+    assert config.preferences is None
     with Lab(config) as lab:
         assert "sine runs" in lab.do("st sine").text
         lab.run(0.5)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,10 +18,11 @@ from linkwright.lab.base import BaseState
 from linkwright.lab.config import Camera, LabConfig, VisionConfig
 from linkwright.lab.files.vision_files import BlobPreferences, VisionPreferences, parse_vision
 from linkwright.lab.lab import Lab
-from linkwright.lab.sources import lab_config, shipped_folder
+from linkwright.lab.sources import lab_config
 from linkwright.lab.tasks import Task
 from linkwright.lab.vision import SimulatedCameras, VisionServo, cameras_of, preference_values
 from tests.support.lab_blocks import RATE, Array, driven, lab
+from tests.support.lab_robots import planar
 from tests.support.late import Late
 
 if TYPE_CHECKING:
@@ -305,9 +305,10 @@ def test_preferences_become_inputs_and_replace_those_of_before() -> None:
 
 def test_a_task_takes_its_own_file_of_preferences(tmp_path: Path) -> None:
     """SL check 60: in its init; a blob that jumps is filtered from then on, as the file says."""
-    home = Path(shutil.copytree(shipped_folder("sl-arm"), tmp_path / "arm"))
-    (home / "prefs" / "mine.pp").write_text("BLOB1_BUTTER 5 5 5 5 5 5 5 5 5\n")
-    (home / "prefs" / "vision_default.pp").write_text("")
+    (tmp_path / "mine.pp").write_text("BLOB1_BUTTER 5 5 5 5 5 5 5 5 5\n")
+    (tmp_path / "vision_default.pp").write_text("")
+    eyes = replace(lab_config("sl-arm").vision, blobs=("blob1",))
+    small = replace(planar(tmp_path), preferences=tmp_path, vision=eyes)
 
     class Looks(Task):
         def init(self, lab: Lab) -> None:
@@ -316,7 +317,7 @@ def test_a_task_takes_its_own_file_of_preferences(tmp_path: Path) -> None:
         def run(self, t: float, state: Any, desired: Any) -> None:
             pass
 
-    with Lab(lab_config(home)) as running:
+    with Lab(small) as running:
         running.add(Looks)
         for jumped in (True, False):
             running.place_blob("blob1", [0.2, 0.1, -0.3])

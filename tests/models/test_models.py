@@ -25,8 +25,9 @@ from linkwright.recording import read_recording
 from linkwright.simulation import simulate
 from linkwright.system import System
 from tests.oracles.mechanism import evaluate_numerically
-from tests.seeds import cases
+from tests.seeds import cases, examples
 from tests.support.model_states import closed, equations, inverse_dynamics, state
+from tests.support.shared import model
 from tests.support.shipped_models import DIFFERENT
 
 
@@ -44,11 +45,17 @@ def near(found: object, wanted: object, relative: float) -> None:
     )
 
 
+@cache
+def shipped(name: str) -> Mechanism:
+    """The mechanism of a model or of the System that it is, made once."""
+    return mechanism_of(name)
+
+
 # -- names ---------------------------------------------------------------------------------------
 @pytest.mark.parametrize("name", MODELS)
 def test_every_model_is_complete(name: str) -> None:
     """Each parameter and input has a value, a unit and a description; initial values have names."""
-    m = mechanism_of(name)
+    m = shipped(name)
     assert m.doc
     for symbol in (*m.parameters, *m.inputs):
         assert symbol in m.values, symbol
@@ -96,23 +103,30 @@ ALIKE = ("double-pendulum", "ref6", "stanford-arm", "spacecraft-1", "stewart", "
 MACHINES = ("delta", "five-bar", "agile-eye", "mount-prismatic", "mount-alt-az", "mount-equatorial")
 #: A tree, a loop and a machine that rolls: they have all formulations between them every day.
 EACH_WAY = ("double-pendulum", "stanford-arm", "four-bar", "cart", "car")
+#: Models that no other test here derives: every day without the search, which takes longest.
+ALONE = (*MACHINES, "ref6", "stewart", "wrist-4r")
 CASES = [
     (name, formulation)
     for name in DIFFERENT
     if not name.endswith("-small") and name not in ("servo-arm", "joint-drive", "puma-on-wave")
-    for formulation in (WITH_CONSTRAINTS if load_model(name).constraints else FORMULATIONS)
-    if name not in ALIKE or formulation in ("composite", "kane")
-    if name not in MACHINES or formulation == "composite"
+    for formulation in (WITH_CONSTRAINTS if model(name).constraints else FORMULATIONS)
+    if name not in ALIKE or formulation in ("composite", "composite-usual", "kane")
+    if name not in MACHINES or formulation in ("composite", "composite-usual")
+]
+DAILY = [
+    (name, formulation)
+    for name, formulation in CASES
+    if name in EACH_WAY or formulation == ("composite-usual" if name in ALONE else "composite")
 ]
 
 
 @cache
 def plain_states(name: str, speeds: tuple[str, ...]) -> list[tuple[Mapping[str, float], ...]]:
     """Random states of a model: coordinates and speeds, and by the oracle how they change."""
-    m = load_model(name)
+    m = model(name)
     generator = np.random.default_rng(20_250_311)
     made: list[tuple[Mapping[str, float], ...]] = []
-    for _ in range(3):
+    for _ in range(examples(3, daily=1)):
         shifted = {x: m.initial.get(x, 0.0) + 0.2 * generator.uniform(-1, 1) for x in m.coordinates}
         u = {x: float(generator.uniform(-1, 1)) for x in speeds}
         independent = {k: v for k, v in shifted.items() if f"{k}_dot" in u}
@@ -122,10 +136,7 @@ def plain_states(name: str, speeds: tuple[str, ...]) -> list[tuple[Mapping[str, 
     return made
 
 
-@pytest.mark.parametrize(
-    ("name", "formulation"),
-    cases(CASES, daily=[c for c in CASES if c[1] == "composite" or c[0] in EACH_WAY]),
-)
+@pytest.mark.parametrize(("name", "formulation"), cases(CASES, daily=DAILY))
 def test_model_agrees_with_a_plain_numeric_evaluation(name: str, formulation: str) -> None:
     """At random states, Newton and Euler body by body with multipliers give the same."""
     e = equations(name, formulation)
@@ -143,7 +154,7 @@ def test_model_agrees_with_a_plain_numeric_evaluation(name: str, formulation: st
 @pytest.mark.parametrize("name", MODELS)
 def test_all_units_of_a_model_are_of_one_system(name: str) -> None:
     """Inside, everything is SI, whatever the model prints."""
-    m = mechanism_of(name)
+    m = shipped(name)
     m.kinematics()
     units = {**m.units, **{o.name: o.unit for o in m.outputs if o.unit != "g's"}}
     for what, text in units.items():
@@ -156,22 +167,24 @@ INCHES = np.array([0.0254, 1, 1])  # of the speeds of the car, and of their rate
 
 
 def test_car_is_in_si_units_and_prints_inches(tmp_path: Path) -> None:
-    run = simulate(load_model("car"), 0.5, step=0.05)
+    m = load_model("car")
+    run = simulate(m, 0.5, step=0.05)
     units = {c.name: c.unit for c in run.recording.channels}
     assert (units["X"], units["nrb.v"], units["yaw_dot"]) == ("m", "m/s", "rad/s")
     printed = run.recording.printed
     assert (printed.channel("X").unit, printed.channel("FY1").unit) == ("in", "lbf")
     near(printed["X"], run["X"] / 0.0254, 1e-15)
     near(printed["nrb.u"][0], 968, 1e-13)
-    (line,) = run.plot("Y").axes[0].get_lines()
-    assert run.plot("Y").axes[0].get_ylabel().endswith("(in)")
+    axes = run.plot("Y").axes[0]
+    (line,) = axes.get_lines()
+    assert axes.get_ylabel().endswith("(in)")
     near(line.get_ydata(), run["Y"] / 0.0254, 1e-15)
     for name, unit in (("car.csv", "m/s"), ("car.parquet", "m/s"), ("car.erd", "in/s")):
         run.save(tmp_path / name)
         read = read_recording(tmp_path / name)
         assert read.channel("nrb.u").unit == unit
         near(read.printed["nrb.u"], printed["nrb.u"], 1e-7)
-    phases = {s.name: s.unit for s in System(load_model("car")).phases().outputs}
+    phases = {s.name: s.unit for s in System(m).phases().outputs}
     assert phases == {n: u for n, u in units.items() if n in phases}
 
 
@@ -321,7 +334,7 @@ FOUR_BAR = [
 def test_four_bar_acceleration_and_strut(
     a: float, u: float, values: dict[str, float], wanted: float, force: float
 ) -> None:
-    place = closed(load_model("four-bar"), {"a": a}, {"b": -a, "c": a})
+    place = closed(model("four-bar"), {"a": a}, {"b": -a, "c": a})
     found = state("four-bar", [place[k] for k in "abc"], [u], values)
     close(found["u_dot"], [wanted], 6)
     close(-found["tension"], force, 5)
@@ -333,7 +346,7 @@ def test_four_bar_speeds_follow_the_crank() -> None:
 
 
 def test_four_bar_rests_in_its_equilibrium() -> None:
-    place = closed(load_model("four-bar"), {"a": -0.024778341}, {"b": 0.02, "c": -0.03})
+    place = closed(model("four-bar"), {"a": -0.024778341}, {"b": 0.02, "c": -0.03})
     close([place["b"], place["c"]], [0.024906300, -0.030974716], 8)
     found = state("four-bar", [place[k] for k in "abc"], [0.0])
     close(found["u_dot"], [0], 5)
@@ -535,7 +548,7 @@ ANDREWS = ("beta", "Theta", "gamma", "Phi", "delta", "Omega", "epsilon")  # orde
 
 
 def andrews_start() -> dict[str, float]:
-    m = load_model("andrews")
+    m = model("andrews")
     return {k: m.initial.get(k, 0.0) for k in m.coordinates}
 
 
@@ -552,7 +565,7 @@ def andrews_rates(place: dict[str, float], beta_dot: float) -> tuple[np.ndarray,
 
 
 def test_andrews_starts_closed() -> None:
-    m = load_model("andrews")
+    m = model("andrews")
     values = {x: m.values[k] for k, x in m.parameters.items()}
     values |= {m.coordinates[k]: v for k, v in andrews_start().items()}
     residuals = evaluate_all([c.position for c in m.constraints if c.position is not None], values)
@@ -562,7 +575,7 @@ def test_andrews_starts_closed() -> None:
 
 def test_andrews_mass_matrix_of_the_tree() -> None:
     """Entries of the literature's table, its order of coordinates."""
-    m = load_model("andrews")
+    m = model("andrews")
     p = tree_program(m)
     arrays = {"q": list(andrews_start().values()), "u": [0.0] * 7}
     given = [
@@ -610,7 +623,7 @@ def test_andrews_after_30_ms() -> None:
 
 # -- Whipple's bicycle -----------------------------------------------------------------------------
 def bicycle_pose(phi: float, delta: float) -> dict[str, float]:
-    return closed(load_model("whipple"), {"phi": phi, "delta": delta}, {"theta": 0.0})
+    return closed(model("whipple"), {"phi": phi, "delta": delta}, {"theta": 0.0})
 
 
 def bicycle(
@@ -821,9 +834,7 @@ def test_puma_inertias_that_no_body_has_are_reported() -> None:
 
 def test_only_published_data_are_implausible() -> None:
     """The bus of spacecraft 1 and the car's rolling body come so from the thesis."""
-    found = {
-        name: [line.split(":")[0] for line in implausible(mechanism_of(name))] for name in MODELS
-    }
+    found = {name: [line.split(":")[0] for line in implausible(shipped(name))] for name in MODELS}
     assert {name: bodies for name, bodies in found.items() if bodies} == {
         "car": ["rb"],
         "car-small": ["rb"],

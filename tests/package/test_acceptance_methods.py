@@ -49,6 +49,7 @@ from linkwright.simulation import simulate
 from linkwright.system import System
 from tests.oracles.mechanism import evaluate_numerically
 from tests.random.mechanisms import difference, mechanism_of, random_sample, solved
+from tests.seeds import cases, examples
 from tests.support.model_states import equations
 
 LISTED = ("car", "car-small", "cart", "four-bar")
@@ -495,14 +496,17 @@ def test_a_prescribed_motion_shakes_what_hangs_on_it() -> None:
 
 
 # -- dynamics --------------------------------------------------------------------------------------
-@pytest.mark.parametrize("name", ["stanford-arm", "spacecraft-2", "puma560"])
-@pytest.mark.parametrize("formulation", ["kane", "composite"])
+TREES = ["stanford-arm", "spacecraft-2", "puma560"]
+BOTH_WAYS = [(name, formulation) for formulation in ("kane", "composite") for name in TREES]
+
+
+@pytest.mark.parametrize(("name", "formulation"), cases(BOTH_WAYS, daily=BOTH_WAYS[:4]))
 def test_mass_matrix_and_forces_agree_to_twelve_digits(name: str, formulation: str) -> None:
     e = equations(name, formulation)
     rng = np.random.default_rng(12)
     rows = [list(row) for row in e.mass]
     roots = [*(x for row in rows for x in row), *e.right]
-    for _ in range(3):
+    for _ in range(examples(3, daily=1)):
         q = {x.name: float(rng.uniform(-1, 1)) for x in e.coordinates}
         u = {x.name: float(rng.uniform(-1, 1)) for x in e.speeds}
         found = solved(e, q, u, results={"M": rows, "f": list(e.right)}, roots=roots)
@@ -533,7 +537,7 @@ def values_of(p: Program, known: Mapping[str, float]) -> dict[str, Array]:
     return {port.name: np.asarray(x) for port, x in zip(p.outputs, found, strict=True)}
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", cases(range(4), daily=2))
 def test_inverse_dynamics_undoes_forward_dynamics(seed: int) -> None:
     """Forces that some accelerations need bring about these accelerations."""
     sample = random_sample(9100 + seed, 4)

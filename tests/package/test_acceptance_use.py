@@ -347,7 +347,7 @@ NUMBERED = {
 @pytest.mark.parametrize("name", NUMBERED)
 def test_states_are_numbered_depth_first(name: str) -> None:
     """Translations before rotations, children as entered, eliminated speeds left out."""
-    e = equations(name)
+    e = equations(name, "composite-usual")
     found = [x.name for x in e.coordinates], [u.name for u in e.speeds]
     assert found == NUMBERED[name]
 

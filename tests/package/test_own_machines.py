@@ -17,8 +17,8 @@ from scipy.integrate import solve_ivp
 import linkwright as lw
 from linkwright.cli import main
 from linkwright.recording import read_recording
-from tests.random.own_machines import SCARA, Oracle, random_arm, save
-from tests.seeds import seeds
+from tests.random.own_machines import Oracle, random_arm, save
+from tests.seeds import cases, seeds
 from tests.support.late import Late
 
 if TYPE_CHECKING:
@@ -29,14 +29,16 @@ else:
 Array = NDArray[np.float64]
 DAMPING, FRICTION = 0.7, 0.4
 FILES = ("own.urdf", "own.toml", "own.xml")
-ARMS = [*((s, ()) for s in seeds(2, daily=1)), (seeds(1)[0] + 50, SCARA)]
+JOINTS = 3
+SLIDES = ("revolute", "prismatic", "revolute")
+ARMS = [*((s, ()) for s in seeds(2, daily=1)), (seeds(1)[0] + 50, SLIDES)]
 UNTIL = 0.15
 
 
 @cache
 def text(seed: int, kinds: tuple[str, ...], friction: float = 0.0) -> str:
     dynamics = f'<dynamics damping="{DAMPING}" friction="{friction}"/>'
-    return random_arm(seed, 4, kinds, dynamics=dynamics)
+    return random_arm(seed, JOINTS, kinds, dynamics=dynamics)
 
 
 def brought(folder: Path, seed: int, kinds: tuple[str, ...], friction: float = 0.0) -> list[Path]:
@@ -76,7 +78,7 @@ def test_a_free_motion_is_the_same_by_every_door(
     q, u = start(seed, len(names))
 
     def slope(_: float, x: Array) -> Array:
-        return np.concatenate([x[4:], rates(oracle, x[:4], x[4:])])
+        return np.concatenate([x[JOINTS:], rates(oracle, x[:JOINTS], x[JOINTS:])])
 
     def free(until: float) -> Any:
         return solve_ivp(
@@ -84,12 +86,12 @@ def test_a_free_motion_is_the_same_by_every_door(
         )
 
     def at_a_stop(_: float, x: Array) -> float:
-        return oracle.room(x[:4])
+        return oracle.room(x[:JOINTS])
 
     at_a_stop.terminal = True  # type: ignore[attr-defined]
     until = 0.9 * float(free(UNTIL).t[-1])  # no joint is at the end of its range until then
-    true = free(until).y[:4, -1]
-    for file in files:
+    true = free(until).y[:JOINTS, -1]
+    for file in cases(files, daily=files[:1] if kinds else files[1:]):
         other = lw.Robot(file)
         assert main(["check", str(file)]) == 0
         own = list(other.coordinates)
@@ -116,19 +118,21 @@ def test_a_written_program_and_a_linear_model_are_those_of_the_file(
     seed: int, kinds: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     oracle = Oracle(text(seed, kinds))
-    for file in brought(tmp_path, seed, kinds)[:2]:
+    files = brought(tmp_path, seed, kinds)[:2]
+    for file in cases(files, daily=files[:1]):
         names = list(lw.Robot(file).coordinates)
         found = told(capsys, "linearize", file)
         order = [found["states"].index(n) for n in [*names, *(f"{n}_dot" for n in names)]]
         A = np.array(found["A"])[np.ix_(order, order)]
-        h, zero = 1e-5, np.zeros(8)
+        h, zero = 1e-5, np.zeros(2 * JOINTS)
         columns = []
-        for i in range(8):
+        for i in range(2 * JOINTS):
             ends = []
             for sign in (1, -1):
                 x = zero.copy()
                 x[i] = sign * h
-                ends.append(np.concatenate([x[4:], rates(oracle, x[:4], x[4:])]))
+                slope = rates(oracle, x[:JOINTS], x[JOINTS:])
+                ends.append(np.concatenate([x[JOINTS:], slope]))
             columns.append((ends[0] - ends[1]) / 2 / h)
         assert np.transpose(columns) == pytest.approx(A, rel=1e-5, abs=1e-4 * np.abs(A).max())
         folder = tmp_path / file.suffix[1:]
@@ -144,10 +148,10 @@ def test_a_written_program_and_a_linear_model_are_those_of_the_file(
         final = {x[0]: float(x[1]) for x in rows if len(x) > 1 and x[0] in names}
         run = lw.simulate(str(file), 0.1)
         assert final == pytest.approx({n: run.final[n] for n in final}, abs=1e-6)
-        assert len(final) == 4
+        assert len(final) == JOINTS
 
 
-@pytest.mark.parametrize(("seed", "kinds"), ARMS)
+@pytest.mark.parametrize(("seed", "kinds"), cases(ARMS, daily=ARMS[-1:]))
 def test_what_a_task_asks_for_counts_what_the_file_says(
     seed: int, kinds: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -156,7 +160,7 @@ def test_what_a_task_asks_for_counts_what_the_file_says(
     for file in brought(tmp_path, seed, kinds, FRICTION):
         robot = lw.Robot(file)
         names = list(robot.coordinates)
-        goals = dict(zip(names, (0.2, -0.15, 0.18, -0.1), strict=True))
+        goals = dict(zip(names, (0.2, -0.15, 0.18), strict=True))
         task = tmp_path / "go.toml"
         listed = ", ".join(f'"{n}" = {v}' for n, v in goals.items())
         part = f'[[part]]\nkind = "move"\nto = {{{listed}}}\nduration = 0.5\n'
@@ -180,7 +184,8 @@ def test_what_a_task_asks_for_counts_what_the_file_says(
 def test_a_page_of_ones_own_machine_is_written(
     seed: int, kinds: tuple[str, ...], tmp_path: Path
 ) -> None:
-    for file in brought(tmp_path, seed, kinds):
+    files = brought(tmp_path, seed, kinds)
+    for file in cases(files, daily=files[:1]):
         page = tmp_path / f"{file.suffix[1:]}.html"
         assert main(["page", str(file), "-o", str(page)]) == 0
         assert page.stat().st_size > 50_000

@@ -72,7 +72,7 @@ def changed(p: Program, draw: random.Random) -> Program:
     return p.with_statements([*p.statements[:k], statement, *p.statements[k + 1 :]])
 
 
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=examples(40, daily=16), deadline=None)
 @given(programs(forms=SMOOTH, size=5), st.integers(0, 10**6))
 def test_a_change_anywhere_is_seen(p: Program, seed: int) -> None:
     """In assignments, loops, calls and solves."""

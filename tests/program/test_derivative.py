@@ -40,7 +40,9 @@ else:
 Array = npt.NDArray[np.float64]
 MODES = ("forward", "reverse")
 SMOOTH = {**ARITHMETIC, **FUNCTIONS}
-quick = settings(max_examples=examples(8), deadline=None, suppress_health_check=list(HealthCheck))
+quick = settings(
+    max_examples=examples(8, daily=4), deadline=None, suppress_health_check=list(HealthCheck)
+)
 
 
 def run(made: Program, *inputs: npt.ArrayLike) -> dict[str, Array]:
@@ -117,7 +119,7 @@ def test_products_with_vectors_agree_with_the_jacobian(made: Program, seed: int)
     np.testing.assert_allclose(got, joined(adjoints) @ jacobian, rtol=1e-9, atol=1e-9)
 
 
-@settings(quick, max_examples=examples(5))
+@settings(quick, max_examples=examples(5, daily=3))
 @given(programs(forms=SMOOTH, size=5), st.integers(0, 1000))
 def test_hessian_times_vector_is_the_change_of_the_gradient(made: Program, seed: int) -> None:
     inputs = sample_inputs(made, seed)
@@ -134,7 +136,7 @@ def test_hessian_times_vector_is_the_change_of_the_gradient(made: Program, seed:
     np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-4 * (1 + np.max(np.abs(got))))
 
 
-@settings(quick, max_examples=examples(5))
+@settings(quick, max_examples=examples(5, daily=3))
 @given(programs(size=5), st.integers(0, 1000))
 def test_optimized_derivatives_have_the_same_values(made: Program, seed: int) -> None:
     inputs = sample_inputs(made, seed)
@@ -146,7 +148,7 @@ def test_optimized_derivatives_have_the_same_values(made: Program, seed: int) ->
         assert count_operations(small).total <= count_operations(plain).total
 
 
-@settings(quick, max_examples=examples(5))
+@settings(quick, max_examples=examples(5, daily=3))
 @given(programs(size=4), st.integers(0, 1000))
 def test_second_derivatives_are_symmetric(made: Program, seed: int) -> None:
     inputs = sample_inputs(made, seed)

@@ -28,6 +28,7 @@ from linkwright.program.linear import (
     lu,
     order_cost,
 )
+from tests.seeds import examples
 
 Pattern = list[list[int]]
 
@@ -92,14 +93,14 @@ def patterns(draw: st.DrawFn, symmetric: bool) -> Pattern:
     return pattern
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40, daily=16), deadline=None)
 @given(patterns(True), st.integers(1, 2), st.integers(0, 99))
 def test_sparse_symmetric_systems_agree_with_numpy(p: Pattern, sides: int, seed: int) -> None:
     made, matrix = system(p, symmetric=True, sides=sides)
     assert_solves(made, matrix, seed, float(len(p)))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40, daily=16), deadline=None)
 @given(patterns(False), st.integers(1, 2), st.integers(0, 99))
 def test_sparse_general_systems_agree_with_numpy(p: Pattern, sides: int, seed: int) -> None:
     made, matrix = system(p, symmetric=False, sides=sides)
@@ -255,7 +256,7 @@ def test_kinds_tell_parameters_from_what_moves() -> None:
 
 
 # -- the statement that pivots at run time ---------------------------------------------------------
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40, daily=16), deadline=None)
 @given(st.integers(1, 6), st.integers(1, 3), st.integers(0, 999), st.booleans())
 def test_solve_pivots(n: int, sides: int, seed: int, zero_diagonal: bool) -> None:
     """Random dense matrices, also with zeros on the diagonal, need exchanges of rows."""

@@ -95,7 +95,7 @@ def assert_same_values(before: Program, after: Program, seed: int = 0) -> None:
 
 # -- every pass ------------------------------------------------------------------------------------
 @pytest.mark.parametrize("name", list(PASSES))
-@settings(max_examples=examples(8, daily=4), deadline=None)
+@settings(max_examples=examples(8, daily=3), deadline=None)
 @given(made=programs())
 def test_a_pass_keeps_the_outputs_and_the_counts(name: str, made: Program) -> None:
     after = PASSES[name](made)
@@ -103,7 +103,7 @@ def test_a_pass_keeps_the_outputs_and_the_counts(name: str, made: Program) -> No
     assert cost(after) <= cost(made)
 
 
-@settings(max_examples=examples(15), deadline=None)
+@settings(max_examples=examples(15, daily=5), deadline=None)
 @given(programs(), st.integers(0, 9))
 def test_all_passes_together(made: Program, seed: int) -> None:
     after = optimize(made)
@@ -112,7 +112,7 @@ def test_all_passes_together(made: Program, seed: int) -> None:
     assert cost(optimize(after)) <= cost(after)
 
 
-@settings(max_examples=examples(15, daily=6), deadline=None)
+@settings(max_examples=examples(15, daily=5), deadline=None)
 @given(programs(forms=ARITHMETIC, loops=False, calls=False, solves=False, size=20))
 def test_arithmetic_alone(made: Program) -> None:
     after = optimize(made)
@@ -123,7 +123,7 @@ def test_arithmetic_alone(made: Program) -> None:
 SMOOTH = {**ARITHMETIC, **FUNCTIONS}
 
 
-@settings(max_examples=examples(15), deadline=None)
+@settings(max_examples=examples(15, daily=5), deadline=None)
 @given(programs(forms=SMOOTH, loops=False, calls=False, solves=False))
 def test_no_two_definitions_are_equal(made: Program) -> None:
     """Methods, check 28; the values of definitions are compared at a random point."""
@@ -139,7 +139,7 @@ def test_no_two_definitions_are_equal(made: Program) -> None:
         assert b - a > 1e-13 * b
 
 
-@settings(max_examples=examples(15), deadline=None)
+@settings(max_examples=examples(15, daily=5), deadline=None)
 @given(programs(forms=SMOOTH, loops=False, calls=False, solves=False))
 def test_no_definition_is_used_once(made: Program) -> None:
     """Methods, check 22: what is used once stands where it is used; fixed parts have names.
@@ -169,7 +169,7 @@ def test_no_definition_is_used_once(made: Program) -> None:
         assert uses[target] > 1 or rates.get(target.name, 0) <= Rate.PARAMETER
 
 
-@settings(max_examples=examples(15), deadline=None)
+@settings(max_examples=examples(15, daily=5), deadline=None)
 @given(programs(loops=False, calls=False, solves=False))
 def test_an_output_adds_nothing_to_the_derivative(made: Program) -> None:
     """Methods, check 23; a loop, solve or call that both need is not taken apart."""
@@ -406,7 +406,7 @@ def test_statements_come_shortly_before_their_use() -> None:
     assert_same_values(made, after)
 
 
-@settings(max_examples=examples(12), deadline=None)
+@settings(max_examples=examples(12, daily=5), deadline=None)
 @given(programs())
 def test_scheduled_code_computes_the_same_bits(made: Program) -> None:
     code = lower(made)
@@ -439,7 +439,7 @@ def run_split(made: Program, after: Rate, seed: int) -> None:
 
 
 @pytest.mark.parametrize("after", [Rate.PARAMETER, Rate.SLOW, Rate.CONFIGURATION, Rate.VELOCITY])
-@settings(max_examples=examples(10), deadline=None)
+@settings(max_examples=examples(10, daily=4), deadline=None)
 @given(made=programs(), seed=st.integers(0, 9))
 def test_the_two_parts_do_what_the_whole_does(made: Program, after: Rate, seed: int) -> None:
     run_split(made, after, seed)

@@ -123,7 +123,7 @@ def test_names_are_fresh() -> None:
 
 
 # -- values ----------------------------------------------------------------------------------------
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60, daily=24), deadline=None)
 @given(programs(loops=False, calls=False, solves=False))
 def test_code_computes_what_the_expressions_say(made: Program) -> None:
     """The interpreter of code against the evaluation of the expressions."""
@@ -249,7 +249,7 @@ def recount(code: Code) -> Counts:
     return Counts(**totals)
 
 
-@settings(max_examples=examples(30), deadline=None)
+@settings(max_examples=examples(30, daily=12), deadline=None)
 @given(programs())
 def test_counts_agree_with_a_recount(made: Program) -> None:
     code = lower(made)

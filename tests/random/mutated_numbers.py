@@ -14,8 +14,8 @@ import random
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache as once, partial
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +123,7 @@ def one_number(rng: random.Random, data: Any) -> tuple[str, Any]:
 
 
 # -- sessions --------------------------------------------------------------------------------------
+@once
 def made_session(folder: Path) -> Recording:
     (folder / "moves.py").write_text(TASK)
     with Lab(planar(folder), folder=folder, session_rate=50) as lab:
@@ -271,20 +272,22 @@ def entries(rng: random.Random, count: int, folder: Path) -> Iterator[Outcome]:
 
 
 KINDS = {
+    "entries": entries,
     "sessions": sessions,
     "journals": journals,
     "recordings": recordings,
-    "entries": entries,
 }
 
 
-def main(kind: str, seed: int, count: int) -> None:
-    """Change some numbers of a kind of file, and print what became of each."""
-    rng = random.Random(f"{kind} {seed}")
+def main(seed: int, counts: Sequence[int]) -> None:
+    """Change so many numbers of each kind of file, and print what became of each."""
     with tempfile.TemporaryDirectory() as folder:
-        for became, what in KINDS[kind](rng, count, Path(folder)):
-            print(json.dumps([became, what]), flush=True)
+        for (kind, changes), count in zip(KINDS.items(), counts, strict=True):
+            rng = random.Random(f"{kind} {seed}")
+            for became, what in changes(rng, count, Path(folder)):
+                print(json.dumps([kind, became, what]), flush=True)
+    print(json.dumps(["", "done", ""]), flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    main(int(sys.argv[1]), [int(word) for word in sys.argv[2:]])

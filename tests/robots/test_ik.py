@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +31,7 @@ from linkwright.robots.ik import (
 )
 from linkwright.robots.ik.closed import quaternion
 from linkwright.robots.ik.general import GeneralArm, general_branches
-from tests.seeds import seldom
+from tests.seeds import examples, seldom
 
 ROBOTS = Path(__file__).parents[1] / "robots"
 Rows = tuple[tuple[float, float, float], ...]
@@ -137,7 +138,7 @@ def test_a_general_arm_has_sixteen_branches() -> None:
 def test_an_arm_without_a_spherical_wrist_gets_all_its_branches() -> None:
     first = [(0, 0, 0.3), (-H, 0.1, 0.1), (0.4, 0.4, 0)]
     robot = lw.Robot(arm([*first, (H, 0.05, 0.4), (-1.0, 0.1, 0), (1.2, 0, 0.1)]))
-    for q in robot.random(4, seed=5):
+    for q in robot.random(examples(4, daily=1), seed=5):
         goal = robot.pose(q, "l6")
         found = robot.inverse_kinematics_branches(goal, "l6")
         there = found[np.isfinite(found).all(axis=1)]
@@ -157,7 +158,7 @@ def test_what_is_no_such_arm_is_refused(puma: lw.Robot) -> None:
         spherical_arm(lw.Robot(arm(PUMA[:5])), "l5")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60, daily=24), deadline=None)
 @given(st.tuples(*[st.floats(-1, 1)] * 3), st.floats(-math.pi, math.pi))
 def test_quaternions_give_back_their_rotation(axis: tuple[float, ...], angle: float) -> None:
     v = np.array(axis) + np.array([1e-3, 2e-3, 3e-3])
@@ -265,6 +266,7 @@ def test_refusals(seven: lw.Robot) -> None:
 
 
 # -- several frames at once ------------------------------------------------------------------------
+@cache
 def two_hands() -> lw.Robot:
     """A torso that turns, with two arms of five joints: each hand's pose needs the torso too."""
     one = arm(SEVEN[:5], limit=2.7)
@@ -285,7 +287,7 @@ def two_hands() -> lw.Robot:
 
 def test_two_hands_reach_their_goals_together() -> None:
     robot = two_hands()
-    q = 0.6 * robot.random(8)
+    q = 0.6 * robot.random(4)
     goals = {"left_l5": robot.pose(q, "left_l5"), "right_l5": robot.pose(q, "right_l5")}
     found = robot.inverse_kinematics(goals, start=q + 0.1)
     assert found.reached.all()
@@ -374,7 +376,7 @@ def test_the_pseudo_inverse_of_robsim() -> None:
     assert np.allclose(found.matrix, expected, atol=1e-14)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60, daily=24), deadline=None)
 @given(
     rows=st.integers(1, 10),
     columns=st.integers(1, 10),

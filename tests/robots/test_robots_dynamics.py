@@ -95,11 +95,12 @@ def compare(description: Description, base: str = "file", seed: int = 0) -> None
 
 @pytest.mark.parametrize("kind", [k for k in JOINTS if k != "weld"])
 def test_a_joint_of_each_kind_on_the_ground_and_what_hangs_on_it(kind: str) -> None:
-    """The joint, a turning and a sliding one behind it, agree with Pinocchio's joints."""
-    compare(random_robot(3, [kind, "revolute", "prismatic"], chain=True, armature=0.1))
+    """The joint, and a sliding or a turning and a sliding one behind it, are Pinocchio's."""
+    for behind in cases([("prismatic",), ("revolute", "prismatic")], daily=1):
+        compare(random_robot(3, [kind, *behind], chain=True, armature=0.1))
 
 
-@pytest.mark.parametrize("kind", cases(KINDS, daily=["screw", "universal"]))
+@pytest.mark.parametrize("kind", cases(KINDS, daily=["screw"]))
 def test_a_joint_of_each_kind_within_a_chain(kind: str) -> None:
     """The joint between two turning ones agrees with Pinocchio's."""
     compare(random_robot(4, ["revolute", kind, "revolute"], chain=True))
@@ -127,7 +128,7 @@ def test_coordinates_and_speeds_of_a_tree_have_one_order_however_it_was_entered(
     m.gravity()
     robot = Robot(m)
     assert robot.speeds == tuple(f"{name}_dot" for name in robot.coordinates)
-    assert robot.coordinates == tuple(q.name for q in m.equations().coordinates)
+    assert robot.coordinates == tuple(q.name for q in m.equations("kane").coordinates)
     q, u = rng.uniform(-1, 1, (2, len(robot.coordinates)))
     steps = 1e-5 * np.eye(len(q))
     slope = [
@@ -155,7 +156,7 @@ def test_arms_with_right_angles(seed: int) -> None:
             (["screw", "ball", "cylindrical", "universal"], "file"),
             (["revolute", "free", "revolute"], "file"),
         ],
-        daily=2,
+        daily=[(["screw", "ball", "cylindrical", "universal"], "file")],
     ),
 )
 def test_the_rate_of_the_mass_matrix_less_twice_coriolis_is_skew(
@@ -239,9 +240,10 @@ def test_friction_springs_and_rotors_act_in_the_joints() -> None:
     q, u, a = np.random.default_rng(3).normal(size=(3, 4))
     more = 0.3 * u + 0.7 * np.sign(u) + 2.0 * (q - 0.1)
     still = value(Robot(plain).inverse_dynamics, q, u, a)
-    assert relative(value(Robot(rough).inverse_dynamics, q, u, a), still + more) < 1e-12
-    tau = value(Robot(rough).inverse_dynamics, q, u, a)
-    assert relative(value(Robot(rough).forward_dynamics, q, u, tau), a) < 1e-10
+    robot = Robot(rough)
+    tau = value(robot.inverse_dynamics, q, u, a)
+    assert relative(tau, still + more) < 1e-12
+    assert relative(value(robot.forward_dynamics, q, u, tau), a) < 1e-10
     assert relative(value(Robot(rough, friction=False).inverse_dynamics, q, u, a), still) < 1e-12
 
 
@@ -341,7 +343,7 @@ def test_batches_and_single_vectors_agree() -> None:
         robot.inverse_dynamics(q)
 
 
-@pytest.mark.parametrize("seed", seeds(4, daily=2))
+@pytest.mark.parametrize("seed", seeds(4, daily=1))
 def test_the_neutral_configuration_of_a_closed_loop_is_closed_and_where_runs_start(
     seed: int,
 ) -> None:

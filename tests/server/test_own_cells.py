@@ -7,6 +7,7 @@ import runpy
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -30,6 +31,7 @@ from linkwright.server.running import RunningCell
 from linkwright.server.virtual import VirtualCell
 from linkwright.simulation.pacing import PacedLoop
 from tests.seeds import seeds, seldom
+from tests.support.cells import puma_text
 
 URDF = """<robot name="two"><link name="base"/>
 <link name="a"><inertial><origin xyz="0.2 0 0"/><mass value="2"/>
@@ -68,12 +70,20 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def shipped() -> VirtualCell:
-    """The shipped cell, its first arm enabled."""
-    cell = VirtualCell(read_cell("cell1"))
+    """The first arm of the shipped cell, enabled."""
+    cell = VirtualCell(read_cell(puma_text()))
     cell.advance(10)
     cell.command("puma", Command("enable", 1))
     cell.advance(100)
     return cell
+
+
+def settle(cell: VirtualCell, ticks: int) -> None:
+    """Go on until the PUMA stands, so many ticks at most."""
+    for _ in range(ticks // 100):
+        cell.advance(100)
+        if not cell.latest().values["puma.moving"]:
+            break
 
 
 # -- what a file says ------------------------------------------------------------------------------
@@ -211,11 +221,11 @@ def test_joints_beyond_their_range_at_the_goal_are_named(shipped: VirtualCell) -
         with pytest.raises(lw.server.RefusedError, match=told):
             shipped.command("puma", given)
         break
-    shipped.advance(8000)
+    settle(shipped, 8000)
     state = shipped.latest().values
     assert state["puma.done"] == 60 + k - 1, CAUSES[int(state["puma.cause"])]
     shipped.command("puma", Command("home", 90))
-    shipped.advance(8000)
+    settle(shipped, 8000)
 
 
 def test_what_is_said_of_poses_is_what_the_motion_does(shipped: VirtualCell) -> None:
@@ -233,7 +243,7 @@ def test_what_is_said_of_poses_is_what_the_motion_does(shipped: VirtualCell) -> 
         except lw.server.RefusedError:
             continue
         foreseen = shipped._desk._counts["puma"].ends
-        shipped.advance(4000)
+        settle(shipped, 4000)
         state = shipped.latest().values
         if state["puma.done"] == k and foreseen is not None:
             taken += 1
@@ -270,8 +280,8 @@ def test_joints_break_away_from_dry_friction_and_come_to_their_goals(file: Path)
 # -- clients ---------------------------------------------------------------------------------------
 @pytest.fixture(scope="module")
 def hand() -> Iterator[ArmHand]:
-    """The arm of the shipped two axes, the first slower, commanded over the network."""
-    axes = read_cell(read_cell("axes2").text.replace("speed = 3", "speed = 2", 1))
+    """The arm of the shipped two axes, commanded over the network."""
+    axes = read_cell("axes2")
     running = RunningCell(axes, PacedLoop(whole_session(axes, 0)))
     running.loop.start()
     with (
@@ -300,7 +310,7 @@ def test_joints_go_by_their_names(hand: ArmHand) -> None:
     assert arm.state.external.shape == (2,)
 
 
-def test_speeds_are_shares_or_have_a_unit(hand: ArmHand) -> None:
+def test_speeds_are_shares_or_have_a_unit(hand: ArmHand, monkeypatch: pytest.MonkeyPatch) -> None:
     share = partial(hand._share, most=hand._fastest())
     assert (share("1.5 rad/s"), share(0.1), share("60 deg/s")) == (0.5, 0.1, math.pi / 9)
     with pytest.raises(lw.InputError, match=r"a speed of 4 rad/s is not above 0 and at most 3"):
@@ -309,6 +319,8 @@ def test_speeds_are_shares_or_have_a_unit(hand: ArmHand) -> None:
         share("0.2 m/s")
     with pytest.raises(lw.server.RefusedError, match=r"elbow of 'plane' goes with 3 rad/s at most"):
         hand.jog([0.0, 10.0])
+    assert hand._fastest() == {"rad/s": 3.0}
+    monkeypatch.setattr(hand.arm, "face", replace(hand.arm.face, speeds=(2.0, 3.0)))
     assert hand._fastest() == {"rad/s": 3.0}
     assert hand._fastest(("shoulder",)) == {"rad/s": 2.0}, "those that stay do not slow it"
     for method in (hand.joints, hand.pose, hand.track, hand.home):
@@ -348,14 +360,15 @@ def test_the_first_lines_of_the_page_move_an_arm(
     lines = page.split("## Start", 1)[1].split("```python\n", 1)[1].split("```", 1)[0]
     file = tmp_path / "start.py"
     file.write_text(lines)
-    running = RunningCell(read_cell("cell1"), PacedLoop(whole_session(read_cell("cell1"), 0)))
+    made = read_cell(puma_text())
+    running = RunningCell(made, PacedLoop(whole_session(made, 0)))
     running._desk.prepare()
     running.loop.start()
     with CellHost(running):
         runpy.run_path(str(file))
     state = running.latest().values
     running.loop.stop()
-    assert np.abs(state["puma.target"] - read_cell("cell1").arms[0].start).max() < 1e-6
+    assert np.abs(state["puma.target"] - made.arms[0].start).max() < 1e-6
     assert (state["puma.taken"], state["puma.done"], state["puma.cut"]) == (4, 4, 0)
     assert "active [" in capsys.readouterr().out
 

@@ -24,6 +24,7 @@ from linkwright.server.face import EXCITATIONS, LIVES, Command, RefusedError
 from linkwright.server.virtual import VirtualCell
 from linkwright.simulation.recorder import Target
 from tests.seeds import cases, seeds
+from tests.support.cells import puma_text
 
 Array = NDArray[np.float64]
 ACTIVE = LIVES.index("active")
@@ -42,10 +43,11 @@ class Driver:
     """Somebody who commands the arms of a cell in virtual time, and moves its frame."""
 
     def __init__(self, name: str, path: Path | None = None) -> None:
+        text = puma_text() if name == "puma" else name
         self.cell = VirtualCell(
-            read_cell(name), record=None if path is None else Target(path), sensing=False
+            read_cell(text), record=None if path is None else Target(path), sensing=False
         )
-        self.sent, self.sees, self.swings = 0, "cell1" in name, True
+        self.sent, self.sees, self.swings = 0, name in ("puma", "cell1"), True
         self.advance(10)
         for arm in self.cell.cell.arms:
             self.ask(arm.name, "enable")
@@ -151,7 +153,7 @@ def command(driver: Driver, arm: CellArm, kind: str, rng: np.random.Generator) -
 def shares(found: Recording, cell: VirtualCell, arm: CellArm) -> dict[str, float]:
     """Return the largest speed, acceleration and jerk of an arm's set-points, by their limits."""
     names = {x.field.name: x.sources for x in state_fields(cell.cell)}
-    target = np.column_stack([found[name] for name in names[f"{arm.name}.target"]])
+    target = targets(found, cell, arm)
     life, probe = (found[names[f"{arm.name}.{x}"][0]] for x in ("life", "probe"))
     begins = np.flatnonzero((probe[1:] != 0) & (probe[:-1] == 0)) + 1
     counts = life == ACTIVE
@@ -167,8 +169,11 @@ def shares(found: Recording, cell: VirtualCell, arm: CellArm) -> dict[str, float
     return largest
 
 
+CELLS = [("axes2", JOINTS), ("puma", TOOLS), ("cell1", TOOLS)]
+
+
 @pytest.mark.parametrize("seed", seeds(4, daily=1))
-@pytest.mark.parametrize(("name", "kinds"), [("axes2", JOINTS), ("cell1", TOOLS)])
+@pytest.mark.parametrize(("name", "kinds"), cases(CELLS, daily=CELLS[:2]))
 def test_set_points_keep_their_limits_whatever_is_commanded(
     name: str, kinds: tuple[str, ...], seed: int, tmp_path: Path
 ) -> None:
@@ -182,6 +187,12 @@ def test_set_points_keep_their_limits_whatever_is_commanded(
         if kinds is TOOLS:
             del largest["jerk"]
         assert max(largest.values()) < 1.001, (arm.name, largest)
+
+
+def targets(found: Recording, cell: VirtualCell, arm: CellArm) -> Array:
+    """Return the set-points of an arm, tick by tick."""
+    names = {x.field.name: x.sources for x in state_fields(cell.cell)}
+    return np.column_stack([found[name] for name in names[f"{arm.name}.target"]])
 
 
 def limited(rate: int, *limits: tuple[float, float, float]) -> str:
@@ -206,26 +217,33 @@ SOFT = [
 
 @pytest.mark.parametrize("blend", [0.0, 0.2])
 @pytest.mark.parametrize("limits", cases(SOFT, daily=1))
-def test_a_stop_keeps_jerks_wherever_it_comes(limits: tuple[Any, ...], blend: float) -> None:
+def test_a_stop_keeps_jerks_wherever_it_comes(
+    limits: tuple[Any, ...], blend: float, tmp_path: Path
+) -> None:
     """Also where accelerations take long to come and to go."""
-    driver = Driver(limited(*limits))
+    driver = Driver(limited(*limits), tmp_path / "cell.parquet")
     (arm,) = driver.cell.cell.arms
     begin, jerks = driver.target(arm.name), [axis.jerk for axis in arm.axes]
+    spans: dict[int, slice] = {}
     for ticks in range(20, 420, 40):
+        first = driver.cell.tick
         driver.ask(arm.name, "joints", np.add(begin, [0.7, -0.4]))
         if blend:
             driver.ask(arm.name, "joints", np.add(begin, [0.2, 0.3]), blend=blend)
-        places = []
-        for tick in range(ticks + 2 * limits[0]):
-            if tick == ticks:
-                driver.ask(arm.name, "stop")
-            driver.cell.advance(1)
-            places.append(driver.target(arm.name))
+        driver.cell.advance(ticks)
+        driver.ask(arm.name, "stop")
+        driver.cell.advance(2 * limits[0])
+        spans[ticks] = slice(first, driver.cell.tick)
+        driver.ask(arm.name, "joints", begin)
+        driver.advance(3 * limits[0])
+    driver.cell.finish()
+    every = targets(read_recording(tmp_path / "cell.parquet"), driver.cell, arm)
+    for ticks, span in spans.items():
+        places = every[span]
+        assert np.abs(places - begin).max() > 1e-3, "it moved"
         assert places[-1] == pytest.approx(places[-2], abs=1e-15), "it stands"
         largest = np.abs(np.diff(places, 3, axis=0)) * limits[0] ** 3 / jerks
         assert largest.max() < 1.001, ticks
-        driver.ask(arm.name, "joints", begin)
-        driver.advance(3 * limits[0])
 
 
 COARSE = [
@@ -275,7 +293,7 @@ def test_a_sine_that_a_waiting_motion_ends_at_once_moves_nothing(tmp_path: Path)
 
 def test_an_arm_that_follows_a_frame_moves_until_it_stands() -> None:
     """It goes with the frame without lag; a frame that is not seen is told; it brakes first."""
-    driver = Driver("cell1")
+    driver = Driver("puma")
     driver.swings = False
     driver.ask("puma", "joints", np.add(driver.target("puma"), [-0.4, -0.3, 0.2, 0.3, 0.3, 0.1]))
     driver.advance(1500)
@@ -329,8 +347,11 @@ def test_an_experiment_is_a_motion_that_ends_where_it_began() -> None:
     assert driver.state("plane", "probe") != 0
 
 
+ARMS = [("axes2", "plane"), ("puma", "puma"), ("cell1", "ref")]
+
+
 @pytest.mark.parametrize("kind", ["joints", "track"])
-@pytest.mark.parametrize(("name", "arm"), [("axes2", "plane"), ("cell1", "ref")])
+@pytest.mark.parametrize(("name", "arm"), cases(ARMS, daily=ARMS[:2]))
 def test_a_goal_on_the_border_of_the_range_is_reached(name: str, arm: str, kind: str) -> None:
     driver = Driver(name)
     goal = driver.target(arm)

@@ -20,6 +20,7 @@ from linkwright.recording.journal import recovered
 from linkwright.server.cell_file import read_cell
 from linkwright.server.face import LIVES
 from linkwright.server.recorded import replay_cell
+from linkwright.server.registry import VARIABLE
 from tests.support.processes import Begin, begin
 
 pytestmark = pytest.mark.realtime
@@ -62,21 +63,20 @@ def first_panic(told: Recording) -> int:
 
 
 def test_a_server_that_is_stopped_or_killed_is_panic_of_its_device(
-    tmp_path: Path, begin: Begin
+    tmp_path: Path, begin: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Check 16: the device's own log counts the ticks; the journal that is left replays."""
-    name, path = f"t{os.getpid()}", tmp_path / "cell.parquet"
-    file = tmp_path / "cell.toml"
-    file.write_text(read_cell("axes2").text.replace('name = "axes2"', f'name = "{name}"'))
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "run"))  # nobody else has a cell of that name
+    path = tmp_path / "cell.parquet"
     server: subprocess.Popen[str] = begin(
-        *("serve", str(file), "--listen", "tcp/127.0.0.1:0", "--record", str(path)),
+        *("serve", "axes2", "--listen", "tcp/127.0.0.1:0", "--record", str(path)),
         env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
     )
     assert server.stdout is not None
     line = server.stdout.readline()
-    assert line.startswith(f"{name}: 1 arm, 2 axes, 500 Hz, tcp/127.0.0.1:"), line
+    assert line.startswith("axes2: 1 arm, 2 axes, 500 Hz, tcp/127.0.0.1:"), line
     log, journal = tmp_path / "cell.device.journal", tmp_path / "cell.parquet.journal"
-    with suppress(lw.server.LostError), lw.server.connect(name) as cell:
+    with suppress(lw.server.LostError), lw.server.connect("axes2") as cell:
         arm = cell.arm("plane")
         until(lambda: arm.state.life == "inactive", "inactive")
         with arm.command(silence=30.0) as hand:

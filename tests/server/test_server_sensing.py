@@ -27,7 +27,7 @@ from linkwright.server.virtual import VirtualCell
 from linkwright.simulation.pacing import PacedLoop
 from linkwright.simulation.recorder import Target
 from tests.seeds import seldom
-from tests.server.test_server_stops import puma_text
+from tests.support.cells import puma_text
 
 LIMIT = 60.0
 """s, of every wait."""

@@ -12,11 +12,11 @@ from linkwright.formats.robot.transforms import rotation_quaternion
 from linkwright.robots import Robot
 from linkwright.server.cell import CAUSES
 from linkwright.server.cell_file import read_cell
-from linkwright.server.cell_system import control_system
 from linkwright.server.face import KINDS, LIVES, Command, RefusedError
-from linkwright.server.ready import session_of_cell
+from linkwright.server.recorded import control_session
 from linkwright.server.virtual import VirtualCell
 from tests.seeds import seldom
+from tests.support.cells import puma_text
 
 AXES = read_cell("axes2").text
 
@@ -63,7 +63,7 @@ def test_a_following_error_is_panic_with_its_code() -> None:
 
 def test_with_tell_an_error_is_only_told() -> None:
     """Check 15: SOFTERR suppresses the stop."""
-    cell = _cell(following="tell", limit="tell")
+    cell = _cell(following="tell", current="tell", stop=0)
     _push(cell, 60.0)
     while _cause(cell) == "none":
         cell.advance(1)
@@ -88,7 +88,7 @@ def test_sustained_overcurrent_trips_after_its_samples_and_one() -> None:
 
 def test_a_limit_brakes_and_then_removes_power() -> None:
     """Check 14: once a crossing, with the code of its side; category 1 of IEC 60204-1."""
-    cell = _cell(following="tell", current="tell")
+    cell = _cell(following="tell", current="tell", stop=0)
     _push(cell, 45.0)
     while _cause(cell) in ("none", "following", "current"):
         cell.advance(1)
@@ -101,7 +101,7 @@ def test_a_limit_brakes_and_then_removes_power() -> None:
 
 def test_a_value_that_is_not_finite_is_panic() -> None:
     cell = read_cell("axes2")
-    session = session_of_cell(cell, control_system, every=0)
+    session = control_session(cell, 0)
     own = "plane_supervisor"
 
     def go(ticks: int, **inputs: float) -> dict[str, float]:
@@ -194,13 +194,6 @@ def test_a_stop_of_category_1_removes_power_when_the_arm_stands() -> None:
     cell.advance(400)
     assert (_life(cell), _cause(cell)) == ("inactive", "stop")
     assert not cell.latest().values["plane.current"].any()
-
-
-def puma_text() -> str:
-    """Return a cell of the PUMA alone, with a sensed frame."""
-    text = read_cell("cell1").text
-    arm, frame = text.index('[[arm]]\nname = "ref"'), text.index('[[frame]]\nname = "conveyor"')
-    return text[:arm] + text[frame:]
 
 
 @pytest.fixture(scope="module")

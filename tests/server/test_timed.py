@@ -165,7 +165,8 @@ def peaks(motion: Trajectory, order: int, joint: int) -> tuple[float, float]:
     for sign in (-1, 1):
         low, high, best = 0.0, motion.duration, 0.0
         for count in (20_001, 401, 401):
-            ends = np.nextafter(motion.instants, 0.0).clip(low, high)  # of pieces: jerks jump
+            before = np.nextafter(motion.instants, 0.0)  # jerks jump from piece to piece
+            ends = np.clip([*before, *motion.instants], low, high)
             t = np.sort([*np.linspace(low, high, count), *ends])
             k = int(np.argmax(sign * motion(t, order)[:, joint]))
             low, best, high = t[max(k - 2, 0)], t[k], t[min(k + 2, len(t) - 1)]
@@ -311,7 +312,7 @@ def test_a_hand_gives_trajectories_by_rows_and_by_joints() -> None:
 
 
 def test_an_arm_with_a_tool_follows_and_goes_on_from_there() -> None:
-    driver = Driver("cell1")
+    driver = Driver("puma")
     arm = driver.cell.cell.arms[0]
     knots = begin(driver, arm, np.random.default_rng(4))
     driver.cell.advance(1)

@@ -52,7 +52,7 @@ def exact(system: lw.System | None = None) -> float:
     return float(lw.simulate(given, END, tolerance=1e-12).final["rod"])
 
 
-@pytest.mark.parametrize("method", cases(METHODS, daily=["dop853", "rodas4", "verlet"]))
+@pytest.mark.parametrize("method", cases(METHODS, daily=["dop853", "verlet"]))
 def test_a_system_ends_where_it_is_told_to(method: str) -> None:
     """As one that goes on, with the ticks before the end and none at it."""
     s = sampled()
@@ -152,7 +152,7 @@ def ended(seed: int) -> lw.System:
     raise AssertionError
 
 
-@pytest.mark.parametrize("seed", seeds(14, daily=4))
+@pytest.mark.parametrize("seed", seeds(14, daily=2))
 def test_the_end_is_one_state_of_all_channels(seed: int) -> None:
     """`final` with any `every` is the last row of the run that is recorded at every tick."""
     r = random.Random(seed)

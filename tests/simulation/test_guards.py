@@ -88,7 +88,7 @@ def random_guard(rng: np.random.Generator, until: float) -> tuple[lw.System, Fun
     return system, g, fast + w, direction
 
 
-@pytest.mark.parametrize("seed", seeds(12, daily=2))
+@pytest.mark.parametrize("seed", seeds(12, daily=1))
 def test_random_guards_are_found_by_every_method(seed: int) -> None:
     rng = np.random.default_rng(seed)
     until = float(rng.choice([1.0, 30.0, 1e4]))
@@ -133,7 +133,7 @@ def ball(restitution: float) -> lw.System:
             for fall in ((2.5, 0.8), (3.9, 0.8), (100.0, 1.0))
             for method in (*METHODS, "rk4", "midpoint", "verlet")
         ],
-        daily=7,
+        daily=[(2.5, 0.8, "rodas4"), (3.9, 0.8, "midpoint"), (100.0, 1.0, "dopri5")],
     ),
 )
 def test_a_ball_bounces_as_often_as_it_should(
@@ -156,7 +156,7 @@ def test_a_ball_bounces_as_often_as_it_should(
 
 @pytest.mark.parametrize(
     ("seed", "method"),
-    cases(itertools.product(seeds(6), [*METHODS, "rk4", "midpoint"]), daily=5),
+    cases(itertools.product(seeds(6), [*METHODS, "rk4", "midpoint"]), daily=3),
 )
 def test_a_ball_that_comes_to_rest_is_told_and_never_falls_through(seed: int, method: str) -> None:
     """Its bounces accumulate at a time that is known: whatever the floor and the scale are.
@@ -192,7 +192,7 @@ def test_a_ball_that_comes_to_rest_is_told_and_never_falls_through(seed: int, me
     assert many["ball.h"] == pytest.approx([level] * 3, abs=1e-6 * scale)
 
 
-@pytest.mark.parametrize("method", cases([*METHODS, "rk4"], daily=["dopri5", "rodas4", "rk4"]))
+@pytest.mark.parametrize("method", cases([*METHODS, "rk4"], daily=["dop853", "rk4"]))
 def test_pulses_at_round_instants_are_as_long_as_they_should_be(method: str) -> None:
     """Two events of one value, on and off, at instants where its value is zero to the last bit."""
     block = lw.Block("b")
@@ -266,7 +266,7 @@ def thrown_back(speed: float, dissipation: float) -> float:
     ("until", "method"),
     cases(
         itertools.product([2.0, 600.0], METHODS),
-        daily=[(2.0, "dopri5"), (600.0, "dop853"), (600.0, "rodas4")],
+        daily=[(2.0, "dopri5"), (600.0, "rodas4")],
     ),
 )
 def test_a_point_does_not_fly_through_a_ball(until: float, method: str) -> None:
@@ -284,7 +284,7 @@ def test_a_point_does_not_fly_through_a_ball(until: float, method: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("legs", "share"), cases([(1, 0.05), (2, 0.8), (2, 0.95)], daily=[(1, 0.05), (2, 0.95)])
+    ("legs", "share"), cases([(1, 0.05), (2, 0.8), (2, 0.95)], daily=[(2, 0.95)])
 )
 def test_no_pulse_of_a_bridge_is_dropped(legs: int, share: float) -> None:
     """Against the linear motor between exact instants of switching."""
@@ -311,7 +311,7 @@ def test_no_pulse_of_a_bridge_is_dropped(legs: int, share: float) -> None:
     train, mass = drives.Rigid(ratio), drives.Inertia(load)
     law, asked = drives.PD(1, 0), share * bus
     s.add(drives.Chain(law, bridge, motor, train, mass, closed=False, reference=asked))
-    for method in METHODS:
+    for method in cases(METHODS, daily=["dopri5", "rodas4"]):
         run = lw.simulate(s, until=until, method=method)
         assert run.final["joint.motor.i"] == pytest.approx(state[0], rel=1e-6), method
         assert run.final["joint.motor.speed"] == pytest.approx(state[1], rel=1e-6), method
@@ -338,7 +338,7 @@ def test_switchings_of_three_legs_are_found_where_they_are_in_few_tries() -> Non
     assert run.rejected <= 4 * len(run.events)
 
 
-@pytest.mark.parametrize("method", cases(METHODS, daily=["dop853", "rodas4"]))
+@pytest.mark.parametrize("method", cases(METHODS, daily=["dop853"]))
 def test_what_begins_at_a_time_is_not_stepped_over(method: str) -> None:
     table = lw.Lookup1D(x=[0, 3, 3.1, 3.2, 9], y=[0, 0, 10, 0, 0], name="force")
     block = lw.Block("b")
@@ -430,6 +430,9 @@ GATES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 }
 
 
+GATES_DAILY = ("pulses", "of a sine", "dying", "power", "larger", "quotient", "pole", "table")
+
+
 def gated(gate: Callable[[Any], Any]) -> lw.System:
     """A state that grows while a condition on time alone holds, and nothing else happens."""
     block = lw.Block("b")
@@ -443,7 +446,7 @@ def gated(gate: Callable[[Any], Any]) -> lw.System:
     ("gate", "method"),
     cases(
         itertools.product(GATES, METHODS),
-        daily=list(zip(GATES, itertools.cycle(METHODS), strict=False)),
+        daily=list(zip(GATES_DAILY, itertools.cycle(METHODS), strict=False)),
     ),
 )
 def test_conditions_on_time_alone_hold_as_long_as_they_should(gate: str, method: str) -> None:
@@ -458,7 +461,7 @@ def test_conditions_on_time_alone_hold_as_long_as_they_should(gate: str, method:
         assert batch["b.y"] == pytest.approx([true] * 2, rel=1e-9, abs=1e-7), until
 
 
-@pytest.mark.parametrize("seed", seeds(8, daily=2))
+@pytest.mark.parametrize("seed", seeds(8, daily=1))
 def test_pulses_of_random_waves_are_as_long_as_they_should_be(seed: int) -> None:
     """cos(w t + p) > c with parameters that a sweep changes, single and in a mechanism."""
     rng = np.random.default_rng(seed)
@@ -478,7 +481,7 @@ def test_pulses_of_random_waves_are_as_long_as_they_should_be(seed: int) -> None
     until = float(rng.choice([1.0, 40.0, 1000.0]))
     w = rng.uniform(0.5, 30.0, 3) / math.sqrt(until)
     p, c = float(rng.uniform(-3, 3)), float(rng.choice([0.0, 0.7, 0.9999, -0.95]))
-    for method in METHODS:
+    for method in cases(METHODS, daily=["dop853", "rodas4"]):
         run = lw.simulate(m, until, method=method, values={"w": w[0], "p": p, "level": c})
         wanted = [true(until, x, p, c) for x in w]
         assert run.final["c_dot"] == pytest.approx(wanted[0], rel=1e-8, abs=1e-7), method
@@ -493,7 +496,7 @@ def test_pulses_of_random_waves_are_as_long_as_they_should_be(seed: int) -> None
 
 
 @pytest.mark.parametrize(
-    "gate", cases(["sine", "growing", "pole", "table"], daily=["growing", "table"])
+    "gate", cases(["sine", "growing", "pole", "floor", "table"], daily=["growing", "floor"])
 )
 def test_plain_python_ends_steps_at_conditions_on_time_too(gate: str) -> None:
     made, plain = GATES[gate]
@@ -501,7 +504,7 @@ def test_plain_python_ends_steps_at_conditions_on_time_too(gate: str) -> None:
     assert run.final["b.y"] == pytest.approx(time_above_zero(plain, 5.0), abs=1e-9)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", cases(METHODS, daily=["dop853", "rodas4"]))
 def test_a_run_that_begins_where_a_condition_changes_goes_on(method: str) -> None:
     """At the start, and at a tick."""
     block = lw.Block("b")
@@ -519,7 +522,7 @@ def test_a_run_that_begins_where_a_condition_changes_goes_on(method: str) -> Non
         assert batch["b.y"] == pytest.approx([2 * until - 0.5] * 2, abs=1e-9)
 
 
-@pytest.mark.parametrize("method", cases([*METHODS, "rk4"], daily=["dop853", "rk4"]))
+@pytest.mark.parametrize("method", cases([*METHODS, "rk4"], daily=["dopri5"]))
 def test_a_value_that_jumps_through_zero_is_an_event(method: str) -> None:
     """By the output of a sampled member, and by the reset of another event."""
     s = lw.System(name="s")
@@ -578,7 +581,9 @@ def test_a_stop_has_the_order_of_the_method() -> None:
         assert run.final["c_dot"] == pytest.approx(true, abs=most)
 
 
-@pytest.mark.parametrize("method", [*METHODS, "rk4", "semi-implicit"])
+@pytest.mark.parametrize(
+    "method", cases([*METHODS, "rk4", "semi-implicit"], daily=["dop853", "semi-implicit"])
+)
 def test_a_batch_tells_which_event_ended_which_run(method: str) -> None:
     """The same as each run alone; of several terminal events, and of one without end."""
     block = lw.Block("b")
@@ -642,10 +647,13 @@ AT_START = [  # side, pace, late pace, when it happens
 STARTED = list(itertools.product([*METHODS, "rk4", "verlet"], [1, -1], [False, True]))
 
 
-@pytest.mark.parametrize(("method", "direction", "terminal"), cases(STARTED, daily=STARTED[::3]))
+STARTED_DAILY = [("dopri5", 1, False), ("rodas4", -1, True), ("rk4", -1, False)]
+
+
+@pytest.mark.parametrize(("method", "direction", "terminal"), cases(STARTED, daily=STARTED_DAILY))
 def test_an_event_may_happen_at_the_start(method: str, direction: int, terminal: bool) -> None:
     """Where its value is beyond zero; where it is zero, as soon as it leaves in that direction."""
-    step: dict[str, Any] = {} if method in METHODS else {"step": 0.01}
+    step: dict[str, Any] = {} if method in METHODS else {"step": 0.05}
     s = starting(direction, True, terminal)
     for side, pace, late, when in AT_START:
         given: dict[str, Any] = {"initial": {"b.x": direction * side}, "method": method, **step}

@@ -27,7 +27,7 @@ from linkwright.simulation.balance import balance, integral
 from linkwright.simulation.native.stored import Forgotten, from_data, to_data
 from linkwright.simulation.settings import RunSettings
 from linkwright.system import dynamics, flatten
-from tests.seeds import seldom
+from tests.seeds import cases, seldom
 from tests.support.processes import Begin, begin as begin
 
 FALL = """format = 1
@@ -207,7 +207,10 @@ def test_words_tell_what_happened(here: Path, capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().out == ""
 
 
-@pytest.mark.parametrize(("model", "changes"), [("four-bar", 0), ("n-four-bar:n=2", 1)])
+@pytest.mark.parametrize(
+    ("model", "changes"),
+    cases([("four-bar", 0), ("n-four-bar:n=2", 1)], daily=[("n-four-bar:n=2", 1)]),
+)
 def test_deriving_does_not_count_as_simulating(
     here: Path, monkeypatch: pytest.MonkeyPatch, model: str, changes: int
 ) -> None:

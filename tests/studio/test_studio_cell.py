@@ -44,8 +44,8 @@ class Paced:
         self._thread.start()
 
     def _go(self) -> None:
-        while not self._ending.wait(0.006):
-            self.cell.advance(2)
+        while not self._ending.wait(0.012):
+            self.cell.advance(4)
 
     def end(self) -> None:
         self._ending.set()
@@ -168,14 +168,14 @@ def test_parameters_change_live_and_steps_lie_over_each_other(link: CellLink) ->
     link.act("plane", "enable")
     soon(lambda: abs(link.told()["arms"][0]["axes"][1]["error"]) < 5e-5)  # its brakes are open
     assert tuner.parameters(AXIS) == {"kp": 400.0, "kd": 40.0}
-    tuner.start(AXIS, "step", {"amplitude": 0.01, "seconds": 0.8})
+    tuner.start(AXIS, "step", {"amplitude": 0.01, "seconds": 0.5})
     with pytest.raises(InputError, match=r"wait: step of plane.2"):
         tuner.start(AXIS, "step", {})
     with pytest.raises(InputError, match="wait"):
         link.jog.hold("page", 1, AXIS, 1, 0.1)
     assert tuner.wait(LIMIT)
     tuner.set_parameters(AXIS, {"kp": 1600.0, "kd": 80.0})
-    tuner.start(AXIS, "step", {"amplitude": 0.01, "seconds": 0.8})
+    tuner.start(AXIS, "step", {"amplitude": 0.01, "seconds": 0.5})
     assert tuner.wait(LIMIT)
     told = tuner.told(AXIS)
     assert (told["error"], told["busy"], len(told["steps"])) == ("", "", 2)

@@ -461,9 +461,10 @@ def test_a_column_that_is_nearly_right_is_pointed_at(tmp_path: Path) -> None:
 
 
 def test_python_takes_a_dress_too(tmp_path: Path) -> None:
-    run = lw.simulate(lw.load("stanford-arm-controlled"), 0.1, step=0.01)
-    run.page(tmp_path / "run.html", scene="work-cell")
-    assert '"name":"conveyor"' in (tmp_path / "run.html").read_text()
+    run = lw.simulate(lw.load("double-pendulum"), 0.1, step=0.01)
+    (tmp_path / "cell.toml").write_text(TABLE)
+    run.page(tmp_path / "run.html", scene=tmp_path / "cell.toml")
+    assert '"name":"table"' in (tmp_path / "run.html").read_text()
 
 
 def test_copies_are_bounded() -> None:

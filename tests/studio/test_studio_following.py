@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import nullcontext
 from fractions import Fraction
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,7 +17,7 @@ from linkwright.models import load_model
 from linkwright.robots import Robot
 from linkwright.scene.motions import open_motion
 from linkwright.scene.previews import resting
-from linkwright.scene.scene import scene_of
+from linkwright.scene.scene import Scene, scene_of
 from linkwright.scene.stance import footing_of, set_down
 from linkwright.scene.viewpoint import ground_and_view
 from linkwright.studio import state
@@ -28,11 +29,18 @@ from linkwright.studio.panel_values import ValuesPanel
 from linkwright.studio.panel_view import angles_of
 from linkwright.studio.server import Studio, open_studio
 from linkwright.studio.state import PLAYED, POSED, RUN, UNSEEN, Control, PanelState, panels_of
+from tests.seeds import cases
 
 ARM, SCARA, QUADRUPED = (
     f"tests/robots/{n}" for n in ("oblique_arm.urdf", "scara.toml", "quadruped.urdf")
 )
 PARAMETRIC = {"pendulum": ("L", 2.0), "four-bar": ("L1", 0.6), "double-pendulum": ("L1", 1.7)}
+
+
+@cache
+def quadruped() -> Scene:
+    """A robot on four legs, as it is drawn."""
+    return scene_of(Robot(QUADRUPED))
 
 
 def live_desk(studio: Studio) -> tuple[PanelState, Live]:
@@ -65,7 +73,7 @@ def settle(panels: PanelState) -> None:
         panels.go_round(1e6 + k + panels._reshaped if math.isfinite(panels._reshaped) else 1e6 + k)
 
 
-@pytest.mark.parametrize("name", PARAMETRIC)
+@pytest.mark.parametrize("name", cases(PARAMETRIC, daily=["pendulum", "four-bar"]))
 def test_shapes_follow_parameters_and_come_back(name: str) -> None:
     """What a live run draws is what the model would be drawn as from the beginning."""
     parameter, value = PARAMETRIC[name]
@@ -114,7 +122,7 @@ def test_a_length_with_which_loops_cannot_close_changes_nothing(
 
 
 # -- poses and servos ------------------------------------------------------------------------------
-@pytest.mark.parametrize("name", ["pendulum", "four-bar", ARM])
+@pytest.mark.parametrize("name", cases(["pendulum", "four-bar", ARM], daily=["four-bar", ARM]))
 def test_a_run_starts_from_the_pose_that_is_set(name: str) -> None:
     with open_studio([name]) as studio:
         panels, live = live_desk(studio)
@@ -144,8 +152,10 @@ def test_a_run_starts_from_the_pose_that_is_set(name: str) -> None:
         assert panels.trouble == []
 
 
-@pytest.mark.parametrize("name", [ARM, SCARA])
-@pytest.mark.parametrize("share", [0.25, 0.7])
+STANDS = [(name, share) for name in (ARM, SCARA) for share in (0.25, 0.7)]
+
+
+@pytest.mark.parametrize(("name", "share"), cases(STANDS, daily=[STANDS[0], STANDS[-1]]))
 def test_joints_stand_where_they_are_told_to(name: str, share: float) -> None:
     """A servo that did not carry the weight would hang below its target."""
     robot = Robot(name)
@@ -166,8 +176,8 @@ def test_joints_stand_where_they_are_told_to(name: str, share: float) -> None:
 
 
 def test_a_robot_that_was_posed_is_set_down_on_the_ground() -> None:
-    robot = Robot(QUADRUPED)
-    scene = scene_of(robot)
+    scene = quadruped()
+    robot = scene.robot
     footing = footing_of(scene, 0.1)
     assert footing is not None
     q = footing.start.copy()
@@ -181,7 +191,7 @@ def test_a_robot_that_was_posed_is_set_down_on_the_ground() -> None:
 
 
 def test_a_body_that_turns_freely_has_angles_in_place_of_a_quaternion() -> None:
-    scene = scene_of(Robot(QUADRUPED))
+    scene = quadruped()
     poser = Poser(scene)
     (places,) = poser.quaternions
     q = np.array(scene.poses.start)
@@ -245,20 +255,21 @@ def test_the_speed_that_is_shown_is_the_real_factor() -> None:
 PLANTS = ["pendulum", "four-bar", "whipple", "car", ARM, QUADRUPED]
 
 
-@pytest.fixture(scope="module")
-def plants() -> dict[str, Plant]:
-    made = {}
-    for name in PLANTS[:-2]:
-        made[name] = plant_of(load_model(name))
-    made[ARM] = plant_of(Robot(ARM))
-    quadruped = Robot(QUADRUPED)
-    made[QUADRUPED] = plant_of(quadruped, footing=footing_of(scene_of(quadruped)))
-    return made
+def plant(name: str) -> Plant:
+    """Return what the studio runs of a model."""
+    if name == QUADRUPED:
+        return plant_of(quadruped().robot, footing=footing_of(quadruped()))
+    return plant_of(Robot(ARM) if name == ARM else load_model(name))
 
 
-@pytest.mark.parametrize("name", PLANTS)
-def test_sliders_offer_what_makes_sense(plants: dict[str, Plant], name: str) -> None:
-    found = plants[name].adjustables
+@pytest.mark.parametrize("name", cases(PLANTS, daily=["pendulum", ARM]))
+def test_sliders_offer_what_makes_sense(name: str) -> None:
+    check_sliders(plant(name))
+
+
+def check_sliders(plant: Plant) -> None:
+    """Check what can be set, and how far; also of a robot on feet, in `test_studio_forces.py`."""
+    found = plant.adjustables
     assert found
     for each in found:
         assert each.low <= each.value <= each.high
@@ -345,9 +356,12 @@ def test_a_stop_is_told_whatever_tab_is_open() -> None:
 
 
 # -- where one looks from --------------------------------------------------------------------------
+FRONTS = [(QUADRUPED, (1, 0), (0, -1)), ("car", (1, 0), (0, -1)), ("pendulum", (0, -1), (1, 0))]
+
+
 @pytest.mark.parametrize(
     ("name", "front", "side"),
-    [(QUADRUPED, (1, 0), (0, -1)), ("car", (1, 0), (0, -1)), ("pendulum", (0, -1), (1, 0))],
+    cases(FRONTS, daily=FRONTS[1:]),
 )
 def test_the_front_is_where_robots_and_vehicles_face(
     name: str, front: tuple[int, int], side: tuple[int, int]
@@ -407,7 +421,10 @@ def test_the_framing_stays_when_a_run_starts() -> None:
         panels.server = studio.server
 
 
-@pytest.mark.parametrize(("model", "travels"), [("whipple", True), ("four-bar", False)])
+REPLAYS = [("whipple", True), ("car", True), ("four-bar", False)]
+
+
+@pytest.mark.parametrize(("model", "travels"), cases(REPLAYS, daily=REPLAYS[1:]))
 def test_a_replay_keeps_what_travels_in_the_picture(model: str, travels: bool) -> None:
     """The camera of a replay goes along with a vehicle, and stays where nothing travels."""
     with open_studio([model]) as studio:

@@ -32,6 +32,7 @@ from linkwright.studio.live import Live
 from linkwright.studio.live_system import plant_of
 from linkwright.studio.server import Studio
 from tests.seeds import seldom
+from tests.studio.test_studio_following import check_sliders
 from tests.support.chromium import opened
 from tests.support.waiting import soon
 
@@ -331,6 +332,10 @@ def test_a_quadruped_stands_on_its_feet_and_the_ground_carries_its_weight(standi
     assert feet.sum() == 4
     assert shown.points[feet][:, 2] == pytest.approx(-0.1, abs=0.005)
     assert np.ptp(shown.points[feet][:, :2], axis=0).min() > 0.1  # one under each corner
+
+
+def test_sliders_of_a_robot_on_its_feet_offer_what_makes_sense(standing: Live) -> None:
+    check_sliders(standing.plant)
 
 
 @seldom(daily="test_a_quadruped_stands_on_its_feet_and_the_ground_carries_its_weight")

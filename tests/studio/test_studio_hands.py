@@ -20,7 +20,7 @@ from linkwright.scene.viewpoint import ANGLE, ground_and_view
 from linkwright.studio.joint_control import Poser, pose_of
 from linkwright.studio.server import Studio, open_studio
 from linkwright.studio.state import PanelState
-from tests.seeds import seldom
+from tests.seeds import examples, seldom
 from tests.studio.test_studio_browser import ARM, field, graphs, panels_of, tab
 from tests.support.chromium import opened
 from tests.support.waiting import soon
@@ -184,7 +184,7 @@ def _slope(t: Array, phi: Array) -> float:
     st.integers(0, 3),
     st.floats(-1.5, 1.5),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40, daily=15), deadline=None)
 def test_a_slider_of_a_quaternion_keeps_the_robot_rigid(
     start: list[float], which: int, value: float
 ) -> None:

@@ -12,6 +12,7 @@ import pytest
 import linkwright as lw
 from linkwright.cli import main
 from linkwright.studio.server import Studio, open_studio
+from tests.seeds import cases
 from tests.studio.test_studio_browser import field, panels_of, tab
 from tests.support.chromium import opened
 from tests.support.waiting import soon
@@ -36,12 +37,12 @@ def _seen(studio: Studio, check: Callable[[Any], None]) -> None:
         studio.close()
 
 
-@pytest.mark.parametrize(
-    ("file", "joint"),
-    [("mjcf/gantry.xml", ""), ("scara.toml", "shoulder")],
-    ids=["mjcf", "text"],
-)
-def test_robot_files_of_every_kind_open_and_move(file: str, joint: str) -> None:
+FILES = {"mjcf": ("mjcf/gantry.xml", ""), "text": ("scara.toml", "shoulder")}
+
+
+@pytest.mark.parametrize("kind", cases(FILES, daily=["mjcf"]))
+def test_robot_files_of_every_kind_open_and_move(kind: str) -> None:
+    file, joint = FILES[kind]
     studio = open_studio([str(ROBOTS / file)])
     stage = studio.stage
     assert stage is not None

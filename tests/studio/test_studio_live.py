@@ -210,6 +210,7 @@ def test_dry_friction_that_jumps_is_run_with_fixed_steps() -> None:
     assert np.isfinite(live.latest.x).all()
 
 
+@seldom(daily="tests/studio/test_studio_following.py::test_joints_stand_where_they_are_told_to")
 def test_servos_hold_a_robot_at_its_targets(arm: tuple[Robot, Scene]) -> None:
     robot, scene = arm
     begin = dict(zip(scene.poses.coordinates, map(float, resting(scene)), strict=True))

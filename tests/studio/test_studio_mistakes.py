@@ -18,6 +18,7 @@ from linkwright.scene.motions import SceneMotion, open_motion
 from linkwright.scene.scene import scene_of
 from linkwright.studio.server import Studio, open_studio
 from tests.seeds import seldom
+from tests.support.lab_robots import planar_file
 
 STILL = """<robot name="stone"><link name="base"><visual><geometry><box size="1 2 3"/></geometry>
 </visual></link></robot>
@@ -229,8 +230,9 @@ def test_long_recordings_fit_into_small_pages() -> None:
 
 
 # -- what is simulated -----------------------------------------------------------------------------
-def test_a_robot_is_simulated_as_its_mechanism_is() -> None:
-    robot = lw.load(Path(__file__).parents[1] / "robots" / "oblique_arm.urdf")
+def test_a_robot_is_simulated_as_its_mechanism_is(tmp_path: Path) -> None:
+    robot = lw.load(planar_file(tmp_path))
+    assert isinstance(robot, lw.Robot)
     run = lw.simulate(robot, 0.1)
     assert run.final == lw.simulate(robot.mechanism, 0.1).final
 

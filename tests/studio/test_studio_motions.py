@@ -15,6 +15,7 @@ from linkwright.scene.motions import model_motion, open_motion
 from linkwright.scene.previews import PreviewOptions, simulated, simulated_story
 from linkwright.scene.scene import scene_of
 from linkwright.simulation import simulate
+from tests.seeds import cases
 
 ROBOT = """<robot name="r"><link name="a"/><link name="b"/>
 <joint name="j" type="revolute"><parent link="a"/><child link="b"/>
@@ -33,10 +34,10 @@ def test_what_is_asked_is_what_is_simulated_and_told() -> None:
 
 
 def test_inputs_can_be_set_too() -> None:
-    m = load_model("whipple")
-    assert "Tphi" in m.inputs
-    pushed = model_motion(scene_of(m), PreviewOptions(0.2, {"Tphi": 5.0}, {"phi": 0.0}))
-    calm = model_motion(scene_of(m), PreviewOptions(0.2, {}, {"phi": 0.0}))
+    scene = scene_of(load_model("whipple"))
+    assert "Tphi" in scene.robot.mechanism.inputs
+    pushed = model_motion(scene, PreviewOptions(0.2, {"Tphi": 5.0}, {"phi": 0.0}))
+    calm = model_motion(scene, PreviewOptions(0.2, {}, {"phi": 0.0}))
     assert np.ptp(calm.recording["phi"]) < 1e-9
     assert pushed.recording["phi"][-1] > 1e-4
 
@@ -80,7 +81,7 @@ def test_a_recording_is_shown_as_it_is(tmp_path: Path) -> None:
         open_motion(str(tmp_path / "x.npz"), asked=PreviewOptions(1.0))
 
 
-@pytest.mark.parametrize("name", ["n-four-bar:n=2", "whipple"])
+@pytest.mark.parametrize("name", cases(["n-four-bar:n=2", "whipple"], daily=["whipple"]))
 def test_nobody_waits_for_a_run_that_was_not_asked_for(name: str) -> None:
     """It is shown as far as it came, its samples those of the whole run, and that is told."""
     m = load_model(name)

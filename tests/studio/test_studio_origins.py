@@ -27,6 +27,7 @@ from linkwright.simulation.settings import RunSettings
 from linkwright.studio.live import Live
 from linkwright.studio.live_system import plant_of
 from linkwright.system import System
+from tests.seeds import examples
 
 FORMATS = ("parquet", "csv", "npz", "mcap")
 
@@ -347,7 +348,9 @@ WORDS = st.sampled_from(
         JSON | WORDS,
     ),
 )
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=examples(60, daily=15), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 def test_whatever_a_recording_says_there_is_something_to_see(
     origin: dict[str, object], about: dict[str, object]
 ) -> None:

@@ -36,7 +36,7 @@ def test_poses_of_links_are_those_of_the_robot(file: str) -> None:
     q = robot.random(5, seed=3)
     assert scene.poses.coordinates == robot.coordinates
     where = scene.poses(q)
-    for marked in scene.frames:
+    for marked in cases(scene.frames, daily=5):
         for k in range(len(q)):
             row = where.poses[k, marked.node]
             turn = np.array(quaternion_rotation([float(x) for x in row[3:]]))
@@ -56,7 +56,7 @@ def test_mass_center_of_a_robot() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    cases(sorted(set(DIFFERENT) - {"joint-drive"}), daily=9),  # which has no bodies
+    cases(sorted(set(DIFFERENT) - {"joint-drive"}), daily=5),  # which has no bodies
 )
 def test_every_shipped_model_has_a_scene_with_solids_that_move(name: str) -> None:
     scene = scene_of(mechanism_of(name))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pytest
+if TYPE_CHECKING:
+    import pytest
 
 
 def fresh_cache(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Path:

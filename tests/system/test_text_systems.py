@@ -155,7 +155,7 @@ def held(system: lw.System) -> object:
 
 
 #: Members whose phases are compared, too.
-DERIVED = cases(MAKERS, daily=19)
+DERIVED = cases(MAKERS, daily=8)
 
 
 @pytest.mark.parametrize("name", MAKERS)

@@ -23,6 +23,9 @@ from linkwright.brief import one_line
 from linkwright.errors import InputError, suggestion
 
 if TYPE_CHECKING:
+    from linkwright.equations.tree import Results, Tree
+    from linkwright.equations.writer import Writer
+    from linkwright.program import Program
     from linkwright.robots import Robot
 
 __all__ = ["Counterbalance", "Counterweight", "balance"]
@@ -115,22 +118,58 @@ def balance(
     >>> round(found.moments["weight"], 6), found.exact
     (1.0, True)
     """
+    (found,) = balances(robot, q, weights, [tuple(weights)], actuators=actuators)
+    return found
+
+
+def balances(
+    robot: Robot,
+    q: ArrayLike,
+    weights: Mapping[str, Counterweight],
+    choices: Sequence[Sequence[str]],
+    *,
+    actuators: Sequence[str] | None = None,
+) -> list[Counterbalance]:
+    """Return what some choices of the counterweights do, each as `balance` finds it.
+
+    Args:
+        robot: whose speeds are those of its actuators.
+        q: coordinates of poses, one row each; of a closed loop closed ones.
+        weights: by names of your own.
+        choices: names of weights that are there together.
+        actuators: whose efforts count, by the names of their speeds; all by default.
+    """
     rows = np.atleast_2d(np.array(q, dtype=float))
     counted = _counted(robot, actuators)
     own = np.asarray(robot.gravity(rows)).reshape(len(rows), -1)
-    columns, owners = [], []
-    for name, weight in weights.items():
-        jacobians = [_turning(robot, body, rows) for body in weight.bodies]
-        for direction in weight.directions:
-            columns.append(sum((_effort(robot, j, direction) for j in jacobians), np.zeros(1)))
-            owners.append(name)
-    if not columns:
+    if not all(choices):
         raise InputError("there are no counterweights", remedy="give at least one")
+    bodies = tuple(dict.fromkeys(body for weight in weights.values() for body in weight.bodies))
+    turnings = _turnings(robot, bodies, rows)
+    columns = {
+        name: [
+            sum((_effort(robot, turnings[body], along) for body in weight.bodies), np.zeros(1))
+            for along in weight.directions
+        ]
+        for name, weight in weights.items()
+    }
+    return [_balance(own, counted, {k: columns[k] for k in names}, weights) for names in choices]
+
+
+def _balance(
+    own: Array,
+    counted: Sequence[int],
+    efforts: Mapping[str, Sequence[Array]],
+    weights: Mapping[str, Counterweight],
+) -> Counterbalance:
+    """Return the best moments of weights, from the efforts of the components of each."""
+    columns = [column for of_one in efforts.values() for column in of_one]
+    owners = [name for name, of_one in efforts.items() for _ in of_one]
     shares = np.stack(columns, axis=-1)[:, counted]
     flat = shares.reshape(-1, len(owners))
     found = _least_peak(own[:, counted].ravel(), flat, owners, weights)
     moments, angles = {}, {}
-    for name in weights:
+    for name in efforts:
         parts = [x for x, owner in zip(found, owners, strict=True) if owner == name]
         moments[name] = float(np.hypot(*parts)) if len(parts) == 2 else float(parts[0])
         angles[name] = math.atan2(parts[1], parts[0]) if len(parts) == 2 else 0.0
@@ -155,11 +194,30 @@ def _counted(robot: Robot, actuators: Sequence[str] | None) -> list[int]:
     return [speeds.index(name) for name in actuators]
 
 
-def _turning(robot: Robot, body: str, rows: Array) -> tuple[Array, Array]:
-    """Return the rotation of a body and the Jacobian of its angular velocity, by pose."""
-    pose = np.asarray(robot.pose.of(body)(rows))
-    jacobian = np.asarray(robot.jacobian.of(body)(rows))
-    return pose[..., :3, :3], jacobian[..., 3:, :]
+def _turnings(robot: Robot, bodies: Sequence[str], rows: Array) -> dict[str, tuple[Array, Array]]:
+    """Return the rotations of bodies and the Jacobians of their angular velocities, by pose.
+
+    All of them come from one kernel: what loops make of speeds is solved for once.
+    """
+    from linkwright.robots import kinematics
+    from linkwright.robots.quantity import USUAL_REFERENCE
+
+    spots = [robot.spot(body) for body in bodies]
+
+    def derived(tree: Tree) -> Program:
+        def written(w: Writer) -> Results:
+            found: dict[str, Any] = {}
+            for k, spot in enumerate(spots):
+                at, columns = kinematics.pose_and_jacobian(w, tree, spot, USUAL_REFERENCE)
+                found[f"R{k}"] = [list(row) for row in at.rotation]
+                found[f"J{k}"] = columns[3:]
+            return found
+
+        return tree.program("turnings", ["q"], written)
+
+    turning = robot.quantity(f"turnings of {', '.join(bodies)}", derived, weighs=False)
+    found = [np.asarray(x) for x in turning(rows)]
+    return {body: (found[2 * k], found[2 * k + 1]) for k, body in enumerate(bodies)}
 
 
 def _effort(robot: Robot, turning: tuple[Array, Array], direction: Array) -> Array:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.analysis.counterweights import Counterbalance, Counterweight, balance
+from linkwright.analysis.counterweights import Counterbalance, Counterweight, balances
 from linkwright.border import worded
 from linkwright.brief import one_line
 from linkwright.errors import DomainError, InputError
@@ -84,7 +84,10 @@ def horizon_sweep(
     >>> sweep.unit, sweep.efforts.shape
     ('N*m', (4, 2))
     """
-    from linkwright.robots import Robot, closed
+    from linkwright.equations.batch_closing import Closing
+    from linkwright.equations.parallel_machine import parallel_machine
+    from linkwright.robots import Robot
+    from linkwright.robots.closing import known_rows
 
     if count < 1:
         raise InputError(f"a sweep has {count} azimuths", remedy="give 1 or more")
@@ -98,8 +101,11 @@ def horizon_sweep(
     down = np.linspace(90.0, elevation, 19)
     given = [_directions(np.zeros(19), down), _directions(around, np.full(len(around), elevation))]
     more = {} if len(robot.speeds) < 3 else {"distance": np.array(m.values["D"])}
-    way = closed(robot, {"direction": given[0], **more}, follow=True)
-    found = closed(robot, {"direction": given[1], **more}, start=way.q[-1], follow=True)
+    machine = parallel_machine(robot)
+    closing = Closing(machine, ("direction", *more))
+    rows = [known_rows({"direction": x, **more}, len(machine.actuators)) for x in given]
+    way = closing.follow(rows[0])
+    found = closing.follow(rows[1], way.q[-1])
     for poses, words in ((way, "on the way down"), (found, "on the way around")):
         if not poses.closed.all():
             bad = int(np.flatnonzero(~poses.closed)[0])
@@ -118,12 +124,14 @@ def horizon_sweep(
         )
     unit = "N*m" if m.units[m.actuators[0].name] == "rad" else "N"
     weights = _weights(robot)
-    balances = {
-        " and ".join(chosen): balance(robot, q, {k: weights[k] for k in chosen})
+    choices = [
+        chosen
         for chosen in (("arms",), ("strut",), ("arms", "strut"))
         if weights.keys() >= set(chosen)
-    }
-    return HorizonSweep(m.name, unit, azimuths, given[1][::finer], q, efforts, balances)
+    ]
+    found_best = balances(robot, q, weights, choices) if choices else []
+    best = {" and ".join(c): b for c, b in zip(choices, found_best, strict=True)}
+    return HorizonSweep(m.name, unit, azimuths, given[1][::finer], q, efforts, best)
 
 
 def _directions(azimuths: Array, elevations: Array) -> Array:

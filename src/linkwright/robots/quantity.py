@@ -212,11 +212,19 @@ class Quantity(partial[Any]):
         return writers[language](self.program)
 
     def _first(self, *inputs: Any, **options: Any) -> Any:
-        """Build the kernel and evaluate; from then on calls go to it directly."""
+        """Build the kernel and evaluate; from then on calls go to it directly.
+
+        Rows need the kernel of batches alone: the one of single vectors is built when there is one.
+        """
         if self.func != self._first:  # somebody kept what was there before the first call
             return self(*inputs, **options)
         native = self._native
+        ports = zip(inputs, native.inputs, strict=False)
         started = time.perf_counter()
+        if any(getattr(x, "ndim", 0) > len(shape) for x, (_, shape) in ports):
+            found = self._sort_out(*inputs, **options)
+            self.timings.setdefault(f"{self.name}: compile", time.perf_counter() - started)
+            return found
         self._use(native.scalar_or(self._sort_out))
         self.timings[f"{self.name}: compile"] = time.perf_counter() - started
         return self(*inputs, **options)
