@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, core, settings
 
 from tests.seeds import ALL
 from tests.support.memory import keep_little, megabytes
@@ -37,6 +37,8 @@ _BASE = settings(database=None, deadline=None, suppress_health_check=[HealthChec
 settings.register_profile("fixed", _BASE, derandomize=True)  # a busy machine changes nothing
 settings.register_profile("random", _BASE, derandomize=False)
 settings.load_profile("random" if "LINKWRIGHT_SEED" in os.environ else "fixed")
+if "LINKWRIGHT_SEED" in os.environ:  # so that the number repeats what Hypothesis drew, too
+    core.global_force_seed = int(os.environ["LINKWRIGHT_SEED"])  # type: ignore[assignment]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -381,7 +381,7 @@ def quadruped(seed: int, damping: float) -> tuple[str, float, Array, float]:
 
 
 @seldom(daily="test_an_own_robot_with_feet_stands_in_a_laboratory")
-@pytest.mark.parametrize("seed", seeds(3, daily=1))
+@pytest.mark.parametrize("seed", [*seeds(3, daily=1), 641436680])  # the last begins at the border
 def test_an_own_quadruped_stands_with_its_weight_on_its_feet(seed: int, tmp_path: Path) -> None:
     """By simulate --ground; between front and rear by the lever, left and right alike."""
     text, mass, feet, center = quadruped(seed, 300.0)

@@ -42,6 +42,7 @@ GROUND = "ground"
 """The name of the contact elements; others with further radii are numbered."""
 
 _SINK = 1e-3  # m that a foot sinks into the ground when the robot stands
+_TOUCH = 1e-9  # m that the lowest foot is in it at the start
 _DISSIPATION = 2.0  # s/m
 _STATIC, _DYNAMIC = 0.9, 0.8
 _WEIGHT = 9.81  # N/kg, of what stands
@@ -122,7 +123,11 @@ class Grounded:
         return add_ground(system, self.touches, self.height, self.up)
 
     def lifted(self, start: Mapping[str, float]) -> dict[str, float]:
-        """Return coordinates of a free base that bring it up to where nothing is in the ground."""
+        """Return coordinates of a free base that bring it up onto the ground, which it touches.
+
+        It is in by a nanometer: what is at the border but for rounding begins and ceases to touch
+        without end.
+        """
         m = self.assembled.mechanism
         base = free_base(m)
         where = standing(self.assembled, start)
@@ -132,7 +137,7 @@ class Grounded:
         found = {}
         for q, along in base.translations:
             share = np.array(evaluate_all(along.components(m.ground.frame), {}), float)
-            moved = missing * float(share @ np.array(self.up))
+            moved = (missing - _TOUCH) * float(share @ np.array(self.up))
             if moved:
                 found[q.name] = float(m.initial.get(q.name, 0.0)) + moved
         return found
