@@ -267,6 +267,9 @@ def _error(op: str, data: Any, value: Any, values: list[Any], errors: list[Any])
     return _function_error(op, data, value, values, errors) + _FUNCTION_UNITS * _UNIT * size
 
 
+_PERIODIC = {"sin": 2.0, "cos": 2.0, "tan": np.inf}  # what they can differ by at any two angles
+
+
 def _product_error(values: list[Any], errors: list[Any]) -> Any:
     crossed = np.abs(values[0]) * errors[1] + np.abs(values[1]) * errors[0]
     return crossed + errors[0] * errors[1]
@@ -275,6 +278,8 @@ def _product_error(values: list[Any], errors: list[Any]) -> Any:
 def _function_error(op: str, data: Any, value: Any, values: list[Any], errors: list[Any]) -> Any:
     """Return the error that the arguments' errors make, by difference quotients around them."""
     total = np.zeros(())
+    if op in _PERIODIC:  # an angle that is not known says nothing
+        total = np.where(errors[0] > 0.5, _PERIODIC[op], 0.0)
     for k, error in enumerate(errors):
         if not np.any(error):
             continue
