@@ -15,6 +15,7 @@ from linkwright.analysis.responses import transfer
 from linkwright.blocks import Block, Ticks
 from linkwright.elements.drives.servo import Division
 from linkwright.errors import Error
+from tests.seeds import cases
 from tests.support.joint_drive import LOAD, MOTOR, RATIO, STIFFNESS, joint_drive, two_masses
 from tests.support.late import Late
 
@@ -63,7 +64,11 @@ def test_margins_of_the_joint_are_those_of_python_control() -> None:
 
 
 @pytest.mark.parametrize(
-    ("port", "rate"), [("pd.u", None), ("amp.u", 2000.0), ("pd.angle", 2000.0)]
+    ("port", "rate"),
+    cases(
+        [("pd.u", None), ("amp.u", 2000.0), ("pd.angle", 2000.0)],
+        daily=[("pd.u", None), ("pd.angle", 2000.0)],
+    ),
 )
 def test_more_gain_than_the_margin_makes_the_loop_unstable(port: str, rate: float | None) -> None:
     """The border of stability is where the margin says: the gain is put into the loop itself."""
@@ -186,7 +191,7 @@ def test_a_lifted_loop_of_one_rate_is_the_plain_loop() -> None:
         assert getattr(b, name) == pytest.approx(getattr(a, name), rel=1e-6), name
 
 
-@pytest.mark.parametrize("rate", [None, 1000.0])
+@pytest.mark.parametrize("rate", cases([None, 1000.0], daily=[1000.0]))
 def test_a_loop_through_a_system_in_a_system_is_cut_anywhere(rate: float | None) -> None:
     """At ports of the inner System, and at ports of its members, inputs and outputs."""
     w = np.geomspace(0.1, 1000, 20)

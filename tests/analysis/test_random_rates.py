@@ -128,7 +128,8 @@ def test_designs_by_the_tables_keep_a_margin() -> None:
     found = PLANT.design(MIXED, POLES, procedure="report", streams=2, steps=64)
     assert found.period == pytest.approx(0.011, abs=1e-4)
     assert found.contraction == pytest.approx(-0.0414, abs=5e-4)
-    for rates in (PAIR, Bernoulli(0.010, 0.030, p=0.05), Bernoulli(0.010, 0.030, p=0.95)):
+    every = [PAIR, *(Bernoulli(0.010, 0.030, p=p) for p in (0.05, 0.95))]
+    for rates in cases(every, daily=1):
         ours, best = (
             PLANT.design(rates, POLES, procedure=how, streams=2, steps=64).contraction
             for how in ("report", "strongest")

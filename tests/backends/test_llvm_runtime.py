@@ -16,7 +16,16 @@ import pytest
 
 import linkwright as lw
 from linkwright.backends.llvm import elf, target
-from linkwright.backends.llvm.compile import NativeCode, cached_native, compile_ir, load, native
+from linkwright.backends.llvm.compile import (
+    HALF_EXAMPLE,
+    NativeCode,
+    cached_native,
+    compile_ir,
+    load,
+    native,
+)
+from linkwright.errors import CompileError
+from linkwright.program import program
 from tests.support.native_ir import HANDSHAKE, fresh_cache
 
 UNARY = (ctypes.c_double, ctypes.c_double)
@@ -238,3 +247,29 @@ def test_settings_for_keys_name_processor_features_versions_and_effort() -> None
     assert "llvm " in settings
     assert "llvmlite " in settings
     assert settings != target.code_settings(3)
+
+
+def test_kernels_with_arrays_of_the_same_shapes_are_not_confused() -> None:
+    """What is loaded once for all writes no memory of its own: each call keeps its own kernel."""
+    x = lw.symbol("x", "coordinate")
+    made = [lw.compile(program(f"times{k}", {"x": [x]}, {"y": [k * x]})) for k in (2, 3, 5)]
+    one = np.ones(1)
+    for _ in range(2):
+        assert [float(call(one)[0]) for call in made] == [2.0, 3.0, 5.0]
+    del made[1]
+    gc.collect()
+    assert [float(call([1.0])[0]) for call in made] == [2.0, 5.0]  # by the slow way, too
+    with pytest.raises(CompileError, match="not shared"):
+        text = "@memory = dso_local global i64 0\n" + HALF_EXAMPLE
+        cached_native(b"with memory", lambda: text, ["half"], shared=True)
+
+
+def test_quantities_of_a_robot_with_arrays_of_the_same_shapes_are_not_confused() -> None:
+    arm = lw.Robot("tests/robots/oblique_arm.urdf")
+    q, v = np.full(len(arm.coordinates), 0.3), np.full(len(arm.speeds), 0.2)
+    first, mass = arm.inverse_dynamics(q, v, v), arm.mass_matrix(q)
+    arm.forward_dynamics(q, v, v)
+    arm.inverse_mass_matrix(q)
+    assert np.array_equal(arm.inverse_dynamics(q, v, v), first)
+    assert np.array_equal(arm.mass_matrix(q), mass)
+    assert arm.forward_dynamics(q, v, first) == pytest.approx(v)

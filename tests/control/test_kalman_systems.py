@@ -217,7 +217,7 @@ def test_a_controller_with_its_filter_is_firmware(tmp_path: Path) -> None:
     assert abs(run["servo.tau"][-1]) < 0.5 * abs(run["servo.tau"][0])
 
 
-@pytest.mark.parametrize("kind", ["time-varying", "extended"])
+@pytest.mark.parametrize("kind", cases(["time-varying", "extended"], daily=["extended"]))
 def test_sensors_that_are_slow_or_late(kind: Any) -> None:
     """A sensor that is three instants late, and one with a new value at every fourth instant."""
     plant = driven(mass())

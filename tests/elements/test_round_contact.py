@@ -15,7 +15,7 @@ from linkwright.elements import BoxSurface, CapsuleSurface, Plane, RoundContact,
 from linkwright.equations.energy import energy
 from linkwright.mechanism import Mechanism
 from linkwright.motion.blends import turned
-from tests.seeds import seeds
+from tests.seeds import cases, seeds
 from tests.support.element_values import Evaluated
 
 G, RADIUS, MASS = 9.81, 0.1, 2.0
@@ -112,20 +112,21 @@ def pair(first: Any, second: Any, **more: Any) -> tuple[Mechanism, lw.System]:
     return m, s
 
 
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        (SphereSurface(0.1, body="a"), SphereSurface(0.2, body="b")),
-        (SphereSurface(0.1, body="a", center=(0.02, 0, 0.01)), CapsuleSurface(0.2, 0.3, body="b")),
-        (CapsuleSurface(0.1, 0.4, body="a"), CapsuleSurface(0.15, 0.5, body="b", rotation=ASKEW)),
-    ],
-    ids=["balls", "ball and capsule", "capsules"],
-)  # fmt: skip
+PAIRS: dict[str, tuple[Any, Any]] = {
+    "balls": (SphereSurface(0.1, body="a"), SphereSurface(0.2, body="b")),
+    "ball and capsule": (
+        SphereSurface(0.1, body="a", center=(0.02, 0, 0.01)), CapsuleSurface(0.2, 0.3, body="b"),
+    ),
+    "capsules": (
+        CapsuleSurface(0.1, 0.4, body="a"), CapsuleSurface(0.15, 0.5, body="b", rotation=ASKEW),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("shapes", cases(PAIRS, daily=["ball and capsule"]))
 @pytest.mark.parametrize("damping", [0.0, 20.0])
-def test_what_collides_keeps_momentum_and_makes_no_energy(
-    first: Any, second: Any, damping: float
-) -> None:
-    m, s = pair(first, second, damping=damping)
+def test_what_collides_keeps_momentum_and_makes_no_energy(shapes: str, damping: float) -> None:
+    m, s = pair(*PAIRS[shapes], damping=damping)
     start = {"a.x": -0.6, "a.y": 0.05, "a.z": 0.03, "a.u": 2.0, "a.q": 3.0, "b.r": -2.0}
     run = lw.simulate(s, until=0.6, initial=start, tolerance=1e-10)
     assert run["round_contact.normal1"].max() > 10

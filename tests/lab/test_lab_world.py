@@ -105,6 +105,25 @@ def test_a_base_falls_as_gravity_says(floating: Lab) -> None:
     lab.set_gravity([0.0, 0.0, -G])
 
 
+def test_a_laboratory_that_is_reset_begins_as_it_began(fixed: Lab) -> None:
+    """What it senses at its time zero, and what comes of that, is that of the first time."""
+    lab = fixed
+    lab.reset()
+    lab.run(0.0)
+    assert np.abs(lab.state.u).max() == 0.0
+    assert np.abs(lab.loop.latest().x).max() == pytest.approx(
+        max(abs(float(s.value)) for s in lab.loop.session.phases.x), abs=1e-12
+    )
+    first = []
+    for _ in range(2):
+        lab.run(0.02)
+        first.append((lab.state.q.copy(), lab.state.a.copy()))
+        lab.run(0.1)
+        lab.reset()
+    for a, b in zip(*first, strict=True):
+        assert a == pytest.approx(b, rel=1e-6, abs=1e-12)
+
+
 def test_joints_of_a_held_base_move_as_those_of_a_fixed_robot(floating: Lab, fixed: Lab) -> None:
     """SL check 39: also where the base is caught in its fall."""
     for lab in (floating, fixed):

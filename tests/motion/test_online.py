@@ -15,7 +15,7 @@ from linkwright.motion import Limits, MotionError, online
 from linkwright.motion.plans import PLAN, evaluation, planning
 from linkwright.system.controllers import controller_phases
 from tests.backends.test_firmware import Firmware
-from tests.seeds import seldom
+from tests.seeds import cases, seldom
 
 Array = NDArray[np.float64]
 PERIOD = 0.001
@@ -130,13 +130,14 @@ def test_a_plan_from_the_way_is_the_rest_of_the_way() -> None:
         assert (alone["duration"] - again["duration"]).max() < 1e-9
 
 
-def test_axes_arrive_together_when_the_oracle_says() -> None:
-    states = random_states(3, 500, 4)
+@pytest.mark.parametrize("axes", cases([2, 4], daily=[2]))
+def test_axes_arrive_together_when_the_oracle_says(axes: int) -> None:
+    states = random_states(3, 500, axes)
     plan, there = planned(states), oracle(states)
     known = np.isfinite(there)
     assert known.sum() > 480
     assert np.abs(plan["duration"] - there)[known].max() < 1e-6 * PERIOD
-    np.testing.assert_array_equal(plan["T_plan"], np.repeat(plan["duration"][:, None], 4, 1))
+    np.testing.assert_array_equal(plan["T_plan"], np.repeat(plan["duration"][:, None], axes, 1))
     for part in np.linspace(0.0, 1.0, 40):
         _, *rates = evaluated(plan, part * plan["duration"] * (1 - 1e-12))
         for r, w in zip(rates, "VAJ", strict=True):

@@ -287,17 +287,25 @@ def remembered(
     found = _found.get(key)
     if found is None:
         store = open_cache()
-        entry = entry_key(repr((fingerprint("choices"), key)).encode(), "choices")
-        known = None if store is None else store.fetch(entry)
-        found = None if known is None else choices_from(known)
-        if found is None:
+        if store is None:
             found = search()
-            if store is not None:
+        else:
+            entry = entry_key(repr((fingerprint("choices"), key)).encode(), "choices")
+            known = store.fetch(entry)
+            found = None if known is None else choices_from(known)
+            if found is None or not fits(found, kinematics):
+                found = search()
                 store.put(entry, json.dumps(asdict(found)).encode())
         if len(_found) >= _KEPT:
             _found.clear()
         _found[key] = found
     return found
+
+
+def fits(choices: Choices, kinematics: Kinematics) -> bool:
+    """Whether choices name bodies of a mechanism, and places that those have."""
+    offered = {body.name: len(found) for body, found in places(kinematics).items()}
+    return all(0 <= c.place < offered.get(name, 0) for name, c in choices.bodies.items())
 
 
 def choices_from(text: bytes) -> Choices | None:

@@ -28,6 +28,7 @@ from linkwright.lab.task_shelf import TaskShelf
 from linkwright.lab.tasks import Task
 from linkwright.simulation.native.called import FUNCTIONS, SlotFunction
 from linkwright.simulation.native.session import Session
+from linkwright.system.phases import of_guard
 
 if TYPE_CHECKING:
     from linkwright.lab.real import RealSide
@@ -432,8 +433,8 @@ class LifeCycle(LabLoop):
 
         Gains, mode, gravity and other settings stay what they are. In lockstep it goes on to a tick
         at which all servos are due, so that they begin together; what moves before that tick, in
-        one base tick, is put back there. A real robot stays where it is; its fault is cleared, and
-        it is enabled again.
+        one base tick, is put back there, and so is what was sensed of it. A real robot stays where
+        it is; its fault is cleared, and it is enabled again.
         """
         if self.real is not None:
             self.freeze()
@@ -459,8 +460,10 @@ class LifeCycle(LabLoop):
             try:
                 if self._speed is None:
                     self.loop.go_to(self._origin)
-                    moved = [state.name for state in self.loop.session.phases.x]
-                    self._enter({name: self._initial[name] for name in moved})
+                    moved = {state.name for state in self.loop.session.phases.x}
+                    kept = {n: v for n, v in self._initial.items() if n in moved or of_guard(n)}
+                    self._enter({**kept, **self._sensed})
+                    self.loop.settle()
             finally:
                 self._going.release()
         self.tell("reset")

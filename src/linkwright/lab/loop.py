@@ -89,8 +89,11 @@ class LabLoop:
         self._initial = {s.name: float(s.value) for s in (*phases.x, *phases.d)}
         kept = session.place().d
         self._initial |= {n: v for n, v in kept.items() if of_guard(n)}  # what belongs to the start
+        self._sensed: dict[str, float] = {}
         if options is None:
             self.loop.go_to(0)
+            sensed = session.place().d
+            self._sensed = {n: float(v) for n, v in sensed.items() if n.startswith("sensors.")}
 
     # -- time --------------------------------------------------------------------------------------
     @property

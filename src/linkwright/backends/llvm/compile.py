@@ -11,6 +11,7 @@ default code model.
 from __future__ import annotations
 
 import ctypes
+import re
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -40,7 +41,8 @@ _MATHEMATICS = {"linux": "libm.so.6", "darwin": "libSystem.dylib", "win32": "ucr
 _bind_lock = threading.RLock()
 held_over_forks(_bind_lock, 2)
 _bound: dict[str, int | None] = {}
-_KEPT = 100  # units of code that were used last, which are not loaded again (2 ms)
+_KEPT = 100  # units of shared code that were used last, which are not loaded again (2 ms)
+_WRITABLE = re.compile(r"^@\S+ = [^\n\[{\"]*\bglobal\b", re.MULTILINE)
 
 
 # Engines by number. The table is never freed, so that nothing at the end of the process finds its
@@ -229,11 +231,13 @@ def cached_native(
     *,
     opt: int = 2,
     bind: Mapping[str, int] | None = None,
+    shared: bool = False,
 ) -> NativeCode:
     """Load code by a key that stands for its IR; the IR is written only when the cache has none.
 
     `key` must change with anything that changes the IR: the program, the version of the generator,
     the number of lanes. Versions of LLVM, processor, features and code settings are added here.
+    `shared` code, which must have no memory of its own that is written, is loaded once for all.
 
     >>> code = cached_native(b"half, version 1", lambda: HALF_EXAMPLE, ["half"])
     >>> cached_native(b"half, version 1", lambda: "not even read", ["half"]).from_cache
@@ -241,7 +245,9 @@ def cached_native(
     """
     entry = cache.entry_key(key, target.code_settings(opt))
     store = cache.open_cache()
-    place = None if bind or store is None else (store.folder, entry, *symbols)
+    place = None
+    if shared and not bind and store is not None:
+        place = (store.folder, entry, *symbols)
     with _bind_lock:
         known = _lately.pop(place, None)
         if known is not None:
@@ -251,7 +257,10 @@ def cached_native(
     if code is not None:
         loaded = load(code, symbols, bind=bind, from_cache=True)
     else:
-        code = compile_ir(make_ir(), opt=opt)
+        ir = make_ir()
+        if shared and _WRITABLE.search(ir):
+            raise CompileError("code that writes memory of its own is not shared")
+        code = compile_ir(ir, opt=opt)
         loaded = load(code, symbols, bind=bind)
         if store is not None:
             store.put(entry, code)

@@ -131,7 +131,11 @@ def _compiled(phases: Phases, programs: dict[str, Program], method: Method, lane
     if method.interpolates and lanes == 1:
         names.append("dense")
     code = cached_native(
-        b"phases " + key.digest(), lambda: _bundle_ir(phases, method, lanes), names, bind=bind
+        b"phases " + key.digest(),
+        lambda: _bundle_ir(phases, method, lanes),
+        names,
+        bind=bind,
+        shared=True,
     )
     count = len(programs) + 1
     sizes = list((ctypes.c_int64 * count).from_address(code.address(SIZES)))
@@ -142,6 +146,7 @@ def _compiled(phases: Phases, programs: dict[str, Program], method: Method, lane
         f"driver {fingerprint('runs')} {variant}".encode(),
         lambda: _driver_ir(variant),
         [RUN, PREPARE, HOLD, STAGED],
+        shared=True,
     )
     constants = dict(zip(programs, sizes, strict=False))
     return Bundle(lanes, code, loop, constants, sizes[-1], keep, python)

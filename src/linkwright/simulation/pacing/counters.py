@@ -50,7 +50,7 @@ class Counters:
         >>> Counters(10, 2, 0, 1e-8, 1e-8, 3, 0, 0, 0, 0, counted).due
         9
         """
-        return self.total - self.timeouts + self.missed
+        return max(self.total - self.timeouts, 0) + self.missed  # a tick is counted when done
 
     def since(self, before: Counters) -> Counters:
         """Return what was counted after others; a greatest lateness of before is not in it.
