@@ -259,8 +259,8 @@ def test_kernels_with_arrays_of_the_same_shapes_are_not_confused() -> None:
     del made[1]
     gc.collect()
     assert [float(call([1.0])[0]) for call in made] == [2.0, 5.0]  # by the slow way, too
+    text = "@memory = dso_local global i64 0\n" + HALF_EXAMPLE
     with pytest.raises(CompileError, match="not shared"):
-        text = "@memory = dso_local global i64 0\n" + HALF_EXAMPLE
         cached_native(b"with memory", lambda: text, ["half"], shared=True)
 
 
