@@ -98,7 +98,7 @@ def test_actuators_give_back_the_direction_they_were_made_for(name: str) -> None
     assert len(axes.names) == len(axes.arms) == q.shape[1]
 
 
-@seldom(daily="test_keyholes_of_a_turntable_with_a_jack")
+@seldom(daily="test_the_first_axis_turns_as_the_target_over_the_sine_of_its_distance")
 def test_any_machine_has_the_axes_of_its_closed_form() -> None:
     """Closing the loops of the model agrees with the formula, both ways."""
     d = _sky()

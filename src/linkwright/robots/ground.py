@@ -25,7 +25,7 @@ def on_ground(
     to which controllers and other members can be added. Their outputs are named by links:
     `normal_left_foot`, or `normal_box_1` and so on where one has several points. Balls stand on
     their lowest points, but friction acts at their centers: they do not roll. A free base that
-    would start in the ground is lifted onto it.
+    would start in the ground is lifted onto it, and touches it by a nanometer.
 
     Args:
         start: of coordinates and speeds, over the robot's own, by name, rad or m.
