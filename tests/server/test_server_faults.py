@@ -36,6 +36,7 @@ from linkwright.server.registry import VARIABLE
 from linkwright.server.running import RunningCell
 from linkwright.simulation.pacing import PacedLoop
 from linkwright.windows import Frame
+from tests.seeds import cases
 from tests.support.server_faces import ToyCell
 
 LIMIT = 60.0  # s for anything that is waited for
@@ -115,7 +116,10 @@ def stall_the_server(client: subprocess.Popen[str], link: FaultyLink) -> None:
     ctypes.PyDLL(None).usleep(round(1.5e6 * SILENCE))
 
 
-@pytest.mark.parametrize("end", [end_by_stop, end_by_kill, end_by_cut, stall_the_server])
+ENDS = [end_by_stop, end_by_kill, end_by_cut, stall_the_server]
+
+
+@pytest.mark.parametrize("end", cases(ENDS, daily=[end_by_kill, stall_the_server]))
 def test_a_silent_client_loses_the_arm_in_ticks(
     live: LoggedCell, end: Callable[[subprocess.Popen[str], FaultyLink], None]
 ) -> None:

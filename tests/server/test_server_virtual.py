@@ -12,9 +12,21 @@ from linkwright.server.cell_file import read_cell
 from linkwright.server.face import LIVES, Command, RefusedError
 from linkwright.server.virtual import VirtualCell
 
-ONE = read_cell("axes2").text
-TWO = ONE + ONE[ONE.index("[[arm]]") :].replace('"plane"', '"other"')
-"""A cell of two linked arms."""
+ARM = """[[arm]]
+name = "{}"
+model = "pendulum"
+control = {{kind = "computed-torque", kp = 400, kd = 40}}
+[[arm.axis]]
+joint = "phi"
+low = -2
+high = 2
+speed = 3
+acceleration = 10
+constant = 4
+current = 20
+"""
+TWO = 'format = 1\nname = "two"\nrate = 500\n' + ARM.format("plane") + ARM.format("other")
+"""A cell of two linked arms, of one joint each."""
 
 
 def _cell(name: str = "axes2") -> VirtualCell:
@@ -98,7 +110,7 @@ def test_halt_is_panic_of_all_arms_until_clear_and_enable() -> None:
         assert (_life(cell, arm), _cause(cell, arm)) == ("fault", "halt")
         assert not cell.latest().values[f"{arm}.current"].any()
     with pytest.raises(RefusedError, match="clear and enable") as refused:
-        cell.command("plane", Command("joints", 2, (0.0, 0.0)))
+        cell.command("plane", Command("joints", 2, (0.0,)))
     assert refused.value.name == "life"
     cell.command("plane", Command("enable", 2))
     cell.advance(10)
@@ -134,8 +146,8 @@ def test_a_halt_just_after_clear_counts() -> None:
 def test_the_same_commands_at_the_same_ticks_give_the_same_bits() -> None:
     def run() -> bytes:
         cell = _enabled(TWO)
-        cell.command("plane", Command("joints", 2, (0.3, 0.5)))
-        cell.command("other", Command("joints", 2, (-0.3, 0.2)))
+        cell.command("plane", Command("joints", 2, (0.3,)))
+        cell.command("other", Command("joints", 2, (-0.3,)))
         cell.advance(777)
         return cell.latest().data
 

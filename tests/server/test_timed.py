@@ -127,7 +127,7 @@ def test_set_points_are_those_of_the_polynomials_at_every_tick(seed: int) -> Non
 ENDS = ("stop", "track", "jog", "joints", "disable", "none")
 
 
-@pytest.mark.parametrize("seed", seeds(6, daily=2))
+@pytest.mark.parametrize("seed", seeds(6, daily=1))
 def test_limits_are_kept_whatever_ends_a_trajectory_and_replays_have_the_same_bits(
     seed: int, tmp_path: Path
 ) -> None:

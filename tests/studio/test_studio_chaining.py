@@ -11,6 +11,7 @@ from linkwright.robots import Robot
 from linkwright.scene import pose_chain, poses as written
 from linkwright.scene.poses import Poses
 from linkwright.scene.scene import scene_of
+from tests.seeds import cases
 
 
 def both(monkeypatch: pytest.MonkeyPatch, made: Poses) -> tuple[Poses, Poses]:
@@ -23,7 +24,10 @@ def both(monkeypatch: pytest.MonkeyPatch, made: Poses) -> tuple[Poses, Poses]:
     return kernel, joined
 
 
-@pytest.mark.parametrize("name", ["four-bar", "whipple", "spacecraft-2", "stanford-arm", "car"])
+CHAINED = ["four-bar", "whipple", "spacecraft-2", "stanford-arm", "car"]
+
+
+@pytest.mark.parametrize("name", cases(CHAINED, daily=["four-bar", "spacecraft-2", "car"]))
 def test_both_ways_agree(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Struts, wheels, free bodies and arms; one vector and rows of them; other parameters."""
     scene = scene_of(load_model(name))

@@ -122,7 +122,10 @@ def test_a_length_with_which_loops_cannot_close_changes_nothing(
 
 
 # -- poses and servos ------------------------------------------------------------------------------
-@pytest.mark.parametrize("name", cases(["pendulum", "four-bar", ARM], daily=["four-bar", ARM]))
+STARTED = ["pendulum", "four-bar", ARM, SCARA]
+
+
+@pytest.mark.parametrize("name", cases(STARTED, daily=["four-bar", SCARA]))
 def test_a_run_starts_from_the_pose_that_is_set(name: str) -> None:
     with open_studio([name]) as studio:
         panels, live = live_desk(studio)
@@ -131,7 +134,7 @@ def test_a_run_starts_from_the_pose_that_is_set(name: str) -> None:
         assert panels.scene is not None
         joints = _Joints(panels, SimpleNamespace(content=""))
         joints.sliders = {s.name: s for s in joints._wanted()}
-        first = panels.scene.poses.coordinates[1 if name == ARM else 0]
+        first = panels.scene.poses.coordinates[1 if name in (ARM, SCARA) else 0]
         wanted = float(panels.q[panels.scene.poses.coordinates.index(first)]) + 0.2
         joints.slide(first, wanted)
         assert panels.mode == POSED
@@ -139,7 +142,7 @@ def test_a_run_starts_from_the_pose_that_is_set(name: str) -> None:
         panels.run_from_here()
         assert panels.mode == RUN
         np.testing.assert_allclose(live.coordinates(), posed, atol=1e-7)
-        if name == ARM:
+        if name in (ARM, SCARA):
             assert live.values[target_of(first)] == pytest.approx(wanted)
             live.advance(480)  # and it stays there
             np.testing.assert_allclose(live.coordinates(), posed, atol=1e-3)
@@ -155,7 +158,7 @@ def test_a_run_starts_from_the_pose_that_is_set(name: str) -> None:
 STANDS = [(name, share) for name in (ARM, SCARA) for share in (0.25, 0.7)]
 
 
-@pytest.mark.parametrize(("name", "share"), cases(STANDS, daily=[STANDS[0], STANDS[-1]]))
+@pytest.mark.parametrize(("name", "share"), cases(STANDS, daily=STANDS[2:]))
 def test_joints_stand_where_they_are_told_to(name: str, share: float) -> None:
     """A servo that did not carry the weight would hang below its target."""
     robot = Robot(name)
