@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -36,6 +38,7 @@ from linkwright.program.search import thorough
 from tests.random.mechanisms import mechanism_of, random_sample, solved
 from tests.seeds import cases, seeds
 from tests.support.model_states import equations, optimized
+from tests.support.native_ir import fresh_cache
 
 TURNING = ("revolute", "minus", "referred", "prismatic", "revolute", "weld", "planar", "free")
 
@@ -197,8 +200,11 @@ def test_what_was_chosen_is_told_and_can_be_pinned() -> None:
     )
 
 
-def test_the_same_question_is_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_question_is_searched_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """A second copy of a model gets the choices of the first, a changed one is searched anew."""
+    fresh_cache(monkeypatch, tmp_path)
     asked: list[object] = []
 
     def best(self: Search) -> Choices:
