@@ -7,7 +7,6 @@ Pinocchio and MuJoCo in `test_dynamics_properties`).
 from __future__ import annotations
 
 from dataclasses import replace
-
 from pathlib import Path
 
 import numpy as np
