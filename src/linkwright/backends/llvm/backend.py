@@ -61,7 +61,7 @@ def scalar_code(
 ) -> NativeCode:
     """Return the loaded scalar kernel of a Program; `bind` has its foreign functions' addresses."""
     key = _key(program, "scalar", dtype, _packed_lanes())
-    return cached_native(key, lambda: scalar_ir(program, dtype), [SCALAR], bind=bind, shared=True)
+    return cached_native(key, lambda: scalar_ir(program, dtype), [SCALAR], bind=bind)
 
 
 def scalar_call(program: Program, dtype: Dtype = "f64", slow: Any = None) -> Any:

@@ -41,7 +41,7 @@ _MATHEMATICS = {"linux": "libm.so.6", "darwin": "libSystem.dylib", "win32": "ucr
 _bind_lock = threading.RLock()
 held_over_forks(_bind_lock, 2)
 _bound: dict[str, int | None] = {}
-_KEPT = 100  # units of shared code that were used last, which are not loaded again (2 ms)
+_KEPT = 32  # units of shared code that were used last, which are not loaded again (2 ms)
 _WRITABLE = re.compile(r"^@\S+ = [^\n\[{\"]*\bglobal\b", re.MULTILINE)
 
 

@@ -40,7 +40,7 @@ class StoredKernel:
     def _code(self, kind: str, lanes: int, write: Callable[[], str], *names: str) -> NativeCode:
         ports = f"{self.inputs} {self.outputs}"
         key = f"stored {fingerprint('kernels')} {kind} f64 {lanes} {self.key} {ports}"
-        return cached_native(key.encode(), write, names, shared=True)
+        return cached_native(key.encode(), write, names)
 
     def _made(self) -> Program:
         """Return the Program, which has the arrays that this kernel is called with."""
