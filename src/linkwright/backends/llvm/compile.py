@@ -11,11 +11,10 @@ default code model.
 from __future__ import annotations
 
 import ctypes
-import re
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import count
 from typing import Any
@@ -41,8 +40,6 @@ _MATHEMATICS = {"linux": "libm.so.6", "darwin": "libSystem.dylib", "win32": "ucr
 _bind_lock = threading.RLock()
 held_over_forks(_bind_lock, 2)
 _bound: dict[str, int | None] = {}
-_KEPT = 32  # units of shared code that were used last, which are not loaded again (2 ms)
-_WRITABLE = re.compile(r"^@\S+ = [^\n\[{\"]*\bglobal\b", re.MULTILINE)
 
 
 # Engines by number. The table is never freed, so that nothing at the end of the process finds its
@@ -231,13 +228,11 @@ def cached_native(
     *,
     opt: int = 2,
     bind: Mapping[str, int] | None = None,
-    shared: bool = False,
 ) -> NativeCode:
     """Load code by a key that stands for its IR; the IR is written only when the cache has none.
 
     `key` must change with anything that changes the IR: the program, the version of the generator,
     the number of lanes. Versions of LLVM, processor, features and code settings are added here.
-    `shared` code, which must have no memory of its own that is written, is loaded once for all.
 
     >>> code = cached_native(b"half, version 1", lambda: HALF_EXAMPLE, ["half"])
     >>> cached_native(b"half, version 1", lambda: "not even read", ["half"]).from_cache
@@ -245,34 +240,14 @@ def cached_native(
     """
     entry = cache.entry_key(key, target.code_settings(opt))
     store = cache.open_cache()
-    place = None
-    if shared and not bind and store is not None:
-        place = (store.folder, entry, *symbols)
-    with _bind_lock:
-        known = _lately.pop(place, None)
-        if known is not None:
-            _lately[place] = known
-            return replace(known, from_cache=True)
     code = store.fetch(entry) if store is not None else None
     if code is not None:
-        loaded = load(code, symbols, bind=bind, from_cache=True)
-    else:
-        ir = make_ir()
-        if shared and _WRITABLE.search(ir):
-            raise CompileError("code that writes memory of its own is not shared")
-        code = compile_ir(ir, opt=opt)
-        loaded = load(code, symbols, bind=bind)
-        if store is not None:
-            store.put(entry, code)
-    if place is not None:
-        with _bind_lock:
-            _lately[place] = loaded
-            if len(_lately) > _KEPT:
-                del _lately[next(iter(_lately))]
+        return load(code, symbols, bind=bind, from_cache=True)
+    code = compile_ir(make_ir(), opt=opt)
+    loaded = load(code, symbols, bind=bind)
+    if store is not None:
+        store.put(entry, code)
     return loaded
-
-
-_lately: dict[object, NativeCode] = {}
 
 
 @lru_cache(maxsize=1)

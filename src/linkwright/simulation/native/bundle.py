@@ -12,6 +12,7 @@ import hashlib
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from linkwright.backends.llvm.compile import NativeCode, cached_native, simplified
 from linkwright.backends.llvm.externals import bindings
@@ -135,21 +136,22 @@ def _compiled(phases: Phases, programs: dict[str, Program], method: Method, lane
         lambda: _bundle_ir(phases, method, lanes),
         names,
         bind=bind,
-        shared=True,
     )
     count = len(programs) + 1
     sizes = list((ctypes.c_int64 * count).from_address(code.address(SIZES)))
     variant = Variant(
         lanes, method.adaptive, method.interpolates and lanes == 1, method.implicit and follows
     )
-    loop = cached_native(
-        f"driver {fingerprint('runs')} {variant}".encode(),
-        lambda: _driver_ir(variant),
-        [RUN, PREPARE, HOLD, STAGED],
-        shared=True,
-    )
+    loop = _driver(variant)
     constants = dict(zip(programs, sizes, strict=False))
     return Bundle(lanes, code, loop, constants, sizes[-1], keep, python)
+
+
+@lru_cache(maxsize=16)
+def _driver(variant: Variant) -> NativeCode:
+    """Return the loop of a kind of run, which writes no memory of its own: one serves all."""
+    key = f"driver {fingerprint('runs')} {variant}".encode()
+    return cached_native(key, lambda: _driver_ir(variant), [RUN, PREPARE, HOLD, STAGED])
 
 
 # What writes code is imported where code has to be written.
