@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from contextlib import nullcontext
 from fractions import Fraction
 from functools import cache
@@ -27,6 +28,7 @@ from linkwright.studio.live_system import Plant, plant_of, speed_of, target_of
 from linkwright.studio.panel_pose import _Joints
 from linkwright.studio.panel_values import ValuesPanel
 from linkwright.studio.panel_view import angles_of
+from linkwright.studio.playback import Player
 from linkwright.studio.server import Studio, open_studio
 from linkwright.studio.state import PLAYED, POSED, RUN, UNSEEN, Control, PanelState, panels_of
 from tests.seeds import cases
@@ -229,6 +231,48 @@ def test_a_value_that_is_typed_is_taken_though_ours_comes_between() -> None:
     assert (handle.value, control.take()) == (1.25, 1.25)
     control.show(1.0)  # where the joint came to
     assert handle.value == 1.0
+
+
+def test_ours_is_shown_where_the_page_speaks_so_that_none_comes_between() -> None:
+    told: list[Any] = []
+    loop: Any = SimpleNamespace(call_soon_threadsafe=lambda f, *given: told.append((f, given)))
+    handle: Any = SimpleNamespace(value=0.25)
+    control = Control(handle, loop)
+    control.show(0.5)
+    handle.value = 1.25  # the page's message was there first
+    for show, given in told:
+        show(*given)
+    assert (handle.value, control.take()) == (1.25, 1.25)
+
+
+class _Turn:
+    """A lock that tells when someone asks for it."""
+
+    def __init__(self) -> None:
+        self._lock, self.asked = threading.RLock(), threading.Event()
+
+    def __enter__(self) -> None:
+        self.asked.set()
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+
+def test_a_frame_that_was_under_way_does_not_call_back_a_user_who_paused() -> None:
+    turn: Any = _Turn()
+    player = Player(0.0, 10.0, frames=1000.0, _turn=turn)
+    player.playing = True
+    player.run()
+    try:
+        with turn:
+            turn.asked.clear()
+            assert turn.asked.wait(60.0)  # the thread is about to show its next frame
+            player.playing = False
+            player.go_to(4.0)
+    finally:
+        player.close()
+    assert player.time == 4.0
 
 
 def test_a_user_who_left_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

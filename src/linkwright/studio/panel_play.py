@@ -41,7 +41,7 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
             step=max(span / 2000, 1e-9),
             initial_value=player.start,
         )
-        shown_time = Control(scrub)
+        shown_time = Control(scrub, studio.server.get_event_loop())
         steps = gui.add_button_group("Step", ("Start", "−10", "−1", "+1", "+10"))
         speeds = [f"{k:g}×" for k in SPEEDS]
         speed = gui.add_dropdown("Speed", speeds, initial_value=f"{player.speed:g}×")

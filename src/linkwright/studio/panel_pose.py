@@ -136,7 +136,7 @@ class _Joints:
             marks=((low, f"{low:.3g}"), (high, f"{high:.3g}")) if each.bounded else None,
             hint=f"{info} {low:.4g} to {high:.4g} {shown_unit(unit)}{'' if each.bounded else ')'}",
         )
-        control = Control(handle)
+        control = Control(handle, self.panels.server.get_event_loop())
 
         def moved(event: Any) -> None:
             if event.client is not None:  # what we set ourselves is no wish of a user's

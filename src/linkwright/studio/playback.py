@@ -127,14 +127,15 @@ class Player:
         Args:
             seconds: of the viewer's time.
         """
-        t = self.time + seconds * self.speed
-        if t > self.end:
-            if not self.loop:
-                self.playing = False
-                t = self.end
-            else:
-                t = self.start + (t - self.start) % ((self.end - self.start) or 1.0)
-        self.go_to(t)
+        with self._turn:
+            t = self.time + seconds * self.speed
+            if t > self.end:
+                if not self.loop:
+                    self.playing = False
+                    t = self.end
+                else:
+                    t = self.start + (t - self.start) % ((self.end - self.start) or 1.0)
+            self.go_to(t)
 
     def run(self) -> None:
         """Start the thread that plays."""
@@ -152,9 +153,10 @@ class Player:
         while not self._over.wait(1.0 / self.frames):
             now = time.monotonic()
             passed, last = now - last, now
-            if self.playing:
+            with self._turn:  # whoever pauses and goes elsewhere is not called back
                 try:
-                    self.advance(passed)
+                    if self.playing:
+                        self.advance(passed)
                 except Exception as error:  # of a listener; the next that plays is another matter
                     self.playing = False
                     self.trouble(f"{type(error).__name__}: {error}")

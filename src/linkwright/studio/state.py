@@ -8,9 +8,11 @@ live run never waits for it, and it never waits for a browser, whose messages ar
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections.abc import Callable, Container
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -427,16 +429,29 @@ class Control:
     """A control that shows our value and takes a user's, which we do not overwrite unread.
 
     viser tells of a change in another thread, some time after the control took it: a value that is
-    not the one that was shown is on its way.
+    not the one that was shown is on its way. The control takes it in the thread of viser's loop,
+    where ours is shown too: none comes between a look at the value and its change.
+
+    Args:
+        handle: of viser.
+        loop: of viser's server; None where nothing else changes the value.
     """
 
-    def __init__(self, handle: Any) -> None:
+    def __init__(self, handle: Any, loop: asyncio.AbstractEventLoop | None = None) -> None:
         self.handle = handle
+        self._loop = loop
         self._known = handle.value
         self._since = 0.0  # when a value of a user was first seen that nobody has taken yet
 
     def show(self, value: float) -> None:
         """Show a value of ours, unless a user's is on its way; after a while that user has left."""
+        if self._loop is None:
+            self._show(value)
+        else:
+            with suppress(RuntimeError):  # the server is closed
+                self._loop.call_soon_threadsafe(self._show, value)
+
+    def _show(self, value: float) -> None:
         if self.handle.value == self._known:
             self._since = 0.0
             self.handle.value = self._known = value
@@ -447,8 +462,8 @@ class Control:
 
     def take(self) -> float:
         """Return the value of the user."""
-        self._known = self.handle.value
-        return float(self._known)
+        value = self._known = self.handle.value
+        return float(value)
 
 
 def guarded(panels: PanelState, act: Callable[..., Any]) -> Callable[[Any], None]:
