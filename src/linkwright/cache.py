@@ -105,9 +105,7 @@ class Cache:
     def making(self, key: bytes, patience: float = PATIENCE) -> Iterator[None]:
         """Make an entry that takes long in here: others who want the same one wait meanwhile.
 
-        Args:
-            key: of the entry, to be fetched again in here: another may have made it.
-            patience: s, to wait for another; after that it is made a second time.
+        Units: `patience` in s.
         """
         path = self.folder / (key.hex() + _TEMPORARY)
         try:

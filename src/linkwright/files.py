@@ -318,9 +318,7 @@ def locked_folder(folder: Path, timeout: float = 30.0) -> Iterator[None]:
 
     On a system without such locks everybody is let in.
 
-    Args:
-        folder: is there.
-        timeout: s, to wait for whoever is in.
+    Units: `timeout` in s.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder, locked_folder(Path(folder)):

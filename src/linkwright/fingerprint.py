@@ -39,10 +39,6 @@ def fingerprint(result: str, top: Path = Path(__file__).parent) -> str:
 
     The cache remembers it by the times and sizes of the files, which are not read again then.
 
-    Args:
-        result: one of `ROOMS`.
-        top: the folder of the package.
-
     >>> len(fingerprint("kernels")), fingerprint("kernels") == fingerprint("robots")
     (32, False)
     """

@@ -27,10 +27,6 @@ class Later:
 def lazy_names(package: str, homes: Mapping[str, Iterable[str]]) -> Callable[[str], object]:
     """Return the `__getattr__` of a package that imports names from their homes and keeps them.
 
-    Args:
-        homes: for a module, `.module` inside the package, the names that it is the home of; for the
-            package itself, modules of it that are used by their names.
-
     >>> lazy_names("linkwright", {"linkwright": ["shapes"]})("shapes").__name__
     'linkwright.shapes'
     """

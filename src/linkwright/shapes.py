@@ -319,9 +319,6 @@ KINDS: Mapping[str, type[Shape]] = {c.kind: c for c in SHAPES}
 def shapes_in(given: object) -> tuple[Shape, ...]:
     """Return one shape, or several, as a tuple.
 
-    Args:
-        given: a shape or a list of them; None for none.
-
     >>> shapes_in(Sphere(0.1))[0].kind
     'sphere'
     """

@@ -157,11 +157,6 @@ def page(
 
 
 def page_text(*things: Any, title: str = "", most: int = 2_900_000) -> str:
-    """Return the page that `page` writes, to be set into another one.
-
-    Args:
-        things: runs, recordings, mechanisms, robots, or files of them.
-        most: bytes; frames and triangles are thinned until it fits.
-    """
+    """Return the page that `page` writes, to be set into another one."""
     text: str = import_module(_STUDIO).text_of_page(things, title=title, most=most)
     return text

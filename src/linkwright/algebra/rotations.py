@@ -42,14 +42,10 @@ UNITS: Matrix = ((ONE, ZERO, ZERO), (ZERO, ONE, ZERO), (ZERO, ZERO, ONE))
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A rotation about one axis that stands still in both frames.
-
-    Args:
-        angle: the angle, rad.
-    """
+    """A rotation about one axis that stands still in both frames."""
 
     index: int
-    angle: Expr
+    angle: Expr  # the angle, rad
     nominal: Matrix
 
     def cosines(self) -> Matrix:

@@ -42,27 +42,16 @@ _NAME = re.compile(r"[^\W\d]\w*(\.\w+)*'*(\[\d+(,\d+)*\])?\Z")
 
 @dataclass(frozen=True, slots=True)
 class SymbolInfo:
-    """What is known of a symbol.
+    """What is known of a symbol."""
 
-    Args:
-        name: letters, digits, `_`, dots between words; may end in an index such as `[2]`.
-        role: one of `ROLES`.
-        owner: the name of the mechanism or program that the symbol belongs to.
-        unit: its unit as text ("m/s"), "1" for dimensionless, "?" where it is not known.
-        small: order of smallness: 1 small, 0 ordinary, -1 large.
-        sign: "positive" or "nonzero" where that is promised, "" otherwise.
-        default: the value it has unless another is given, or None.
-        doc: one line that says what it is.
-    """
-
-    name: str
-    role: str = "parameter"
-    owner: str = ""
-    unit: str = "?"
-    small: int = 0
-    sign: str = ""
-    default: float | None = None
-    doc: str = ""
+    name: str  # letters, digits, `_`, dots between words; may end in an index such as `[2]`
+    role: str = "parameter"  # one of `ROLES`
+    owner: str = ""  # the name of the mechanism or program that the symbol belongs to
+    unit: str = "?"  # its unit as text ("m/s"), "1" for dimensionless, "?" where it is not known
+    small: int = 0  # order of smallness: 1 small, 0 ordinary, -1 large
+    sign: str = ""  # "positive" or "nonzero" where that is promised, "" otherwise
+    default: float | None = None  # the value it has unless another is given, or None
+    doc: str = ""  # one line that says what it is
     digest: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -28,19 +28,12 @@ _MORE = 1.0 + 1e-12  # for the rounding of sums of a few positive terms
 
 @dataclass(slots=True)
 class AffineForm:
-    """Forms of many boxes; a member that is a number is the same in all of them.
+    """Forms of many boxes; a member that is a number is the same in all of them."""
 
-    Args:
-        middle: the value at the middle.
-        first: what it changes by with the first parameter.
-        second: what it changes by with the second.
-        radius: bound on what is left over.
-    """
-
-    middle: Any
-    first: Any = 0.0
-    second: Any = 0.0
-    radius: Any = 0.0
+    middle: Any  # the value at the middle
+    first: Any = 0.0  # what it changes by with the first parameter
+    second: Any = 0.0  # what it changes by with the second
+    radius: Any = 0.0  # bound on what is left over
 
     @property
     def swing(self) -> Any:
@@ -49,11 +42,7 @@ class AffineForm:
 
 
 def forms_of(code: Code, inputs: Sequence[AffineForm]) -> list[AffineForm]:
-    """Return forms that hold the outputs of a lowered Program, entry by entry.
-
-    Args:
-        inputs: a form for each entry of its inputs, in order.
-    """
+    """Return forms that hold the outputs of a lowered Program, entry by entry."""
     return execute(code, inputs, form_arithmetic)
 
 

@@ -46,15 +46,10 @@ _TOUCHING = 1e-6  # m
 
 @dataclass(frozen=True, slots=True)
 class ChartBound:
-    """Something that a pose must keep: where its margin is below zero, the pose is not reached.
+    """Something that a pose must keep: where its margin is below zero, the pose is not reached."""
 
-    Args:
-        cause: number in `CAUSES`.
-        name: of what is at its end.
-    """
-
-    cause: int
-    name: str
+    cause: int  # number in `CAUSES`
+    name: str  # of what is at its end
     margin: Expr = field(repr=False)
 
 
@@ -90,11 +85,7 @@ def bounds_of(terms: ChartTerms) -> list[ChartBound]:
 def capsule_pairs(
     terms: ChartTerms, capsules: Sequence[CollisionCapsule]
 ) -> list[tuple[CollisionCapsule, CollisionCapsule]]:
-    """Return the pairs of capsules that may meet: those that hang on no common body or joint.
-
-    Args:
-        capsules: all of them.
-    """
+    """Return the pairs of capsules that may meet: those that hang on no common body or joint."""
     found = []
     for i, one in enumerate(capsules):
         for two in capsules[i + 1 :]:
@@ -124,30 +115,17 @@ def _gap(terms: ChartTerms, one: CollisionCapsule, two: CollisionCapsule) -> Exp
 
 @dataclass(slots=True)
 class LineEnds:
-    """Where lines stop being reached: the last place that is, on both sides.
+    """Where lines stop being reached: the last place that is, on both sides."""
 
-    Args:
-        place: its number, -1 where nothing of the line is reached.
-        q: its coordinates.
-        cause: at the next place, 0 where the chart ends first.
-    """
-
-    place: NDArray[np.int_]
-    q: Array
-    cause: NDArray[np.int8]
+    place: NDArray[np.int_]  # its number, -1 where nothing of the line is reached
+    q: Array  # its coordinates
+    cause: NDArray[np.int8]  # at the next place, 0 where the chart ends first
 
 
 def line_ends(
     cause: NDArray[np.int8], origin: int, poses: Callable[[NDArray[np.int_]], Array]
 ) -> tuple[LineEnds, LineEnds]:
-    """Return the lower and the upper ends, about the reached place next to the start of each line.
-
-    Args:
-        cause: at all places, which are its first axis, of lines.
-        origin: the place at which lines start.
-        poses: gives the coordinates at one place of each line; what it gives for a line that has no
-            end does not matter.
-    """
+    """Return the lower and the upper ends, around the reached place next to each line's start."""
     places, lines = cause.shape
     every, number = np.arange(lines), np.arange(places)[:, None]
     good = cause == 0
@@ -167,17 +145,7 @@ def line_ends(
 
 
 class ChartEngine:
-    """Everything that is compiled for a chart.
-
-    Args:
-        machine: with actuators and platform.
-        space: the axes.
-        of: names of quantities; "reach" comes by itself.
-        output: what counts of the platform's motion; the space's own by default.
-        start: a closed configuration; the mechanism's own by default.
-        values: values of parameters by name.
-        length: the characteristic length, m.
-    """
+    """Everything that is compiled for a chart."""
 
     def __init__(
         self,
@@ -188,7 +156,7 @@ class ChartEngine:
         output: str | None = None,
         start: Mapping[str, Amount] | None = None,
         values: Mapping[str, Amount] | None = None,
-        length: float | None = None,
+        length: float | None = None,  # the characteristic length, m
     ) -> None:
         self.machine, self.space, self.of = machine, space, tuple(of)
         self.closing = Closing(machine, space.known, None, values)
@@ -228,12 +196,7 @@ class ChartEngine:
 
     # -- lines -------------------------------------------------------------------------------------
     def part(self, first: int, last: int, threads: int) -> ChartPart:
-        """Return some lines, each followed by itself from its start.
-
-        Args:
-            first: number of the first line.
-            last: number after the last line.
-        """
+        """Return some lines, each followed by itself from its start."""
         space, along = self.space, self.space.axes[-1].values
         across = space.line_values(np.arange(first, last))
         lines, places, o = last - first, len(along), self.origin
@@ -279,12 +242,7 @@ class ChartEngine:
     def filled(
         self, closed: NDArray[np.bool_], poses: Callable[[Places], Array], threads: int
     ) -> FilledPlaces:
-        """Return the places that close from places beside them, though not along their line.
-
-        Args:
-            closed: which places closed along their lines, the whole chart.
-            poses: gives the coordinates of places that did.
-        """
+        """Return the places that close from places beside them, though not along their line."""
         along = self.space.axes[-1].values
 
         def known(places: Places) -> Array:
@@ -300,12 +258,7 @@ class ChartEngine:
         return values, cause[:, 0], bound[:, 0]
 
     def ends(self, lines: NDArray[np.int_], found: LineEnds, side: int, threads: int = 1) -> Array:
-        """Return where lines stop being reached, values of the last axis; NaN where they do not.
-
-        Args:
-            found: the last places that are reached.
-            side: 1 for the upper ends, -1 for the lower ones.
-        """
+        """Return where lines stop being reached, values of the last axis; NaN where they do not."""
         along = self.space.axes[-1].values
         result = np.full(len(lines), np.nan)
         rows = np.flatnonzero((found.place >= 0) & (found.cause > 0))
@@ -349,13 +302,7 @@ def _one(rows: PoseRows) -> PoseRows:
 
 
 class ChartPart:
-    """Some lines of a chart while they are computed, places first.
-
-    Args:
-        engine: that computes them.
-        lines: how many there are.
-        places: of each line.
-    """
+    """Some lines of a chart while they are computed, places first."""
 
     def __init__(self, engine: ChartEngine, lines: int, places: int) -> None:
         self.engine = engine

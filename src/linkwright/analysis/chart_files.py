@@ -36,12 +36,7 @@ _ROWS = 2**18  # that are turned into text or a row group at once
 
 
 def charted_in(folder: Path, engine: ChartEngine, *, resume: bool, threads: int) -> Chart:
-    """Compute a chart part by part into a folder, and return it; its columns stay there.
-
-    Args:
-        folder: of the parts; new or empty, unless it is resumed.
-        resume: go on with what is in the folder.
-    """
+    """Compute a chart part by part into a folder, and return it; its columns stay there."""
     from linkwright.analysis.charts import finished
 
     extra("pyarrow.parquet", "recording")
@@ -118,14 +113,7 @@ def _with_axes(
 
 
 class StoredColumns(Mapping[str, NDArray[Any]]):
-    """The columns of a chart in a folder, each read when it is asked for.
-
-    Args:
-        folder: of the parts.
-        names: of the columns.
-        parts: how many there are.
-        shape: of the grid.
-    """
+    """The columns of a chart in a folder, each read when it is asked for."""
 
     def __init__(
         self, folder: Path, names: tuple[str, ...], parts: int, shape: tuple[int, ...]

@@ -19,44 +19,26 @@ PART = 2**17
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComputedPart:
-    """A part of a chart as it stands, or what has changed in it.
+    """A part of a chart as it stands, or what has changed in it."""
 
-    Args:
-        number: of the part.
-        lines: of the chart that it has.
-        places: where columns have changed, numbers of its lines and of places; all by default.
-        columns: values there.
-        ended: the lines of the chart whose ends are told.
-        ends: values of the last axis where these stop being reached, lower and upper.
-        causes: why.
-        filled: how many places of each line were closed from beside it.
-    """
-
-    number: int
-    lines: slice
-    places: Any
-    columns: Columns
-    ended: Places
-    ends: Array
-    causes: NDArray[np.int8]
-    filled: NDArray[np.int32]
+    number: int  # of the part
+    lines: slice  # of the chart that it has
+    places: Any  # where columns have changed, numbers of its lines and of places; all by default
+    columns: Columns  # values there
+    ended: Places  # the lines of the chart whose ends are told
+    ends: Array  # values of the last axis where these stop being reached, lower and upper
+    causes: NDArray[np.int8]  # why
+    filled: NDArray[np.int32]  # how many places of each line were closed from beside it
 
 
 @dataclass(slots=True, eq=False)
 class _KeptPart:
-    """What is needed of a part when it is filled.
+    """What is needed of a part when it is filled."""
 
-    Args:
-        first: of its lines.
-        cause: at all places, which are its first axis.
-        numbers: of the poses that can be asked for, over the whole chart, in rising order.
-        q: their coordinates, rows.
-    """
-
-    first: int
-    cause: NDArray[np.int8]
-    numbers: Places
-    q: Array
+    first: int  # of its lines
+    cause: NDArray[np.int8]  # at all places, which are its first axis
+    numbers: Places  # of the poses that can be asked for, over the whole chart, in rising order
+    q: Array  # their coordinates, rows
 
     def poses(self, numbers: Places) -> Array:
         """Return the coordinates of poses, not numbers of those that were not kept."""
@@ -96,10 +78,6 @@ def computed_parts(
     """Yield all parts of a chart, then what changes in those of which more closes from beside them.
 
     Of a part, only poses are kept from which others may be closed, and those at the ends of lines.
-
-    Args:
-        there: gives which places of a part closed along their lines, where that is known from
-            before; such a part is not computed again, unless it is needed.
     """
     parts, places = parts_of(engine), len(engine.space.axes[-1])
     closed = np.zeros((engine.space.lines, places), dtype=bool)

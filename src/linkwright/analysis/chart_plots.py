@@ -69,14 +69,7 @@ class DrawnPass(Protocol):
 
 
 def figure(chart: Chart, of: str | None, passes: Sequence[DrawnPass] = ()) -> Figure:
-    """Return the picture of a column over the last two axes.
-
-    Args:
-        chart: with one axis or two.
-        of: a column; by default the first that is shown besides the reach, or the reach. "effort"
-            is the greatest effort of all actuators. Several, divided by commas, stand side by side.
-        passes: drawn over it, where the axes are azimuth and elevation or zenith angle.
-    """
+    """Return the picture of a column over the last two axes."""
     if len(chart.axes) > 2:
         raise InputError(
             f"a picture has two axes, and the chart has {len(chart.axes)}",
@@ -113,13 +106,7 @@ def is_sky(chart: Chart) -> bool:
 
 
 def draw(drawing: Figure, ax: Any, chart: Chart, name: str) -> None:
-    """Draw a column of a chart with two axes, its bar and its legend.
-
-    Args:
-        ax: axes of the figure; polar for directions.
-        chart: with two axes.
-        name: of the column.
-    """
+    """Draw a column of a chart with two axes, its bar and its legend."""
     values, reach = _column(chart, name), np.asarray(chart["reach"])
     polar = is_sky(chart)
     if polar:
@@ -138,11 +125,7 @@ def draw(drawing: Figure, ax: Any, chart: Chart, name: str) -> None:
 
 
 def sky(ax: Any, most: float = 90.0) -> None:
-    """Make polar axes a map of the sky: north up, east right, rings of the angle from the zenith.
-
-    Args:
-        most: the angle from the zenith at the rim, deg.
-    """
+    """Make polar axes a map of the sky: north up, east right, rings of zenith angle."""
     ax.set_theta_zero_location("N")
     ax.set_theta_direction(-1)
     ax.set_ylim(0, most)
@@ -157,12 +140,7 @@ def sky(ax: Any, most: float = 90.0) -> None:
 
 
 def draw_curve(ax: Any, directions: Array, **style: Any) -> None:
-    """Draw a curve of directions on a map of the sky.
-
-    Args:
-        ax: axes that `sky` has made.
-        directions: unit vectors East, North, up, one row each.
-    """
+    """Draw a curve of directions on a map of the sky."""
     ax.plot(*places(directions), **style)
 
 

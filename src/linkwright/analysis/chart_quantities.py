@@ -57,13 +57,7 @@ _SWEEPS = 8  # of Jacobi's rotations, after which a matrix of six rows is diagon
 
 
 class ChartTerms:
-    """Expressions of a machine that several quantities of a chart need, each written once.
-
-    Args:
-        rates: the machine with its characteristic length.
-        output: what counts of the platform's motion: "pose", "direction" or "position".
-        start: closed coordinates, from which places that coincide are told apart.
-    """
+    """Expressions of a machine that several quantities of a chart need, each written once."""
 
     def __init__(self, rates: MachineRates, output: str, start: Sequence[float]) -> None:
         self.rates, self.output = rates, output
@@ -295,27 +289,17 @@ Columns = Mapping[str, Expr]
 
 @dataclass(frozen=True, slots=True)
 class ChartQuantity:
-    """Something that charts show.
+    """Something that charts show."""
 
-    Args:
-        name: in lists of what is shown.
-        unit: of its numbers, or a function that returns it for a column of a machine.
-        doc: what it is.
-        columns: returns expressions of closed coordinates by the names of columns.
-    """
-
-    name: str
+    name: str  # in lists of what is shown
+    # of its numbers, or a function that returns it for a column of a machine
     unit: str | Callable[[ChartTerms, str], str]
-    doc: str
+    doc: str  # what it is
+    # returns expressions of closed coordinates by the names of columns
     columns: Callable[[ChartTerms], Columns]
 
     def unit_of(self, terms: ChartTerms, column: str) -> str:
-        """Return the unit of a column.
-
-        Args:
-            terms: of the machine.
-            column: its name.
-        """
+        """Return the unit of a column."""
         return self.unit if isinstance(self.unit, str) else self.unit(terms, column)
 
 
@@ -324,11 +308,7 @@ QUANTITIES: dict[str, ChartQuantity] = {}
 
 
 def register(quantity: ChartQuantity) -> None:
-    """Add a quantity that charts can show.
-
-    Args:
-        quantity: with a name that is not taken.
-    """
+    """Add a quantity that charts can show."""
     if quantity.name in QUANTITIES or quantity.name == "reach":
         raise InputError(f"charts know {quantity.name!r} already")
     QUANTITIES[quantity.name] = quantity

@@ -49,9 +49,6 @@ class ChartAxis:
 def axis_of(name: str, given: ArrayLike, unit: str) -> ChartAxis:
     """Return an axis from (first, last, count), or from all its values.
 
-    Args:
-        given: three numbers of which the last is an integer above 1, or an array of values.
-
     >>> axis_of("zenith", (0, 90, 4), "deg").values.tolist()
     [0.0, 30.0, 60.0, 90.0]
     """
@@ -78,16 +75,11 @@ def axis_of(name: str, given: ArrayLike, unit: str) -> ChartAxis:
 @one_line
 @dataclass(frozen=True, slots=True, eq=False)
 class ChartSpace:
-    """The axes of a chart, and what else is fixed.
+    """The axes of a chart, and what else is fixed."""
 
-    Args:
-        axes: the last one is that of the lines.
-        fixed: other numbers by name, in the units of axes.
-        known: what closes the loops, in the words of `linkwright.equations.closing`.
-    """
-
-    axes: tuple[ChartAxis, ...]
-    fixed: Mapping[str, float]
+    axes: tuple[ChartAxis, ...]  # the last one is that of the lines
+    fixed: Mapping[str, float]  # other numbers by name, in the units of axes
+    # what closes the loops, in the words of `linkwright.equations.closing`
     known: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -129,12 +121,7 @@ class ChartSpace:
         return values
 
     def rows(self, across: Mapping[str, Array], along: Array) -> Array:
-        """Return what is known, as rows of numbers, for values of the axes that broadcast.
-
-        Args:
-            across: values of all axes but the last.
-            along: values of the last.
-        """
+        """Return what is known, as rows of numbers, for values of the axes that broadcast."""
         given: dict[str, Array] = {k: np.asarray(v) for k, v in self.fixed.items()}
         given |= dict(across)
         given[self.axes[-1].name] = along
@@ -191,13 +178,7 @@ def _rotation(given: Mapping[str, Array]) -> list[Array]:
 def chart_space(
     machine: ParallelMachine, axes: Mapping[str, ArrayLike], at: Mapping[str, float] | None
 ) -> ChartSpace:
-    """Return the axes of a chart of a machine.
-
-    Args:
-        machine: whose coordinates can be axes too.
-        axes: each with (first, last, count), or all its values.
-        at: what else is fixed, by name.
-    """
+    """Return the axes of a chart of a machine."""
     if not axes:
         raise InputError(
             "a chart needs an axis", remedy='give {"azimuth": (0, 360, 361), "zenith": (0, 90, 91)}'

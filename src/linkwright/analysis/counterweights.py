@@ -130,15 +130,7 @@ def balances(
     *,
     actuators: Sequence[str] | None = None,
 ) -> list[Counterbalance]:
-    """Return what some choices of the counterweights do, each as `balance` finds it.
-
-    Args:
-        robot: whose speeds are those of its actuators.
-        q: coordinates of poses, one row each; of a closed loop closed ones.
-        weights: by names of your own.
-        choices: names of weights that are there together.
-        actuators: whose efforts count, by the names of their speeds; all by default.
-    """
+    """Return what some choices of the counterweights do, each as `balance` finds it."""
     rows = np.atleast_2d(np.array(q, dtype=float))
     counted = _counted(robot, actuators)
     own = np.asarray(robot.gravity(rows)).reshape(len(rows), -1)

@@ -24,29 +24,16 @@ INJECTED, RETURNED = "injected", "returned"
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A System that is open at a port.
+    """A System that is open at a port."""
 
-    Args:
-        system: with the input `injected` and the output `returned`.
-        port: where it is cut.
-        every: base ticks from one value of the signal to the next; 0 for a continuous System.
-        offset: the base tick of the first value.
-    """
-
-    system: System
-    port: str
-    every: int = 0
-    offset: int = 0
+    system: System  # with the input `injected` and the output `returned`
+    port: str  # where it is cut
+    every: int = 0  # base ticks from one value of the signal to the next; 0 for a continuous System
+    offset: int = 0  # the base tick of the first value
 
 
 def cut(system: System, port: str, outputs: Iterable[str] = ()) -> Cut:
     """Return a System that is open at a port.
-
-    Args:
-        system: any; it stays as it is.
-        port: an input that something drives, or an output that drives something: `"motor.u"`, or
-            `"servo.tau[1]"` of an array.
-        outputs: what else it puts out: ports, states, coordinates or formulas.
 
     >>> lag = Block("lag")
     >>> u, y = lag.input("u"), lag.output("y", lag.state("x", "u - x"))
@@ -97,10 +84,6 @@ def _of_a_composite(system: System, x: Expr) -> bool:
 
 def with_input(system: System, port: str, outputs: Iterable[str]) -> System:
     """Return a System with one input, added to what drives a port, and some outputs.
-
-    Args:
-        port: an input, or a coordinate of the mechanism, on which a force or torque then acts.
-        outputs: ports, states, coordinates or formulas.
 
     >>> lag = Block("lag")
     >>> u, y = lag.input("u"), lag.output("y", lag.state("x", "u - x"))

@@ -110,9 +110,6 @@ def joint_axes(axis: Sequence[float] | np.ndarray) -> np.ndarray:
     z is the joint's axis; x is as near as can be to the first axis of the link that is farthest
     from it.
 
-    Args:
-        axis: of the joint in the link's frame, of any length but 0.
-
     Example:
         >>> joint_axes([0, 0, 2])
         array([[1., 0., 0.],

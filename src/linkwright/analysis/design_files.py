@@ -61,28 +61,20 @@ class _DesignFile(Record):
 class DesignTask:
     """What a design file asks for.
 
-    Args:
-        model: the machine.
-        variables: least and greatest value of each dimension that may change.
-        directions: unit vectors that must be reached, one row each.
-        largest: quantity whose smallest value shall be large; none where empty.
-        least: quantity whose greatest magnitude shall be small; none where empty.
-        limits: of other quantities.
-        method: of the optimizer.
-        turns: of the optimizer at most.
-
     >>> DesignTask(Mechanism("m"), {}, np.zeros((0, 3)), "transmission").largest
     'transmission'
     """
 
-    model: Mechanism
+    model: Mechanism  # the machine
+    # least and greatest value of each dimension that may change
     variables: dict[str, tuple[float, float]]
+    # unit vectors that must be reached, one row each
     directions: NDArray[np.float64] = field(repr=False)
-    largest: str = ""
-    least: str = ""
-    limits: tuple[DesignLimit, ...] = ()
-    method: str = METHODS[0]
-    turns: int = 60
+    largest: str = ""  # quantity whose smallest value shall be large; none where empty
+    least: str = ""  # quantity whose greatest magnitude shall be small; none where empty
+    limits: tuple[DesignLimit, ...] = ()  # of other quantities
+    method: str = METHODS[0]  # of the optimizer
+    turns: int = 60  # of the optimizer at most
     start: dict[str, float] = field(default_factory=dict)
 
     def run(self) -> MachineDesign:

@@ -26,26 +26,18 @@ Row = list[DualNumber]
 
 @dataclass(frozen=True, slots=True)
 class Formalism:
-    """A way to write displacements.
+    """A way to write displacements."""
 
-    Args:
-        name: its name.
-        moves: "point" or "line".
-        storage: numbers that are kept.
-        transform: returns a moved point or line.
-        compose: returns the first displacement after the second.
-        invert: returns the displacement back.
-        normalize: returns the nearest of what rounding has made of a displacement.
-        encode: returns a displacement from a rotation and a translation.
-    """
-
-    name: str
-    moves: str
-    storage: int
-    transform: Callable[[Hold, Numbers, Numbers], list[Expr]]
+    name: str  # its name
+    moves: str  # "point" or "line"
+    storage: int  # numbers that are kept
+    transform: Callable[[Hold, Numbers, Numbers], list[Expr]]  # returns a moved point or line
+    # returns the first displacement after the second
     compose: Callable[[Hold, Numbers, Numbers], list[Expr]]
-    invert: Callable[[Hold, Numbers], list[Expr]]
+    invert: Callable[[Hold, Numbers], list[Expr]]  # returns the displacement back
+    # returns the nearest of what rounding has made of a displacement
     normalize: Callable[[Hold, Numbers], list[Expr]]
+    # returns a displacement from a rotation and a translation
     encode: Callable[[Array, Array], Array]
 
 

@@ -28,16 +28,11 @@ def _clamped(x: Expr) -> Expr:
 
 
 def segment_distance(
-    first: tuple[Sequence[Expr], Sequence[Expr]],
+    first: tuple[Sequence[Expr], Sequence[Expr]],  # two triples of components, m
     second: tuple[Sequence[Expr], Sequence[Expr]],
     hold: Hold = lambda x: x,
 ) -> Expr:
-    """Return the distance between two segments, each given by its ends.
-
-    Args:
-        first: two triples of components, m.
-        hold: gives names to values that are used again.
-    """
+    """Return the distance between two segments, each given by its ends."""
     (p1, q1), (p2, q2) = first, second
     u = [hold(b - a) for a, b in zip(p1, q1, strict=True)]
     v = [hold(b - a) for a, b in zip(p2, q2, strict=True)]

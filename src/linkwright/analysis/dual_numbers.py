@@ -15,19 +15,12 @@ Hold = Callable[[Expr], Expr]
 
 @dataclass(frozen=True, slots=True)
 class DualNumber:
-    """A dual number with complex parts.
+    """A dual number with complex parts."""
 
-    Args:
-        re: real part.
-        du: what belongs to ε.
-        im: imaginary part.
-        im_du: imaginary part of what belongs to ε.
-    """
-
-    re: Expr = ZERO
-    du: Expr = ZERO
-    im: Expr = ZERO
-    im_du: Expr = ZERO
+    re: Expr = ZERO  # real part
+    du: Expr = ZERO  # what belongs to ε
+    im: Expr = ZERO  # imaginary part
+    im_du: Expr = ZERO  # imaginary part of what belongs to ε
 
     @property
     def parts(self) -> tuple[Expr, Expr, Expr, Expr]:

@@ -36,11 +36,7 @@ _TERMS = 11
 
 
 def evaluated(code: Code, inputs: Sequence[Interval]) -> list[Interval]:
-    """Return intervals that hold the outputs of a lowered Program, entry by entry.
-
-    Args:
-        inputs: an interval for each entry of its inputs, in order.
-    """
+    """Return intervals that hold the outputs of a lowered Program, entry by entry."""
     return execute(code, inputs, interval_arithmetic)
 
 

@@ -29,18 +29,7 @@ def over_a_period(
     parts: int = 1,
     start: int = 0,
 ) -> tuple[Array, Array, float]:
-    """Return the matrices of states and outputs over (x, d, w of each part, 1), and the period.
-
-    Args:
-        flow: rates of x over (x, d, w, 1).
-        y: outputs over (x, d, w, 1).
-        ticks: new values of the slots of each tick over (x, d, w, 1), at each of the instants
-            after which its counters repeat.
-        d: values of the discrete states.
-        parts: into how many equal parts the period is divided; w is new in each, and outputs are
-            those just after the ticks with which it begins.
-        start: the base tick with which the period begins.
-    """
+    """Return the matrices of states and outputs over (x, d, w of each part, 1), and the period."""
     count = math.lcm(parts, *every_ticks(phases, ticks))
     length, size = count // parts, flow.shape[1]
     held = len(flow)
@@ -74,11 +63,7 @@ def over_a_period(
 
 
 def every_ticks(phases: Phases, cycles: Sequence[Sequence[object]]) -> list[int]:
-    """Return after how many base ticks each tick of a System repeats.
-
-    Args:
-        cycles: for each tick, what is different at the instants after which it repeats.
-    """
+    """Return after how many base ticks each tick of a System repeats."""
     return [t.every * len(c) for t, c in zip(phases.ticks, cycles, strict=True)]
 
 
@@ -87,9 +72,6 @@ def counters(system: System) -> dict[str, list[float]]:
 
     The i-th value is that before the instant i of the member, once they repeat: a loop that runs at
     every tenth instant of its block has 0, 1, ..., 9.
-
-    Args:
-        system: with sampled members.
     """
     found: dict[str, list[float]] = {}
     for member in system.members.values():

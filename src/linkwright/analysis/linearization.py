@@ -233,11 +233,6 @@ def lifted(system: System, every: int, start: int) -> tuple[LinearModel, int]:
 
     The inputs are new in each part. They and the outputs come once for each part, in order
     (lifting: Chen and Francis, 1995, chapter 8).
-
-    Args:
-        system: with sampled members.
-        every: base ticks of a part.
-        start: the base tick at which the period begins.
     """
     slopes = _Slopes.of(system)
     parts = math.lcm(every, *every_ticks(slopes.phases, slopes.cycles(system))) // every

@@ -25,9 +25,6 @@ class _LockedFile(Record):
 def read_locked(path: str | os.PathLike[str], mechanism: Mechanism) -> dict[str, float]:
     """Return the value of every actuator of a machine from a TOML file.
 
-    Args:
-        path: of a file with a table `[actuators]`: numbers in rad and m, or with a unit ("60 cm").
-
     >>> import tempfile
     >>> from pathlib import Path
     >>> m = Mechanism("m")

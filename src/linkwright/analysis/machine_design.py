@@ -51,18 +51,13 @@ _LOST = 1e3  # how much a pose out of reach counts, by what is left of its relat
 class DesignLimit:
     """A limit of a quantity in all poses.
 
-    Args:
-        quantity: its name in charts.
-        least: that it must have; none by default.
-        most: that it may have, by magnitude; none by default.
-
     >>> DesignLimit("effort", most=4000.0).most
     4000.0
     """
 
-    quantity: str
-    least: float | None = None
-    most: float | None = None
+    quantity: str  # its name in charts
+    least: float | None = None  # that it must have; none by default
+    most: float | None = None  # that it may have, by magnitude; none by default
 
 
 @one_line
@@ -70,28 +65,18 @@ class DesignLimit:
 class MachineDesign:
     """What an optimization found.
 
-    Args:
-        values: of the dimensions.
-        goal: the quantity, "least" or "largest", in words.
-        before: its worst case with the dimensions at the start.
-        after: its worst case with those found.
-        worst: worst cases of all limited quantities with those found.
-        met: whether all limits hold and all poses are reached.
-        words: what became of it.
-        evaluations: of the worst case.
-
     >>> MachineDesign({"h": 0.5}, "the largest transmission", 40, 45, {}, True, "", 7).after
     45
     """
 
-    values: dict[str, float]
-    goal: str
-    before: float
-    after: float
-    worst: dict[str, float]
-    met: bool
-    words: str = field(repr=False)
-    evaluations: int = field(repr=False)
+    values: dict[str, float]  # of the dimensions
+    goal: str  # the quantity, "least" or "largest", in words
+    before: float  # its worst case with the dimensions at the start
+    after: float  # its worst case with those found
+    worst: dict[str, float]  # worst cases of all limited quantities with those found
+    met: bool  # whether all limits hold and all poses are reached
+    words: str = field(repr=False)  # what became of it
+    evaluations: int = field(repr=False)  # of the worst case
 
 
 @worded
@@ -109,16 +94,6 @@ def design(
     seed: int = 0,
 ) -> MachineDesign:
     """Return the dimensions with the best worst case of a quantity over poses.
-
-    Args:
-        source: a machine that names its actuators and its platform.
-        variables: least and greatest value of each parameter that may change.
-        poses: that must be reached, as in `linkwright.robots.closed`: {"direction": rows}, ...
-        largest: the quantity whose smallest value shall be as large as can be ("transmission").
-        least: or the one whose greatest magnitude shall be as small as can be ("effort").
-        method: "SLSQP", "trust-constr" or "differential evolution" (then SLSQP from what it found).
-        start: coordinates of a closed configuration of the branch; the mechanism's own by default.
-        turns: of the optimizer at most.
 
     >>> from linkwright.mechanism import Mechanism
     >>> m = Mechanism("lever")

@@ -240,10 +240,7 @@ def machine_rates(
 ) -> MachineRates:
     """Return a parallel machine with its numbers in place; what was compiled is kept.
 
-    Args:
-        source: a mechanism with actuators and a platform, a robot, a file or a shipped model.
-        length: the characteristic length, m. By default the root mean square of the distances from
-            the platform's point to the places where loops are closed, as the machine stands.
+    Units: `length` in m.
     """
     machine = source if isinstance(source, ParallelMachine) else parallel_machine(source)
     if length is not None and not (np.isfinite(length) and length > 0):

@@ -26,21 +26,13 @@ _DECADES = np.geomspace(1e-10, 1e8, 37)
 
 @dataclass(frozen=True, slots=True)
 class SignalLaw:
-    """What an output of a System is, as a function of one signal alone.
+    """What an output of a System is, as a function of one signal alone."""
 
-    Args:
-        kernel: from the arrays of a phase to the outputs.
-        x: the operating point.
-        rest: the other arrays.
-        way: how the states move for the signal to grow by one.
-        rows: places of the output and of the signal among the outputs.
-    """
-
-    kernel: Kernel
-    x: Array
-    rest: tuple[Array, ...]
-    way: Array
-    rows: tuple[int, int]
+    kernel: Kernel  # from the arrays of a phase to the outputs
+    x: Array  # the operating point
+    rest: tuple[Array, ...]  # the other arrays
+    way: Array  # how the states move for the signal to grow by one
+    rows: tuple[int, int]  # places of the output and of the signal among the outputs
 
     def values(self, signal: Array) -> Array:
         """Return the output where the signal has changed by so much."""
@@ -68,13 +60,7 @@ class SignalLaw:
 
 
 def law_of(found: Cut, signal: str, linear: LinearModel) -> SignalLaw:
-    """Return the law of the nonlinearity at whose output a System was cut.
-
-    Args:
-        found: the cut System, with the signal among its outputs.
-        signal: what the output is a function of.
-        linear: the linear model of the cut System.
-    """
+    """Return the law of the nonlinearity at whose output a System was cut."""
     system = found.system
     phases = system.phases([RETURNED, signal])
     assert phases.output is not None

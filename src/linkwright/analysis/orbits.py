@@ -33,19 +33,13 @@ _TOLERANCE = 1e-11  # of the runs
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PeriodicOrbit:
-    """A periodic orbit.
+    """A periodic orbit."""
 
-    Args:
-        start: a state on the orbit, by name.
-        period: s.
-        multipliers: Floquet multipliers, largest first; the one along the orbit, 1, is left out.
-        residual: how far the end of the period is from its start, of the size of the states.
-    """
-
-    start: dict[str, float]
-    period: float
+    start: dict[str, float]  # a state on the orbit, by name
+    period: float  # s
+    # Floquet multipliers, largest first; the one along the orbit, 1, is left out
     multipliers: Complex
-    residual: float
+    residual: float  # how far the end of the period is from its start, of the size of the states
 
     @property
     def frequency(self) -> float:
@@ -63,11 +57,7 @@ def shoot(
 ) -> PeriodicOrbit:
     """Return the periodic orbit near a guess.
 
-    Args:
-        system: continuous, and not driven by time.
-        start: a state near the orbit: values of the independent states by name.
-        period: about as long as that of the orbit, s.
-        sizes: how large the motions of the states are, by name.
+    Units: `period` in s.
     """
     flow = _Flow(system, tuple(start), np.array([max(sizes[n], 1e-12) for n in start]))
     x, length = np.array([start[n] for n in start]) / flow.sizes, float(period)

@@ -82,8 +82,7 @@ class PlatformStiffness:
 def beam_compliance(section: BeamSection, length: float) -> Array:
     """Return the 6 x 6 compliance at the tip of a cantilever along x, bent without shear.
 
-    Args:
-        length: m.
+    Units: `length` in m.
 
     >>> tube = BeamSection.tube(0.1, 0.004)
     >>> f = 100.0

@@ -48,28 +48,18 @@ class NotPolynomialError(Error):
 @one_line
 @dataclass(frozen=True, slots=True, eq=False)
 class MachinePolynomials:
-    """The relations of a machine as a family of equations.
+    """The relations of a machine as a family of equations."""
 
-    Args:
-        family: the equations, with unknowns and parameters.
-        definitions: what each parameter of the family is, of the machine's own symbols.
-        angles: from angles to their unknowns.
-        lengths: from lengths to their unknowns.
-        quaternions: from the four components to their three unknowns.
-    """
-
-    family: Family
+    family: Family  # the equations, with unknowns and parameters
+    # what each parameter of the family is, of the machine's own symbols
     definitions: tuple[Expr, ...] = field(repr=False)
-    angles: Mapping[Expr, Expr]
-    lengths: Mapping[Expr, Expr]
+    angles: Mapping[Expr, Expr]  # from angles to their unknowns
+    lengths: Mapping[Expr, Expr]  # from lengths to their unknowns
+    # from the four components to their three unknowns
     quaternions: Mapping[tuple[Expr, ...], tuple[Expr, ...]]
 
     def at(self, values: Mapping[Expr, float]) -> Complex:
-        """Return the parameters of the family.
-
-        Args:
-            values: of the machine's parameters and of the coordinates that are locked.
-        """
+        """Return the parameters of the family."""
         found = np.array(evaluate_all(list(self.definitions), values), dtype=complex)
         turns = list(self.family.turns)
         found[turns] = np.exp(1j * found[turns])
@@ -92,10 +82,6 @@ def polynomials(
     machine: ParallelMachine, *, locked: Sequence[Expr] | None = None
 ) -> MachinePolynomials:
     """Return the relations of a machine with some coordinates locked, in complex unknowns.
-
-    Args:
-        machine: from `linkwright.equations.parallel_machine`.
-        locked: coordinates whose values are given; by default the actuators.
 
     >>> from linkwright.equations.parallel_machine import parallel_machine
     >>> from linkwright.mechanism import Mechanism

@@ -63,12 +63,7 @@ class PoseSensitivity:
 
 
 class PoseSlopes:
-    """Relations and pose of a machine with their derivatives, compiled.
-
-    Args:
-        machine: whose platform counts.
-        dimensions: names of parameters that count; all that matter by default.
-    """
+    """Relations and pose of a machine with their derivatives, compiled."""
 
     def __init__(self, machine: ParallelMachine, dimensions: Sequence[str] | None = None) -> None:
         self.dimensions = _chosen(machine, dimensions)
@@ -254,13 +249,7 @@ def sampled_poses(
 def closed_with(
     slopes: PoseSlopes, start: Array, drives: Array, dimensions: Array, threads: int = 1
 ) -> Array:
-    """Return coordinates closed with other actuators and dimensions, one row each.
-
-    Args:
-        start: closed coordinates, one row or one for each.
-        drives: values of the actuators, one row each.
-        dimensions: values of the dimensions, one row each.
-    """
+    """Return coordinates closed with other actuators and dimensions, one row each."""
     machine, n = slopes.machine, len(slopes.machine.coordinates)
     begin = np.broadcast_to(start, (len(drives), n))
     if not machine.relations:

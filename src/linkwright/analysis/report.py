@@ -61,17 +61,7 @@ def write_report(
     title: str = "",
     motion: bool = True,
 ) -> int:
-    """Write the report of a requirement, and return its size in bytes.
-
-    Args:
-        path: of the file, .html.
-        found: the drives that were chosen.
-        run: of the robot with its drives.
-        worst: what `Requirement.worst` found.
-        budget: of errors at the tool.
-        title: over the page; by default the task and the robot.
-        motion: whether the page shows the robot as it moves.
-    """
+    """Write the report of a requirement, and return its size in bytes."""
     _refuse_other(path, found, run, worst, budget)
     words = title or f"{need.task.name or 'Task'} · {need.robot.mechanism.name}"
     parts = list(_parts(need, found, run, worst, budget, motion))

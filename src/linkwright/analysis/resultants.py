@@ -58,19 +58,14 @@ _TURNS = 4  # of Newton's method after the root is known
 class TriangleModes:
     """The real ways to assemble three arms, of one case or of many.
 
-    Args:
-        row: to which case each belongs, in order.
-        angles: of the three arms, rad, -pi to pi.
-        residual: the largest of the three closures that is left, over their size.
-        coefficients: of the polynomials, one row a case, from the constant to degree 16.
-
     The polynomial of a case has 16 roots, and no more ways than that exist: what is not real here
     is complex.
     """
 
-    row: NDArray[np.intp]
-    angles: Array
-    residual: Array
+    row: NDArray[np.intp]  # to which case each belongs, in order
+    angles: Array  # of the three arms, rad, -pi to pi
+    residual: Array  # the largest of the three closures that is left, over their size
+    # of the polynomials, one row a case, from the constant to degree 16
     coefficients: Array = field(repr=False)
 
     def of(self, row: int) -> Array:
@@ -80,22 +75,15 @@ class TriangleModes:
 
 
 def closures(
-    points: ArrayLike,
+    points: ArrayLike,  # places of the three hinges, ... x 3 x 3, m.
     outward: ArrayLike,
     upright: ArrayLike,
-    lengths: ArrayLike,
-    sides: ArrayLike,
+    lengths: ArrayLike,  # of the arms, ... x 3, m.
+    sides: ArrayLike,  # distances of the tips 1-2, 2-3 and 3-1, ... x 3, m.
 ) -> Array:
     """Return the coefficients of the three closures, ... x 3 x 9.
 
     Those of a pair (i, j) belong to ci, cj, si, sj, ci cj, si cj, ci sj, si sj and 1.
-
-    Args:
-        points: places of the three hinges, ... x 3 x 3, m.
-        outward: unit vectors toward which an angle turns its arm, ... x 3 x 3.
-        upright: unit vectors along the arms at angle zero, ... x 3 x 3.
-        lengths: of the arms, ... x 3, m.
-        sides: distances of the tips 1-2, 2-3 and 3-1, ... x 3, m.
 
     >>> x = [[1, 0, 0], [-0.5, 0.75**0.5, 0], [-0.5, -(0.75**0.5), 0]]
     >>> (closures(x, x, [[0, 0, 1]] * 3, [1, 1, 1], [3, 3, 3])[0].round(9) + 0).tolist()
@@ -134,11 +122,7 @@ def _dot(u: Array, v: Array) -> Array:
 
 
 def triangle_modes(given: ArrayLike) -> TriangleModes:
-    """Return all real ways to assemble three arms, of one case or of many.
-
-    Args:
-        given: coefficients of the closures, 3 x 9 or N x 3 x 9 (see `closures`).
-    """
+    """Return all real ways to assemble three arms, of one case or of many."""
     d = np.ascontiguousarray(np.asarray(given, float).reshape(-1, 3, 9))
     if not np.isfinite(d).all():
         raise InputError("the closures of three arms have coefficients that are no numbers")

@@ -60,10 +60,7 @@ class Screw:
 def screw_of(twist: Array, place: Array, length: float) -> Screw:
     """Return a motion as a screw.
 
-    Args:
-        twist: angular velocity, then velocity of a point by the characteristic length.
-        place: of that point, m.
-        length: the characteristic length, m.
+    Units: `place` in m, `length` in m.
 
     >>> screw_of(np.array([0, 0, 2.0, 0, -2.0, 0]), np.zeros(3), 1.0).point
     (1.0, 0.0, 0.0)

@@ -150,12 +150,7 @@ class SingularCurve:
 def singular_curve(
     rates: MachineRates, kind: str, output: str, weights: Array, q: Array, hold: dict[int, float]
 ) -> SingularCurve:
-    """Return the equations of singular poses near a regular pose.
-
-    Args:
-        q: coordinates of the regular pose.
-        hold: values of coordinates that stay, by their places.
-    """
+    """Return the equations of singular poses near a regular pose."""
     n = len(q)
     held = np.eye(n)[list(hold)]
     values = np.array(list(hold.values())) / rates.scales[list(hold)]
@@ -184,29 +179,16 @@ def _second_derivatives(parts: ProgramParts) -> Kernel:
 # -- following -------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True, eq=False)
 class Followed:
-    """A curve in scaled coordinates.
+    """A curve in scaled coordinates."""
 
-    Args:
-        points: one row each.
-        tangents: unit vectors along it.
-        closed: whether the last point is followed by the first.
-        ends: why it ends, at the first and at the last point.
-    """
-
-    points: Array
-    tangents: Array
-    closed: bool
-    ends: tuple[str, str]
+    points: Array  # one row each
+    tangents: Array  # unit vectors along it
+    closed: bool  # whether the last point is followed by the first
+    ends: tuple[str, str]  # why it ends, at the first and at the last point
 
 
 def followed(curve: SingularCurve, start: Array, inside: Inside, limit: int = 4000) -> Followed:
-    """Return the curve through a point of it, as far as it stays inside.
-
-    Args:
-        start: scaled coordinates of a point.
-        inside: a function that is positive inside the region.
-        limit: the number of points at most.
-    """
+    """Return the curve through a point of it, as far as it stays inside."""
     first = curve.solved(start)
     if first is None:
         return Followed(np.zeros((0, len(start))), np.zeros((0, len(start))), False, ("", ""))

@@ -115,12 +115,7 @@ def _rod_ends(constraint: Constraint) -> tuple[Point, Point] | None:
 
 
 def driven_angles(machine: ParallelMachine, place: Place) -> list[tuple[str, Vector, Vector]]:
-    """Return for each joint at which an actuator drives a link the two links, as vectors from it.
-
-    Args:
-        machine: with its actuators.
-        place: returns the components of a vector as the machine stands.
-    """
+    """Return for each joint at which an actuator drives a link both links, as vectors from it."""
     graph = _Graph(machine)
     platform = graph.link(machine.platform.point.body)
     found: list[tuple[str, Vector, Vector]] = []

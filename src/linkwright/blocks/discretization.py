@@ -62,9 +62,7 @@ DECISIONS = 4
 def advanced(block: Block, period: Expr) -> tuple[dict[Expr, Expr], list[Call]]:
     """Return the next values of the continuous states of a block, and what these read besides.
 
-    Args:
-        block: that has said the rates of its states.
-        period: from one instant to the next, s.
+    Units: `period` in s.
 
     >>> from linkwright.blocks import Block
     >>> b = Block("lag")
@@ -246,10 +244,7 @@ def held(a: Array, b: Array, step: float) -> tuple[Array, Array]:
 def van_loan(a: Array, noise: Array, step: float) -> Array:
     """Return the covariance that white noise adds over a step (Van Loan, 1978).
 
-    Args:
-        a: system matrix.
-        noise: intensity of the noise in the rates, a matrix, per second.
-        step: s.
+    Units: `step` in s.
 
     >>> van_loan(np.array([[0.0]]), np.array([[9.0]]), 0.5).round(9).tolist()
     [[4.5]]

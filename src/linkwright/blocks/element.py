@@ -39,23 +39,14 @@ Location: TypeAlias = Point | Body | str
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Arrow:
-    """A force that pictures show as an arrow.
+    """A force that pictures show as an arrow."""
 
-    Args:
-        name: of the force.
-        point: where it acts.
-        outputs: its components in the ground's axes, or its magnitude alone, N.
-        along: the direction of a force that is given by its magnitude.
-        touch: the output that is positive while the point touches; empty for other forces.
-        below: how far below the point it is shown, m.
-    """
-
-    name: str
-    point: Point
-    outputs: tuple[str, ...]
-    along: Vector | None = None
-    touch: str = ""
-    below: float = 0.0
+    name: str  # of the force
+    point: Point  # where it acts
+    outputs: tuple[str, ...]  # its components in the ground's axes, or its magnitude alone, N
+    along: Vector | None = None  # the direction of a force that is given by its magnitude
+    touch: str = ""  # the output that is positive while the point touches; empty for other forces
+    below: float = 0.0  # how far below the point it is shown, m
 
 
 class Element(Block):

@@ -216,25 +216,16 @@ class Foreign(Block):
 
 @dataclass(frozen=True, slots=True)
 class TickFunction:
-    """The function of a block at its ticks.
+    """The function of a block at its ticks."""
 
-    Args:
-        block: whose function it is.
-        size: how many of the values it is called with are its inputs; the others are held.
-    """
-
-    block: Foreign
-    size: int
+    block: Foreign  # whose function it is
+    size: int  # how many of the values it is called with are its inputs; the others are held
 
     def __call__(self, t: float, values: Sequence[float]) -> Sequence[float]:
         return self.block(t, values[: self.size], values[self.size :])
 
     def in_place(self, values: Any, results: Any) -> Callable[[float], None]:
-        """Return the function of time that calls it on arrays which stay where they are.
-
-        Args:
-            values: inputs, and what is held.
-        """
+        """Return the function of time that calls it on arrays which stay where they are."""
         return self.block.in_place(values[: self.size], values[self.size :], results)
 
 

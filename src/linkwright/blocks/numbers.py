@@ -25,13 +25,6 @@ def checked(
 ) -> float:
     """Return a number that a user gave, or say why it cannot be meant.
 
-    Args:
-        what: what it is, for messages.
-        least: the smallest that is allowed.
-        above: what it must be greater than.
-        most: the greatest that is allowed.
-        finite: whether it must be finite; otherwise it may be infinite, but it is a number.
-
     >>> checked(2, "the stiffness of 'spring'", least=0)
     2.0
     >>> checked(-2, "the stiffness of 'spring'", least=0)

@@ -32,26 +32,16 @@ UNIT: Rows = ((ONE, ZERO, ZERO), (ZERO, ONE, ZERO), (ZERO, ZERO, ONE))
 
 @dataclass(frozen=True, slots=True)
 class BodyPlacement:
-    """Where a body is and how it moves, in the ground's axes.
-
-    Args:
-        omega: angular velocity, rad/s.
-        velocity: of its origin, m/s.
-    """
+    """Where a body is and how it moves, in the ground's axes."""
 
     rotation: Rows = UNIT
     origin: Triple = NOTHING
-    omega: Triple = NOTHING
-    velocity: Triple = NOTHING
+    omega: Triple = NOTHING  # angular velocity, rad/s
+    velocity: Triple = NOTHING  # of its origin, m/s
 
 
 class Places:
-    """The places of bodies, worked out once each.
-
-    Args:
-        name: gives a partial result a name.
-        root: the body relative to which, and along whose axes, all is said; by default the ground.
-    """
+    """The places of bodies, worked out once each."""
 
     def __init__(self, name: Name, root: Body | None = None) -> None:
         self._name = name

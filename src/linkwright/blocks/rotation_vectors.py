@@ -38,12 +38,7 @@ _UNIT = ((ONE, ZERO, ZERO), (ZERO, ONE, ZERO), (ZERO, ZERO, ONE))
 
 
 def rotation_vector(rows: Rows, name: Callable[[Expr], Expr]) -> Triple:
-    """Return the rotation vector of a rotation matrix.
-
-    Args:
-        rows: of the matrix.
-        name: gives a partial result a name.
-    """
+    """Return the rotation vector of a rotation matrix."""
     x, y, z = (
         name((rows[i][j] - rows[j][i]) / 2) for i, j in ((2, 1), (0, 2), (1, 0))
     )  # sin(angle) * axis

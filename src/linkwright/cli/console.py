@@ -86,11 +86,7 @@ class UneditedLines:
 
 
 class EditedLines:
-    """Lines of a terminal, with completion and history (prompt_toolkit).
-
-    Args:
-        link: whose names are completed.
-    """
+    """Lines of a terminal, with completion and history (prompt_toolkit)."""
 
     def __init__(self, link: ConsoleLink) -> None:
         from prompt_toolkit import PromptSession
@@ -132,12 +128,7 @@ class EditedLines:
 
 
 class Prompt:
-    """A person's talk with a laboratory.
-
-    Args:
-        link: the console.
-        lines: where lines come from.
-    """
+    """A person's talk with a laboratory."""
 
     def __init__(self, link: ConsoleLink, lines: PromptLines) -> None:
         self.link = link

@@ -13,14 +13,7 @@ _MOST = 10.0
 
 
 def print_fit(chain: Any, fit: Path, validate: Path | None, as_json: bool) -> None:
-    """Fit a drive to a recording, and print what was found.
-
-    Args:
-        chain: the drive as far as it is known.
-        fit: the file of the recording.
-        validate: the file of a recording of another motion, or None.
-        as_json: whether to print JSON.
-    """
+    """Fit a drive to a recording, and print what was found."""
     from linkwright.elements.drives import Chain, DriveError
     from linkwright.recording import read_recording
     from linkwright.robots.identification import fit_drive

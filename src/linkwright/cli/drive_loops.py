@@ -31,16 +31,7 @@ def print_loops(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Cut the loops of drives, draw them, look for limit cycles, and print what was found.
-
-    Args:
-        system: with the drives.
-        bode: position, speed, current or a port, where a loop is cut; empty for none.
-        cycles: whether to look for limit cycles of the gears.
-        stem: what names of pictures begin with.
-        force: whether pictures may be overwritten.
-        as_json: whether to print JSON.
-    """
+    """Cut the loops of drives, draw them, look for limit cycles, and print what was found."""
     from linkwright.analysis import cut_loop, limit_cycles
     from linkwright.errors import InputError
     from linkwright.recording.plots import save_figure
@@ -88,12 +79,7 @@ _BENT = ("gap", "second_stiffness", "hysteresis")
 
 
 def port_of(system: System, drive: str, word: str) -> str:
-    """Return the port at which a loop of a drive is cut.
-
-    Args:
-        system: with the drive.
-        word: position, speed, current, or a port of the drive or of the System.
-    """
+    """Return the port at which a loop of a drive is cut."""
     from linkwright.algebra import free_symbols
     from linkwright.errors import InputError
 

@@ -19,30 +19,21 @@ _PACKAGES = ("linkwright", "numpy", "scipy", "llvmlite")
 class HostInfo:
     """The processor, the load and the versions that a measurement depends on.
 
-    Args:
-        processor: the name its maker gave it.
-        target: LLVM's name for its kind, which decides the instructions chosen.
-        features: vector extensions that it has, widest first, and ``fma``.
-        cores: number of logical processors.
-        load: runnable processes averaged over the last minute, or None where it is not known.
-        system: operating system and its version.
-        python: version of the interpreter.
-        packages: version of each package that matters here.
-
     Example:
         >>> machine = describe()
         >>> machine.cores >= 1, "numpy" in machine.packages
         (True, True)
     """
 
-    processor: str
-    target: str
-    features: tuple[str, ...]
-    cores: int
+    processor: str  # the name its maker gave it
+    target: str  # LLVM's name for its kind, which decides the instructions chosen
+    features: tuple[str, ...]  # vector extensions that it has, widest first, and ``fma``
+    cores: int  # number of logical processors
+    # runnable processes averaged over the last minute, or None where it is not known
     load: float | None
-    system: str
-    python: str
-    packages: dict[str, str]
+    system: str  # operating system and its version
+    python: str  # version of the interpreter
+    packages: dict[str, str]  # version of each package that matters here
 
     def lines(self) -> list[tuple[str, str]]:
         """Return label and value for each line of a report."""

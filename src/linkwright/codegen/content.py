@@ -69,43 +69,28 @@ class OutputChannel:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """All that a written program holds.
+    """All that a written program holds."""
 
-    Args:
-        system: what it simulates.
-        equations: those of its mechanism, for documentation; None where nothing moves.
-        phases: the flattened System.
-        schedules: what a run does, for each method that the program offers.
-        timing: step, end and interval of output.
-        parameters: in the order of the array p.
-        inputs: in the order of the array w.
-        coordinates: coordinates and extra states of the mechanism, the first part of the array x.
-        speeds: independent speeds, which follow in x.
-        states: those of members, the rest of x.
-        memory: discrete states and held outputs, the array d but for what guards remember.
-        channels: the array y.
-        computed: places of the coordinates that are computed from relations of position.
-        relations: names of the relations of position.
-        closure: the relations of position and their Jacobian, or None.
-        fuse: whether products and sums round once.
-    """
-
-    system: System
+    system: System  # what it simulates
+    # those of its mechanism, for documentation; None where nothing moves
     equations: Equations | None
-    phases: Phases
-    schedules: tuple[RunSchedule, ...]
-    timing: Timing
-    parameters: tuple[InputItem, ...]
-    inputs: tuple[InputItem, ...]
+    phases: Phases  # the flattened System
+    schedules: tuple[RunSchedule, ...]  # what a run does, for each method that the program offers
+    timing: Timing  # step, end and interval of output
+    parameters: tuple[InputItem, ...]  # in the order of the array p
+    inputs: tuple[InputItem, ...]  # in the order of the array w
+    # coordinates and extra states of the mechanism, the first part of the array x
     coordinates: tuple[InputItem, ...]
-    speeds: tuple[InputItem, ...]
-    states: tuple[InputItem, ...]
+    speeds: tuple[InputItem, ...]  # independent speeds, which follow in x
+    states: tuple[InputItem, ...]  # those of members, the rest of x
+    # discrete states and held outputs, the array d but for what guards remember
     memory: tuple[InputItem, ...]
-    channels: tuple[OutputChannel, ...]
+    channels: tuple[OutputChannel, ...]  # the array y
+    # places of the coordinates that are computed from relations of position
     computed: tuple[int, ...]
-    relations: tuple[str, ...]
-    closure: Program | None
-    fuse: bool
+    relations: tuple[str, ...]  # names of the relations of position
+    closure: Program | None  # the relations of position and their Jacobian, or None
+    fuse: bool  # whether products and sums round once
 
     @property
     def mechanism(self) -> Mechanism:

@@ -43,13 +43,7 @@ class _Part:
 
 
 def firmware(phases: Phases, name: str, *, fuse: bool) -> tuple[str, str]:
-    """Return the header and the source of the controllers of some phases.
-
-    Args:
-        phases: from `linkwright.system.controllers.controller_phases`.
-        name: what every name of the files begins with, an identifier of C.
-        fuse: use `fma` where a product is the term of one sum, as native runs do.
-    """
+    """Return the header and the source of the controllers of some phases."""
     file = File("double", own=True, names=Names(c_identifier, LIBRARY))
     parts = [_part(file, tick, name, fuse) for tick in phases.ticks]
     for part in parts:

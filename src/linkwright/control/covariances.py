@@ -138,10 +138,6 @@ def corrected(
 def information_form(P: Array, H: Array, R: Array) -> tuple[Array, Array]:
     """Return (P⁻¹ + Hᵀ R⁻¹ H)⁻¹ and the gain, of matrices that are known to be regular.
 
-    Args:
-        H: what is measured, from the states.
-        R: covariance of the noise of the sensors.
-
     >>> information_form(np.eye(1), np.eye(1), np.eye(1))
     (array([[0.5]]), array([[0.5]]))
     """
@@ -234,9 +230,6 @@ def _one_by_one(P: Array, H: Array, R: Array) -> tuple[Any, Array, Array]:
 def decorrelated(measurement: Array) -> tuple[Array, Array]:
     """Return L⁻¹ and the diagonal of D of R = L D Lᵀ: combinations with independent noise.
 
-    Args:
-        measurement: R, symmetric and not negative.
-
     >>> decorrelated(np.array([[4.0, 2.0], [2.0, 2.0]]))
     (array([[ 1. ,  0. ],
            [-0.5,  1. ]]), array([4., 1.]))
@@ -254,9 +247,6 @@ def decorrelated(measurement: Array) -> tuple[Array, Array]:
 
 def unobservable(phi: Any, h: Any, names: Sequence[str], *, unstable: bool = False) -> list[str]:
     """Return the names of states that no sensor tells apart, in the order of the states.
-
-    Args:
-        unstable: whether only modes that do not die out count: then an estimate never settles.
 
     >>> unobservable([[1.0, 0.1], [0.0, 1.0]], [[0.0, 1.0]], ["place", "speed"])
     ['place']
@@ -302,11 +292,6 @@ def matrix(given: Any, what: str, shape: tuple[int | None, int | None]) -> Array
 
 def covariance_matrix(given: Any, names: int | Sequence[str], what: str) -> Array:
     """Return a covariance as a matrix.
-
-    Args:
-        given: a matrix, its diagonal, one number for all, or variances by name (others 0).
-        names: of the quantities, or how many there are.
-        what: its name, for messages.
 
     >>> covariance_matrix({"b": 2.0}, ["a", "b"], "process")
     array([[0., 0.],

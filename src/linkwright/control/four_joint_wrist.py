@@ -31,21 +31,12 @@ _TINY = 1e-200
 
 
 def primary_first(hand: Sequence[Expr]) -> Expr:
-    """Return the first angle of the primary solution.
-
-    Args:
-        hand: the third column of the rotation.
-    """
+    """Return the first angle of the primary solution."""
     return atan2(hand[1], hand[0])
 
 
 def other_angles(side: Sequence[Expr], hand: Sequence[Expr], first: Expr) -> list[Expr]:
-    """Return the other three angles for a first one.
-
-    Args:
-        side: the first column of the rotation.
-        first: the first angle.
-    """
+    """Return the other three angles for a first one."""
     c, s = cos(first), sin(first)
     ahead = hand[0] * c + hand[1] * s
     second = atan2(ahead, hand[2])
@@ -64,13 +55,7 @@ def next_first(
 ) -> Expr:
     """Return the first angle of the blended solution, from that before.
 
-    Args:
-        hand: the third column of the rotation, times `size`.
-        before: the first angle before.
-        reach: how far it may turn where the first and last axes are at right angles, rad.
-        either: whether it goes to the nearer of the two primary solutions, which are half a turn
-            apart, in place of that whose second angle is positive.
-        size: length of `hand`.
+    Units: `reach` in rad.
     """
     way = primary_first(hand) - before
     turn = PI if either else 2 * PI

@@ -74,13 +74,6 @@ def efforts_of(
 ) -> dict[Expr, Expr]:
     """Return the efforts that a motion takes, by speed, as partial results of any block.
 
-    Args:
-        tree: the model: its mechanism need not be that of the block.
-        q: all coordinates.
-        u: all independent speeds.
-        values: of parameters by name, numbers or expressions of the block; others are the model's
-            own symbols.
-
     >>> import linkwright as lw
     >>> from linkwright.equations.tree import tree_of
     >>> tree, block = tree_of(lw.load("pendulum")), Block("servo")
@@ -107,12 +100,7 @@ def efforts_of(
 def mass_matrix(
     element: Element, q: Mapping[Expr, Expr], *, values: Mapping[str, float] | None = None
 ) -> dict[tuple[Expr, Expr], Expr]:
-    """Return the mass matrix of the joints, by pairs of coordinates.
-
-    Args:
-        element: that computes it; its mechanism is the model.
-        q: coordinates as they are measured; others are the mechanism's own.
-    """
+    """Return the mass matrix of the joints, by pairs of coordinates."""
     tree = tree_of(element.mechanism)
     place = _places(element, tree, q, values, beyond=True)
     made = mass_matrix_of(tree)
@@ -133,9 +121,6 @@ def momentum(
 
     The rate is M' u - b(q, u), with b the nonlinear effects: what remains of the equations of
     motion, (M u)' = tau + M' u - b, when nothing drives the joints.
-
-    Args:
-        u: their speeds, by coordinate; others are the mechanism's own.
     """
     tree = tree_of(element.mechanism)
     place = _places(element, tree, q, values, beyond=True)
@@ -193,15 +178,7 @@ def split_law(
     speeds: str = "auto",
     values: Mapping[str, float] | None = None,
 ) -> dict[Expr, Expr]:
-    """Return the torques of computed torque with terms of the model that are held, by coordinate.
-
-    Args:
-        element: that computes them, and remembers the terms.
-        due: other than zero at the instants at which the terms are computed anew.
-        wanted: for `target`, `target_rate`, `target_acceleration`, `kp` and `kd` the values by
-            coordinate; other joints are not accelerated.
-        speeds: as for `linkwright.equations.background.split_dynamics`.
-    """
+    """Return the torques of computed torque with held terms of the model, by coordinate."""
     tree = tree_of(element.mechanism)
     place = _places(element, tree, q, values)
     silent = dict.fromkeys(element.mechanism.inputs.values(), 0.0)

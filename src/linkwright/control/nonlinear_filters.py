@@ -42,18 +42,6 @@ Array = NDArray[np.float64]
 class NonlinearFilter(FilterBlock):
     """What filters of nonlinear models share.
 
-    Args:
-        model: from one instant to the next.
-        process: covariance of the noise on the states.
-        measurement: covariance of the noise of the sensors.
-        initial: the estimate at the start; that of the model by default.
-        covariance: of its error.
-        every: for each sensor, at how many instants once it has a new value; always by default.
-        truth: whether there is a port `truth` and a channel `nees`.
-        likelihood: whether there is a channel with the logarithm of the likelihood so far.
-        name: of the block.
-        rate: hertz or a `Rate`.
-
     The parameters of the model are those of the block: a filter may believe in other values. Its
     own parameter `process_scale` multiplies `process`.
     """
@@ -159,15 +147,7 @@ class ExtendedKalmanFilter(NonlinearFilter):
 
 
 class UnscentedKalmanFilter(NonlinearFilter):
-    """A Kalman filter of a nonlinear model that sends sigma points through it.
-
-    Args:
-        model: from one instant to the next.
-        process: covariance of the noise on the states.
-        measurement: covariance of the noise of the sensors.
-        spread: how far the points are from the estimate, in deviations: γ; √n by default.
-        more: the other arguments of a filter.
-    """
+    """A Kalman filter of a nonlinear model that sends sigma points through it."""
 
     def __init__(
         self,

@@ -59,22 +59,12 @@ class ModelParameter:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StepModel:
-    """A model from one instant to the next, x+ = f(x, u), z = h(x, u).
+    """A model from one instant to the next, x+ = f(x, u), z = h(x, u)."""
 
-    Args:
-        states: their names.
-        inputs: their names.
-        sensors: their names.
-        step: the Program f: from `x`, `u`, `p` and `t` to `x_next`.
-        measure: the Program h: from the same to `z`.
-        start: the states at the start.
-        parameters: what `p` holds.
-    """
-
-    states: tuple[str, ...]
-    inputs: tuple[str, ...]
-    sensors: tuple[str, ...]
-    step: Program
-    measure: Program
-    start: tuple[float, ...]
-    parameters: tuple[ModelParameter, ...] = ()
+    states: tuple[str, ...]  # their names
+    inputs: tuple[str, ...]  # their names
+    sensors: tuple[str, ...]  # their names
+    step: Program  # the Program f: from `x`, `u`, `p` and `t` to `x_next`
+    measure: Program  # the Program h: from the same to `z`
+    start: tuple[float, ...]  # the states at the start
+    parameters: tuple[ModelParameter, ...] = ()  # what `p` holds

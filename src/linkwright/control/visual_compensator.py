@@ -107,9 +107,6 @@ def sightings(block: Block, patience: float) -> tuple[Expr, Expr, Expr]:
         For how many instants there was no field, whether there is a new one now, and whether there
         was none for too long.
 
-    Args:
-        patience: instants for which it goes on without.
-
     >>> law = Block("law", rate=60)
     >>> missed, fresh, lost = sightings(law, 30)
     >>> list(law.inputs)
@@ -131,9 +128,6 @@ def sightings(block: Block, patience: float) -> tuple[Expr, Expr, Expr]:
 def axis_count(axes: int, name: str) -> int:
     """Return a number of axes, or say why it is none.
 
-    Args:
-        name: of the law, for messages.
-
     >>> axis_count(2, "law")
     2
     """
@@ -145,10 +139,6 @@ def axis_count(axes: int, name: str) -> int:
 
 def per_axis(given: float | Sequence[float], count: int, what: str) -> tuple[float, ...]:
     """Return a positive number for each axis.
-
-    Args:
-        given: one for all, or one for each.
-        what: it is, for messages.
 
     >>> per_axis(2.0, 2, "scale")
     (2.0, 2.0)

@@ -271,10 +271,6 @@ class PinholeCamera(Element):
 def instants(value: int, what: str, least: int) -> int:
     """Return a number of instants, or say why it is none.
 
-    Args:
-        what: what it is, for messages.
-        least: the smallest that is allowed.
-
     >>> instants(3, "every", 1)
     3
     """

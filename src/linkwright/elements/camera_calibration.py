@@ -114,13 +114,7 @@ def calibrated_scale(
 
 
 def _check_pictures(x: Floats, p: Floats, slopes: Floats, tolerance: float) -> None:
-    """Refuse pictures that are not the places times the slopes.
-
-    Args:
-        x: places over their distances, about their mean.
-        p: pictures, about their mean.
-        slopes: of both axes, pixels.
-    """
+    """Refuse pictures that are not the places times the slopes."""
     missed = np.linalg.norm(p - x * slopes, axis=1)
     full = np.linalg.lstsq(x, p, rcond=None)[0].T  # with the cross terms
     rest = np.linalg.norm(p - x @ full.T, axis=1)

@@ -32,32 +32,21 @@ Hold = Callable[[Expr], Expr]
 
 @dataclass(frozen=True, slots=True)
 class Optics:
-    """What a camera makes of directions: its lens and its pixels, as expressions.
+    """What a camera makes of directions: its lens and its pixels, as expressions."""
 
-    Args:
-        focal: length in pixels, along the lines of the picture and across them.
-        center: where the axis meets the picture, pixels.
-        size: width and height of the picture, pixels.
-    """
-
-    focal: tuple[Expr, Expr]
-    center: tuple[Expr, Expr]
-    size: tuple[Expr, Expr]
+    focal: tuple[Expr, Expr]  # length in pixels, along the lines of the picture and across them
+    center: tuple[Expr, Expr]  # where the axis meets the picture, pixels
+    size: tuple[Expr, Expr]  # width and height of the picture, pixels
 
 
 def pictured(
     focal: Sequence[Expr | float],
     center: Sequence[Expr | float],
-    across: Expr,
+    across: Expr,  # place of the point along the camera's x axis, m
     down: Expr,
     depth: Expr,
 ) -> tuple[Expr, Expr]:
     """Return where a point is in the picture of a camera, pixels.
-
-    Args:
-        center: where the camera's axis meets the picture, pixels.
-        across: place of the point along the camera's x axis, m.
-        depth: along its z axis, in which it looks.
 
     >>> one, two = as_expr(1.0), as_expr(2.0)
     >>> pictured((600, 500), (320, 240), one, one, two)

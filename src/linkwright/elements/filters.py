@@ -49,12 +49,6 @@ def low_passed(
 ) -> Expr:
     """Return a value behind a Butterworth filter, whose memory becomes part of a block.
 
-    Args:
-        block: with a rate.
-        cutoff: percent of half the rate; 0 or 100 for none.
-        initial: value at the start, at which the filter is at rest.
-        suffix: what the names of its memory end with.
-
     >>> b = Block("b", rate=100)
     >>> low_passed(b, b.input("u"), 100)
     u

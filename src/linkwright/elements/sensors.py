@@ -176,14 +176,7 @@ def show(
     bias: float,
     words: str,
 ) -> list[Expr]:
-    """Add and return the outputs of a sensor with three axes, with bias and noise, if any.
-
-    Args:
-        kind: what the names of outputs and parameters begin with.
-        parts: the true values.
-        unit: of them all.
-        bias: added to each.
-    """
+    """Add and return the outputs of a sensor with three axes, with bias and noise, if any."""
     off = element.parameter(f"{kind}_bias", bias, unit=unit)
     sigma = element.parameter(f"{kind}_noise", noise, unit=unit, least=0.0) if noise else None
     shown = []

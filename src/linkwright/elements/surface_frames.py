@@ -13,12 +13,7 @@ from linkwright.elements.surfaces import Surface
 
 
 class SurfaceFrame:
-    """Where a surface is, for an element that touches it.
-
-    Args:
-        element: that touches it.
-        surface: what is touched.
-    """
+    """Where a surface is, for an element that touches it."""
 
     def __init__(self, element: Element, surface: Surface) -> None:
         m = element.mechanism
@@ -30,9 +25,7 @@ class SurfaceFrame:
     def relative(self, position: Sequence[Expr], velocity: Sequence[Expr]) -> tuple[Triple, Triple]:
         """Return place and velocity of a point relative to the surface, along its axes.
 
-        Args:
-            position: of the point in the ground's axes, m.
-            velocity: likewise, m/s.
+        Units: `position` in m, `velocity` in m/s.
         """
         element = self._element
         way = minus(position, element.position(self._origin))

@@ -85,13 +85,9 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class OwnSurface(Placed):
-    """A surface of somebody else's class, whose `depth` is looked at.
+    """A surface of somebody else's class, whose `depth` is looked at."""
 
-    Args:
-        made: the surface.
-    """
-
-    made: HasDepth
+    made: HasDepth  # the surface
 
     def depth(self, x: Expr, y: Expr, z: Expr) -> tuple[Expr, Triple]:
         """Return its depth and normal as expressions."""
@@ -108,9 +104,6 @@ class OwnSurface(Placed):
 
 def surface_of(given: object) -> Surface:
     """Return a surface that can be touched; one that has `depth` alone stands on the ground.
-
-    Args:
-        given: a surface.
 
     >>> class Bump:
     ...     def depth(self, x, y, z):

@@ -105,13 +105,7 @@ def step(
     driven: Expr,
     rotor: Expr,
 ) -> Step:
-    """Return what a speed and its equation are made of.
-
-    Args:
-        law: how the link answers.
-        driven: what acts in the joint.
-        rotor: inertia that turns with the speed.
-    """
+    """Return what a speed and its equation are made of."""
     moment = writer.triple(add(apply(law.turning, omega), apply(law.mixed, velocity)))
     force = writer.triple(add(apply(transposed(law.mixed), omega), apply(law.moving, velocity)))
     inertia = writer.hold(total([dot(omega, moment), dot(velocity, force), rotor]))

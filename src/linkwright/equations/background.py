@@ -72,10 +72,6 @@ class SplitDynamics:
 def split_dynamics(tree: Tree, speeds: str = "auto") -> SplitDynamics:
     """Return computed torque in the background and the foreground.
 
-    Args:
-        speeds: "frozen", "fresh", or "auto" for fresh ones where the foreground takes then at most
-            four fifths of the operations of the whole law.
-
     >>> from linkwright.equations.tree import tree_of
     >>> from linkwright.models import load_model
     >>> split = split_dynamics(tree_of(load_model("pendulum")))

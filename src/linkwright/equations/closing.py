@@ -73,14 +73,7 @@ _TINY = 1e-300
 
 
 def known_entries(machine: ParallelMachine, known: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of the numbers that are known, in the order of the input `x`.
-
-    Args:
-        known: names of coordinates, or of `KNOWN`: "actuators", "position" (of the platform's
-            point, m), "rotation" (the first two columns of its matrix, one after the other),
-            "direction" (where the platform points), "distance" (of the platform's point from the
-            origin, m), or one component of these, such as "position.x".
-    """
+    """Return the names of the numbers that are known, in the order of the input `x`."""
     names: list[str] = []
     for word in known:
         names += [x for x, _ in _entries(machine, word)]
@@ -126,12 +119,6 @@ def closing_program(
     (the best coordinates), `residual` (the largest relation that is left over the size of the
     Jacobian), `worst` (the number of that relation, see `residual_names`), `first` and `moved`
     (the lengths of the first step and of the whole way).
-
-    Args:
-        known: names of coordinates, or of `KNOWN`.
-        unknown: names of the coordinates that are computed; by default all that are not known.
-            What is neither stays as it starts.
-        turns: of Newton's loop.
 
     >>> from linkwright.equations.parallel_machine import parallel_machine
     >>> from linkwright.mechanism import Mechanism
@@ -201,11 +188,6 @@ def line_program(
     `closing_program`; its outputs `q`, `residual`, `worst` and `good` (whether it closed on the
     branch) for each place, and where the line ends: `now_end`, `before_end`, `first_end`,
     `length_end`. Where a pose does not close, the next one starts from the last that did.
-
-    Args:
-        unknown: names of the coordinates that are computed, or None for all others; here no
-            coordinate may be neither.
-        turns: of Newton's loop at each place.
     """
     newton = _Newton(machine, known, unknown, turns)
     computed = newton.computed
@@ -330,14 +312,7 @@ def residual_names(machine: ParallelMachine, known: Sequence[str]) -> tuple[str,
 
 
 class _Newton:
-    """Newton's loop for what is known of a machine.
-
-    Args:
-        machine: whose loops are closed.
-        known: names of coordinates, or of `KNOWN`.
-        unknown: names of the coordinates that are computed, or None for all others.
-        turns: of the loop.
-    """
+    """Newton's loop for what is known of a machine."""
 
     def __init__(
         self,

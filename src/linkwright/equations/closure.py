@@ -142,14 +142,7 @@ def newton_closed(
     iterations: int = _ITERATIONS,
     rank: float = RANK,
 ) -> tuple[Array, float]:
-    """Return coordinates that satisfy relations, and the residual left.
-
-    Args:
-        position: coordinates to the relations' residuals and their Jacobian.
-        q: all coordinates to start from.
-        iterations: at most.
-        rank: of the largest singular value, below which others count as zero.
-    """
+    """Return coordinates that satisfy relations, and the residual left."""
     q = np.array(q, dtype=float)
     g, jacobian = position(q)
     for _ in range(iterations):

@@ -256,16 +256,7 @@ def reduce(
     *,
     guarded: bool = False,
 ) -> Reduction:
-    """Write the statements that give dependent speeds and what their rates need.
-
-    Args:
-        eliminations: what `choose` returned.
-        rates: the rates of the coordinates, as names or expressions.
-        namer: names of the linear solution.
-        values: numbers for parameters, to find an order of solution by, as for `choose`.
-        samples: configurations in which loops are closed, as for `choose`.
-        guarded: whether a pivot of the solution may vanish in some configuration.
-    """
+    """Write the statements that give dependent speeds and what their rates need."""
     active = [e for e in eliminations if e.speed is not None]
     dependent = tuple(e.speed for e in active if e.speed is not None)
     taken = set(dependent)

@@ -51,13 +51,7 @@ def quantities(
     statements: Sequence[Statement] = (),
     **arrays: Sequence[Expr],
 ) -> Program:
-    """Return a Program over the mechanism's symbols that computes expressions of them.
-
-    Args:
-        roots: the expressions in the results.
-        statements: what the expressions refer to, in order.
-        arrays: inputs beside parameters, inputs and time, such as q and u.
-    """
+    """Return a Program over the mechanism's symbols that computes expressions of them."""
     used = set(free_symbols(*roots))
     for s in walk(statements):
         used.update(free_symbols(*s.operands))
@@ -128,12 +122,7 @@ class Evaluator:
 
 
 class BatchEvaluator:
-    """A Program of a mechanism over rows of coordinates, with its parameters in place.
-
-    Args:
-        mechanism: whose symbols these are.
-        program: of `q` and what the mechanism knows.
-    """
+    """A Program of a mechanism over rows of coordinates, with its parameters in place."""
 
     def __init__(self, mechanism: Mechanism, program: Program) -> None:
         from linkwright.backends.kernel import compile as compiled

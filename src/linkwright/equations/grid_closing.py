@@ -25,15 +25,10 @@ _NEAREST = 8  # and places next to the start
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FilledPlaces:
-    """Places that closed in the end.
+    """Places that closed in the end."""
 
-    Args:
-        places: their numbers in the grid, in rising order.
-        q: their coordinates, rows.
-    """
-
-    places: Places
-    q: Array
+    places: Places  # their numbers in the grid, in rising order
+    q: Array  # their coordinates, rows
 
 
 def fill(
@@ -47,16 +42,7 @@ def fill(
     around: int | None = None,
     threads: int = 1,
 ) -> FilledPlaces:
-    """Return the places of a grid that close from a neighbor, or straight from the start.
-
-    Args:
-        known: gives what is known at places by number, rows.
-        closed: which places are closed already, the whole grid.
-        poses: gives the coordinates of places that are closed already, rows.
-        start: a closed configuration of the branch.
-        around: the axis whose last place is next to its first.
-        threads: that share the work; the result has the same bits for any number.
-    """
+    """Return the places of a grid that close from a neighbor, or straight from the start."""
     done = np.array(closed, dtype=bool).reshape(-1)
     numbers: list[Places] = []
     found: list[Array] = []

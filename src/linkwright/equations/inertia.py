@@ -122,12 +122,7 @@ def lumped(
     left: Mapping[Body, int] | None = None,
     own: Mapping[Body, Moments] | None = None,
 ) -> dict[Body, Moments]:
-    """Return the moments of every body about its reference point, in its own axes.
-
-    Args:
-        left: how much of the second moment along its axis a body that turns keeps: 0 nothing, 1
-            and 2 so much that the moment of inertia about an axis across vanishes.
-    """
+    """Return the moments of every body about its reference point, in its own axes."""
     mechanism = kinematics.mechanism
     result: dict[Body, Moments] = {}
     received: dict[Body, Moments] = {}

@@ -52,14 +52,6 @@ def stop_effort(
 ) -> Expr:
     """Return what end stops put on a joint, N*m or N; they never pull inward.
 
-    Args:
-        q: the joint's coordinate.
-        u: its rate.
-        lower: end of the range, rad or m; None for none.
-        upper: end of the range, rad or m; None for none.
-        stiffness: N*m/rad or N/m.
-        damping: N*m*s/rad or N*s/m.
-
     >>> from linkwright.algebra import symbols
     >>> q, u = symbols("q u")
     >>> stop_effort(q, u, None, 2.0, 100.0, 0.0)

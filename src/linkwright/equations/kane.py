@@ -48,32 +48,21 @@ _TWO = ONE + ONE
 
 @dataclass(slots=True)
 class Worksheet:
-    """What one body contributes with; all components along the axes of `frame`.
+    """What one body contributes with; all components along the axes of `frame`."""
 
-    Args:
-        body: the body; `frame` is its own, or its parent's for a rotor.
-        rotation: rows are the axes of `frame` in those of the parent's worksheet.
-        arm: from the parent's reference point to this one's, along the parent's axes.
-        moments: mass, first and second moment about the reference point.
-        omega: angular velocity.
-        partial_omega: partial angular velocity by independent speed.
-        partial_velocity: partial velocity of the reference point by independent speed.
-        alpha: remainder of the angular acceleration.
-        acceleration: remainder of the reference point's acceleration, less gravity.
-        spread: the matrix that gives the remainders of other points of the body.
-    """
-
-    body: Body
+    body: Body  # the body; `frame` is its own, or its parent's for a rotor
     frame: Frame
-    rotation: Matrix
-    arm: Triple
-    moments: Moments
-    omega: Triple = NOTHING
+    rotation: Matrix  # rows are the axes of `frame` in those of the parent's worksheet
+    arm: Triple  # from the parent's reference point to this one's, along the parent's axes
+    moments: Moments  # mass, first and second moment about the reference point
+    omega: Triple = NOTHING  # angular velocity
+    # partial angular velocity by independent speed
     partial_omega: dict[int, Triple] = field(default_factory=dict)
+    # partial velocity of the reference point by independent speed
     partial_velocity: dict[int, Triple] = field(default_factory=dict)
-    alpha: Triple = NOTHING
-    acceleration: Triple = NOTHING
-    spread: Matrix | None = None
+    alpha: Triple = NOTHING  # remainder of the angular acceleration
+    acceleration: Triple = NOTHING  # remainder of the reference point's acceleration, less gravity
+    spread: Matrix | None = None  # the matrix that gives the remainders of other points of the body
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,10 +93,6 @@ def searched_choices(tree: Tree, kind: str, roots: Roots, *, budget: int | None 
     """Return choices for the bodies with which some expressions need few operations.
 
     With a budget, what pays most often is tried first, and no more operations are counted than it.
-
-    Args:
-        tree: what is written from.
-        kind: what the roots are, in a word.
     """
     if tree.looped:
         return Choices()

@@ -41,28 +41,16 @@ Triple3: TypeAlias = tuple[int, int, int]
 
 @dataclass(slots=True)
 class RecursionLink:
-    """One body during the recursion; all components in the basis `frame`.
+    """One body during the recursion; all components in the basis `frame`."""
 
-    Args:
-        body: the body.
-        frame: along whose axes components are.
-        choice: what was chosen for it.
-        rotation: rows are the axes of `frame` in those of the parent's link.
-        arm: from the parent's reference point to this one's, along the parent's axes.
-        reference: the reference point, relative to the body's origin.
-        moments: about the reference point.
-        speeds: index, angular and translational partial velocity of each speed of the joint.
-        carried: moment about the reference point and force that the joint puts on the body, once
-            the recursion has gone inward.
-    """
-
-    body: Body
-    frame: Frame
-    choice: Choice
-    rotation: Matrix
-    arm: Triple
-    reference: Vector
-    moments: Moments
+    body: Body  # the body
+    frame: Frame  # along whose axes components are
+    choice: Choice  # what was chosen for it
+    rotation: Matrix  # rows are the axes of `frame` in those of the parent's link
+    arm: Triple  # from the parent's reference point to this one's, along the parent's axes
+    reference: Vector  # the reference point, relative to the body's origin
+    moments: Moments  # about the reference point
+    # index, angular and translational partial velocity of each speed of the joint
     speeds: list[tuple[int, Triple, Triple]]
     omega: Triple = NOTHING
     alpha: Triple = NOTHING
@@ -70,6 +58,8 @@ class RecursionLink:
     force: list[Triple] = field(default_factory=list)
     moment: list[Triple] = field(default_factory=list)
     spread: Matrix | None = None
+    # moment about the reference point and force that the joint puts on the body, once the recursion
+    # has gone inward
     carried: tuple[Triple, Triple] = (NOTHING, NOTHING)
 
 

@@ -99,11 +99,6 @@ def parallel_machine(
 ) -> ParallelMachine:
     """Return a mechanism as a parallel machine.
 
-    Args:
-        source: a mechanism, a robot, a file or the name of a shipped model.
-        actuators: names of the coordinates that are driven, in place of the mechanism's own.
-        platform: name of a point or body, in place of the mechanism's own.
-
     >>> m = Mechanism("m")
     >>> a = m.body("a", rotate="z")
     >>> b = m.body("b", parent=a, at=(1, 0, 0), rotate="z")

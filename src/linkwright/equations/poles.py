@@ -29,21 +29,16 @@ REMEDY = "describe the joint by a quaternion: Ball(quaternion=True), or quaterni
 
 @dataclass(frozen=True, slots=True)
 class Pole:
-    """A joint with three angles.
-
-    Args:
-        coordinate: name of the second angle.
-    """
+    """A joint with three angles."""
 
     body: str
-    coordinate: str
+    coordinate: str  # name of the second angle
     repeats: bool
 
     def distance(self, angle: ArrayLike) -> np.ndarray:
         """Return the sine of the angle from the pole.
 
-        Args:
-            angle: the second angle, rad.
+        Units: `angle` in rad.
 
         >>> float(Pole("b", "b.ry", False).distance(0.0))
         1.0
@@ -99,8 +94,7 @@ def pole_words(
 def refuse_pole(mechanism: Mechanism, coordinates: Mapping[str, float], what: str) -> None:
     """Refuse what does not exist where the angles of a joint are at their pole.
 
-    Args:
-        coordinates: by name, rad.
+    Units: `coordinates` in rad.
     """
     for pole in poles(mechanism):
         angle = coordinates.get(pole.coordinate)

@@ -55,30 +55,20 @@ _NONE: Triple = (ZERO, ZERO, ZERO)
 @one_line
 @dataclass(frozen=True, slots=True, eq=False)
 class ReducedMachine:
-    """A parallel machine after its reduction.
+    """A parallel machine after its reduction."""
 
-    Args:
-        machine: in its new coordinates, with the mechanism of the original.
-        original: before.
-        conditions: expressions of the new coordinates; where all are positive, what was removed
-            is regular, and the machine is singular just where the original is.
-        angles: the new angles of ball joints, three for each, with the rows of the rotation that
-            they stand for, by the coordinates of the original.
-        words: what was done, one clause for each.
-    """
-
-    machine: ParallelMachine
-    original: ParallelMachine = field(repr=False)
+    machine: ParallelMachine  # in its new coordinates, with the mechanism of the original
+    original: ParallelMachine = field(repr=False)  # before
+    # expressions of the new coordinates; where all are positive, what was removed is regular, and
+    # the machine is singular just where the original is
     conditions: tuple[Expr, ...] = field(repr=False)
+    # the new angles of ball joints, three for each, with the rows of the rotation that they stand
+    # for, by the coordinates of the original
     angles: tuple[tuple[tuple[Expr, ...], Rows], ...] = field(repr=False)
-    words: tuple[str, ...]
+    words: tuple[str, ...]  # what was done, one clause for each
 
     def coordinates(self, q: Array) -> Array:
-        """Return the new coordinates of a pose.
-
-        Args:
-            q: closed coordinates of the original, in order.
-        """
+        """Return the new coordinates of a pose."""
         m = self.original.mechanism
         values = all_values(m, None)
         given: dict[Expr, object] = {x: values.get(x.name, 0.0) for x in self.original.parameters}

@@ -26,25 +26,16 @@ _TURNS = 8  # turns below which there is no loop
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Terms:
-    """What the equations of one body are made of, its inertia apart.
+    """What the equations of one body are made of, its inertia apart."""
 
-    Args:
-        rotation: its axes in those of the parent.
-        arm: from the parent's reference point to its origin, along the parent's axes.
-        speeds: index, angular and translational partial velocity of each speed.
-        driven: what acts in the joint, for each speed.
-        rotors: the inertia of the geared rotor of each speed.
-        symbols: the speeds themselves.
-        forms: all of these.
-    """
-
-    rotation: Matrix
-    arm: Triple
+    rotation: Matrix  # its axes in those of the parent
+    arm: Triple  # from the parent's reference point to its origin, along the parent's axes
+    # index, angular and translational partial velocity of each speed
     speeds: tuple[tuple[int, Triple, Triple], ...]
-    driven: tuple[Expr, ...]
-    rotors: tuple[Expr, ...]
-    symbols: tuple[Expr, ...]
-    forms: tuple[TemplateForm, ...]
+    driven: tuple[Expr, ...]  # what acts in the joint, for each speed
+    rotors: tuple[Expr, ...]  # the inertia of the geared rotor of each speed
+    symbols: tuple[Expr, ...]  # the speeds themselves
+    forms: tuple[TemplateForm, ...]  # all of these
 
     @property
     def shape(self) -> tuple[int, ...]:

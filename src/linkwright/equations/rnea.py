@@ -41,14 +41,7 @@ def inverse(
     own: Mapping[Body, Moments] | None = None,
     rotors: Sequence[Expr] | None = None,
 ) -> tuple[Expr, ...]:
-    """Return M u' - f for given rates of the tree's speeds, in one recursion without M.
-
-    Args:
-        rates: u' for each speed of the tree.
-        choices: for the bodies; the usual ones by default.
-        own: the moments of the bodies about their origins, in place of the mechanism's.
-        rotors: the inertia of the geared rotor of each speed, in place of the mechanism's.
-    """
+    """Return M u' - f for given rates of the tree's speeds, in one recursion without M."""
     links = make_links(kinematics, writer, choices, own)
     right, _ = recursion(kinematics, writer, links, NO_SHIFT, rates)
     extra = armature_inertias(kinematics) if rotors is None else rotors
@@ -72,12 +65,6 @@ def recursion(
     """Return f - M u' for the rates of the speeds, zero by default, and what f leaves out.
 
     Force and moment that each joint puts on its body are left in the links.
-
-    Args:
-        links: by body; what lies in their `force` and `moment` already acts too, with its sign
-            turned.
-        shift: what is left out of the accelerations of free bodies.
-        base: the acceleration of the ground, along its axes.
     """
     speeds = [s.symbol for s in kinematics.speeds]
     given = rates or [ZERO] * len(speeds)
@@ -158,12 +145,7 @@ def outward(
     rates: Sequence[Expr],
     base: Triple = NOTHING,
 ) -> None:
-    """Set velocities and accelerations of a link from those of its parent.
-
-    Args:
-        links: by body; the parent's is read, where it is not the ground.
-        speeds: the speeds to which the indices of the link refer.
-    """
+    """Set velocities and accelerations of a link from those of its parent."""
     parent = link.body.parent
     assert parent is not None
     above = links.get(parent)

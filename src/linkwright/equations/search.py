@@ -277,12 +277,7 @@ _found: dict[tuple[str, str, tuple[int, ...]], Choices] = {}
 def remembered(
     kind: str, kinematics: Kinematics, given: Iterable[Expr], search: Callable[[], Choices]
 ) -> Choices:
-    """Return what a search finds, which is made once for the same question and kept on disk.
-
-    Args:
-        kinematics: of the mechanism, the same if its parts and numbers are.
-        given: all else that the answer depends on.
-    """
+    """Return what a search finds, which is made once for the same question and kept on disk."""
     key = kind, fingerprint_of(kinematics.mechanism), tuple(x.key for x in given)
     found = _found.get(key)
     if found is None:

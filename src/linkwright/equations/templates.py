@@ -51,9 +51,6 @@ class TemplateHole:
 class Shapes:
     """Gives each shape of expressions a number.
 
-    Args:
-        deep: tell expressions of parameters apart by shape too; otherwise they are leaves.
-
     >>> from linkwright.algebra import sin, symbols
     >>> a, b, m, n = symbols("a b m n", "coordinate")
     >>> shapes = Shapes({})
@@ -149,9 +146,6 @@ def template(
     rows: Sequence[Sequence[TemplateForm]], owner: str, prefix: str
 ) -> tuple[list[Expr], list[TemplateHole]]:
     """Return expressions for which every row is an example, and the holes in them.
-
-    Args:
-        rows: the forms of each row; forms at the same place have the same shape.
 
     >>> from linkwright.algebra import sin, symbols
     >>> a, b, m, n = symbols("a b m n", "coordinate")

@@ -40,31 +40,18 @@ _REGULAR = 1e-8  # the smallest by the largest singular value at a solution that
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ends:
-    """The solutions of one member.
+    """The solutions of one member."""
 
-    Args:
-        z: isolated solutions, one row each.
-        features: theirs.
-        singular: places where paths end that are no isolated single solutions, one row each.
-        diverged: number of paths that run off to infinity.
-        lost: number of paths that stood still on the way.
-        residual: the largest equation at the isolated solutions.
-    """
-
-    z: Complex
-    features: Complex
-    singular: Complex
-    diverged: int
-    lost: int
-    residual: float
+    z: Complex  # isolated solutions, one row each
+    features: Complex  # theirs
+    singular: Complex  # places where paths end that are no isolated single solutions, one row each
+    diverged: int  # number of paths that run off to infinity
+    lost: int  # number of paths that stood still on the way
+    residual: float  # the largest equation at the isolated solutions
 
 
 def carried(family: Family, start: StartSet, p: Complex) -> Ends:
     """Return the solutions of a member of a family.
-
-    Args:
-        start: the solutions of a generic member.
-        p: the parameters of the member.
 
     >>> from linkwright.algebra import symbol
     >>> from linkwright.homotopy.start_sets import start_set

@@ -40,30 +40,24 @@ IMAGINARY = symbol("i", owner="complex numbers")
 class Family:
     """Equations that share their structure, with values of parameters to be given.
 
-    Args:
-        name: what it is.
-        unknowns: symbols.
-        parameters: symbols.
-        equations: expressions that vanish at a solution; a path needs as many as unknowns.
-        features: expressions by which two solutions are told apart.
-        turns: places of the parameters that are exp(i angle): never zero, of size one.
-        pencil: places of the parameters in which the equations are polynomials; the trace test
-            moves these.
-        signs: expressions that are 1 or -1 at every solution; those with 1 are meant. They never
-            change along a path, so the solutions with one pattern of signs are a family.
-
     >>> x, p = symbol("x", "coordinate"), symbol("p")
     >>> Family("roots", (x,), (p,), (x**3 - p,), (x,)).size
     1
     """
 
-    name: str
-    unknowns: tuple[Expr, ...]
-    parameters: tuple[Expr, ...]
+    name: str  # what it is
+    unknowns: tuple[Expr, ...]  # symbols
+    parameters: tuple[Expr, ...]  # symbols
+    # expressions that vanish at a solution; a path needs as many as unknowns
     equations: tuple[Expr, ...] = field(repr=False)
+    # expressions by which two solutions are told apart
     features: tuple[Expr, ...] = field(repr=False)
+    # places of the parameters that are exp(i angle): never zero, of size one
     turns: tuple[int, ...] = ()
+    # places of the parameters in which the equations are polynomials; the trace test moves these
     pencil: tuple[int, ...] = ()
+    # expressions that are 1 or -1 at every solution; those with 1 are meant. They never change
+    # along a path, so the solutions with one pattern of signs are a family.
     signs: tuple[Expr, ...] = ()
 
     @property

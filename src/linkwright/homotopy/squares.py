@@ -29,11 +29,7 @@ _TRIALS = 4
 
 
 class MobileError(Error):
-    """Equations whose solutions are never isolated.
-
-    Args:
-        dimension: of the sets of solutions.
-    """
+    """Equations whose solutions are never isolated."""
 
     def __init__(self, what: str, remedy: str | None = None, *, dimension: int = 1) -> None:
         super().__init__(what, remedy=remedy)
@@ -42,17 +38,11 @@ class MobileError(Error):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Square:
-    """A family with as many equations as unknowns, made of another one.
+    """A family with as many equations as unknowns, made of another one."""
 
-    Args:
-        family: with the held unknowns as its last parameters.
-        kept: places of the unknowns that are left.
-        held: places of those that are held.
-    """
-
-    family: Family
-    kept: tuple[int, ...]
-    held: tuple[int, ...]
+    family: Family  # with the held unknowns as its last parameters
+    kept: tuple[int, ...]  # places of the unknowns that are left
+    held: tuple[int, ...]  # places of those that are held
 
     def parameters(self, p: Complex) -> Complex:
         """Return the parameters of the new family for those of the old one."""

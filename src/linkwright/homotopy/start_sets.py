@@ -45,19 +45,12 @@ class HomotopyError(Error):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StartSet:
-    """Solutions of one member of a family.
+    """Solutions of one member of a family."""
 
-    Args:
-        parameters: of the member, complex.
-        solutions: one row each.
-        complete: whether the trace test says that none is missing.
-        loops: how many loops it took.
-    """
-
-    parameters: Complex
-    solutions: Complex
-    complete: bool
-    loops: int
+    parameters: Complex  # of the member, complex
+    solutions: Complex  # one row each
+    complete: bool  # whether the trace test says that none is missing
+    loops: int  # how many loops it took
 
     @property
     def count(self) -> int:
@@ -81,9 +74,6 @@ def made_up(
     Unknowns and parameters move together, as little as needed, until the equations hold. One
     random combination of the parameters is kept, so that not all of them become zero where the
     equations allow that (a machine without any size).
-
-    Args:
-        anywhere: also where the solution is not isolated.
     """
     n = family.size
     for _ in range(20 * 2 ** len(family.signs)):
@@ -170,15 +160,7 @@ def monodromy(
     loops: int = LOOPS,
     bound: int = 0,
 ) -> int:
-    """Carry solutions around random triangles until nothing new comes, and return the loops.
-
-    Args:
-        found: the solutions, to which new ones are added.
-        moved: the parameters that move; by default all.
-        quiet: how many loops without anything new end it.
-        loops: how many there are at most.
-        bound: how many solutions there are at most, or 0.
-    """
+    """Carry solutions around random triangles until nothing new comes, and return the loops."""
     family, home = found.family, found.parameters
     still = 0
     for loop in range(loops):
@@ -205,10 +187,6 @@ def monodromy(
 
 def start_set(family: Family, *, seed: Seed | None = None, bound: int = 0) -> StartSet:
     """Return all solutions of a generic member of a family, from disk where they are known.
-
-    Args:
-        seed: makes up solutions, where not every solution of the equations is meant.
-        bound: a proven bound of their number, or 0; a set that reaches it is complete.
 
     >>> from linkwright.algebra import symbol
     >>> x, a, b = symbol("x", "coordinate"), symbol("a"), symbol("b")

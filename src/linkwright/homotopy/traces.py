@@ -45,18 +45,13 @@ _TIGHT = 1e-7
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Cuts:
-    """A curve of solutions, cut by planes.
+    """A curve of solutions, cut by planes."""
 
-    Args:
-        family: with the unknowns z and t, and the parameters k, c, b, d, then l and a, then those
-            of the curve.
-        curve: the parameters of the curve: m, e, p and v.
-        width: the number of features.
-    """
-
+    # with the unknowns z and t, and the parameters k, c, b, d, then l and a, then those of the
+    # curve
     family: Family
-    curve: Complex
-    width: int
+    curve: Complex  # the parameters of the curve: m, e, p and v
+    width: int  # the number of features
 
     def plane(self, a: Complex, d: complex, *, b: complex = 0) -> Complex:
         """Return the parameters of the plane a . s + b t = d."""
@@ -149,11 +144,7 @@ def _pencil(found: Solutions, rng: np.random.Generator) -> list[int]:
 
 
 def is_complete(found: Solutions, rng: np.random.Generator) -> bool:
-    """Return whether no solution of a member of a family is missing, by the trace test.
-
-    Args:
-        found: its solutions, which are told apart by the first features.
-    """
+    """Return whether no solution of a member of a family is missing, by the trace test."""
     family = found.family
     if not family.pencil or not len(found):
         return False

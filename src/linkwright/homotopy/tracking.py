@@ -53,19 +53,12 @@ class PathStatus(IntEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Paths:
-    """The ends of paths.
+    """The ends of paths."""
 
-    Args:
-        z: where each is, one row a path.
-        t: how far each has come, from 0 to 1.
-        status: what has become of each, by the numbers of `PathStatus`.
-        steps: how many steps were tried for each, at most.
-    """
-
-    z: Complex
-    t: Real
-    status: np.ndarray
-    steps: np.ndarray
+    z: Complex  # where each is, one row a path
+    t: Real  # how far each has come, from 0 to 1
+    status: np.ndarray  # what has become of each, by the numbers of `PathStatus`
+    steps: np.ndarray  # how many steps were tried for each, at most
 
     @property
     def arrived(self) -> np.ndarray:
@@ -185,13 +178,6 @@ def track(
 ) -> Paths:
     """Follow solutions while the parameters go from one place to another.
 
-    Args:
-        z: solutions at the start, one row a path.
-        start: values of the parameters there, the same for all or one row a path.
-        end: values at the end, in the same way.
-        tolerance: the largest first correction of a step.
-        threads: how many share the paths.
-
     >>> x, p = symbol("x", "coordinate"), symbol("p")
     >>> family = Family("roots", (x,), (p,), (x**2 - p,), (x,))
     >>> paths = track(
@@ -237,9 +223,6 @@ def polished(family: Family, z: Complex, p: Complex) -> tuple[Complex, Real]:
 
     Where Newton's steps do not become smaller, a place stays as it is, and its last step is
     infinite.
-
-    Args:
-        z: places near solutions, one row each.
 
     >>> x, a = symbol("x", "coordinate"), symbol("a")
     >>> family = Family("roots", (x,), (a,), (x**2 - a,), (x,))

@@ -36,11 +36,7 @@ def source_file(cls: type) -> Path | None:
 
 
 def copied_task(task: Task) -> Task:
-    """Return a task of its own with the same attributes, which may be changed in place.
-
-    Args:
-        task: that stays as it is.
-    """
+    """Return a task of its own with the same attributes, which may be changed in place."""
     made = type(task).__new__(type(task))
     made.__dict__.update(
         {

@@ -22,9 +22,6 @@ class BaseState(Block):
     same behind a low pass of the first order as `smooth_acceleration`, and along the world's axes
     `x`, `xd`, `xdd`, `q`, `w`, `wd`.
 
-    Args:
-        name: of the block.
-
     >>> BaseState()
     BaseState(base_state: raw, raw_rate -> base, base_rate, base_acceleration, smooth_acceleration,
     x, xd, xdd, q, w, wd)

@@ -40,11 +40,7 @@ def place_names(end_effector: str) -> tuple[str, ...]:
 
 
 def place_values(robot: LabMechanism, end_effector: EndEffector) -> dict[str, float]:
-    """Return the values of the parameters of an end-effector's place.
-
-    Args:
-        end_effector: with its place.
-    """
+    """Return the values of the parameters of an end-effector's place."""
     whole = composed(robot.place(end_effector.link)[1], place_of(end_effector))
     numbers = [*whole.position, *(x for row in whole.rotation for x in row)]
     return dict(zip(place_names(end_effector.name), numbers, strict=True))
@@ -57,12 +53,6 @@ class CartesianState(Block):
     `base_rate` and `base_acceleration` (along its own axes). Outputs `NAME_x`, `NAME_xd`,
     `NAME_xdd`, `NAME_q`, `NAME_w`, `NAME_wd` for each end-effector, and `vertices`, positions of
     the vertices one after the other.
-
-    Args:
-        config: that names end-effectors and vertices.
-        robot: that has them.
-        vertices: whether vertices are told too.
-        name: of the block.
     """
 
     def __init__(
@@ -114,11 +104,7 @@ class CartesianState(Block):
 
 
 def cartesian_program(config: LabConfig, robot: LabMechanism, points: tuple[str, ...]) -> Program:
-    """Return the Program of the state of end-effectors and of the positions of points.
-
-    Args:
-        points: links or frames.
-    """
+    """Return the Program of the state of end-effectors and of the positions of points."""
     tree = tree_of(robot.mechanism)
     owner = robot.mechanism.name
     symbols = {

@@ -42,9 +42,6 @@ def config_text(config: lab.LabConfig) -> str:
 def config_of(text: str) -> lab.LabConfig:
     """Return the configuration that a line of JSON tells.
 
-    Args:
-        text: as `config_text` wrote it.
-
     >>> config_of("[]")
     Traceback (most recent call last):
         ...

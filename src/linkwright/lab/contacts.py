@@ -27,9 +27,6 @@ MODELS = {1: ("stiffness", "damping", "viscous")} | {
 def surface_of(thing: SceneObject) -> Surface:
     """Return the surface of an object.
 
-    Args:
-        thing: cube, or sphere, which is an ellipsoid where its scales differ.
-
     >>> floor = SceneObject("floor", "cube", (), (0, 0, -1.3), (0, 0, 0), (4, 4, 0.1), 1)
     >>> surface_of(floor).center
     (0, 0, -1.3)
@@ -50,9 +47,6 @@ def surface_of(thing: SceneObject) -> Surface:
 
 def law_of(thing: SceneObject) -> dict[str, float]:
     """Return the numbers of an object's contact model, by the words of `Contact`.
-
-    Args:
-        thing: with a contact model.
 
     >>> thing = SceneObject(
     ...     "o", "cube", (), (0, 0, 0), (0, 0, 0), (1, 1, 1), 1, (), (1e4, 50, 20)
@@ -83,11 +77,7 @@ def stands(config: LabConfig) -> bool:
 
 
 def contacts(config: LabConfig, robot: LabMechanism) -> Iterator[Contact]:
-    """Yield the contacts of a laboratory, named after their objects.
-
-    Args:
-        config: with objects and vertices.
-    """
+    """Yield the contacts of a laboratory, named after their objects."""
     if not config.vertices:
         return
     for thing in config.objects:

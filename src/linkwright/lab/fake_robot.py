@@ -35,10 +35,6 @@ PATIENCE = 5
 class RobotCard(Block):
     """The electronics of a robot: it follows commands while they come, and damps its joints else.
 
-    Args:
-        config: of the laboratory whose robot it is.
-        patience: periods without a new command that it bears.
-
     Inputs are the torques in the joints that actuators would give (`wanted`), the `life` and
     `heard` (the beat) of the laboratory, and the speeds `u`. Outputs are the torques `tau`, whether
     it is `damped`, for how many periods nothing new was `heard` (`silence`), how often it had to
@@ -109,12 +105,6 @@ class FakeRobot(Closable):
 
     Nothing of its further sensors is simulated: they tell the inputs `misc.raw` of its loop, 0 as
     long as nobody sets them.
-
-    Args:
-        config: of the laboratory whose robot it is.
-        at: where it is; port 0 of UDP picks one, which `url` tells.
-        keeps_time: "lab", or "robot" where each of its frames is a tick of the laboratory.
-        troubles: what goes wrong on the way, for tests.
     """
 
     def __init__(
@@ -168,11 +158,7 @@ class FakeRobot(Closable):
         return str(self.end.place)
 
     def serve(self, goes_on: Callable[[], bool]) -> None:
-        """Answer laboratories until it is to end.
-
-        Args:
-            goes_on: asked some times a second.
-        """
+        """Answer laboratories until it is to end."""
         self.loop.start()
         while goes_on() and self.loop.running:
             self.end.attend()

@@ -23,11 +23,6 @@ class SlotLife(Block):
     Outputs: `calls`, the number of the function that is called; `frozen`, 1 where none is;
     `expired`, 1 where patience was lost; and `told`, the serial that all this is about.
 
-    Args:
-        name: of the block.
-        every: its ticks from one call of the task to the next; one that took too long is in a row
-            with the next where that is at most this long after it.
-
     >>> SlotLife("life")
     SlotLife(life: number, serial, done, begun, overruns, unanswered, patience -> calls, frozen,
     expired, told)

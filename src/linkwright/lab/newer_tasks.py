@@ -48,11 +48,7 @@ def taken_up(older: Task, cls: type[Task]) -> Task:
 
 
 def made_task(cls: type[Task]) -> Task:
-    """Return a task of a class; what goes wrong has its file and line.
-
-    Args:
-        cls: derived from `Task`.
-    """
+    """Return a task of a class; what goes wrong has its file and line."""
     try:
         return cls()
     except Exception as error:
@@ -62,12 +58,7 @@ def made_task(cls: type[Task]) -> Task:
 def newer_function(
     newer: Task, older: Task, layout: SlotLayout, standing: Callable[[], tuple[float, Array, Array]]
 ) -> SlotFunction:
-    """Return a task as a function that takes the place of an older one while that runs.
-
-    Args:
-        newer: what `taken_up` made.
-        standing: gives time, arguments and what is held, to try it on; see `slot_standing`.
-    """
+    """Return a task as a function that takes the place of an older one while that runs."""
     carried = carried_states(newer, older)
     function = task_function(newer, layout, carried)
     tried = function if newer.native else python_task(copied_task(newer), layout, carried)
@@ -87,12 +78,7 @@ def newer_function(
 def slot_standing(
     session: Session, layout: SlotLayout, stood: Snapshot
 ) -> tuple[float, Array, Array]:
-    """Return the time, and copies of a slot's arguments and of what it holds.
-
-    Args:
-        session: of the laboratory's System.
-        stood: where its loop stands.
-    """
+    """Return the time, and copies of a slot's arguments and of what it holds."""
     machine = session.machine
     assert isinstance(machine, Machine)
     index, k = machine.called.slot(layout.servo), max(stood.tick, 0)

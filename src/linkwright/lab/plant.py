@@ -146,9 +146,6 @@ def member_names(config: LabConfig) -> tuple[str, ...]:
 def lab_mechanism(config: LabConfig, description: Description | None = None) -> LabMechanism:
     """Return the robot of a laboratory, with gravity and loads as parameters.
 
-    Args:
-        description: another than that which is simulated, such as what controllers believe in.
-
     >>> from linkwright.lab.sources import lab_config
     >>> found = lab_mechanism(lab_config("sl-arm"))
     >>> [x.name for x in found.joints][:2], sorted(found.mechanism.parameters)[:1]
@@ -233,10 +230,6 @@ class RobotDrive(Element):
 
     Inputs: `u` (torques in the joints) and `push` (more of them, from outside). Outputs: `q`, `v`
     (positions and speeds of joints) and, for a base that floats, `base` and `base_rate`.
-
-    Args:
-        robot: that is driven.
-        name: of the element.
     """
 
     def __init__(self, robot: LabMechanism, name: str = "robot") -> None:

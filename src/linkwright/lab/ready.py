@@ -38,13 +38,7 @@ _FORMAT = 2
 
 
 def lab_session(config: LabConfig, phases: Phases, seed: int = 0) -> Session:
-    """Return a run of a System of a laboratory that stands at its start.
-
-    Args:
-        config: that says how it is integrated.
-        phases: of the System.
-        seed: of noise.
-    """
+    """Return a run of a System of a laboratory that stands at its start."""
     if config.method not in METHODS:
         raise Error(
             f"there is no method {config.method!r}", remedy=f"choose one of {', '.join(METHODS)}"
@@ -65,16 +59,7 @@ def ready_session(
     seed: int = 0,
     tell: Tell | None = None,
 ) -> Session:
-    """Return a run of a laboratory's System, from the cache where that remembers it.
-
-    Args:
-        config: that the System is built from.
-        build: makes the System, where it is not remembered.
-        kind: of the System, where there are several for one configuration.
-        channels: of the System, the same for all of a kind; contacts by default.
-        seed: of noise.
-        tell: told where it takes long, because the laboratory was never made ready.
-    """
+    """Return a run of a laboratory's System, from the cache where that remembers it."""
     key, store = entry_key(config_digest(config), f"phases{kind}"), open_cache()
     found = _remembered(config, store, key, seed)
     if found is not None:

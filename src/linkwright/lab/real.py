@@ -54,9 +54,6 @@ _OTHERS = {"misc": "misc.raw", "base": "base_state.raw", "base_rate": "base_stat
 class LabFolder:
     """The folder of a laboratory's windows, in memory; those that others left behind are removed.
 
-    Args:
-        name: of the laboratory.
-
     >>> folder = LabFolder("example")
     >>> folder.path.is_dir()
     True

@@ -52,45 +52,27 @@ class RecorderHost(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RecorderSettings:
-    """How a recorder records.
+    """How a recorder records."""
 
-    Args:
-        rate: samples in a second, a whole part of the motor servo's.
-        duration: s.
-        names: of variables.
-        ending: of files, which says their format; "" for SL's dNNNNN.
-    """
-
-    rate: float
-    duration: float
-    names: tuple[str, ...]
-    ending: str = ""
+    rate: float  # samples in a second, a whole part of the motor servo's
+    duration: float  # s
+    names: tuple[str, ...]  # of variables
+    ending: str = ""  # of files, which says their format; "" for SL's dNNNNN
 
 
 @dataclass(frozen=True, slots=True)
 class RecordingEntry:
-    """A recording that was made.
+    """A recording that was made."""
 
-    Args:
-        tick: base tick of its first sample.
-        samples: of each channel.
-        channels: how many.
-        seconds: from the first sample to the last.
-        path: of its file, or None where it was not saved.
-    """
-
-    tick: int
-    samples: int
-    channels: int
-    seconds: float
-    path: Path | None = None
+    tick: int  # base tick of its first sample
+    samples: int  # of each channel
+    channels: int  # how many
+    seconds: float  # from the first sample to the last
+    path: Path | None = None  # of its file, or None where it was not saved
 
 
 class LabRecorder:
     """Records variables of a laboratory.
-
-    Args:
-        lab: whose variables they are.
 
     >>> from linkwright.lab.lab import Lab
     >>> lab = Lab("pendulum")
@@ -135,10 +117,6 @@ class LabRecorder:
         """Make a number of Python's own known by a name (SL: addVarToCollect).
 
         In lockstep it is asked for at each sample, by the clock a few times a second.
-
-        Args:
-            name: without blanks.
-            unit: as in models, without blanks.
         """
         if not re.fullmatch(r"[^\s\"']+", name) or re.search(r"\s", unit):
             raise InputError(f"{name!r} in {unit!r} cannot be recorded", remedy="use no blanks")
@@ -153,11 +131,7 @@ class LabRecorder:
         return script_text(self.variables)
 
     def write_sample_script(self, path: str | os.PathLike[str] | None = None) -> Path:
-        """Write a script with every variable, and return its path.
-
-        Args:
-            path: of the file; `sample_script` in the laboratory's folder by default.
-        """
+        """Write a script with every variable, and return its path."""
         target = self._lab.folder / "sample_script" if path is None else Path(path)
         write_text(target, self.sample_script(), replace=True)
         return target
@@ -177,19 +151,13 @@ class LabRecorder:
     def configure(
         self,
         *,
-        rate: float | None = None,
+        rate: float | None = None,  # Hz, a whole part of the motor servo's
         duration: float | None = None,
         names: Iterable[str] | None = None,
         script: str | os.PathLike[str] | None = None,
         ending: str | None = None,
     ) -> None:
-        """Change how it records, from the next start on (SL: outMenu).
-
-        Args:
-            rate: Hz, a whole part of the motor servo's.
-            script: a file of names, blanks between them; in the folder, or among the preferences.
-            ending: of files, such as ".parquet"; "" for SL's dNNNNN.
-        """
+        """Change how it records, from the next start on (SL: outMenu)."""
         new = self.settings
         if rate is not None:
             self._every(rate)
@@ -258,10 +226,7 @@ class LabRecorder:
 
         What is being recorded ends there.
 
-        Args:
-            save: whether each recording is saved when it is complete.
-            repeat: how many recordings, one after the other.
-            delay: s, before the first.
+        Units: `delay` in s.
         """
         self._lab.require_open()
         if isinstance(repeat, bool) or repeat != int(repeat) or repeat < 1:
@@ -359,13 +324,7 @@ class LabRecorder:
             return self._last
 
     def save(self, path: str | os.PathLike[str] | None = None, *, replace: bool = False) -> Path:
-        """Save the last recording, and return its path (SL: saveData).
-
-        Args:
-            path: of the file, whose ending says the format; the next number in the laboratory's
-                folder by default.
-            replace: whether a file that is there may be replaced.
-        """
+        """Save the last recording, and return its path (SL: saveData)."""
         with self._lock:
             return self._save(self.last, path, replace)
 

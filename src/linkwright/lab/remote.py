@@ -47,11 +47,7 @@ def results_record(layout: SlotLayout) -> Record:
 
 
 def lab_header(config: LabConfig, language: str = "c") -> str:
-    """Return a header by which other programs read and write what a laboratory shares.
-
-    Args:
-        language: "c".
-    """
+    """Return a header by which other programs read and write what a laboratory shares."""
     if language != "c":
         raise InputError(f"there is no header for {language!r}", remedy="take 'c'")
     layout = SlotLayout(config)
@@ -65,15 +61,7 @@ def lab_header(config: LabConfig, language: str = "c") -> str:
 
 
 class TaskProcess:
-    """The process of a Python task.
-
-    Args:
-        task: whose `init` was called.
-        layout: of its slot.
-        folder: of the windows `<servo>.state` and `<servo>.desired`.
-        serial: of its start.
-        results: what the slot's results are at the start.
-    """
+    """The process of a Python task."""
 
     def __init__(
         self,

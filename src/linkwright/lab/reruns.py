@@ -35,12 +35,7 @@ if TYPE_CHECKING:
 def rerun_session(
     recording: Recording, *, tasks: bool = False, progress: Show | None = None
 ) -> Rerun:
-    """Repeat a session in lockstep, and compare all states bit by bit.
-
-    Args:
-        tasks: whether tasks are executed again; else what Python tasks gave is taken.
-        progress: told now and then how far it is.
-    """
+    """Repeat a session in lockstep, and compare all states bit by bit."""
     found = read_session(recording)
     again, notes = _executed(found, progress) if tasks else (_taped(found, progress), ())
     result = compared(recording, again)
@@ -183,9 +178,7 @@ def go_on_from(lab: Lab, found: StoredSession, at: float | None = None) -> None:
 
     Compiled tasks go on; a Python task is frozen there, because its code is not executed.
 
-    Args:
-        lab: of the session's configuration and seed.
-        at: s since the session's start; its end by default.
+    Units: `at` in s.
     """
     tick = found.tape.end if at is None else round(at / float(lab.period))
     if not 0 <= tick <= found.tape.end:

@@ -86,11 +86,6 @@ def posture_in(lower: float, upper: float, start: float = 0.0) -> float:
 def robot_lab(robot: Robot, *, gains: bool = True) -> LabConfig:
     """Return a laboratory for a robot, by the rules of this module.
 
-    Args:
-        robot: with joints of one degree of freedom each, and perhaps a free base.
-        gains: whether gains and greatest commands are worked out, which derives equations; without
-            them they are zero.
-
     >>> puma = robot_lab(Robot("puma560"))
     >>> len(puma.joints), puma.base, puma.joints[1].kp > puma.joints[5].kp
     (6, 'fixed', True)

@@ -52,9 +52,7 @@ def interrupt_endless(thread: int, longest: float) -> str:
 
     Python code is interrupted at its next line. Native code that it has called is waited for.
 
-    Args:
-        thread: its identifier.
-        longest: s that it may take.
+    Units: `longest` in s.
 
     >>> interrupt_endless(0, LONGEST)
     ''
@@ -82,11 +80,6 @@ def task_function(task: Task, layout: SlotLayout, carried: Integers | None = Non
     """Return a task as a function for the task slot.
 
     What was compiled lately is not compiled again.
-
-    Args:
-        task: whose `init` was called; what it is now is what it starts with.
-        carried: for each memory where its value was in an older text of the task, -1 where it
-            begins; see `carried_states`.
     """
     if not task.native:
         return python_task(task, layout, carried)
@@ -108,23 +101,14 @@ _compiled: dict[str, SlotFunction] = {}
 
 
 def python_task(task: Task, layout: SlotLayout, carried: Integers | None = None) -> SlotFunction:
-    """Return a task as a Python function for the task slot.
-
-    Args:
-        task: whose `init` was called.
-        carried: as of `task_function`.
-    """
+    """Return a task as a Python function for the task slot."""
     runner = _Runner(task, layout, carried)
     told = partial(not_finite, task, layout)
     return SlotFunction(task.name, runner.call, bind=runner.bind, complains=told)
 
 
 def not_finite(task: Task, layout: SlotLayout, results: Array, place: int) -> InputError:
-    """Return what is told of a task that gave a number which is none.
-
-    Args:
-        place: of the number among them.
-    """
+    """Return what is told of a task that gave a number which is none."""
     port = next(name for name, at in layout.result.items() if at.start <= place < at.stop)
     i = place - layout.result[port].start
     name = port
@@ -150,11 +134,7 @@ def not_finite(task: Task, layout: SlotLayout, results: Array, place: int) -> In
 
 
 def carried_states(task: Task, older: Task) -> Integers:
-    """Return for each memory of a task where its value was in an older text of it, or -1.
-
-    Args:
-        older: that it takes the place of.
-    """
+    """Return for each memory of a task where its value was in an older text of it, or -1."""
     found = np.arange(MEMORIES)
     for name, place in task.places["state"].items():
         before = older.places["state"].get(name)
@@ -164,12 +144,7 @@ def carried_states(task: Task, older: Task) -> Integers:
 
 
 def task_failure(task: Task | type[Task], error: BaseException, method: str = "run") -> InputError:
-    """Return what is told of a task that failed, with its file and line.
-
-    Args:
-        error: by which.
-        method: that was called.
-    """
+    """Return what is told of a task that failed, with its file and line."""
     if isinstance(error, InputError) and error.line is not None:
         return error
     file = source_file(task if isinstance(task, type) else type(task))
@@ -281,12 +256,7 @@ class _Runner:
 
 # -- native ----------------------------------------------------------------------------------------
 def native_program(task: Task, layout: SlotLayout, carried: Integers | None = None) -> Program:
-    """Return the Program of a task, by calling its `run` once with symbols.
-
-    Args:
-        task: whose `init` was called; numbers of it are constants.
-        carried: as of `python_task`.
-    """
+    """Return the Program of a task, by calling its `run` once with symbols."""
     refuse_equality(task)
     moved = np.arange(MEMORIES) if carried is None else carried
     t = symbol("t", "time")

@@ -50,16 +50,7 @@ class NoJournal:
 
 
 class SessionJournal(LoopJournal):
-    """The session of a laboratory while it goes on.
-
-    Args:
-        config: of the laboratory.
-        session: of its System, at its start.
-        folder: where the journal is made, under the next number.
-        seed: of noise.
-        real: whether the robot is a real one.
-        rate: samples of all states in a second.
-    """
+    """The session of a laboratory while it goes on."""
 
     def __init__(
         self,
@@ -107,12 +98,7 @@ class SessionJournal(LoopJournal):
                     raise
 
     def take(self, changes: Any, samples: Samples) -> None:
-        """Take a part of the tape and the samples that follow from it.
-
-        Args:
-            changes: rows of tick, place and value.
-            samples: up to now.
-        """
+        """Take a part of the tape and the samples that follow from it."""
         self._kept(lambda: LoopJournal.take(self, changes, samples))
         self._changes += len(changes)
         if len(samples.times):
@@ -130,11 +116,7 @@ class SessionJournal(LoopJournal):
                 self.tell(f"the session is not kept any more: {error}")
 
     def say(self, tick: int, **what: Any) -> None:
-        """Note something at a tick.
-
-        Args:
-            what: by name, as plain data.
-        """
+        """Note something at a tick."""
         line = json.dumps({"tick": tick, **what}, separators=(",", ":"))
         self._kept(lambda: self.note(line))
 
@@ -147,13 +129,7 @@ class SessionJournal(LoopJournal):
         function: SlotFunction,
         answers: Sequence[Any] | None = (),
     ) -> SlotFunction:
-        """Note a function before it is used; return it as it is to be called.
-
-        Args:
-            servo: whose slot it is for.
-            number: by which it is called.
-            answers: that its `init` was given; None where it is exchanged for one that runs.
-        """
+        """Note a function before it is used; return it as it is to be called."""
         called, data = for_session(function)
         values = {name: plain(getattr(task, name)) for name in (*task.values, *task.settings())}
         text, source = _text(task)
@@ -164,11 +140,7 @@ class SessionJournal(LoopJournal):
         return called
 
     def repeat(self, stored: StoredFunction, text: TaskText | None) -> None:
-        """Note a function as another session has told it.
-
-        Args:
-            text: of the file that it is written in, if any.
-        """
+        """Note a function as another session has told it."""
         with self._turn:
             about: dict[str, Any] = {"servo": stored.servo, "number": stored.number}
             about |= {"name": stored.name, "values": dict(stored.values)}
@@ -228,57 +200,35 @@ def _text(task: Task) -> tuple[str, TaskText | None]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredFunction:
-    """A function that a session has put into a slot.
+    """A function that a session has put into a slot."""
 
-    Args:
-        tick: that was reached then.
-        servo: whose slot it is.
-        number: by which it was called.
-        name: of the task.
-        data: of its Program; None where its results are on the tape.
-        text: digest of the text of its file, if any.
-        kind: name of the task's class in it.
-        values: of the parameters and settings of the task.
-        answers: that its `init` was given; None where it was exchanged for one that ran.
-    """
-
-    tick: int
-    servo: str
-    number: int
-    name: str
-    data: Mapping[str, Any] | None = None
-    text: str = ""
-    kind: str = ""
+    tick: int  # that was reached then
+    servo: str  # whose slot it is
+    number: int  # by which it was called
+    name: str  # of the task
+    data: Mapping[str, Any] | None = None  # of its Program; None where its results are on the tape
+    text: str = ""  # digest of the text of its file, if any
+    kind: str = ""  # name of the task's class in it
+    # of the parameters and settings of the task
     values: Mapping[str, Any] = field(default_factory=dict)
+    # that its `init` was given; None where it was exchanged for one that ran
     answers: tuple[Any, ...] | None = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredSession:
-    """A session that was read.
+    """A session that was read."""
 
-    Args:
-        recording: its states.
-        config: of the laboratory.
-        seed: of noise.
-        real: whether the robot was a real one.
-        tape: what changed when.
-        every: base ticks from one sample to the next.
-        functions: that were put into slots, in order.
-        texts: of task files, by digest.
-        commands: with their ticks.
-        origins: ticks from which time was counted anew, with those at which that was told.
-    """
-
-    recording: Recording
-    config: LabConfig
-    seed: int
-    real: bool
-    tape: Tape
-    every: int
-    functions: tuple[StoredFunction, ...]
-    texts: Mapping[str, TaskText]
-    commands: tuple[tuple[int, str], ...]
+    recording: Recording  # its states
+    config: LabConfig  # of the laboratory
+    seed: int  # of noise
+    real: bool  # whether the robot was a real one
+    tape: Tape  # what changed when
+    every: int  # base ticks from one sample to the next
+    functions: tuple[StoredFunction, ...]  # that were put into slots, in order
+    texts: Mapping[str, TaskText]  # of task files, by digest
+    commands: tuple[tuple[int, str], ...]  # with their ticks
+    # ticks from which time was counted anew, with those at which that was told
     origins: tuple[tuple[int, int], ...]
 
     @property
@@ -308,16 +258,7 @@ class StoredSession:
         make: Callable[[StoredFunction], SlotFunction] | None = None,
         journal: SessionJournal | None = None,
     ) -> list[StoredFunction]:
-        """Let a loop go along the tape; return the functions that were put into its slots.
-
-        Args:
-            loop: of the same laboratory, at its start.
-            until: the last tick; that of the session by default.
-            show: told now and then how far it is.
-            make: makes functions anew, which are called then; else what Python functions gave is
-                taken from the tape, and compiled ones are made of their data.
-            journal: that functions are noted in again.
-        """
+        """Let a loop go along the tape; return the functions that were put into its slots."""
         waiting, done = list(self.functions), []
 
         def stored(function: StoredFunction) -> SlotFunction:
@@ -339,11 +280,7 @@ class StoredSession:
 
 
 def read_session(source: Recording | str | os.PathLike[str]) -> StoredSession:
-    """Return a session.
-
-    Args:
-        source: its journal, which a killed process may have left, or what was read of it.
-    """
+    """Return a session."""
     recording = source if isinstance(source, Recording) else read_recording(source)
     about = recording.metadata.get("lab")
     if not isinstance(about, Mapping):

@@ -180,10 +180,6 @@ def c_header(
 ) -> str:
     """Return a header for C: the layout of records, and functions that read and write them.
 
-    Args:
-        records: by the name of the file that is their window.
-        names: further lists of names, such as joints, that become enumerations.
-
     >>> from linkwright.windows import Field
     >>> text = c_header("arm", {"motor": Record("motor", Field("th", "rad", shape=(2,)))})
     >>> "double th[2];" in text

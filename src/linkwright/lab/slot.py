@@ -49,10 +49,6 @@ Ports = Mapping[str, SlotPort]
 class SlotLayout:
     """Where each number of the task slot stands.
 
-    Args:
-        config: of the laboratory.
-        servo: that the slot belongs to.
-
     >>> from linkwright.formats.robot.description import Description
     >>> from linkwright.lab.config import JointConfig
     >>> config = LabConfig("two", Description("two", (), ()), (JointConfig("a", -1, 1),) * 2)
@@ -63,8 +59,8 @@ class SlotLayout:
     (['task.des_q[0]', 'task.des_q[1]'], ['task.parameter[0]'])
     """
 
-    config: LabConfig
-    servo: str = MEMBER
+    config: LabConfig  # of the laboratory
+    servo: str = MEMBER  # that the slot belongs to
     joints: tuple[str, ...] = field(init=False)
     end_effectors: tuple[str, ...] = field(init=False)
     blobs: tuple[str, ...] = field(init=False)
@@ -132,19 +128,11 @@ class SlotLayout:
         return FunctionSlot(self.inputs, self.outputs, name=self.servo, doc="the task")
 
     def result_names(self, port: str) -> list[str]:
-        """Return the names that the results of a port have in the System.
-
-        Args:
-            port: such as "des_q".
-        """
+        """Return the names that the results of a port have in the System."""
         return [f"{self.servo}.{name}" for name in _names(port, self.outputs[port])]
 
     def argument_names(self, port: str) -> list[str]:
-        """Return the names that the arguments of a port have in the System.
-
-        Args:
-            port: such as "parameter".
-        """
+        """Return the names that the arguments of a port have in the System."""
         return [f"{self.servo}.{name}" for name in _names(port, self.inputs[port])]
 
 

@@ -39,9 +39,6 @@ def shipped_folder(name: str) -> Path:
 def is_lab(source: str | os.PathLike[str]) -> bool:
     """Whether a name is that of a laboratory: a shipped one, its folder or file.
 
-    Args:
-        source: as it is typed.
-
     >>> is_lab("sl-arm"), is_lab("puma560")
     (True, False)
     """
@@ -53,11 +50,6 @@ def is_lab(source: str | os.PathLike[str]) -> bool:
 
 def lab_config(source: str | os.PathLike[str] | LabConfig | Robot) -> LabConfig:
     """Return what a laboratory is set up with.
-
-    Args:
-        source: the name of a shipped laboratory, a `lab.toml` or its folder, an SL folder or its
-            `.dyn` file, a robot file (URDF, MJCF, text model), the name of a shipped model, or a
-            robot.
 
     >>> arm = lab_config("sl-arm")
     >>> arm.names[:4], arm.rate, arm.end_effectors[0].link

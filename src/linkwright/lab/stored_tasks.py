@@ -24,9 +24,6 @@ from linkwright.simulation.native.called import SlotFunction, native_function, t
 def program_data(made: Program) -> dict[str, Any] | None:
     """Return the Program of a slot's function as plain data, or None where it has no such form.
 
-    Args:
-        made: of t, arguments and held.
-
     >>> frame = holding("task_wave", 2, 1)
     >>> held = frame.inputs[2].entries[0]
     >>> wave = program("task_wave", _inputs(2, 1), {"results": [held + 2]})
@@ -45,12 +42,7 @@ def program_data(made: Program) -> dict[str, Any] | None:
 
 
 def program_of(data: Mapping[str, Any], sizes: tuple[int, int]) -> Program:
-    """Return the Program that data tells, which anybody may have written.
-
-    Args:
-        data: as `program_data` gave it.
-        sizes: of the slot that it is for: its arguments, and what it holds.
-    """
+    """Return the Program that data tells, which anybody may have written."""
     try:
         name = str(data["name"])
         told = [
@@ -70,23 +62,13 @@ def program_digest(data: Mapping[str, Any]) -> str:
 
 
 def for_session(function: SlotFunction) -> tuple[SlotFunction, dict[str, Any] | None]:
-    """Return a function as it is to be called, and its data where it has some.
-
-    Args:
-        function: of a slot.
-    """
+    """Return a function as it is to be called, and its data where it has some."""
     data = None if function.program is None else program_data(function.program)
     return (replace(function, taped=True) if data is None else function), data
 
 
 def from_session(name: str, data: Mapping[str, Any] | None, sizes: tuple[int, int]) -> SlotFunction:
-    """Return the function that a session tells, or what stands for one whose results it tells.
-
-    Args:
-        name: of the function.
-        data: of its Program, if any.
-        sizes: of the slot that it is for.
-    """
+    """Return the function that a session tells, or what stands for one whose results it tells."""
     return taped_function(name) if data is None else native_function(name, program_of(data, sizes))
 
 
@@ -99,12 +81,6 @@ def _inputs(arguments: int, held: int) -> dict[str, list[Any]]:
 
 
 def holding(name: str, arguments: int, held: int) -> Program:
-    """Return a Program with the inputs that every function of a slot has, and which holds.
-
-    Args:
-        name: of the function.
-        arguments: how many numbers it is given.
-        held: how many it gives.
-    """
+    """Return a Program with the inputs that every function of a slot has, and which holds."""
     inputs = _inputs(arguments, held)
     return program(name, inputs, {"results": inputs["held"]})

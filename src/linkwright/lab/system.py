@@ -53,9 +53,6 @@ STILL = (*[0.0] * 9, 1.0, *[0.0] * 9)
 def servo_rates(config: LabConfig) -> dict[str, Fraction]:
     """Return the rate of each servo, Hz.
 
-    Args:
-        config: with the rate of the motor servo and the ratios of the others.
-
     >>> from linkwright.lab.sources import lab_config
     >>> {name: int(rate) for name, rate in servo_rates(lab_config("sl-arm")).items()}
     {'motor': 960, 'task': 480, 'invdyn': 480, 'invkin': 480, 'vision': 60}
@@ -94,12 +91,6 @@ def lab_system(
 ) -> System:
     """Return the System of a laboratory.
 
-    Args:
-        config: that it is built from.
-        robot: its mechanism, where it is made already.
-        real: whether the robot is a real one: then there is no member `robot`, readings come in by
-            `sensors.raw_q` and so on, and commands go out by `guard.safe_tau`.
-
     >>> from linkwright.lab.sources import lab_config
     >>> sorted(lab_system(lab_config("sl-arm"), real=True).members)[:3]
     ['actuators', 'cart', 'cart_desired']
@@ -114,10 +105,6 @@ class FeedForward(Block):
     While a joint is frozen and no servo computes torques, the command that was there is kept. A
     task that begins then begins with it (`lent`), although only `own` of it comes from tasks: as
     long as the task leaves it alone, that part alone counts where inverse dynamics adds its own.
-
-    Args:
-        count: joints.
-        name: of the block.
     """
 
     needs_rate = True

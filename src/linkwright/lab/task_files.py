@@ -31,33 +31,21 @@ _importing = threading.RLock()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoadedTasks:
-    """What a file of tasks holds.
+    """What a file of tasks holds."""
 
-    Args:
-        path: of the file.
-        text: of it.
-        tasks: its classes by the names of the tasks, in order.
-        beside: files in its folder that it imports.
-    """
-
-    path: Path
-    text: str
-    tasks: dict[str, type[Task]]
-    beside: tuple[Path, ...] = ()
+    path: Path  # of the file
+    text: str  # of it
+    tasks: dict[str, type[Task]]  # its classes by the names of the tasks, in order
+    beside: tuple[Path, ...] = ()  # files in its folder that it imports
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TaskText:
-    """The text of a file of tasks.
+    """The text of a file of tasks."""
 
-    Args:
-        name: of the file.
-        content: of it.
-        beside: texts that it imports from its folder, by the names of their files there.
-    """
-
-    name: str
-    content: str
+    name: str  # of the file
+    content: str  # of it
+    # texts that it imports from its folder, by the names of their files there
     beside: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -65,11 +53,7 @@ _texts: WeakKeyDictionary[type, TaskText] = WeakKeyDictionary()
 
 
 def text_of(cls: type[Task]) -> TaskText | None:
-    """Return the text of the file that a class of tasks was read from, as it was read.
-
-    Args:
-        cls: of a task; None is returned where `load_tasks` did not read it.
-    """
+    """Return the text of the file that a class of tasks was read from, as it was read."""
     return _texts.get(cls)
 
 
@@ -89,11 +73,7 @@ class _Text(SourceLoader):
 
 
 def load_tasks(path: str | os.PathLike[str]) -> LoadedTasks:
-    """Return the tasks of a file.
-
-    Args:
-        path: of a Python file with at least one class derived from `Task`.
-    """
+    """Return the tasks of a file."""
     file = Path(path).resolve()
     text = read_text(file, LARGEST)
     loader = _Text(file, text)
@@ -186,9 +166,6 @@ class TaskSource:
 
     `tasks` are those of the last text without a mistake; `error` is the mistake of the newest text,
     until it is mended.
-
-    Args:
-        path: of the file; a mistake in it raises an error here.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -232,11 +209,7 @@ class TaskSource:
         return found
 
     def take(self, loaded: LoadedTasks) -> None:
-        """Have the tasks of another text.
-
-        Args:
-            loaded: what `read_again` returned.
-        """
+        """Have the tasks of another text."""
         self.loaded, self.error = loaded, None
         self._seen, self._digest = self._stamp(), self._content()
 
@@ -266,19 +239,12 @@ class TaskSource:
 
 
 class TaskWatch:
-    """Looks at files of tasks beside the loop, and tells which were saved.
-
-    Args:
-        saved: a reference to what is called with a file whose text has changed, in a thread of its
-            own; where it refers to nothing any more, the thread ends.
-        interval: s, from one look to the next.
-        looked: a reference to what is called after each look.
-    """
+    """Looks at files of tasks beside the loop, and tells which were saved."""
 
     def __init__(
         self,
         saved: Callable[[], Callable[[TaskSource], None] | None],
-        interval: float = _LOOK,
+        interval: float = _LOOK,  # s, from one look to the next
         looked: Callable[[], Callable[[], None] | None] = lambda: None,
     ) -> None:
         self.files: list[TaskSource] = []
@@ -312,8 +278,7 @@ class TaskWatch:
     def stop(self, timeout: float = 5.0) -> None:
         """End the thread.
 
-        Args:
-            timeout: s, to wait for it.
+        Units: `timeout` in s.
         """
         self._end.set()
         if self._thread is not None and self._thread is not threading.current_thread():
@@ -326,12 +291,7 @@ class TaskWatch:
 
 
 def watch(saved: Callable[[TaskSource], None], *files: TaskSource) -> TaskWatch:
-    """Return what looks at files of tasks, started.
-
-    Args:
-        saved: is called with a file whose text has changed, in a thread of its own.
-        files: to look at.
-    """
+    """Return what looks at files of tasks, started."""
     made = TaskWatch(lambda: saved)
     for file in files:
         made.add(file)

@@ -40,11 +40,7 @@ class TaskHolder(Protocol):
 
 
 class TaskShelf:
-    """The files of a laboratory's tasks.
-
-    Args:
-        holder: who has the tasks; it is not kept alive.
-    """
+    """The files of a laboratory's tasks."""
 
     def __init__(self, holder: TaskHolder) -> None:
         self._holder = weakref.ref(holder)
@@ -77,11 +73,7 @@ class TaskShelf:
         return made
 
     def saved(self, file: TaskSource) -> None:
-        """Take a file up again that was saved.
-
-        Args:
-            file: whose text has changed.
-        """
+        """Take a file up again that was saved."""
         with self._lock:
             self._waiting.pop(file, None)
             loaded = file.read_again()

@@ -433,9 +433,6 @@ class Task:
 def require_run(cls: type[Task]) -> None:
     """Refuse a task that does nothing, as where `run` is misspelled; one may only draw.
 
-    Args:
-        cls: its class.
-
     >>> class Wave(Task):
     ...     def rnu(self, t, state, desired): ...
     >>> require_run(Wave)

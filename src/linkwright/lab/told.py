@@ -35,14 +35,10 @@ _WANTED = dict(
 
 @dataclass(frozen=True, slots=True)
 class ToldField:
-    """A field of what a servo tells.
+    """A field of what a servo tells."""
 
-    Args:
-        field: as it is declared.
-        ports: of the System that its numbers come from, in their order, each with how many it has.
-    """
-
-    field: Field
+    field: Field  # as it is declared
+    # of the System that its numbers come from, in their order, each with how many it has
     ports: tuple[tuple[str, int], ...]
 
 
@@ -92,18 +88,11 @@ def told_records(config: LabConfig) -> dict[str, Record]:
 def told_writes(
     config: LabConfig,
     windows: dict[str, Window],
-    rates: dict[str, Fraction],
+    rates: dict[str, Fraction],  # of the servos, Hz
     base: Fraction,
     known: Callable[[str], bool],
 ) -> list[Writes]:
-    """Return what a loop writes at the ticks of each servo.
-
-    Args:
-        windows: by the name of the servo.
-        rates: of the servos, Hz.
-        base: ticks of the loop in a second.
-        known: whether the System has a sampled output of a name.
-    """
+    """Return what a loop writes at the ticks of each servo."""
     return [
         Writes(
             windows[servo],

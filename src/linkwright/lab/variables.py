@@ -49,26 +49,17 @@ _HIDDEN = ("shown", "life")  # members that only pass on what others know
 class LabVariable:
     """A number that can be recorded.
 
-    Args:
-        name: without blanks.
-        unit: as in models.
-        channel: of the System, or `loop:...` of its loop.
-
     >>> LabVariable("R_EB_th", "rad", "sensors.q[3]").name
     'R_EB_th'
     """
 
-    name: str
-    unit: str
-    channel: str
+    name: str  # without blanks
+    unit: str  # as in models
+    channel: str  # of the System, or `loop:...` of its loop
 
 
 def lab_variables(config: LabConfig, signals: Iterable[Signal]) -> dict[str, LabVariable]:
     """Return what can be recorded, by name.
-
-    Args:
-        config: with the names of joints and end-effectors.
-        signals: states, sampled outputs and channels of the System.
 
     >>> from linkwright.lab.config import JointConfig
     >>> from linkwright.formats.robot.description import Description
@@ -127,11 +118,7 @@ def _frame(stem: str, port: str) -> Iterator[LabVariable]:
 
 
 def touching(config: LabConfig) -> Iterator[tuple[str, int, str]]:
-    """Yield the objects that may be touched, with number and name of each vertex.
-
-    Args:
-        config: with objects and vertices.
-    """
+    """Yield the objects that may be touched, with number and name of each vertex."""
     for thing in config.objects:
         if thing.contact_model:
             for k, vertex in enumerate(config.vertices, 1):
@@ -145,9 +132,6 @@ def contact_channels(config: LabConfig) -> list[str]:
 
 def task_variables(tasks: Mapping[str, Task]) -> dict[str, LabVariable]:
     """Return the channels and parameters of tasks, each behind the name of its task.
-
-    Args:
-        tasks: by name.
 
     >>> from linkwright.lab.tasks import channel, parameter
     >>> class Push(Task):
@@ -169,10 +153,6 @@ def task_variables(tasks: Mapping[str, Task]) -> dict[str, LabVariable]:
 
 
 def default_names(config: LabConfig, known: Mapping[str, LabVariable]) -> tuple[str, ...]:
-    """Return what is recorded where nothing else is said.
-
-    Args:
-        config: with the joints.
-    """
+    """Return what is recorded where nothing else is said."""
     names = [f"{joint}_{ending}" for joint in config.names for ending in RECORDED]
     return tuple(name for name in names if name in known)

@@ -44,13 +44,7 @@ class _Part:
 
 
 class View:
-    """Named parts of an array.
-
-    Args:
-        path: how it is called, for messages.
-        parts: views of the array by name.
-        writable: whether they may be set.
-    """
+    """Named parts of an array."""
 
     __slots__ = ("parts", "path", "writable")
 
@@ -114,11 +108,7 @@ class Named(dict[str, Any]):
 
 
 class NowView(WantedView):
-    """What is wanted of the joints at present, and where that puts the end-effectors.
-
-    Args:
-        wanted: of the joints.
-    """
+    """What is wanted of the joints at present, and where that puts the end-effectors."""
 
     __slots__ = ("cart",)
 
@@ -128,12 +118,7 @@ class NowView(WantedView):
 
 
 class StateView(View):
-    """The robot as it is: joints, end-effectors, base, blobs, and what is wanted at present.
-
-    Args:
-        layout: of the slot.
-        arguments: of the slot.
-    """
+    """The robot as it is: joints, end-effectors, base, blobs, and what is wanted at present."""
 
     __slots__ = ("base", "blobs", "cart", "desired")
     q = _Part()
@@ -166,12 +151,7 @@ class StateView(View):
 
 
 class DesiredView(WantedView):
-    """What a task wants; what it does not set stays. `done` ends the task.
-
-    Args:
-        layout: of the slot.
-        results: of the slot.
-    """
+    """What a task wants; what it does not set stays. `done` ends the task."""
 
     __slots__ = ("cart",)
     done = _Part()

@@ -15,9 +15,6 @@ class AnswerWatch(Block):
     before: `late`, how many ticks were not answered when the next one came; `row`, how many of
     them in a row; and `behind`, base ticks from the state of the last answer to now.
 
-    Args:
-        name: of the block.
-
     >>> AnswerWatch()
     AnswerWatch(watch: remote, calls, answered, ratio -> late, row, behind)
     """

@@ -25,9 +25,6 @@ def followers(
 ) -> dict[Expr, Follower]:
     """Return the coordinates that follow one other each, which follows none itself.
 
-    Args:
-        values: of parameters that may stand in a relation; by default it has none.
-
     >>> from linkwright.mechanism import Mechanism
     >>> m = Mechanism("gripper")
     >>> a, b = m.body("a", translate="x"), m.body("b", translate="x")

@@ -183,56 +183,40 @@ def _times(rows: Iterable[Sequence[Expr]] | None, parts: Sequence[Expr]) -> tupl
 @one_line
 @dataclass(frozen=True, slots=True, eq=False)
 class Range:
-    """How far a joint may go; runs stop it there (`linkwright.equations.joint_stops`).
-
-    Args:
-        lower: end of the range, rad or m; None for none.
-        upper: end of the range, rad or m; None for none.
-        speed: greatest speed, rad/s or m/s, for controllers and robot files; None for none.
-        effort: greatest effort, N*m or N, for controllers and robot files; None for none.
-    """
+    """How far a joint may go; runs stop it there (`linkwright.equations.joint_stops`)."""
 
     coordinate: Expr
-    lower: float | None = None
-    upper: float | None = None
+    lower: float | None = None  # end of the range, rad or m; None for none
+    upper: float | None = None  # end of the range, rad or m; None for none
+    # greatest speed, rad/s or m/s, for controllers and robot files; None for none
     speed: float | None = None
+    # greatest effort, N*m or N, for controllers and robot files; None for none
     effort: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Passive:
-    """What a joint does by itself: the effort -damping u - friction sign(u) - stiffness (q - rest).
+    """A joint's own effort: -damping u - friction sign(u) - stiffness (q - rest)."""
 
-    Args:
-        damping: N*m*s/rad or N*s/m.
-        friction: N*m or N.
-        stiffness: of a joint with one coordinate, N*m/rad or N/m.
-        rest: coordinate at which the spring is slack, rad or m.
-        loads: names of the forces and moments of the mechanism that are this.
-    """
-
-    damping: Expr
-    friction: Expr
-    stiffness: Expr
-    rest: Expr
+    damping: Expr  # N*m*s/rad or N*s/m
+    friction: Expr  # N*m or N
+    stiffness: Expr  # of a joint with one coordinate, N*m/rad or N/m
+    rest: Expr  # coordinate at which the spring is slack, rad or m
+    # names of the forces and moments of the mechanism that are this
     loads: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClosedLoop:
-    """A joint that closes a loop; its relations are among the constraints of the mechanism.
-
-    Args:
-        relations: names of its constraints.
-        aligned: expressions that are 1 where its axes point the same way in both bodies; its
-            relations hold, too, where one is -1.
-    """
+    """A joint that closes a loop; its relations are among the constraints of the mechanism."""
 
     name: str
     first: Point
     second: Point
     joint: Joint
-    relations: frozenset[str] = frozenset()
+    relations: frozenset[str] = frozenset()  # names of its constraints
+    # expressions that are 1 where its axes point the same way in both bodies; its relations hold,
+    # too, where one is -1
     aligned: tuple[Expr, ...] = ()
 
 
@@ -314,16 +298,11 @@ class Platform:
 
 @dataclass(frozen=True, slots=True)
 class Sensor:
-    """A sensor that a robot file declares: what it measures, and where.
-
-    Args:
-        kind: what it measures, in MJCF's words: "jointpos", "gyro", "force", ...
-        on: name of the coordinate, body or point that it is on.
-    """
+    """A sensor that a robot file declares: what it measures, and where."""
 
     name: str
-    kind: str
-    on: str
+    kind: str  # what it measures, in MJCF's words: "jointpos", "gyro", "force", ..
+    on: str  # name of the coordinate, body or point that it is on
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -27,26 +27,19 @@ LONGEST = 1 << 20
 class Provenance:
     """What a mechanism was made from.
 
-    Args:
-        model: of a shipped model, its name with options as `load_model` takes it.
-        file: of a file, its whole path.
-        digest: of what the file held.
-        text: what the file held, where that is everything; otherwise empty.
-        options: with which it was read or assembled.
-        robot: the description of a robot and how it was assembled, while they are at hand.
-        structure: what the mechanism was made of.
-
     >>> Provenance(model="n-four-bar:n=40").model
     'n-four-bar:n=40'
     """
 
-    model: str = ""
-    file: str = ""
-    digest: str = ""
+    model: str = ""  # of a shipped model, its name with options as `load_model` takes it
+    file: str = ""  # of a file, its whole path
+    digest: str = ""  # of what the file held
+    # what the file held, where that is everything; otherwise empty
     text: str = field(default="", repr=False)
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)  # with which it was read or assembled
+    # the description of a robot and how it was assembled, while they are at hand
     robot: Any = field(default=None, repr=False)
-    structure: Structure | None = field(default=None, repr=False)
+    structure: Structure | None = field(default=None, repr=False)  # what the mechanism was made of
 
 
 def from_model(mechanism: Workspace, name: str) -> None:

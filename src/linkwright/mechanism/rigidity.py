@@ -42,9 +42,7 @@ def mass_findings(
 ) -> Iterator[Finding]:
     """Yield what is wrong with the mass and inertia of a part; at most one thing.
 
-    Args:
-        mass: kg.
-        tensor: xx, yy, zz, xy, yz, zx about the mass center, kg*m^2.
+    Units: `mass` in kg.
 
     >>> [found.name for found in mass_findings("a", 1.0, (0.1, 0.1, 0.3, 0, 0, 0))]
     ['triangle inequality']
@@ -92,9 +90,6 @@ def mass_findings(
 
 def nearest_inertia(tensor: Sequence[float]) -> Six:
     """Return the inertia of a rigid body that is the nearest to a tensor.
-
-    Args:
-        tensor: xx, yy, zz, xy, yz, zx, about the mass center, kg*m^2.
 
     >>> [round(x, 12) + 0.0 for x in nearest_inertia((0.1, 0.1, 0.3, 0, 0, 0))]
     [0.15, 0.15, 0.3, 0.0, 0.0, 0.0]

@@ -23,29 +23,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """The parts of a mechanism at some time; equal where nothing has changed.
+    """The parts of a mechanism at some time; equal where nothing has changed."""
 
-    Args:
-        bodies: with their joints, masses and places.
-        constraints: the relations that hold.
-        loads: forces and moments.
-        states: extra states.
-        gravity: the field.
-        armatures: of joints.
-        ranges: how far joints may go in runs.
-        shapes: that bodies are drawn with, by their names.
-        actuators: the coordinates that are driven.
-    """
-
-    bodies: tuple[Body, ...]
-    constraints: tuple[Constraint, ...]
-    loads: tuple[Force | Moment, ...]
-    states: tuple[State, ...]
-    gravity: Vector
-    armatures: tuple[tuple[Body, Expr], ...]
-    ranges: tuple[Range, ...] = ()
+    bodies: tuple[Body, ...]  # with their joints, masses and places
+    constraints: tuple[Constraint, ...]  # the relations that hold
+    loads: tuple[Force | Moment, ...]  # forces and moments
+    states: tuple[State, ...]  # extra states
+    gravity: Vector  # the field
+    armatures: tuple[tuple[Body, Expr], ...]  # of joints
+    ranges: tuple[Range, ...] = ()  # how far joints may go in runs
+    # that bodies are drawn with, by their names
     shapes: tuple[tuple[str, tuple[Shape, ...]], ...] = ()
-    actuators: tuple[Expr, ...] = ()
+    actuators: tuple[Expr, ...] = ()  # the coordinates that are driven
 
     def moves_alike(self, other: Structure) -> bool:
         """Whether the bodies and relations are the same, whatever acts on them."""

@@ -124,12 +124,6 @@ def load_model(
 ) -> Mechanism:
     """Return a model by its name with options, or from a file.
 
-    Args:
-        name: a name in `MODELS`, with options after a colon (`n-four-bar:n=40`), or the path of a
-            file of a model or robot.
-        trust: whether C code in a text model may be compiled and run.
-        file: the file that the name is of, where it has been read.
-
     >>> load_model("n-four-bar:n=3").doc
     '3 four-bar linkages in a row, 7 uniform links'
     >>> load_model("pendulun")

@@ -20,17 +20,11 @@ _PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))  # xx, yy, zz, xy, yz,
 
 @dataclass(frozen=True, slots=True)
 class Lump:
-    """A part of a body.
+    """A part of a body."""
 
-    Args:
-        mass: kg.
-        at: its mass center in the body's axes, m.
-        moments: its own about that along the body's axes, kg*m^2.
-    """
-
-    mass: Expr | str | float
-    at: Place = (0, 0, 0)
-    moments: Place = (0, 0, 0)
+    mass: Expr | str | float  # kg
+    at: Place = (0, 0, 0)  # its mass center in the body's axes, m
+    moments: Place = (0, 0, 0)  # its own about that along the body's axes, kg*m^2
 
 
 class Inertial(TypedDict):
@@ -44,10 +38,7 @@ class Inertial(TypedDict):
 def rod(mass: str, length: str, center: str, gyration: str = "gyration") -> Lump:
     """Return a rod along z.
 
-    Args:
-        length: m.
-        center: place of its mass center on z, m.
-        gyration: moment of inertia along itself by its mass, m^2.
+    Units: `length` in m, `center` in m.
 
     >>> rod("m", "L", "L/2").moments
     ('(m)*((L)**2/12 + gyration)', '(m)*((L)**2/12 + gyration)', '(m)*gyration')

@@ -10,24 +10,17 @@ from linkwright.models.masses import RADIAL, Lump, lumped
 
 
 def stewart(
-    base: float = 0.5,
-    platform: float = 0.3,
+    base: float = 0.5,  # radius of the joints of the base, m
+    platform: float = 0.3,  # radius of those of the platform, m
     base_spread: float = 20.0,
     platform_spread: float = 20.0,
-    stagger: float = 0.03,
+    stagger: float = 0.03,  # m
 ) -> Mechanism:
     """Return the hexapod of Gough and Stewart: a platform on six struts whose lengths are driven.
 
     The places of all twelve ball joints are parameters; the options give their values. With two
     flat hexagons 12 of the 40 assemblies of a hexapod lie at infinity; the stagger of its ball
     joints makes this one a general hexapod.
-
-    Args:
-        base: radius of the joints of the base, m.
-        platform: radius of those of the platform, m.
-        base_spread: angle between two joints that are a pair on the base, deg.
-        platform_spread: the same on the platform, where the pairs are those of the other legs, deg.
-        stagger: height of the ball joints of legs 2, 4 and 6 over the others of the platform, m.
 
     >>> m = stewart()
     >>> len(m.constraints), m.actuators[0], round(m.initial["leg1"], 4)

@@ -33,26 +33,18 @@ _FORMAT = 2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prepared:
-    """A model that is ready for native runs.
+    """A model that is ready for native runs."""
 
-    Args:
-        source: where it comes from.
-        phases: with the model's own numbers.
-        values: of all parameters and inputs, those included that no equation needs.
-        timing: end and step, s, where the model says so.
-        plain: whether any start and any parameters can be put in as they are: there is no
-            constraint and no quaternion.
-        clocked: whether it has a base tick of its own, which runs keep.
-        stored: whether it comes from the disk cache.
-    """
-
-    source: Source
-    phases: Phases
+    source: Source  # where it comes from
+    phases: Phases  # with the model's own numbers
+    # of all parameters and inputs, those included that no equation needs
     values: Mapping[str, float]
-    timing: tuple[float, float] | None
+    timing: tuple[float, float] | None  # end and step, s, where the model says so
+    # whether any start and any parameters can be put in as they are: there is no constraint and no
+    # quaternion
     plain: bool
-    clocked: bool = False
-    stored: bool = False
+    clocked: bool = False  # whether it has a base tick of its own, which runs keep
+    stored: bool = False  # whether it comes from the disk cache
 
 
 def remembered(source: Source) -> Prepared | None:

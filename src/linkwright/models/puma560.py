@@ -101,10 +101,6 @@ def build(
 ) -> Mechanism | System:
     """Return the arm: with rotors and friction, without, or as a System with electric drives.
 
-    Args:
-        drives: on, off, or "electric".
-        wrist: "3r" as it is, or "4r" with a fourth joint in the wrist.
-
     >>> from linkwright.mechanism import mechanism_of
     >>> list(mechanism_of(build()).coordinates)
     ['q1', 'q2', 'q3', 'q4', 'q5', 'q6']
@@ -124,14 +120,7 @@ def build(
 def arm(
     *, drives: bool, torques: bool = True, wrist: str = "3r", name: str = "puma560"
 ) -> Mechanism:
-    """Return the arm alone.
-
-    Args:
-        drives: whether joints feel the rotors and the friction of the motors.
-        torques: whether each joint has a torque as an input.
-        wrist: "3r" or "4r".
-        name: of the mechanism; that with a wrist of four joints is called so.
-    """
+    """Return the arm alone."""
     four = wrist == "4r"
     doc = "PUMA 560 arm" + (" and wrist of four joints" if four else "")
     doc += " with geared drives" if drives else ""

@@ -60,11 +60,6 @@ def rerun(
 ) -> Rerun:
     """Run again what a recording holds, and compare.
 
-    Args:
-        trust: whether C and Python code in the model that it holds may be run.
-        tasks: whether the Python tasks of a laboratory's session are executed again; else what they
-            gave is taken from the session.
-
     >>> made = run_model(Request("pendulum", RunSettings(0.5))).recording
     >>> rerun(made).difference is None
     True
@@ -190,10 +185,6 @@ def _of_model(
 
 def compared(old: Recording, new: Recording) -> Rerun:
     """Return two recordings of the same run beside each other.
-
-    Args:
-        old: what was recorded.
-        new: what the run that was made again recorded.
 
     >>> from linkwright.recording import Channel
     >>> made = Recording([0, 1], [Channel("x")], [[1.0], [2.0]])

@@ -46,29 +46,18 @@ _FIRST = 2_000  # steps before the first visit
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is to be run; all that a run depends on.
+    """What is to be run; all that a run depends on."""
 
-    Args:
-        model: its name with options, or a path.
-        settings: how it is run.
-        values: of parameters and inputs, over the model's own.
-        initial: of states, over the model's own.
-        trust: whether C code in the model's file may be compiled and run.
-        reactions: whether forces and moments in all joints are recorded as well.
-        ground: whether the shapes of a robot file touch a level ground.
-        limits: whether joints stop at their limits.
-        base: of a robot file: "file", "free" or "fixed", as for `linkwright.load`.
-    """
-
-    model: str
-    settings: RunSettings = DEFAULTS
+    model: str  # its name with options, or a path
+    settings: RunSettings = DEFAULTS  # how it is run
+    # of parameters and inputs, over the model's own
     values: Mapping[str, float] = field(default_factory=dict)
-    initial: Mapping[str, float] = field(default_factory=dict)
-    trust: bool = False
-    reactions: bool = False
-    ground: bool = False
-    limits: bool = True
-    base: str = "file"
+    initial: Mapping[str, float] = field(default_factory=dict)  # of states, over the model's own
+    trust: bool = False  # whether C code in the model's file may be compiled and run
+    reactions: bool = False  # whether forces and moments in all joints are recorded as well
+    ground: bool = False  # whether the shapes of a robot file touch a level ground
+    limits: bool = True  # whether joints stop at their limits
+    base: str = "file"  # of a robot file: "file", "free" or "fixed", as for `linkwright.load`
 
     @property
     def plain(self) -> bool:

@@ -50,15 +50,7 @@ def build() -> Mechanism:
 def add_wrist(
     m: Mechanism, parent: Body, at: tuple[object, ...], *, number: int = 1, begin: int = 0
 ) -> list[Body]:
-    """Add the links of the wrist, and return them.
-
-    Args:
-        m: what they become part of.
-        parent: what carries the first of them.
-        at: the wrist's center in it.
-        number: of the first joint and link that is added.
-        begin: how many of the wrist's joints are there already.
-    """
+    """Add the links of the wrist, and return them."""
     found: list[Body] = []
     rows = list(zip(AXES, MASSES, CENTERS, INERTIAS, strict=True))[begin:]
     for i, (axis, mass, center, inertia) in enumerate(rows, number):

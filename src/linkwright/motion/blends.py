@@ -230,8 +230,7 @@ def cartesian(
 def turned(axis: ArrayLike, angle: float) -> Array:
     """Return the rotation matrix of a turn about an axis.
 
-    Args:
-        angle: rad.
+    Units: `angle` in rad.
 
     >>> turned((0, 0, 1), math.pi / 2).round(12).tolist()
     [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]

@@ -33,34 +33,20 @@ PLANES = {
 
 @worded
 def pick(
-    up: float = 0.025,
-    across: float = 0.305,
-    down: float = 0.025,
+    up: float = 0.025,  # m
+    across: float = 0.305,  # m; below zero for the other way along the axis
+    down: float = 0.025,  # m
     *,
-    duration: float = 1.0,
+    duration: float = 1.0,  # s
     along: str = "x",
     law: str = "quintic",
-    dwell: float = 0.0,
-    payload: Payload | float | None = None,
+    dwell: float = 0.0,  # s, before each way, for the gripper
+    payload: Payload | float | None = None,  # kg
     start: dict[str, float] | None = None,
     frame: str = "tool",
     free: Sequence[str] = (),
 ) -> Task:
     """Return a pick-and-place cycle: up, across, down, and back the same way.
-
-    Args:
-        up: m.
-        across: m; below zero for the other way along the axis.
-        down: m.
-        duration: of the whole cycle, s; lines take time as the root of their length, so that all
-            have the same largest acceleration, and dwells come out of it.
-        along: "x" or "y", the axis of the base along which the tool goes across.
-        law: of each line, one of `point_to_point`.
-        dwell: s, before each way, for the gripper.
-        payload: what is carried on the way there; a number is a point mass, kg.
-        start: positions of joints at the beginning, rad or m.
-        frame: the tool's.
-        free: channels of the tool that are left as they come, for arms with few joints.
 
     Example:
         >>> cycle = pick(0.025, 0.305, 0.025)
@@ -96,12 +82,9 @@ def pick(
 def cube_poses(center: ArrayLike, edge: float, plane: str = "C1-C2-C7-C8") -> Array:
     """Return the places P1 to P5 of ISO 9283's test cube, m.
 
-    Args:
-        center: of the cube, m.
-        edge: of the cube, m.
-        plane: one of the four diagonal planes.
-
     Example:
+    Units: `center` in m, `edge` in m.
+
         >>> cube_poses((0.5, 0.0, 0.4), 0.25).round(3).tolist()[1]
         [0.6, 0.1, 0.5]
     """
@@ -118,9 +101,9 @@ def cube_poses(center: ArrayLike, edge: float, plane: str = "C1-C2-C7-C8") -> Ar
 
 @worded
 def cube_path(
-    edge: float,
+    edge: float,  # of the cube, m; its center is where the tool is at the beginning
     *,
-    speed: float = 0.25,
+    speed: float = 0.25,  # mean speed on each line, m/s
     plane: str = "C1-C2-C7-C8",
     start: dict[str, float] | None = None,
     frame: str = "tool",
@@ -128,15 +111,6 @@ def cube_path(
     free: Sequence[str] = (),
 ) -> Task:
     """Return the way through the poses of ISO 9283: P1 to P5 and back to P1, in straight lines.
-
-    Args:
-        edge: of the cube, m; its center is where the tool is at the beginning.
-        speed: mean speed on each line, m/s.
-        plane: one of the four diagonal planes.
-        start: positions of joints at the beginning, rad or m.
-        frame: the tool's.
-        law: of each line.
-        free: channels of the tool that are left as they come.
 
     Example:
         >>> len(cube_path(0.25).parts)

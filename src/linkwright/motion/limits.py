@@ -146,12 +146,6 @@ def force_parts(dynamics: Dynamics, q: Array, first: Array, second: Array) -> tu
     At speeds r times as large and accelerations r^2 times, the forces are
     weight + dry + viscous r + inertial r^2.
 
-    Args:
-        dynamics: inverse dynamics.
-        q: coordinates.
-        first: speeds.
-        second: accelerations.
-
     >>> parts = force_parts(
     ...     lambda q, u, a: 9.0 + np.sign(u) + 2 * u + 3 * a, *np.ones((3, 1, 1))
     ... )

@@ -15,37 +15,21 @@ _SMALL = 1e-9  # of the largest factor of u
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PathLimits:
-    """What limits mean at points of a path; arrays are (point, value).
+    """What limits mean at points of a path; arrays are (point, value)."""
 
-    Args:
-        step: from one point to the next.
-        place: values of the path.
-        first: their derivative by s.
-        second: their second derivative.
-        weight: forces at rest.
-        dry: forces of dry friction.
-        viscous: forces by s'.
-        by_u: forces by s''.
-        by_x: forces by s'^2.
-        limits: for each value, by name.
-        power: largest power, W, and the largest that is given back.
-        rest: time at rest in a cycle, s.
-        dynamics: forces of a motion.
-    """
-
-    step: float
-    place: Array
-    first: Array
-    second: Array
-    weight: Array
-    dry: Array
-    viscous: Array
-    by_u: Array
-    by_x: Array
-    limits: dict[str, Array]
-    power: tuple[float | None, float | None]
-    rest: float
-    dynamics: Dynamics | None = None
+    step: float  # from one point to the next
+    place: Array  # values of the path
+    first: Array  # their derivative by s
+    second: Array  # their second derivative
+    weight: Array  # forces at rest
+    dry: Array  # forces of dry friction
+    viscous: Array  # forces by s'
+    by_u: Array  # forces by s''
+    by_x: Array  # forces by s'^2
+    limits: dict[str, Array]  # for each value, by name
+    power: tuple[float | None, float | None]  # largest power, W, and the largest that is given back
+    rest: float  # time at rest in a cycle, s
+    dynamics: Dynamics | None = None  # forces of a motion
 
     @staticmethod
     def of(path: Trajectory, limits: Limits, points: int) -> PathLimits:
@@ -121,12 +105,7 @@ class PathLimits:
         return found
 
     def lines(self, x: Array | None, scale: float = 1.0) -> tuple[Array, Array]:
-        """Return lines (4, line, point) and the largest x, with tangents at a known x.
-
-        Args:
-            x: at each point, above zero; None leaves out what depends on speed.
-            scale: factor of the limits of acceleration, effort and stall torque.
-        """
+        """Return lines (4, line, point) and the largest x, with tangents at a known x."""
         rows: list[tuple[Array, ...]] = []  # a, b and c of a u + b x <= c, then >= with b and c
         if "acceleration" in self.limits:
             most = scale * self.limits["acceleration"]

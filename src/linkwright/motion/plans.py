@@ -104,9 +104,6 @@ def planning(count: int) -> Program:
     speeds, each axis as soon as it can; and `on`, without which nothing is planned. Its outputs are
     those of `PLAN`, with `_plan` behind, the first `jerk`, and `duration`.
 
-    Args:
-        count: of axes.
-
     >>> len(planning(2).outputs) == len(PLAN) + 2
     True
     """
@@ -170,9 +167,6 @@ def evaluation(count: int) -> Program:
     """Return the Program that evaluates a plan: its inputs are `t` and those of `PLAN`.
 
     Its outputs are `q`, `q_dot`, `q_ddot` and `q_dddot`.
-
-    Args:
-        count: of axes.
 
     >>> [p.name for p in evaluation(3).outputs]
     ['q', 'q_dot', 'q_ddot', 'q_dddot']

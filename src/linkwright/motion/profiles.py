@@ -94,22 +94,12 @@ def _root(x: Expr) -> Expr:
 
 
 def forward(J: Expr, times: Iterable[Expr]) -> list[Piece]:
-    """Return the pieces of the forward motion; with -J, of the backward one.
-
-    Args:
-        J: limit of jerk.
-        times: their seven durations.
-    """
+    """Return the pieces of the forward motion; with -J, of the backward one."""
     return list(zip((J, 0, -J, 0, -J, 0, J), times, strict=True))
 
 
 def stopping(J: Expr, times: Iterable[Expr]) -> list[Piece]:
-    """Return the pieces of a change of speed.
-
-    Args:
-        J: limit of jerk, with the sign that `braking` returns.
-        times: their three durations.
-    """
+    """Return the pieces of a change of speed."""
     return list(zip((-J, 0, J), times, strict=True))
 
 
@@ -117,17 +107,7 @@ def stopping(J: Expr, times: Iterable[Expr]) -> list[Piece]:
 def returned(
     w: ProfileWriter, v: Expr, a: Expr, V: Expr, A: Expr, J: Expr, speeds: Expr
 ) -> list[Piece]:
-    """Return the pieces that bring a state back within limits; durations are 0 where it is within.
-
-    Args:
-        w: takes the partial results.
-        v: speed.
-        a: acceleration.
-        V: limit of speed.
-        A: limit of acceleration.
-        J: limit of jerk.
-        speeds: whether the speed has to come back too.
-    """
+    """Return the pieces that bring a state back within limits; durations are 0 if it is within."""
     first = w.let(-sign_of(a) * J)
     t1 = w.let(maximum(absolute(a) - A, 0) / J)
     v = w.let(v + t1 * (a + t1 * first / 2))
@@ -149,18 +129,7 @@ def returned(
 def extremal(
     w: ProfileWriter, T: Expr, v: Expr, a: Expr, V: Expr, A: Expr, J: Expr, *, capped: bool
 ) -> list[Expr]:
-    """Return the seven durations of the forward motion of a duration.
-
-    Args:
-        w: takes the partial results.
-        T: the duration, at least that of braking at once.
-        v: speed at the start.
-        a: acceleration at the start.
-        V: limit of speed.
-        A: limit of acceleration.
-        J: limit of jerk.
-        capped: whether the limit of speed counts.
-    """
+    """Return the seven durations of the forward motion of a duration."""
     K = w.let(J * v - a * a / 2)
     h = w.let(maximum((J * T + a) / 2, TINY))
     ratio = w.let(K / h)
@@ -194,13 +163,6 @@ def braking(w: ProfileWriter, v: Expr, a: Expr, A: Expr, J: Expr) -> tuple[Expr,
     """Return the sign and the three durations of the fastest change to speed 0.
 
     The jerks are minus, zero and plus the sign times J.
-
-    Args:
-        w: takes the partial results.
-        v: speed.
-        a: acceleration.
-        A: limit of acceleration.
-        J: limit of jerk.
     """
     s = w.let(where(v + a * absolute(a) / (2 * J) >= 0, 1, -1))
     square = w.let(maximum(s * J * v + a * a / 2, 0))
@@ -212,18 +174,7 @@ def braking(w: ProfileWriter, v: Expr, a: Expr, A: Expr, J: Expr) -> tuple[Expr,
 def fastest(
     w: ProfileWriter, d: Expr, v: Expr, a: Expr, V: Expr, A: Expr, J: Expr, rounding: Expr
 ) -> Expr:
-    """Return the least duration in which a distance is gone to rest, from within limits.
-
-    Args:
-        w: takes the partial results.
-        d: distance.
-        v: speed.
-        a: acceleration.
-        V: limit of speed.
-        A: limit of acceleration.
-        J: limit of jerk.
-        rounding: how near to the target braking at once may end for it to be there.
-    """
+    """Return the least duration in which a distance is gone to rest, from within limits."""
     zero = as_expr(0)
     s, stops = braking(w, v, a, A, J)
     least = w.let(stops[0] + stops[1] + stops[2])

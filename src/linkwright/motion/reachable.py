@@ -41,13 +41,7 @@ _FREE = (NONE, 0.0, -NONE, 0.0)
 
 
 def largest_speeds(bounds: Array, tops: Array, step: Array) -> Array:
-    """Return x at each point of each path; negative where no motion keeps to the limits.
-
-    Args:
-        bounds: (path, 4, line, point): high, high slope, low and low slope of each line.
-        tops: (path, point): the largest x.
-        step: (path,): from one point to the next.
-    """
+    """Return x at each point of each path; negative where no motion keeps to the limits."""
     paths, _, lines, points = bounds.shape
     wide = -(-lines // _LINES) * _LINES
     steps = -(-(points - 1) // _CHUNK) * _CHUNK

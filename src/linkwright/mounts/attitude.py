@@ -65,10 +65,9 @@ def attitude(ship: Ship, sensors: AttitudeSensors | None = None, *, rate: float 
     Its ports are `angles` (roll, pitch, yaw as estimated, rad) and `rates` (of the gyros without
     their estimated bias, rad/s); the filter's own channels are those of `filter`.
 
-    Args:
-        rate: of sensors and filter, Hz.
-
     Example:
+    Units: `rate` in Hz.
+
         >>> from linkwright.mounts.ships import report_ship
         >>> sorted(attitude(report_ship(), rate=50).members)
         ['filter', 'gyros', 'levels', 'truth']

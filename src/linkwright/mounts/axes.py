@@ -225,10 +225,6 @@ def rate_limited(q: Array, most: float) -> Array:
 
     It works from one time that it falls behind to the next, not from step to step.
 
-    Args:
-        q: what is asked for, at even steps.
-        most: how far it comes in one step.
-
     >>> rate_limited(np.array([0.0, 0.0, 3.0, 3.0, 3.0, 2.0]), 1.0)
     array([0., 0., 1., 2., 3., 2.])
     """

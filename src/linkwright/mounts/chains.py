@@ -101,23 +101,15 @@ class AxisPair:
 
 @dataclass(frozen=True, slots=True)
 class AxisChain:
-    """A mount of two or three axes in series, as the actuators that follow directions.
+    """A mount of two or three axes in series, as the actuators that follow directions."""
 
-    Args:
-        name: of the mount.
-        names: of its axes.
-        pairs: the first two axes, and of three the last two besides, at the first angle zero.
-        own: the angles in which the mount starts.
-        limits: lower and upper of each.
-        most: the speed that the first of three is asked for at most, rad/s.
-    """
-
-    name: str
-    names: tuple[str, ...]
+    name: str  # of the mount
+    names: tuple[str, ...]  # of its axes
+    # the first two axes, and of three the last two besides, at the first angle zero
     pairs: tuple[AxisPair, ...]
-    own: Array
-    limits: Array
-    most: float
+    own: Array  # the angles in which the mount starts
+    limits: Array  # lower and upper of each
+    most: float  # the speed that the first of three is asked for at most, rad/s
 
     @property
     def arms(self) -> tuple[float, ...]:
@@ -166,10 +158,7 @@ def chain_of(
 ) -> AxisChain | None:
     """Return a mount of two or three axes in series, or None for another.
 
-    Args:
-        machine: with its actuators in the order of the axes.
-        speed: limit of all axes, rad/s.
-        start: angles to take for those in which the model starts.
+    Units: `speed` in rad/s.
     """
     x, m = machine.coordinates, machine.mechanism
     if machine.relations or len(x) not in (2, 3) or tuple(machine.actuators) != tuple(x):

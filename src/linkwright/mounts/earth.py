@@ -29,9 +29,6 @@ CENTURY = 36525.0
 def sidereal_angle(day: int, second: ArrayLike) -> Array:
     """Return Greenwich mean sidereal time as an angle from 0 to 2π, rad.
 
-    Args:
-        second: of UT1 since that day began.
-
     >>> round(float(np.degrees(sidereal_angle(51544, 43200.0))), 6)  # at noon of 2000 January 1
     280.460618
     """
@@ -89,11 +86,6 @@ def refraction(elevation: ArrayLike, pressure: float = 1010.0, temperature: floa
 
     After Saemundsson (Sky and Telescope 72, 1986), which inverts Bennett's formula to 0.1'; below
     -1° it is kept at the value it has there.
-
-    Args:
-        elevation: without air, deg.
-        pressure: at the site, hPa.
-        temperature: at the site, °C.
 
     >>> np.round(refraction([0.0, 10.0, 90.0]) * 60, 2) + 0.0  # in minutes of arc
     array([28.98,  5.41,  0.  ])

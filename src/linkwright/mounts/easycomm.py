@@ -21,9 +21,6 @@ _SWEEPS = {"ML": LEFT, "MR": RIGHT, "MU": UP, "MD": DOWN}
 class EasyComm:
     """The device's side of EasyComm II.
 
-    Args:
-        device: what is driven.
-
     >>> from linkwright.mounts.rotator import Rotator
     >>> with Rotator(speed=50, acceleration=500, clock="virtual") as rotator:
     ...     line = EasyComm(rotator)
@@ -39,11 +36,7 @@ class EasyComm:
         self.refused = 0
 
     def take(self, data: bytes) -> bytes:
-        """Take what a host has written, and return what answers it.
-
-        Args:
-            data: any part of it; a line is carried out when it ends.
-        """
+        """Take what a host has written, and return what answers it."""
         *lines, self._rest = (self._rest + data.replace(b"\r", b"\n")).split(b"\n")
         said = b""
         if lines:

@@ -81,10 +81,6 @@ def read_orbits(path: str | os.PathLike[str]) -> Orbits:
 def parse_orbits(text: str, *, file: str = "") -> Orbits:
     """Return the orbits of a text, in any of the five forms.
 
-    Args:
-        text: the contents of such a file.
-        file: its name, for messages.
-
     >>> parse_orbits("No GP data found")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     linkwright.errors.InputError: line 1: there are no elements here: 'No GP data found'; give ...

@@ -37,15 +37,10 @@ _STEP = 1e-3  # s, from one look at the motors to the next
 
 @dataclass(slots=True)
 class IndexerUnit:
-    """One axis of an indexer.
+    """One axis of an indexer."""
 
-    Args:
-        address: its number on the chain, from 1.
-        motor: that it turns.
-    """
-
-    address: int
-    motor: StepperMotor
+    address: int  # its number on the chain, from 1
+    motor: StepperMotor  # that it turns
     acceleration: float = ACCELERATION
     speed: float = 0.0
     distance: float = 0.0
@@ -88,9 +83,7 @@ class IndexerUnit:
     def run(self, now: float, lines: str) -> bool:
         """Obey the next command that waits, where it can be; return whether it was.
 
-        Args:
-            now: s.
-            lines: outputs of all units, "0" and "1".
+        Units: `now` in s.
         """
         self.motor.place(now)
         if self.moving and self.motor.tripped:

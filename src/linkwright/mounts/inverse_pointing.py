@@ -87,10 +87,6 @@ def step_program(
     derivative) and `held` (values of what is kept, with `held_rate` and `held_bend` if it moves);
     its outputs `q`, `u`, `a` of all coordinates, and `residual`, the square sum of what the
     relations were off before the step.
-
-    Args:
-        held: words of `linkwright.equations.closing.KNOWN` that are kept.
-        moves: whether their values change.
     """
     d, d1, d2 = (
         [symbol(f"{n}.{c}", "input", owner=_OWNER) for c in "xyz"] for n in ("d", "v", "b")
@@ -165,19 +161,13 @@ class InversePointing(Element):
     Inputs are the unit vector `d` in the mount's axes, `d_dot` and `d_ddot`. Outputs are
     `q`, `u` and `a` of the actuators as the servos are to follow them, within `fastest`;
     `short`, how far the fastest of them is behind where it should be (rad or m); and `residual`.
-
-    Args:
-        mount: a mechanism or robot with actuators and platform.
-        start: all coordinates at the beginning, by name.
-        fastest: rad/s or m/s of each actuator; none for no limit.
-        name: of the element.
     """
 
     def __init__(
         self,
         mount: Any,
         start: Mapping[str, float],
-        fastest: Sequence[float] | None = None,
+        fastest: Sequence[float] | None = None,  # rad/s or m/s of each actuator; none for no limit
         name: str = "inverse",
     ) -> None:
         super().__init__(name, mount, doc="where actuators must be for the dish to look there")
@@ -301,11 +291,7 @@ def start_at(
     The dish turns there about the vertical from where the model starts, then rises; the angles of
     axes in series are those from which the limits of the joints let it follow the whole path.
 
-    Args:
-        mount: a mechanism, a robot, a file or the name of a shipped model.
-        direction: unit vector in the mount's axes, or rows of a path that starts there.
-        step: s from one row to the next.
-        speed: of the first of three axes, rad/s, at most.
+    Units: `step` in s, `speed` in rad/s.
     """
     machine = parallel_machine(mount)
     m = machine.mechanism
@@ -361,9 +347,7 @@ def _words(d: Array) -> str:
 def actuator_rates(mount: ModelLike, at: Mapping[str, float], d_dot: ArrayLike) -> dict[str, float]:
     """Return the rates of a mount's actuators while its direction changes, by their names.
 
-    Args:
-        at: all coordinates by name.
-        d_dot: rate of the direction in the mount's axes, 1/s.
+    Units: `d_dot` in 1/s.
     """
     machine = parallel_machine(mount)
     m, first = machine.mechanism, len(machine.relations)

@@ -15,10 +15,7 @@ _FIELDS = (18, 10, 24, 10, 24, 10)  # parts that each pair of characters divides
 def locator_of(longitude: float, latitude: float, length: int = 6) -> str:
     """Return the Maidenhead locator of a place.
 
-    Args:
-        longitude: degrees, East.
-        latitude: degrees, North.
-        length: characters, in pairs; 12 at most.
+    Units: `longitude` in degrees, `latitude` in degrees.
 
     >>> locator_of(13.5, 52.5)
     'JO62SM'
@@ -66,9 +63,6 @@ def _sign(number: int, count: int) -> str:
 def decimal_of(degrees: float, minutes: float, seconds: float, west: float) -> float:
     """Return decimal degrees.
 
-    Args:
-        west: not 0 for South or West.
-
     >>> round(decimal_of(45, 30, 15, 1), 6)
     -45.504167
     """
@@ -94,11 +88,8 @@ def distance_and_bearing(
 ) -> tuple[float, float]:
     """Return the distance between two places, km, and the compass bearing of the second.
 
-    Args:
-        longitude: degrees, of the first.
-        latitude: degrees.
-        longitude2: degrees, of the second.
-        latitude2: degrees.
+    Units: `longitude` in degrees, `latitude` in degrees, `longitude2` in degrees, `latitude2` in
+    degrees.
 
     >>> [round(x, 6) for x in distance_and_bearing(0, 0, 90, 0)]
     [10008.0, 90.0]

@@ -24,9 +24,7 @@ Array = NDArray[np.float64]
 def direction(azimuth: ArrayLike, elevation: ArrayLike) -> Array:
     """Return the unit vector (East, North, up) of a direction.
 
-    Args:
-        azimuth: degrees, clockwise from North.
-        elevation: degrees above the horizon.
+    Units: `azimuth` in degrees, `elevation` in degrees.
 
     >>> direction(90, 0).round(9)
     array([1., 0., 0.])
@@ -37,9 +35,7 @@ def direction(azimuth: ArrayLike, elevation: ArrayLike) -> Array:
 def direction_at(turn: ArrayLike, tilt: ArrayLike) -> Array:
     """Return the unit vector of a direction in the angles of formulas.
 
-    Args:
-        turn: azimuth from x to y, degrees.
-        tilt: angle to the zenith, degrees.
+    Units: `turn` in degrees, `tilt` in degrees.
 
     >>> direction_at(90, 90).round(9)
     array([0., 1., 0.])
@@ -50,9 +46,6 @@ def direction_at(turn: ArrayLike, tilt: ArrayLike) -> Array:
 
 def angles(d: ArrayLike) -> tuple[Array, Array]:
     """Return compass azimuth from 0 to 360 and elevation of directions, degrees.
-
-    Args:
-        d: East, North, up; of any length.
 
     >>> [float(x) for x in angles((1.0, 0.0, 1.0))]
     [90.0, 45.0]
@@ -75,9 +68,6 @@ def angles_at(d: ArrayLike) -> tuple[Array, Array]:
 def normal(d: ArrayLike) -> Array:
     """Return the normal of the mirror plane of directions: half way to the vertical.
 
-    Args:
-        d: unit vectors; straight down has no normal of its own, and is refused.
-
     >>> normal((1.0, 0.0, 0.0)).round(6)
     array([0.707107, 0.      , 0.707107])
     """
@@ -95,9 +85,6 @@ def normal(d: ArrayLike) -> Array:
 def mirrored(n: ArrayLike) -> Array:
     """Return the directions whose mirror planes have these normals.
 
-    Args:
-        n: unit vectors.
-
     >>> mirrored(normal((0.6, 0.0, 0.8))).round(12)
     array([0.6, 0. , 0.8])
     """
@@ -109,9 +96,6 @@ def rotation(d: ArrayLike) -> Array:
     """Return the matrices of a platform that points without torsion.
 
     They are Rz(a) Ry(t) Rz(-a) of azimuth a and angle t to the zenith, and smooth at the zenith.
-
-    Args:
-        d: unit vectors; straight down is refused.
 
     >>> rotation((0.6, 0.0, 0.8)).round(9)
     array([[ 0.8, 0. ,  0.6],
@@ -128,9 +112,6 @@ def torsion(matrix: ArrayLike) -> Array:
 
     It is the sum of the first and the last angle of Rz Ry Rz, defined at the zenith too.
 
-    Args:
-        matrix: rotations from the platform's to the ground's components.
-
     >>> float(torsion(rotation((0.0, 0.6, 0.8))))
     0.0
     """
@@ -142,9 +123,7 @@ def torsion(matrix: ArrayLike) -> Array:
 def gain(area: float, wavelength: float) -> float:
     """Return the gain of an antenna, as a ratio: 4 pi A / lambda^2.
 
-    Args:
-        area: effective, m^2.
-        wavelength: m.
+    Units: `wavelength` in m.
 
     >>> round(gain(1.0, 0.1), 3)
     1256.637
@@ -166,8 +145,7 @@ def beamwidth(area: float, wavelength: float) -> float:
 def half_power_beamwidth(diameter: float, wavelength: float) -> float:
     """Return the width between the half-power points of a dish, rad: 70 deg lambda/d.
 
-    Args:
-        diameter: m.
+    Units: `diameter` in m.
 
     >>> round(math.degrees(half_power_beamwidth(3.0, 0.025)), 3)
     0.583
@@ -177,9 +155,6 @@ def half_power_beamwidth(diameter: float, wavelength: float) -> float:
 
 def decibels(ratio: float) -> float:
     """Return a ratio of powers in dB.
-
-    Args:
-        ratio: above zero.
 
     >>> decibels(100.0)
     20.0

@@ -17,10 +17,7 @@ _LOOK = 0.05  # s, from one look for the end to the next
 class PseudoTerminal(Closable):
     """A device's end of a pseudo-terminal, answered in a thread of its own.
 
-    Args:
-        take: is given what was written, or nothing where time has passed, and returns what the
-            device says.
-        every: s, after which `take` is called even where nothing was written.
+    Units: `every` in s.
 
     >>> with (
     ...     PseudoTerminal(lambda data: data.upper()) as line,

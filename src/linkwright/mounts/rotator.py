@@ -270,10 +270,6 @@ class Rotator(Closable):
 def listening_socket(host: str, port: int) -> socket.socket:
     """Return a socket that listens; a port that is taken is told.
 
-    Args:
-        host: where to listen.
-        port: 0 picks one.
-
     >>> with listening_socket("127.0.0.1", 0) as found:
     ...     found.getsockname()[0]
     '127.0.0.1'

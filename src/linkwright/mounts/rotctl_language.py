@@ -37,11 +37,7 @@ LONGEST = 1024
 
 
 class CommandError(Exception):
-    """A command that cannot be carried out.
-
-    Args:
-        status: Hamlib's.
-    """
+    """A command that cannot be carried out."""
 
     def __init__(self, status: int = BAD) -> None:
         super().__init__(status)
@@ -128,45 +124,27 @@ Action = Callable[[Steerable, list[str]], Values]
 
 @dataclass(frozen=True, slots=True)
 class RotatorCommand:
-    """A command.
+    """A command."""
 
-    Args:
-        letter: its short name, or empty.
-        name: its long one.
-        arguments: how many it takes.
-        action: what it does; it returns named values, and nothing where a status is the answer.
-        gives: whether values answer it, not a status.
-    """
-
-    letter: str
-    name: str
-    arguments: int
+    letter: str  # its short name, or empty
+    name: str  # its long one
+    arguments: int  # how many it takes
+    # what it does; it returns named values, and nothing where a status is the answer
     action: Action
-    gives: bool = True
+    gives: bool = True  # whether values answer it, not a status
 
 
 @dataclass(frozen=True, slots=True)
 class RotatorAnswer:
-    """What answers a line.
+    """What answers a line."""
 
-    Args:
-        text: to be sent.
-        ends: whether the client has taken its leave.
-        acted: whether anything but a question was in it.
-    """
-
-    text: str
-    ends: bool = False
-    acted: bool = False
+    text: str  # to be sent
+    ends: bool = False  # whether the client has taken its leave
+    acted: bool = False  # whether anything but a question was in it
 
 
 def answer(line: str, device: Steerable) -> RotatorAnswer:
-    """Return the answer to a line, and do what it says.
-
-    Args:
-        line: without its end.
-        device: what it is said to.
-    """
+    """Return the answer to a line, and do what it says."""
     words, acted = line.split("#", 1)[0].split(), False
     said: list[str] = []
     place = 0

@@ -18,10 +18,7 @@ def quintic(knots: ArrayLike, values: ArrayLike, padding: int) -> tuple[Array, A
     It is continuous to the fourth derivative; the padding keeps its ends, where it is less true,
     out of use.
 
-    Args:
-        knots: s, at even steps.
-        values: one row for each knot.
-        padding: how many knots to leave out at each end.
+    Units: `knots` in s.
 
     >>> t = np.linspace(-0.4, 1.4, 19)
     >>> instants, c = quintic(t, np.sin(t)[:, None], 4)

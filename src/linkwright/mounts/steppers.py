@@ -89,11 +89,6 @@ class StepperAxis:
 def trapezoid_time(distance: float, speed: float, acceleration: float) -> float:
     """Return how long a motion with trapezoidal speed takes, s.
 
-    Args:
-        distance: not negative.
-        speed: the greatest, that a short motion does not reach.
-        acceleration: in the same units.
-
     >>> trapezoid_time(100.0, 10.0, 5.0), trapezoid_time(5.0, 10.0, 5.0)
     (12.0, 2.0)
     """
@@ -107,8 +102,7 @@ def trapezoid_time(distance: float, speed: float, acceleration: float) -> float:
 def trapezoid_place(t: float, distance: float, speed: float, acceleration: float) -> float:
     """Return how far a motion with trapezoidal speed has come.
 
-    Args:
-        t: s since it began.
+    Units: `t` in s.
 
     >>> [trapezoid_place(t, 100.0, 10.0, 5.0) for t in (-1.0, 1.0, 6.0, 11.0, 13.0)]
     [0.0, 2.5, 50.0, 97.5, 100.0]

@@ -65,18 +65,13 @@ class Graph:
 
 @dataclass(frozen=True, slots=True)
 class ScopeLayout:
-    """What is asked of the scope.
-
-    Args:
-        mark: time of the second cursor, s; None for none.
-        last: seconds of a live run that are shown while it runs.
-    """
+    """What is asked of the scope."""
 
     graphs: tuple[Graph, ...] = ()
     derived: tuple[Derived, ...] = ()
     window: tuple[float, float] | None = None
-    mark: float | None = None
-    last: float = 20.0
+    mark: float | None = None  # time of the second cursor, s; None for none
+    last: float = 20.0  # seconds of a live run that are shown while it runs
 
     def plain(self) -> dict[str, Any]:
         """Return it as plain data.

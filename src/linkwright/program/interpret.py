@@ -31,9 +31,6 @@ _COMPARISONS = frozenset({"lt", "le", "eq", "ne"})
 def interpret(code: Code, inputs: Sequence[npt.ArrayLike]) -> list[Array]:
     """Return the outputs of a lowered Program.
 
-    Args:
-        inputs: an array for each input, of the input's shape; axes before those are a batch.
-
     >>> from linkwright.program import lower, program
     >>> p = program("f", {"x": ["x", "y"]}, {"f": lambda x, y: [x * y + x, x / y]})
     >>> interpret(lower(p), [[6.0, 2.0]])

@@ -201,14 +201,10 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Solve:
-    """The solution of matrix * x = right, with pivoting at run time.
-
-    Args:
-        matrix: n*n expressions, row by row.
-    """
+    """The solution of matrix * x = right, with pivoting at run time."""
 
     size: int
-    matrix: tuple[Expr, ...]
+    matrix: tuple[Expr, ...]  # n*n expressions, row by row
     right: tuple[Expr, ...]
     targets: tuple[Expr, ...]
 
@@ -361,16 +357,6 @@ def program(
 ) -> Program:
     """Return a well-formed Program.
 
-    Args:
-        name: a word that names it.
-        inputs: for each input a symbol, or a (nested) list or array of symbols; a string stands for
-            a new parameter symbol of that name.
-        outputs: for each output an expression, or a (nested) list or array of expressions, or a
-            function of the input symbols that returns one of these.
-        statements: assignments, loops, calls and solves between the two.
-        slow: input symbols that change slowly (the background stage).
-        auxiliary: names of outputs that belong to the output stage.
-
     >>> from linkwright.algebra import symbols, sin
     >>> q, u = symbols("q u")
     >>> p = program("pendulum", {"q": q, "u": u}, {"a": -9.81 * sin(q)})
@@ -393,10 +379,6 @@ def gated(program: Program, name: str) -> Program:
     """Return a Program with one more input, which has to be other than zero for it to do anything.
 
     Where the input is zero, so are all outputs; compiled code leaves at once then.
-
-    Args:
-        program: what is done.
-        name: of the input.
 
     >>> p = gated(program("root", {"x": "x"}, {"y": lambda x: x**2}), "on")
     >>> [port.name for port in p.inputs], p.outputs[0].entries, p.gate

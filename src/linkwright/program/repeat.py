@@ -21,12 +21,6 @@ def repeated(
 ) -> Program:
     """Return the Program of several turns of another one, as a loop.
 
-    Args:
-        body: what is done in each turn.
-        carried: from inputs to the outputs whose values they have in the next turn; the new
-            Program gives them, under the inputs' names with `_end`, as they are after all turns.
-        stacked: outputs that are kept from every turn, with one more axis in front.
-
     >>> from linkwright.program import interpret, program
     >>> step = program("step", {"x": "x", "d": "d"}, {"next": lambda x, d: x + d})
     >>> three = repeated(step, 3, {"x": "next"}, ["next"])

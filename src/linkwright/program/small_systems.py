@@ -40,13 +40,6 @@ def faddeev_program(
     something else than 0 is divided by it; rounding leaves pivots of singular matrices that are
     small instead.
 
-    Args:
-        m: rows of A and B, at least n.
-        n: columns of A.
-        p: columns of B.
-        l: rows of C and D, or None for C = I and D = 0.
-        pivot: whether to put out `pivot` too: the smallest pivot over the largest.
-
     Example:
         >>> found = faddeev_program(6, 6, 6)
         >>> [port.name for port in found.inputs], found.outputs[0].shape
@@ -104,9 +97,6 @@ class _Cells:
 
     The columns of A go first and leave the turns; each column of B follows by itself, so that what
     it has in work is small enough for registers.
-
-    Args:
-        A: whose rows go in.
     """
 
     def __init__(self, A: Sequence[Sequence[Expr]]) -> None:

@@ -41,25 +41,16 @@ class ErdChannel:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ErdFile:
-    """Channels sampled at equal intervals.
+    """Channels sampled at equal intervals."""
 
-    Args:
-        channels: their labels.
-        data: one row for each sample, one column for each channel.
-        step: time between samples, s.
-        title: a title of the run.
-        history: lines that say where the data come from.
-        x_label: what the samples go over.
-        x_unit: the unit of that.
-    """
-
-    channels: tuple[ErdChannel, ...]
+    channels: tuple[ErdChannel, ...]  # their labels
+    # one row for each sample, one column for each channel
     data: NDArray[np.float32] = field(repr=False)
-    step: float
-    title: str = ""
-    history: tuple[str, ...] = ()
-    x_label: str = "Time"
-    x_unit: str = "sec"
+    step: float  # time between samples, s
+    title: str = ""  # a title of the run
+    history: tuple[str, ...] = ()  # lines that say where the data come from
+    x_label: str = "Time"  # what the samples go over
+    x_unit: str = "sec"  # the unit of that
 
     @property
     def times(self) -> NDArray[np.float64]:
@@ -78,9 +69,6 @@ class ErdFile:
 @worded
 def read_erd(path: str | os.PathLike[str]) -> ErdFile:
     """Return the contents of an ERD file.
-
-    Args:
-        path: the header; the data are in the file with `.bin` or `.BIN` behind that name.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -128,9 +128,6 @@ def is_recording(path: Path) -> bool:
 def read_recording(path: str | os.PathLike[str]) -> Recording:
     """Return the recording that a file holds.
 
-    Args:
-        path: .parquet, .csv, .npz, .mcap, .erd, a journal, or SL's dNNNNN and .traj.
-
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     made = Recording([0, 0.1], [Channel("x", "m")], [[1], [2]])

@@ -95,21 +95,13 @@ class Journal:
             self.flush()
 
     def attach(self, content: bytes) -> None:
-        """Add bytes that are no samples, such as a part of a tape; they are read as one.
-
-        Args:
-            content: at most a gigabyte.
-        """
+        """Add bytes that are no samples, such as a part of a tape; they are read as one."""
         if content:
             data = np.frombuffer(content, np.uint8)
             self._block(attached_record(len(content)), {"bytes": data}, len(content))
 
     def note(self, text: str) -> None:
-        """Add a line of text, such as what was asked for at a moment.
-
-        Args:
-            text: without an end of line.
-        """
+        """Add a line of text, such as what was asked for at a moment."""
         content = text.encode()
         data = np.frombuffer(content, np.uint8)
         self._block(noted_record(len(content)), {"text": data}, len(content))

@@ -27,11 +27,7 @@ def save_next(
 ) -> Path:
     """Write a recording under the next number of a folder and return its path.
 
-    Args:
-        folder: is there.
-        recording: to write.
-        ending: of the name, which says the format; SL's own by default.
-        timeout: s, to wait where another program writes to the folder.
+    Units: `timeout` in s.
 
     >>> import tempfile
     >>> from linkwright.recording import Channel
@@ -68,11 +64,7 @@ def save_next(
 
 
 def last_number(folder: Path) -> int:
-    """Return the number that `last_data` holds, 0 where there is none.
-
-    Args:
-        folder: of the recordings.
-    """
+    """Return the number that `last_data` holds, 0 where there is none."""
     last = folder / LAST
     try:
         return int(last.read_text(encoding="ascii").split()[0]) if last.exists() else 0

@@ -78,17 +78,6 @@ def figure(
 ) -> Figure:
     """Return a figure of channels, those of a unit in one graph.
 
-    Args:
-        recordings: one, or several to be laid over each other.
-        channels: names, or patterns with * and ?; all by default.
-        vs: a channel to draw the others over, in place of time.
-        fft: draw amplitudes over frequency.
-        rate: draw rates of change.
-        cutoff: of a low-pass filter, percent of half the sampling rate; 0 for none.
-        labels: a name for each recording, in the legend where there are several.
-        title: over the figure; by default the name of the model.
-        layout: symbols, smoothing, scales, labels, page and logo; chosen by default.
-
     >>> r = Recording([0, 1], [Channel("x", "m"), Channel("v", "m/s")], [[1, 2], [3, 4]])
     >>> [ax.get_ylabel() for ax in figure([r]).axes]
     ['m', 'm/s']
@@ -149,14 +138,6 @@ def drawn_lines(
     cutoff: float = 0,
 ) -> dict[str, list[tuple[str, Array, list[Array]]]]:
     """Return by unit the names of channels, what they go over, and a curve for each recording.
-
-    Args:
-        recordings: one, or several over the same times.
-        channels: names, or patterns with * and ?; all by default.
-        vs: a channel that they go over, in place of time.
-        fft: amplitudes over frequency.
-        rate: rates of change.
-        cutoff: of a low-pass filter, percent of half the sampling rate; 0 for none.
 
     >>> r = Recording([0, 1], [Channel("x", "m")], [[1], [2]])
     >>> drawn_lines([r])

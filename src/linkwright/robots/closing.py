@@ -24,7 +24,7 @@ _UNIT = 1e-6
 @worded
 def closed(
     source: ModelLike,
-    known: Mapping[str, ArrayLike],
+    known: Mapping[str, ArrayLike],  # m
     *,
     start: Mapping[str, float] | ArrayLike | None = None,
     unknown: Sequence[str] | None = None,
@@ -33,20 +33,6 @@ def closed(
     threads: int = 1,
 ) -> ClosedPoses:
     """Return the coordinates of a machine for actuators, directions or poses, one or millions.
-
-    Args:
-        source: a robot, mechanism, file or shipped model with actuators and platform.
-        known: arrays by name, whose leading axes are those of the result: "actuators" (..., k),
-            "direction" (..., 3) a unit vector, "position" (..., 3) in m, "rotation" (..., 3, 3)
-            or a unit quaternion (..., 4), "distance" of the platform's point from the origin in m,
-            and coordinates by their names.
-        start: all coordinates to begin with, in order, one pose or one for each; or some of one
-            pose by name, from which it is assembled; by default the mechanism's own.
-        unknown: coordinates that are computed; by default all that are not known.
-        values: values of parameters by name.
-        follow: take the leading axes for a grid and go from neighbor to neighbor, so that all
-            poses are on the branch of the start; otherwise each is closed by itself.
-        threads: that share the work; the result has the same bits for any number.
 
     >>> import linkwright as lw
     >>> m = lw.Mechanism("four_bar")
@@ -86,12 +72,7 @@ def closed(
 
 
 def known_rows(known: Mapping[str, ArrayLike], actuators: int) -> Array:
-    """Return what is known as numbers along the last axis, the other axes made the same.
-
-    Args:
-        known: arrays by name; see `closed`.
-        actuators: how many the machine has.
-    """
+    """Return what is known as numbers along the last axis, the other axes made the same."""
     parts = [
         _part(name, np.asarray(value, dtype=float), actuators) for name, value in known.items()
     ]

@@ -33,31 +33,18 @@ Array: TypeAlias = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """Where a joint's numbers are among ours, and among theirs.
+    """Where a joint's numbers are among ours, and among theirs."""
 
-    Args:
-        kind: of the joint.
-        q: place of its first coordinate among ours; of its leader's, where it follows one.
-        u: the same of its speeds.
-        their_q: place of its first coordinate among theirs.
-        their_u: the same of its speeds.
-        size_q: how many coordinates they have for it.
-        size_u: how many speeds.
-        factor: of the leader's coordinate; 1 for itself.
-        offset: what is added to that.
-        leads: whether it follows no other.
-    """
-
-    kind: str
-    q: int
-    u: int
-    their_q: int
-    their_u: int
-    size_q: int
-    size_u: int
-    factor: float = 1.0
-    offset: float = 0.0
-    leads: bool = True
+    kind: str  # of the joint
+    q: int  # place of its first coordinate among ours; of its leader's, where it follows one
+    u: int  # the same of its speeds
+    their_q: int  # place of its first coordinate among theirs
+    their_u: int  # the same of its speeds
+    size_q: int  # how many coordinates they have for it
+    size_u: int  # how many speeds
+    factor: float = 1.0  # of the leader's coordinate; 1 for itself
+    offset: float = 0.0  # what is added to that
+    leads: bool = True  # whether it follows no other
 
 
 Find: TypeAlias = Callable[[str, str], "tuple[int, int, int, int] | None"]
@@ -157,12 +144,7 @@ def to_pinocchio(
     tau: Any = None,
     size: tuple[int, int] | None = None,
 ) -> tuple[Array, ...]:
-    """Return what is given in Pinocchio's conventions.
-
-    Args:
-        layout: where the numbers are.
-        size: number of their coordinates and speeds.
-    """
+    """Return what is given in Pinocchio's conventions."""
     ours = _array(q)
     count_q, count_u = size or _extent(layout)
     found = np.zeros((*ours.shape[:-1], count_q))
@@ -242,11 +224,7 @@ def to_mujoco(
     tau: Any = None,
     size: tuple[int, int] | None = None,
 ) -> tuple[Array, ...]:
-    """Return what is given in MuJoCo's conventions.
-
-    Args:
-        a: accelerations; those of a free base need the speeds too.
-    """
+    """Return what is given in MuJoCo's conventions."""
     ours = _array(q)
     count_q, count_u = size or _extent(layout)
     found = np.zeros((*ours.shape[:-1], count_q))

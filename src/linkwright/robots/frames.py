@@ -29,21 +29,13 @@ _SEEN = {"reference": USUAL_REFERENCE}
 
 @dataclass(frozen=True, slots=True)
 class FrameKernel:
-    """How a quantity of frames is written; `write` gets the value of its one option, if any.
+    """How a quantity of frames is written; `write` gets the value of its one option, if any."""
 
-    Args:
-        takes: its inputs, of `q`, `u` and `a`, as letters.
-        write: what writes it.
-        options: the option with its usual value.
-        of_point: whether it is that of a point, given in the frame when it is called.
-        rate: the name of the result, where it is the time derivative of what is written.
-    """
-
-    takes: str
-    write: Write
-    options: Mapping[str, str] = field(default_factory=dict)
-    of_point: bool = False
-    rate: str = ""
+    takes: str  # its inputs, of `q`, `u` and `a`, as letters
+    write: Write  # what writes it
+    options: Mapping[str, str] = field(default_factory=dict)  # the option with its usual value
+    of_point: bool = False  # whether it is that of a point, given in the frame when it is called
+    rate: str = ""  # the name of the result, where it is the time derivative of what is written
 
 
 def frame_program(name: str, tree: Tree, spot: FixedFrame, options: Mapping[str, str]) -> Program:

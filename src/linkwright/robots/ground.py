@@ -27,9 +27,6 @@ def on_ground(
     their lowest points, but friction acts at their centers: they do not roll. A free base that
     would start in the ground is lifted onto it, and touches it by a nanometer.
 
-    Args:
-        start: of coordinates and speeds, over the robot's own, by name, rad or m.
-
     >>> from linkwright.robots import Robot
     >>> system = on_ground(Robot("tests/robots/quadruped.urdf"))
     >>> list(system.members), system.members["ground"].block.outputs["normal_trunk_1"].unit

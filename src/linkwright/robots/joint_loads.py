@@ -68,13 +68,7 @@ def joint_loads(
     spot: FixedFrame | None,
     loads: dict[str, tuple[Expr, ...]],
 ) -> tuple[list[Expr], list[list[Expr]], list[list[Expr]]]:
-    """Return efforts of the independent speeds, and force and moment on each link and in each loop.
-
-    Args:
-        links: the frames of the links that joints move.
-        spot: the frame that carries wrench and payload.
-        loads: the symbols of what acts beside gravity.
-    """
+    """Return efforts of the independent speeds, and force and moment on each link and loop."""
     kinematics = tree.kinematics
     _refuse_loads(kinematics.mechanism)
     own = {body: own_moments(body) for body in kinematics.mechanism.bodies.values()}

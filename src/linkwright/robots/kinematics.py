@@ -269,11 +269,7 @@ def rows_of(columns: Sequence[Sequence[Expr]], height: int) -> list[list[Expr]]:
 def analytic_jacobian(
     writer: Writer, tree: Tree, spot: FixedFrame, orientation: str
 ) -> list[list[Expr]]:
-    """Return the Jacobian of position and orientation as numbers.
-
-    Args:
-        orientation: "rpy" for roll, pitch and yaw; "zyx" for yaw, pitch and roll; "quaternion".
-    """
+    """Return the Jacobian of position and orientation as numbers."""
     at, rows = pose_and_jacobian(writer, tree, spot, "local-world-aligned")
     hold = writer.hold
     if checked_orientation(orientation) == "quaternion":

@@ -61,14 +61,7 @@ def _closing(mechanism: Workspace) -> dict[str, tuple[frozenset[str], Point]]:
 
 
 class LoopForces:
-    """The forces of constraints of a tree, as expressions.
-
-    Args:
-        tree: with loops.
-        writer: receives the intermediate results.
-        links: of the recursion, whose rotations it reads.
-        needed: M u' - f by speed.
-    """
+    """The forces of constraints of a tree, as expressions."""
 
     def __init__(
         self,

@@ -55,11 +55,7 @@ def own_of(tree: Tree) -> dict[Body, Moments]:
 
 
 def gather(writer: Writer, tree: Tree, *, second: bool) -> Gathered:
-    """Sum up masses and moments toward the ground.
-
-    Args:
-        second: whether second moments are wanted too.
-    """
+    """Sum up masses and moments toward the ground."""
     motions = tree.kinematics.motions
     own = own_of(tree)
     found: dict[Body, Moments] = {}

@@ -26,33 +26,19 @@ Numbers: TypeAlias = tuple[float, ...]
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a robot says of itself.
+    """What a robot says of itself."""
 
-    Args:
-        coordinates: their names.
-        speeds: their names.
-        frames: names of links and other frames.
-        links: names of the links that joints move, in the order of the tree.
-        lower: least values of coordinates.
-        upper: greatest values of coordinates.
-        fastest: greatest magnitudes of speeds.
-        strongest: greatest magnitudes of forces in joints.
-        reaches: magnitudes of random coordinates without limits.
-        quaternions: where among the coordinates they begin.
-        start: coordinates at which runs start.
-    """
-
-    coordinates: tuple[str, ...]
-    speeds: tuple[str, ...]
-    frames: tuple[str, ...]
-    links: tuple[str, ...]
-    lower: Numbers
-    upper: Numbers
-    fastest: Numbers
-    strongest: Numbers
-    reaches: Numbers
-    quaternions: tuple[int, ...]
-    start: Numbers
+    coordinates: tuple[str, ...]  # their names
+    speeds: tuple[str, ...]  # their names
+    frames: tuple[str, ...]  # names of links and other frames
+    links: tuple[str, ...]  # names of the links that joints move, in the order of the tree
+    lower: Numbers  # least values of coordinates
+    upper: Numbers  # greatest values of coordinates
+    fastest: Numbers  # greatest magnitudes of speeds
+    strongest: Numbers  # greatest magnitudes of forces in joints
+    reaches: Numbers  # magnitudes of random coordinates without limits
+    quaternions: tuple[int, ...]  # where among the coordinates they begin
+    start: Numbers  # coordinates at which runs start
 
     def random(self, count: int, generator: np.random.Generator) -> Array:
         """Return configurations within the limits, orientations as likely as each other."""

@@ -33,24 +33,19 @@ class Span:
 
 @dataclass(eq=False)
 class Geometry:
-    """Numbers of a mechanism's geometry.
+    """Numbers of a mechanism's geometry."""
 
-    Args:
-        mechanism: any.
-        values: of its parameters and inputs; what has none counts as zero.
-        at: coordinates at which directions and distances are taken; the start by default.
-        tips: further places to which arms lead, by body, in its frame.
-        level: whether the ground is at height 0, as for robot files.
-        reach: the lowest and the highest value of coordinates in a motion, by name.
-        rolling: radii of bodies that are known to be wheels, by name, m.
-    """
-
-    mechanism: Mechanism
+    mechanism: Mechanism  # any
+    # of its parameters and inputs; what has none counts as zero
     values: Mapping[str, float] = field(default_factory=dict)
+    # coordinates at which directions and distances are taken; the start by default
     at: Mapping[str, float] = field(default_factory=dict)
+    # further places to which arms lead, by body, in its frame
     tips: Mapping[Body, Sequence[float]] = field(default_factory=dict)
-    level: bool = False
+    level: bool = False  # whether the ground is at height 0, as for robot files
+    # the lowest and the highest value of coordinates in a motion, by name
     reach: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    # radii of bodies that are known to be wheels, by name, m
     rolling: Mapping[str, float] = field(default_factory=dict)
 
     @cached_property

@@ -41,32 +41,20 @@ GRAVITY = 9.81
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeForce:
-    """A force that acts at a place of a node.
+    """A force that acts at a place of a node."""
 
-    Args:
-        name: for people.
-        node: its row in the poses.
-        at: where it acts, in the node's axes, m.
-        force: the channels of its components, or of its magnitude, N.
-        along: the direction of a magnitude.
-        turns: whether directions are in the node's axes, not in the world's.
-        axes: in the node's axes, those along which the components are; the same by default.
-        touch: the channel that is positive while the point touches; empty without contact.
-        down: how far below `at` it touches, m: the radius of a ball.
-        far: the other end of the strut that it is along: row of the node and place in its axes, m.
-        reaction: whether it is what a joint has to do, not a force that is applied.
-    """
-
-    name: str
-    node: int
-    at: tuple[float, float, float]
-    force: tuple[str, ...]
-    along: tuple[float, float, float] | None = None
-    turns: bool = False
-    touch: str = ""
-    down: float = 0.0
+    name: str  # for people
+    node: int  # its row in the poses
+    at: tuple[float, float, float]  # where it acts, in the node's axes, m
+    force: tuple[str, ...]  # the channels of its components, or of its magnitude, N
+    along: tuple[float, float, float] | None = None  # the direction of a magnitude
+    turns: bool = False  # whether directions are in the node's axes, not in the world's
+    touch: str = ""  # the channel that is positive while the point touches; empty without contact
+    down: float = 0.0  # how far below `at` it touches, m: the radius of a ball
+    # the other end of the strut that it is along: row of the node and place in its axes, m
     far: tuple[int, tuple[float, float, float]] | None = None
-    reaction: bool = False
+    reaction: bool = False  # whether it is what a joint has to do, not a force that is applied
+    # in the node's axes, those along which the components are; the same by default
     axes: Array | None = None
 
 
@@ -295,14 +283,11 @@ def recorded_floor(scene: Scene, recording: Recording) -> float | None:
 class Scale:
     """How forces become lengths.
 
-    Args:
-        meters: of an arrow for one newton.
-
     >>> scale_of(100.0, 1.0)
     Scale(meters=0.0032, longest=1.0, least=6.25)
     """
 
-    meters: float
+    meters: float  # of an arrow for one newton
     longest: float
     least: float
 

@@ -47,13 +47,7 @@ def solid_of(
     roots: Sequence[str | Path],
     notes: list[str],
 ) -> Solid | None:
-    """Return the solid of a shape of a link, or None where its mesh cannot be had.
-
-    Args:
-        place: of the link in its node.
-        source: the file that names its mesh.
-        notes: where to say what is missing.
-    """
+    """Return the solid of a shape of a link, or None where its mesh cannot be had."""
     at = composed(place, shape.place)
     if shape.kind != "mesh":
         return Solid(shape.kind, shape.size, at, shape.color, link=link)

@@ -55,9 +55,7 @@ def _ball(at: ArrayLike, radius: float, tint: Color = METAL) -> Solid:
 def dish(at: ArrayLike, radius: float, axis: ArrayLike = _Z) -> list[Solid]:
     """Return a paraboloid that looks along an axis, with its feed on three legs.
 
-    Args:
-        at: the point behind it, from which it is held.
-        radius: of its rim, m.
+    Units: `radius` in m.
     """
     turn = np.array(axes_along(axis))
     origin = np.asarray(at, float)
@@ -84,8 +82,7 @@ def dish(at: ArrayLike, radius: float, axis: ArrayLike = _Z) -> list[Solid]:
 def plate(points: Sequence[ArrayLike], thick: float, tint: Color) -> Solid:
     """Return a plate with these corners, of a thickness along z.
 
-    Args:
-        thick: its thickness, m.
+    Units: `thick` in m.
     """
     both = [lifted(p, side * thick / 2) for p in points for side in (-1.0, 1.0)]
     return Solid("hull", tuple(float(v) for p in both for v in p), Place(), tint)
@@ -96,9 +93,7 @@ def arc(
 ) -> list[Solid]:
     """Return a curved link about the origin, from one direction to another.
 
-    Args:
-        radius: of the arc, m.
-        thick: radius of the link, m.
+    Units: `radius` in m, `thick` in m.
     """
     a, b = (np.asarray(v, float) / np.linalg.norm(v) for v in (first, second))
     across = b - a * (a @ b)

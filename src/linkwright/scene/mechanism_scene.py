@@ -33,16 +33,7 @@ def mechanism_scene(
     wheels: tuple[Wheel, ...] = (),
     roots: Sequence[str | Path] = (),
 ) -> Scene:
-    """Return the scene of a mechanism, with its own shapes and generated ones.
-
-    Args:
-        robot: with the mechanism.
-        values: of parameters, over the mechanism's own.
-        at: coordinates for which shapes are sized; where loops are closed by default.
-        known: poses of the same parts, compiled already.
-        reach: the lowest and the highest value of coordinates in a motion, by name.
-        wheels: bodies that tires of a System make wheels of.
-    """
+    """Return the scene of a mechanism, with its own shapes and generated ones."""
     from linkwright.scene.model_shapes import look_of
 
     m = robot.mechanism

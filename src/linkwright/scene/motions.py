@@ -41,25 +41,17 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SceneMotion:
-    """A motion to be shown.
+    """A motion to be shown."""
 
-    Args:
-        name: for people.
-        recording: channels over time.
-        scene: what moves, or None where the model is not known.
-        q: coordinates of the scene at the recording's times, or None.
-        notes: what a user should know.
-        system: what runs live, where that is more than what is drawn.
-        story: where the motion comes from, in a sentence.
-    """
-
-    name: str
-    recording: Recording
-    scene: Scene | None = None
+    name: str  # for people
+    recording: Recording  # channels over time
+    scene: Scene | None = None  # what moves, or None where the model is not known
+    # coordinates of the scene at the recording's times, or None
     q: Array | None = field(default=None, repr=False)
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what a user should know
+    # what runs live, where that is more than what is drawn
     system: System | None = field(default=None, repr=False)
-    story: str = ""
+    story: str = ""  # where the motion comes from, in a sentence
 
 
 def is_recording(name: str) -> bool:
@@ -81,15 +73,7 @@ def open_motion(
     base: str = "auto",
     asked: PreviewOptions | None = None,
 ) -> SceneMotion:
-    """Return what a recording, a model or a robot file shows.
-
-    Args:
-        name: of a file, or of a shipped model with its options.
-        model: of a recording, where it does not say itself.
-        scene_file: shapes in place of its own, and what stands around it.
-        base: of a robot file: "auto" lets robots that walk move freely; else as for `load`.
-        asked: of the motion that is made for a model.
-    """
+    """Return what a recording, a model or a robot file shows."""
     if is_recording(name):
         if asked:
             raise InputError(
@@ -157,13 +141,7 @@ def recorded_motion(
     roots: Sequence[str | Path] = (),
     scene_file: SceneFileLike | None = None,
 ) -> SceneMotion:
-    """Return the motion of a recording.
-
-    Args:
-        model: that it is of; by default the one that it names.
-        folder: from which the name of a robot file in it is taken.
-        scene_file: shapes in place of the model's own, and what stands around it.
-    """
+    """Return the motion of a recording."""
     try:
         free = any(c.name.endswith("_free.x") for c in recording.channels)  # as `load` names it
         thing = opened(model, roots, "free" if free else "file") if model else None

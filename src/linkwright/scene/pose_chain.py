@@ -35,28 +35,18 @@ _AT_ONCE = 1 << 18  # bodies times times, so that what lies between stays small
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fixed:
-    """What stands still within bodies, in numbers; body 0 is the ground.
+    """What stands still within bodies, in numbers; body 0 is the ground."""
 
-    Args:
-        parents: of each body, by its place in the list.
-        levels: the bodies by how far they are from the ground, without it.
-        masses: kg.
-        centers: mass centers in the bodies' frames, m.
-        homes: of what hangs, the body; of a span that of its first point.
-        turns: of what hangs, the matrix from its axes to those of its body.
-        places: of what hangs, its origin in its body, m.
-        spans: of what hangs, whether it is a span.
-        ends: of spans, the body of the second point, and that point in it.
-    """
-
-    parents: NDArray[np.intp]
+    parents: NDArray[np.intp]  # of each body, by its place in the list
+    # the bodies by how far they are from the ground, without it
     levels: tuple[NDArray[np.intp], ...]
-    masses: Array
-    centers: Array
-    homes: NDArray[np.intp]
-    turns: Array
-    places: Array
-    spans: NDArray[np.bool_]
+    masses: Array  # kg
+    centers: Array  # mass centers in the bodies' frames, m
+    homes: NDArray[np.intp]  # of what hangs, the body; of a span that of its first point
+    turns: Array  # of what hangs, the matrix from its axes to those of its body
+    places: Array  # of what hangs, its origin in its body, m
+    spans: NDArray[np.bool_]  # of what hangs, whether it is a span
+    # of spans, the body of the second point, and that point in it
     ends: tuple[NDArray[np.intp], Array]
 
 

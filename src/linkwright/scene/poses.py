@@ -120,11 +120,7 @@ class Poses:
         return made
 
     def __call__(self, q: ArrayLike) -> Where:
-        """Return where the nodes are, for one vector of coordinates or for rows of them.
-
-        Args:
-            q: coordinates, rad and m.
-        """
+        """Return where the nodes are, for one vector of coordinates or for rows of them."""
         rows = np.asarray(q, float)
         if rows.shape[-1:] != (len(self.coordinates),):
             raise ShapeError(

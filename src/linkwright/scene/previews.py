@@ -44,13 +44,11 @@ SHOWN_FOR: dict[str, float] = {"stanford-arm": 0.7}
 class PreviewOptions:
     """What a user asks of a motion that is made for a model to be looked at.
 
-    Args:
-        until: how long it lasts, s; by default as long as the model says, or ten seconds.
-
     >>> bool(PreviewOptions()), bool(PreviewOptions(until=2.0))
     (False, True)
     """
 
+    # how long it lasts, s; by default as long as the model says, or ten seconds
     until: float | None = None
     values: Mapping[str, float] = field(default_factory=dict)
     initial: Mapping[str, float] = field(default_factory=dict)
@@ -90,9 +88,6 @@ def simulated(
 
     It starts where `STARTS` says, if nobody asks otherwise. Where it would take too long, it takes
     rough steps, and ends where it is when time is over.
-
-    Args:
-        patience: seconds on the wall; where `until` was asked for, of a run with exact steps alone.
     """
     asked = asked or PreviewOptions()
     settings = replace(DEFAULTS, until=asked.until or SHOWN_FOR.get(mechanism.name))
@@ -124,11 +119,7 @@ def _run(
     patience: float,
     glance: float = math.inf,
 ) -> Recording:
-    """Return a run as far as it comes in some seconds.
-
-    Args:
-        glance: seconds after which it ends if it is plain that it will not be done in time.
-    """
+    """Return a run as far as it comes in some seconds."""
     from linkwright.simulation.runs import give, run_of, session_of
     from linkwright.system import System
 
@@ -155,9 +146,6 @@ def swing(scene: Scene, seconds: float = 20.0) -> Recording:
     """Return a motion in which each joint swings within its limits, one after another.
 
     What has no joint stands still.
-
-    Args:
-        seconds: how long it lasts.
     """
     names = scene.poses.coordinates
     times, rest = _times(seconds), resting(scene)
@@ -175,9 +163,6 @@ def actuate(scene: Scene, seconds: float = 20.0) -> Recording | None:
     """Return a motion in which each actuator of a machine moves its platform in turn.
 
     None where it has no actuators or no platform, or where loops cannot be closed around the start.
-
-    Args:
-        seconds: how long it lasts.
     """
     mechanism, names = scene.robot.mechanism, scene.poses.coordinates
     if not mechanism.actuators or mechanism.platform is None:

@@ -36,25 +36,15 @@ TOOLS = ("tool", "tool0", "tcp", "ee", "end_effector", "gripper", "hand")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SceneNode:
-    """A rigid part of a scene.
+    """A rigid part of a scene."""
 
-    Args:
-        name: of the body or link.
-        solids: in the node's frame.
-        parent: name of the node that it hangs on, or empty.
-        doc: what it is, in words.
-        mass: kg.
-        moves: whether it can move.
-        environment: whether it is something around the model, not a part of it.
-    """
-
-    name: str
-    solids: tuple[Solid, ...] = ()
-    parent: str = ""
-    doc: str = ""
-    mass: float = 0.0
-    moves: bool = True
-    environment: bool = False
+    name: str  # of the body or link
+    solids: tuple[Solid, ...] = ()  # in the node's frame
+    parent: str = ""  # name of the node that it hangs on, or empty
+    doc: str = ""  # what it is, in words
+    mass: float = 0.0  # kg
+    moves: bool = True  # whether it can move
+    environment: bool = False  # whether it is something around the model, not a part of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,52 +60,34 @@ class Marked:
 class Scene:
     """What is drawn.
 
-    Args:
-        name: of the robot or mechanism.
-        doc: what it is, in words.
-        robot: with the mechanism whose coordinates move it.
-        nodes: the parts.
-        poses: the kernel that says where they are.
-        up: against gravity, in the world's axes.
-        falls: whether there is gravity, and so a ground.
-        floor: height of the ground along `up`, m; None where it follows from the motion.
-        frames: named frames in nodes.
-        notes: what a user should know, such as meshes that were not found.
-        labels: points whose names are shown.
-        grounded: whether the ground is drawn.
-        ground: its color, or None for the usual one.
-        roots: folders in which meshes may lie.
-        looked_from: azimuth and height at first, degrees; None where they follow from the motion.
-        bare: the same without its scene file.
-        scene_file: what it wears, or None.
-        reach: the lowest and the highest value of coordinates in its motion: rails are as long.
-        wheels: bodies that tires of a System make wheels of.
-
     >>> from linkwright.models import load_model
     >>> scene = scene_of(load_model("pendulum"))
     >>> [node.name for node in scene.nodes]
     ['ground', 'rod']
     """
 
-    name: str
-    doc: str
-    robot: Robot = field(repr=False)
-    nodes: tuple[SceneNode, ...]
-    poses: Poses = field(repr=False)
-    up: tuple[float, float, float] = (0.0, 0.0, 1.0)
-    falls: bool = True
+    name: str  # of the robot or mechanism
+    doc: str  # what it is, in words
+    robot: Robot = field(repr=False)  # with the mechanism whose coordinates move it
+    nodes: tuple[SceneNode, ...]  # the parts
+    poses: Poses = field(repr=False)  # the kernel that says where they are
+    up: tuple[float, float, float] = (0.0, 0.0, 1.0)  # against gravity, in the world's axes
+    falls: bool = True  # whether there is gravity, and so a ground
+    # height of the ground along `up`, m; None where it follows from the motion
     floor: float | None = None
-    frames: tuple[Marked, ...] = ()
-    notes: tuple[str, ...] = ()
-    labels: tuple[Marked, ...] = ()
-    grounded: bool = True
-    ground: Color | None = None
-    roots: tuple[str | Path, ...] = ()
+    frames: tuple[Marked, ...] = ()  # named frames in nodes
+    notes: tuple[str, ...] = ()  # what a user should know, such as meshes that were not found
+    labels: tuple[Marked, ...] = ()  # points whose names are shown
+    grounded: bool = True  # whether the ground is drawn
+    ground: Color | None = None  # its color, or None for the usual one
+    roots: tuple[str | Path, ...] = ()  # folders in which meshes may lie
+    # azimuth and height at first, degrees; None where they follow from the motion
     looked_from: tuple[float, float] | None = None
-    bare: Scene | None = field(default=None, repr=False)
-    scene_file: SceneFile | None = field(default=None, repr=False)
+    bare: Scene | None = field(default=None, repr=False)  # the same without its scene file
+    scene_file: SceneFile | None = field(default=None, repr=False)  # what it wears, or None
+    # the lowest and the highest value of coordinates in its motion: rails are as long
     reach: Mapping[str, tuple[float, float]] = field(default_factory=dict, repr=False)
-    wheels: tuple[Wheel, ...] = ()
+    wheels: tuple[Wheel, ...] = ()  # bodies that tires of a System make wheels of
 
     def axes_of(self, node: int) -> Place:
         """Return where the link that a node is drawn for has its origin and axes in it."""
@@ -222,16 +194,7 @@ def scene_of(
     scene_file: SceneFileLike | None = None,
     wheels: Sequence[Wheel] = (),
 ) -> Scene:
-    """Return the scene of a robot, a description or a mechanism.
-
-    Args:
-        source: what is drawn.
-        roots: folders in which meshes may lie.
-        values: of parameters, over the mechanism's own.
-        at: coordinates for which generated shapes are sized; the start by default.
-        scene_file: shapes in place of its own, and what stands around it.
-        wheels: bodies that tires of a System make wheels of.
-    """
+    """Return the scene of a robot, a description or a mechanism."""
     from linkwright.scene.mechanism_scene import mechanism_scene
     from linkwright.scene.robot_scene import file_scene
 

@@ -70,8 +70,7 @@ class SceneFile:
     def place(self, at: Sequence[float], turn: Sequence[tuple[Triple, float]]) -> Place:
         """Return a place: turned about moving axes, one after another, and then moved.
 
-        Args:
-            turn: axes and angles, rad.
+        Units: `turn` in rad.
         """
         rotation = reduce(product, (turned(axis, angle) for axis, angle in turn), UNTURNED)
         x, y, z = (self.unit * float(v) for v in at)

@@ -179,27 +179,19 @@ class Repeat(Record):
 
 
 class SceneShape(Record):
-    """A shape: its kind with the numbers of that kind, where it is, and what it looks like.
+    """A shape: its kind with the numbers of that kind, where it is, and what it looks like."""
 
-    Args:
-        kind: see `SHAPES`.
-        at: where its own origin is, in the section or object.
-        turn: rotations about its own moving axes, one after another, before it is moved to `at`.
-        start: where a shape with a length begins, in place of `at`, `turn` and the length.
-        end: where it ends.
-        color: by name or as #rrggbb.
-        wire: draw its lines only; ROBSIM's shapes have them.
-        repeat: copies of it.
-    """
-
-    kind: Annotated[Text, WithJsonSchema({"enum": list(SHAPES)})]
-    at: Three | None = None
+    kind: Annotated[Text, WithJsonSchema({"enum": list(SHAPES)})]  # see `SHAPES`
+    at: Three | None = None  # where its own origin is, in the section or object
+    # rotations about its own moving axes, one after another, before it is moved to `at`
     turn: Turns | None = None
+    # where a shape with a length begins, in place of `at`, `turn` and the length
     start: Three | None = None
-    end: Three | None = None
-    color: Tint | None = None
+    end: Three | None = None  # where it ends
+    color: Tint | None = None  # by name or as #rrggbb
+    # draw its lines only; ROBSIM's shapes have them
     wire: Annotated[bool, Field(strict=True)] = False
-    repeat: Repeat | None = None
+    repeat: Repeat | None = None  # copies of it
     size: Edges | None = None
     radii: Edges | None = None
     points: Points | None = None
@@ -222,34 +214,23 @@ class SceneShape(Record):
 
 
 class SectionTable(Record):
-    """The shapes of a body, in its frame, in place of those that it has.
-
-    Args:
-        shape: its shapes; none leave it bare.
-    """
+    """The shapes of a body, in its frame, in place of those that it has."""
 
     body: Text
     keep: Annotated[bool, Field(strict=True)] = False
+    # its shapes; none leave it bare
     shape: list[SceneShape] = Field(default_factory=list, max_length=MOST_SHAPES)
 
 
 class ObjectTable(Record):
-    """Something around the model, fixed to the base unless it says where else.
+    """Something around the model, fixed to the base unless it says where else."""
 
-    Args:
-        name: for people.
-        within: the body in whose frame it stands.
-        at: where, m or the file's unit.
-        turn: how it is turned.
-        repeat: copies of it.
-        shape: its shapes, in its own frame.
-    """
-
-    name: Text
-    within: Text = "ground"
-    at: Three = (0.0, 0.0, 0.0)
-    turn: Turns = ()
-    repeat: Repeat | None = None
+    name: Text  # for people
+    within: Text = "ground"  # the body in whose frame it stands
+    at: Three = (0.0, 0.0, 0.0)  # where, m or the file's unit
+    turn: Turns = ()  # how it is turned
+    repeat: Repeat | None = None  # copies of it
+    # its shapes, in its own frame
     shape: Annotated[list[SceneShape], Field(min_length=1, max_length=MOST_SHAPES)]
 
 

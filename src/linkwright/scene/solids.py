@@ -65,27 +65,17 @@ AT_HOME = Place()
 
 @dataclass(frozen=True, slots=True)
 class Solid:
-    """A solid at a place in a node's frame.
+    """A solid at a place in a node's frame."""
 
-    Args:
-        kind: one of `KINDS`, or "mesh".
-        size: the numbers of the kind, m.
-        place: of the solid in the node's frame.
-        color: red, green, blue and opacity, 0 to 1; None for that of the mesh, or the usual one.
-        file: of a mesh.
-        scale: of a mesh, along its axes.
-        link: of a robot file that it belongs to, where a node holds several.
-        yields: whether colors that a mesh has itself count before `color`.
-    """
-
-    kind: str
-    size: tuple[float, ...] = ()
-    place: Place = AT_HOME
+    kind: str  # one of `KINDS`, or "mesh"
+    size: tuple[float, ...] = ()  # the numbers of the kind, m
+    place: Place = AT_HOME  # of the solid in the node's frame
+    # red, green, blue and opacity, 0 to 1; None for that of the mesh, or the usual one
     color: Color | None = None
-    file: Path | None = None
-    scale: Triple = (1.0, 1.0, 1.0)
-    link: str = ""
-    yields: bool = False
+    file: Path | None = None  # of a mesh
+    scale: Triple = (1.0, 1.0, 1.0)  # of a mesh, along its axes
+    link: str = ""  # of a robot file that it belongs to, where a node holds several
+    yields: bool = False  # whether colors that a mesh has itself count before `color`
 
 
 def _cone(bottom: float, top: float, length: float) -> TriangleMesh:

@@ -45,23 +45,14 @@ Array: TypeAlias = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Footing:
-    """How a robot stands on the ground.
+    """How a robot stands on the ground."""
 
-    Args:
-        touches: the points that can touch.
-        start: coordinates of the scene with which it stands.
-        floor: height of the ground along `up`, m.
-        up: against gravity, in the world's axes.
-        mass: of all, kg.
-        height: of the mass center above the ground, m.
-    """
-
-    touches: tuple[Touch, ...]
-    start: Array
-    floor: float
-    up: tuple[float, float, float]
-    mass: float
-    height: float
+    touches: tuple[Touch, ...]  # the points that can touch
+    start: Array  # coordinates of the scene with which it stands
+    floor: float  # height of the ground along `up`, m
+    up: tuple[float, float, float]  # against gravity, in the world's axes
+    mass: float  # of all, kg
+    height: float  # of the mass center above the ground, m
 
 
 def walks(robot: Robot, roots: Sequence[str | Path] = ()) -> bool:

@@ -29,10 +29,6 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
 def check_name(name: str, what: str) -> str:
     """Return a name that may stand in a key.
 
-    Args:
-        name: the name.
-        what: whose it is, for the refusal.
-
     >>> check_name("cell1", "a cell")
     'cell1'
     """
@@ -91,9 +87,6 @@ def access_rules(clients: Iterable[Client]) -> dict[str, Any]:
 
     Requests of a client under its own name come in whatever its rights are, because they can be
     refused by name; what has no answer comes in by right.
-
-    Args:
-        clients: who may connect.
     """
     states = f"{ROOT}/state/*"
     rules: list[dict[str, Any]] = [

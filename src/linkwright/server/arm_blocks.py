@@ -60,25 +60,12 @@ def _embedded(
 def inverse_dynamics(
     block: Block, arm: CellArm, q: Sequence[Expr], u: Sequence[Expr], a: Sequence[Expr]
 ) -> list[Expr]:
-    """Return the torques in a block that an arm needs for a motion.
-
-    Args:
-        block: that computes them.
-        arm: whose they are.
-        q: positions.
-        u: speeds.
-        a: accelerations.
-    """
+    """Return the torques in a block that an arm needs for a motion."""
     return _embedded(block, quick_inverse(tree_of(arm.mechanism)), arm, q=q, u=u, a=a)
 
 
 class ArmControl(Block):
-    """The control law of an arm: from wanted positions to currents.
-
-    Args:
-        arm: that it drives.
-        name: of the block.
-    """
+    """The control law of an arm: from wanted positions to currents."""
 
     def __init__(self, arm: CellArm, name: str = "control") -> None:
         super().__init__(name)
@@ -124,11 +111,6 @@ class ArmSense(Block):
     The latter are what the arm's motion takes by its model less what its currents give, behind a
     filter of first order; they are 0 while brakes hold.
 
-    Args:
-        arm: that it is of.
-        rate: ticks in a second.
-        name: of the block.
-
     >>> from linkwright.server.cell_file import read_cell
     >>> sorted(ArmSense(read_cell("axes2").arms[0], 500).outputs)
     ['external']
@@ -166,11 +148,6 @@ class Card(Block):
 
     It counts its ticks, watches the server's heartbeat, latches PANIC until it is cleared, closes
     the brakes, and reads the encoders.
-
-    Args:
-        arm: that it drives.
-        cell: whose rate and heartbeat count.
-        name: of the block.
     """
 
     def __init__(self, arm: CellArm, cell: Cell, name: str = "card") -> None:
@@ -216,12 +193,7 @@ class Card(Block):
 
 
 class ArmPlant(Block):
-    """The arm itself: its dynamics, motors that give torque, and brakes, which are dry friction.
-
-    Args:
-        arm: that it is.
-        name: of the block.
-    """
+    """The arm itself: its dynamics, motors that give torque, and brakes, which are dry friction."""
 
     def __init__(self, arm: CellArm, name: str = "plant") -> None:
         super().__init__(name)

@@ -30,11 +30,6 @@ class AxisOrders(Block):
     The set-point of an axis is what its mode takes: a position, a speed, or no current but what is
     given ahead. A step of the set-point gives no kick: kd acts on the wanted speed, as it does in
     the other laws of a cell.
-
-    Args:
-        arm: whose axes they are.
-        rate: ticks in a second.
-        name: of the block.
     """
 
     def __init__(self, arm: CellArm, rate: float, name: str = "control") -> None:
@@ -104,11 +99,6 @@ def _coefficients(
 def axis_controller(arm: CellArm, rate: float, name: str) -> AxisController:
     """Return the controller of an arm's axes; it checks what takes the power away at once.
 
-    Args:
-        arm: whose axes it has.
-        rate: ticks in a second.
-        name: of the block.
-
     >>> from linkwright.server.cell_file import read_cell
     >>> axis_controller(read_cell("axes2").arms[0], 500, "axes").axes
     ['shoulder', 'elbow']
@@ -143,12 +133,7 @@ def axis_controller(arm: CellArm, rate: float, name: str) -> AxisController:
 
 
 class AxisDrives(Block):
-    """The drives of an arm: each axis gets its largest current at most, and finite ones.
-
-    Args:
-        arm: whose drives they are.
-        name: of the block.
-    """
+    """The drives of an arm: each axis gets its largest current at most, and finite ones."""
 
     def __init__(self, arm: CellArm, name: str = "drives") -> None:
         super().__init__(name)

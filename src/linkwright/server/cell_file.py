@@ -209,9 +209,6 @@ class CellFile(Record):
 def refuse_weak(cell: Cell) -> None:
     """Refuse an arm whose currents cannot hold its weight where it starts.
 
-    Args:
-        cell: whose arms.
-
     >>> refuse_weak(read_cell("axes2"))
     """
     for i, arm in enumerate(cell.arms):
@@ -243,9 +240,6 @@ def shipped() -> tuple[str, ...]:
 
 def starter_text(name: str) -> str:
     """Return the text of a cell to start from.
-
-    Args:
-        name: of the cell.
 
     >>> read_cell(starter_text("my-cell")).name
     'my_cell'
@@ -328,9 +322,6 @@ pose = [0.5, 0, 0.5, 1, 0, 0, 0]
 def is_cell(name: str) -> bool:
     """Whether a name is that of a cell that ships, or of a TOML file with arms.
 
-    Args:
-        name: as it is typed.
-
     >>> is_cell("cell1"), is_cell("pendulum")
     (True, False)
     """
@@ -347,10 +338,6 @@ def is_cell(name: str) -> bool:
 @worded
 def read_cell(source: str | os.PathLike[str]) -> Cell:
     """Return the cell of a file.
-
-    Args:
-        source: the path of a TOML file, the name of a cell that ships, or the text itself where it
-            has more than one line.
 
     Example:
         >>> cell = read_cell("cell1")

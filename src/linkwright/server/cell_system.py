@@ -29,17 +29,11 @@ QUEUE = 4
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """A field of a record with the ports behind it.
+    """A field of a record with the ports behind it."""
 
-    Args:
-        field: of the record.
-        source: port that fills it.
-        target: port that reads it, or empty.
-    """
-
-    field: Field
-    source: str
-    target: str = ""
+    field: Field  # of the record
+    source: str  # port that fills it
+    target: str = ""  # port that reads it, or empty
 
     @property
     def size(self) -> int:

@@ -101,9 +101,6 @@ class ArmState:
 class States:
     """The newest state of a cell, and how well states arrive.
 
-    Args:
-        description: of the cell.
-
     Attributes:
         count: states that came.
         damaged: frames that were none.

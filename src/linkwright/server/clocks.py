@@ -84,32 +84,22 @@ class Stamp(NamedTuple):
 class NodeClock:
     """A node's clock as the cell sees it, from a window of exchanges.
 
-    Args:
-        reference: on the node's clock, ns, for which the offset holds.
-        offset: the cell's clock minus the node's, s.
-        drift: how much faster the cell's clock runs, s/s; 2e-4 is 200 ppm.
-        delay: the least round trip in the window, s.
-        exchanges: the window, oldest first.
-        upper: highest offsets that the exchanges allow: times (s after the reference) and offsets.
-        lower: lowest offsets, in the same way.
-        drifts: least and greatest drift that the exchanges allow.
-        wander: how fast drift may change, 1/s.
-
     >>> e = Exchange(1_000_000, 5_000_000, 5_100_000, 3_100_000)
     >>> clock = node_clock([e])
     >>> round(clock.offset, 6), round(clock.at(3_100_000).bound, 4)
     (0.003, 0.001)
     """
 
-    reference: int
-    offset: float
-    drift: float
-    delay: float
-    exchanges: tuple[Exchange, ...]
+    reference: int  # on the node's clock, ns, for which the offset holds
+    offset: float  # the cell's clock minus the node's, s
+    drift: float  # how much faster the cell's clock runs, s/s; 2e-4 is 200 ppm
+    delay: float  # the least round trip in the window, s
+    exchanges: tuple[Exchange, ...]  # the window, oldest first
+    # highest offsets that the exchanges allow: times (s after the reference) and offsets
     upper: tuple[tuple[float, float], ...]
-    lower: tuple[tuple[float, float], ...]
-    drifts: tuple[float, float]
-    wander: float
+    lower: tuple[tuple[float, float], ...]  # lowest offsets, in the same way
+    drifts: tuple[float, float]  # least and greatest drift that the exchanges allow
+    wander: float  # how fast drift may change, 1/s
 
     def at(self, time: int) -> Stamp:
         """Return what the cell's clock shows when the node's shows `time`, ns."""
@@ -135,15 +125,9 @@ def node_clock(
     *,
     window: int = 64,
     most_drift: float = 5e-4,
-    wander: float = 1e-8,
+    wander: float = 1e-8,  # the fastest change of drift that is thought possible, 1/s
 ) -> NodeClock:
     """Return a node's clock from exchanges with the cell, the newest last.
-
-    Args:
-        exchanges: four stamps each; one that cannot be (an answer before the question) is refused.
-        window: how many of the newest are used.
-        most_drift: the largest drift that is thought possible, s/s.
-        wander: the fastest change of drift that is thought possible, 1/s.
 
     Where no line keeps all bounds, the node's clock was set or the node started anew: the oldest
     exchanges are left out until one does.

@@ -50,9 +50,6 @@ class _Counts:
 class Desk:
     """Turns commands into changes of a cell's inputs.
 
-    Args:
-        cell: whose inputs they are.
-
     >>> from linkwright.server.cell_file import read_cell
     >>> desk = Desk(read_cell("axes2"))
     >>> desk.beat("plane", 7, 0.1)["plane_supervisor.silence"]
@@ -85,14 +82,7 @@ class Desk:
         return self.arms[name]
 
     def command(self, name: str, command: Command, state: Mapping[str, float], now: int) -> Inputs:
-        """Return the inputs that a command changes, all at one tick.
-
-        Args:
-            name: of the arm.
-            command: what is asked.
-            state: the newest values of the cell's state.
-            now: ns on the cell's clock.
-        """
+        """Return the inputs that a command changes, all at one tick."""
         arm, counts = self.arm(name), self._counts[name]
         changed: Inputs = {}
         check_command(self.faces[name], command, now)
@@ -242,11 +232,7 @@ class Desk:
     ) -> Inputs:
         """Return the inputs that a sight of a frame changes.
 
-        Args:
-            name: of the frame.
-            pose: x, y, z and a unit quaternion w, x, y, z.
-            twist: m/s and rad/s.
-            age: of the sight at the next tick, s.
+        Units: `twist` in m/s and rad/s, `age` in s.
         """
         sensed = [frame.name for frame in self.cell.frames if frame.kind == "sensed"]
         if name not in sensed:

@@ -58,13 +58,7 @@ def commands_record(cell: Cell) -> Record:
 
 
 class DeviceProcess:
-    """The simulated hardware of a cell, live.
-
-    Args:
-        cell: whose hardware it is.
-        folder: where its windows lie; that of the commands must be there.
-        log: where its log goes; none is kept by default.
-    """
+    """The simulated hardware of a cell, live."""
 
     def __init__(self, cell: Cell, folder: Path, log: Path | None = None) -> None:
         self.cell, self.folder = cell, folder
@@ -88,30 +82,17 @@ class DeviceProcess:
         )
 
     def take(self, changes: NDArray[np.int64], samples: Samples) -> None:
-        """Keep what the device did in its log.
-
-        Args:
-            changes: of its inputs, which the log has no need of.
-            samples: a row for each tick.
-        """
+        """Keep what the device did in its log."""
         del changes
         if self._log is not None:
             self._log.append(samples.times, samples.values[:, self._columns])
 
     def press(self, down: bool) -> None:
-        """Press or release the button of the cell.
-
-        Args:
-            down: whether it is pressed.
-        """
+        """Press or release the button of the cell."""
         self.loop.set({f"{arm.name}_card.button": float(down) for arm in self.cell.arms})
 
     def run(self, goes_on: Callable[[], bool]) -> None:
-        """Run until it is to end; then currents are zero, for nobody writes them any more.
-
-        Args:
-            goes_on: asked now and then.
-        """
+        """Run until it is to end; then currents are zero, for nobody writes them any more."""
         with self.loop:
             if not self.loop.rights.priority:
                 ticks = float(round(self.cell.relaxed * self.cell.rate))
@@ -123,11 +104,7 @@ class DeviceProcess:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Be the device process.
-
-    Args:
-        arguments: of the command line.
-    """
+    """Be the device process."""
     parser = argparse.ArgumentParser(prog="linkwright.server.device", description=__doc__)
     parser.add_argument("cell", help="a cell.toml, or the name of a cell that ships")
     parser.add_argument("folder", type=Path, help="where the windows lie")

@@ -45,19 +45,12 @@ _SETTLING = 0.5  # s, until an arm holds still after its brakes have opened
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AxisTrace:
-    """What an axis did in an experiment.
+    """What an axis did in an experiment."""
 
-    Args:
-        times: s from its beginning.
-        probe: what was added to the set-point, rad or m.
-        q: measured position, less where it was before.
-        current: A.
-    """
-
-    times: Array
-    probe: Array
-    q: Array
-    current: Array
+    times: Array  # s from its beginning
+    probe: Array  # what was added to the set-point, rad or m
+    q: Array  # measured position, less where it was before
+    current: Array  # A
 
 
 class AxisBench(Protocol):
@@ -88,10 +81,6 @@ class AxisBench(Protocol):
 def axis_of(arms: Sequence[ArmFace], axis: str) -> tuple[ArmFace, int]:
     """Return the arm and the place of an axis, such as "puma.3" or "puma.q3".
 
-    Args:
-        arms: of the cell.
-        axis: its name, or the arm's and the joint's.
-
     >>> arm = ArmFace("slide", ("x",), ("m",), ((0.0, 1.0),), ("slide.1",))
     >>> axis_of([arm], "slide.1")[1]
     0
@@ -120,10 +109,6 @@ def _gains(arm: ArmFace, place: int) -> tuple[float, float]:
 
 class VirtualBench:
     """An axis of a cell in virtual time: the same numbers again and again.
-
-    Args:
-        cell: that goes on as the experiments need it.
-        axis: its name.
 
     >>> from linkwright.server.cell_file import read_cell
     >>> bench = VirtualBench(VirtualCell(read_cell("axes2")), "plane.2")
@@ -194,12 +179,7 @@ class VirtualBench:
 
 
 class RemoteBench:
-    """An axis of a cell on the network, whose arm is in hand.
-
-    Args:
-        hand: of the arm.
-        axis: its name.
-    """
+    """An axis of a cell on the network, whose arm is in hand."""
 
     def __init__(self, hand: ArmHand, axis: str) -> None:
         self._hand = hand
@@ -277,53 +257,31 @@ def _trace(times: Array, rows: Array, before: float, arm: str) -> AxisTrace:
 
 # -- experiments -----------------------------------------------------------------------------------
 def step_experiment(bench: AxisBench, amplitude: float, *, seconds: float = 1.0) -> StepMeasures:
-    """Return the measures of a step of the set-point.
-
-    Args:
-        bench: the axis.
-        amplitude: of the step, rad or m.
-        seconds: how long it is watched.
-    """
+    """Return the measures of a step of the set-point."""
     trace = bench.run("step", amplitude, seconds)
     return step_measures(trace.times, trace.q, start=0.0, goal=amplitude)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SweepResult:
-    """What a sweep has shown.
+    """What a sweep has shown."""
 
-    Args:
-        closed: T, from the set-point to the position.
-        loop: L = T/(1 - T).
-        plant: P = L/C.
-        margins: of the loop.
-        gains: that are proposed.
-    """
-
-    closed: FrequencyResponse
-    loop: FrequencyResponse
-    plant: FrequencyResponse
-    margins: Margins
-    gains: ProposedGains | None
+    closed: FrequencyResponse  # T, from the set-point to the position
+    loop: FrequencyResponse  # L = T/(1 - T)
+    plant: FrequencyResponse  # P = L/C
+    margins: Margins  # of the loop
+    gains: ProposedGains | None  # that are proposed
 
 
 def sweep_experiment(
     bench: AxisBench,
     amplitude: float,
-    frequencies: ArrayLike,
+    frequencies: ArrayLike,  # rad/s
     *,
     acceleration: float = 5.0,
-    margin: float = 60.0,
+    margin: float = 60.0,  # phase margin that proposed gains have, degrees
 ) -> SweepResult:
-    """Return the frequency response of the loop of an axis, its margins, and gains from them.
-
-    Args:
-        bench: the axis.
-        amplitude: of the sines at most, rad or m.
-        frequencies: rad/s.
-        acceleration: that no sine goes beyond, rad/s² or m/s².
-        margin: phase margin that proposed gains have, degrees.
-    """
+    """Return the frequency response of the loop of an axis, its margins, and gains from them."""
     most = checked(acceleration, "acceleration", above=0.0)
     values, w = [], np.unique(np.asarray(frequencies, dtype=float))
     for one in w:
@@ -347,19 +305,12 @@ def sweep_experiment(
 
 @dataclass(frozen=True, slots=True)
 class RelayResult:
-    """What a relay has shown.
+    """What a relay has shown."""
 
-    Args:
-        frequency: of the oscillation, rad/s.
-        spread: of its last periods, as a share of their mean.
-        plant: P at that frequency.
-        gains: that are proposed.
-    """
-
-    frequency: float
-    spread: float
-    plant: complex
-    gains: ProposedGains
+    frequency: float  # of the oscillation, rad/s
+    spread: float  # of its last periods, as a share of their mean
+    plant: complex  # P at that frequency
+    gains: ProposedGains  # that are proposed
 
 
 def relay_trial(
@@ -368,17 +319,9 @@ def relay_trial(
     *,
     seconds: float = 2.0,
     hysteresis: float = 0.0,
-    margin: float = 45.0,
+    margin: float = 45.0,  # phase margin of the proposed gains, degrees, with the crossover there
 ) -> RelayResult:
-    """Return where an axis oscillates with a relay before its set-point, and gains from that.
-
-    Args:
-        bench: the axis.
-        amplitude: of the relay, rad or m.
-        seconds: how long it goes.
-        hysteresis: against noise of the encoder, rad or m.
-        margin: phase margin of the proposed gains, degrees, with the crossover there.
-    """
+    """Return where an axis oscillates with a relay before its set-point, and gains from that."""
     trace = bench.run("relay", amplitude, seconds, hysteresis=hysteresis)
     point = ultimate_point(trace.times, trace.probe, trace.q)
     w = point.frequency

@@ -136,11 +136,6 @@ class ArmFace:
 def check_command(arm: ArmFace, command: Command, now: int) -> None:
     """Refuse a command that an arm cannot take, whatever it is doing, by name.
 
-    Args:
-        arm: whom it is for.
-        command: what is asked.
-        now: the cell's clock, ns.
-
     >>> arm = ArmFace("slide", ("x",), ("m",), ((0.0, 1.0),), ("slide.1",))
     >>> check_command(arm, Command("joints", 1, (1.5,)), 0)
     Traceback (most recent call last):
@@ -255,11 +250,7 @@ class CellFace(Protocol):
         """Put a command before the loop; raise `RefusedError` where it cannot be taken."""
 
     def beat(self, arm: str, holder: int, silence: float) -> None:
-        """Say that the holder of an arm's lease lives; silent for `silence` seconds, it stops.
-
-        Args:
-            holder: number of the lease, 0 where it is given back.
-        """
+        """Say that the holder of an arm's lease lives; silent for `silence` seconds, it stops."""
 
     def halt(self, cause: str) -> None:
         """Stop everything at once, whoever asks."""

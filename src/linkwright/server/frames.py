@@ -15,10 +15,7 @@ class FrameBlock(Block):
     Of a sensed frame pose and twist are those of its last sight, `age` seconds ago; before the
     first sight its age is 1e9 s.
 
-    Args:
-        frame: that it is.
-        rate: of the cell, Hz.
-        name: of the block.
+    Units: `rate` in Hz.
 
     >>> block = FrameBlock(
     ...     CellFrame("table", "constant", (0, 0, 1, 1, 0, 0, 0), (0,) * 6, 0.2), 1000
@@ -56,10 +53,6 @@ class FrameBlock(Block):
 
 class MountedFrame(Block):
     """A frame of the world as an arm has it, from where its base stands.
-
-    Args:
-        mount: pose of the base in the world: x, y, z and a unit quaternion w, x, y, z.
-        name: of the block.
 
     >>> sorted(MountedFrame((1, 0, 0, 1, 0, 0, 0)).outputs)
     ['base_pose', 'base_twist']

@@ -80,12 +80,7 @@ def answer_of(
 
 
 def halt_cell(cell: str, **options: str | None) -> str:
-    """Stop all arms of a cell at once, and say so; nothing else is asked of it.
-
-    Args:
-        cell: its name or address.
-        options: `client`, `certificate`, `key` and `authority`, as of `connect`.
-    """
+    """Stop all arms of a cell at once, and say so; nothing else is asked of it."""
     network, me = joined(cell, **options)
     try:
         answer_of(network, me, "halt")

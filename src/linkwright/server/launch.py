@@ -27,13 +27,7 @@ _PREFIX = "linkwright-cell-"
 
 
 class DeviceLaunch:
-    """The device process of a cell, and the folder that it shares with the server.
-
-    Args:
-        source: a cell.toml, or the name of a cell that ships.
-        folder: for windows and what the device prints; a temporary one by default.
-        log: where the device's own log goes; none is kept by default.
-    """
+    """The device process of a cell, and the folder that it shares with the server."""
 
     def __init__(
         self,

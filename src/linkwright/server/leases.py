@@ -17,38 +17,22 @@ SHORTEST, LONGEST = 0.005, 60.0  # s of silence
 
 @dataclass(slots=True)
 class Lease:
-    """The leave to command an arm.
+    """The leave to command an arm."""
 
-    Args:
-        arm: name of the arm.
-        client: who holds it.
-        number: as the cell's state shows it; counts from 1.
-        key: known to the holder alone; commands and beats carry it.
-        silence: s without a beat after which it ends.
-        taken: when, on the cell's clock, ns.
-        beaten: when the last beat came, on the cell's clock, ns.
-        beats: sequence of the last beat.
-        seen: whether the loop has shown its number.
-        local: whether its commands come through a window.
-    """
-
-    arm: str
-    client: str
-    number: int
-    key: int
-    silence: float
-    taken: int
-    beaten: int
-    beats: int = 0
-    seen: bool = False
-    local: bool = False
+    arm: str  # name of the arm
+    client: str  # who holds it
+    number: int  # as the cell's state shows it; counts from 1
+    key: int  # known to the holder alone; commands and beats carry it
+    silence: float  # s without a beat after which it ends
+    taken: int  # when, on the cell's clock, ns
+    beaten: int  # when the last beat came, on the cell's clock, ns
+    beats: int = 0  # sequence of the last beat
+    seen: bool = False  # whether the loop has shown its number
+    local: bool = False  # whether its commands come through a window
 
 
 class Leases:
     """The leases of a cell's arms, and the sequence of each arm's commands.
-
-    Args:
-        arms: their names.
 
     >>> leases = Leases(["puma"])
     >>> lease, former = leases.take("puma", "alice", 77, 0.1, 0)
@@ -82,13 +66,7 @@ class Leases:
     ) -> tuple[Lease, Lease | None]:
         """Give an arm to a client; return its lease, and the one that was ended for it.
 
-        Args:
-            arm: name of the arm.
-            client: name of the client.
-            key: of its choice, hard to guess; commands and beats carry it.
-            silence: s without a beat after which the lease ends.
-            now: the cell's clock, ns.
-            force: take it from whoever holds it.
+        Units: `silence` in s.
         """
         self._known(arm)
         if not SHORTEST <= silence <= LONGEST:  # refuses nan too
@@ -112,13 +90,7 @@ class Leases:
             return lease, former
 
     def check(self, arm: str, client: str, key: int) -> Lease:
-        """Return the lease that a key belongs to, or refuse it and say who commands.
-
-        Args:
-            arm: name of the arm.
-            client: who shows the key.
-            key: of the lease.
-        """
+        """Return the lease that a key belongs to, or refuse it and say who commands."""
         self._known(arm)
         with self._lock:
             return self._checked(arm, client, key)
@@ -134,12 +106,7 @@ class Leases:
         )
 
     def admit(self, arm: str, sequence: int) -> None:
-        """Refuse a command that is not newer than the last.
-
-        Args:
-            arm: name of the arm.
-            sequence: of the command.
-        """
+        """Refuse a command that is not newer than the last."""
         last = self._sequences[arm]
         if sequence == last:
             raise RefusedError("repeated", f"command {sequence} of {arm} was given already")
@@ -151,12 +118,7 @@ class Leases:
         self._sequences[arm] = sequence
 
     def end(self, lease: Lease, why: str) -> bool:
-        """End a lease; False where it has ended already.
-
-        Args:
-            lease: which.
-            why: what will be said of it.
-        """
+        """End a lease; False where it has ended already."""
         with self._lock:
             if self._held[lease.arm] is not lease:
                 return False

@@ -15,30 +15,19 @@ from linkwright.server.registry import running_cells
 
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """Where a cell listens.
+    """Where a cell listens."""
 
-    Args:
-        endpoint: its address.
-        clients: who may connect; on loopback nobody is named, and whoever is on the machine may.
-        credentials: for TLS.
-        notes: what one should know about it.
-    """
-
-    endpoint: Endpoint
+    endpoint: Endpoint  # its address
+    # who may connect; on loopback nobody is named, and whoever is on the machine may
     clients: tuple[Client, ...]
-    credentials: Credentials | None
-    notes: tuple[str, ...] = ()
+    credentials: Credentials | None  # for TLS
+    notes: tuple[str, ...] = ()  # what one should know about it
 
 
 def listening_of(
     cell: Cell, *, listen: str | None = None, credentials: Credentials | None = None
 ) -> Listening:
     """Return where a cell listens; refuse what would be open to others without TLS.
-
-    Args:
-        cell: that is to be served.
-        listen: an address instead of the one in its file.
-        credentials: instead of those in its file.
 
     >>> from linkwright.server.cell_file import read_cell
     >>> str(listening_of(read_cell("cell1")).endpoint)
@@ -70,11 +59,7 @@ def listening_of(
 
 
 def require_alone(cell: Cell) -> None:
-    """Refuse a cell of which one runs on this machine, or a folder that others may enter.
-
-    Args:
-        cell: that is to be served.
-    """
+    """Refuse a cell of which one runs on this machine, or a folder that others may enter."""
     found = running_cells().get(cell.name)
     if found is not None:
         raise InputError(

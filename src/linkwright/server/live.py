@@ -36,18 +36,7 @@ _START = 60.0  # s, in which a device must have started
 
 
 class LiveCell(RunningCell):
-    """A cell that runs by the clock on the wall, on hardware in a process of its own.
-
-    Args:
-        source: a cell.toml, or the name of a cell that ships.
-        folder: for windows and what the device prints; a temporary one by default. Hardware
-            of the kind "window" has its own.
-        record: where its recording goes, with the device's log beside it; neither is made by
-            default.
-        tell: told where its start takes long.
-        launch: its device, where that was started before; it is ended with the cell.
-        cell: what was read from the source, where that is known.
-    """
+    """A cell that runs by the clock on the wall, on hardware in a process of its own."""
 
     def __init__(
         self,

@@ -28,26 +28,12 @@ _ANSWER = 0.05  # s, after which the network is asked
 
 
 def local_path(cell: str, what: str) -> Path:
-    """Return the file of a window of a cell.
-
-    Args:
-        cell: its name.
-        what: "state", or such as "puma.alice.command".
-    """
+    """Return the file of a window of a cell."""
     return runtime_folder() / check_name(f"{cell}.{what}.window", "a window")
 
 
 class LocalCommands:
-    """The cell's side: reads the commands of one holder until its lease ends.
-
-    Args:
-        cell: name of the cell.
-        arm: name of the arm.
-        client: who holds the lease.
-        record: of the arm's commands.
-        give: gives a command to the cell; raises `RefusedError`.
-        holds: whether the lease still lasts.
-    """
+    """The cell's side: reads the commands of one holder until its lease ends."""
 
     def __init__(
         self,
@@ -87,13 +73,7 @@ class LocalCommands:
 
 
 class LocalStates:
-    """The cell's side: the newest state in a window, for whoever commands from this machine.
-
-    Args:
-        cell: name of the cell.
-        record: of its state.
-        file: the window that the cell's loop writes its state to; by default `show` does.
-    """
+    """The cell's side: the newest state in a window, for whoever commands from this machine."""
 
     def __init__(self, cell: str, record: Record, file: Path | None = None) -> None:
         self._path = local_path(cell, "state")
@@ -117,16 +97,7 @@ class LocalStates:
 
 
 class LocalHand:
-    """The holder's side: a window for its commands; made before the lease is asked for.
-
-    Args:
-        cell: name of the cell.
-        arm: name of the arm.
-        client: our name.
-        record: of the arm's commands.
-        state: the record of the cell's state.
-        see: what takes states.
-    """
+    """The holder's side: a window for its commands; made before the lease is asked for."""
 
     def __init__(
         self,
@@ -153,13 +124,7 @@ class LocalHand:
         ).start()
 
     def give(self, data: bytes, sequence: int) -> bool:
-        """Give a command; False where it was not taken, or where nobody has read it in time.
-
-        Args:
-            data: its frame.
-            sequence: of the command; it stands in the place of the tick, for the sequence of a
-                window is its own.
-        """
+        """Give a command; False where it was not taken, or where nobody has read it in time."""
         if self._answers is None:
             return False
         values = self._window.record.unpack(data).values

@@ -167,20 +167,14 @@ class McStats:
 class MotorPlant:
     """A motor k/(s(Js + B)) with its encoder.
 
-    Args:
-        k: torque constant: counts/s^2 for a D/A unit, times `inertia`.
-        inertia: J.
-        friction: B, 1/s times `inertia`.
-        reversed: whether the encoder counts down where the current is positive.
-
     >>> MotorPlant(1500.0, friction=25.0).inertia
     1.0
     """
 
-    k: float = 1500.0
-    inertia: float = 1.0
-    friction: float = 25.0
-    reversed: bool = False
+    k: float = 1500.0  # torque constant: counts/s^2 for a D/A unit, times `inertia`
+    inertia: float = 1.0  # J
+    friction: float = 25.0  # B, 1/s times `inertia`
+    reversed: bool = False  # whether the encoder counts down where the current is positive
 
 
 class MotorDevice:

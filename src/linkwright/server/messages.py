@@ -48,11 +48,7 @@ ANSWER = Record("answer", Field("sequence", type="u64"))
 
 
 def command_record(arm: ArmFace) -> Record:
-    """Return the record of an arm's commands.
-
-    Args:
-        arm: what is known of it.
-    """
+    """Return the record of an arm's commands."""
     tables = json.dumps([KINDS, arm.frames, names_of(arm)])
     mark = hashlib.blake2b(tables.encode(), digest_size=8).hexdigest()
     return Record(
@@ -75,15 +71,7 @@ def names_of(arm: ArmFace) -> tuple[str, ...]:
 
 
 def pack_command(arm: ArmFace, record: Record, command: Command, lease: int, clock: int) -> bytes:
-    """Return the frame of a command.
-
-    Args:
-        arm: whom it is for.
-        record: of its commands.
-        command: what is asked.
-        lease: key of the client's lease.
-        clock: when it is sent, on the cell's clock, ns.
-    """
+    """Return the frame of a command."""
     (room,) = record.fields[-1].shape
     if len(command.values) > room:
         raise InputError(f"{command.kind} of {arm.name!r} takes no {len(command.values)} numbers")
@@ -117,13 +105,7 @@ def _place(reason: str, name: str, table: tuple[str, ...], what: str, arm: ArmFa
 
 
 def command_of(arm: ArmFace, frame: Frame, sequence: int) -> tuple[int, Command]:
-    """Return the lease's key and the command of a frame, or raise `RefusedError`.
-
-    Args:
-        arm: whom it is for.
-        frame: of its commands.
-        sequence: of the command.
-    """
+    """Return the lease's key and the command of a frame, or raise `RefusedError`."""
     values, names = frame.values, names_of(arm)
     given = values["values"]
     for what, table in (("kind", KINDS), ("frame", arm.frames), ("name", names)):
@@ -144,12 +126,7 @@ def command_of(arm: ArmFace, frame: Frame, sequence: int) -> tuple[int, Command]
 
 
 def unpack(record: Record, data: bytes) -> Frame:
-    """Return the frame that bytes are; where they are none, refuse them by the reason's name.
-
-    Args:
-        record: what they should be.
-        data: the bytes.
-    """
+    """Return the frame that bytes are; where they are none, refuse them by the reason's name."""
     try:
         return record.unpack(data)
     except RecordError as error:
@@ -157,22 +134,14 @@ def unpack(record: Record, data: bytes) -> Frame:
 
 
 def refusal(error: Error) -> bytes:
-    """Return the text of a refusal.
-
-    Args:
-        error: why.
-    """
+    """Return the text of a refusal."""
     name = error.name if isinstance(error, RefusedError) else "input"
     said = {"refused": name, "what": error.what, "remedy": error.remedy}
     return json.dumps(said).encode()
 
 
 def refused(data: bytes) -> RefusedError:
-    """Return the refusal that a text is.
-
-    Args:
-        data: the text, as it came.
-    """
+    """Return the refusal that a text is."""
     try:
         said = parse_json(data)
         return RefusedError(str(said["refused"]), str(said["what"]), remedy=said["remedy"])
@@ -182,37 +151,20 @@ def refused(data: bytes) -> RefusedError:
 
 @dataclass(frozen=True, slots=True)
 class CellDescription:
-    """What a cell says of itself.
+    """What a cell says of itself."""
 
-    Args:
-        name: of the cell.
-        rate: ticks in a second.
-        causes: why arms stop, by number.
-        lives: of arms, by number.
-        state: the record of its state.
-        arms: by name.
-        divisors: n for which every n-th state is published.
-        rights: of the client that asks.
-    """
-
-    name: str
-    rate: float
-    causes: tuple[str, ...]
-    lives: tuple[str, ...]
-    state: Record
-    arms: Mapping[str, ArmFace]
-    divisors: tuple[int, ...]
-    rights: tuple[str, ...]
+    name: str  # of the cell
+    rate: float  # ticks in a second
+    causes: tuple[str, ...]  # why arms stop, by number
+    lives: tuple[str, ...]  # of arms, by number
+    state: Record  # the record of its state
+    arms: Mapping[str, ArmFace]  # by name
+    divisors: tuple[int, ...]  # n for which every n-th state is published
+    rights: tuple[str, ...]  # of the client that asks
 
 
 def describe(cell: CellFace, divisors: tuple[int, ...], rights: tuple[str, ...]) -> bytes:
-    """Return the text of a cell's description.
-
-    Args:
-        cell: the cell.
-        divisors: n for which every n-th state is published.
-        rights: of the client that asks.
-    """
+    """Return the text of a cell's description."""
     return json.dumps(
         {
             "protocol": PROTOCOL,
@@ -229,11 +181,7 @@ def describe(cell: CellFace, divisors: tuple[int, ...], rights: tuple[str, ...])
 
 
 def described(data: bytes) -> CellDescription:
-    """Read a cell's description.
-
-    Args:
-        data: the text, as it came.
-    """
+    """Read a cell's description."""
     try:
         said: dict[str, Any] = parse_json(data)
         protocol = said.pop("protocol")

@@ -116,12 +116,7 @@ class Credentials:
 
 
 class NetworkSession:
-    """An open session, and where it listens.
-
-    Args:
-        session: of zenoh.
-        endpoint: where it listens, or is connected to.
-    """
+    """An open session, and where it listens."""
 
     def __init__(self, session: Any, endpoint: Endpoint) -> None:
         self.session = session
@@ -145,13 +140,6 @@ def open_session(
     seconds: float = 3.0,
 ) -> NetworkSession:
     """Open a session that listens at one address, or is connected to one, and nothing else.
-
-    Args:
-        listen: where; port 0 takes one that is free. Beyond loopback it takes TLS and clients.
-        connect: to whom.
-        clients: who may connect, with their rights.
-        credentials: for TLS.
-        seconds: how long to try to connect.
 
     >>> open_session(listen="tcp/0.0.0.0:7447")
     Traceback (most recent call last):
@@ -222,11 +210,7 @@ def _connected(
 
 
 def common_name(pem: str) -> str:
-    """Return the common name of the subject of a certificate (RFC 5280, section 4.1).
-
-    Args:
-        pem: the certificate; of a chain, the first counts.
-    """
+    """Return the common name of the subject of a certificate (RFC 5280, section 4.1)."""
     end = "-----END CERTIFICATE-----"
     try:
         der = ssl.PEM_cert_to_DER_cert(pem[: pem.index(end)] + end)
@@ -289,13 +273,7 @@ _ALWAYS: dict[str, Any] = {
 def check_listening(
     endpoint: Endpoint, clients: Iterable[Client], credentials: Credentials | None
 ) -> None:
-    """Refuse an address beyond loopback, or with TLS, without certificates and named clients.
-
-    Args:
-        endpoint: where to listen.
-        clients: who may connect.
-        credentials: for TLS.
-    """
+    """Refuse an address beyond loopback, or with TLS, without certificates and named clients."""
     if endpoint.loopback and endpoint.protocol == "tcp":
         return
     if endpoint.host in ("0.0.0.0", "[::]"):

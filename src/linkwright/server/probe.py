@@ -27,11 +27,6 @@ WORDS = ("kind", "amplitude", "frequency", "ticks", "hysteresis", "axis")
 class ArmProbe(Block):
     """What is added to the set-points of an arm.
 
-    Args:
-        arm: that it is of.
-        rate: ticks in a second.
-        name: of the block.
-
     >>> from linkwright.server.cell_file import read_cell
     >>> sorted(ArmProbe(read_cell("axes2").arms[0], 500).outputs)[:3]
     ['excited', 'leaves', 'left']
@@ -99,13 +94,7 @@ class ArmProbe(Block):
 
 
 def check_excitation(arm: CellArm, command: Command, place: Sequence[float] | None = None) -> None:
-    """Refuse an experiment that an axis does not bear, by name.
-
-    Args:
-        arm: whose axis it is.
-        command: with place in EXCITATIONS, amplitude, frequency, seconds and hysteresis.
-        place: the joints where the arm stands, if known.
-    """
+    """Refuse an experiment that an axis does not bear, by name."""
     kind, size, w, seconds, width = command.values
     number = next(i for i, one in enumerate(arm.axes) if one.name == command.name)
     axis = arm.axes[number]

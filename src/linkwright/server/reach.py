@@ -41,9 +41,6 @@ def pose_matrix(pose: Sequence[float]) -> Array:
 class ArmReach:
     """Where the tool of an arm can go.
 
-    Args:
-        arm: with a tool.
-
     >>> from linkwright.server.cell_file import read_cell
     >>> arm = read_cell("cell1").arms[0]
     >>> ArmReach(arm).to(arm.start, pose_matrix((5, 5, 5, 1, 0, 0, 0)))
@@ -67,12 +64,7 @@ class ArmReach:
         return pose, np.asarray(jacobian)
 
     def to(self, start: Sequence[float] | None, goal: Array) -> tuple[float, ...] | None:
-        """Return the joints with which the tool is at a pose, or None where that is not known.
-
-        Args:
-            start: joints from which it goes there, None where they are not known.
-            goal: the pose, in the base of the arm.
-        """
+        """Return the joints with which the tool is at a pose, or None where that is not known."""
         arm = self._arm
         end = None if start is None else self._along(np.array(start, float), goal)
         if end is None:

@@ -40,13 +40,6 @@ def session_of_cell(
 ) -> Session:
     """Return a run of one of a cell's Systems that stands at its start.
 
-    Args:
-        cell: whose System it is.
-        build: makes the System.
-        every: ticks from one sample to the next, 0 for none.
-        record: names of the channels; all by default.
-        tell: told where it takes long, because the cell was never made ready.
-
     >>> from linkwright.server.cell_file import read_cell
     >>> from linkwright.server.cell_system import device_system
     >>> session_of_cell(read_cell("axes2"), device_system, every=0).tick

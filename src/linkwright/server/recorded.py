@@ -37,26 +37,14 @@ from linkwright.simulation.recorder import Target
 
 
 def control_session(cell: Cell, every: int, tell: Tell | None = None) -> Session:
-    """Return the control of a cell at its start, with the channels that are recorded.
-
-    Args:
-        cell: whose control it is.
-        every: ticks from one sample to the next, 0 for none.
-        tell: told where it takes long.
-    """
+    """Return the control of a cell at its start, with the channels that are recorded."""
     shared = (*state_fields(cell), *device_commands(cell))
     names = [name for x in shared for name in x.sources]
     return session_of_cell(cell, control_system, every=every, record=names, tell=tell)
 
 
 def whole_session(cell: Cell, every: int, tell: Tell | None = None) -> Session:
-    """Return a cell with its simulated hardware at its start, as `control_session` does.
-
-    Args:
-        cell: that it is.
-        every: ticks from one sample to the next, 0 for none.
-        tell: told where it takes long.
-    """
+    """Return a cell with its simulated hardware at its start, as `control_session` does."""
     names = [name for x in (*state_fields(cell), *device_commands(cell)) for name in x.sources]
     return session_of_cell(cell, whole_system, every=every, record=names, tell=tell)
 
@@ -65,24 +53,13 @@ _SESSIONS = {"live": control_session, "virtual": whole_session}
 
 
 def recorder_of(cell: Cell, session: Session, target: Target, kind: str) -> LoopRecorder:
-    """Return what takes a run of a cell to a file.
-
-    Args:
-        cell: that runs.
-        session: of its System.
-        target: where the recording goes.
-        kind: "live" or "virtual".
-    """
+    """Return what takes a run of a cell to a file."""
     about = {"model": cell.name, "cell": {"kind": kind, "text": cell.text, "file": cell.file}}
     return LoopRecorder(session, target, about)
 
 
 def hourly_bytes(cell: Cell, session: Session) -> tuple[float, float]:
     """Return how much an hour of a live cell takes in its journal, while it stands and moves.
-
-    Args:
-        cell: that is recorded.
-        session: of its control.
 
     >>> cell = read_cell("axes2")
     >>> still, moving = hourly_bytes(cell, control_session(cell, 1))
@@ -98,29 +75,19 @@ def hourly_bytes(cell: Cell, session: Session) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Replay:
-    """A recording that was run again from its tape.
+    """A recording that was run again from its tape."""
 
-    Args:
-        cell: that ran.
-        channels: how many were compared.
-        ticks: how many samples were compared.
-        difference: where both differ first, in words, or empty where all bits are the same.
-        missing: ticks between them that were not recorded, because nobody came to write them.
-    """
-
-    cell: Cell
-    channels: int
-    ticks: int
-    difference: str
-    missing: int = 0
+    cell: Cell  # that ran
+    channels: int  # how many were compared
+    ticks: int  # how many samples were compared
+    difference: str  # where both differ first, in words, or empty where all bits are the same
+    missing: int = 0  # ticks between them that were not recorded, because nobody came to write them
 
 
 def replay_cell(source: str | os.PathLike[str], show: Show | None = None) -> Replay:
     """Run a recorded cell again in virtual time, and compare every bit, in little memory.
 
-    Args:
-        source: the recording, or the journal that a killed process has left.
-        show: told now and then which time was reached, and which is the end, s.
+    Units: `show` in s.
     """
     path = Path(source)
     if is_cell(os.fspath(source)):

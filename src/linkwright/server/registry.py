@@ -29,26 +29,15 @@ _ATTEMPTS, _PAUSE = 10, 0.01  # s
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A cell that runs.
+    """A cell that runs."""
 
-    Args:
-        name: of the cell.
-        endpoint: where it listens.
-        process: number of its process.
-    """
-
-    name: str
-    endpoint: str
-    process: int
+    name: str  # of the cell
+    endpoint: str  # where it listens
+    process: int  # number of its process
 
 
 class CellEntry:
-    """The file of a running cell; it is gone when it is closed, and void when its process dies.
-
-    Args:
-        running: what it says.
-        kind: of what runs: "cell", or the "coordinator" of a cell's sensors.
-    """
+    """The file of a running cell; it is gone when it is closed, and void when its process dies."""
 
     def __init__(self, running: Running, kind: str = "cell") -> None:
         folder = runtime_folder()
@@ -101,11 +90,7 @@ def runtime_folder() -> Path:
 
 
 def running_cells(kind: str = "cell") -> dict[str, Running]:
-    """Return the cells that run on this machine, by name.
-
-    Args:
-        kind: "cell", or "coordinator".
-    """
+    """Return the cells that run on this machine, by name."""
     found = {}
     for path in sorted(runtime_folder().glob(f"*.{kind}")):
         with suppress(OSError), path.open(encoding="utf-8") as file:
@@ -117,12 +102,7 @@ def running_cells(kind: str = "cell") -> dict[str, Running]:
 
 
 def running_cell(name: str, kind: str = "cell") -> Running:
-    """Return a cell that runs on this machine.
-
-    Args:
-        name: of the cell.
-        kind: "cell", or "coordinator".
-    """
+    """Return a cell that runs on this machine."""
     cells = running_cells(kind)
     if name not in cells:
         near = nearest(name, cells)

@@ -55,9 +55,6 @@ _LOOK = 0.2  # s
 def camera_poses(cell: Cell) -> dict[str, tuple[float, ...]]:
     """Return where the cameras of a cell are: the frames in which they speak.
 
-    Args:
-        cell: whose cameras.
-
     >>> camera_poses(read_cell("cell1"))
     {'camera': (0.6, -0.3, 1.3, 0.0, 1.0, 0.0, 0.0)}
     """
@@ -67,9 +64,6 @@ def camera_poses(cell: Cell) -> dict[str, tuple[float, ...]]:
 def simulated_nodes(cell: Cell) -> tuple[SensorNode, ...]:
     """Return the simulated sensors of a cell; those of the kind "function" are somebody else's.
 
-    Args:
-        cell: whose sensors.
-
     >>> [(node.name, node.label, node.rate) for node in simulated_nodes(read_cell("cell1"))]
     [('camera', 'conveyor', 60.0)]
     """
@@ -78,9 +72,6 @@ def simulated_nodes(cell: Cell) -> tuple[SensorNode, ...]:
 
 def sensing_settings(cell: Cell) -> FusionSettings:
     """Return what is taken for granted of a cell's frames: they move no more than the cell says.
-
-    Args:
-        cell: whose frames.
 
     >>> sensing_settings(read_cell("cell1")).models[0].acceleration
     0.02
@@ -93,9 +84,6 @@ def sensing_settings(cell: Cell) -> FusionSettings:
 
 def sensors_line(cell: Cell) -> str:
     """Return a line about what sees what; empty where there are no sensors.
-
-    Args:
-        cell: whose sensors.
 
     >>> sensors_line(read_cell("cell1"))
     'sensors: camera (simulated, 60 Hz) sees conveyor'
@@ -133,9 +121,6 @@ def _node(cell: Cell, i: int) -> SensorNode:
 def sensed_truth(frame: CellFrame) -> Truth:
     """Return where a sensed frame is, as a function of time, for simulated sensors.
 
-    Args:
-        frame: with its pose and twist.
-
     >>> frame = CellFrame("belt", "sensed", (0, 0, 1, 1, 0, 0, 0), (0.1, 0, 0, 0, 0, 0), 0.2)
     >>> sensed_truth(frame)(PERIOD / 4).round(3)
     array([0.159, 0.   , 1.   , 1.   , 0.   , 0.   , 0.   ])
@@ -152,11 +137,7 @@ def sensed_truth(frame: CellFrame) -> Truth:
 
 
 class VirtualSensing:
-    """The sensors and the coordinator of a cell in virtual time: the same bits each time.
-
-    Args:
-        cell: whose sensors.
-    """
+    """The sensors and the coordinator of a cell in virtual time: the same bits each time."""
 
     def __init__(self, cell: Cell) -> None:
         self._rate, self._nodes = cell.rate, simulated_nodes(cell)
@@ -172,12 +153,7 @@ class VirtualSensing:
         return min(self._due, default=math.inf)
 
     def look(self, cell: CellFace, tick: int) -> None:
-        """Let sensors see what is due at a tick, and tell the cell where its frames are.
-
-        Args:
-            cell: that is told.
-            tick: at which it stands.
-        """
+        """Let sensors see what is due at a tick, and tell the cell where its frames are."""
         now = cell.now()
         for i, node in enumerate(self._nodes):
             if self._due[i] > tick:
@@ -194,13 +170,7 @@ class VirtualSensing:
 
 
 class SensingProcesses:
-    """The coordinator and the simulated sensors of a live cell, each in a process of its own.
-
-    Args:
-        source: the cell.toml, or the name of a cell that ships.
-        cell: that it is.
-        folder: for what they print.
-    """
+    """The coordinator and the simulated sensors of a live cell, each in a process of its own."""
 
     def __init__(self, source: str | os.PathLike[str], cell: Cell, folder: Path) -> None:
         self._source, self._folder = os.fspath(source), folder
@@ -265,11 +235,7 @@ class SensingProcesses:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Be the coordinator of a cell, or one of its simulated sensors.
-
-    Args:
-        arguments: of the command line.
-    """
+    """Be the coordinator of a cell, or one of its simulated sensors."""
     parser = argparse.ArgumentParser(prog="linkwright.server.sensing", description=__doc__)
     parser.add_argument("cell", help="a cell.toml, or the name of a cell that ships")
     parser.add_argument("--sensor", help="which sensor it is; the coordinator by default")

@@ -103,11 +103,6 @@ class _Ended:
 class Supervisor(Block):
     """The supervisor of an arm.
 
-    Args:
-        arm: that it watches over.
-        cell: whose rate and heartbeat count.
-        name: of the block.
-
     Its inputs from clients are `slot_kind`, `slot_goal`, `slot_speed`, `slot_blend`, `slot_frame`
     and `slot_sequence`, `head`, `stops` (a count) with `flush` and `stop_sequence`, `holder`,
     `beats` (a count), `silence` (ticks), `halts` (a count) and `button`.

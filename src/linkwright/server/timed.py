@@ -36,11 +36,6 @@ _LIMITS = ("high", "speed", "acceleration", "jerk")
 class ArmTimed(Block):
     """Follows a trajectory of an arm.
 
-    Args:
-        arm: that moves.
-        rate: ticks in a second.
-        name: of the block.
-
     >>> from linkwright.server.cell_file import read_cell
     >>> sorted(ArmTimed(read_cell("axes2").arms[0], 500).outputs)
     ['a', 'leaves', 'q', 'runs', 'u']
@@ -113,10 +108,7 @@ def planned(arm: CellArm, knots: Sequence[tuple[float, ...]], here: Sequence[flo
     Speeds that are not given are those of the cubic spline at rest at both ends. Accelerations are
     zero at both ends, and in between the mean of those of the cubics before and after a point.
 
-    Args:
-        arm: that is to move.
-        knots: a time in s, places of the joints, and their speeds where they are given.
-        here: where the arm stands.
+    Units: `knots` in s.
     """
     n, name = len(arm.axes), repr(arm.name)
     if len({len(x) for x in knots}) > 1:

@@ -20,10 +20,6 @@ from linkwright.server.supervisor import EXCITE, TRACKED, TRAJECTORY
 class Tracker(Block):
     """Chooses between an arm's chain and its online motion, and tells the latter where to go.
 
-    Args:
-        arm: that moves.
-        name: of the block.
-
     >>> from linkwright.server.cell_file import read_cell
     >>> sorted(Tracker(read_cell("axes2").arms[0]).outputs)[:3]
     ['begins', 'leg', 'mode']
@@ -90,9 +86,7 @@ class Tracker(Block):
 def online_motion(arm: CellArm, rate: float) -> Block:
     """Return the motion of an arm to targets that change.
 
-    Args:
-        arm: that moves.
-        rate: of the cell, Hz.
+    Units: `rate` in Hz.
     """
     speed, bend, jerk = (
         [getattr(axis, word) for axis in arm.axes] for word in ("speed", "acceleration", "jerk")

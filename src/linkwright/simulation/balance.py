@@ -18,27 +18,18 @@ from linkwright.recording.recording import Array, Recording
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """Energies at the end of a run, in the unit given.
+    """Energies at the end of a run, in the unit given."""
 
-    Args:
-        kinetic: kinetic energy.
-        potential: energy in the field of gravity.
-        gain: of both together since the start.
-        work: of loads since the start.
-        drift: what the gain is more than the work; None where that is not known from samples:
-            constraints that move work too, a joint may have met its end stop, or loads jump
-            between samples, at ticks of sampled members and at events.
-        scale: the largest of the energies on the way, less the smallest.
-        unit: of all of them.
-    """
-
-    kinetic: float
-    potential: float
-    gain: float
-    work: float
+    kinetic: float  # kinetic energy
+    potential: float  # energy in the field of gravity
+    gain: float  # of both together since the start
+    work: float  # of loads since the start
+    # what the gain is more than the work; None where that is not known from samples: constraints
+    # that move work too, a joint may have met its end stop, or loads jump between samples, at ticks
+    # of sampled members and at events
     drift: float | None
-    scale: float
-    unit: str
+    scale: float  # the largest of the energies on the way, less the smallest
+    unit: str  # of all of them
 
     def as_dict(self) -> dict[str, float | str | None]:
         """Return it as plain data."""

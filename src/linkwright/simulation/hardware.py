@@ -176,15 +176,6 @@ def next_life(
 ) -> Expr:
     """Return the life that follows at a tick: one change, and a fault before all else.
 
-    Args:
-        was: the life before, a place in `LIVES`.
-        found: whether it is there, which ends off.
-        enable: whether it is to become active; it must be inactive.
-        disable: whether it is to become inactive; it must be active.
-        clear: whether a fault ends; it is inactive then.
-        fault: whether there is a fault.
-        gone: whether it is off now.
-
     >>> from linkwright.algebra import evaluate, symbol
     >>> was, asked = symbol("was"), symbol("asked")
     >>> rest = {"found": ONE, "disable": ZERO, "clear": ZERO, "fault": ZERO}

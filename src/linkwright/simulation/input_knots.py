@@ -21,9 +21,7 @@ _MOST = 500
 def bends(function: Callable[[float], Any], until: float) -> list[float]:
     """Return when a function of time jumps or bends, s, rising; none, or two or more.
 
-    Args:
-        function: of the time in s.
-        until: the end of the run, s.
+    Units: `function` in s, `until` in s.
 
     >>> knots = bends(lambda t: float(0.3 < t < 0.6), 1.0)
     >>> [any(abs(t - jump) < 1e-15 for t in knots) for jump in (0.3, 0.6, 0.4)]

@@ -36,37 +36,21 @@ _FASTEST = 1000.0  # instants in a second on the wall
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reached:
-    """Where a paced run stands.
+    """Where a paced run stands."""
 
-    Args:
-        tick: base ticks since the start.
-        time: s.
-        x: the continuous states, in the order of the phases that it began with.
-        d: discrete states and held outputs.
-        w: inputs from outside.
-        running: whether it goes on.
-        pace: seconds of the run in a second on the wall, of late.
-        stopped: why it cannot go on, or empty.
-        epoch: how often it was reset.
-    """
-
-    tick: int
-    time: float
-    x: Array
-    d: Array
-    w: Array
-    running: bool
-    pace: float = 0.0
-    stopped: str = ""
-    epoch: int = 0
+    tick: int  # base ticks since the start
+    time: float  # s
+    x: Array  # the continuous states, in the order of the phases that it began with
+    d: Array  # discrete states and held outputs
+    w: Array  # inputs from outside
+    running: bool  # whether it goes on
+    pace: float = 0.0  # seconds of the run in a second on the wall, of late
+    stopped: str = ""  # why it cannot go on, or empty
+    epoch: int = 0  # how often it was reset
 
 
 class Paced:
     """A run that keeps pace with the clock.
-
-    Args:
-        session: stands at the start; one that ends as late as anyone would wait for.
-        speed: seconds of the run in a second on the wall, unless another is asked for.
 
     Everything may be called from any thread.
 
@@ -132,11 +116,7 @@ class Paced:
             self.advance(self.every)
 
     def set_speed(self, factor: float) -> None:
-        """Run faster or slower than the clock on the wall.
-
-        Args:
-            factor: seconds of the run in a second on the wall, above zero.
-        """
+        """Run faster or slower than the clock on the wall."""
         if not factor > 0:
             raise Error(f"a run does not go {factor} times as fast as time", remedy="above zero")
         with self._lock:
@@ -228,11 +208,7 @@ class Paced:
             self._kept.add(samples.times, samples.values)
 
     def samples(self, last: float | None = None) -> tuple[Array, Array]:
-        """Return times and rows of the channels, copies.
-
-        Args:
-            last: only so many seconds; all that is kept by default.
-        """
+        """Return times and rows of the channels, copies."""
         with self._samples_lock:
             return self._kept.of_late(last)
 

@@ -196,11 +196,6 @@ def session_of(
     """Return a run of a System that stands at its start, and its settings with nothing left open.
 
     It passes singular configurations, unless `settings.form` is "independent".
-
-    Args:
-        record: names of the channels; all by default.
-        preparing: what deriving and compiling is timed by, now and where the form changes.
-        run: its number among others, on which noise depends.
     """
     record = None if record is None else tuple(record)
     known = {n: v for n, v in system.values.items() if n in system.mechanism.parameters}

@@ -38,11 +38,7 @@ class Kept:
         self._count += n
 
     def of_late(self, last: float | None = None) -> tuple[Array, Array]:
-        """Return times and rows, copies.
-
-        Args:
-            last: only so many seconds; all that is kept by default.
-        """
+        """Return times and rows, copies."""
         t = self._times[: self._count]
         first = 0 if last is None or not len(t) else int(np.searchsorted(t, t[-1] - last))
         return t[first:].copy(), self._rows[first : self._count].copy()

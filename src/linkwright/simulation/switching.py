@@ -47,21 +47,13 @@ _GAPS = {"dop853": 0.4667, "dopri5": 0.55}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Integrated:
-    """A form with what it takes to run it.
+    """A form with what it takes to run it."""
 
-    Args:
-        form: which it is.
-        flattened: the System in it.
-        phases: with the numbers of the System.
-        active: the constraints that eliminate a speed.
-        dependent: the speeds that are eliminated, by their places in the tree.
-    """
-
-    form: Form
-    flattened: Flattened
-    phases: Phases
-    active: tuple[int, ...] = ()
-    dependent: tuple[int, ...] = ()
+    form: Form  # which it is
+    flattened: Flattened  # the System in it
+    phases: Phases  # with the numbers of the System
+    active: tuple[int, ...] = ()  # the constraints that eliminate a speed
+    dependent: tuple[int, ...] = ()  # the speeds that are eliminated, by their places in the tree
 
     @property
     def redundant(self) -> bool:
@@ -70,15 +62,7 @@ class Integrated:
 
 
 class Forms:
-    """The forms of one run: what a `Session` asks where its phases are not to be trusted.
-
-    Args:
-        system: what runs.
-        record: names of its channels.
-        wanted: one of `linkwright.simulation.settings.FORMS`.
-        preparing: what deriving and compiling is timed by.
-        adaptive: whether the method chooses its steps.
-    """
+    """The forms of one run: what a `Session` asks where its phases are not to be trusted."""
 
     def __init__(
         self,

@@ -39,25 +39,15 @@ class _Drawn:
 
 @dataclass(eq=False)
 class Marks:
-    """Arrows and points over a scene.
+    """Arrows and points over a scene."""
 
-    Args:
-        server: a `viser.ViserServer`.
-        root: name of the scene on the server.
-        radius: of the scene, m.
-        forces: whether arrows are shown.
-        contacts: whether points are shown.
-        factor: makes arrows longer.
-        floor: height of the ground, m; None where there is none.
-    """
-
-    server: Any
-    root: str
-    radius: float
-    forces: bool = True
-    contacts: bool = True
-    factor: float = 1.0
-    floor: float | None = None
+    server: Any  # a `viser.ViserServer`
+    root: str  # name of the scene on the server
+    radius: float  # of the scene, m
+    forces: bool = True  # whether arrows are shown
+    contacts: bool = True  # whether points are shown
+    factor: float = 1.0  # makes arrows longer
+    floor: float | None = None  # height of the ground, m; None where there is none
     reference: float = 0.0
     count: int = 0
     _applied: _Drawn = field(default_factory=lambda: _Drawn("forces", FORCE), repr=False)

@@ -93,11 +93,7 @@ def error_words(code: int, arm: ArmFace) -> str:
 
 
 class CellLink(KeepsSamples):
-    """A cell in a studio, until it is closed.
-
-    Args:
-        cell: that we are connected to; it is closed with this.
-    """
+    """A cell in a studio, until it is closed."""
 
     def __init__(self, cell: RemoteCell) -> None:
         self.cell = cell
@@ -277,11 +273,7 @@ class CellLink(KeepsSamples):
 
     # -- what is done ------------------------------------------------------------------------------
     def hand(self, arm: str, *, force: bool = False) -> ArmHand:
-        """Return our hand on an arm; its lease is taken where we do not have it.
-
-        Args:
-            force: take it from whoever holds it.
-        """
+        """Return our hand on an arm; its lease is taken where we do not have it."""
         with self._turn:
             remote = self.cell.arm(arm)
             if not self.may_command:
@@ -304,11 +296,7 @@ class CellLink(KeepsSamples):
                 held.give()
 
     def act(self, arm: str, what: str) -> None:
-        """Do one of the things that buttons stand for.
-
-        Args:
-            what: "enable", "disable", "clear", "take" from whoever has it, or "give" back.
-        """
+        """Do one of the things that buttons stand for."""
         acts = ("enable", "disable", "clear", "take", "give")
         if what not in acts:
             raise InputError(f"an arm cannot be asked to {what!r}", remedy=f"ask for {acts}")
@@ -322,11 +310,7 @@ class CellLink(KeepsSamples):
             getattr(self.hand(arm), what)()
 
     def set_values(self, arm: str, values: dict[str, float]) -> None:
-        """Change parameters of an arm while it runs: gains, which are above zero.
-
-        Args:
-            values: by name.
-        """
+        """Change parameters of an arm while it runs: gains, which are above zero."""
         known = self.values[self.cell.arm(arm).name]
         hand = self.hand(arm)
         for name, value in values.items():

@@ -32,9 +32,6 @@ _APART = 0.1  # of their widths, between two arms
 def is_cell(name: str) -> bool:
     """Return whether a name stands for a cell on the network: an address, or one that runs here.
 
-    Args:
-        name: of a file, a model or a cell; files and models come first.
-
     >>> is_cell("tls/10.0.0.5:7447"), is_cell("pendulum")
     (True, False)
     """
@@ -54,14 +51,7 @@ def open_cell_studio(
     port: int = 0,
     allowed: Sequence[str] = (),
 ) -> Studio:
-    """Return the studio of a cell, already serving; the connection is closed with it.
-
-    Args:
-        cell: that we are connected to.
-        host: address to serve at.
-        port: 0 for any that is free.
-        allowed: names by which this machine may be called in addresses, beside its own.
-    """
+    """Return the studio of a cell, already serving; the connection is closed with it."""
     from linkwright.studio.server import Studio
 
     link = CellLink(cell)
@@ -120,12 +110,7 @@ def arrange(
 
 
 class CellShow:
-    """Draws the arms of a cell where its newest state has them.
-
-    Args:
-        studio: that they are drawn in.
-        link: to the cell.
-    """
+    """Draws the arms of a cell where its newest state has them."""
 
     def __init__(self, studio: Studio, link: CellLink) -> None:
         self._link, self._tick = link, -1

@@ -106,16 +106,7 @@ def show(
     roots: Roots = (),
     scene: SceneFileLike | None = None,
 ) -> Studio | None:
-    """Open the studio; see `linkwright.show`.
-
-    Args:
-        things: what to look at.
-        block: whether to wait until Ctrl-C.
-        browser: whether to open the browser.
-        host: address to serve at.
-        port: to serve at.
-        scene: shapes for the bodies, and what stands around them.
-    """
+    """Open the studio; see `linkwright.show`."""
     from linkwright.studio.access import warning
     from linkwright.studio.server import Studio, require_viser
 

@@ -53,23 +53,14 @@ COUNTED = (
 
 @dataclass(frozen=True, slots=True)
 class Twig:
-    """A body in the tree.
+    """A body in the tree."""
 
-    Args:
-        name: of the body.
-        depth: how far from the ground, which has 0.
-        mass: kg.
-        joint: in words.
-        frames: names of points and links that are fixed to it.
-        warned: whether the plausibility check says something against it.
-    """
-
-    name: str
-    depth: int
-    mass: float
-    joint: str
-    frames: tuple[str, ...]
-    warned: bool
+    name: str  # of the body
+    depth: int  # how far from the ground, which has 0
+    mass: float  # kg
+    joint: str  # in words
+    frames: tuple[str, ...]  # names of points and links that are fixed to it
+    warned: bool  # whether the plausibility check says something against it
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,36 +31,20 @@ _PAGES = 50  # whose presses are remembered
 
 @dataclass(slots=True)
 class Press:
-    """An axis that is being moved.
+    """An axis that is being moved."""
 
-    Args:
-        page: which page holds it.
-        number: of the page's presses, rising.
-        arm: that moves.
-        axis: that moves.
-        side: 1 for up, -1 for down.
-        hand: on the arm.
-        heard: when the page was heard last, s.
-        command: that moves it, once it is given.
-    """
-
-    page: str
-    number: int
-    arm: str
-    axis: str
-    side: int
-    hand: ArmHand
-    heard: float
-    command: GivenCommand | None = None
+    page: str  # which page holds it
+    number: int  # of the page's presses, rising
+    arm: str  # that moves
+    axis: str  # that moves
+    side: int  # 1 for up, -1 for down
+    hand: ArmHand  # on the arm
+    heard: float  # when the page was heard last, s
+    command: GivenCommand | None = None  # that moves it, once it is given
 
 
 class Jog:
-    """Lets pages jog axes, one at a time.
-
-    Args:
-        link: to the cell.
-        clock: seconds, never backward.
-    """
+    """Lets pages jog axes, one at a time."""
 
     def __init__(self, link: CellLink, clock: Callable[[], float] = time.monotonic) -> None:
         self._link, self._clock = link, clock
@@ -81,12 +65,7 @@ class Jog:
         return self._clock() - held.heard < PAGE_SILENCE
 
     def hold(self, page: str, number: int, axis: str, side: int, speed: float) -> bool:
-        """Take notice that a page holds an axis; return whether that moves it.
-
-        Args:
-            number: of its presses, rising; one that has ended moves nothing any more.
-            speed: share of the arm's limits.
-        """
+        """Take notice that a page holds an axis; return whether that moves it."""
         with self._turn:
             if number <= self._over.get(page, 0):
                 return False

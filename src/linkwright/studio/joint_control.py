@@ -72,8 +72,7 @@ class Poser:
     def slid(self, q: Array, name: str, value: float) -> Posed:
         """Return the coordinates with one of them moved, loops closed on the same branch.
 
-        Args:
-            value: rad or m.
+        Units: `value` in rad or m.
         """
         names = self.scene.poses.coordinates
         k = names.index(name)
@@ -90,12 +89,7 @@ class Poser:
         return Posed(now, True, "loops closed")
 
     def turned(self, q: Array, places: Sequence[int], quaternion: Array) -> Posed:
-        """Return the coordinates with a body turned, loops closed on the same branch.
-
-        Args:
-            places: of the body's quaternion in it.
-            quaternion: of unit length.
-        """
+        """Return the coordinates with a body turned, loops closed on the same branch."""
         moved = np.array(q, float)
         moved[list(places)] = quaternion
         found = self.closed(moved)
@@ -153,9 +147,6 @@ class Poser:
 def yaw_pitch_roll(quaternion: Array) -> tuple[float, float, float]:
     """Return the angles about z, then y, then x of a unit quaternion, rad.
 
-    Args:
-        quaternion: w, x, y, z.
-
     >>> [round(x, 6) for x in yaw_pitch_roll(quaternion_of(0.3, -0.2, 0.1))]
     [0.3, -0.2, 0.1]
     """
@@ -169,10 +160,7 @@ def yaw_pitch_roll(quaternion: Array) -> tuple[float, float, float]:
 def quaternion_of(yaw: float, pitch: float, roll: float) -> Array:
     """Return the unit quaternion (w, x, y, z) of angles about z, then y, then x.
 
-    Args:
-        yaw: about z, rad.
-        pitch: about the new y, rad.
-        roll: about the new x, rad.
+    Units: `yaw` in rad, `pitch` in rad, `roll` in rad.
     """
     (a, b), (c, d), (e, f) = ((math.cos(x / 2), math.sin(x / 2)) for x in (yaw, pitch, roll))
     return np.array(

@@ -34,11 +34,7 @@ _PARTS = {"th": "position", "des_th": "wanted position", "u": "command"}
 
 
 class LabLink(KeepsSamples):
-    """A laboratory in a studio, until it is closed.
-
-    Args:
-        consoles: of the laboratory.
-    """
+    """A laboratory in a studio, until it is closed."""
 
     side_by_side = False
 
@@ -130,21 +126,13 @@ class LabLink(KeepsSamples):
         self._console.give(line)
 
     def reply(self, text: str | None) -> None:
-        """Answer what was asked.
-
-        Args:
-            text: the answer; None ends the command.
-        """
+        """Answer what was asked."""
         self._add("line", "aborted" if text is None else text)
         self.question = ""
         self._console.reply(text)
 
     def complete(self, line: str) -> dict[str, Any]:
-        """Return what a line can go on with.
-
-        Args:
-            line: up to where one types.
-        """
+        """Return what a line can go on with."""
         last, found = completions(self.lab, line)
         return {"last": last, "words": [[f.word, f.about] for f in found[:60]]}
 
@@ -164,11 +152,7 @@ class LabLink(KeepsSamples):
         }
 
     def told(self, since: int) -> dict[str, Any]:
-        """Return how the laboratory is, as plain data for a page.
-
-        Args:
-            since: number of the last line of the console that the page has.
-        """
+        """Return how the laboratory is, as plain data for a page."""
         lab = self.lab
         recorder = lab.recorder
         return {

@@ -33,13 +33,7 @@ _BLOB = 0.025  # m, radius
 def open_lab_studio(
     consoles: Consoles, *, host: str = "127.0.0.1", port: int = 0, allowed: Sequence[str] = ()
 ) -> Studio:
-    """Return the studio of a laboratory, already serving; the laboratory outlives it.
-
-    Args:
-        host: address to serve at.
-        port: 0 for any that is free.
-        allowed: names by which this machine may be called in addresses, beside its own.
-    """
+    """Return the studio of a laboratory, already serving; the laboratory outlives it."""
     from linkwright.studio.server import Studio
 
     link = LabLink(consoles)
@@ -62,12 +56,7 @@ def open_lab_studio(
 
 
 class LabShow:
-    """Draws a laboratory as it stands.
-
-    Args:
-        studio: that it is drawn in.
-        link: to the laboratory.
-    """
+    """Draws a laboratory as it stands."""
 
     def __init__(self, studio: Studio, link: LabLink) -> None:
         self._studio, self._link, self._tick = studio, link, -1

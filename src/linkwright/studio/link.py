@@ -18,27 +18,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LinkMoment:
-    """Where something that runs by itself stands.
+    """Where something that runs by itself stands."""
 
-    Args:
-        tick: of its loop.
-        time: s since its loop began.
-        running: whether it goes on.
-        epoch: how often it was reset.
-    """
-
-    tick: int
-    time: float
-    running: bool
-    epoch: int = 0
+    tick: int  # of its loop
+    time: float  # s since its loop began
+    running: bool  # whether it goes on
+    epoch: int = 0  # how often it was reset
 
 
 class SampleKeeper:
-    """Samples of some channels, kept by one thread and read by others.
-
-    Args:
-        count: of the channels.
-    """
+    """Samples of some channels, kept by one thread and read by others."""
 
     def __init__(self, count: int) -> None:
         self._count, self._kept, self._lock = count, Kept(count), threading.Lock()
@@ -46,9 +35,7 @@ class SampleKeeper:
     def add(self, time: float, row: Array) -> None:
         """Keep a sample.
 
-        Args:
-            time: s.
-            row: a value for each channel.
+        Units: `time` in s.
         """
         with self._lock:
             self._kept.add(np.array([time]), np.asarray(row, float)[None])
@@ -59,11 +46,7 @@ class SampleKeeper:
             self._kept = Kept(self._count)
 
     def of_late(self, last: float | None = None) -> tuple[Array, Array]:
-        """Return times and rows, copies.
-
-        Args:
-            last: only so many seconds; all that is kept by default.
-        """
+        """Return times and rows, copies."""
         with self._lock:
             return self._kept.of_late(last)
 

@@ -52,10 +52,7 @@ class Felt:
     ) -> dict[str, Any]:
         """Return all that the arrows need to know of a state, by name.
 
-        Args:
-            phases: the flattened System as it runs now.
-            values: of parameters, now.
-            time: s.
+        Units: `time` in s.
         """
         p = np.array([values.get(s.name, s.value) for s in phases.p])
         known: dict[str, Any] = {phases.time.name: time}

@@ -66,27 +66,16 @@ FREQUENCY, DAMPING = 12.0, 1.0
 
 @dataclass(frozen=True, slots=True)
 class Adjustable:
-    """A number that can be changed during a run.
+    """A number that can be changed during a run."""
 
-    Args:
-        name: of a parameter or an input of the System.
-        unit: as text.
-        value: at the start.
-        low: end of its range.
-        high: end of its range.
-        doc: what it is, in words.
-        kind: "parameter", "gain", "input" or "target".
-        sign: what it can be: "any", "nonnegative" or "positive".
-    """
-
-    name: str
-    unit: str
-    value: float
-    low: float
-    high: float
-    doc: str = ""
-    kind: str = "parameter"
-    sign: str = "any"
+    name: str  # of a parameter or an input of the System
+    unit: str  # as text
+    value: float  # at the start
+    low: float  # end of its range
+    high: float  # end of its range
+    doc: str = ""  # what it is, in words
+    kind: str = "parameter"  # "parameter", "gain", "input" or "target"
+    sign: str = "any"  # what it can be: "any", "nonnegative" or "positive"
 
     @property
     def label(self) -> str:
@@ -117,27 +106,20 @@ class Adjustable:
 class Plant:
     """A System that is ready to run, with the places of what a user changes in it.
 
-    Args:
-        system: with the hand and, for robots, the servos added.
-        record: names of the channels.
-        hands: by the name of a body, where its force stands in the inputs w.
-        servos: coordinates that have servos.
-        adjustables: what can be changed.
-        speed: at which it is best looked at, seconds in a second on the wall.
-        grounds: parameters that are the stiffness of the ground, with their values, N/m.
-
     >>> from linkwright.models import load_model
     >>> plant = plant_of(load_model("pendulum"))
     >>> plant.hands, [a.label for a in plant.adjustables][:2]
     ({'rod': (0, 1, 2)}, ['L [m]', 'g [m/s²]'])
     """
 
-    system: System
-    record: tuple[str, ...]
+    system: System  # with the hand and, for robots, the servos added
+    record: tuple[str, ...]  # names of the channels
+    # by the name of a body, where its force stands in the inputs w
     hands: dict[str, tuple[int, int, int]] = field(default_factory=dict)
-    servos: tuple[str, ...] = ()
-    adjustables: tuple[Adjustable, ...] = ()
-    speed: float = 1.0
+    servos: tuple[str, ...] = ()  # coordinates that have servos
+    adjustables: tuple[Adjustable, ...] = ()  # what can be changed
+    speed: float = 1.0  # at which it is best looked at, seconds in a second on the wall
+    # parameters that are the stiffness of the ground, with their values, N/m
     grounds: dict[str, float] = field(default_factory=dict)
 
     def phases(self) -> Phases:
@@ -151,11 +133,7 @@ def plant_of(
     values: Mapping[str, float] | None = None,
     footing: Footing | None = None,
 ) -> Plant:
-    """Return a plant that can be run live.
-
-    Args:
-        start: of a robot, where its joints begin and are held, by name, rad or m.
-    """
+    """Return a plant that can be run live."""
     if isinstance(source, System):
         system, robot = source.copy(), None
     else:

@@ -71,31 +71,18 @@ def _number(value: Expr) -> float:
 
 @dataclass(frozen=True, slots=True)
 class CameraMoment:
-    """What a camera saw at one moment.
+    """What a camera saw at one moment."""
 
-    Args:
-        picture: a row for each line.
-        places: centroids, one row for each target, pixels.
-        visible: which of them are whole in the picture.
-        fields: how many have arrived.
-    """
-
-    picture: NDArray[np.bool_]
-    places: NDArray[np.floating[Any]]
-    visible: NDArray[np.bool_]
-    fields: int
+    picture: NDArray[np.bool_]  # a row for each line
+    places: NDArray[np.floating[Any]]  # centroids, one row for each target, pixels
+    visible: NDArray[np.bool_]  # which of them are whole in the picture
+    fields: int  # how many have arrived
 
 
 def sighting_of(
     maker: PictureMaker, name: str, recording: Recording, at: int
 ) -> CameraMoment | None:
-    """Return what a camera saw at a sample of a recording; None where that was not recorded.
-
-    Args:
-        maker: that draws for the camera.
-        name: of the camera's member.
-        recording: with its channels.
-    """
+    """Return what a camera saw at a sample of a recording; None where that was not recorded."""
     n = len(maker.shapes)
     names = [f"{name}.outline[{i}]" for i in range(9 * n)]
     if any(x not in recording for x in (*names, f"{name}.count")):

@@ -43,32 +43,18 @@ def drives_of(system: System) -> dict[str, Drive]:
 
 @dataclass(frozen=True, slots=True)
 class DriveState:
-    """What a drive does at one moment.
+    """What a drive does at one moment."""
 
-    Args:
-        joint: its name.
-        torque: at the joint, N*m or N.
-        speed: of the joint, rad/s or m/s.
-        load: RMS torque of the motor over its continuous one; None without a rating.
-        winding: temperature in degrees Celsius; None without a thermal model.
-        margin: the smallest that is left; None without a rating.
-    """
-
-    joint: str
-    torque: float
-    speed: float
-    load: float | None
-    winding: float | None
-    margin: float | None
+    joint: str  # its name
+    torque: float  # at the joint, N*m or N
+    speed: float  # of the joint, rad/s or m/s
+    load: float | None  # RMS torque of the motor over its continuous one; None without a rating
+    winding: float | None  # temperature in degrees Celsius; None without a thermal model
+    margin: float | None  # the smallest that is left; None without a rating
 
 
 def states_of(drives: Mapping[str, Drive], recording: Recording, at: int = -1) -> list[DriveState]:
-    """Return what each drive does at a sample of a recording.
-
-    Args:
-        drives: by the names of their members.
-        recording: with their channels.
-    """
+    """Return what each drive does at a sample of a recording."""
     found = []
     now = float(recording.times[at])
     window = (recording.times <= now) & (recording.times >= now - _WINDOW)

@@ -39,14 +39,7 @@ def open_rotator_studio(
     port: int = 0,
     allowed: Sequence[str] = (),
 ) -> Studio:
-    """Return the studio of a rotator, already serving; the rotator outlives it.
-
-    Args:
-        rotator: that is looked at.
-        host: address to serve at.
-        port: 0 for any that is free.
-        allowed: names by which this machine may be called in addresses, beside its own.
-    """
+    """Return the studio of a rotator, already serving; the rotator outlives it."""
     from linkwright.studio.server import Studio
 
     link = RotatorLink(rotator, aim)
@@ -108,12 +101,7 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
 
 
 class RotatorShow:
-    """Draws a mount where it looks, its beam, and its path in the sky.
-
-    Args:
-        studio: that it is drawn in.
-        link: to the rotator.
-    """
+    """Draws a mount where it looks, its beam, and its path in the sky."""
 
     def __init__(self, studio: Studio, link: RotatorLink) -> None:
         self._studio, self._link = studio, link

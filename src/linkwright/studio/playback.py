@@ -81,10 +81,6 @@ def _between(rows: NDArray[np.float32], k: int, j: int, f: float) -> Array:
 class Player:
     """The clock of playback.
 
-    Args:
-        rate: samples in a second of the recording, for single steps.
-        frames: shown in a second.
-
     >>> player = Player(0.0, 2.0, rate=10.0)
     >>> player.step(3)
     >>> round(player.time, 6)
@@ -93,8 +89,8 @@ class Player:
 
     start: float
     end: float
-    rate: float = 60.0
-    frames: float = 60.0
+    rate: float = 60.0  # samples in a second of the recording, for single steps
+    frames: float = 60.0  # shown in a second
     speed: float = 1.0
     loop: bool = True
     playing: bool = False
@@ -122,11 +118,7 @@ class Player:
         self.go_to(self.start + (now + samples) / self.rate)
 
     def advance(self, seconds: float) -> None:
-        """Let time go on as playing would.
-
-        Args:
-            seconds: of the viewer's time.
-        """
+        """Let time go on as playing would."""
         with self._turn:
             t = self.time + seconds * self.speed
             if t > self.end:
@@ -195,9 +187,6 @@ SPEEDS = (
 
 def usual_speed(seconds: float) -> float:
     """Return the speed at which a motion is best looked at first.
-
-    Args:
-        seconds: how long it lasts.
 
     >>> usual_speed(10.0), usual_speed(1000.0), usual_speed(0.03)
     (1.0, 50.0, 0.01)

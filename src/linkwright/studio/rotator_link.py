@@ -25,12 +25,7 @@ RATE = 30.0
 
 
 class RotatorLink(KeepsSamples):
-    """A rotator in a studio, until it is closed; the rotator outlives it.
-
-    Args:
-        rotator: that is looked at.
-        aim: what the coordinates of its mount are for a direction.
-    """
+    """A rotator in a studio, until it is closed; the rotator outlives it."""
 
     side_by_side = False
     freeze = None

@@ -159,13 +159,7 @@ class ScopeState:
 
     # -- answers -----------------------------------------------------------------------------------
     def answer(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """Do what a page wants, and return what it shows.
-
-        Args:
-            asked: `layout` to be shown from now on, `number` of the layout that the page has,
-                `time` to go to, `points` of a curve, `lens` (a second, smaller window), `stamp` of
-                the curves that it has, `known` for the channels that it knows.
-        """
+        """Do what a page wants, and return what it shows."""
         with self._turn:
             if asked.get("layout") is not None:
                 self.layout = layout_from(asked["layout"])

@@ -361,22 +361,7 @@ def open_studio(
     allowed: Sequence[str] = (),
     token: str = "",
 ) -> Studio:
-    """Return the studio of recordings, models and robot files, already serving.
-
-    Args:
-        names: of files or shipped models.
-        model: of recordings that do not say themselves.
-        roots: folders in which meshes may lie.
-        scene_file: shapes in place of the model's own, and what stands around it.
-        asked: of the motion that is made for a model.
-        base: of robot files: "free", "fixed", "file" for what the file says, or "auto": free where
-            the robot walks.
-        host: address to serve at; the loopback by default, which no other machine reaches.
-        port: 0 for any that is free.
-        allowed: names by which this machine may be called in addresses, beside its own.
-        token: the word at the end of its address, of a studio that it replaces; a new one by
-            default.
-    """
+    """Return the studio of recordings, models and robot files, already serving."""
     if not names:
         raise InputError("the studio needs something to show", remedy="name a recording or a model")
     motions = [

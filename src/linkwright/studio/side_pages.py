@@ -87,13 +87,7 @@ def assembled(
     kind: str | None = None,
     body: str | None = None,
 ) -> Act:
-    """Return what gives a page beside the scene, with its scripts in it.
-
-    Args:
-        name: of the page, and of the one element that its script fills.
-        kind: classes of its body; its name by default.
-        body: an asset that stands in it instead of that one element.
-    """
+    """Return what gives a page beside the scene, with its scripts in it."""
 
     def give(_asked: PageRequest) -> Reply:
         parts = {

@@ -123,11 +123,7 @@ class PanelState:
         return waited and self.live is None and not self.cannot
 
     def set_speed(self, factor: float) -> None:
-        """Let the live run go faster or slower, also before it is made.
-
-        Args:
-            factor: seconds of the run in a second on the wall.
-        """
+        """Let the live run go faster or slower, also before it is made."""
         self.speed = factor
         if self.live is not None:
             self.live.set_speed(factor)
@@ -264,11 +260,7 @@ class PanelState:
         return np.asarray(point if self.scene is None else self.scene.upright.T @ point)
 
     def every(self, seconds: float, refresh: Callable[[], None]) -> None:
-        """Call a function again and again.
-
-        Args:
-            seconds: between two calls.
-        """
+        """Call a function again and again."""
         self.refreshers.append((seconds, refresh, [0.0]))
 
     def take_over(self, mode: str) -> None:
@@ -431,10 +423,6 @@ class Control:
     viser tells of a change in another thread, some time after the control took it: a value that is
     not the one that was shown is on its way. The control takes it in the thread of viser's loop,
     where ours is shown too: none comes between a look at the value and its change.
-
-    Args:
-        handle: of viser.
-        loop: of viser's server; None where nothing else changes the value.
     """
 
     def __init__(self, handle: Any, loop: asyncio.AbstractEventLoop | None = None) -> None:

@@ -30,9 +30,6 @@ _COLORS = (200, 85, 61), (107, 130, 153)  # of the first, and of ghosts
 def way(poses: NDArray[np.floating[Any]], point: Array, most: int = _PIECES) -> Array:
     """Return the places of a point of a body, n x 3, few enough to be drawn.
 
-    Args:
-        poses: of the body, m x 7: place and quaternion.
-
     >>> half = [0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]  # turned by half about z
     >>> way(np.array([[0.5, 0, 0, 1, 0, 0, 0], half]), np.array([1.0, 0, 0])).tolist()
     [[1.5, 0.0, 0.0], [-0.5, 0.0, 0.0]]

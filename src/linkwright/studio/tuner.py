@@ -51,17 +51,12 @@ class CancelledError(Error):
 
 @dataclass(slots=True)
 class AxisResults:
-    """What is known of an axis.
+    """What is known of an axis."""
 
-    Args:
-        steps: the last ones, with the gains they were made with; the newest is the last.
-        sweep: the last one.
-        relay: the last one.
-    """
-
+    # the last ones, with the gains they were made with; the newest is the last
     steps: list[dict[str, Any]] = field(default_factory=list)
-    sweep: dict[str, Any] | None = None
-    relay: dict[str, Any] | None = None
+    sweep: dict[str, Any] | None = None  # the last one
+    relay: dict[str, Any] | None = None  # the last one
 
 
 class _Watched:
@@ -97,11 +92,7 @@ class _Watched:
 
 
 class Tuner:
-    """Experiments on the axes of a cell, one at a time.
-
-    Args:
-        link: to the cell.
-    """
+    """Experiments on the axes of a cell, one at a time."""
 
     def __init__(self, link: CellLink) -> None:
         self._link = link
@@ -122,21 +113,12 @@ class Tuner:
         return {n.removesuffix(end): v for n, v in values.items() if n.endswith(end)}
 
     def set_parameters(self, axis: str, values: Mapping[str, float]) -> None:
-        """Change parameters of an axis while it runs.
-
-        Args:
-            values: by name, without its number.
-        """
+        """Change parameters of an axis while it runs."""
         arm, k = self._axis(axis)
         self._link.set_values(arm.name, {f"{n}.{k + 1}": float(v) for n, v in values.items()})
 
     def start(self, axis: str, test: str, asked: Mapping[str, Any]) -> None:
-        """Begin an experiment in the background.
-
-        Args:
-            test: one of `TESTS`.
-            asked: amplitude, seconds, low, high, points, margin; usual values for what is left out.
-        """
+        """Begin an experiment in the background."""
         if test not in TESTS:
             raise InputError(f"there is no test {test!r}", remedy=f"take {', '.join(TESTS)}")
         numbers = {name: _number(name, asked.get(name)) for name in _RANGES}
@@ -167,11 +149,7 @@ class Tuner:
         self._thread.start()
 
     def wait(self, seconds: float) -> bool:
-        """Wait for the experiment; return whether it has ended in time.
-
-        Args:
-            seconds: at most.
-        """
+        """Wait for the experiment; return whether it has ended in time."""
         if self._thread is not None:
             self._thread.join(seconds)
             return not self._thread.is_alive()

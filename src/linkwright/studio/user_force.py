@@ -69,11 +69,7 @@ class Hand:
         self.pulled = None
 
     def push(self, body: str, impulse: ArrayLike, now: int) -> None:
-        """Give a body a push.
-
-        Args:
-            impulse: N*s, along the world's axes; it acts for a twentieth of a second.
-        """
+        """Give a body a push."""
         if body not in self._plant.hands:
             raise Error(f"{body!r} has no mass to push")
         ticks = max(1, round(_PUSH * self._plant.speed / self._tick))

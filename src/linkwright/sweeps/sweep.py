@@ -190,14 +190,7 @@ def run_sweep(
     cluster: str | None = None,
     progress: Progress | None = None,
 ) -> Sweep:
-    """Carry out a plan.
-
-    Args:
-        folder: where results go; None to keep them in memory alone.
-        model: what is run, where the plan's name does not say it.
-        force: start over where there is something in the folder.
-        cluster: address of a Dask scheduler.
-    """
+    """Carry out a plan."""
     if cluster is not None and model is not None:
         raise Error(
             "a cluster needs a model that its workers can read",

@@ -67,9 +67,7 @@ def breaks_program(
 ) -> Program | None:
     """Return how long it is until just before something known changes, and how long that takes.
 
-    Args:
-        programs: of phases, all with the same arrays.
-        knots: instants at which something changes besides, s, rising; none, or two or more.
+    Units: `knots` in s.
     """
     given = [made for made in programs if made is not None]
     found = {x: None for made in given for x in _switches(made)}

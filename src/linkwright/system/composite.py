@@ -181,11 +181,7 @@ def _in(port: Port, of: Mapping[Expr, Expr]) -> Port:
 
 
 def exchange_member(system: System, name: str, block: Block) -> None:
-    """Put another block in the place of a member, which keeps its name and its wires.
-
-    Args:
-        block: with the ports that are wired.
-    """
+    """Put another block in the place of a member, which keeps its name and its wires."""
     old = system.members[name]
     new = Member(name, block, block.rate or CONTINUOUS, system.owner, system.time)
     block.check_rate(new.rate)

@@ -14,11 +14,7 @@ if TYPE_CHECKING:
 
 
 def take_defaults(system: System, member: Member) -> None:
-    """Wire what an element reads and drives, and what a function's arguments name.
-
-    Args:
-        system: that the member is in, with whatever it reads.
-    """
+    """Wire what an element reads and drives, and what a function's arguments name."""
     block = member.block
     if isinstance(block, Element):
         for x, value in block.drives.items():
@@ -52,11 +48,7 @@ def members_of(system: System, block: Block) -> list[Member]:
 
 
 def bring_sources(system: System, block: Block) -> None:
-    """Add the blocks that ports of a block read by default, where they are not there yet.
-
-    Args:
-        system: that the block is added to.
-    """
+    """Add the blocks that ports of a block read by default, where they are not there yet."""
     for source, part in block.sources.values():
         if members_of(system, source):
             continue

@@ -66,21 +66,15 @@ _LARGEST = 6  # constraints that are coupled, of which all symmetric functions a
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Which speeds of a constrained mechanism are integrated.
+    """Which speeds of a constrained mechanism are integrated."""
 
-    Args:
-        dependent: names of the speeds that may be eliminated; empty for any.
-        at: coordinates by name where they are chosen; empty for the start.
-        redundant: whether all speeds are kept.
-        guarded: whether guards end a run before the form fails.
-        reference: whether guards compare with a state that is set from outside (`reference_of`),
-            in place of the start of each step: far cheaper where steps are short.
-    """
-
-    dependent: tuple[str, ...] = ()
+    dependent: tuple[str, ...] = ()  # names of the speeds that may be eliminated; empty for any
+    # coordinates by name where they are chosen; empty for the start
     at: tuple[tuple[str, float], ...] = ()
-    redundant: bool = False
-    guarded: bool = True
+    redundant: bool = False  # whether all speeds are kept
+    guarded: bool = True  # whether guards end a run before the form fails
+    # whether guards compare with a state that is set from outside (`reference_of`), in place of the
+    # start of each step: far cheaper where steps are short
     reference: bool = False
 
 
@@ -139,28 +133,18 @@ class Guards:
 
     Where A0 is that of a reference, they are NEAR^2 - |E|_F^2, which says that a new reference is
     due, and the bound on the condition number by |A1^-1|_F <= |A0^-1|_F / (1 - NEAR).
-
-    Args:
-        limit: the symbol of the bound.
-        memory: symbols of A^-1 at the start of a step, row by row.
-        inverse: what they become, with the statements `inner`.
-        values: of the guards, with `statements`.
     """
 
-    limit: Expr
-    memory: tuple[Expr, ...]
-    inverse: tuple[Expr, ...]
+    limit: Expr  # the symbol of the bound
+    memory: tuple[Expr, ...]  # symbols of A^-1 at the start of a step, row by row
+    inverse: tuple[Expr, ...]  # what they become, with the statements `inner`
     inner: tuple[Statement, ...]
-    values: tuple[Expr, ...]
+    values: tuple[Expr, ...]  # of the guards, with `statements`
     statements: tuple[Statement, ...]
 
 
 def guards_of(equations: Equations, reference: bool = False) -> Guards:
-    """Return the guards of a form.
-
-    Args:
-        reference: whether A0^-1 is set from outside.
-    """
+    """Return the guards of a form."""
     speeds = [s.symbol for s in equations.kinematics.speeds]
     tied = list(equations.reduction.dependent)
     active = [e.constraint for e in equations.eliminations if e.speed is not None]
@@ -210,9 +194,7 @@ def guards_of(equations: Equations, reference: bool = False) -> Guards:
 def _referred(limit: Expr, whole: Matrix, part: Matrix, writer: _Names) -> Guards:
     """Return guards that compare with a reference.
 
-    Args:
-        whole: all of J.
-        part: A.
+    Units: `part` in A.
     """
     n = len(part)
     memory = tuple(symbol(f"{REFERENCE}{k}", "discrete") for k in range(n * n))
@@ -226,11 +208,7 @@ def _referred(limit: Expr, whole: Matrix, part: Matrix, writer: _Names) -> Guard
 
 
 def reference_of(part: Array) -> dict[str, float]:
-    """Return what guards remember of a reference, by name.
-
-    Args:
-        part: the eliminated part A of the constraints' Jacobian there.
-    """
+    """Return what guards remember of a reference, by name."""
     inverse = np.linalg.inv(part).ravel().tolist()
     return {f"{REFERENCE}{k}": x for k, x in enumerate(inverse)}
 

@@ -95,11 +95,7 @@ def followed(system: System) -> dict[Expr, Expr]:
 
 
 def parameters(system: System, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return the values of all parameters that have one, by name; refuse those without sense.
-
-    Args:
-        given: other values than the System's, or arrays of them, one for each run.
-    """
+    """Return the values of all parameters that have one, by name; refuse those without sense."""
     m = system.mechanism
     own = {**system.values, **(given or {})}
     found: dict[str, Any] = {n: own.get(n, m.values.get(n)) for n in m.parameters}

@@ -246,12 +246,6 @@ def phase_program(
 ) -> Program:
     """Return the Program of a phase, with all its arrays in order.
 
-    Args:
-        signals: for "x", "d", "p", "w" their signals.
-        statements: what the outputs refer to, in order.
-        tick: the symbol of the tick number; with it the Program has `TICK_ARRAYS`.
-        noise: symbols of the uniform numbers of a tick, two for each stream.
-
     Example:
         >>> from linkwright.algebra import symbol
         >>> q, t = symbol("q", "coordinate"), symbol("t", "time")
@@ -273,9 +267,6 @@ def phase_program(
 
 def normal(first: Expr, second: Expr) -> Expr:
     """Return a standard normal number made of two uniform ones (Box and Muller 1958).
-
-    Args:
-        second: uniform in (0, 1).
 
     Example:
         >>> from linkwright.algebra import symbols

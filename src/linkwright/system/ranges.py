@@ -41,10 +41,6 @@ def expr_range(
 ) -> Range | None:
     """Return bounds of an expression while a symbol is between two values; None if unknown.
 
-    Args:
-        narrow: whether sines and cosines are known better than between -1 and 1, where the
-            interval is short.
-
     Example:
         >>> from linkwright.algebra import sin, symbols
         >>> a, t = symbols("a t")

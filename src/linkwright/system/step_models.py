@@ -54,20 +54,12 @@ def with_sensors(system: System, sensors: Sequence[str]) -> tuple[System, list[s
 def step_model(
     system: System,
     sensors: Sequence[str],
-    period: Fraction,
+    period: Fraction,  # from one instant to the next, s
     *,
     inputs: Sequence[str] | None = None,
     steps: int = 1,
 ) -> StepModel:
     """Return a System from one instant to the next.
-
-    Args:
-        system: what is modelled, with its numbers.
-        sensors: what is measured: names of channels, or expressions.
-        period: from one instant to the next, s.
-        inputs: names of inputs that are given at each instant and hold; all that nothing drives by
-            default. Others keep their values.
-        steps: of the integration in a period.
 
     >>> lag = Block("lag")
     >>> u, x = lag.input("u"), lag.state("x", "u - x")
@@ -334,12 +326,7 @@ def _refuse_period(phases: Phases, period: float) -> None:
 
 
 def delayed(model: StepModel, late: Sequence[int]) -> StepModel:
-    """Return a model whose sensors show what was true some instants ago; that becomes states.
-
-    Args:
-        model: without delays.
-        late: for each sensor, by how many instants it is late.
-    """
+    """Return a model whose sensors show what was true some instants ago; that becomes states."""
     scratch = Block("late")
     x = list(model.step.port("x").entries)
     taken = {name: list(model.step.port(name).entries) for name in ("u", "p", "t")}

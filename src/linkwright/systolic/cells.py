@@ -31,27 +31,16 @@ Values = Any  # an array of floats or words, or one of them
 
 @dataclass(frozen=True, slots=True)
 class CellArithmetic:
-    """What cells count with.
+    """What cells count with."""
 
-    Args:
-        read: numbers into values.
-        write: values into numbers.
-        one: the value of 1.
-        add: of two values; so are the others.
-        subtract: a − b.
-        multiply: a·b.
-        divide: a/b, with 0/0 = 0.
-        root: √(r² + x²) of r ≥ 0 and x.
-    """
-
-    read: Callable[[ArrayLike], Values]
-    write: Callable[[Values], NDArray[np.float64]]
-    one: Values
-    add: Callable[[Values, Values], Values]
-    subtract: Callable[[Values, Values], Values]
-    multiply: Callable[[Values, Values], Values]
-    divide: Callable[[Values, Values], Values]
-    root: Callable[[Values, Values], Values]
+    read: Callable[[ArrayLike], Values]  # numbers into values
+    write: Callable[[Values], NDArray[np.float64]]  # values into numbers
+    one: Values  # the value of 1
+    add: Callable[[Values, Values], Values]  # of two values; so are the others
+    subtract: Callable[[Values, Values], Values]  # a − b
+    multiply: Callable[[Values, Values], Values]  # a·b
+    divide: Callable[[Values, Values], Values]  # a/b, with 0/0 = 0
+    root: Callable[[Values, Values], Values]  # √(r² + x²) of r ≥ 0 and x
 
 
 def _divide(a: Values, b: Values) -> Values:
@@ -94,10 +83,6 @@ def boundary_cell(
 ) -> tuple[Values, Values, Values]:
     """Return the new r, and the s and c of a boundary cell.
 
-    Args:
-        M: 1 to rotate, 0 to eliminate.
-        arithmetic: `FLOAT` or `FIXED`; the others are values of it.
-
     Example:
         >>> [float(v) for v in boundary_cell(*map(np.float64, (3, 4, 1)), FLOAT)]
         [5.0, 0.8, 0.6]
@@ -115,9 +100,6 @@ def internal_cell(
     r: Values, x: Values, s: Values, c: Values, M: Values, arithmetic: CellArithmetic
 ) -> tuple[Values, Values]:
     """Return the new r and what leaves an internal cell.
-
-    Args:
-        s: of the boundary cell of this row.
 
     Example:
         >>> [float(v) for v in internal_cell(*map(np.float64, (1, 2, 0.6, 0.8, 1)), FLOAT)]

@@ -28,18 +28,12 @@ Write = Callable[[Path, str], None]
 
 @dataclass(frozen=True, slots=True)
 class DebuggerCommand:
-    """A command of the debugger.
+    """A command of the debugger."""
 
-    Args:
-        names: what it is called.
-        takes: its arguments, as the help shows them.
-        meaning: in a sentence.
-        do: what it does with a debugger and its arguments, and what is said then.
-    """
-
-    names: tuple[str, ...]
-    takes: str
-    meaning: str
+    names: tuple[str, ...]  # what it is called
+    takes: str  # its arguments, as the help shows them
+    meaning: str  # in a sentence
+    # what it does with a debugger and its arguments, and what is said then
     do: Callable[[Debugger, list[str]], str] = field(repr=False)
 
 
@@ -361,10 +355,6 @@ _NAMED = {name: row for row in DEBUGGER_COMMANDS for name in row.names}
 
 def scripted(talk: Debugger, text: str, say: Callable[[str], None], *, file: str) -> None:
     """Give the lines of a script; the first that cannot be done ends it, with its place.
-
-    Args:
-        say: takes what is to be shown.
-        file: the name of the script, for errors.
 
     Example:
         >>> from linkwright.systolic import ArrayMachine, assemble, read_data

@@ -17,11 +17,6 @@ _WIDE = 38
 def element_text(machine: ArrayMachine, row: int, column: int, *, raw: bool = False) -> str:
     """Return the contents of a processing element, in the boxes of the report's display.
 
-    Args:
-        row: from 1 on.
-        column: from 1 on.
-        raw: whether words are shown in hexadecimal digits.
-
     Example:
         >>> from linkwright.systolic import ArrayMachine, assemble, read_data
         >>> code = assemble("NOP")
@@ -115,9 +110,6 @@ def _about(machine: ArrayMachine, row: int, column: int) -> list[str]:
 def data_text(machine: ArrayMachine, addresses: Iterable[int], *, raw: bool = False) -> str:
     """Return rows of data memory; rows like the one before them are left out.
 
-    Args:
-        addresses: of the rows.
-
     Example:
         >>> from linkwright.systolic import ArrayMachine, assemble, read_data
         >>> machine = ArrayMachine(assemble("NOP"), read_data("", ())[0])
@@ -151,9 +143,6 @@ def data_text(machine: ArrayMachine, addresses: Iterable[int], *, raw: bool = Fa
 
 def fifo_text(machine: ArrayMachine, name: str) -> str:
     """Return the addresses that wait in a FIFO, and its state.
-
-    Args:
-        name: "read", "write" or "program".
 
     Example:
         >>> from linkwright.systolic import ArrayMachine, assemble, read_data

@@ -15,10 +15,6 @@ _LONGEST = 100  # tokens
 class WholeNumbers:
     """A reader of whole-number expressions.
 
-    Args:
-        text: what is read.
-        names: values of names.
-
     Example:
         >>> WholeNumbers("2*n + (p - 1)", {"n": 6, "p": 3}).value()
         14

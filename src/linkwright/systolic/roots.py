@@ -52,9 +52,6 @@ def root(r: ArrayLike, x: ArrayLike) -> NDArray[np.float64]:
 def fixed_root(r: NDArray[Any], x: NDArray[Any]) -> fixed.Words:
     """Return √(r² + x²) in words, as the array computes it.
 
-    Args:
-        r: words, at least 0.
-
     Example:
         >>> t = fixed_root(fixed.to_words(0.3), fixed.to_words(-0.4))
         >>> abs(float(fixed.to_numbers(t)) - 0.5) < 5e-7

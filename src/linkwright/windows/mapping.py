@@ -30,10 +30,6 @@ _UIO = Path("/sys/class/uio")
 class Claim:
     """The right to write to something, which one process has at a time.
 
-    Args:
-        path: of the file that stands for it.
-        what: it is called in the message of a refusal.
-
     Raises:
         FileNotFoundError: there is no such file.
     """
@@ -117,11 +113,7 @@ _own: weakref.WeakSet[Forgetful] = weakref.WeakSet()
 
 
 def keep_from_children(what: Forgetful) -> None:
-    """Let a child of a fork close its copies: claims stay with the parent, and end with it.
-
-    Args:
-        what: something whose `forget` closes descriptors.
-    """
+    """Let a child of a fork close its copies: claims stay with the parent, and end with it."""
     _own.add(what)
 
 
@@ -135,15 +127,7 @@ if hasattr(os, "register_at_fork"):  # others do not fork
 
 
 class Mapped:
-    """A stretch of a file, memfd or UIO device in memory.
-
-    Args:
-        place: a path, or a descriptor, which is duplicated.
-        length: bytes.
-        offset: bytes from the start of the file; of a UIO device, the number of its map times the
-            size of a page.
-        writable: whether it is written to.
-    """
+    """A stretch of a file, memfd or UIO device in memory."""
 
     def __init__(
         self, place: Place, length: int, *, offset: int = 0, writable: bool = False
@@ -214,12 +198,7 @@ class Mapped:
         return bytes(self.memory) if self.is_device else self.get(0, self.length)
 
     def get(self, at: int, count: int) -> bytes:
-        """Return a copy of some bytes of a file; one that was cut is an error, never a signal.
-
-        Args:
-            at: the first byte.
-            count: how many.
-        """
+        """Return a copy of some bytes of a file; one that was cut is an error, never a signal."""
         self._bounds(at, count)
         data = os.pread(self._descriptor, count, self.offset + at)
         if len(data) < count:
@@ -227,11 +206,7 @@ class Mapped:
         return data
 
     def put(self, at: int, data: bytes) -> None:
-        """Write some bytes to a file that is long enough.
-
-        Args:
-            data: what to write there.
-        """
+        """Write some bytes to a file that is long enough."""
         self._bounds(at, len(data))
         self.check()
         os.pwrite(self._descriptor, data, self.offset + at)

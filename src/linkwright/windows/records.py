@@ -139,11 +139,7 @@ def _check_line(what: str, text: object) -> None:
 
 
 def sides(shape: object) -> tuple[int, ...] | None:
-    """Return a shape as it is kept, or None where it is none.
-
-    Args:
-        shape: up to four positive whole numbers.
-    """
+    """Return a shape as it is kept, or None where it is none."""
     if not isinstance(shape, tuple | list) or len(shape) > 4:
         return None
     whole = all(isinstance(n, int) and not isinstance(n, bool) and n > 0 for n in shape)

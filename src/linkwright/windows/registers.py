@@ -26,12 +26,7 @@ _ACCESS = ("read", "write", "both")
 
 
 def require_number(what: str, given: object) -> None:
-    """Refuse what is no whole number.
-
-    Args:
-        what: it is called.
-        given: what was given for it.
-    """
+    """Refuse what is no whole number."""
     if not isinstance(given, int) or isinstance(given, bool):
         raise InputError(f"{what} is a whole number, not {brief(given)}")
 

@@ -51,11 +51,7 @@ def emit(
     brackets: tuple[str, str] = ("(", ")"),
     limit: int | None = None,
 ) -> str:
-    """Return the text of an expression.
-
-    Args:
-        row: level and pieces of one node; its second argument asks for a condition.
-    """
+    """Return the text of an expression."""
     opening, closing = brackets
     out: list[str] = []
     length = 0

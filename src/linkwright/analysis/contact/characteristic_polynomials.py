@@ -174,11 +174,7 @@ def coefficients(
 ) -> list[Any]:
     """Return coefficients of the polynomial, highest first, of expressions or of arrays.
 
-    Args:
-        at: m, Cw, Kw, Ce, Ke, alpha0 and f0.
-        gain: -Kp or KF.
-        filtered: whether the law has its filter.
-        one: the number 1 of their kind.
+    Units: `at` in m.
     """
     tool = [at["m"], at["Cw"] + at["Ce"], at["Kw"] + at["Ke"]]
     pushed = [at["m"], at["Ce"], at["Ke"]]
@@ -213,11 +209,7 @@ def routh_conditions(polynomial: CharacteristicPolynomial) -> tuple[RouthConditi
 
 
 def hurwitz(c: Sequence[Any]) -> list[tuple[str, Any]]:
-    """Return what must be positive, in words and as expressions or arrays.
-
-    Args:
-        c: coefficients, highest first.
-    """
+    """Return what must be positive, in words and as expressions or arrays."""
     degree = len(c) - 1
     powers = [_power(degree - k) for k in range(len(c))]
     found = list(zip(powers, c, strict=True))

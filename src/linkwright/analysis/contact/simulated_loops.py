@@ -165,9 +165,6 @@ def _swings(x: Array, order: int) -> NDArray[np.complex128]:
     Every row of the fit counts alike, so that what is left of a run late in it counts as its start.
     Poles that are nearly equal cannot be told apart: they are read as one (the singular values of
     the rows say how many there are), where a recursion of the full order would invent others.
-
-    Args:
-        x: samples at ticks, a row for each run.
     """
     windows = np.lib.stride_tricks.sliding_window_view(x[:, 1:_FITTED], order + 1, axis=1)
     size = np.abs(windows).max(axis=2, keepdims=True)

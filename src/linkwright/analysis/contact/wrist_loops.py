@@ -341,11 +341,7 @@ def parameter(loop: WristLoop, name: str) -> str:
 
 
 def continuous_verdicts(loop: WristLoop, over: Mapping[str, Any] | None = None) -> NDArray[np.int8]:
-    """Return what Routh's conditions say, as places in `VERDICTS`.
-
-    Args:
-        over: arrays in place of some of them, which are broadcast.
-    """
+    """Return what Routh's conditions say, as places in `VERDICTS`."""
     at = arrays(loop, over)
     at |= {"alpha0": (1 - at["a"]) / (1 + at["a"]), "f0": 2 / at["T"]}
     gain = -at["gain"] if loop.law == "position" else at["gain"]
@@ -388,11 +384,7 @@ def sampled(
 
 
 def arrays(loop: WristLoop, over: Mapping[str, Any] | None) -> dict[str, Array]:
-    """Return a loop's numbers as arrays of one shape.
-
-    Args:
-        over: arrays in place of some of them.
-    """
+    """Return a loop's numbers as arrays of one shape."""
     own = {n: getattr(loop, n) for n in PARAMETERS}
     own |= {parameter(loop, n): v for n, v in (over or {}).items()}
     made = np.broadcast_arrays(*(np.asarray(v, dtype=float) for v in own.values()))
@@ -410,12 +402,7 @@ def _roots(c: Array) -> NDArray[np.complex128]:
 
 
 def verdicts_of(good: Any, rates: NDArray[np.complex128]) -> NDArray[np.int8]:
-    """Return verdicts as places in `VERDICTS`.
-
-    Args:
-        good: whether loops are stable.
-        rates: logarithms of their poles a tick, in the last axis.
-    """
+    """Return verdicts as places in `VERDICTS`."""
     damping = -rates.real / np.maximum(np.abs(rates), 1e-300)
     swings = ((damping < RINGING) & (rates.real > np.log(LASTING))).any(axis=-1)
     return np.where(good, np.where(swings, 1, 0), 2).astype(np.int8)

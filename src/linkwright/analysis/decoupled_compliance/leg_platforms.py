@@ -401,12 +401,7 @@ def _threefold(
 
 
 def rigid_tips(platform: LegPlatform, poses: ArrayLike) -> Array:
-    """Return where the legs' tips are when the platform is at poses, m.
-
-    Args:
-        platform: at its own place where a pose is the identity.
-        poses: homogeneous matrices (n, 4, 4).
-    """
+    """Return where the legs' tips are when the platform is at poses, m."""
     given = np.asarray(poses, dtype=float)
     if given.ndim == 2:
         given = given[None]

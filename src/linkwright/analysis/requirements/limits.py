@@ -60,12 +60,7 @@ class Excess:
 def limits_of(
     robot: Robot, given: Mapping[str, Mapping[str, float]]
 ) -> dict[str, dict[str, float]]:
-    """Return the limits of each joint: the robot's own, and others in place of them.
-
-    Args:
-        robot: whose limits hold where nothing else is given.
-        given: by name of joint, then by one of `LIMITED`; rad or m, and so on.
-    """
+    """Return the limits of each joint: the robot's own, and others in place of them."""
     names = robot.coordinates
     found: dict[str, dict[str, float]] = {}
     for k, name in enumerate(names):
@@ -109,18 +104,11 @@ def unknown_joint(name: str, known: tuple[str, ...]) -> InputError:
 def excesses(
     joint: str,
     limits: Mapping[str, float],
-    times: Array,
+    times: Array,  # of the samples, s
     values: Mapping[str, tuple[Array, str]],
     tolerance: float = 1e-9,
 ) -> list[Excess]:
-    """Return where one joint exceeds its limits.
-
-    Args:
-        limits: of the joint, by one of `LIMITED`.
-        times: of the samples, s.
-        values: samples and unit by quantity.
-        tolerance: share of a limit by which it may be exceeded unsaid.
-    """
+    """Return where one joint exceeds its limits."""
     found: list[Excess] = []
     for quantity, (samples, unit) in values.items():
         if quantity == "position":

@@ -44,8 +44,7 @@ _FORMS = {
 def samples_at(need: Requirement, every: float | None) -> NDArray[np.int_]:
     """Return the samples of a listing: the first at or after each multiple of an interval.
 
-    Args:
-        every: s; all samples by default.
+    Units: `every` in s.
     """
     times = need.times
     if every is None:
@@ -103,8 +102,7 @@ class _Frames:
 def motion_listing(need: Requirement, every: float | None = None) -> str:
     """Return the listing of the motion.
 
-    Args:
-        every: s, between instants; all samples by default.
+    Units: `every` in s.
     """
     return "\n".join(_motion_lines(need, samples_at(need, every))) + "\n"
 
@@ -182,11 +180,7 @@ def _joint_motion(
 
 
 def dynamics_listing(need: Requirement, every: float | None = None) -> str:
-    """Return the listing of the dynamics.
-
-    Args:
-        need: the requirement, with dynamics.
-    """
+    """Return the listing of the dynamics."""
     if not need.dynamics:
         raise InputError(
             "there are no forces to list: dynamics were left out",

@@ -51,13 +51,6 @@ def reduction_program(
 ) -> Program:
     """Return the Program of a block of samples.
 
-    Args:
-        links: the frames of the links that joints move.
-        rows: for each joint, its place among the links.
-        spot: the frame that carries loads, and the tool.
-        loads: which of the `LOADS` act; they stay the same over a block.
-        tool: whether the tool follows rates, otherwise joints follow polynomials.
-
     Its inputs are `state` (for each quantity and joint: peak, its time, integral, integral of the
     square, and the last value), `watch` (time, time of the last sample, samples and steps left;
     where none is left everything stays as it is), and the loads. For joints there are `path`

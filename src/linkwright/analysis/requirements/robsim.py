@@ -53,8 +53,7 @@ def step_count(span: float, step: float) -> int:
 def robsim_motion(robot: Robot, task: Task, step: float) -> SampledMotion:
     """Return the instants of a task in ROBSIM's steps; accelerations are those of the rates.
 
-    Args:
-        step: s.
+    Units: `step` in s.
     """
     refuse_unsuited(robot)
     refuse_unfit(robot, task)

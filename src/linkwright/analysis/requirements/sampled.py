@@ -40,27 +40,17 @@ _JUMP = 1e-6  # rad or m that a position may differ from where the part before i
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SampledMotion:
-    """What a robot does over a task, at samples.
+    """What a robot does over a task, at samples."""
 
-    Args:
-        times: s, rising.
-        q: coordinates, one row for each sample.
-        u: speeds.
-        a: accelerations.
-        jerk: rates of the accelerations.
-        ideal: where the tool's origin should be, m, in the world's axes; nan under joint control.
-        error: from the tool to where it should be, m and rad; nan under joint control.
-        residual: what is left of the tool's rate, m/s and rad/s; nan under joint control.
-    """
-
-    times: Array
-    q: Array
-    u: Array
-    a: Array
-    jerk: Array
+    times: Array  # s, rising
+    q: Array  # coordinates, one row for each sample
+    u: Array  # speeds
+    a: Array  # accelerations
+    jerk: Array  # rates of the accelerations
+    # where the tool's origin should be, m, in the world's axes; nan under joint control
     ideal: Array
-    error: Array
-    residual: Array
+    error: Array  # from the tool to where it should be, m and rad; nan under joint control
+    residual: Array  # what is left of the tool's rate, m/s and rad/s; nan under joint control
 
     @property
     def tool(self) -> NDArray[np.bool_]:
@@ -130,9 +120,7 @@ def start_of(robot: Robot, task: Task) -> Array:
 def sampled(robot: Robot, task: Task, step: float, tool: ToolOptions) -> SampledMotion:
     """Return a task as a robot carries it out.
 
-    Args:
-        step: s, the longest between two samples.
-        tool: how rates of the tool become rates of joints.
+    Units: `step` in s.
     """
     refuse_unsuited(robot)
     refuse_unfit(robot, task)

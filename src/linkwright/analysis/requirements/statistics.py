@@ -47,9 +47,7 @@ class Statistic:
 def statistic(joint: str, quantity: str, unit: str, times: Array, values: Array) -> Statistic:
     """Return the statistic of samples.
 
-    Args:
-        times: of the samples, s.
-        values: at the samples.
+    Units: `times` in s.
 
     >>> t = np.linspace(0, 1, 101)
     >>> found = statistic("j", "torque", "N*m", t, 2 * t)

@@ -30,38 +30,24 @@ _UNREACHED = 1e-6  # of a rate, or m and rad of an error, that may be left over
 
 @dataclass(frozen=True, slots=True)
 class ToolOptions:
-    """How rates of a tool become rates of joints.
+    """How rates of a tool become rates of joints."""
 
-    Args:
-        damping: of the pseudo-inverse, in the units of the Jacobian; 0 for none.
-        threshold: pivots of the Jacobian below this, in relation to its largest row, are zero.
-        correct: whether the error of the pose is fed back, so that nothing drifts.
-        exact: whether steps follow the curve of the motion; otherwise they are Euler's.
-        refuse: whether rates that cannot be reached are an error.
-    """
-
-    damping: float = 0.0
+    damping: float = 0.0  # of the pseudo-inverse, in the units of the Jacobian; 0 for none
+    # pivots of the Jacobian below this, in relation to its largest row, are zero
     threshold: float = 1e-6
-    correct: bool = True
-    exact: bool = True
-    refuse: bool = True
+    correct: bool = True  # whether the error of the pose is fed back, so that nothing drifts
+    exact: bool = True  # whether steps follow the curve of the motion; otherwise they are Euler's
+    refuse: bool = True  # whether rates that cannot be reached are an error
 
 
 @dataclass(frozen=True, slots=True)
 class ToolFrame:
-    """A tool of a robot, with what makes it follow.
+    """A tool of a robot, with what makes it follow."""
 
-    Args:
-        robot: that carries it.
-        name: of the frame.
-        steps: the quantity of `BLOCK` steps.
-        base: the pose of the link that carries the first joint, 4 x 4.
-    """
-
-    robot: Robot
-    name: str
-    steps: Quantity
-    base: Array
+    robot: Robot  # that carries it
+    name: str  # of the frame
+    steps: Quantity  # the quantity of `BLOCK` steps
+    base: Array  # the pose of the link that carries the first joint, 4 x 4
 
     @classmethod
     def of(cls, robot: Robot, name: str) -> ToolFrame:
@@ -113,22 +99,14 @@ def is_tool_part(part: Part) -> TypeGuard[TaskSegment | ToolLine]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ToolPiece:
-    """A time in which rates of the tool are one polynomial.
+    """A time in which rates of the tool are one polynomial."""
 
-    Args:
-        begin: s.
-        end: s.
-        rates: coefficients, 5 x 6, in the time since the beginning.
-        own: whether they are along the tool's axes, otherwise the world's.
-        weights: 0 for channels that are left as they come, otherwise 1.
-        axes: the matrix from the axes of the weights to the world's; the tool's own where `own`.
-    """
-
-    begin: float
-    end: float
-    rates: Array
-    own: bool
-    weights: Array
+    begin: float  # s
+    end: float  # s
+    rates: Array  # coefficients, 5 x 6, in the time since the beginning
+    own: bool  # whether they are along the tool's axes, otherwise the world's
+    weights: Array  # 0 for channels that are left as they come, otherwise 1
+    # the matrix from the axes of the weights to the world's; the tool's own where `own`
     axes: Array
 
 
@@ -180,31 +158,18 @@ def _refuse_jump(tool: ToolFrame, part: TaskSegment, begin: float, pose: Array) 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ToolSteps:
-    """What steps of tool control gave, one row for each instant.
+    """What steps of tool control gave, one row for each instant."""
 
-    Args:
-        q: coordinates.
-        u: speeds.
-        a: accelerations.
-        ideal: where the tool's origin should be, m.
-        error: from the tool to where it should be, m and rad.
-        residual: what is left of the rate.
-        rank: of the Jacobian.
-        turn: the unit quaternion of the wanted pose.
-        ratio: of the smallest pivot of the Jacobian to the largest.
-        missed: residual and error along the axes of the part, without channels that are free.
-    """
-
-    q: Array
-    u: Array
-    a: Array
-    ideal: Array
-    error: Array
-    residual: Array
-    rank: Array
-    turn: Array
-    ratio: Array
-    missed: Array
+    q: Array  # coordinates
+    u: Array  # speeds
+    a: Array  # accelerations
+    ideal: Array  # where the tool's origin should be, m
+    error: Array  # from the tool to where it should be, m and rad
+    residual: Array  # what is left of the rate
+    rank: Array  # of the Jacobian
+    turn: Array  # the unit quaternion of the wanted pose
+    ratio: Array  # of the smallest pivot of the Jacobian to the largest
+    missed: Array  # residual and error along the axes of the part, without channels that are free
 
     @property
     def pose(self) -> Array:
@@ -301,10 +266,7 @@ def beyond_reach(tool: ToolFrame, target: Array, rows: Array) -> float:
 
     Damped least squares from the nearest of many random poses, within the limits of the joints.
 
-    Args:
-        tool: that is to be there.
-        target: the place, m, in the world's axes.
-        rows: the directions in which it counts, one unit vector each.
+    Units: `target` in m.
     """
     robot = tool.robot
     lower, upper = np.array(robot.limits, dtype=float).T

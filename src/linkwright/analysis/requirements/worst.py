@@ -118,15 +118,10 @@ class Worst:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Affine:
-    """Values at samples as functions of a payload: `fixed + slopes @ moments`.
+    """Values at samples as functions of a payload: `fixed + slopes @ moments`."""
 
-    Args:
-        fixed: without a payload; any shape, samples first.
-        slopes: with one more axis, of the ten moments.
-    """
-
-    fixed: Array
-    slopes: Array
+    fixed: Array  # without a payload; any shape, samples first
+    slopes: Array  # with one more axis, of the ten moments
 
     def at(self, mass: float, place: Array) -> Array:
         """Return the values with a point mass."""
@@ -248,11 +243,6 @@ def largest_quadratic(
     fixed: Array, linear: Array, square: Array, lower: Array, upper: Array
 ) -> tuple[Array, Array]:
     """Return the largest values of quadratics c + g r + r G r over a box, and where they are.
-
-    Args:
-        fixed: c, one for each quadratic.
-        linear: g, three for each.
-        square: G, 3 x 3 for each, symmetric.
 
     >>> top, place = largest_quadratic(
     ...     np.zeros(1), np.array([[1.0, 0.0, 0.0]]), -np.eye(3)[None], -np.ones(3), np.ones(3)

@@ -213,21 +213,14 @@ class Answers:
 def answers(
     loop: Loop,
     distribution: Distribution,
-    gain: Array,
+    gain: Array,  # K
     transform: Array | None,
     *,
     streams: int,
     steps: int,
     seed: int,
 ) -> Answers:
-    """Return all four answers.
-
-    Args:
-        gain: K.
-        transform: T of the first answer; none for that of the mean interval.
-        steps: of each.
-        seed: of all that is random.
-    """
+    """Return all four answers."""
     regimes = distribution.regimes()
     gammas, weights, moments = expectations(loop, regimes, gain)
     square = mean_square_radius(loop, distribution, gain)
@@ -260,11 +253,7 @@ def answers(
 def expectations(
     loop: Loop, regimes: Regimes, gain: Array, panels: int = 16
 ) -> tuple[list[Array], list[Array], list[Array]]:
-    """Return the matrices of the closed loop, their weights and E[Gamma (x) Gamma], by regime.
-
-    Args:
-        panels: into which ranges are cut.
-    """
+    """Return the matrices of the closed loop, their weights and E[Gamma (x) Gamma], by regime."""
     gammas, weights, moments = [], [], []
     for regime in regimes.each:
         at, w = regime.nodes(panels)
@@ -307,11 +296,7 @@ def mean_transform(loop: Loop, regimes: Regimes, gain: Array) -> Array:
 
 
 def lyapunov_transform(moments: list[Array], transition: Array, square: float) -> Array:
-    """Return the T of the norm in which mean squares shrink evenly.
-
-    Args:
-        moments: E[Gamma (x) Gamma], by regime.
-    """
+    """Return the T of the norm in which mean squares shrink evenly."""
     n = round(len(moments[0]) ** 0.5)
     scale = 1.0 / (1.02 * max(square, 1e-300))
     solved = lyapunov([scale * m for m in moments], transition, [np.eye(n)] * len(moments))
@@ -323,11 +308,7 @@ def lyapunov_transform(moments: list[Array], transition: Array, square: float) -
 def monte_carlo(
     loop: Loop, distribution: Distribution, gain: Array, streams: int, steps: int, seed: int
 ) -> tuple[Array, Array]:
-    """Return the mean logarithm of growth for each of some random streams, and its drift.
-
-    Args:
-        streams: how many.
-    """
+    """Return the mean logarithm of growth for each of some random streams, and its drift."""
     if streams < 2 or steps < 1:
         raise InputError(
             f"{streams} streams of {steps} steps say nothing of a mean",
@@ -347,12 +328,7 @@ def expected_cost(
     q: ArrayLike,
     r: ArrayLike | None,
 ) -> float:
-    """Return the expected integral of x'Qx + u'Ru.
-
-    Args:
-        start: state at the first sample.
-        q: weight of the plant's states.
-    """
+    """Return the expected integral of x'Qx + u'Ru."""
     n, m, r_count = len(loop.a), loop.sums, loop.inputs
     weight = np.zeros((n + r_count, n + r_count))
     weight[:n, :n] = _weight(q, n, "states")

@@ -26,11 +26,6 @@ _SINGULAR = 1e12
 def arranged(poles: Sequence[complex], states: int, inputs: int) -> list[tuple[complex, int]]:
     """Return the poles with the input by which each is placed; of a pair, the upper one.
 
-    Args:
-        poles: as many as states, or as many as each input has.
-        states: how many there are.
-        inputs: how many there are.
-
     >>> arranged((0.4, 0.7), 4, 2)
     [((0.4+0j), 0), ((0.7+0j), 0), ((0.4+0j), 1), ((0.7+0j), 1)]
     """
@@ -58,11 +53,6 @@ def arranged(poles: Sequence[complex], states: int, inputs: int) -> list[tuple[c
 
 def assign(phi: Array, psi: Array, poles: Sequence[complex], sizes: Array) -> tuple[Array, Array]:
     """Return the gain K of u = K x and the transformation T.
-
-    Args:
-        phi: matrix of the state over the interval for which poles are placed.
-        psi: matrix of the inputs.
-        sizes: of the entries of the state; columns of T have length 1 in these units.
 
     >>> k, t = assign(
     ...     np.array([[1.0, 1.0], [0.0, 1.0]]), np.array([[0.5], [1.0]]), (0.4, 0.7), np.ones(2)

@@ -21,10 +21,6 @@ _TINY = 1e-300
 def log_norms(gammas: Array, t: Array | None = None) -> Array:
     """Return ln |T^-1 Gamma T|, the norm being the largest singular value.
 
-    Args:
-        gammas: matrices Gamma, along the last two axes.
-        t: the transformation T, broadcast along the others; none for the identity.
-
     >>> log_norms(np.array([[0.5, 0.0], [0.0, 0.2]])).round(6)
     np.float64(-0.693147)
     """
@@ -48,9 +44,6 @@ def _log_norms_of_pairs(g: Array) -> Array:
 
 def best_transform(gammas: Array, weights: Array, start: Array) -> tuple[float, Array]:
     """Return the smallest mean of ln |T^-1 Gamma T| and the T that has it.
-
-    Args:
-        start: a T to begin with.
 
     >>> g = np.array([[[0.5, 4.0], [0.0, 0.5]]])
     >>> round(best_transform(g, np.ones(1), np.eye(2))[0], 2)
@@ -109,10 +102,6 @@ def best_transform(gammas: Array, weights: Array, start: Array) -> tuple[float, 
 
 def best_pairs(gammas: Array, weights: Array, start: Array, rounds: int = 34) -> Array:
     """Return the smallest mean of ln |T^-1 Gamma T| for many loops of two states at once.
-
-    Args:
-        gammas: matrices, with axes for loops and for intervals.
-        start: a T to begin with, for each loop.
 
     >>> g = np.array([[[[0.5, 4.0], [0.0, 0.5]]]])
     >>> best_pairs(g, np.ones(1), np.array([np.diag([4.0, 1.0])])).round(2)

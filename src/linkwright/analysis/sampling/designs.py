@@ -144,16 +144,10 @@ def design(
     loop: Loop,
     distribution: Distribution,
     poles: tuple[complex, ...],
-    period: float | None,
+    period: float | None,  # that interval, s; none to search it
     procedure: Procedure | None,
 ) -> Designed:
-    """Return a gain for a distribution.
-
-    Args:
-        poles: of the loop at the interval for which it is designed.
-        period: that interval, s; none to search it.
-        procedure: how.
-    """
+    """Return a gain for a distribution."""
     if any(abs(p) >= 1.0 for p in poles):
         worst = max(poles, key=abs)
         raise InputError(
@@ -177,11 +171,7 @@ def contraction_at(
 ) -> float:
     """Return E[gamma] of a loop whose poles were placed for an interval.
 
-    Args:
-        regimes: of its intervals, without delay.
-        poles: of the loop at that interval.
-        period: the interval, s.
-        panels: into which ranges are cut.
+    Units: `period` in s.
     """
     gain, t = loop.gain_for(tuple(poles), period)
     total = 0.0

@@ -59,9 +59,6 @@ class Exponent:
 def growth_kernel(states: int, inputs: int) -> Kernel:
     """Return the kernel that carries a state through steps with Phi + Psi K.
 
-    Args:
-        inputs: of the loop; 0 where Phi is that of the closed loop.
-
     >>> [port.shape for port in growth_kernel(2, 1).inputs]
     [(2,), (1, 2), (64, 2, 2), (64, 2, 1)]
     """
@@ -114,9 +111,6 @@ def growths(phi: Array) -> tuple[Array, Array]:
     """Return the mean logarithm of growth for each stream, after a part that is left out.
 
     With it comes by how much that of the second half is above that of the first.
-
-    Args:
-        phi: matrices of the closed loop: streams, steps, n, n; as many steps as `rounded_up` says.
     """
     streams, count, n = phi.shape[:3]
     kernel = growth_kernel(n, 0)
@@ -132,10 +126,7 @@ def growths(phi: Array) -> tuple[Array, Array]:
 def growths_of_gains(phi: Array, psi: Array, gains: Array) -> tuple[Array, Array]:
     """Return the mean logarithm of growth for each gain and stream, and its drift.
 
-    Args:
-        phi: matrices of the state: streams, steps, n, n.
-        psi: matrices of the inputs, in the same way.
-        gains: K, one after the other.
+    Units: `gains` in K.
     """
     streams, count, n = phi.shape[:3]
     kernel = growth_kernel(n, psi.shape[-1])
@@ -172,13 +163,7 @@ def _means(found: Array) -> tuple[Array, Array]:
 
 
 def exponent_of(rates: Array, drifts: Array, interval: float, steps: int) -> Exponent:
-    """Return an exponent from the growth in each stream.
-
-    Args:
-        rates: mean logarithm of growth for each sample, one for each stream.
-        drifts: how much it was larger in the second half of each stream than in the first.
-        steps: of each stream, as they were asked for.
-    """
+    """Return an exponent from the growth in each stream."""
     from scipy.special import stdtrit
 
     mean = float(rates.mean())

@@ -32,12 +32,7 @@ def second_moment(gammas: Array, weights: Array) -> Array:
 
 
 def coupled(moments: Sequence[Array], transition: Array) -> Array:
-    """Return the matrix that carries the covariances of all states of a chain on.
-
-    Args:
-        moments: E[Gamma (x) Gamma] in each state.
-        transition: row i has the probabilities of the states that follow state i.
-    """
+    """Return the matrix that carries the covariances of all states of a chain on."""
     blocks = [
         [transition[i, j] * moments[i] for i in range(len(moments))] for j in range(len(moments))
     ]
@@ -50,11 +45,7 @@ def radius(matrix: Array) -> float:
 
 
 def chain_radius(moments: Sequence[Array], transition: Array) -> float:
-    """Return the spectral radius by which mean squares grow or shrink from sample to sample.
-
-    Args:
-        moments: E[Gamma (x) Gamma] in each state of a chain.
-    """
+    """Return the spectral radius by which mean squares grow or shrink from sample to sample."""
     if _forgets(transition):
         return radius(_mean(moments, transition))
     return radius(coupled(moments, transition))
@@ -67,9 +58,7 @@ def decay_rate(
 
     The mean square of the state dies out as e^(-2 s t) does, as a function of time.
 
-    Args:
-        gammas: matrices Gamma in each state of a chain.
-        intervals: t of each, s.
+    Units: `intervals` in s.
 
     >>> half = np.array([[[0.5]]])
     >>> round(decay_rate([half], [np.ones(1)], [np.array([0.1])], np.ones((1, 1))), 6)
@@ -108,9 +97,6 @@ def _mean(matrices: Sequence[Array], transition: Array) -> Array:
 
 def lyapunov(moments: Sequence[Array], transition: Array, sources: Sequence[Array]) -> list[Array]:
     """Return P of each state of a chain: P[i] = Q[i] + E[Gamma' (sum of p[i, j] P[j]) Gamma].
-
-    Args:
-        sources: Q in each state.
 
     >>> lyapunov([np.array([[0.25]])], np.ones((1, 1)), [np.array([[3.0]])])
     [array([[4.]])]

@@ -281,12 +281,7 @@ def read_loop(path: str | os.PathLike[str]) -> LoopTask:
 def distribution_of(
     table: Mapping[str, Any], source: TextSource, at: tuple[str | int, ...] = ("intervals",)
 ) -> Distribution:
-    """Return the distribution that a table of a file describes.
-
-    Args:
-        table: with its `kind`, and what that takes; parts are tables too.
-        at: the place of the table in it.
-    """
+    """Return the distribution that a table of a file describes."""
     given = dict(table)
     kind = given.pop("kind", None)
     if kind not in DISTRIBUTIONS:

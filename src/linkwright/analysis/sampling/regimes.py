@@ -317,9 +317,6 @@ class Distribution(ABC):
 def drawn(regimes: Regimes, streams: int, count: int, seed: int) -> Arrivals:
     """Return random samples, a row for each stream.
 
-    Args:
-        regimes: they are taken from.
-
     >>> drawn(Regimes.independent([Piece(1.0, 0.5, 0.5)]), 1, 2, 0).intervals
     array([[0.5, 0.5]])
     """
@@ -337,9 +334,6 @@ def drawn(regimes: Regimes, streams: int, count: int, seed: int) -> Arrivals:
 def generator(seed: int) -> np.random.Generator:
     """Return the source of random numbers of a seed.
 
-    Args:
-        seed: a whole number, 0 or more.
-
     >>> generator(0).integers(10)
     np.int64(8)
     """
@@ -351,9 +345,7 @@ def generator(seed: int) -> np.random.Generator:
 def interval(value: Amount, what: str) -> float:
     """Return an interval in seconds; what is not above zero is refused.
 
-    Args:
-        value: s, or a text with a unit.
-        what: it is, for messages.
+    Units: `value` in s.
 
     >>> interval("10 ms", "the interval")
     0.01
@@ -383,9 +375,6 @@ def probability(value: float, what: str) -> float:
 def chain(rows: Sequence[Array], what: str) -> tuple[tuple[float, ...], ...]:
     """Return a transition table; one whose long run depends on its start is refused.
 
-    Args:
-        what: its states are, for messages.
-
     >>> chain([np.array([0.5, 0.5]), np.array([1.0, 0.0])], "states")
     ((0.5, 0.5), (1.0, 0.0))
     """
@@ -410,11 +399,7 @@ def chain(rows: Sequence[Array], what: str) -> tuple[tuple[float, ...], ...]:
 
 
 def probabilities(values: Sequence[float], what: str) -> Array:
-    """Return probabilities that add up to 1; others are refused.
-
-    Args:
-        what: they are, for messages.
-    """
+    """Return probabilities that add up to 1; others are refused."""
     found = np.array([probability(v, what) for v in values])
     if not len(found) or abs(found.sum() - 1.0) > 1e-9:
         raise InputError(

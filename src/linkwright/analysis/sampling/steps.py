@@ -24,10 +24,6 @@ _SMALL = 1.0  # size of an exponent for which they are enough
 def exponentials(a: Array, times: Array) -> Array:
     """Return exp(A t) for many times.
 
-    Args:
-        a: the matrix A.
-        times: t, along one axis.
-
     >>> exponentials(np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([0.5]))[0]
     array([[1. , 0.5],
            [0. , 1. ]])
@@ -64,9 +60,7 @@ def exponentials(a: Array, times: Array) -> Array:
 def transitions(a: Array, b: Array, times: Array) -> tuple[Array, Array]:
     """Return Phi and Psi for many intervals.
 
-    Args:
-        a: system matrix of the plant.
-        times: intervals, s.
+    Units: `times` in s.
     """
     n, r = b.shape
     whole = np.zeros((n + r, n + r))
@@ -80,13 +74,7 @@ def closed(
 ) -> Array:
     """Return the matrices of the closed loop, for its state and the last `depth` commands.
 
-    Args:
-        phi: matrices of the state, one for each interval.
-        psi: matrices of the command that acts in the end.
-        early: matrices of that which acts until the age is over; none where all ages are 0.
-        gain: K, by which a command follows from the state.
-        at: which commands act, and when.
-        depth: how many old commands are kept.
+    Units: `gain` in K.
 
     >>> one = np.ones((1, 1, 1))
     >>> late = Arrivals(np.ones(1), np.array([1]), np.array([1]), np.zeros(1))

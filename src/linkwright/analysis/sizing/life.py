@@ -35,10 +35,7 @@ HOUR = 3600.0
 def average_torque(torque: Array, speed: Array, durations: Array, exponent: float = 3.0) -> float:
     """Return the average torque of a gear, weighted by speed and time; 0 where nothing turns.
 
-    Args:
-        torque: in each interval, N·m.
-        speed: in each interval, in any unit.
-        durations: of the intervals, s.
+    Units: `durations` in s.
 
     >>> T, n, t = [150, 82, 130, 0], [10, 20, 10, 0], [0.2, 3, 0.3, 0.2]
     >>> round(average_torque(np.array(T), np.array(n), np.array(t)), 2)
@@ -70,13 +67,6 @@ def gear_life(
     exponent: float = 3.0,
 ) -> float:
     """Return the life that 90 % of gears reach, in the unit of the rated life.
-
-    Args:
-        rated_life: at the rated torque and speed.
-        rated: torque, N·m.
-        rated_speed: in the unit of `speed`.
-        torque: the average, N·m.
-        speed: the average, of the input.
 
     >>> gear_life(7000, 50, 2000, 100, 1000)
     1750.0
@@ -150,11 +140,7 @@ def bearing_life(
     The cage of a slim bearing turns about half as far as the ring, so tracks of neighbors meet when
     the ring swings by 4 pi/Z.
 
-    Args:
-        position: of the joint, rad.
-        times: of the samples, s.
-        force: (n, 3), N; the third is along the axis.
-        moment: (n, 3), N·m; the third is that of the drive, and is not carried.
+    Units: `position` in rad, `times` in s, `force` in N.
     """
     radial = np.hypot(force[:, 0], force[:, 1])
     axial = np.abs(force[:, 2])

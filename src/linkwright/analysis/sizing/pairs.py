@@ -244,12 +244,7 @@ def amplifiers_of(catalog: Catalog, voltage: float) -> list[str]:
 
 
 def judge(load: JointLoad, pairs: Pairs, terms: Demands, *, exact: bool = False) -> Judged:
-    """Return what each pair does under a load, against what it may do.
-
-    Args:
-        terms: life, surroundings and so on.
-        exact: count heat sample by sample, and say when values occur.
-    """
+    """Return what each pair does under a load, against what it may do."""
     m, g = pairs.motor, pairs.gear
     n, e = g["reduction"], g["efficiency"]
     book = _Book()

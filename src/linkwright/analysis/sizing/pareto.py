@@ -196,13 +196,7 @@ _START = _Partial((), (), (-np.inf, 0.0, 0.0, 0.0))
 
 
 def front(arm: Arm, catalog: Catalog, demands: Demands, most: int = MOST) -> ParetoFront:
-    """Return the sets of drives of which none is better in everything.
-
-    Args:
-        arm: the joints' loads.
-        most: sets that are followed at the same time for up to three joints; for n joints it is
-            this over (n - 2)².
-    """
+    """Return the sets of drives of which none is better in everything."""
     search = _Search(arm, catalog, demands)
     proven = search.few()
     best = _first_sets(search)

@@ -84,12 +84,7 @@ def periodic(
 ) -> Temperatures:
     """Return the temperatures of a cycle that has been repeated for ever.
 
-    Args:
-        network: of m motors.
-        durations: of the n intervals, s.
-        squares: mean of the current's square in each interval, A²; (m, n).
-        friction: mean loss that heats the housing, W; (m, n).
-        ambient: temperature of the surroundings, °C.
+    Units: `durations` in s, `friction` in W.
 
     >>> from linkwright.formats.catalog.reader import read_catalog
     >>> motor = read_catalog("generic").motor["servo-200w"]

@@ -88,16 +88,6 @@ def make_scalar_call(
 ) -> Callable[..., Any]:
     """A fast Python callable for the scalar kernel at `address`.
 
-    Args:
-        address: a native function `void kernel(T* in0, ..., T* out0, ...)`.
-        inputs: (name, length) or (name, shape) of each input.
-        outputs: the same for each output.
-        dtype: `f64` or `f32`, the type of every array.
-        slow: called instead when the arguments are not exactly right; by default
-            `slowcall.make_slow_call`, which converts or raises `ShapeError`.
-        keep: kept alive as long as the result is, usually the kernel's `NativeCode`.
-        fills: whether outputs may follow the inputs; else they are the slow call's business.
-
     >>> from linkwright.backends.llvm.compile import native
     >>> code = native(
     ...     '''define void @twice(ptr %x, ptr %y) {
@@ -136,16 +126,7 @@ def make_scalar_call(
 def add_shortcut(
     call: object, given: int, names: tuple[str, ...], last: object, target: object
 ) -> None:
-    """Let a call with some keywords, in any order, go straight to another function.
-
-    Args:
-        call: what `make_scalar_call` made; nothing happens where that is the slow call.
-        given: how many arguments come before the keywords.
-        names: of the keywords, in the order in which the function takes their values.
-        last: the very object that the last of these has to be, which the function does not take;
-            None where it takes all.
-        target: called with all of them by position.
-    """
+    """Let a call with some keywords, in any order, go straight to another function."""
     owner = getattr(call, "__self__", None)
     if not isinstance(owner, _Owner) or given + len(names) > MOST_GIVEN:
         return

@@ -62,9 +62,6 @@ COMMANDS: dict[str, str] = {
 def load(name: str) -> Callable[..., None]:
     """Import the function that carries out a command.
 
-    Args:
-        name: the command as typed, a key of `COMMANDS`.
-
     Example:
         >>> load("info").__module__
         'linkwright.cli.commands.info'

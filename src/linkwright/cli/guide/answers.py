@@ -28,22 +28,15 @@ _AMOUNT = re.compile(rf"({_NUMBER.pattern})\s*([^\W\d].*)")
 class Question:
     """One question of the dialogue.
 
-    Args:
-        words: what is asked.
-        read: returns the value of an answer, or raises what is wrong with it.
-        default: the answer that an empty line stands for; None where one is needed.
-        help: what `?` prints.
-        choices: answers to complete.
-
     >>> Question("how many links", whole(1), "6").read("6")
     6
     """
 
-    words: str
-    read: Reader
-    default: str | None = None
-    help: str = ""
-    choices: tuple[str, ...] = ()
+    words: str  # what is asked
+    read: Reader  # returns the value of an answer, or raises what is wrong with it
+    default: str | None = None  # the answer that an empty line stands for; None where one is needed
+    help: str = ""  # what `?` prints
+    choices: tuple[str, ...] = ()  # answers to complete
 
     @property
     def prompt(self) -> str:
@@ -172,14 +165,11 @@ def whole(least: int) -> Reader:
 class Numbers:
     """Readers of numbers, alone or several, with the names that expressions may use.
 
-    Args:
-        names: of the model's parameters.
-
     >>> Numbers().one("m")("10 in"), Numbers(("L",)).place("m")("L/2, 0, 1e-3")
     ('10 in', ['L/2', 0, 0.001])
     """
 
-    names: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()  # of the model's parameters
 
     def one(self, unit: str, *, least: float | None = None) -> Reader:
         """Return the reader of a number in a unit, or of an expression."""

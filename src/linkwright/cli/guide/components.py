@@ -59,15 +59,7 @@ _NEEDED: dict[type[Record], dict[str, Any]] = {
 
 
 class Asked:
-    """Questions about one table of the model, which the schema checks one by one.
-
-    Args:
-        talk: the dialogue.
-        table: the schema of the table.
-        title: what is defined, before each question.
-        known: the values that it has.
-        shown: how some of them are typed, where that differs.
-    """
+    """Questions about one table of the model, which the schema checks one by one."""
 
     def __init__(
         self,

@@ -47,13 +47,7 @@ _MODIFY_HELP = (
 
 
 class Guide:
-    """A dialogue about one file.
-
-    Args:
-        file: of the model.
-        talk: questions and answers.
-        show: shows the model in a file, whenever a component was entered or taken back.
-    """
+    """A dialogue about one file."""
 
     def __init__(self, file: Path, talk: Talk, show: Callable[[Path], None] | None = None) -> None:
         self.file = file

@@ -140,11 +140,7 @@ def _task_of(file: Path) -> str:
 
 
 def _run(talk: Talk, command: list[str], *, exceeded: int = 0) -> None:
-    """Run a command of Linkwright; what it could not do is an error with a number.
-
-    Args:
-        exceeded: the exit code that says that a limit is exceeded.
-    """
+    """Run a command of Linkwright; what it could not do is an error with a number."""
     from linkwright.cli import main
 
     if talk.pending:

@@ -35,17 +35,13 @@ _HOMES = {"point": "body", "shape": "body", "limit": "coordinate"}
 class Draft:
     """A text model that is being defined.
 
-    Args:
-        text: of the model.
-        task: of the file of its task, where that is defined, too.
-
     >>> draft = Draft("format = 1\\nname = 'm'\\n").with_body({"name": "base", "joint": "weld"})
     >>> draft.links, draft.base
     ([], 0)
     """
 
-    text: str
-    task: str = ""
+    text: str  # of the model
+    task: str = ""  # of the file of its task, where that is defined, too
 
     @property
     def data(self) -> dict[str, Any]:

@@ -23,14 +23,7 @@ def hold(
     lines: AnswerLines | None = None,
     say: Callable[[str], None],
 ) -> None:
-    """Hold a dialogue about a file, with a person, a pipe or a transcript.
-
-    Args:
-        replay: a transcript that gives the answers.
-        transcript: a file that gets them.
-        studio: whether a studio shows each component as it is entered.
-        lines: where answers come from; the terminal or the standard input by default.
-    """
+    """Hold a dialogue about a file, with a person, a pipe or a transcript."""
     if file.suffix != ".toml":
         raise InputError(
             f"{file.name!r} is not a text model", remedy="give a file .toml", code="R112"

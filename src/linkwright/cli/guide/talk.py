@@ -134,14 +134,7 @@ def usual_lines() -> AnswerLines:
 
 
 class Talk:
-    """A dialogue in progress.
-
-    Args:
-        lines: where answers come from.
-        draft: a file that holds the answers since the last commit, or None.
-        transcript: a file that gets every answer, or None.
-        say: prints a line.
-    """
+    """A dialogue in progress."""
 
     def __init__(
         self,

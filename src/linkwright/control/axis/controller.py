@@ -36,23 +36,14 @@ MOST_AXES = 16
 
 @dataclass(frozen=True, slots=True)
 class Safety:
-    """What holds for all axes in this tick, before they are looked at.
+    """What holds for all axes in this tick, before they are looked at."""
 
-    Args:
-        panic: the PANIC line, latched.
-        panicked: whether it has been asserted in this tick.
-        trip: an axis tripped before.
-        armed: enabled.
-        powered: currents may flow; longer than it is enabled where brakes take time to close.
-        cleared: what is over is forgotten.
-    """
-
-    panic: Expr
-    panicked: Expr
-    trip: Expr
-    armed: Expr
-    powered: Expr
-    cleared: Expr
+    panic: Expr  # the PANIC line, latched
+    panicked: Expr  # whether it has been asserted in this tick
+    trip: Expr  # an axis tripped before
+    armed: Expr  # enabled
+    powered: Expr  # currents may flow; longer than it is enabled where brakes take time to close
+    cleared: Expr  # what is over is forgotten
 
 
 class AxisController(Block):

@@ -45,30 +45,20 @@ RESULTS = ("current", "shown", "brake", "inow", "error", "fbnow", "vel", "encnow
 
 @dataclass(frozen=True, slots=True)
 class AxesProgram:
-    """The Program of all axes, a loop over them, with what its entries are.
+    """The Program of all axes, a loop over them, with what its entries are."""
 
-    Args:
-        program: its inputs are `shared`, and an array over the axes for each input and memory; its
-            outputs are arrays over the axes: `next_` and the name of each memory, and results.
-        shared: names of what all axes read.
-        inputs: names of the axis' own inputs.
-        memory: names of what it remembers; all start at 0.
-        results: names of what comes out.
-    """
-
+    # its inputs are `shared`, and an array over the axes for each input and memory; its outputs are
+    # arrays over the axes: `next_` and the name of each memory, and results
     program: Program
-    shared: tuple[str, ...]
-    inputs: tuple[str, ...]
-    memory: tuple[str, ...]
-    results: tuple[str, ...]
+    shared: tuple[str, ...]  # names of what all axes read
+    inputs: tuple[str, ...]  # names of the axis' own inputs
+    memory: tuple[str, ...]  # names of what it remembers; all start at 0
+    results: tuple[str, ...]  # names of what comes out
 
 
 @cache
 def axes_program(count: int, integers: bool, parts: frozenset[str]) -> AxesProgram:
     """Return the Program of some axes.
-
-    Args:
-        integers: whether they count in integers.
 
     >>> found = axes_program(2, False, frozenset())
     >>> found.inputs[:2], found.memory[0], found.program.outputs[0].size
@@ -110,12 +100,7 @@ def axes_program(count: int, integers: bool, parts: frozenset[str]) -> AxesProgr
 
 
 class AxisLaw:
-    """The expressions of one axis.
-
-    Args:
-        integers: whether it counts in integers.
-        parts: of the controller.
-    """
+    """The expressions of one axis."""
 
     def __init__(self, integers: bool, parts: frozenset[str]) -> None:
         self.whole, self.parts = integers, parts

@@ -15,26 +15,17 @@ from linkwright.control.axis.codes import DAC_SCALE
 class AxisPort:
     """An input of an axis controller.
 
-    Args:
-        name: of the port.
-        default: of the SI form; of the integer form where `whole` gives no other.
-        doc: what it is.
-        unit: in the SI form.
-        alone: whether there is one for all axes, and not one for each.
-        whole: the default of the integer form, None for the same.
-        part: of the SI form, that it belongs to; "" for all controllers, "card" for the integer
-            form alone.
-
     >>> AxisPort("ilim", 5.0, "limit", "A", whole=1023).whole
     1023
     """
 
-    name: str
-    default: float
-    doc: str
-    unit: str = "?"
-    alone: bool = False
-    whole: float | None = None
+    name: str  # of the port
+    default: float  # of the SI form; of the integer form where `whole` gives no other
+    doc: str  # what it is
+    unit: str = "?"  # in the SI form
+    alone: bool = False  # whether there is one for all axes, and not one for each
+    whole: float | None = None  # the default of the integer form, None for the same
+    # of the SI form, that it belongs to; "" for all controllers, "card" for the integer form alone
     part: str = ""
 
 

@@ -25,12 +25,6 @@ def six_by_six(
 
     Numbers by axis become parameters of the element, such as `K_z`; the entries of a matrix stay
     what they are.
-
-    Args:
-        name: "K", "D" or "M".
-        given: numbers for the axes, or a symmetric matrix.
-        above: whether it must be positive definite, not only semidefinite.
-        whole: whether the law takes matrices, not only numbers by axis.
     """
     what = f"{name} of {element.name!r}"
     if not isinstance(given, Mapping | str) and _depth(given, what) == 2:

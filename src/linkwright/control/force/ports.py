@@ -69,10 +69,6 @@ WristOrBody: TypeAlias = WristLike | Body | Point | str
 def selection(axes: str, what: str = "force") -> tuple[int, ...]:
     """Return the places of axes that are named, in the order of `AXES`.
 
-    Args:
-        axes: their names, with spaces between them.
-        what: they are for, in messages.
-
     >>> selection("z rx ry")
     (2, 3, 4)
     """
@@ -98,11 +94,6 @@ def _known(words: Iterable[str], what: str) -> None:
 
 def per_axis(given: PerAxis, what: str, *, least: float = -float("inf")) -> list[float]:
     """Return a number for each of the six axes; those that are not named get zero.
-
-    Args:
-        given: one number, six, or numbers by axis.
-        what: they are, in messages.
-        least: the smallest value that makes sense.
 
     >>> per_axis({"z": 5}, "push")
     [0.0, 0.0, 5.0, 0.0, 0.0, 0.0]

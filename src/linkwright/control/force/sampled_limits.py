@@ -52,20 +52,14 @@ CONTACT_LAWS = {
 class ContactOrder(NamedTuple):
     """What happens at a tick, in which order.
 
-    Args:
-        words: the order in words.
-        new: whether the deflection is taken against the place that the arm has jumped to.
-        impulse: whether the damper passes the arm's jump on to the tool, as momentum Cw*jump.
-        at_once: whether the law uses the deflection of the same tick, not of the one before.
-
     >>> CONTACT_ORDERS["new-place"].impulse
     False
     """
 
-    words: str
-    new: bool
-    impulse: bool
-    at_once: bool
+    words: str  # the order in words
+    new: bool  # whether the deflection is taken against the place that the arm has jumped to
+    impulse: bool  # whether the damper passes the arm's jump on to the tool, as momentum Cw*jump
+    at_once: bool  # whether the law uses the deflection of the same tick, not of the one before
 
 
 def _orders() -> dict[str, ContactOrder]:
@@ -107,10 +101,10 @@ def sampled_matrix(
     *,
     gain: ArrayLike,
     stiffness: ArrayLike,
-    mass: ArrayLike = 0.0,
+    mass: ArrayLike = 0.0,  # m of the tool, kg or kg*m^2; without mass it follows the springs
     damping: ArrayLike = 0.0,
     filter: ArrayLike = 0.0,  # noqa: A002 - the word of the field
-    period: ArrayLike = 0.028,
+    period: ArrayLike = 0.028,  # T between ticks, s
     environment_stiffness: ArrayLike = 0.0,
     environment_damping: ArrayLike = 0.0,
     order: str = "",
@@ -118,18 +112,6 @@ def sampled_matrix(
     """Return the matrix that takes (x2, its speed, y, x1) from one tick to the next, exactly.
 
     All numbers may be arrays, which are broadcast; the matrix stands in the last two axes.
-
-    Args:
-        law: a key of `CONTACT_LAWS`.
-        gain: Kp of the position law, KF of the others.
-        stiffness: Kw of the wrist, N/m or N*m/rad.
-        mass: m of the tool, kg or kg*m^2; without mass it follows the springs.
-        filter: pole a of the filter, from 0 (a tick's delay alone) to below 1.
-        period: T between ticks, s.
-        environment_stiffness: Ke of what is touched.
-        environment_damping: Ce of what is touched.
-        order: a key of `CONTACT_ORDERS`; by default "new-place" of the laws from the specified
-            place, and "old-place" of the accumulating one.
 
     >>> sampled_matrix("position", gain=1.0, stiffness=500.0, mass=0.5, damping=3.0).shape
     (4, 4)
@@ -190,9 +172,6 @@ def sampled_radius(
 
     The accumulating law has a pole at 1 while nothing is touched: the arm stays anywhere.
 
-    Args:
-        order: a key of `CONTACT_ORDERS`, as for `sampled_matrix`.
-
     >>> wrist = dict(stiffness=500.0, mass=0.5, damping=3.0, period=0.028)
     >>> sampled_radius("position", gain=1.0, filter=[0.6, 0.95], **wrist).round(3)
     array([1.11 , 0.948])
@@ -221,10 +200,6 @@ def gain_limit(
     most: float = 20.0,
 ) -> float:
     """Return the gain up to which the sampled loop is stable from 0 on; inf beyond `most`.
-
-    Args:
-        environment_stiffness: Ke of what is touched; inf for a rigid surface, which holds the tool.
-        most: the largest gain that is tried.
 
     >>> round(
     ...     gain_limit("accumulating", stiffness=500.0, filter=0.8, environment_stiffness=1e5),
@@ -268,9 +243,7 @@ def accumulating_limit(stiffness: float, environment_stiffness: float = float("i
     A tool without mass on a surface obeys z^2 - (1 + a)*z + a + KF*kappa*(1 - a) = 0 with
     kappa = Ke/(Kw + Ke): it is stable for KF*kappa < 1. On a rigid surface kappa is 1.
 
-    Args:
-        stiffness: Kw of the wrist, N/m.
-        environment_stiffness: Ke of the surface, N/m; rigid by default.
+    Units: `stiffness` in N/m, `environment_stiffness` in N/m.
 
     >>> accumulating_limit(500.0), accumulating_limit(500.0, 500.0)
     (1.0, 2.0)
@@ -291,10 +264,6 @@ def accumulating_damping(gain: float, filter: float, kappa: float = 1.0) -> floa
 
     It is that of a continuous pole pair that gives these poles when it is sampled: 1 where they are
     real and positive, negative where the loop is unstable.
-
-    Args:
-        filter: pole a of the filter.
-        kappa: Ke/(Kw + Ke), 1 for a rigid surface.
 
     >>> round(accumulating_damping(0.2, 0.8), 3), round(accumulating_damping(0.6, 0.8), 3)
     (0.417, 0.117)
@@ -331,12 +300,7 @@ def _within(name: str, value: float, good: bool, wanted: str) -> None:
 
 
 def out_of_range(value: ArrayLike, *, least: bool) -> NDArray[np.bool_]:
-    """Return which numbers are too large for products of them, or so small that they vanish.
-
-    Args:
-        value: the numbers, 0 or positive.
-        least: whether small ones count too.
-    """
+    """Return which numbers are too large for products of them, or so small that they vanish."""
     given = np.asarray(value, dtype=float)
     small = (given > 0) & (given < LEAST) if least else np.zeros_like(given, dtype=bool)
     found: NDArray[np.bool_] = small | (given > MOST)

@@ -39,9 +39,7 @@ def emit(
 ) -> None:
     """Give a block the rates of its states, its signals and its powers.
 
-    Args:
-        ledger: whether powers are integrated.
-        work: what the drive does to a mechanism, W.
+    Units: `work` in W.
     """
     for state in sketch.states:
         assert state.rate is not None

@@ -276,11 +276,7 @@ def assembled(blocks: Sequence[StepBlock], update: str) -> tuple[Array, Array, A
 
 
 def refuse_long_step(name: str, found: ChainMatrices, fine: ChainMatrices) -> None:
-    """Refuse a chain that is unstable only because its steps are long.
-
-    Args:
-        fine: those of much shorter steps.
-    """
+    """Refuse a chain that is unstable only because its steps are long."""
     growth = found.growth
     if growth > 1 + _ROUNDING and fine.growth <= 1 + _ROUNDING:
         raise DriveError(

@@ -48,17 +48,7 @@ def amount(
     nonzero: bool = False,
     absent: bool = False,
 ) -> Any:
-    """Return a field of a part: a number in a unit, within bounds.
-
-    Args:
-        unit: of the number.
-        default: its value where none is given; None where the part works without it.
-        least: the smallest that makes sense.
-        above: what it must be greater than.
-        most: the greatest that makes sense.
-        nonzero: whether 0 makes no sense, though numbers on both sides of it do.
-        absent: whether 0 stands for something that is not there, and costs nothing until it is set.
-    """
+    """Return a field of a part: a number in a unit, within bounds."""
     bounds = {
         "unit": unit, "least": least, "above": above, "most": most, "nonzero": nonzero,
         "absent": absent,
@@ -120,12 +110,7 @@ class DrivePart:
 
 
 def refuse_misplaced(given: Mapping[str, Any], kinds: Mapping[str, type[DrivePart]]) -> None:
-    """Refuse parts of a drive that stand in the place of others.
-
-    Args:
-        given: parts by their places; None where there may be none.
-        kinds: what stands in each place.
-    """
+    """Refuse parts of a drive that stand in the place of others."""
     for place, value in given.items():
         if value is None or isinstance(value, kinds[place]):
             continue
@@ -192,14 +177,7 @@ class SketchPort:
 
 
 class Sketch:
-    """What the parts of a drive say together: states, their rates, signals, powers.
-
-    Args:
-        block: whose symbols are used.
-        numeric: whether fields are plain numbers; otherwise they are parameters of the block.
-        split: whether each part is a block of its own, as in JNTMOD: what it gets from others is a
-            symbol, and the twist of a train is a state.
-    """
+    """What the parts of a drive say together: states, their rates, signals, powers."""
 
     def __init__(self, block: Block, *, numeric: bool, split: bool = False) -> None:
         self.block = block
@@ -346,13 +324,7 @@ class PartSketch:
 def coefficients(
     values: list[Expr], symbols: list[Expr], what: Mapping[int, str]
 ) -> list[list[float]]:
-    """Return the coefficients of expressions that are linear, without a constant.
-
-    Args:
-        values: the expressions.
-        symbols: what they are linear in.
-        what: what each value is, for messages.
-    """
+    """Return the coefficients of expressions that are linear, without a constant."""
     zeros: dict[Expr, Any] = dict.fromkeys(symbols, 0.0)
     rows = []
     for k, value in enumerate(values):

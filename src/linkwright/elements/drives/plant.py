@@ -89,12 +89,7 @@ class Turned:
 def write_plant(
     sketch: Sketch, parts: Parts, end: Shaft | None = None, acceleration: Expr | None = None
 ) -> Turned:
-    """Write the plant: what its states do with the commands of the sketch.
-
-    Args:
-        sketch: on which it is written.
-        end: the joint of a mechanism that takes the place of the load.
-    """
+    """Write the plant: what its states do with the commands of the sketch."""
     train = parts.train
     if train.rigid and sketch.split:
         raise DriveError(

@@ -98,13 +98,7 @@ class Servo(Block):
 
 
 class Division:
-    """One of so many instants of a block, from the first on.
-
-    Args:
-        block: with a rate.
-        count: of how many instants each is one.
-        name: of the counter.
-    """
+    """One of so many instants of a block, from the first on."""
 
     def __init__(self, block: Block, count: int, name: str) -> None:
         self._now: Expr | None = None

@@ -39,10 +39,6 @@ def meshed(sheet: PartSketch, own: DrivePart, torque: Expr, speed: Expr) -> Expr
 
     While the motor drives it is T / efficiency, while the load drives T * back_efficiency; in
     between the loss fades with the speed. Friction that does not depend on load comes on top.
-
-    Args:
-        own: the train, whose fields say what it loses.
-        torque: of the teeth, at the motor's side.
     """
     given = torque
     if getattr(own, "efficiency", None) is not None:

@@ -96,8 +96,7 @@ def _limits(
 def moved(joint: LinkJoint, amount: float) -> Place:
     """Return how far a hinge or slide moves its child by some amount; others do not.
 
-    Args:
-        amount: rad or m.
+    Units: `amount` in rad or m.
 
     >>> moved(LinkJoint("j", "prismatic", "a", "b"), 0.5).position
     (0.0, 0.0, 0.5)

@@ -52,8 +52,7 @@ def bounded(mass: Mass | None, settings: CompilerSettings) -> Mass | None:
 def scaled_to(masses: Mapping[str, Mass | None], total: float) -> dict[str, Mass | None]:
     """Return masses scaled so that their sum is `total`, where that is positive.
 
-    Args:
-        total: kg; nothing is done where it is not positive.
+    Units: `total` in kg.
 
     >>> scaled_to({"a": Mass(1.0), "b": None, "c": Mass(3.0)}, 8.0)["c"].mass
     6.0

@@ -62,37 +62,21 @@ _FLAGS = ("true", "false")
 
 @dataclass(frozen=True, slots=True)
 class CompilerSettings:
-    """The settings of the compiler of MuJoCo that change the mechanism.
+    """The settings of the compiler of MuJoCo that change the mechanism."""
 
-    Args:
-        degrees: whether angles are written in degrees.
-        sequence: of Euler angles; capitals turn about axes that stay.
-        autolimits: whether a range alone makes a limit.
-        from_geoms: "true", "false" or "auto": whether masses come from shapes.
-        groups: first and last group of shapes that have mass.
-        least_mass: of a body, kg.
-        least_inertia: of a body about each of its principal axes, kg*m^2.
-        balance: whether impossible inertias are replaced by their mean.
-        total_mass: of the model, kg; all is scaled to it where it is positive.
-        fuse: whether bodies without joints become part of their parents.
-        mesh_folder: in which meshes lie, with a stroke at its end, or nothing.
-        strip: whether folders in names of files are left out.
-        discard_visual: whether shapes that nothing touches are left out.
-    """
-
-    degrees: bool = True
-    sequence: str = "xyz"
-    autolimits: bool = True
-    from_geoms: str = "auto"
-    groups: tuple[float, float] = (0.0, 5.0)
-    least_mass: float = 0.0
-    least_inertia: float = 0.0
-    balance: bool = False
-    total_mass: float = -1.0
-    fuse: bool = False
-    mesh_folder: str = ""
-    strip: bool = False
-    discard_visual: bool = False
+    degrees: bool = True  # whether angles are written in degrees
+    sequence: str = "xyz"  # of Euler angles; capitals turn about axes that stay
+    autolimits: bool = True  # whether a range alone makes a limit
+    from_geoms: str = "auto"  # "true", "false" or "auto": whether masses come from shapes
+    groups: tuple[float, float] = (0.0, 5.0)  # first and last group of shapes that have mass
+    least_mass: float = 0.0  # of a body, kg
+    least_inertia: float = 0.0  # of a body about each of its principal axes, kg*m^2
+    balance: bool = False  # whether impossible inertias are replaced by their mean
+    total_mass: float = -1.0  # of the model, kg; all is scaled to it where it is positive
+    fuse: bool = False  # whether bodies without joints become part of their parents
+    mesh_folder: str = ""  # in which meshes lie, with a stroke at its end, or nothing
+    strip: bool = False  # whether folders in names of files are left out
+    discard_visual: bool = False  # whether shapes that nothing touches are left out
 
     def angle(self, value: float) -> float:
         """Return an angle in radians."""

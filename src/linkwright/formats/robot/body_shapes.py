@@ -24,9 +24,6 @@ def drawn(
 ) -> description.LinkShape:
     """Return a shape in numbers; it is an `InputError` if a dimension is not above zero.
 
-    Args:
-        shape: of a body of a mechanism.
-
     >>> from linkwright.algebra import as_expr
     >>> from linkwright.shapes import Sphere
     >>> drawn(Sphere(0.1).with_values(as_expr), lambda xs: [float(x) for x in xs]).size
@@ -78,11 +75,7 @@ def shape_of(table: tables.ShapeTable, file: str) -> Shape:
 
 
 def shape_table(body: str, shape: Shape, value: Callable[[Expr], Any]) -> dict[str, Any]:
-    """Return the table of a text model that describes a shape.
-
-    Args:
-        shape: with expressions as its values.
-    """
+    """Return the table of a text model that describes a shape."""
     info = shape.with_values(value)
     data: dict[str, Any] = {"body": body, "kind": shape.kind}
     for key in (*shape.measured, "at"):

@@ -100,23 +100,14 @@ def _mass(m: Mechanism) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grounded:
-    """What of a robot can touch which ground.
+    """What of a robot can touch which ground."""
 
-    Args:
-        assembled: the robot.
-        touches: the points.
-        height: of the ground along `up`, m.
-        up: against gravity, in the world's axes.
-        notes: what to say of it, in sentences.
-        meshes: whether files besides the robot's own say where it touches.
-    """
-
-    assembled: Assembled
-    touches: tuple[Touch, ...]
-    height: float
-    up: tuple[float, float, float]
-    notes: tuple[str, ...] = ()
-    meshes: bool = False
+    assembled: Assembled  # the robot
+    touches: tuple[Touch, ...]  # the points
+    height: float  # of the ground along `up`, m
+    up: tuple[float, float, float]  # against gravity, in the world's axes
+    notes: tuple[str, ...] = ()  # what to say of it, in sentences
+    meshes: bool = False  # whether files besides the robot's own say where it touches
 
     def add_to(self, system: System) -> dict[str, float]:
         """Add the contact elements to a System; return the stiffness by the parameters' names."""

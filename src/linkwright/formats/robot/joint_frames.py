@@ -32,15 +32,11 @@ _OBLIQUE, _PLANE, _ANGLE, _ARM, _CENTER, _PRODUCT = 40, 20, 1, 4, 2, 3
 
 @dataclass(frozen=True, slots=True)
 class Framing:
-    """A body's frame.
-
-    Args:
-        offset: the angle with the coordinate at zero, rad.
-    """
+    """A body's frame."""
 
     number: int
     nominal: Rotation
-    offset: float
+    offset: float  # the angle with the coordinate at zero, rad
     place: Place
 
 

@@ -18,11 +18,7 @@ def without_mimics(description: Description) -> Description:
 
 
 def held_joints(description: Description, locked: dict[str, float]) -> dict[str, Place]:
-    """Return what each locked joint moves its child by, those that follow one included.
-
-    Args:
-        locked: coordinates, rad or m, by name of the joint.
-    """
+    """Return what each locked joint moves its child by, those that follow one included."""
     joints = {joint.name: joint for joint in description.joints}
     for name in locked:
         if name not in joints:
@@ -44,8 +40,7 @@ def held_joints(description: Description, locked: dict[str, float]) -> dict[str,
 def displaced(joint: LinkJoint, value: float) -> Place:
     """Return the place of the child's frame in the joint's, with the coordinate at a value.
 
-    Args:
-        value: rad or m.
+    Units: `value` in rad or m.
 
     >>> displaced(LinkJoint("j", "prismatic", "a", "b"), 0.5).position
     (0.0, 0.0, 0.5)

@@ -15,22 +15,14 @@ _DUST = 2e-11  # what direction cosines may differ by from 0 and be made 0
 
 @dataclass(slots=True, eq=False)
 class RigidGroup:
-    """Links that move as one.
+    """Links that move as one."""
 
-    Args:
-        name: of its first link, in whose frame all is given.
-        joint: by which it hangs on the group above; None for the root.
-        above: that group.
-        at: place of the joint's frame in the frame of the group above.
-        members: place of each link.
-        below: the groups that hang on it, in the order of the joints.
-    """
-
-    name: str
-    joint: LinkJoint | None = None
-    above: RigidGroup | None = None
-    at: Place = HERE
-    members: dict[str, Place] = field(default_factory=dict)
+    name: str  # of its first link, in whose frame all is given
+    joint: LinkJoint | None = None  # by which it hangs on the group above; None for the root
+    above: RigidGroup | None = None  # that group
+    at: Place = HERE  # place of the joint's frame in the frame of the group above
+    members: dict[str, Place] = field(default_factory=dict)  # place of each link
+    # the groups that hang on it, in the order of the joints
     below: list[RigidGroup] = field(default_factory=list)
     mass: Mass | None = None
 

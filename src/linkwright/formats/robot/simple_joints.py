@@ -19,10 +19,6 @@ def simple_joints(
     A screw becomes a revolute joint with a prismatic one that follows it. A joint of which no part
     is known is returned as it is.
 
-    Args:
-        fresh: returns a name that is not taken yet.
-        known: kinds that are written as they are.
-
     >>> both = simple_joints(LinkJoint("j", "cylindrical", "a", "b"), str, ("revolute",))
     >>> [(part.name, part.kind) for part in both]
     [('j_slide', 'prismatic'), ('j', 'revolute')]

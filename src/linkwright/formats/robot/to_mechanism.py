@@ -135,21 +135,6 @@ def assembled(
 ) -> Assembled:
     """Return the mechanism of a robot.
 
-    Args:
-        description: what a file says.
-        base: "file" for joints as they are, the root link on the ground; "free" for a root link
-            that moves freely, an error where a joint of the file lets it do so already; "fixed" for
-            a robot whose free joint on the root is held as the file draws it.
-        friction: let joints have the damping, dry friction and springs that the file gives.
-        mimic: let joints follow others where the file says so; else they are free to move.
-        limits: let runs stop joints at the ends of the ranges that the file gives.
-        locked: coordinates (rad or m) at which joints are held, by name of the joint.
-        symbolic: keep masses, mass centers and inertias as parameters, with their values as
-            defaults, in place of numbers.
-        extend: adds bodies of its own to the mechanism, given the bodies and places of links and
-            frames, before anything uses velocities.
-        reserved: names that no body gets; a link of such a name is called otherwise as a body.
-
     >>> from linkwright.formats.robot.description import Link
     >>> links = Link("base"), Link("rod", Mass(1.0, (0.5, 0.0, 0.0)))
     >>> swing = Description("swing", links, (LinkJoint("hinge", "revolute", "base", "rod"),))

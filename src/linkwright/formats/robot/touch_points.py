@@ -74,21 +74,13 @@ class Standing:
         return np.asarray(origin + np.asarray(points, float) @ turn.T)
 
     def heights(self, shape: TouchShape | Touch) -> Array:
-        """Return how high the lowest parts of a shape are, m.
-
-        Args:
-            shape: of a body.
-        """
+        """Return how high the lowest parts of a shape are, m."""
         points = shape.points if isinstance(shape, TouchShape) else [shape.at]
         return np.asarray(self.placed(shape.body, points)[:, 2] - shape.radius)
 
 
 def standing(assembled: Assembled, at: Mapping[str, float] | None = None) -> Standing:
-    """Return how the bodies of a robot stand.
-
-    Args:
-        at: coordinates, over the robot's own start, by name, rad or m.
-    """
+    """Return how the bodies of a robot stand."""
     m = assembled.mechanism
     start = {**m.initial, **(at or {})}
     given: dict[Expr, float] = {s: float(start.get(n, 0.0)) for n, s in m.coordinates.items()}

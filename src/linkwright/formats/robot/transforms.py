@@ -19,8 +19,7 @@ _QUARTERS = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))
 def cosine_sine(angle: float) -> tuple[float, float]:
     """Return cosine and sine, exact where the angle is a quarter turn to the last digits.
 
-    Args:
-        angle: rad.
+    Units: `angle` in rad.
 
     >>> cosine_sine(math.pi / 2), cosine_sine(-math.pi)
     ((0.0, 1.0), (-1.0, 0.0))
@@ -35,8 +34,7 @@ def cosine_sine(angle: float) -> tuple[float, float]:
 def turned(axis: Sequence[float], angle: float) -> Rotation:
     """Return the rotation about an axis.
 
-    Args:
-        angle: rad, right-handed.
+    Units: `angle` in rad.
 
     >>> turned((0, 0, 2), math.pi / 2)
     ((0.0, -1.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, 1.0))
@@ -63,9 +61,6 @@ def euler_rotation(angles: Sequence[float]) -> Rotation:
 
 def quaternion_rotation(quaternion: Sequence[float]) -> Rotation:
     """Return the rotation of a quaternion, scalar first, of any length but zero.
-
-    Args:
-        quaternion: w, x, y, z.
 
     >>> quaternion_rotation((1, 0, 0, 1))[0]
     (0.0, -1.0, 0.0)
@@ -192,8 +187,7 @@ Six = tuple[float, float, float, float, float, float]
 def point_inertia(mass: float, offset: Sequence[float]) -> Six:
     """Return the inertia of a point about the origin: xx, yy, zz, xy, yz, zx.
 
-    Args:
-        mass: kg.
+    Units: `mass` in kg.
     """
     x, y, z = offset
     return (

@@ -43,25 +43,15 @@ DEFAULT_CAPS = Caps()
 
 @dataclass(frozen=True, slots=True)
 class XmlElement:
-    """An element of an XML file.
+    """An element of an XML file."""
 
-    Args:
-        tag: its name, with the prefix it has in the file.
-        attributes: their values as text.
-        children: the elements in it, in order.
-        text: the characters right in it, without the blanks around.
-        line: where it starts, from 1.
-        column: in that line, from 1.
-        file: for messages.
-    """
-
-    tag: str
-    attributes: Mapping[str, str] = field(default_factory=dict)
-    children: tuple[XmlElement, ...] = ()
-    text: str = ""
-    line: int = 0
-    column: int = 0
-    file: str = ""
+    tag: str  # its name, with the prefix it has in the file
+    attributes: Mapping[str, str] = field(default_factory=dict)  # their values as text
+    children: tuple[XmlElement, ...] = ()  # the elements in it, in order
+    text: str = ""  # the characters right in it, without the blanks around
+    line: int = 0  # where it starts, from 1
+    column: int = 0  # in that line, from 1
+    file: str = ""  # for messages
 
     def error(self, what: str, remedy: str | None = None) -> InputError:
         """Return the complaint about this element, to be raised.

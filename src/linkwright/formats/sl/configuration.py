@@ -134,32 +134,24 @@ class SceneObject:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """All that the configuration files say; a file that is not there leaves its table empty.
+    """All that the configuration files say; a file that is not there leaves its table empty."""
 
-    Args:
-        ranges: from SensorOffset.cf, by degree of freedom.
-        gains: from Gains.cf.
-        filters: from SensorFilter.cf.
-        links: from LinkParametersSim.cf, else LinkParameters.cf.
-        believed: from LinkParameters.cf, where LinkParametersSim.cf is there too: what controllers
-            believe the robot to be.
-        notes: what is missing in files and was made up for.
-        calibration: from SensorCalibration.cf.
-        servos: from WhichDOFs.cf: the degrees of freedom that each servo commands.
-        objects: from Objects.cf.
-        files: that were read.
-    """
-
+    # from SensorOffset.cf, by degree of freedom
     ranges: Mapping[str, SensorOffset] = field(default_factory=dict)
-    gains: Mapping[str, Gains] = field(default_factory=dict)
-    filters: Mapping[str, Filters] = field(default_factory=dict)
+    gains: Mapping[str, Gains] = field(default_factory=dict)  # from Gains.cf
+    filters: Mapping[str, Filters] = field(default_factory=dict)  # from SensorFilter.cf
+    # from LinkParametersSim.cf, else LinkParameters.cf
     links: Mapping[str, LinkParameters] = field(default_factory=dict)
+    # from SensorCalibration.cf
     calibration: Mapping[str, Calibration] = field(default_factory=dict)
+    # from WhichDOFs.cf: the degrees of freedom that each servo commands
     servos: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    objects: tuple[SceneObject, ...] = ()
-    files: tuple[str, ...] = ()
+    objects: tuple[SceneObject, ...] = ()  # from Objects.cf
+    files: tuple[str, ...] = ()  # that were read
+    # from LinkParameters.cf, where LinkParametersSim.cf is there too: what controllers believe the
+    # robot to be
     believed: Mapping[str, LinkParameters] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what is missing in files and was made up for
 
 
 Word = tuple[str, int]

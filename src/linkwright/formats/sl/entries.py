@@ -38,27 +38,16 @@ _KEYS = (
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One list of the file.
+    """One list of the file."""
 
-    Args:
-        number: its ID.
-        name: from the header or a comment, or made of the number.
-        axis: of the joint, in the link's frame; zeros for a dummy.
-        place: of the link's frame in its parent's while the joint is at zero.
-        successors: the numbers of what hangs on it.
-        mass: as given, or the factor on what the link parameters give.
-        effector: whether it uses the end-effector's numbers.
-        line: in the file.
-    """
-
-    number: int
-    name: str
-    axis: Triple
-    place: Place
-    successors: tuple[int, ...]
-    mass: Mass | float | None
-    effector: bool
-    line: int
+    number: int  # its ID
+    name: str  # from the header or a comment, or made of the number
+    axis: Triple  # of the joint, in the link's frame; zeros for a dummy
+    place: Place  # of the link's frame in its parent's while the joint is at zero
+    successors: tuple[int, ...]  # the numbers of what hangs on it
+    mass: Mass | float | None  # as given, or the factor on what the link parameters give
+    effector: bool  # whether it uses the end-effector's numbers
+    line: int  # in the file
 
     @property
     def dummy(self) -> bool:

@@ -44,29 +44,21 @@ _MOST = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What the headers of a robot declare.
+    """What the headers of a robot declare."""
 
-    Args:
-        constants: numbers by name; those of end-effectors as ``eff[1].x[2]``, and a ratio that is
-            assigned to ``invdyn_servo_ratio`` as INVDYN_SERVO_RATIO.
-        joints: degrees of freedom by number.
-        vertices: by number.
-        texts: quoted texts by name.
-        names: tables of names, without SL's element 0.
-        end_words: the vertex that is each end-effector, from 1 on, as it is written.
-        substeps: of integration in a tick, where they are said.
-        method: "EULER" or "RK", where it is said.
-        places: file and line of each constant that has a ``#define``, and of the substeps.
-    """
-
+    # numbers by name; those of end-effectors as ``eff[1].x[2]``, and a ratio that is assigned to
+    # ``invdyn_servo_ratio`` as INVDYN_SERVO_RATIO
     constants: dict[str, float] = field(default_factory=dict)
-    joints: dict[int, str] = field(default_factory=dict)
-    vertices: dict[int, str] = field(default_factory=dict)
-    texts: dict[str, str] = field(default_factory=dict)
+    joints: dict[int, str] = field(default_factory=dict)  # degrees of freedom by number
+    vertices: dict[int, str] = field(default_factory=dict)  # by number
+    texts: dict[str, str] = field(default_factory=dict)  # quoted texts by name
+    # tables of names, without SL's element 0
     names: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    # the vertex that is each end-effector, from 1 on, as it is written
     end_words: tuple[str, ...] = ()
-    substeps: float | None = None
-    method: str = ""
+    substeps: float | None = None  # of integration in a tick, where they are said
+    method: str = ""  # "EULER" or "RK", where it is said
+    # file and line of each constant that has a ``#define``, and of the substeps
     places: dict[str, tuple[str, int]] = field(default_factory=dict)
 
     def joined(self, other: Header) -> Header:
@@ -115,9 +107,6 @@ def without_comments(text: str) -> str:
 
 def read_header(text: str, file: str = "") -> Header:
     """Return what a C text of an SL robot declares.
-
-    Args:
-        file: its name, for messages.
 
     >>> found = read_header("#define L1 0.3\\n#define L2 (2*L1)\\nenum RobotDOFs {A = 1, B};")
     >>> found.constants["L2"], found.joints

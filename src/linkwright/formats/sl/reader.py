@@ -63,26 +63,16 @@ class Vertex:
 
 @dataclass(frozen=True, slots=True)
 class SlRobot:
-    """A robot of SL: its description, and what a description has no room for.
+    """A robot of SL: its description, and what a description has no room for."""
 
-    Args:
-        description: links, joints, frames.
-        degrees: names of the degrees of freedom by their number in SL.
-        dummies: names of the frames or links without one, by number.
-        vertices: in the order of SL.
-        end_effectors: names of the frames that SL calls so.
-        configuration: gains, ranges, filters and the rest.
-        header: what the C files say.
-        model: what controllers believe the robot to be, where LinkParameters.cf says it apart.
-    """
-
-    description: Description
-    degrees: Mapping[int, str]
-    dummies: Mapping[int, str]
-    vertices: tuple[Vertex, ...]
-    end_effectors: tuple[str, ...]
-    configuration: Configuration
-    header: Header = field(default_factory=Header)
+    description: Description  # links, joints, frames
+    degrees: Mapping[int, str]  # names of the degrees of freedom by their number in SL
+    dummies: Mapping[int, str]  # names of the frames or links without one, by number
+    vertices: tuple[Vertex, ...]  # in the order of SL
+    end_effectors: tuple[str, ...]  # names of the frames that SL calls so
+    configuration: Configuration  # gains, ranges, filters and the rest
+    header: Header = field(default_factory=Header)  # what the C files say
+    # what controllers believe the robot to be, where LinkParameters.cf says it apart
     model: Description | None = None
 
 
@@ -101,9 +91,6 @@ def read_sl(
 
     `SL_user.h` and `SL_user_common.c` are looked for in the folder of the file, its folders
     `include` and `src`, and in `roots`; configuration files there and in `config`.
-
-    Args:
-        constants: values of names in the file, in meters and radians; they go before the headers.
     """
     path = Path(path)
     folders = [path.parent, *(Path(root) for root in roots)]

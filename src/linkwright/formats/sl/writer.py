@@ -60,10 +60,6 @@ def dyn_text(
 ) -> WrittenDescription:
     """Return a description as a `.dyn` file, with header and configuration files beside it.
 
-    Args:
-        effectors: the numbers of end-effectors by their frames, whose places and loads are then
-            those of ``eff``, which C code can change.
-
     >>> from linkwright.formats.robot.description import Link
     >>> two = Link("a"), Link("b", Mass(2.0))
     >>> written = dyn_text(Description("r", two, (LinkJoint("j", "revolute", "a", "b"),)))

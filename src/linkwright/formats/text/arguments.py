@@ -83,20 +83,14 @@ def _same(value: Any, names: object) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class ArgumentForm:
-    """How values of a type stand in a text.
+    """How values of a type stand in a text."""
 
-    Args:
-        words: what they are.
-        schema: their JSON schema.
-        check: returns a value of the text, or raises what is wrong with it.
-        read: from the value in the text to the argument.
-        write: from the argument to the value in the text, or raises `Unwritable`.
-    """
-
-    words: str
-    schema: Mapping[str, Any]
-    check: Callable[[Any], Any]
+    words: str  # what they are
+    schema: Mapping[str, Any]  # their JSON schema
+    check: Callable[[Any], Any]  # returns a value of the text, or raises what is wrong with it
+    # from the value in the text to the argument
     read: Callable[[Any, KnownNames], Any] = field(default=_same)
+    # from the argument to the value in the text, or raises `Unwritable`
     write: Callable[[Any, ArgumentNames], Any] = field(default=_same)
 
     def annotations(self, doc: str) -> tuple[Any, ...]:

@@ -52,14 +52,6 @@ def build(
 ) -> Mechanism:
     """Return the mechanism that a model describes.
 
-    Args:
-        model: the model.
-        functions: Python callables, or `foreign(...)` functions, for the model's `[[function]]`s.
-        options: whole numbers in place of the model's `[options]`.
-        trust: whether C code in the model may be compiled.
-        source: where the model came from, for messages.
-        limits: how many parts it may have.
-
     >>> body = {"name": "b", "translate": "x", "mass": "mas"}
     >>> build(ModelFile(format=1, name="m", parameters={"mass": 1}, body=[body]))
     Traceback (most recent call last):

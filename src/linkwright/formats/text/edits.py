@@ -20,12 +20,6 @@ from linkwright.formats.text.writer import key_text, value_text
 def with_value(text: str, path: Path, value: Any) -> str:
     """Return the text with a value at a key path, or without that key for None.
 
-    Args:
-        text: TOML.
-        path: of a key in a table that is there, or of the file itself, or in a `[table]` that is
-            made where there is none.
-        value: what TOML can hold.
-
     >>> print(with_value("[run]\\nuntil = 8  # s\\n", ("run", "until"), 9.5), end="")
     [run]
     until = 9.5  # s
@@ -63,12 +57,6 @@ def with_table(
     text: str, kind: str, record: Mapping[str, Any], *, after: Path | None = None
 ) -> str:
     """Return the text with one more table of a list, such as `[[body]]`.
-
-    Args:
-        text: TOML.
-        kind: of the table.
-        record: its keys and values.
-        after: the table that it follows; by default the last of its kind, else all others.
 
     >>> print(with_table("format = 1\\n", "limit", {"coordinate": "q", "upper": 1}), end="")
     format = 1

@@ -43,13 +43,6 @@ def read_model(
 ) -> Mechanism:
     """Return the mechanism of a text model.
 
-    Args:
-        source: the path of a file, or the text itself where it has more than one line.
-        functions: Python callables, or `foreign(...)` functions, for the model's `[[function]]`s.
-        options: whole numbers in place of the model's `[options]`.
-        trust: whether C code in the file may be compiled.
-        limits: what a text may at most contain.
-
     >>> m = read_model('''
     ... format = 1
     ... name = "pendulum"

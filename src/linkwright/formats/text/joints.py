@@ -94,9 +94,7 @@ def rotation_of(turns: Sequence[tuple[str, Any]], expr: Callable[[Any], Expr]) -
 
     Column k holds axis k of the turned frame, in components of the frame that it was turned from.
 
-    Args:
-        turns: pairs of an axis and an angle, rad.
-        expr: makes an expression of an angle.
+    Units: `turns` in rad.
 
     >>> from linkwright.algebra import as_expr
     >>> rotation_of([("z", as_expr(2) * 0)], as_expr)[0]

@@ -326,13 +326,7 @@ def add_member(
     trust: bool = False,
     file: str = "",
 ) -> None:
-    """Add the member that a table describes to a System.
-
-    Args:
-        function: of a member of kind `Python`, where it is given.
-        trust: whether Python source in the table may be run.
-        file: that the table is in, for messages of that source.
-    """
+    """Add the member that a table describes to a System."""
     rate = None if record.rate is None else RATE.read(record.rate, names)
     if isinstance(record, PythonFunction):
         code = python_function(record, function, trust, file)

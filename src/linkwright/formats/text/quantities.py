@@ -36,17 +36,11 @@ def system_of(flat: Flat) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TextQuantities:
-    """The numbers of one text, for the mechanism that is made from it.
+    """The numbers of one text, for the mechanism that is made from it."""
 
-    Args:
-        mechanism: it; while its text is read, its scope is in the system of the text.
-        system: what plain numbers are in.
-        deduced: SI units of names that declare none.
-    """
-
-    mechanism: Mechanism
-    system: UnitSystem
-    deduced: Mapping[str, str]
+    mechanism: Mechanism  # it; while its text is read, its scope is in the system of the text
+    system: UnitSystem  # what plain numbers are in
+    deduced: Mapping[str, str]  # SI units of names that declare none
 
     @property
     def inches(self) -> bool:

@@ -35,14 +35,6 @@ def build_system(
 ) -> System:
     """Return the System that a model describes.
 
-    Args:
-        model: the model; without members, the System holds its mechanism alone.
-        functions: Python callables for the model's `[[function]]`s and members of kind `Python`.
-        options: whole numbers in place of the model's `[options]`.
-        trust: whether C and Python code in the model may be run.
-        source: where the model came from, for messages.
-        limits: how many parts it may have.
-
     >>> servo = {"kind": "PD", "name": "servo", "kp": 9, "rate": 100}
     >>> rod = {"name": "rod", "rotate": "z", "inertia": 1}
     >>> build_system(ModelFile(format=1, name="m", body=[rod], member=[servo]))

@@ -12,11 +12,7 @@ from linkwright.formats.text.positions import Path
 
 
 class TableReader:
-    """Takes values out of tables.
-
-    Args:
-        source: the text, with the places of its values.
-    """
+    """Takes values out of tables."""
 
     def __init__(self, source: TextSource) -> None:
         self.source = source

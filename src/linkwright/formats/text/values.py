@@ -156,9 +156,6 @@ def _joint(value: object) -> str:
 def constant(value: object) -> float:
     """Return the number that a constant expression stands for, in SI units.
 
-    Args:
-        value: a number or an expression in quotes.
-
     >>> constant("180 deg"), constant(2), constant("10 in")
     (3.141592653589793, 2.0, 0.254)
     """

@@ -16,10 +16,7 @@ NO_END = 1e9
 def rpy_rotation(roll: float, pitch: float, yaw: float) -> Rotation:
     """Return the matrix of a rotation; quarter turns come out exactly.
 
-    Args:
-        roll: about the fixed x axis, rad.
-        pitch: about the fixed y axis, rad.
-        yaw: about the fixed z axis, rad.
+    Units: `roll` in rad, `pitch` in rad, `yaw` in rad.
 
     >>> rpy_rotation(0.0, 0.0, math.pi / 2)
     ((0.0, -1.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, 1.0))

@@ -100,9 +100,6 @@ class GoToCart(Task):
 def goal_numbers(value: Any) -> list[float]:
     """Return a goal as x, y, z and, where it has an orientation, a unit quaternion.
 
-    Args:
-        value: three numbers, seven (with a quaternion w, x, y, z), or a 4 by 4 matrix.
-
     >>> goal_numbers(np.eye(4))
     [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
     """

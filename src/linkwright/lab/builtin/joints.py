@@ -21,11 +21,7 @@ def task_period(config: LabConfig) -> float:
 
 
 def posture_of(config: LabConfig, given: Any) -> NDArray[np.float64]:
-    """Return positions of all joints, in order.
-
-    Args:
-        given: one for each joint, or some by name; others have their default.
-    """
+    """Return positions of all joints, in order."""
     found = np.array([joint.default for joint in config.joints])
     if isinstance(given, Mapping):
         for name, value in given.items():

@@ -9,11 +9,7 @@ from linkwright.errors import InputError, suggestion
 
 
 def preference_file(lab: Any, name: str) -> Path:
-    """Return the file that a task asks for: a path, or a name among the preferences.
-
-    Args:
-        name: such as "default.sine".
-    """
+    """Return the file that a task asks for: a path, or a name among the preferences."""
     given = Path(str(name)).expanduser()
     folder: Path | None = lab.config.preferences
     folders: list[Path | None] = [Path(), lab.folder, folder]

@@ -20,12 +20,7 @@ _TINY = 1e-300
 def gone_on(way: Any, v: Any, a: Any, goal_v: Any, goal_a: Any, left: Any, h: float) -> Any:
     """Return how far a quintic goes in a tick, and the speed and acceleration then.
 
-    Args:
-        way: from here to the goal.
-        goal_v: speed at the goal.
-        goal_a: acceleration at the goal.
-        left: time to the goal, s; at least a tick.
-        h: the tick, s.
+    Units: `left` in s, `h` in s.
 
     >>> x, v, a, left = 0.0, 0.0, 0.0, 1.0
     >>> while left > 0.5 + 1e-9:

@@ -29,21 +29,13 @@ FEEDFORWARDS = ("file", "online", "none")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JointTable:
-    """A motion of all joints, a row for each tick of the task servo.
+    """A motion of all joints, a row for each tick of the task servo."""
 
-    Args:
-        q: positions, rad.
-        u: speeds, rad/s.
-        a: accelerations, rad/s^2.
-        uff: feedforward, N*m.
-        rhythmic: whether it begins again at its end; its last row is its first one.
-    """
-
-    q: Array
-    u: Array
-    a: Array
-    uff: Array
-    rhythmic: bool
+    q: Array  # positions, rad
+    u: Array  # speeds, rad/s
+    a: Array  # accelerations, rad/s^2
+    uff: Array  # feedforward, N*m
+    rhythmic: bool  # whether it begins again at its end; its last row is its first one
 
 
 def resampled(trajectory: JointTrajectory, config: LabConfig, period: float) -> JointTable:
@@ -53,8 +45,7 @@ def resampled(trajectory: JointTrajectory, config: LabConfig, period: float) -> 
     not have are those of the splines. Where its duration is no whole number of ticks it is
     stretched or shortened by less than half a tick, and speeds with it.
 
-    Args:
-        period: between two rows, s.
+    Units: `period` in s.
 
     >>> from linkwright.lab.files.trajectories import JointSamples
     >>> from linkwright.lab.sources import lab_config

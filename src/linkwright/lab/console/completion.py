@@ -19,24 +19,14 @@ _MOST = 200  # files
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """One way a line can go on.
+    """One way a line can go on."""
 
-    Args:
-        word: that takes the place of the last one.
-        about: what it is.
-    """
-
-    word: str
-    about: str = ""
+    word: str  # that takes the place of the last one
+    about: str = ""  # what it is
 
 
 def completions(lab: Lab, line: str) -> tuple[str, list[Completed]]:
-    """Return the word that a line ends with, and what could stand for it.
-
-    Args:
-        lab: whose joints and tasks are known.
-        line: up to where one types.
-    """
+    """Return the word that a line ends with, and what could stand for it."""
     words = line.split()
     last = "" if not words or line[-1:].isspace() else words.pop()
     known = list(_candidates(lab, words, last))

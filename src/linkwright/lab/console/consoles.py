@@ -23,28 +23,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ConsoleEvent:
-    """What a console is told.
+    """What a console is told."""
 
-    Args:
-        kind: "said" (a message of the laboratory), "asked" (a question; `reply` answers it),
-            "answered" or "failed" (a command ended), "left" (the laboratory ends).
-        text: for people.
-        data: of an answer, for programs.
-        number: of the command.
-    """
-
+    # "said" (a message of the laboratory), "asked" (a question; `reply` answers it), "answered" or
+    # "failed" (a command ended), "left" (the laboratory ends)
     kind: str
-    text: str = ""
-    data: Any = None
-    number: int = 0
+    text: str = ""  # for people
+    data: Any = None  # of an answer, for programs
+    number: int = 0  # of the command
 
 
 class Consoles:
-    """All consoles of one laboratory.
-
-    Args:
-        lab: that they command.
-    """
+    """All consoles of one laboratory."""
 
     def __init__(self, lab: Lab) -> None:
         self.lab = lab
@@ -57,12 +47,7 @@ class Consoles:
         lab.listen(self.tell)
 
     def console(self, send: Callable[[ConsoleEvent], None], *, owner: bool = True) -> Console:
-        """Return one more console.
-
-        Args:
-            send: is called with each event, from any thread.
-            owner: whether `quit` there ends the laboratory, rather than that console.
-        """
+        """Return one more console."""
         with self._guard:
             self._listeners.append(send)
         return Console(self, send, owner=owner)
@@ -113,13 +98,7 @@ class Consoles:
 
 
 class Console:
-    """One that gives commands.
-
-    Args:
-        consoles: all of them.
-        send: is called with each event.
-        owner: whether `quit` ends the laboratory, rather than the console.
-    """
+    """One that gives commands."""
 
     def __init__(
         self, consoles: Consoles, send: Callable[[ConsoleEvent], None], *, owner: bool = True
@@ -139,11 +118,7 @@ class Console:
         return number
 
     def reply(self, text: str | None) -> None:
-        """Answer what was asked.
-
-        Args:
-            text: the answer; None for none, which ends the command.
-        """
+        """Answer what was asked."""
         if self._asking:
             self._replies.put(text)
 
@@ -194,12 +169,7 @@ class Console:
 
 
 class LocalLink:
-    """A console in the laboratory's own process.
-
-    Args:
-        consoles: all of them.
-        name: of the laboratory.
-    """
+    """A console in the laboratory's own process."""
 
     def __init__(self, consoles: Consoles, name: str) -> None:
         self.name = name

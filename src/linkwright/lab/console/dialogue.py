@@ -32,9 +32,6 @@ class AbortedError(Error):
 def answered_by(asker: Asker | None) -> Iterator[None]:
     """Let questions inside go to one that answers.
 
-    Args:
-        asker: that answers; None where defaults are to be taken.
-
     >>> with answered_by(lambda question: "2.5"):
     ...     ask("how fast", 1.0, unit="Hz")
     2.5
@@ -73,9 +70,6 @@ def ask(question: str, default: Value, *, unit: str = "") -> Value:
     """Return the answer to a question, of the type of its default.
 
     An empty answer is the default. What cannot be read is asked for again, three times.
-
-    Args:
-        default: value that an empty answer means, and whose type the answer has.
 
     >>> ask("how often", 3)  # nobody there to ask
     3
@@ -126,11 +120,6 @@ def _answer(question: str, default: Value, unit: str) -> Value:
 
 def read(text: str, like: Value, what: str, unit: str = "") -> Value:
     """Return a text as a value of the type of another.
-
-    Args:
-        like: a value of the type wanted.
-        what: the text is, for messages.
-        unit: of a number; another one in the text is converted.
 
     >>> (
     ...     read("90 deg", 0.0, "the angle", "rad"),

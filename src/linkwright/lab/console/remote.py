@@ -30,12 +30,7 @@ _PATIENCE = 2.0  # s
 
 
 class ConsoleServer(Closable):
-    """Lets other processes give commands to a laboratory.
-
-    Args:
-        consoles: those that are there.
-        name: of the laboratory; a number is added where one of that name runs.
-    """
+    """Lets other processes give commands to a laboratory."""
 
     def __init__(self, consoles: Consoles, name: str) -> None:
         _require_sockets()
@@ -117,11 +112,7 @@ class ConsoleServer(Closable):
 
 
 class RemoteLink:
-    """A console of a laboratory that runs in another process.
-
-    Args:
-        name: of the laboratory; may be left out where one alone runs.
-    """
+    """A console of a laboratory that runs in another process."""
 
     def __init__(self, name: str | None = None) -> None:
         _require_sockets()
@@ -276,11 +267,7 @@ def _require_sockets() -> None:
 
 
 class _Short:
-    """A path that a socket's address has room for: about a hundred bytes are all it has.
-
-    Args:
-        path: of any length.
-    """
+    """A path that a socket's address has room for: about a hundred bytes are all it has."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -27,9 +27,6 @@ DESIRED = {"des_th": "q", "des_thd": "u", "des_thdd": "a", "uff": "uff", "uex": 
 def aligned(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a table as text, the first column to the left and the others to the right.
 
-    Args:
-        rows: cells, by column.
-
     >>> print(aligned(("joint", "th"), [("R_EB", "1.57")]))
     joint    th
     R_EB   1.57

@@ -49,10 +49,6 @@ class Done:
 class Script:
     """Commands and answers in order, read no further than they are needed.
 
-    Args:
-        lines: of the text.
-        name: of the file, for messages.
-
     >>> script = Script(["st reach; > 0.4", "run 5  # a comment"])
     >>> [(each.text, script.answer("how far")) for each in script.commands()]
     [('st reach', '0.4'), ('run 5', '')]
@@ -75,11 +71,7 @@ class Script:
             yield found
 
     def run(self, lab: Lab, tell: Callable[[Done], None] = lambda done: None) -> list[Done]:
-        """Carry out the commands; the first that cannot be ends it.
-
-        Args:
-            tell: called after each command.
-        """
+        """Carry out the commands; the first that cannot be ends it."""
         done: list[Done] = []
         for found in self.commands():
             try:

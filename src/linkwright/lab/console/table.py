@@ -274,11 +274,7 @@ def split(line: str) -> list[str]:
 
 
 def require(name: str, known: Iterable[str], kind: str) -> str:
-    """Return a name that is known; the nearest is told where it is not.
-
-    Args:
-        known: the names there are.
-    """
+    """Return a name that is known; the nearest is told where it is not."""
     names = list(known)
     if name in names:
         return name

@@ -89,10 +89,7 @@ class RobotDriver(Closable):
 class LinkDriver(RobotDriver):
     """A driver whose frames a native loop can exchange by itself.
 
-    Args:
-        place: where the robot is.
-        layout: what the laboratory expects of it.
-        within: s, to wait for an answer.
+    Units: `within` in s.
     """
 
     def __init__(self, place: DriverPlace, layout: DriverLayout, *, within: float = 2.0) -> None:
@@ -122,11 +119,7 @@ class LinkDriver(RobotDriver):
         return self._ports
 
     def read(self, seconds: float = 0.1) -> Mapping[str, Any]:
-        """Return what the robot told last; where it keeps time, wait for its next tick.
-
-        Args:
-            seconds: the longest time to wait.
-        """
+        """Return what the robot told last; where it keeps time, wait for its next tick."""
         frame = self._next(seconds if self.keeps_time == "robot" else 0.0)
         if frame is None:
             raise Error(f"nothing has come from the robot at {self.place} for {seconds:g} s")
@@ -142,11 +135,7 @@ class LinkDriver(RobotDriver):
         return source.read()
 
     def write(self, commands: Mapping[str, Any]) -> None:
-        """Send torques, with the life that the robot is to have.
-
-        Args:
-            commands: `tau`.
-        """
+        """Send torques, with the life that the robot is to have."""
         self._beat += 1
         whole = {**commands, "life": float(self._life), "beat": float(self._beat)}
         target = self.target
@@ -166,11 +155,7 @@ class LinkDriver(RobotDriver):
         self.write({"tau": np.zeros(len(self.joints))})
 
     def greet(self, robot: Greeting) -> None:
-        """Take what a robot said of itself, or refuse it in words.
-
-        Args:
-            robot: its welcome or refusal.
-        """
+        """Take what a robot said of itself, or refuse it in words."""
         mine = greeting("knock", self.layout)
         why = robot.reason if robot.word == "refused" else refusal(mine, robot)
         if why:

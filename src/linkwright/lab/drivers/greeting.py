@@ -31,39 +31,25 @@ _BASE = "base_rate"
 class Greeting:
     """One side of a conversation.
 
-    Args:
-        word: one of `WORDS`.
-        layout: digest of the layout.
-        joints: their names.
-        sensors: names of further sensors.
-        rate: Hz.
-        states: text of the record that the robot tells.
-        commands: text of the record that it is told.
-        process: number of the sender's process.
-        host: its machine.
-        token: of the conversation, chosen by the laboratory.
-        keeps_time: "lab" or "robot".
-        data: where its frames come from and go to: a port, or a Unix socket's name in hexadecimal.
-        reason: why a robot refuses.
-
     >>> lab, robot = (DriverLayout((name,), 960.0) for name in ("elbow", "knee"))
     >>> refusal(greeting("knock", lab), greeting("welcome", robot))
     "the robot's joint 1 is 'knee', and the laboratory's is 'elbow'"
     """
 
-    word: str
-    layout: str
-    joints: tuple[str, ...]
-    sensors: tuple[str, ...]
-    rate: float
-    states: str
-    commands: str
-    process: int
-    host: str
-    token: str
-    keeps_time: str = "lab"
+    word: str  # one of `WORDS`
+    layout: str  # digest of the layout
+    joints: tuple[str, ...]  # their names
+    sensors: tuple[str, ...]  # names of further sensors
+    rate: float  # Hz
+    states: str  # text of the record that the robot tells
+    commands: str  # text of the record that it is told
+    process: int  # number of the sender's process
+    host: str  # its machine
+    token: str  # of the conversation, chosen by the laboratory
+    keeps_time: str = "lab"  # "lab" or "robot"
+    # where its frames come from and go to: a port, or a Unix socket's name in hexadecimal
     data: str = ""
-    reason: str = ""
+    reason: str = ""  # why a robot refuses
 
     def packed(self) -> bytes:
         """Return the bytes to send."""
@@ -76,12 +62,7 @@ class Greeting:
 
 
 def greeting(word: str, layout: DriverLayout, token: str = "", **more: Any) -> Greeting:
-    """Return what this process says.
-
-    Args:
-        token: of the conversation; a new one by default.
-        more: `keeps_time`, `data` or `reason`.
-    """
+    """Return what this process says."""
     return Greeting(
         word,
         layout.digest,
@@ -98,11 +79,7 @@ def greeting(word: str, layout: DriverLayout, token: str = "", **more: Any) -> G
 
 
 def read_greeting(data: bytes | str) -> Greeting:
-    """Return what somebody said; anything else is an error with the reason.
-
-    Args:
-        data: the bytes of a datagram.
-    """
+    """Return what somebody said; anything else is an error with the reason."""
     try:
         found = parse_json(data[:LARGEST])
     except ValueError:

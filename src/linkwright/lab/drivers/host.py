@@ -51,12 +51,7 @@ def loaded(file: Path, name: str) -> RobotDriver:
 
 
 class DriverHost:
-    """Calls a driver, and exchanges with a laboratory through windows.
-
-    Args:
-        driver: that is called.
-        end: the windows.
-    """
+    """Calls a driver, and exchanges with a laboratory through windows."""
 
     def __init__(self, driver: RobotDriver, end: SharedEnd) -> None:
         self.driver, self.end = driver, end
@@ -122,11 +117,7 @@ class DriverHost:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a driver until standard input ends.
-
-    Args:
-        arguments: of the command line; the process's by default.
-    """
+    """Run a driver until standard input ends."""
     parser = argparse.ArgumentParser(prog="python -m linkwright.lab.drivers.host")
     parser.add_argument("file", type=Path)
     parser.add_argument("name")

@@ -25,32 +25,22 @@ class DriverLayout:
     (a place in `simulation.hardware.LIVES`) and the beat of the laboratory. Only a robot that is
     told to be active follows the torques.
 
-    Args:
-        joints: their names, in order.
-        rate: Hz, of the motor servo.
-        sensors: names of further sensors.
-        floating: whether the base floats.
-
     >>> layout = DriverLayout(("shoulder", "elbow"), 960.0)
     >>> layout.states.names, layout.commands.names
     (('q', 'u', 'load', 'fault', 'beat'), ('tau', 'life', 'beat'))
     """
 
-    joints: tuple[str, ...]
-    rate: float
-    sensors: tuple[str, ...] = ()
-    floating: bool = False
+    joints: tuple[str, ...]  # their names, in order
+    rate: float  # Hz, of the motor servo
+    sensors: tuple[str, ...] = ()  # names of further sensors
+    floating: bool = False  # whether the base floats
 
     def __post_init__(self) -> None:
         if not self.joints:
             raise InputError("a robot without joints has nothing to drive")
 
     def hardware(self, patience: int) -> Hardware:
-        """Return the block that has the life of the robot in a System, and gates its commands.
-
-        Args:
-            patience: ticks without a new beat after which the robot has fallen silent.
-        """
+        """Return the block that has the life of the robot in a System, and gates its commands."""
         tau = Field("tau", "N*m", shape=(len(self.joints),))
         return Hardware("hardware", [], [tau], patience=patience)
 

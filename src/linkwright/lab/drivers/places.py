@@ -18,19 +18,12 @@ _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 @dataclass(frozen=True, slots=True)
 class DriverPlace:
-    """Where a driver is.
+    """Where a driver is."""
 
-    Args:
-        scheme: one of `SCHEMES`.
-        path: of a Unix socket, the name of shared memory, a Python file, or the host of UDP.
-        port: of UDP; 0 where it is to be picked.
-        name: of a class in a Python file.
-    """
-
-    scheme: str
-    path: str
-    port: int = 0
-    name: str = ""
+    scheme: str  # one of `SCHEMES`
+    path: str  # of a Unix socket, the name of shared memory, a Python file, or the host of UDP
+    port: int = 0  # of UDP; 0 where it is to be picked
+    name: str = ""  # of a class in a Python file
 
     def __str__(self) -> str:
         if self.scheme == "udp":
@@ -43,9 +36,6 @@ class DriverPlace:
 
 def driver_place(url: str) -> DriverPlace:
     """Return what a URL of a driver says.
-
-    Args:
-        url: such as "udp://127.0.0.1:9300".
 
     >>> driver_place("udp://127.0.0.1:9300").port, driver_place("unix:///run/arm").path
     (9300, '/run/arm')
@@ -91,11 +81,7 @@ def shared_root() -> Path:
 
 
 def udp_address(place: DriverPlace) -> tuple[socket.AddressFamily, tuple[str, int]]:
-    """Return family and address of a UDP place.
-
-    Args:
-        place: of the scheme "udp".
-    """
+    """Return family and address of a UDP place."""
     try:
         found = socket.getaddrinfo(place.path, place.port, type=socket.SOCK_DGRAM)
     except OSError as error:

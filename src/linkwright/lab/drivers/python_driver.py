@@ -20,10 +20,7 @@ _END = 2.0  # s, to let go of the robot
 class PythonDriver(SharedDriver):
     """A class of a Python file that drives a robot, in a process of its own.
 
-    Args:
-        place: of the scheme "python".
-        layout: what the laboratory expects.
-        within: s, to wait for a process that was started.
+    Units: `within` in s.
     """
 
     def __init__(self, place: DriverPlace, layout: DriverLayout, *, within: float = _START) -> None:

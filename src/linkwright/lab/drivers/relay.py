@@ -22,18 +22,13 @@ from linkwright.lab.drivers.socket_driver import data_socket
 class Troubles:
     """What goes wrong on the way.
 
-    Args:
-        loss: the share of datagrams that get lost, in both directions.
-        delay: s, that each takes longer.
-        seed: of the choice of those that are lost.
-
     >>> Troubles(loss=0.05).seed
     0
     """
 
-    loss: float = 0.0
-    delay: float = 0.0
-    seed: int = 0
+    loss: float = 0.0  # the share of datagrams that get lost, in both directions
+    delay: float = 0.0  # s, that each takes longer
+    seed: int = 0  # of the choice of those that are lost
 
     def __post_init__(self) -> None:
         if not 0 <= self.loss < 1:

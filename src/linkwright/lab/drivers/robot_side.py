@@ -27,14 +27,7 @@ SILENCE, GRACE = 0.5, 5.0
 
 
 class SocketEnd(Closable):
-    """The robot's end of sockets: it answers knocks, and has one laboratory at a time.
-
-    Args:
-        place: where it listens; port 0 picks one.
-        layout: what the robot is.
-        keeps_time: "lab" or "robot".
-        troubles: what is to go wrong on the way, for tests.
-    """
+    """The robot's end of sockets: it answers knocks, and has one laboratory at a time."""
 
     def __init__(
         self,
@@ -72,11 +65,7 @@ class SocketEnd(Closable):
         return self.wire
 
     def attend(self, seconds: float = 0.05) -> None:
-        """Answer knocks for a while, and let go of a laboratory that has fallen silent.
-
-        Args:
-            seconds: how long to listen.
-        """
+        """Answer knocks for a while, and let go of a laboratory that has fallen silent."""
         end = time.monotonic() + seconds
         if self._relay is not None and self._relay.failure is not None:
             raise self._relay.failure
@@ -142,13 +131,7 @@ class SocketEnd(Closable):
 
 
 class SharedEnd(Closable):
-    """The robot's end of shared memory: windows in a folder of the user's.
-
-    Args:
-        place: of the scheme "shm".
-        layout: what the robot is.
-        keeps_time: "lab" or "robot".
-    """
+    """The robot's end of shared memory: windows in a folder of the user's."""
 
     driver: Greeting | None = None
 
@@ -181,11 +164,7 @@ class SharedEnd(Closable):
         return self.states
 
     def attend(self, seconds: float = 0.05) -> None:
-        """Sleep for a while: laboratories sort themselves out by their claims.
-
-        Args:
-            seconds: how long.
-        """
+        """Sleep for a while: laboratories sort themselves out by their claims."""
         time.sleep(seconds)
 
     def close(self) -> None:
@@ -201,12 +180,7 @@ def robot_end(
     keeps_time: str = "lab",
     troubles: Troubles | None = None,
 ) -> SocketEnd | SharedEnd:
-    """Return the robot's end of a driver.
-
-    Args:
-        place: where it is.
-        troubles: what is to go wrong on the way, for tests; sockets only.
-    """
+    """Return the robot's end of a driver."""
     if place.scheme in ("udp", "unix"):
         return SocketEnd(place, layout, keeps_time=keeps_time, troubles=troubles)
     if place.scheme == "shm":
@@ -217,11 +191,7 @@ def robot_end(
 
 
 def swept(folder: Path) -> None:
-    """Remove a folder of windows that no process has a claim on.
-
-    Args:
-        folder: with files that claims are on.
-    """
+    """Remove a folder of windows that no process has a claim on."""
     from linkwright.windows.mapping import Claim
 
     claims = []

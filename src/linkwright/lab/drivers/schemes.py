@@ -21,10 +21,7 @@ DRIVERS: dict[str, type[LinkDriver]] = {
 def driver_at(url: str, layout: DriverLayout, *, within: float = 2.0) -> LinkDriver:
     """Return the driver of a robot; `open` takes hold of it.
 
-    Args:
-        url: such as "udp://127.0.0.1:9300", "unix:///tmp/arm", "shm://arm", "python:arm.py:Arm".
-        layout: what is expected of it.
-        within: s, to wait for its answer.
+    Units: `within` in s.
 
     >>> driver_at("shm://arm", DriverLayout(("elbow",), 960.0)).keeps_time
     'lab'

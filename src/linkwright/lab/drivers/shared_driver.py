@@ -16,13 +16,7 @@ from linkwright.windows.mapping import Claim
 
 
 class SharedDriver(LinkDriver):
-    """A robot behind shared memory: mapped files of this user's.
-
-    Args:
-        place: of the scheme "shm".
-        layout: what the laboratory expects.
-        within: s, to wait for the robot.
-    """
+    """A robot behind shared memory: mapped files of this user's."""
 
     def open(self) -> None:
         """Claim the robot, and open its windows."""

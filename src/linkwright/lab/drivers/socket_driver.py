@@ -22,11 +22,6 @@ class SocketDriver(LinkDriver):
 
     It knocks at the robot's place. Where it is welcome, frames go between two sockets that are
     connected to each other, so that nobody else is heard.
-
-    Args:
-        place: of the scheme "udp" or "unix".
-        layout: what the laboratory expects.
-        within: s, to wait for an answer.
     """
 
     _token = ""
@@ -120,12 +115,7 @@ def own_address(address: Any) -> str:
 
 
 def peer_address(place: DriverPlace, data: str, host: str = "") -> Any:
-    """Return the address that a greeting tells.
-
-    Args:
-        place: where the robot is.
-        host: of the sender, where it is not that of the place.
-    """
+    """Return the address that a greeting tells."""
     try:
         if place.scheme == "udp":
             port = int(data)

@@ -25,13 +25,6 @@ def convert_lab(
 ) -> Conversion:
     """Write a laboratory as an SL folder or as `lab.toml` with its robot, or its robot alone.
 
-    Args:
-        source: what `linkwright.lab.sources.lab_config` takes.
-        target: a folder, a file that ends in `.toml`, or a robot file.
-        to: "sl" for a folder, "lab" for a file, or a format of robots; without it, the name of the
-            target tells.
-        replace: whether files that are there already may be replaced.
-
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     done = convert_lab("sl-arm", Path(folder) / "lab.toml")

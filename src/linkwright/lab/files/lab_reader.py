@@ -42,9 +42,6 @@ _ENDLESS = ("max_effort", "max_speed", "max_jump")
 def is_lab_file(path: str | os.PathLike[str]) -> bool:
     """Whether a file is a TOML file that sets up a laboratory: one that names its robot.
 
-    Args:
-        path: of a file, which need not be there.
-
     >>> is_lab_file("arm.urdf")
     False
     """
@@ -67,10 +64,6 @@ def parse_lab(
     text: str, *, file: str | None = None, folder: str | os.PathLike[str] = ""
 ) -> LabConfig:
     """Return the laboratory of a text.
-
-    Args:
-        text: after the schema of `lab.toml`.
-        folder: in which files that it names are.
 
     >>> made = parse_lab('''format = 1
     ... name = "mine"

@@ -32,9 +32,6 @@ _POLARITIES = ("position_polarity", "load_polarity")
 def starter_text(name: str) -> str:
     """Return a commented `lab.toml` to start from.
 
-    Args:
-        name: of the laboratory, a word.
-
     >>> starter_text("mine").splitlines()[3]
     'name = "mine"'
     """
@@ -46,11 +43,6 @@ def starter_text(name: str) -> str:
 
 def lab_text(config: LabConfig, robot: str, model: str = "", preferences: str = "") -> str:
     """Return a laboratory as the text of `lab.toml`.
-
-    Args:
-        robot: the name of its robot's file.
-        model: the name of the file with what controllers believe, where that is another.
-        preferences: the name of the folder of preference files.
 
     >>> from linkwright.lab.sources import lab_config
     >>> print(lab_text(lab_config("sl-arm"), "arm.urdf").splitlines()[3])
@@ -89,9 +81,6 @@ def write_lab(
     """Write a laboratory: `NAME.toml`, its robot as `NAME.robot.toml`, what controllers believe as
     `NAME.model.toml`, and its preference files in the folder `prefs`. Return the files, and what of
     the robot they cannot hold.
-
-    Args:
-        replace: whether files that are there already may be replaced.
     """
     target = Path(target)
     contents: dict[Path, bytes] = {}
@@ -136,13 +125,7 @@ def preference_files(config: LabConfig) -> dict[str, bytes]:
 
 
 def put_in_place(contents: Mapping[Path, bytes], *, replace: bool) -> tuple[Path, ...]:
-    """Write files whose contents are known; none where one is there and may not be replaced.
-
-    Args:
-        contents: by file.
-        replace: whether files that are there already may be replaced; one with the same contents
-            always may.
-    """
+    """Write files whose contents are known; none where one is there and may not be replaced."""
     for path, content in contents.items():
         if path.exists() and not replace and not (path.is_file() and path.read_bytes() == content):
             raise file_exists(path)

@@ -21,11 +21,7 @@ _TOLD = 6  # names in a message
 def read_script(
     path: str | os.PathLike[str], known: Iterable[str] | None = None
 ) -> tuple[str, ...]:
-    """Return the names in a script, each once.
-
-    Args:
-        known: names of variables; another one is refused.
-    """
+    """Return the names in a script, each once."""
     path = Path(path)
     return parse_script(text_of(path), known, file=str(path))
 
@@ -58,10 +54,6 @@ def unknown_variables(
 ) -> InputError:
     """Return the error that says which variables are not there, with the nearest that are.
 
-    Args:
-        names: that are not there.
-        file: that names them, if one does.
-
     >>> unknown_variables(["A_ht"], ["A_th"]).remedy
     "did you mean 'A_th' for 'A_ht'?"
     """
@@ -80,9 +72,6 @@ def unknown_variables(
 
 def script_text(names: Iterable[str]) -> str:
     """Return the text of a script.
-
-    Args:
-        names: of variables, without blanks.
 
     >>> script_text(["A_th", "A_thd"])
     'A_th A_thd\\n'

@@ -26,21 +26,13 @@ class SineLine:
 
 
 def read_sines(path: str | os.PathLike[str], joints: Iterable[str]) -> dict[str, SineLine]:
-    """Return what a `.sine` file says, by joint; a joint that is not in it is not in the result.
-
-    Args:
-        joints: that there are; another one is refused.
-    """
+    """Return what a `.sine` file says, by joint; a joint that is not in it is not in the result."""
     path = Path(path)
     return parse_sines(text_of(path), joints, file=str(path))
 
 
 def parse_sines(text: str, joints: Iterable[str], *, file: str = "") -> dict[str, SineLine]:
     """Return what the text of a `.sine` file says, by joint.
-
-    Args:
-        text: for each joint its name, the number of sines, the offset, and for each sine
-            amplitude, phase and frequency.
 
     >>> parse_sines("EB 1 1.57  0.1 0 1", ["EB", "WR"])
     {'EB': SineLine(offset=1.57, sines=((0.1, 0.0, 1.0),))}
@@ -113,9 +105,6 @@ def _numbers(words: list[Word], at: int, count: int, file: str) -> list[float]:
 
 def sine_text(sines: Mapping[str, SineLine]) -> str:
     """Return the text of a `.sine` file.
-
-    Args:
-        sines: by joint.
 
     >>> print(sine_text({"EB": SineLine(1.57, ((0.1, 0.0, 1.0),))}).splitlines()[1])
     EB 1 1.57  0.1 0.0 1.0

@@ -43,11 +43,7 @@ def model_in(folder: Path) -> Path | None:
 
 
 def sl_lab(path: str | Path) -> LabConfig:
-    """Return the laboratory of an SL folder, or of the folder of a `.dyn` file.
-
-    Args:
-        path: of the folder or the file.
-    """
+    """Return the laboratory of an SL folder, or of the folder of a `.dyn` file."""
     path = Path(path)
     model = model_in(path) if path.is_dir() else path
     if model is None:

@@ -56,12 +56,7 @@ class SlFolder:
 def write_sl_lab(
     config: LabConfig, folder: str | os.PathLike[str], *, replace: bool = False
 ) -> tuple[tuple[Path, ...], tuple[Ignored, ...]]:
-    """Write a laboratory as an SL folder; return the files, and what they cannot hold.
-
-    Args:
-        folder: to write; it is made where it is not there.
-        replace: whether files that are there already may be replaced.
-    """
+    """Write a laboratory as an SL folder; return the files, and what they cannot hold."""
     made = sl_folder(config)
     home = Path(folder)
     files = {home / name: text.encode() for name, text in made.texts.items()}

@@ -41,31 +41,20 @@ _WRITTEN = {"q": "_th", "u": "_thd", "a": "_thdd", "uff": "_uff"}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JointSamples:
-    """Samples of one joint; None where the file has no such column.
+    """Samples of one joint; None where the file has no such column."""
 
-    Args:
-        q: positions, rad.
-        u: speeds, rad/s.
-        a: accelerations, rad/s^2.
-        uff: feedforward, N*m.
-    """
-
-    q: Array
-    u: Array | None = None
-    a: Array | None = None
-    uff: Array | None = None
+    q: Array  # positions, rad
+    u: Array | None = None  # speeds, rad/s
+    a: Array | None = None  # accelerations, rad/s^2
+    uff: Array | None = None  # feedforward, N*m
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JointTrajectory:
-    """Samples of joints at even times.
+    """Samples of joints at even times."""
 
-    Args:
-        rate: Hz.
-        joints: samples by joint; a joint that the file does not have is not there.
-    """
-
-    rate: float
+    rate: float  # Hz
+    # samples by joint; a joint that the file does not have is not there
     joints: Mapping[str, JointSamples]
 
     @property
@@ -86,11 +75,7 @@ class JointTrajectory:
 
 
 def read_trajectory(path: str | os.PathLike[str], joints: Iterable[str]) -> JointTrajectory:
-    """Return the motion in a `.traj` file or another recording.
-
-    Args:
-        joints: that there are; a column `NAME_th` of another one is refused.
-    """
+    """Return the motion in a `.traj` file or another recording."""
     path = Path(path)
     return trajectory_of(read_recording(path), joints, file=str(path))
 
@@ -99,9 +84,6 @@ def trajectory_of(
     recording: Recording, joints: Iterable[str], *, file: str = ""
 ) -> JointTrajectory:
     """Return the motion in a recording.
-
-    Args:
-        recording: with columns of joints.
 
     >>> made = Recording([0, 0.01], [Channel("EB_th", "rad")], [[0.5], [0.6]])
     >>> trajectory_of(made, ["EB", "WR"]).joints["EB"].q

@@ -29,17 +29,14 @@ _KEY = re.compile(r"BLOB([1-9]\d{0,3})_([A-Z]+)\Z")
 
 @dataclass(frozen=True, slots=True)
 class BlobPreferences:
-    """What is done with one blob.
+    """What is done with one blob."""
 
-    Args:
-        butter: cutoffs for position, velocity and acceleration along x, y, z, percent of the
-            Nyquist frequency, 0 or 100 for none; None where none are given.
-        kalman: gains of position, velocity and acceleration for x, y, z; None where none are given.
-        acceleration: that replaces the measured one, m/s^2; None where the measured one counts.
-    """
-
+    # cutoffs for position, velocity and acceleration along x, y, z, percent of the Nyquist
+    # frequency, 0 or 100 for none; None where none are given
     butter: Nine | None = None
+    # gains of position, velocity and acceleration for x, y, z; None where none are given
     kalman: Nine | None = None
+    # that replaces the measured one, m/s^2; None where the measured one counts
     acceleration: Triple | None = None
 
 
@@ -53,9 +50,6 @@ class VisionPreferences:
     def blob(self, number: int) -> BlobPreferences:
         """Return what is done with a blob.
 
-        Args:
-            number: from 1 on.
-
         >>> VisionPreferences().blob(1).butter is None
         True
         """
@@ -63,20 +57,13 @@ class VisionPreferences:
 
 
 def read_vision(path: str | os.PathLike[str], blobs: int | None = None) -> VisionPreferences:
-    """Return what a `.pp` file says.
-
-    Args:
-        blobs: how many there are; a greater number is refused.
-    """
+    """Return what a `.pp` file says."""
     path = Path(path)
     return parse_vision(text_of(path), blobs, file=str(path))
 
 
 def parse_vision(text: str, blobs: int | None = None, *, file: str = "") -> VisionPreferences:
     """Return what the text of a `.pp` file says.
-
-    Args:
-        text: keywords with their numbers.
 
     >>> found = parse_vision("PREDICT 0.033 BLOB2_ACCELERATION 0 0 -9.81")
     >>> found.predict, found.blob(2).acceleration

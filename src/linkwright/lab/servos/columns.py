@@ -14,9 +14,6 @@ LARGEST = 1e12
 def column(config: LabConfig, name: str) -> list[float]:
     """Return one number of every joint; no bound becomes `LARGEST`.
 
-    Args:
-        name: of a field of `JointConfig`.
-
     >>> from linkwright.formats.robot.description import Description, Link
     >>> from linkwright.lab.config import JointConfig
     >>> joint = JointConfig("elbow", 0.0, 2.0, kp=30.0)

@@ -15,9 +15,6 @@ WANTED = ("q", "u", "a", "uff", "uex")
 def listed(config: LabConfig, servo: str, *, real: bool = False) -> tuple[str, ...]:
     """Return the joints that a servo is about; all where it is not named.
 
-    Args:
-        real: whether on a robot, for which other lists may be given.
-
     >>> from linkwright.formats.robot.description import Description, Link
     >>> from linkwright.lab.config import JointConfig
     >>> joints = JointConfig("elbow", 0.0, 2.0), JointConfig("eye", 0.0, 2.0)
@@ -41,9 +38,6 @@ def listed(config: LabConfig, servo: str, *, real: bool = False) -> tuple[str, .
 
 def writers(config: LabConfig, *, real: bool = False) -> dict[str, str]:
     """Return the servo that commands each joint; two that claim one are refused by name.
-
-    Args:
-        real: whether on a robot.
 
     >>> from linkwright.formats.robot.description import Description, Link
     >>> from linkwright.lab.config import JointConfig
@@ -73,11 +67,6 @@ def _freeze(servo: str) -> str:
 
 class Desired(Block):
     """The wanted state of all joints; its ports are vectors over the joints.
-
-    Args:
-        config: of the laboratory.
-        real: whether on a robot, for which WhichDOFs may list other joints.
-        name: of the block.
 
     Every servo that commands joints has inputs `SERVO_q`, `SERVO_u`, `SERVO_a`, `SERVO_uff`,
     `SERVO_uex`; those of joints that it does not list change nothing, and joints that nobody lists

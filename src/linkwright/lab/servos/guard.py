@@ -14,12 +14,6 @@ CAUSES = ("none", "asked", "numbers")
 class Guard(Block):
     """Commands as they go to a driver, as vectors over the joints.
 
-    Args:
-        config: of the laboratory.
-        grace: ticks in a row for which the last good command stands in for one that is no number;
-            after that, commands are stopped.
-        name: of the block.
-
     Inputs are the command `tau`, the wanted `q` and `u` for drivers of positions, `limit` of each
     effort, `stop`, not zero to stop, and `reset`, at a change of which a stop ends that is no
     longer asked for. Outputs are `safe_tau`, `safe_q`, `safe_u`; `stopped` with its `cause`, a

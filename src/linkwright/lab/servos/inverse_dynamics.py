@@ -21,13 +21,6 @@ from linkwright.lab.servos.desired import listed
 class InverseDynamicsServo(Block):
     """Torques of the wanted motion, as vectors over the joints.
 
-    Args:
-        config: of the laboratory; its `model` is what the torques are computed with, or the robot
-            that is simulated.
-        robot: the model as a mechanism, where it is made already.
-        real: whether on a robot, for which WhichDOFs may list other joints.
-        name: of the block.
-
     Inputs are `des_q`, `des_u`, `des_a`, `uex`, torques to be added, the measured `q` and `u`, and
     `measured`, not zero to compute with these; `mode`, a place in `MODES`, and `always`, not zero
     to give torques in the mode `motor` too. What the model does not know for sure are inputs

@@ -29,9 +29,6 @@ _SIZE = sum(FRAME.values())
 def inverse_kinematics_servo(config: LabConfig, *, name: str = "invkin") -> VelocityIK:
     """Return the inverse-kinematics servo of a laboratory, as a block.
 
-    Args:
-        config: of the laboratory, with one end-effector or more.
-
     >>> from linkwright.lab.sources import lab_config
     >>> servo = inverse_kinematics_servo(lab_config("sl-arm"))
     >>> len(servo.inputs["pose"].values), sorted(servo.outputs)[:3]
@@ -73,7 +70,7 @@ def add_invkin(
     system: System,
     config: LabConfig,
     *,
-    rate: Any,
+    rate: Any,  # of the servo, Hz
     on: Any,
     start: Sequence[Any],
     target: Sequence[Any],
@@ -83,16 +80,6 @@ def add_invkin(
     real: bool = False,
 ) -> tuple[list[Expr], list[Expr], list[Expr]]:
     """Add the inverse-kinematics servo to the System of a laboratory, and connect it.
-
-    Args:
-        rate: of the servo, Hz.
-        on: not zero where it commands the joints.
-        start: positions of the joints that were wanted a tick before, which it begins with.
-        target: numbers of the targets of all end-effectors, one after the other (`FRAME`).
-        status: six for each of them, 1 where a component is wanted.
-        base: position and quaternion of a base that floats.
-        base_rate: its velocity and angular velocity, along the world's axes.
-        real: whether on a robot, for which WhichDOFs may list other joints.
 
     Returns the positions, speeds and accelerations that it gives, in the laboratory's order.
     """

@@ -23,26 +23,19 @@ from linkwright.lab.config import JointConfig
 class Linkage:
     """The triangle of one joint.
 
-    Args:
-        arm: a, m.
-        attachment: h, m.
-        theta0: phi where the joint and its offset are zero, rad.
-        polarity: 1 or -1.
-        offset: that the angle has for the sensor, rad.
-        least: the shortest lever in the range of the joint, m; beyond the range it counts, so that
-            nothing is divided by zero there.
-
     >>> from linkwright.algebra import evaluate, symbol
     >>> linkage, q = Linkage(3.0, 4.0, math.pi / 2), symbol("q")
     >>> evaluate(linkage.length(q), {q: 0.0}), round(evaluate(linkage.lever(q), {q: 0.0}), 12)
     (5.0, 2.4)
     """
 
-    arm: float
-    attachment: float
-    theta0: float
-    polarity: float = 1.0
-    offset: float = 0.0
+    arm: float  # a, m
+    attachment: float  # h, m
+    theta0: float  # phi where the joint and its offset are zero, rad
+    polarity: float = 1.0  # 1 or -1
+    offset: float = 0.0  # that the angle has for the sensor, rad
+    # the shortest lever in the range of the joint, m; beyond the range it counts, so that nothing
+    # is divided by zero there
     least: float = 0.0
 
     @property

@@ -18,10 +18,6 @@ from linkwright.lab.servos.columns import column
 class MotorServo(Block):
     """The law of all joints of a laboratory; its ports are vectors over the joints.
 
-    Args:
-        config: of the laboratory.
-        name: of the block.
-
     Inputs are the measured `q` and `u`, the wanted `des_q` and `des_u`, the feedforward `uff`, the
     gains `kp`, `kd`, `ki` and the bound `limit` of each joint; `controller`, a place in
     `CONTROLLERS`; and `zero`, at each change of which the integrals begin anew. Outputs are

@@ -22,14 +22,6 @@ CHANNELS = ("q", "u", "a", "load")
 class Sensors(Block):
     """From raw readings to filtered ones, as vectors over the joints.
 
-    Args:
-        config: of the laboratory.
-        real: whether readings are a robot's, with offsets, polarities and linear sensors; those of
-            a simulation are angles and torques.
-        derived: which of "u" and "a" no sensor measures; they are differences of the unfiltered
-            positions and speeds.
-        name: of the block.
-
     Inputs are `raw_q`, `raw_u`, `raw_a`, `raw_load` and `filters`, not zero for filters that
     count. A filter works on while it does not count: switched on, the outputs are at once
     those of a filter that was never off. Outputs are `q`, `u`, `a`, `load`, and `without_offset`,
@@ -142,10 +134,6 @@ def _raw(joint: JointConfig, angle: Expr, real: bool = True) -> Expr:
 class RawSensors(Block):
     """What the sensors of a robot give: from joints to raw readings.
 
-    Args:
-        config: of the laboratory.
-        name: of the block.
-
     Inputs are `q`, `u`, `a`, `load`; outputs `raw_q`, `raw_u`, `raw_a`, `raw_load`. `Sensors` with
     `real=True` undoes it exactly.
 
@@ -183,10 +171,6 @@ class RawSensors(Block):
 class MiscSensors(Block):
     """Further sensors of a robot: what comes in as `raw` is told as `value`.
 
-    Args:
-        config: of the laboratory, with their names.
-        name: of the block.
-
     >>> from linkwright.formats.robot.description import Description, Link
     >>> arm = Description("arm", (Link("base"),), ())
     >>> MiscSensors(LabConfig("arm", arm, (), misc_sensors=("FOOT_FZ",)))
@@ -202,11 +186,6 @@ class MiscSensors(Block):
 
 class Actuators(Block):
     """From wanted torques to what actuators are told: forces where they are linear.
-
-    Args:
-        config: of the laboratory.
-        back: whether it goes the other way, from what actuators give to torques, as on the robot.
-        name: of the block.
 
     Inputs are `tau` (N*m, or the forces) and the calibrated `q`; the output is `drive`. A linear
     actuator of the length L gives F dL/dtheta.

@@ -15,10 +15,6 @@ from linkwright.system import System
 def preferences_of(config: LabConfig, name: str = "") -> VisionPreferences:
     """Return the filters that a laboratory starts with, or those of another of its `.pp` files.
 
-    Args:
-        name: of a file in its folder of preferences; that of its vision by default. Where that is
-            not there, nothing is filtered.
-
     >>> from linkwright.lab.sources import lab_config
     >>> preferences_of(lab_config("sl-arm")).predict
     0.033
@@ -33,10 +29,6 @@ def preferences_of(config: LabConfig, name: str = "") -> VisionPreferences:
 
 def add_vision(system: System, config: LabConfig, *, rate: Any, real: bool = False) -> list[Expr]:
     """Add the vision servo to the System of a laboratory, and simulated cameras to a simulated one.
-
-    Args:
-        config: of it, with one blob or more.
-        real: whether pictures come from real cameras: then they are inputs of `vision`.
 
     Returns:
         Position, velocity, acceleration and status of each blob, one blob after the other: what a

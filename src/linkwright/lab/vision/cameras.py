@@ -51,8 +51,7 @@ def cameras_of(config: LabConfig) -> tuple[Camera, ...]:
 def seen_by(camera: Camera, point: Sequence[Expr]) -> tuple[Expr, Expr, Expr]:
     """Return where a camera sees a point, in pixels, and how far before it that is, m.
 
-    Args:
-        point: in the frame of vision, m.
+    Units: `point` in m.
     """
     rows = transposed(euler_rotation(camera.a))
     away = [x - c for x, c in zip(point, camera.position, strict=True)]
@@ -66,12 +65,7 @@ def triangulated(
     pixels: Sequence[tuple[Expr, Expr]],
     visible: Sequence[Expr],
 ) -> tuple[list[Expr], Expr]:
-    """Return the point that cameras see, in the frame of vision, and whether it is known.
-
-    Args:
-        pixels: where each sees it.
-        visible: whether each sees it.
-    """
+    """Return the point that cameras see, in the frame of vision, and whether it is known."""
     hold = block.intermediate
     sums: dict[tuple[int, int], Expr] = {}
     right: list[Expr] = [block.expr(0)] * 3
@@ -109,11 +103,6 @@ def triangulated(
 
 class SimulatedCameras(Block):
     """Pictures of blobs whose places are known, with noise, delay and occlusion.
-
-    Args:
-        config: of the laboratory.
-        name: of the block.
-        hidden: whether blobs are hidden from all cameras until `occluded` is given.
 
     Inputs are `NAME_x`, where each blob really is in the robot's frame; `occluded`, for each blob
     and camera not zero where something hides it; and `noise`, the deviation of a picture in

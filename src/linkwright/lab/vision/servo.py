@@ -64,11 +64,6 @@ def preference_values(
 class VisionServo(Block):
     """Where blobs are in the robot's frame, how they move, and whether they are seen.
 
-    Args:
-        config: of the laboratory.
-        preferences: filters to start with; none by default.
-        name: of the block.
-
     With cameras, inputs are `pixels` (for each blob and camera the two of its center) and `visible`
     (whether it sees it); without, `NAME_raw` and `NAME_visible` of each blob, a point in the frame
     of vision. `stamp` is the time at which the picture was taken. A blob for which `NAME_simulated`

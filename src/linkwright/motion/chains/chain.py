@@ -38,21 +38,13 @@ _PLANNED = 0.96  # share of jerks for which legs are planned: path time need not
 
 @dataclass(frozen=True, slots=True)
 class Lanes:
-    """Where joints are and how they move.
+    """Where joints are and how they move."""
 
-    Args:
-        q: where they are.
-        flow: their rates by real time.
-        slope: their rates by path time; both together are flow + sigma slope.
-        second: their accelerations while sigma stays the same.
-        calm: whether nothing flows.
-    """
-
-    q: list[Expr]
-    flow: list[Expr]
-    slope: list[Expr]
-    second: list[Expr]
-    calm: Expr
+    q: list[Expr]  # where they are
+    flow: list[Expr]  # their rates by real time
+    slope: list[Expr]  # their rates by path time; both together are flow + sigma slope
+    second: list[Expr]  # their accelerations while sigma stays the same
+    calm: Expr  # whether nothing flows
 
 
 class ChainMotion(Block):

@@ -68,22 +68,14 @@ class _Target:
 
 
 class MovingFrame:
-    """A frame of a chain: its ports and its filter.
-
-    Args:
-        block: that has them.
-        name: of the frame, with which its ports begin.
-        bandwidth: of the filter, 1/s.
-        limit: s, the age from which on the frame is not followed.
-        bounds: largest speeds and accelerations on the way to the frame: of places, then of turns.
-    """
+    """A frame of a chain: its ports and its filter."""
 
     def __init__(
         self,
         block: Block,
         name: str,
-        bandwidth: float,
-        limit: float,
+        bandwidth: float,  # of the filter, 1/s
+        limit: float,  # s, the age from which on the frame is not followed
         bounds: Sequence[tuple[Expr, Expr]],
     ) -> None:
         self._block, self.name, self._bounds = block, name, bounds
@@ -137,12 +129,7 @@ class MovingFrame:
         return _Target(at, turn, twist, bend)
 
     def update(self, used: Expr, brake: Expr) -> None:
-        """Say how the filter goes on.
-
-        Args:
-            used: whether a leg is in this frame.
-            brake: whether it is to come to rest.
-        """
+        """Say how the filter goes on."""
         block, let = self._block, self._block.intermediate
         h, s, now = block.period, self._states, self._target()
         turn = multiplied(let, now.turn, conjugate(s["q"]))

@@ -28,23 +28,14 @@ _HUGE = 1e12
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A goal as a chain holds it: expressions.
+    """A goal as a chain holds it: expressions."""
 
-    Args:
-        kind: place in `GOALS`.
-        values: joints, or a pose as x, y, z and a unit quaternion w, x, y, z.
-        speed: share of the limits of speed.
-        blend: s before the last goal, from when on the turn to this one may begin.
-        frame: number of the frame in which a pose is given.
-        sequence: its number.
-    """
-
-    kind: Expr
-    values: tuple[Expr, ...]
-    speed: Expr
-    blend: Expr
-    frame: Expr
-    sequence: Expr
+    kind: Expr  # place in `GOALS`
+    values: tuple[Expr, ...]  # joints, or a pose as x, y, z and a unit quaternion w, x, y, z
+    speed: Expr  # share of the limits of speed
+    blend: Expr  # s before the last goal, from when on the turn to this one may begin
+    frame: Expr  # number of the frame in which a pose is given
+    sequence: Expr  # its number
 
     def all(self) -> tuple[Expr, ...]:
         """Return all its numbers, one after the other."""
@@ -70,13 +61,7 @@ def chosen(condition: Expr, yes: Goal, no: Goal) -> Goal:
 
 
 class Mailbox:
-    """The input ports of a chain's goals.
-
-    Args:
-        block: that has them.
-        width: numbers of a goal.
-        slots: goals that can come at once.
-    """
+    """The input ports of a chain's goals."""
 
     def __init__(self, block: Block, width: int, slots: int) -> None:
         self.width, self.slots, self._block = width, slots, block
@@ -146,16 +131,7 @@ def reason_of(
     upper: Sequence[float],
     frames: int,
 ) -> Expr:
-    """Return why a goal is refused, the place in `REASONS`, or 0.
-
-    Args:
-        goal: that came in.
-        full: whether the queue is.
-        stopped: whether the motion is being stopped.
-        lower: least joints.
-        upper: largest joints.
-        frames: how many frames there are; 0 where poses are not known.
-    """
+    """Return why a goal is refused, the place in `REASONS`, or 0."""
     # a number that is not one is not below any other
     sane = every(absolute(x) < _HUGE for x in goal.all())
     fair = (goal.speed > 0) & (goal.speed <= 1) & (goal.blend >= 0)
@@ -196,13 +172,7 @@ def some(conditions: Iterable[Expr]) -> Expr:
 
 
 class Queue:
-    """Goals that wait, as discrete states; the first is the next.
-
-    Args:
-        block: that has them.
-        goal: the form of a goal.
-        depth: how many may wait.
-    """
+    """Goals that wait, as discrete states; the first is the next."""
 
     def __init__(self, block: Block, goal: Goal, depth: int) -> None:
         self._block, self.depth = block, depth
@@ -219,14 +189,7 @@ class Queue:
         return self.goals[0]
 
     def update(self, popped: Expr, pushed: Expr, goal: Goal, emptied: Expr) -> None:
-        """Say how the queue goes on.
-
-        Args:
-            popped: whether the first goes.
-            pushed: whether a goal comes.
-            goal: the one that comes.
-            emptied: whether all go.
-        """
+        """Say how the queue goes on."""
         block = self._block
         left = block.intermediate(self.count - popped)
         block.update(self.count, where(emptied, 0, left + pushed))

@@ -37,17 +37,11 @@ _STEEP = 1.5  # of r''' t_a^2 / x, at both ends of a ramp
 
 @dataclass(frozen=True, slots=True)
 class Ramps:
-    """The times of a leg.
+    """The times of a leg."""
 
-    Args:
-        x: its speed, 1/s: one over the time T that it would take without ramps.
-        up: half the time of speeding up, s.
-        down: half the time of slowing down, s.
-    """
-
-    x: Expr
-    up: Expr
-    down: Expr
+    x: Expr  # its speed, 1/s: one over the time T that it would take without ramps
+    up: Expr  # half the time of speeding up, s
+    down: Expr  # half the time of slowing down, s
 
     @property
     def corner(self) -> Expr:
@@ -62,23 +56,15 @@ class Ramps:
 
 @dataclass(frozen=True, slots=True)
 class Leg:
-    """A leg of a chain: states of it, or what they become.
+    """A leg of a chain: states of it, or what they become."""
 
-    Args:
-        aim: where the joints end; of a leg of the tool, where they were as it began.
-        way: from where joints begin to where they end; nothing for a leg of the tool.
-        ramps: its times.
-        clock: s since it began, in path time.
-        number: sequence of its goal.
-        more: what else describes it, of chains with tools.
-    """
-
-    aim: tuple[Expr, ...]
+    aim: tuple[Expr, ...]  # where the joints end; of a leg of the tool, where they were as it began
+    # from where joints begin to where they end; nothing for a leg of the tool
     way: tuple[Expr, ...]
-    ramps: Ramps
-    clock: Expr
-    number: Expr
-    more: tuple[Expr, ...] = ()
+    ramps: Ramps  # its times
+    clock: Expr  # s since it began, in path time
+    number: Expr  # sequence of its goal
+    more: tuple[Expr, ...] = ()  # what else describes it, of chains with tools
 
     def all(self) -> tuple[Expr, ...]:
         """Return all its numbers, one after the other."""
@@ -162,13 +148,6 @@ def planned(
 ) -> tuple[Expr, Expr, Expr, Expr]:
     """Return speed, ramp and the needs for ramps of a leg from rest to rest within limits.
 
-    Args:
-        way: from its beginning to its goal.
-        speed: largest speeds.
-        acceleration: largest accelerations.
-        period: the shortest time of half a ramp.
-        jerk: largest jerks of the last of them; none by default.
-
     Returns:
         x, half the time of a ramp, and c and k: at the speed x it takes c x and sqrt(k x) at least.
     """
@@ -200,13 +179,6 @@ def turn_room(
 
     Joints that go on in the same direction never need more than one of both accelerations; those
     that turn back need the sum.
-
-    Args:
-        way: from its beginning to its goal.
-        before: the way of the leg before.
-        acceleration: largest accelerations.
-        peak: the largest |r''| that is still to come of that leg.
-        always: whether the sum is needed whatever the directions are.
     """
     room = []
     for d, b, a in zip(way, before, acceleration, strict=True):
@@ -223,15 +195,7 @@ def begun(
     period: Expr,
     smooth: Expr = ZERO,
 ) -> tuple[Ramps, Expr]:
-    """Return the ramps of a leg that begins while the one before it slows down, and whether it may.
-
-    Args:
-        nominal: what `planned` says.
-        room: what `turn_room` says.
-        least: half the time of its ramp up at least, so that it does not end before the other leg.
-        period: the shortest time of half a ramp.
-        smooth: its largest |r'''|, where there are limits of jerk.
-    """
+    """Return the ramps of a leg that begins while the last slows down, and whether it may."""
     x, ramp, c, k = nominal
     up = hold(maximum(ramp, least))
     ending = minimum(2 / (up + sqrt(up**2 + 4 * c)), ONE / (up + period))

@@ -44,42 +44,25 @@ _SIZES = (1, 3, 4, 1, 3, 4, 4, 4, 3, 1, 1, 1)
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """An end of a leg: a pose in a frame.
+    """An end of a leg: a pose in a frame."""
 
-    Args:
-        frame: its number, 0 for the base.
-        place: m.
-        turn: unit quaternion w, x, y, z.
-    """
-
-    frame: Expr
-    place: Triple
-    turn: Quaternion
+    frame: Expr  # its number, 0 for the base
+    place: Triple  # m
+    turn: Quaternion  # unit quaternion w, x, y, z
 
 
 @dataclass(frozen=True, slots=True)
 class ToolPath:
-    """A leg of a tool.
+    """A leg of a tool."""
 
-    Args:
-        first: where it begins.
-        last: where it ends.
-        start: the rotation of its beginning as it began, in the base.
-        end: the rotation of its end at that time.
-        axis: of the drive's first turn, in the axes of the beginning.
-        angle: of that turn, rad.
-        roll: of its second turn, about z, rad.
-        length: of the way as it began, m.
-    """
-
-    first: Anchor
-    last: Anchor
-    start: Quaternion
-    end: Quaternion
-    axis: Triple
-    angle: Expr
-    roll: Expr
-    length: Expr
+    first: Anchor  # where it begins
+    last: Anchor  # where it ends
+    start: Quaternion  # the rotation of its beginning as it began, in the base
+    end: Quaternion  # the rotation of its end at that time
+    axis: Triple  # of the drive's first turn, in the axes of the beginning
+    angle: Expr  # of that turn, rad
+    roll: Expr  # of its second turn, about z, rad
+    length: Expr  # of the way as it began, m
 
     def all(self) -> tuple[Expr, ...]:
         """Return all its numbers, one after the other."""
@@ -195,14 +178,7 @@ def masked(hold: Hold, condition: Expr, pose: Pose) -> Pose:
 
 
 def both_paths(hold: Hold, sigma: Expr, a: OnPath, b: OnPath, one: Expr, two: Expr) -> Pose:
-    """Return the pose of a tool on one leg or two: what is left of the first, done of the second.
-
-    Args:
-        a: the first leg.
-        b: the second.
-        one: whether the first counts.
-        two: whether the second counts.
-    """
+    """Return the pose of a tool on one leg or two: what is left of one, done of the other."""
     first, second = masked(hold, one, a.now), masked(hold, two, b.now)
     corner = masked(hold, hold(one & two), a.end)
     parts = (first.place, second.place, corner.place)

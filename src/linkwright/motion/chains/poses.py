@@ -24,19 +24,12 @@ _TINY = 1e-300
 
 @dataclass(frozen=True, slots=True)
 class MovingVector:
-    """A vector over time.
+    """A vector over time."""
 
-    Args:
-        at: where it is.
-        flow: its velocity by real time.
-        slope: its velocity by path time.
-        second: its acceleration, the rate of sigma left out.
-    """
-
-    at: Triple
-    flow: Triple = NOTHING
-    slope: Triple = NOTHING
-    second: Triple = NOTHING
+    at: Triple  # where it is
+    flow: Triple = NOTHING  # its velocity by real time
+    slope: Triple = NOTHING  # its velocity by path time
+    second: Triple = NOTHING  # its acceleration, the rate of sigma left out
 
 
 @dataclass(frozen=True, slots=True)

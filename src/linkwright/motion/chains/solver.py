@@ -73,17 +73,7 @@ def solved(
     damping: Expr,
     probe: Sequence[Expr] = (ZERO,) * 6,
 ) -> Solved:
-    """Return where the tool is and how its joints follow a wanted pose.
-
-    Args:
-        block: that computes it.
-        arm: whose joints they are.
-        q: the joints.
-        goal: the wanted pose.
-        sigma: path time for each second.
-        damping: of the inverse of the Jacobian, in its units.
-        probe: another twist, whose rates of joints are asked for.
-    """
+    """Return where the tool is and how its joints follow a wanted pose."""
     place, turn = goal.place, goal.turn
     found = block.embed(
         arm.tick,

@@ -72,10 +72,6 @@ class Jacks:
 def jack_lengths(d: ArrayLike, jacks: Jacks | None = None) -> Array:
     """Return the lengths of both jacks for directions, ... x 2, m.
 
-    Args:
-        d: directions, unit vectors (East, North, up), ... x 3.
-        jacks: where they are; by default as in the shipped mount.
-
     >>> jack_lengths((0.0, 0.0, 1.0)).round(4)
     array([0.8128, 0.8128])
     """
@@ -89,9 +85,7 @@ def jack_directions(
 ) -> Array:
     """Return both directions for the lengths of two jacks, ... x 2 x 3; the higher one first.
 
-    Args:
-        lengths: of the jacks, ... x 2, m.
-        missing: "refuse" lengths that do not meet, or give "nan" for them.
+    Units: `lengths` in m.
 
     >>> jack_directions(jack_lengths((0.48, 0.6, 0.64)))[0].round(9)
     array([0.48, 0.6 , 0.64])
@@ -122,9 +116,6 @@ def jack_directions(
 
 def jack_transmission(d: ArrayLike, jacks: Jacks | None = None) -> Array:
     """Return the angles between strut and jacks, ... x 2, rad, 90 deg at most.
-
-    Args:
-        d: directions, ... x 3.
 
     >>> np.degrees(jack_transmission((1.0, 0.0, 0.0))).round(2)
     array([45.  , 73.68])

@@ -143,10 +143,7 @@ def leg_pose(
 ) -> LegPose:
     """Return all that follows from a mirror plane; NaN where an arm does not reach it.
 
-    Args:
-        normal: unit vectors, ... x 3.
-        distance: D, m.
-        signs: of the branch of each arm, 1 or -1; 1 works.
+    Units: `distance` in m.
     """
     legs.require_symmetric()
     if len(signs) != 3 or any(s not in (1, -1) for s in signs):

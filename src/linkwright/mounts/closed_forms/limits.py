@@ -25,10 +25,7 @@ Margin = Callable[[Array], Array]
 def reach(azimuth: ArrayLike, distance: float = 0.98, legs: Legs | None = None) -> Array:
     """Return the tilts at which an arm first does not come to the mirror plane, deg.
 
-    Args:
-        azimuth: from x to y, deg.
-        distance: of base center and platform center, m.
-        legs: dimensions; by default those of the shipped mounts.
+    Units: `distance` in m.
 
     >>> round(float(reach(13.8)), 3)
     103.662
@@ -45,8 +42,7 @@ def reach(azimuth: ArrayLike, distance: float = 0.98, legs: Legs | None = None) 
 def rotary_limit(azimuth: ArrayLike, distance: float = 0.98, legs: Legs | None = None) -> Array:
     """Return the tilts at which the mount with two motors is first singular or out of reach, deg.
 
-    Args:
-        distance: length of the strut, m.
+    Units: `distance` in m.
 
     >>> round(float(rotary_limit(11.55)), 3)
     101.331
@@ -62,9 +58,6 @@ def truss_curve(
     azimuth: ArrayLike, distance: float = 0.98, legs: Legs | None = None, *, until: float = 90.0
 ) -> Array:
     """Return the tilts at which the truss of two members is first singular, deg; NaN for none.
-
-    Args:
-        until: tilt at which the search ends, deg.
 
     >>> round(float(truss_curve(120.0)), 2)
     59.33
@@ -83,10 +76,7 @@ def worst(
 ) -> tuple[float, float]:
     """Return the azimuth at which a limit is smallest, deg, and the limit.
 
-    Args:
-        of: a limit as a function of azimuths in degrees, such as `reach`.
-        low: azimuth from which it is sought; by symmetry 0 to 60 are all there are.
-        high: azimuth up to which it is sought.
+    Units: `of` in degrees.
 
     >>> azimuth, tilt = worst(reach)
     >>> round(azimuth), round(tilt, 4)
@@ -103,11 +93,7 @@ def worst(
 
 
 def first_zero(azimuth: ArrayLike, margin: Margin, *, until: float = 179.0) -> Array:
-    """Return the tilts at which a margin first ceases to be above zero; NaN where it never does.
-
-    Args:
-        margin: a function of directions, ... x 3, above zero at the zenith; NaN counts as below.
-    """
+    """Return the tilts at which a margin first ceases to be above zero; NaN where it never does."""
     turns = np.atleast_1d(np.asarray(azimuth, float))
     tilts = np.linspace(0, until, _STEPS + 1)
     inside = margin(direction_at(turns.ravel()[:, None], tilts)) > 0

@@ -27,20 +27,13 @@ _UP = np.array([0.0, 0.0, 1.0])
 
 def arm_angles(
     d: ArrayLike,
-    distance: ArrayLike = 0.98,
+    distance: ArrayLike = 0.98,  # of base center and platform center, m
     legs: Legs | None = None,
     signs: Sequence[int] = (1, 1, 1),
     *,
     missing: str = "refuse",
 ) -> Array:
     """Return the angles of the three lower arms for directions, ... x 3, rad from the vertical.
-
-    Args:
-        d: directions, unit vectors (East, North, up), ... x 3.
-        distance: of base center and platform center, m.
-        legs: dimensions; by default those of the shipped mounts.
-        signs: of the branch of each arm; (1, 1, 1) works, and all eight close.
-        missing: "refuse" what is out of reach, or give "nan" for it.
 
     >>> np.degrees(arm_angles((0.0, 0.0, 1.0))).round(4)
     array([54.3636, 54.3636, 54.3636])
@@ -56,8 +49,7 @@ def arm_angles(
 def elbows(arms: ArrayLike, legs: Legs | None = None) -> Array:
     """Return the ball joints of arms, ... x 3 x 3, m.
 
-    Args:
-        arms: angles of the lower arms, ... x 3, rad.
+    Units: `arms` in rad.
 
     >>> elbows(np.radians([60, 45, 30]))[0].round(6)
     array([1.008657, 0.      , 0.4205  ])
@@ -89,8 +81,8 @@ def mirror_pose(arms: ArrayLike, legs: Legs | None = None) -> tuple[Array, Array
 
 
 def strut_poses(
-    arms: ArrayLike,
-    distance: float = 0.98,
+    arms: ArrayLike,  # angles of lower arms 1 and 2, ... x 2, rad.
+    distance: float = 0.98,  # length of the strut, m
     legs: Legs | None = None,
     *,
     missing: str = "refuse",
@@ -99,11 +91,6 @@ def strut_poses(
 
     The middle M of the strut lies in the mirror plane, so M.B1 = M.B2 = M.M = D^2/4; the first of
     the two has the larger height, and is the one that works.
-
-    Args:
-        arms: angles of lower arms 1 and 2, ... x 2, rad.
-        distance: length of the strut, m.
-        missing: "refuse" arms that the strut does not join, or give "nan" for them.
 
     >>> strut_poses(np.radians([60, 45]), 0.9)[0].round(5)
     array([ 0.0314 , -0.14415,  0.88783])
@@ -136,18 +123,12 @@ def strut_poses(
 
 def arm_rates(
     d: ArrayLike,
-    d_rate: ArrayLike,
-    distance: ArrayLike = 0.98,
-    distance_rate: ArrayLike = 0.0,
+    d_rate: ArrayLike,  # their rates, across them, 1/s
+    distance: ArrayLike = 0.98,  # D, m
+    distance_rate: ArrayLike = 0.0,  # its rate, m/s
     legs: Legs | None = None,
 ) -> Array:
     """Return the speeds of the three lower arms, rad/s; the zenith is a direction as any other.
-
-    Args:
-        d: directions, ... x 3.
-        d_rate: their rates, across them, 1/s.
-        distance: D, m.
-        distance_rate: its rate, m/s.
 
     >>> arm_rates((0.0, 0.0, 1.0), (0.1, 0.0, 0.0)).round(6)
     array([ 0.070507, -0.035253, -0.035253])
@@ -222,23 +203,16 @@ def transmission_ratio(d: ArrayLike, distance: ArrayLike = 0.98, legs: Legs | No
 @one_line
 @dataclass(frozen=True, slots=True, eq=False)
 class PlatformModes:
-    """All real ways in which the platform goes onto three locked arms, of one case or many.
+    """All real ways in which the platform goes onto three locked arms, of one case or many."""
 
-    Args:
-        row: to which case each belongs.
-        upper: angles of the upper arms in the platform, ... x 3, rad.
-        position: the platform's center, ... x 3, m.
-        rotation: from the platform's to the ground's components, ... x 3 x 3.
-        residual: of the closures, over their size.
-        coefficients: of the polynomials of degree 16 in the tangent of half the angle of upper
-            arm 2, from the constant up.
-    """
-
-    row: NDArray[np.intp]
-    upper: Array
-    position: Array
+    row: NDArray[np.intp]  # to which case each belongs
+    upper: Array  # angles of the upper arms in the platform, ... x 3, rad.
+    position: Array  # the platform's center, ... x 3, m.
+    # from the platform's to the ground's components, ... x 3 x 3.
     rotation: Array = field(repr=False)
-    residual: Array = field(repr=False)
+    residual: Array = field(repr=False)  # of the closures, over their size
+    # of the polynomials of degree 16 in the tangent of half the angle of upper arm 2, from the
+    # constant up
     coefficients: Array = field(repr=False)
 
     @property
@@ -257,8 +231,7 @@ def platform_modes(arms: ArrayLike, legs: Legs | None = None) -> PlatformModes:
 
     The legs need not be alike. The resultant has degree 16, so the list is complete.
 
-    Args:
-        arms: angles of the lower arms, 3 or N x 3, rad.
+    Units: `arms` in rad.
 
     >>> platform_modes(np.radians([60, 45, 30]), Legs(upper=(-0.141, 0, 0))).position.round(4)
     array([[ 0.2743,  0.1122,  1.0477],

@@ -14,10 +14,7 @@ from linkwright.mounts.pointing import normal
 def member_lengths(d: ArrayLike, distance: ArrayLike = 0.98, legs: Legs | None = None) -> Array:
     """Return the lengths of the members 12, 23 and 31 for directions, ... x 3, m.
 
-    Args:
-        d: directions, unit vectors (East, North, up), ... x 3.
-        distance: of base center and platform center, m.
-        legs: dimensions; by default those of the shipped mounts.
+    Units: `distance` in m.
 
     >>> member_lengths((0.0, 0.0, 1.0)).round(3)
     array([1.669, 1.669, 1.669])
@@ -33,9 +30,7 @@ def member_determinant(d: ArrayLike, distance: ArrayLike = 0.98, legs: Legs | No
 
     Where it is zero, the truss of two members and a strut is singular. NaN out of reach.
 
-    Args:
-        d: directions, ... x 3.
-        distance: length of the strut, m.
+    Units: `distance` in m.
 
     >>> float(member_determinant((0.0, 0.0, 1.0))) != 0
     True
@@ -51,8 +46,7 @@ def truss_modes(lengths: ArrayLike, legs: Legs | None = None) -> TriangleModes:
 
     Each goes on to the ways of `platform_modes`; the mirrored one is `mirror_pose`.
 
-    Args:
-        lengths: of the members 12, 23 and 31, 3 or N x 3, m.
+    Units: `lengths` in m.
 
     >>> len(truss_modes([1.669, 1.669, 1.669]).angles) > 0
     True

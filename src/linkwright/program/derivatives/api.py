@@ -43,13 +43,9 @@ _CALL_WEIGHT = 8  # operations that a call of an elementary function is worth
 
 @dataclass(frozen=True, slots=True)
 class Sparsity:
-    """Which entries of a Jacobian can be other than zero, row by row.
+    """Which entries of a Jacobian can be other than zero, row by row."""
 
-    Args:
-        shape: number of output entries and of input entries.
-    """
-
-    shape: tuple[int, int]
+    shape: tuple[int, int]  # number of output entries and of input entries
     rows: tuple[int, ...]
     columns: tuple[int, ...]
 
@@ -67,13 +63,6 @@ def derivative(
 
     The Jacobian of `tau` by `q` is the output `d_tau_d_q`; its shape is that of `tau` followed by
     that of `q`.
-
-    Args:
-        outputs: a name, several, or None for all outputs.
-        inputs: a name, several, or None for all inputs.
-        mode: "forward", "reverse", or "auto" for the one that takes fewer operations.
-        sparse: let each output hold only the entries that `sparsity` names, in its order.
-        values: let the outputs of the program itself come first.
 
     >>> from linkwright.algebra import symbols, sin
     >>> from linkwright.program import program

@@ -39,23 +39,14 @@ Pattern = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A called Program cut in two.
+    """A called Program cut in two."""
 
-    Args:
-        source: the Program itself.
-        forth: the Program that also returns what the way back needs.
-        back: the Program from that and the adjoints of outputs to the adjoints of inputs.
-        inputs_read: the input entries of `source` that `back` takes.
-        kept: how many values `forth` returns beside the outputs.
-        moved: for each result of `back` the input entry and lane that it is the adjoint of.
-    """
-
-    source: Program
-    forth: Program
-    back: Program
-    inputs_read: tuple[int, ...]
-    kept: int
-    moved: Pattern
+    source: Program  # the Program itself
+    forth: Program  # the Program that also returns what the way back needs
+    back: Program  # the Program from that and the adjoints of outputs to the adjoints of inputs
+    inputs_read: tuple[int, ...]  # the input entries of `source` that `back` takes
+    kept: int  # how many values `forth` returns beside the outputs
+    moved: Pattern  # for each result of `back` the input entry and lane that it is the adjoint of
 
 
 @dataclass(slots=True)

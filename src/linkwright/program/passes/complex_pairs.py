@@ -45,11 +45,6 @@ def complex_pairs(
 ) -> Program:
     """Return a Program that does with pairs of reals what another does with complex numbers.
 
-    Args:
-        program: over complex numbers.
-        real: names of the inputs and outputs that are real; they keep their shape.
-        imaginary: the symbol that stands for the square root of -1, if the Program has one.
-
     >>> from linkwright.program import interpret, lower, program
     >>> p = program("square", {"z": ["x", "y"]}, {"f": lambda x, y: [x * x, x / y]})
     >>> pairs = complex_pairs(p)

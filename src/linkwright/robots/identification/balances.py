@@ -172,11 +172,7 @@ class FrictionCurve:
 def measured_friction(
     recording: Recording, names: Mapping[str, str], chain: Chain, bins: int
 ) -> FrictionCurve:
-    """Return the friction of a motor over its speed, with inertias and load of a drive known.
-
-    Args:
-        names: of its channels, by what they are.
-    """
+    """Return the friction of a motor over its speed, with inertias and load of a drive known."""
     motor, train, load = chain.parts.motor, chain.parts.train, chain.parts.load
     i, a = (recording[names[k]] for k in ("current", "angle"))
     w = Windows(len(a), float(recorded_rate(recording)))

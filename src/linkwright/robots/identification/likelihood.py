@@ -277,17 +277,7 @@ def fit_recorded(
     floor: float = 0.0,
     rounds: int = 25,
 ) -> SystemFit:
-    """Return the parameters with which a filter explains a recording best.
-
-    Args:
-        f: a filter of the System that was recorded.
-        free: names of the parameters that are looked for; all are above zero.
-        values: where the search begins, and values of parameters that stay, by name; the System's
-            own by default.
-        start: the memory of the filter at the first sample; where the System starts by default.
-        floor: share of a value that is part of its deviation, for what no model promises.
-        rounds: of the search, at most.
-    """
+    """Return the parameters with which a filter explains a recording best."""
     base = np.array(f.values)
     for name, value in (values or {}).items():
         base[_index(f, name)] = value

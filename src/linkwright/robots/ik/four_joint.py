@@ -26,9 +26,6 @@ def primary_angles(rotation: ArrayLike) -> Array:
 
     The second angle is between 0 and pi; at both poles the first is zero.
 
-    Args:
-        rotation: of the hand in the frame of the wrist's base, 3 x 3, or several.
-
     >>> primary_angles([[0, 0, 1], [1, 0, 0], [0, 1, 0]]).round(3).tolist()
     [0.0, 1.571, 0.0, 1.571]
     """
@@ -41,8 +38,7 @@ def secondary_angles(rotation: ArrayLike, first: ArrayLike) -> Array:
     The third angle is between -pi/2 and pi/2. Where it is at one of these ends the second and the
     fourth turn about one axis, and the second is zero.
 
-    Args:
-        first: the first angle, rad; one for all rotations, or one each.
+    Units: `first` in rad.
 
     >>> secondary_angles([[0, 0, 1], [1, 0, 0], [0, 1, 0]], 0.5).round(3).tolist()
     [0.5, 1.571, 0.5, 1.571]
@@ -55,23 +51,16 @@ def secondary_angles(rotation: ArrayLike, first: ArrayLike) -> Array:
 
 def blended_angles(
     rotations: ArrayLike,
-    period: float,
-    fastest: float,
+    period: float,  # s, from one to the next
+    fastest: float,  # greatest rate of the first joint, rad/s
     *,
-    initial: float | None = None,
+    initial: float | None = None,  # rad
     either: bool = False,
 ) -> Array:
     """Return the angles of a four-joint wrist along a path, with a bounded rate of the first.
 
     The first angle goes on as far as it needs to; the others are within a turn of zero. The block
     `linkwright.control.FourJointWrist` is the same as a part of a System.
-
-    Args:
-        rotations: of the hand in the frame of the wrist's base, m x 3 x 3.
-        period: s, from one to the next.
-        fastest: greatest rate of the first joint, rad/s.
-        initial: where the first joint begins, rad; by default as the primary solution has it.
-        either: whether it goes to the nearer of both primary solutions, half a turn apart.
 
     >>> turn = [[0, 0, 1], [1, 0, 0], [0, 1, 0]]
     >>> blended_angles([turn, turn], 0.1, 3.0, initial=1.0).round(3).tolist()

@@ -23,12 +23,7 @@ _TINY = constant(1e-280)
 
 
 def manipulability_program(tree: Tree, spot: FixedFrame, rows: Sequence[int]) -> Program:
-    """Return the Program of sqrt(det(J J^T)), or of J^T J with fewer joints (Yoshikawa 1985).
-
-    Args:
-        spot: the frame.
-        rows: the components of its rate that count, of 0 to 5.
-    """
+    """Return the Program of sqrt(det(J J^T)), or of J^T J with fewer joints (Yoshikawa 1985)."""
 
     def write(writer: Writer) -> Results:
         hold = writer.hold
@@ -54,13 +49,7 @@ def manipulability_program(tree: Tree, spot: FixedFrame, rows: Sequence[int]) ->
 
 
 def climbed(robot: Robot, frame: str, rows: Sequence[int], what: str | Expr) -> Quantity:
-    """Return the gradient, by the coordinates, of what freedom should make larger.
-
-    Args:
-        frame: the frame whose manipulability it may be.
-        rows: the components of its rate that count.
-        what: "manipulability", or an expression of the coordinates.
-    """
+    """Return the gradient, by the coordinates, of what freedom should make larger."""
     if what == MANIPULABILITY:
         spot, chosen = robot.spot(frame), tuple(rows)
         marks = "".join(map(str, chosen))

@@ -44,23 +44,14 @@ Matrix = list[list[Expr]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GeneralArm:
-    """An arm of six revolute joints by Denavit and Hartenberg's parameters.
+    """An arm of six revolute joints by Denavit and Hartenberg's parameters."""
 
-    Args:
-        lengths: a1 to a5, of the common normals, m.
-        shifts: d2 to d5, along the axes, m.
-        twists: from one axis to the next, five of them, rad.
-        offsets: what is added to the joint angles, rad.
-        base: the pose of the first axis.
-        tool: the pose of the frame behind the last axis.
-    """
-
-    lengths: Array
-    shifts: Array
-    twists: Array
-    offsets: Array
-    base: Array
-    tool: Array
+    lengths: Array  # a1 to a5, of the common normals, m
+    shifts: Array  # d2 to d5, along the axes, m
+    twists: Array  # from one axis to the next, five of them, rad
+    offsets: Array  # what is added to the joint angles, rad
+    base: Array  # the pose of the first axis
+    tool: Array  # the pose of the frame behind the last axis
 
 
 def general_arm(robot: Robot, frame: str) -> GeneralArm:
@@ -232,9 +223,6 @@ def general_branches(arm: GeneralArm, target: ArrayLike) -> Array:
     """Return all solutions, 16 x 6 with nan in those that do not exist, angles in (-pi, pi].
 
     They are in the order of the angles.
-
-    Args:
-        target: the pose of the frame, a 4 x 4 matrix.
     """
     goal = poses(target)
     if goal.shape != (4, 4):

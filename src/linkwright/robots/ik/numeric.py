@@ -65,12 +65,12 @@ class Solver(Protocol):
 
 def solve(
     robot: Robot,
-    target: ArrayLike | Mapping[str, ArrayLike],
+    target: ArrayLike | Mapping[str, ArrayLike],  # m
     frame: str | None = None,
     start: ArrayLike | None = None,
     *,
-    tolerance: float = 1e-6,
-    turn_tolerance: float | None = None,
+    tolerance: float = 1e-6,  # of the position, m
+    turn_tolerance: float | None = None,  # of the orientation, rad; by default as `tolerance`
     weights: Sequence[float] | Mapping[str, Sequence[float]] = (1.0, 1.0, 1.0, 1.0, 1.0, 1.0),
     posture: ArrayLike | None = None,
     posture_gain: float | ArrayLike = 0.0,
@@ -79,24 +79,7 @@ def solve(
     damping: float = 1e-9,
     seed: int = 0,
 ) -> Solution:
-    """Return coordinates that bring a frame, or several, to a pose, within the joints' limits.
-
-    Args:
-        robot: with joints of one degree of freedom.
-        target: the pose, a 4 x 4 (or 3 x 4) matrix, or several along the first axis; or a
-            position, three numbers in m, which leaves the orientation free, or several. For
-            several frames at once a mapping from their names to such goals.
-        frame: the name of the frame; none where the goals have names.
-        start: coordinates to begin with, one row or one for each goal; by default the middle of
-            the limits. Later attempts begin at random.
-        tolerance: of the position, m.
-        turn_tolerance: of the orientation, rad; by default as `tolerance`.
-        weights: of the errors along x, y, z and about them, in the world's axes; 0 leaves one free.
-            For several frames also by their names.
-        posture: posture to which freedom is used; the start by default.
-        posture_gain: how strongly, 0 to 1 for each step.
-        damping: added to the damping by the error.
-    """
+    """Return coordinates that bring a frame, or several, to a pose, within the joints' limits."""
     frames, goals, used = _named_goals(target, frame, weights)
     alone = goals.ndim == 2
     goals = goals[None] if alone else goals
@@ -269,23 +252,14 @@ def _single(
 
 @dataclass(slots=True)
 class _Pool:
-    """The goals that are still under way.
+    """The goals that are still under way."""
 
-    Args:
-        q: where each is.
-        rows: which goal it is.
-        goals: its pose.
-        rest: its posture.
-        taken: steps in this attempt.
-        before: its error at the last look.
-    """
-
-    q: Array
-    rows: NDArray[np.int_]
-    goals: Array
-    rest: Array
-    taken: NDArray[np.int_]
-    before: Array
+    q: Array  # where each is
+    rows: NDArray[np.int_]  # which goal it is
+    goals: Array  # its pose
+    rest: Array  # its posture
+    taken: NDArray[np.int_]  # steps in this attempt
+    before: Array  # its error at the last look
 
     def kept(self, chosen: NDArray[np.bool_]) -> _Pool:
         """Return the pool with some of its goals."""

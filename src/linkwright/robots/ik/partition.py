@@ -38,21 +38,14 @@ from linkwright.robots.kinematics import pose_and_jacobian
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """A solved partition, columns in the order of their pivots.
+    """A solved partition, columns in the order of their pivots."""
 
-    Args:
-        d: rates of the square part for the right side, those of the others zero.
-        c: Jp^-1 Jr, a row for each pivot.
-        swaps: which columns changed places, in order: two places and a condition.
-        live: 1 for each pivot that counts, else 0.
-        ratio: of the smallest pivot to the largest.
-    """
-
-    d: list[Expr]
-    c: list[list[Expr]]
+    d: list[Expr]  # rates of the square part for the right side, those of the others zero
+    c: list[list[Expr]]  # Jp^-1 Jr, a row for each pivot
+    # which columns changed places, in order: two places and a condition
     swaps: list[tuple[int, int, Expr]]
-    live: list[Expr]
-    ratio: Expr
+    live: list[Expr]  # 1 for each pivot that counts, else 0
+    ratio: Expr  # of the smallest pivot to the largest
 
     def permuted(self, writer: Writer, values: Sequence[Expr]) -> list[Expr]:
         """Return values of the joints in the order of the pivots."""
@@ -78,12 +71,7 @@ def _swapped(
 def partitioned(
     writer: Writer, rows: Sequence[Sequence[Expr]], right: Sequence[Expr], threshold: Expr
 ) -> Partition:
-    """Return the partition of a matrix with as many rows as its rank, or fewer, and its solution.
-
-    Args:
-        rows: of the matrix; it has at least as many columns.
-        threshold: pivots below this part of the largest entry are left out.
-    """
+    """Return the partition of a matrix with at most as many rows as its rank, and its solution."""
     hold = writer.hold
     a = [[*map(hold, row), v] for row, v in zip(rows, right, strict=True)]
     m, n = len(rows), len(rows[0])
@@ -131,12 +119,6 @@ def partition_program(
     (the threshold), with limits also those of `saturation`; its outputs `rates` (n), `residual`
     (6; zero for components that do not count), `rank`, `ratio`, `free` (the numbers of the joints
     that the square part leaves), and with limits `scale`.
-
-    Args:
-        spot: the frame.
-        rows: the components of the rate that count, of 0 to 5.
-        aimed: whether freedom is used for an aim.
-        limited: whether limits are kept.
     """
     refuse_quaternions(tree)
     n, m = len(tree.coordinates), len(rows)
@@ -209,16 +191,11 @@ def partition_program(
 
 @dataclass(frozen=True, slots=True)
 class NullSpace:
-    """What joints can do without moving the frame: a basis, and projections on it.
+    """What joints can do without moving the frame: a basis, and projections on it."""
 
-    Args:
-        writer: takes the statements.
-        basis: vectors that need not be orthogonal.
-        gram: their products with each other; computed where not given.
-    """
-
-    writer: Writer
-    basis: list[list[Expr]]
+    writer: Writer  # takes the statements
+    basis: list[list[Expr]]  # vectors that need not be orthogonal
+    # their products with each other; computed where not given
     gram: list[list[Expr]] = field(default_factory=list)
 
     def __post_init__(self) -> None:

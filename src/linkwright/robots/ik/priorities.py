@@ -59,9 +59,6 @@ def priority_rates(tree: Tree, spots: Sequence[FixedFrame], levels: Sequence[int
     `posture`, `weights`, `moves` (n each; 1 for each joint that may move, else 0), `settings` and
     `feedback`; its outputs `rates` (n), `error` (6 a frame: the way to the wanted pose, of
     components that count) and `rank`.
-
-    Args:
-        levels: of the frames; lower numbers come first.
     """
     refuse_quaternions(tree)
     q = tree.coordinates

@@ -32,9 +32,6 @@ class PseudoInverse:
 def pseudo_inverse(matrix: ArrayLike, *, threshold: float = 1e-9) -> PseudoInverse:
     """Return the pseudo-inverse of a matrix and its rank.
 
-    Args:
-        matrix: any shape.
-
     >>> found = pseudo_inverse([[1, 2, 3], [2, 4, 6], [1, 0, 1]])
     >>> found.rank, (found.matrix @ [14, 28, 4]).round(12).tolist()
     (2, [1.0, 2.0, 3.0])

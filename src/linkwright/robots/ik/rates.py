@@ -40,27 +40,17 @@ def rate_inputs(name: str, count: int) -> tuple[Expr, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Orthogonal:
-    """The rows of a matrix made orthogonal: P J = R^T Q.
+    """The rows of a matrix made orthogonal: P J = R^T Q."""
 
-    Args:
-        q: rows of length one, zero where the rank ends.
-        r: `r[k][i]` is what the i-th pivoted row has of the k-th orthogonal one.
-        live: 1 for each pivot that counts, else 0.
-        ratio: of the smallest pivot to the first.
-        swaps: which rows change places, in order: two places and a condition.
-        writer: takes the statements.
-        damping: of solutions.
-        stem: of the names in solutions; each matrix of a Program has its own.
-    """
-
-    q: list[list[Expr]]
-    r: list[list[Expr]]
-    live: list[Expr]
-    ratio: Expr
+    q: list[list[Expr]]  # rows of length one, zero where the rank ends
+    r: list[list[Expr]]  # `r[k][i]` is what the i-th pivoted row has of the k-th orthogonal one
+    live: list[Expr]  # 1 for each pivot that counts, else 0
+    ratio: Expr  # of the smallest pivot to the first
+    # which rows change places, in order: two places and a condition
     swaps: list[tuple[int, int, Expr]]
-    writer: Writer
-    damping: Expr
-    stem: str = "jr"
+    writer: Writer  # takes the statements
+    damping: Expr  # of solutions
+    stem: str = "jr"  # of the names in solutions; each matrix of a Program has its own
 
     def permuted(self, values: Sequence[Expr]) -> list[Expr]:
         """Return values of the rows in the order of the pivots."""
@@ -143,13 +133,7 @@ def orthogonalized(
     threshold: Expr,
     scale: Expr = ZERO,
 ) -> Orthogonal:
-    """Return the rows of a matrix made orthogonal, the longest remainder first.
-
-    Args:
-        rows: of the matrix.
-        threshold: pivots that are smaller than this part of the first one are left out.
-        scale: least length that the first pivot counts as, where rows may be remainders.
-    """
+    """Return the rows of a matrix made orthogonal, the longest remainder first."""
     hold = writer.hold
     left = [[hold(x) for x in row] for row in rows]
     m, n = len(left), len(left[0])

@@ -58,12 +58,7 @@ def clipped(writer: Writer, x: Expr, low: Expr, high: Expr) -> Expr:
 def bounds(
     writer: Writer, q: Sequence[Expr], given: Mapping[str, Sequence[Expr]]
 ) -> tuple[list[Expr], list[Expr]]:
-    """Return the least and greatest rates of joints.
-
-    Args:
-        q: where the joints are.
-        given: the inputs of `limit_inputs`.
-    """
+    """Return the least and greatest rates of joints."""
     hold = writer.hold
     (h,) = given["period"]
     low: list[Expr] = []
@@ -96,16 +91,7 @@ def saturated(
     high: Sequence[Expr],
     rounds: int,
 ) -> tuple[list[Expr], Expr]:
-    """Return rates within limits, and the part of the wanted motion that they have.
-
-    Args:
-        task: rates of the wanted motion.
-        free: rates of the null space that are wished for.
-        projector: the projection on the null space.
-        low: least rates.
-        high: greatest rates.
-        rounds: how many joints may be put on their limits.
-    """
+    """Return rates within limits, and the part of the wanted motion that they have."""
     hold = writer.hold
     a, b, p = list(task), list(free), [list(row) for row in projector]
     n = len(a)

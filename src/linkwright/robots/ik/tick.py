@@ -50,10 +50,7 @@ def tool_kinematics(
 ) -> ToolKinematics:
     """Return the kinematics of a robot's tool for motions that are computed at ticks.
 
-    Args:
-        robot: whose joints move; its base stands in the frame in which poses are given.
-        frame: the name of the frame that holds the tool.
-        tool: pose of the tool in that frame: x, y, z, m, and a unit quaternion w, x, y, z.
+    Units: `tool` in m.
 
     >>> from linkwright.robots import Robot
     >>> arm = tool_kinematics(Robot("puma560"), Robot("puma560").frames[-1])

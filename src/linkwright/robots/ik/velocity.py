@@ -36,10 +36,7 @@ def checked_weights(
     A posture is approached by Euler's rule, q + h w (rest - q): with w h of 1 or more it is
     overshot, with 2 or more the joints swing ever farther.
 
-    Args:
-        weights: 1/s, one for each joint.
-        period: h, seconds between two ticks.
-        where: whose weights they are, for messages.
+    Units: `weights` in 1/s.
 
     >>> checked_weights([1.0, 0.2], ["R_SFE", "R_SAA"], 1 / 480)
     (1.0, 0.2)

@@ -26,10 +26,6 @@ def joint_probabilities(
 ) -> list[dict[int, float]]:
     """Return for each observation how probable each object is; the rest is that it is of none.
 
-    Args:
-        weights: for each observation, by number of object: P_D N(r; 0, S) / (1 - P_D).
-        nothing: the density of clutter and of objects that are new.
-
     >>> both = joint_probabilities([{0: 9.0, 1: 1.0}, {0: 1.0}], nothing=1.0)
     >>> [{k: round(p, 3) for k, p in one.items()} for one in both]
     [{0: 0.692, 1: 0.154}, {0: 0.154}]

@@ -45,12 +45,7 @@ class FrameTaker(Protocol):
 
 
 class CellTaker:
-    """A cell that is told over the network; it is found again when it starts anew.
-
-    Args:
-        cell: its name, for one that runs on this machine, or its address.
-        more: how to connect, as for `connect`.
-    """
+    """A cell that is told over the network; it is found again when it starts anew."""
 
     def __init__(self, cell: str, **more: Any) -> None:
         self._name, self._more = cell, more
@@ -95,11 +90,7 @@ class CellTaker:
 
 
 class FaceTaker:
-    """A cell in this process.
-
-    Args:
-        cell: that is told.
-    """
+    """A cell in this process."""
 
     def __init__(self, cell: CellFace) -> None:
         self._cell = cell
@@ -272,13 +263,7 @@ class CoordinatorHost:
 def told_frames(
     objects: Iterable[FusedObject], frames: frozenset[str], sent: dict[str, int]
 ) -> Iterator[FusedObject]:
-    """Yield the objects that a cell is to be told: frames that were seen anew, and undisputed.
-
-    Args:
-        objects: as of their newest observations.
-        frames: labels that are frames of the cell; all labels of poses where none are given.
-        sent: times of what was told before, by name; what is told now goes in.
-    """
+    """Yield the objects that a cell is to be told: frames that were seen anew, and undisputed."""
     for one in objects:
         wanted = one.name in frames if frames else one.kind == "pose"
         wanted = wanted and one.kind != "wrench" and not one.disputed

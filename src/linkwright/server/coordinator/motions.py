@@ -283,10 +283,6 @@ class WrenchMotion(MotionModel):
 def checked_pose(given: Sequence[float], what: str) -> Array:
     """Return a pose with a quaternion of length 1, or say what is wrong with it.
 
-    Args:
-        given: x, y, z in m and a quaternion w, x, y, z that may be rounded.
-        what: whose it is, for messages.
-
     >>> checked_pose((0, 0, 1, 0.707, 0, 0, 0.707), "the table")[3:].round(6).tolist()
     [0.707107, 0.0, 0.0, 0.707107]
     """

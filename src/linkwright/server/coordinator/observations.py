@@ -58,28 +58,17 @@ class Observation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sighting:
-    """An observation in the world, with matrices.
+    """An observation in the world, with matrices."""
 
-    Args:
-        told: as it came.
-        value: in the world.
-        covariance: in the world.
-    """
-
-    told: Observation
-    value: Array = field(repr=False)
-    covariance: Array = field(repr=False)
+    told: Observation  # as it came
+    value: Array = field(repr=False)  # in the world
+    covariance: Array = field(repr=False)  # in the world
 
 
 def in_world(
     told: Observation, models: Mapping[str, MotionModel], frames: Mapping[str, Array]
 ) -> Sighting:
     """Return an observation in the world, or refuse it by name.
-
-    Args:
-        told: the observation.
-        models: by kind.
-        frames: poses of frames in the world: x, y, z and a unit quaternion.
 
     >>> from linkwright.server.coordinator.motions import PointMotion
     >>> seen = in_world(

@@ -45,9 +45,6 @@ CELL_TIME = Record(
 def key_of(told: Observation) -> str:
     """Return the key under which an observation is sent.
 
-    Args:
-        told: the observation.
-
     >>> key_of(Observation("eye", 0, "point", (0, 0, 0), (1, 1, 1), label="ball"))
     'linkwright/as/eye/observe/point/world/ball'
     """
@@ -58,11 +55,7 @@ def key_of(told: Observation) -> str:
 
 
 def pack_observation(told: Observation) -> bytes:
-    """Return the frame of an observation.
-
-    Args:
-        told: the observation.
-    """
+    """Return the frame of an observation."""
     freedom = SIZES[told.kind][1]
     given = list(told.covariance)
     if len(given) == freedom:
@@ -81,10 +74,6 @@ def pack_observation(told: Observation) -> bytes:
 
 def unpack_observation(key: str, data: bytes) -> Observation:
     """Return the observation that a key and a frame are, or raise `RefusedError`.
-
-    Args:
-        key: under which it came.
-        data: the bytes.
 
     >>> one = Observation(
     ...     "eye", 7, "point", (1.0, 2.0, 3.0), (1.0,) * 3, label="ball", sequence=2
@@ -115,12 +104,7 @@ def unpack_observation(key: str, data: bytes) -> Observation:
 
 
 def report_text(coordinator: Coordinator, now: int) -> bytes:
-    """Return what the coordinator knows at a time, as JSON.
-
-    Args:
-        coordinator: that knows it.
-        now: ns on the cell's clock.
-    """
+    """Return what the coordinator knows at a time, as JSON."""
     said = {
         "time": now,
         "objects": [_object(one) for one in coordinator.objects(now)],

@@ -75,27 +75,16 @@ class FusionSettings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tracked:
-    """A hypothesis of an object.
+    """A hypothesis of an object."""
 
-    Args:
-        key: of the observation that started it.
-        label: what it is, where sensors know that.
-        model: how it moves.
-        time: ns, of the last observation that was fused.
-        mean: at that time.
-        covariance: of its error at that time.
-        score: logarithm of the odds that it is there.
-        sources: who saw it, and when last, ns.
-    """
-
-    key: Key
-    label: str
-    model: MotionModel
-    time: int
-    mean: Array
-    covariance: Array
-    score: float
-    sources: Mapping[str, int]
+    key: Key  # of the observation that started it
+    label: str  # what it is, where sensors know that
+    model: MotionModel  # how it moves
+    time: int  # ns, of the last observation that was fused
+    mean: Array  # at that time
+    covariance: Array  # of its error at that time
+    score: float  # logarithm of the odds that it is there
+    sources: Mapping[str, int]  # who saw it, and when last, ns
 
     def at(self, time: int) -> tuple[Array, Array]:
         """Return mean and covariance at a time, ns."""
@@ -106,24 +95,16 @@ class Tracked:
 
 @dataclass(frozen=True, slots=True)
 class SensorRecord:
-    """What is known of a sensor.
+    """What is known of a sensor."""
 
-    Args:
-        time: ns, of its newest observation.
-        interval: s between its newest two.
-        used: how many observations were fused.
-        rejected: how many were not, because more sensors say otherwise.
-        verdicts: the newest, True for fused.
-        squares: the newest residuals squared in units of their covariance, with their freedom.
-        where: which hypothesis of a label it supports, and when it did so last.
-    """
-
-    time: int = 0
-    interval: float = math.inf
-    used: int = 0
-    rejected: int = 0
-    verdicts: tuple[bool, ...] = ()
+    time: int = 0  # ns, of its newest observation
+    interval: float = math.inf  # s between its newest two
+    used: int = 0  # how many observations were fused
+    rejected: int = 0  # how many were not, because more sensors say otherwise
+    verdicts: tuple[bool, ...] = ()  # the newest, True for fused
+    # the newest residuals squared in units of their covariance, with their freedom
     squares: tuple[tuple[float, int], ...] = ()
+    # which hypothesis of a label it supports, and when it did so last
     where: Mapping[str, tuple[Key, int]] = field(default_factory=dict)
 
     @property
@@ -141,16 +122,11 @@ class SensorRecord:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """What is known after a scan.
+    """What is known after a scan."""
 
-    Args:
-        tracked: hypotheses of objects.
-        sensors: by name.
-        chosen: for each label, the hypothesis that is the object.
-    """
-
-    tracked: tuple[Tracked, ...] = ()
-    sensors: Mapping[str, SensorRecord] = field(default_factory=dict)
+    tracked: tuple[Tracked, ...] = ()  # hypotheses of objects
+    sensors: Mapping[str, SensorRecord] = field(default_factory=dict)  # by name
+    # for each label, the hypothesis that is the object
     chosen: Mapping[str, Key] = field(default_factory=dict)
 
 
@@ -158,12 +134,6 @@ def after_scan(
     world: World, scan: Sequence[Sighting], settings: FusionSettings, *, muted: bool = False
 ) -> World:
     """Return what is known after a scan.
-
-    Args:
-        world: what was known before.
-        scan: what one sensor saw at one time.
-        settings: what is taken for granted.
-        muted: whether the sensor is known as a liar: what it says is compared, and not used.
 
     >>> from linkwright.server.coordinator.observations import Observation
     >>> told = Observation("camera", 10, "point", (0.1, 0.2, 0.3), (1e-6,) * 3, label="ball")
@@ -342,12 +312,6 @@ def supporters(
     label: str, time: int, sensors: Iterable[SensorRecord], settings: FusionSettings
 ) -> dict[Key, int]:
     """Return how many sensors support each hypothesis of a label at a time.
-
-    Args:
-        label: of the object.
-        time: ns; a sensor that was silent for longer than the patience does not count.
-        sensors: all of them.
-        settings: with the patience.
 
     >>> supporters(
     ...     "ball", 0, [SensorRecord(where={"ball": ((1, "a", 0), 0)})], FusionSettings()

@@ -203,7 +203,7 @@ class Batch(Transferable):
 
 def run_batch(
     phases: Phases,
-    settings: RunSettings | float,
+    settings: RunSettings | float,  # how they are run, or the end time in s, with what `BATCH` says
     *,
     runs: int | None = None,
     initial: Mapping[str, ArrayLike] | None = None,
@@ -216,21 +216,7 @@ def run_batch(
     progress: Callable[[float], None] | None = None,
     **more: Any,
 ) -> Batch:
-    """Return the results of many runs.
-
-    Args:
-        settings: how they are run, or the end time in s, with what `BATCH` says.
-        runs: how many; by default as many as the arrays that are given have entries.
-        initial: where states start, by name: a number for all runs, or an array.
-        values: parameters, in the same way.
-        inputs: inputs from outside, in the same way.
-        seed: of noise, one for all runs or one for each.
-        numbers: of the runs, on which noise depends; 0, 1, 2, ... by default.
-        threads: as many as there are processors by default.
-        width: lanes; those of a register by default.
-        progress: called now and then with the part that is done.
-        more: settings by name, as those of `RunSettings`.
-    """
+    """Return the results of many runs."""
     given = [*(initial or {}).values(), *(values or {}).values(), *(inputs or {}).values(), seed]
     count = run_count(runs, [*given, 0 if numbers is None else numbers])
     base = settings if isinstance(settings, RunSettings) else replace(BATCH, until=settings)

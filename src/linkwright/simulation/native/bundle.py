@@ -30,25 +30,15 @@ SIZES = "sizes"
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """Compiled phases.
+    """Compiled phases."""
 
-    Args:
-        width: lanes.
-        code: the compiled Programs.
-        loop: the compiled driver.
-        constants: for each Program with parameters of its own how many there are.
-        rest: how many values the interpolant of a step needs.
-        keep: what keeps foreign functions valid.
-        python: whether one of them is Python's.
-    """
-
-    width: int
-    code: NativeCode
-    loop: NativeCode
-    constants: dict[str, int]
-    rest: int
-    keep: object
-    python: bool
+    width: int  # lanes
+    code: NativeCode  # the compiled Programs
+    loop: NativeCode  # the compiled driver
+    constants: dict[str, int]  # for each Program with parameters of its own how many there are
+    rest: int  # how many values the interpolant of a step needs
+    keep: object  # what keeps foreign functions valid
+    python: bool  # whether one of them is Python's
 
     def address(self, name: str) -> int:
         """Return the address of a function, 0 where there is none."""

@@ -71,10 +71,7 @@ class SlotFunction:
 def python_function(name: str, call: Call) -> SlotFunction:
     """Return a Python function for a slot.
 
-    Args:
-        name: of it, for messages.
-        call: takes the time in s, a view of the arguments and one of the results, which it changes
-            in place. Views are valid during the call; their numbers change afterwards.
+    Units: `call` in s.
 
     >>> def hold(t, arguments, results):
     ...     results[0] = arguments[1]
@@ -86,9 +83,6 @@ def python_function(name: str, call: Call) -> SlotFunction:
 
 def taped_function(name: str) -> SlotFunction:
     """Return what stands for a Python function where a tape has its results.
-
-    Args:
-        name: of it, for messages.
 
     >>> taped_function("wave").address
     0
@@ -102,11 +96,6 @@ def taped_function(name: str) -> SlotFunction:
 
 def native_function(name: str, program: Program) -> SlotFunction:
     """Return a Program as a function for a slot; its native code is made here.
-
-    Args:
-        name: of it, for messages.
-        program: from `t` (one number), `arguments` (the number of the function first) and `held`
-            to one output, the results.
 
     >>> from linkwright.algebra import symbols
     >>> from linkwright.program import program
@@ -128,13 +117,7 @@ def native_function(name: str, program: Program) -> SlotFunction:
 
 
 class CalledFunctions:
-    """The functions that the ticks of a run call.
-
-    Args:
-        phases: of the System.
-        hold: the address of a native function that changes nothing.
-        staged: that of one which takes results from beside the run.
-    """
+    """The functions that the ticks of a run call."""
 
     def __init__(self, phases: Phases, hold: int = 0, staged: int = 0) -> None:
         self._ticks = phases.ticks
@@ -169,13 +152,7 @@ class CalledFunctions:
         return [0 if tick.exchanged else -1, table.ctypes.data, len(table), size, len(tick.slots)]
 
     def bind(self, t: Array, o: Array, staged: Mapping[int, Array]) -> None:
-        """Take hold of the memory of a single run, and let native code call what is there.
-
-        Args:
-            t: a view of the time.
-            o: a view of arguments, what is held, and results.
-            staged: for each slot, results beside the run.
-        """
+        """Take hold of the memory of a single run, and let native code call what is there."""
         for i, tick in enumerate(self._ticks):
             if not tick.called:
                 continue
@@ -194,14 +171,7 @@ class CalledFunctions:
         return self._mode
 
     def use(self, mode: str, wrap: Wrap | None = None) -> None:
-        """Say how Python functions are called.
-
-        Args:
-            mode: `INLINE` by native code itself, `LEFT` to who drives the run, `TAPED` where those
-                of slots are not called and their results lie beside the run, `HELD` where they
-                enter as changes.
-            wrap: what is put around the address of a slot's function that is called inline.
-        """
+        """Say how Python functions are called."""
         self._mode, self._wrap = mode, wrap
         for i, tick in enumerate(self._ticks):
             if tick.foreign is not None and i in self._kept:
@@ -273,10 +243,7 @@ class CalledFunctions:
     def values(self, i: int, t: float, numbers: Array) -> Array:
         """Return what the function of a tick gives, checked.
 
-        Args:
-            i: which tick.
-            t: time in s.
-            numbers: arguments, and what is held.
+        Units: `t` in s.
         """
         tick = self._ticks[i]
         if tick.foreign is not None:

@@ -71,25 +71,19 @@ Places = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DryFriction:
-    """The dry friction in the Program of a derivative.
+    """The dry friction in the Program of a derivative."""
 
-    Args:
-        loaded: the rates f(x, v): the derivative with v as one more input.
-        linear: to one output: f(x, 0), s, b, then what the matrices df/dv, W and ds/dx have beside
-            zeros at `pushes`, `couplings` and `slopes`.
-        groups: frictions that are coupled.
-        states: of the frictions whose slip is a state itself, the place of that in x.
-        slips: in terms of the inputs.
-    """
-
-    loaded: Program
+    loaded: Program  # the rates f(x, v): the derivative with v as one more input
+    # to one output: f(x, 0), s, b, then what the matrices df/dv, W and ds/dx have beside zeros at
+    # `pushes`, `couplings` and `slopes`
     linear: Program
     pushes: Places
     couplings: Places
     slopes: Places
-    groups: tuple[tuple[int, ...], ...]
+    groups: tuple[tuple[int, ...], ...]  # frictions that are coupled
+    # of the frictions whose slip is a state itself, the place of that in x
     states: Mapping[int, int]
-    slips: tuple[Expr, ...]
+    slips: tuple[Expr, ...]  # in terms of the inputs
 
     @property
     def count(self) -> int:
@@ -228,10 +222,6 @@ def _extracted(
     """Return a Program with unknowns for signs, one for each slip, and the slips by them.
 
     A slip that is a state times what does not change is that state.
-
-    Args:
-        left: slips whose signs stay.
-        among: the slips that count; all others by default.
     """
     states = set(made.inputs[0].entries)
     fixed = set(made.port("p").entries)

@@ -349,9 +349,6 @@ def semi_implicit_step(
 
     Speeds and other states go first, with the rates at the start; coordinates follow, with their
     rates at the new speeds.
-
-    Args:
-        quaternions: indices in x of the parts of each quaternion.
     """
     stages = Stages(derivative, dry)
     moving = AlternatingSteps(stages, coordinates, quaternions)

@@ -30,11 +30,7 @@ def implicit_speeds_step(
     quaternions: Sequence[Sequence[int]],
     dry: DryFriction | None = None,
 ) -> Program:
-    """Return the step.
-
-    Args:
-        quaternions: indices in x of the parts of each quaternion.
-    """
+    """Return the step."""
     stages = Stages(derivative, dry)
     moving = AlternatingSteps(stages, coordinates, quaternions)
     x, h = stages.x, stages.h

@@ -511,10 +511,6 @@ class Machine:
 def _runs(slots: Sequence[int], start: int = 0) -> list[list[int]]:
     """Return runs of neighboring places of results: where each begins, its place, its length.
 
-    Args:
-        slots: the place of each result.
-        start: where the first one lies.
-
     >>> _runs([4, 5, 6, 2])
     [[0, 4, 3], [3, 2, 1]]
     """

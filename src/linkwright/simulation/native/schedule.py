@@ -54,26 +54,20 @@ class SchedulePart:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunSchedule:
-    """What a run does.
+    """What a run does."""
 
-    Args:
-        phases: the flattened System: its arrays, ticks and events.
-        method: how it is integrated.
-        parts: by name: `step` (its main Program is the derivative), `accepted`, `output`,
-            `events`, `turns`, `breaks`, `tick0` and so on for each tick, `action0` and so on for
-            each event that has an action.
-        steps: the Programs of a step by name, all with the constants of the derivative: `step`
-            (or, for an implicit method, `jacobian`, `stage0` and so on, and `end`); for an adaptive
-            one `slope`, the derivative, `first`, the size of the first step, and `dense`, the state
-            inside a step; where there are events, `slope`, `middle`, `calm` and `look`.
-        rest: how many values the interpolant of a step needs.
-    """
-
-    phases: Phases
-    method: Method
+    phases: Phases  # the flattened System: its arrays, ticks and events
+    method: Method  # how it is integrated
+    # by name: `step` (its main Program is the derivative), `accepted`, `output`, `events`, `turns`,
+    # `breaks`, `tick0` and so on for each tick, `action0` and so on for each event that has an
+    # action
     parts: tuple[SchedulePart, ...]
+    # the Programs of a step by name, all with the constants of the derivative: `step` (or, for an
+    # implicit method, `jacobian`, `stage0` and so on, and `end`); for an adaptive one `slope`, the
+    # derivative, `first`, the size of the first step, and `dense`, the state inside a step; where
+    # there are events, `slope`, `middle`, `calm` and `look`
     steps: dict[str, Program]
-    rest: int
+    rest: int  # how many values the interpolant of a step needs
 
 
 def make_schedule(phases: Phases, method: Method, *, dense: bool = True) -> RunSchedule:

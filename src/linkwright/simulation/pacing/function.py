@@ -140,9 +140,6 @@ entry:
 def pacing_ir(linux: bool) -> str:
     """Return the text of the unit.
 
-    Args:
-        linux: whether to sleep by the system's clock; elsewhere Python's clock is bound.
-
     >>> f"define i64 @{PACE}" in pacing_ir(True)
     True
     """

@@ -27,17 +27,11 @@ _BAR = 40  # characters of the longest line of a histogram
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Latency:
-    """How late the instants of one measurement were.
+    """How late the instants of one measurement were."""
 
-    Args:
-        name: of what met them.
-        counters: what was counted.
-        rights: what its thread was given.
-    """
-
-    name: str
-    counters: Counters
-    rights: Rights = NO_RIGHTS
+    name: str  # of what met them
+    counters: Counters  # what was counted
+    rights: Rights = NO_RIGHTS  # what its thread was given
 
     @property
     def below_mean(self) -> float:
@@ -91,10 +85,6 @@ def histogram_lines(counted: Counters) -> list[str]:
 def loop_latency(rate: float, events: int, *, priority: bool = True) -> Latency:
     """Return how late the native loop meets instants.
 
-    Args:
-        events: how many.
-        priority: whether it asks for real-time priority.
-
     >>> loop_latency(2000, 20, priority=False).counters.due >= 20
     True
     """
@@ -147,13 +137,7 @@ def thread_latency(rate: float, events: int) -> Latency:
 def measured(
     rate: float, trials: int, events: int, told: Callable[[Latency], None]
 ) -> list[Latency]:
-    """Measure both in turn, so many times.
-
-    Args:
-        trials: how many.
-        events: in each.
-        told: is called with each as it is there.
-    """
+    """Measure both in turn, so many times."""
     found = []
     for _ in range(trials):
         for made in (loop_latency(rate, events), thread_latency(rate, events)):

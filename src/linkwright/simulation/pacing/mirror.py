@@ -27,9 +27,6 @@ class Mirror(Mapping[str, NDArray[Any]], Closable):
     A reader pulls: the newest frame is copied whole, with a sequence lock and a checksum. The one
     writer fills the arrays and pushes. Both cost about a microsecond from Python.
 
-    Args:
-        window: open to be read, or made to be written.
-
     Example:
         >>> from linkwright.windows import Field, Record
         >>> record = Record("joints", Field("th", "rad", shape=(2,)))
@@ -136,11 +133,7 @@ class Mirror(Mapping[str, NDArray[Any]], Closable):
         return found
 
     def push(self, tick: int, clock: int | None = None) -> None:
-        """Put the arrays into the window as one frame.
-
-        Args:
-            clock: ns; the monotonic clock of the machine where it is not given.
-        """
+        """Put the arrays into the window as one frame."""
         if not self.window.writable:
             raise Error(
                 f"the window '{self.record.name}' was opened to be read",

@@ -29,15 +29,6 @@ from linkwright.simulation.recorder import Target, keep_recording
 class LoopJournal:
     """Takes what a loop leaves to a journal, which stays.
 
-    Args:
-        session: that the loop drives.
-        path: of the journal.
-        about: metadata.
-        stride: of the loop.
-        waits: whether the loop waits for Python blocks.
-        states: of the loop.
-        replace: whether the journal of a dead run may be replaced.
-
     >>> import tempfile
     >>> from linkwright.recording import recovered
     >>> from linkwright.blocks import Integrator
@@ -80,31 +71,18 @@ class LoopJournal:
         self._journal = Journal(path, signal_channels(signals), told, replace=replace)
 
     def take(self, changes: NDArray[np.int64], samples: Samples) -> None:
-        """Take a part of the tape and the samples that follow from it.
-
-        Args:
-            changes: rows of tick, place and value.
-            samples: up to now.
-        """
+        """Take a part of the tape and the samples that follow from it."""
         with self._lock:
             self._journal.attach(changes.astype("<i8").tobytes())
             self._journal.append(samples.times, samples.values)
 
     def note(self, text: str) -> None:
-        """Add a line of text.
-
-        Args:
-            text: without an end of line.
-        """
+        """Add a line of text."""
         with self._lock:
             self._journal.note(text)
 
     def close(self, loop: PacedLoop) -> None:
-        """End the journal, which stays.
-
-        Args:
-            loop: has been stopped.
-        """
+        """End the journal, which stays."""
         end = loop.tape_end()
         with self._lock:
             self._journal.attach(end_row(end))

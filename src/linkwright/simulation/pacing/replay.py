@@ -18,12 +18,6 @@ _OFTEN = 4096  # ticks from one word about it to the next
 def replay(session: Session, tape: Tape, show: Show | None = None, *, states: int = 0) -> Outcome:
     """Run a session in virtual time to the end of a tape; the bits are those of the live run.
 
-    Args:
-        session: stands where the live one stood at its start, with the same settings.
-        tape: of the live run.
-        show: told now and then how far it is.
-        states: base ticks from one sample of all states to the next; 0 for samples of channels.
-
     >>> import numpy as np
     >>> from linkwright.blocks import Integrator
     >>> from linkwright.simulation.runs import session_of
@@ -66,15 +60,6 @@ def followed(
     """Let a loop that stands still go along a tape in virtual time; its own tape gets it too.
 
     Whoever asks for it looks in now and then.
-
-    Args:
-        loop: stands where the tape begins.
-        tape: of another run.
-        until: the last tick; that of the tape by default.
-        show: told now and then how far it is.
-        before: called before changes enter, with the tick that they enter at.
-        calls: whether Python functions in slots are called; else what they gave comes from the
-            tape.
     """
     end = tape.end if until is None else min(until, tape.end)
     seconds, shown = loop.session.phases.tick_seconds, 0

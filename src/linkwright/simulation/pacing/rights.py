@@ -20,20 +20,14 @@ _CURRENT, _FUTURE, _ON_FAULT = 1, 2, 4  # flags of mlockall
 class Rights:
     """What a thread was given.
 
-    Args:
-        priority: whether it runs before all ordinary threads.
-        locked: whether its memory stays in memory.
-        core: the core that it runs on alone, or None.
-        refused: a line for each thing that was refused, with what to type.
-
     >>> Rights().refused
     ()
     """
 
-    priority: bool = False
-    locked: bool = False
-    core: int | None = None
-    refused: tuple[str, ...] = ()
+    priority: bool = False  # whether it runs before all ordinary threads
+    locked: bool = False  # whether its memory stays in memory
+    core: int | None = None  # the core that it runs on alone, or None
+    refused: tuple[str, ...] = ()  # a line for each thing that was refused, with what to type
 
 
 NO_RIGHTS = Rights()
@@ -41,9 +35,6 @@ NO_RIGHTS = Rights()
 
 def take_rights(priority: bool, core: int | None) -> Rights:
     """Ask for rights for the calling thread, and return what it was given.
-
-    Args:
-        priority: ask for real-time priority and locked memory.
 
     >>> take_rights(False, None)
     Rights(priority=False, locked=False, core=None, refused=())

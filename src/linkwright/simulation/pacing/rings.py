@@ -25,9 +25,6 @@ _RING_ROWS = 1 << 16
 class LoopMemory:
     """What a loop shares with native code, whatever machine it drives.
 
-    Args:
-        channels: numbers of a sample.
-
     >>> memory = LoopMemory(2)
     >>> memory.put("stride", 3)
     >>> memory.get("stride"), len(memory.emptied("tape"))

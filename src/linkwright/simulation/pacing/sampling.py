@@ -112,11 +112,7 @@ class Sampling:
 
 
 class Samplings:
-    """The matrices that a loop fills now.
-
-    Args:
-        memory: of the loop.
-    """
+    """The matrices that a loop fills now."""
 
     def __init__(self, memory: LoopMemory) -> None:
         self._memory = memory

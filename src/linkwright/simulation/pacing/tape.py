@@ -119,11 +119,7 @@ def tape_label(
 
 
 def tape_of(recording: Recording) -> Tape:
-    """Return the tape of a recording; of one that was cut off, up to its last sample.
-
-    Args:
-        recording: of a paced run.
-    """
+    """Return the tape of a recording; of one that was cut off, up to its last sample."""
     stored = stored_tape(stream_of(recording))
     rows = np.concatenate([part.changes for part in stored.stream.parts()])
     return stored.part(rows)

@@ -62,11 +62,7 @@ class Writes:
 def read_rows(
     reads: Sequence[Reads], number: Callable[[str], int]
 ) -> tuple[Integers, list[object]]:
-    """Return the table of windows that are read, and what it refers to.
-
-    Args:
-        number: the place of an input.
-    """
+    """Return the table of windows that are read, and what it refers to."""
     rows: list[list[int]] = []
     keep: list[object] = []
     for read in reads:
@@ -91,11 +87,7 @@ def read_rows(
 def write_rows(
     writes: Sequence[Writes], number: Callable[[str], int]
 ) -> tuple[Integers, list[object]]:
-    """Return the table of windows that are written, and what it refers to.
-
-    Args:
-        number: the place of a channel.
-    """
+    """Return the table of windows that are written, and what it refers to."""
     rows: list[list[int]] = []
     keep: list[object] = []
     for write in writes:

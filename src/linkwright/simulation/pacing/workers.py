@@ -24,14 +24,7 @@ _LOOK = 0.05  # s, from one look whether to end to the next
 
 
 class Workers:
-    """The mail boxes of a loop's Python blocks, and who answers.
-
-    Args:
-        phases: of the System.
-        number: the place of a name on the tape, or None.
-        values: what the function of a tick gives for a time in s and its arguments.
-        count_late: is called where an answer did not come.
-    """
+    """The mail boxes of a loop's Python blocks, and who answers."""
 
     def __init__(
         self,
@@ -122,9 +115,7 @@ def ended(thread: threading.Thread, timeout: float) -> bool:
     A signal may have interrupted whoever started it, before it began or while it was beginning:
     that cannot be told, so it is given a moment.
 
-    Args:
-        thread: that was to be started.
-        timeout: s, to wait for it.
+    Units: `timeout` in s.
     """
     limit = time.monotonic() + _BEGIN
     while True:

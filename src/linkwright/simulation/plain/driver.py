@@ -71,23 +71,14 @@ class DetectedCrossing:
 
 
 class Driver:
-    """One run.
-
-    Args:
-        functions: the Programs of a schedule by name: each takes the arrays x, d, p, w, t and what
-            it needs besides as lists, p being what `constants_NAME` gives, and returns a tuple of
-            lists.
-        ticks: what is due when.
-        crossings: the events.
-        tick_seconds: the base tick, s.
-    """
+    """One run."""
 
     def __init__(
         self,
         functions: Functions,
         ticks: Sequence[DueTick],
         crossings: Sequence[DetectedCrossing],
-        tick_seconds: float,
+        tick_seconds: float,  # the base tick, s
     ) -> None:
         self.functions, self.ticks, self.crossings = functions, ticks, crossings
         self.tick_seconds = tick_seconds

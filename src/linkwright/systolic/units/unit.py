@@ -10,52 +10,32 @@ from linkwright.systolic.fixed import Words
 
 @dataclass(frozen=True, slots=True)
 class UnitOutput:
-    """A result that a bus can carry.
+    """A result that a bus can carry."""
 
-    Args:
-        name: its mnemonic, such as "CSUM1B".
-        on_a: the register of the unit that it puts on bus A, or None.
-        on_b: that on bus B.
-        complement: whether it is the one's complement.
-    """
-
-    name: str
-    on_a: int | None = None
-    on_b: int | None = None
-    complement: bool = False
+    name: str  # its mnemonic, such as "CSUM1B"
+    on_a: int | None = None  # the register of the unit that it puts on bus A, or None
+    on_b: int | None = None  # that on bus B
+    complement: bool = False  # whether it is the one's complement
 
 
 @dataclass(frozen=True, slots=True)
 class ArrayUnit:
-    """A unit.
+    """A unit."""
 
-    Args:
-        name: as in the display.
-        registers: names of its dynamic registers.
-        outputs: how buses see them; none where they cannot be reached.
-        latency: cycles from the load to the result; 0 is ready for the next cycle.
-        operations: that it brings; they may fill the registers of other units too.
-    """
-
-    name: str
-    registers: tuple[str, ...]
-    outputs: tuple[UnitOutput, ...] = ()
-    latency: int = 0
+    name: str  # as in the display
+    registers: tuple[str, ...]  # names of its dynamic registers
+    outputs: tuple[UnitOutput, ...] = ()  # how buses see them; none where they cannot be reached
+    latency: int = 0  # cycles from the load to the result; 0 is ready for the next cycle
+    # that it brings; they may fill the registers of other units too
     operations: tuple[Operation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What a unit can be told to do.
+    """What a unit can be told to do."""
 
-    Args:
-        name: its mnemonic.
-        units: whose registers it fills.
-        compute: words of buses A and B (or the registers of `source`) into those registers.
-        source: the unit whose registers it takes, or None for the buses.
-    """
-
-    name: str
-    units: tuple[str, ...]
+    name: str  # its mnemonic
+    units: tuple[str, ...]  # whose registers it fills
+    # words of buses A and B (or the registers of `source`) into those registers
     compute: Callable[[Words, Words], tuple[Words, ...]]
-    source: str | None = None
+    source: str | None = None  # the unit whose registers it takes, or None for the buses

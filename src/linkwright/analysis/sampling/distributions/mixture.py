@@ -65,11 +65,7 @@ class Mixture(Distribution):
 
 
 def refuse_delayed(part: Distribution, where: str) -> None:
-    """Refuse a part whose intervals depend on each other, or come with a delay.
-
-    Args:
-        where: it was to be a part of.
-    """
+    """Refuse a part whose intervals depend on each other, or come with a delay."""
     known = part.regimes()
     if len(known.each) > 1 or known.depth:
         raise InputError(

@@ -118,8 +118,7 @@ class Recorded(Distribution):
 def checked_intervals(intervals: ArrayLike) -> Array:
     """Return intervals of a record; those that cannot be are refused, with their place.
 
-    Args:
-        intervals: s.
+    Units: `intervals` in s.
     """
     found = np.asarray(intervals, dtype=float).ravel()
     if not len(found):

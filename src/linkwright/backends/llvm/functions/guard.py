@@ -58,15 +58,12 @@ class _Chunk:
 def guarded_group(
     scalar: str,
     width: int,
-    requests: list[tuple[str, str]],
+    requests: list[tuple[str, str]],  # (function name, argument operand) pairs, angles in rad
     prefix: str,
     *,
     lanes: int = 1,
 ) -> GuardedGroup:
     """Evaluate several of sin, cos, sincos and tan with one range check.
-
-    Args:
-        requests: (function name, argument operand) pairs, angles in rad.
 
     Example:
         >>> group = guarded_group("f64", 1, [("sincos", "%q0"), ("sin", "%q1")], "g.")
