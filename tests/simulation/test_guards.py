@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 from scipy.optimize import brentq
+from scipy.spatial.transform import Rotation
 
 import linkwright as lw
 from linkwright import drives, elements, motion
@@ -674,3 +675,54 @@ def test_an_event_that_is_beyond_at_the_start_waits_for_its_way_through_unless_a
     assert not run.events
     with pytest.raises(lw.Error, match=r"'e' of 'b' cannot happen at the start.*direction"):
         lw.Block("b").event("e", "t", at_start=True)
+
+
+STANDING = [
+    (seed, method, scale)
+    for method in ("dop853", "rk4", "dopri5")
+    for scale in (1.0, 1e-9, 1e6)
+    for seed in seeds(3)
+]
+FIRST = STANDING[0][0]
+STANDING_DAILY = [(FIRST, "rk4", 1.0), (FIRST + 1, "dop853", 1e-9), (FIRST, "dopri5", 1.0)]
+
+
+@pytest.mark.parametrize(("seed", "method", "scale"), cases(STANDING, daily=STANDING_DAILY))
+def test_what_stands_on_the_ground_but_for_rounding_stays_on_it(
+    seed: int, method: str, scale: float
+) -> None:
+    """Feet of a body in any attitude, at the surface within the last bits, sink in as a spring.
+
+    Their depths are sums that cancel, so whether they touch at the start is up to rounding; that
+    makes no event, and none without end.
+    """
+    rng = np.random.default_rng(seed)
+    m = lw.Mechanism("stool")
+    body = m.body("b", translate="xyz", rotate="xyz", mass=5, inertia=(scale**2,) * 3)
+    m.gravity("-z", 9.81 * scale)
+    angles = rng.uniform(-1.2, 1.2, 3)
+    turn = Rotation.from_euler("XYZ", angles).as_matrix()
+    height = float(rng.uniform(0.2, 2.0)) * scale
+    corners = itertools.product((scale, -scale), (scale, -scale), (-height,))
+    feet = [m.point(f"p{k}", body, tuple(turn.T @ at)) for k, at in enumerate(corners)]
+    system = lw.System(m)
+    ground = elements.Contact(
+        m, feet, elements.Plane(), stiffness=1e4, damping=200, viscous=50, name="ground"
+    )
+    system.add(ground)
+    start = dict(zip(("b.rx", "b.ry", "b.rz"), map(float, angles), strict=True))
+    options: dict[str, Any] = {"step": 1e-3} if method == "rk4" else {"absolute": 1e-12 * scale}
+    run = lw.simulate(
+        system,
+        until=0.1,
+        initial={**start, "b.z": height},
+        method=method,
+        executor="python" if method == "dopri5" else "native",
+        **options,
+    )
+    assert run.events == ()
+    depth = height - run.final["b.z"]
+    c, k, mass = 4 * 200.0, 4e4, 5.0  # m z'' = m g - c z' - k z, from rest
+    a, w = c / (2 * mass), math.sqrt(k / mass - (c / (2 * mass)) ** 2)
+    swing = math.exp(-a * 0.1) * (math.cos(0.1 * w) + a / w * math.sin(0.1 * w))
+    assert depth == pytest.approx(mass * 9.81 * scale / k * (1 - swing), rel=1e-6)

@@ -274,6 +274,7 @@ _SHAPES = {
     "initialize": "double t, const double *x, const double *d, double *x_new, double *d_new",
     "closure": "double t, const double *x, double *g, double *jacobian",
     "slope": "double t, const double *x, const double *d, double *x_dot",
+    "terms": "double t, const double *x, const double *d, double *size",
     "turns": "double t, const double *x, const double *d, const double *d_x, double *r",
     "middle": "double h, const double *x, const double *y, const double *f, const double *y_f, "
     "double *z",

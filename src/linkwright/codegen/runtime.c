@@ -4,6 +4,7 @@ enum { SIM_FILES = 20, SIM_LINE = 1024, SIM_NAME = 512 };
 enum { SIM_FAILED = 1, SIM_WRONG = 2 };
 #define SIM_ROUNDING 1e-13
 #define SIM_MARK 1e-20
+#define SIM_FAINT 1e-100
 #define SIM_INSTANT 1e-15
 enum { SIM_WANTED = 3 }; /* where the memory of events says which size to try next */
 
@@ -777,6 +778,15 @@ static int sim_know_events(double t)
     while (!sim_events_known) {
         sim_look_at(t, sim_x, sim_g_new);
         sim_events_known = 1;
+#ifdef SIM_HAS_TERMS
+        if (sim_top[0] <= SIM_FAINT) { /* at the start they are as large as their terms */
+            double size[SIM_FOLLOWED + 1];
+            sim_terms(t, sim_x, sim_d, size);
+            for (i = 0; i < SIM_FOLLOWED; ++i) {
+                sim_top[i] = size[i] > sim_top[i] ? size[i] : sim_top[i];
+            }
+        }
+#endif
         for (i = 0; i < SIM_FOLLOWED; ++i) {
             const double size = fabs(sim_g_new[i]), noise = sim_m[SIM_MEMORY - SIM_FOLLOWED + i];
             const double bound = sim_top[i]*SIM_ROUNDING + fabs(t*sim_turn[i])*SIM_INSTANT;

@@ -175,7 +175,7 @@ def flatten(
     outputs = [value for _, value in channels]
     _parameters(flat, outputs)
     ticks = _segments(flat)
-    events, event_list, turns = events_of(flat)
+    event_list, followed_by = events_of(flat)
     follows = {x.name: str(value) for x, value in followed(system).items()}
     derivative = flat.program("derivative", {"x_dot": flat.rates})
     phases = Phases(
@@ -191,11 +191,10 @@ def flatten(
         accepted_program(flat),
         flat.program("output", {"y": outputs}) if outputs else None,
         tuple(signal for signal, _ in channels),
-        events,
-        event_list,
-        initialize_program(flat),
-        turns,
-        breaks_program((derivative, events), system.knots),
+        event_list=event_list,
+        initialize=initialize_program(flat),
+        breaks=breaks_program((derivative, followed_by.get("events")), system.knots),
+        **followed_by,
         quaternions=_quaternions(flat),
         meta={
             "system": system.name,

@@ -172,6 +172,8 @@ class Phases:
         event_list: what these are; guards come last.
         turns: to one output, the rates of all events but guards, given the rates `d_x` of x too;
             None where they have none.
+        terms: to one output, how large the terms are of which each of them is the sum, by which its
+            rounding is judged; it runs once, at the start.
         breaks: to one output, how long it is until just before something known changes, and how
             long that takes, s; None where nothing does.
         initialize: to two outputs, x and d at the start; None to start from the values.
@@ -199,6 +201,7 @@ class Phases:
     event_list: tuple[Event, ...] = ()
     initialize: Program | None = None
     turns: Program | None = None
+    terms: Program | None = None
     breaks: Program | None = None
     rates: Program | None = None
     quaternions: tuple[tuple[int, int, int, int], ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from linkwright.algebra import ONE, Expr, ExprError
 from linkwright.blocks import BlockError
@@ -17,6 +17,7 @@ from linkwright.program import (
     optimize,
     program,
 )
+from linkwright.program.magnitudes import magnitudes
 from linkwright.system.dynamics import settled
 from linkwright.system.phases import GUARD, Event, Signal
 
@@ -78,8 +79,8 @@ def _arrays(flat: FlatSystem, changed: Mapping[Expr, Expr]) -> dict[str, list[Ex
     return {"x_new": now(flat.x), "d_new": now(flat.d)}
 
 
-def events_of(flat: FlatSystem) -> tuple[Program | None, tuple[Event, ...], Program | None]:
-    """Return the values whose zero crossings are events, what happens at each, and their rates."""
+def events_of(flat: FlatSystem) -> tuple[tuple[Event, ...], dict[str, Any]]:
+    """Return events and their Programs: values that go through zero, their rates and magnitudes."""
     values: list[Expr] = []
     found: list[Event] = []
     known = {s.symbol for s in (*flat.x, *flat.d)}
@@ -104,9 +105,13 @@ def events_of(flat: FlatSystem) -> tuple[Program | None, tuple[Event, ...], Prog
         values += flat.guards.values
         more = flat.guards.statements
     if not values:
-        return None, (), None
+        return (), {}
     made = flat.program("events", {"g": values}, more=more, quick=flat.guards is not None)
-    return made, tuple(found), turns
+    own = [
+        value for value, event in zip(made.output_values(), found, strict=True) if not event.guard
+    ]
+    terms = magnitudes(made, own, "size") if own else None
+    return tuple(found), {"events": made, "turns": turns, "terms": terms}
 
 
 def _turns(flat: FlatSystem, values: Sequence[Expr]) -> Program | None:

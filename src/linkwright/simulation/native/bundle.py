@@ -48,7 +48,7 @@ class Bundle:
 def phase_programs(phases: Phases) -> Iterator[tuple[str, Program]]:
     """Yield the Programs of phases that run natively, each with its name in the unit."""
     yield "step", phases.derivative
-    for name in ("accepted", "output", "events", "turns", "breaks"):
+    for name in ("accepted", "output", "events", "turns", "terms", "breaks"):
         made = getattr(phases, name)
         if made is not None:
             yield name, made

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from linkwright.simulation.native.block import BlockWriter
 from linkwright.simulation.native.guards import (
+    FAINT,
     FULL,
     INSTANT,
     MARK,
@@ -42,6 +43,18 @@ class EventWriter(BlockWriter):
         arrays = (c[x], c["d_at"], c["p_events_at"], c["w_at"], c["t_at"], c[g])
         self.kernel(c["events_fn"], *arrays)
 
+    def terms(self) -> None:
+        """Let events that have no size yet have that of their terms."""
+        w, c = self.w, self.config
+        faint = self.w.f("fcmp ole", self.lane("top_at").get(), w.number(FAINT))
+        with w.when(self.present(c["terms_fn"])), w.when(w.some(faint)):
+            arrays = (c["x_at"], c["d_at"], c["p_terms_at"], c["w_at"], c["t_at"], c["top_new_at"])
+            self.kernel(c["terms_fn"], *arrays)
+            with w.count(c["followed"]) as i:
+                top, size = self.lane("top_at", i), self.lane("top_new_at", i).get()
+                larger = w.both(faint, w.f("fcmp ogt", size, top.get()))
+                top.set(w.select(larger, size, top.get()))
+
     def slope(self, x: str, f: str) -> None:
         c = self.config
         arrays = (c[x], c["d_at"], c["p_step_at"], c["w_at"], c["t_at"], c[f])
@@ -73,6 +86,7 @@ class EventWriter(BlockWriter):
             finished = w.variable("i64", "-1")
             with w.during(unknown):
                 self.events("x_at", "g_new_at")
+                self.terms()
                 which = self.unsure()
                 now["events_known"].set("1")
                 with w.when(w.i("icmp ne", now["watched"].get(), "0")), w.count(c["followed"]) as i:

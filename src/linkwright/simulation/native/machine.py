@@ -105,6 +105,7 @@ def require_fit(phases: Phases) -> None:
         ("derivative", phases.derivative, [x]),
         ("output", phases.output, [len(phases.outputs)]),
         ("events", phases.events, [len(phases.event_list)]),
+        ("terms of events", phases.terms, [followed(phases.event_list)]),
         *((f"action of {e.name!r}", e.action, [x, d]) for e in phases.event_list),
     ]
     for tick in phases.ticks:

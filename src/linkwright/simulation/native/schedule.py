@@ -59,8 +59,8 @@ class RunSchedule:
     phases: Phases  # the flattened System: its arrays, ticks and events
     method: Method  # how it is integrated
     # by name: `step` (its main Program is the derivative), `accepted`, `output`, `events`, `turns`,
-    # `breaks`, `tick0` and so on for each tick, `action0` and so on for each event that has an
-    # action
+    # `terms`, `breaks`, `tick0` and so on for each tick, `action0` and so on for each event that
+    # has an action
     parts: tuple[SchedulePart, ...]
     # the Programs of a step by name, all with the constants of the derivative: `step` (or, for an
     # implicit method, `jacobian`, `stage0` and so on, and `end`); for an adaptive one `slope`, the
@@ -82,7 +82,7 @@ def make_schedule(phases: Phases, method: Method, *, dense: bool = True) -> RunS
     found = cache(lambda: dry_friction(phases.derivative))
     parts = []
     for name, given in phase_programs(phases):
-        if name in ("output", "events"):
+        if name in ("output", "events", "terms"):
             given = with_friction(given, phases.derivative, found)
         parts.append(SchedulePart(name, *prepared(given)))
     derivative = parts[0].main

@@ -17,7 +17,7 @@ from linkwright.errors import Error
 from linkwright.program import Program
 from linkwright.system.phases import Event, Phases, Signal, Tick
 
-_PROGRAMS = ("derivative", "accepted", "output", "events", "turns", "breaks")
+_PROGRAMS = ("derivative", "accepted", "output", "events", "turns", "terms", "breaks")
 
 
 class Forgotten(Error):
@@ -136,6 +136,7 @@ def _from_data(data: Mapping[str, Any]) -> Phases:
         _stored(programs["events"]),
         tuple(events),
         turns=_stored(programs["turns"]),
+        terms=_stored(programs["terms"]),
         breaks=_stored(programs["breaks"]),
         quaternions=tuple(quaternions),
         meta=dict(data["meta"]),

@@ -30,7 +30,7 @@ CONFIG = fields(
     ["states", "discretes", "channels", "events", "ticks", "until", "every", "rows", "log_rows"],
     ["budget", "tick_seconds", "end", "step", "smallest", "most", "often"],
     ["step_fn", "slope_fn", "first_fn", "accepted_fn", "output_fn", "events_fn", "dense_fn"],
-    ["turns_fn", "breaks_fn", "middle_fn", "calm_fn", "look_fn", "followed", "memory"],
+    ["turns_fn", "terms_fn", "breaks_fn", "middle_fn", "calm_fn", "look_fn", "followed", "memory"],
     ["tick_table", "event_table", "arena", "arena_stride", "whole", "whole_stride"],
     ["samples", "samples_stride", "log"],
     ["x_at", "d_at", "w_at", "t_at", "h_at", "k_at", "n_at", "o_at", "y_at", "z_at", "z_new_at"],
@@ -38,7 +38,7 @@ CONFIG = fields(
     ["s_at", "proposed_at", "stop_at", "seed_at", "run_at", "count_at", "first_at"],
     ["taken_at", "why_at", "g_mid_at", "turn_at", "turn_new_at", "top_at", "top_new_at"],
     ["change_at", "change_new_at", "calm_at", "m_at", "m_new_at", "hit_at", "verdict_at"],
-    ["fired_at", "stale_at", "ahead_at", "pace_at", "p_turns_at", "p_breaks_at"],
+    ["fired_at", "stale_at", "ahead_at", "pace_at", "p_turns_at", "p_terms_at", "p_breaks_at"],
     ["p_step_at", "p_accepted_at", "p_output_at", "p_events_at", "p_at"],
     ["constants", "constant_count", "p_size"],
 )

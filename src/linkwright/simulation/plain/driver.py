@@ -353,6 +353,8 @@ class Driver:
         while not self.events_known:
             new = list(self.call("events", self.x, t)[0])
             self.events_known = 1
+            if "terms" in self.functions and self.top[0] <= FAINT:
+                self.top = list(map(max, self.top, self.call("terms", self.x, t)[0]))
             for i in range(self.followed if self.watched else 0):
                 before, top = self.g[i], self.top[i]
                 bound = top * NOISE + abs(t * self.turn[i]) * INSTANT
