@@ -28,7 +28,7 @@ from linkwright.control.axis.law import axes_program
 from linkwright.control.axis.ports import PARTS, PORTS, AxisPort
 from linkwright.control.filters import period_of
 from linkwright.control.joints import PerJoint, numbers
-from linkwright.errors import nearest
+from linkwright.errors import suggestion
 
 MOST_AXES = 16
 """Axes that one controller has at most."""
@@ -145,7 +145,7 @@ class AxisController(Block):
             if key not in known:
                 raise BlockError(
                     f"{self.name!r} has no input {key!r}",
-                    remedy=f"did you mean {nearest(key, list(known))!r}?",
+                    remedy=suggestion(key, known, f"inputs: {', '.join(known)}"),
                 )
         for part in also:
             if part not in PARTS:
