@@ -110,10 +110,10 @@ class NativeCode:
         return call
 
 
-def compile_ir(ir_text: str, *, opt: int = 2) -> bytes:
+def compile_ir(ir_text: str, *, opt: int | None = None) -> bytes:
     """Compile IR text to relocatable object code for this machine.
 
-    `opt` is the effort of code generation, 0 to 3. Triple and data layout are set here.
+    `opt` is the effort of code generation (`target.effort`). Triple and data layout are set here.
 
     >>> code = compile_ir("define double @two() { ret double 2.0 }")
     >>> load(code, ["two"]).function("two", ctypes.c_double)()
@@ -128,7 +128,7 @@ def compile_ir(ir_text: str, *, opt: int = 2) -> bytes:
     return code
 
 
-def _emit(ir_text: str, opt: int, model: target.Model) -> bytes:
+def _emit(ir_text: str, opt: int | None, model: target.Model) -> bytes:
     machine = target.make_target_machine(opt, model)
     try:
         module = llvm.parse_assembly(ir_text + _GOT_CALLS if model == "small" else ir_text)
@@ -211,7 +211,11 @@ def load(
 
 
 def native(
-    ir_text: str, symbols: Sequence[str], *, opt: int = 2, bind: Mapping[str, int] | None = None
+    ir_text: str,
+    symbols: Sequence[str],
+    *,
+    opt: int | None = None,
+    bind: Mapping[str, int] | None = None,
 ) -> NativeCode:
     """Compile and load IR text, or load the object code that the cache holds for this text.
 
@@ -226,7 +230,7 @@ def cached_native(
     make_ir: Callable[[], str],
     symbols: Sequence[str],
     *,
-    opt: int = 2,
+    opt: int | None = None,
     bind: Mapping[str, int] | None = None,
 ) -> NativeCode:
     """Load code by a key that stands for its IR; the IR is written only when the cache has none.

@@ -14,6 +14,7 @@ work already, and the vectorizer of straight-line code makes these kernels slowe
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from linkwright.backends.llvm.signature import Dtype
+from linkwright.errors import CompileError
 from linkwright.forking import held_over_forks
 
 Model = Literal["small", "default"]
@@ -100,11 +102,26 @@ def preferred_model() -> Model:
     return "small" if triple.startswith("x86_64") and sys.platform == "linux" else "default"
 
 
-def make_target_machine(opt: int = 2, model: Model | None = None) -> Any:
+def effort() -> int:
+    """The effort of code generation, 0 to 3; the variable `LINKWRIGHT_EFFORT` sets another than 2.
+
+    With 0 code is there in a third of the time, and takes two to three times as long to run; its
+    results are the same bits, because Programs decide what is rounded.
+
+    >>> 0 <= effort() <= 3
+    True
+    """
+    given = os.environ.get("LINKWRIGHT_EFFORT", "2")
+    if given not in ("0", "1", "2", "3"):
+        raise CompileError(f"LINKWRIGHT_EFFORT is {given!r}", remedy="give 0, 1, 2 or 3")
+    return int(given)
+
+
+def make_target_machine(opt: int | None = None, model: Model | None = None) -> Any:
     """Create a target machine of LLVM for this host.
 
-    `opt` is the effort of code generation, 0 (fast to build, two to three times slower to run) to
-    3. Each execution engine takes one for itself, so a new one is made on every call (0.3 ms).
+    `opt` is the effort of code generation, by default `effort()`. Each execution engine takes one
+    for itself, so a new one is made on every call (0.3 ms).
 
     >>> make_target_machine().triple == host().triple
     True
@@ -114,13 +131,13 @@ def make_target_machine(opt: int = 2, model: Model | None = None) -> Any:
     return llvm.Target.from_triple(machine.triple).create_target_machine(
         cpu=machine.cpu,
         features=machine.features,
-        opt=opt,
+        opt=effort() if opt is None else opt,
         reloc="pic" if model == "small" else "default",
         codemodel="small" if model == "small" else "jitdefault",
     )
 
 
-def code_settings(opt: int = 2) -> str:
+def code_settings(opt: int | None = None) -> str:
     """Everything besides the IR that decides the object code, as one line for cache keys.
 
     >>> host().cpu in code_settings()
@@ -135,7 +152,7 @@ def code_settings(opt: int = 2) -> str:
             machine.triple,
             machine.cpu,
             machine.features,
-            f"opt {opt}",
+            f"opt {effort() if opt is None else opt}",
             f"model {preferred_model()}",
         )
     )
