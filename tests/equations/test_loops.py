@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -321,7 +322,9 @@ def test_many_constraints_are_solved_alike_by_either_decomposition(
         monkeypatch.setattr(module, "LARGE", 1000)
     small = simulate(m, 1.0, **how)
     assert run.steps == small.steps
-    assert run.report[2:] == small.report[2:] != ()
+    # the cranks are alike, so that rounding decides by which of them it says where it went
+    one, other = (re.sub(r"c\d+_dot", "c_dot", str(r.report[2:])) for r in (run, small))
+    assert one == other != "()"
     for name in ("a0", "c7", "a16"):
         np.testing.assert_allclose(run[name], small[name], rtol=1e-8)
 

@@ -143,7 +143,8 @@ def test_every_formulation_with_numbers_for_parameters(
     robot, model = Robot(description), pinocchio_model(description)
     q, u = robot.random(seed=seed), np.random.default_rng(seed).normal(size=model.nv)
     q_, u_ = robot.to_pinocchio(q, u, model=model)[:2]
-    if np.linalg.cond(pin.computeMinverse(model, model.createData(), q_)) > 1e6:
+    inverse = pin.computeMinverse(model, model.createData(), q_)
+    if not np.isfinite(inverse).all() or np.linalg.cond(inverse) > 1e6:
         return  # links without mass that nothing holds
     expected = pin.aba(model, model.createData(), q_, u_, 0 * u_)
     order = robot.to_pinocchio(q, np.arange(model.nv), model=model)[1].astype(int)
