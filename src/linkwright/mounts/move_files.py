@@ -5,47 +5,40 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from inspect import Parameter, signature
 from typing import Annotated, Literal
 
-from pydantic import Field
-
 from linkwright.errors import InputError
-from linkwright.files import path_of, read_text
-from linkwright.formats.text.document import parse_record
+from linkwright.formats.schema import Amount, Format, Key, given, read_record
 from linkwright.formats.text.tables import Record
 from linkwright.mounts.moves import MoveError, TargetPath, circle_path, line_path, orbit_path
 
-_SIZE = 2**20
 _Point = tuple[float, float, float]
-_Positive = Annotated[float, Field(gt=0)]
-_NEEDED = {
-    "line": ("start", "end", "spacing"),
-    "circle": ("center", "start", "normal", "spacing"),
-    "orbit": ("radius", "height"),
-}
-_ALLOWED = {
-    "line": _NEEDED["line"],
-    "circle": (*_NEEDED["circle"], "angle"),
-    "orbit": (*_NEEDED["orbit"], "tilt", "turn", "start", "end", "spacing"),
+_PLANNERS: dict[str, Callable[..., TargetPath]] = {
+    "line": line_path,
+    "circle": circle_path,
+    "orbit": orbit_path,
 }
 
 
-class _MoveFile(Record):
-    """A path of waypoints."""
+class MoveFile(Record):
+    """A path of waypoints; which keys a kind has are the arguments of its function."""
 
-    format: int = 1
-    kind: Literal["line", "circle", "orbit"]
-    speed: _Positive
-    spacing: _Positive | None = None
-    start: float | _Point | None = None
-    end: float | _Point | None = None
-    center: _Point | None = None
-    normal: _Point | None = None
-    angle: float | None = None
-    radius: _Positive | None = None
-    height: float | None = None
-    tilt: float | None = None
-    turn: float | None = None
+    format: Format
+    kind: Annotated[Literal["line", "circle", "orbit"], Key("form of the path")]
+    speed: Annotated[float, Amount("?", "along the path, m/s; of an orbit deg/s", above=0)]
+    spacing: Annotated[
+        float | None, Amount("?", "between waypoints, m; of an orbit deg", above=0)
+    ] = None
+    start: Annotated[float | _Point | None, Key("m; of an orbit an angle, deg")] = None
+    end: Annotated[float | _Point | None, Key("m; of an orbit an angle, deg")] = None
+    center: Annotated[_Point | None, Amount("m", "of a circle")] = None
+    normal: Annotated[_Point | None, Amount("1", "of the plane of a circle")] = None
+    angle: Annotated[float | None, Amount("deg", "of a part of a circle")] = None
+    radius: Annotated[float | None, Amount("m", "of an orbit", above=0)] = None
+    height: Annotated[float | None, Amount("m", "of an orbit above the mount")] = None
+    tilt: Annotated[float | None, Amount("deg", "of the axis from the zenith")] = None
+    turn: Annotated[float | None, Amount("deg", "of the axis, from East")] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +60,6 @@ class MoveTask:
 def read_move(path: str | os.PathLike[str]) -> MoveTask:
     """Return the path of a TOML file.
 
-    Its `kind` is "line" (`start`, `end`, `spacing`, m), "circle" (`center`, `start`, `normal`,
-    `spacing`, m, and `angle`, deg) or "orbit" (`radius`, `height`, m; `tilt`, `turn`, `start`,
-    `end`, `spacing`, deg). `speed` is in m/s, of an orbit in deg/s.
-
     Args:
         path: of the file.
 
@@ -84,21 +73,15 @@ def read_move(path: str | os.PathLike[str]) -> MoveTask:
     ...     len(read_move(place).path.points)
     37
     """
-    place = path_of(path, "a path of waypoints")
-    record, source = parse_record(read_text(place, _SIZE), _MoveFile, file=place)
-    given = {
-        name: value
-        for name in {key for keys in _ALLOWED.values() for key in keys}
-        if (value := getattr(record, name)) is not None
-    }
-    missing = [name for name in _NEEDED[record.kind] if name not in given]
-    foreign = sorted(name for name in given if name not in _ALLOWED[record.kind])
+    record, source = read_record(path, MoveFile, "a path of waypoints", most=2**20)
+    keys = given(record)
+    for name in ("format", "kind", "speed"):
+        keys.pop(name, None)
+    takes = signature(_PLANNERS[record.kind]).parameters
+    missing = [n for n, p in takes.items() if p.default is Parameter.empty and n not in keys]
+    foreign = sorted(name for name in keys if name not in takes)
     angular = record.kind == "orbit"
-    wrong = [
-        name
-        for name in ("start", "end")
-        if name in given and isinstance(given[name], float) != angular
-    ]
+    wrong = [n for n in ("start", "end") if n in keys and isinstance(keys[n], float) != angular]
     if missing or foreign or wrong:
         what = (
             f"needs {', '.join(missing)}"
@@ -108,12 +91,7 @@ def read_move(path: str | os.PathLike[str]) -> MoveTask:
             else f"takes {' and '.join(wrong)} as {'an angle' if angular else 'a point'}"
         )
         raise InputError(f"{'an' if angular else 'a'} {record.kind} {what}", file=source.file)
-    planners: dict[str, Callable[..., TargetPath]] = {
-        "line": line_path,
-        "circle": circle_path,
-        "orbit": orbit_path,
-    }
     try:
-        return MoveTask(planners[record.kind](**given), record.speed)
+        return MoveTask(_PLANNERS[record.kind](**keys), record.speed)
     except (InputError, MoveError) as error:
         raise InputError(error.what, file=source.file, remedy=error.remedy) from None

@@ -6,38 +6,22 @@ import os
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field
-
 from linkwright.errors import InputError
 from linkwright.files import csv_rows, path_of, read_text
 from linkwright.formats.robot.xml import finite
-from linkwright.formats.text.document import parse_record
-from linkwright.formats.text.tables import Record
+from linkwright.formats.schema import Format, Key, read_record, table_of
 from linkwright.mounts.sites import Site
 
 _SIZE = 4 * 2**20
+_MASK = Key("pairs of azimuth and elevation, deg, or a CSV file of them beside this one")
 
-
-class _SiteFile(Record):
-    """A site."""
-
-    format: int = 1
-    name: str = ""
-    latitude: Annotated[float, Field(ge=-90, le=90)]
-    longitude: Annotated[float, Field(ge=-180, le=360)]
-    height: float = 0.0
-    mask: str | tuple[tuple[float, float], ...] = ()
-    ut1_utc: float = 0.0
-    pressure: float = 1010.0
-    temperature: float = 10.0
+SiteFile = table_of(
+    Site, format=(Format, ...), mask=(Annotated[str | tuple[tuple[float, float], ...], _MASK], ())
+)
 
 
 def read_site(path: str | os.PathLike[str]) -> Site:
     """Return the site of a TOML file.
-
-    Its keys are `latitude`, `longitude` (deg), `height` (m), `name`, `ut1_utc` (s), `pressure`
-    (hPa), `temperature` (°C), and `mask`: pairs of azimuth and elevation (deg), or the name of a
-    CSV file of such pairs that lies beside it.
 
     Args:
         path: of the file.
@@ -52,22 +36,14 @@ def read_site(path: str | os.PathLike[str]) -> Site:
     -43.52
     """
     place = path_of(path, "a site")
-    record, source = parse_record(read_text(place, _SIZE), _SiteFile, file=place)
+    record, source = read_record(place, SiteFile, "a site")
     mask = record.mask
-    rows = _read_mask(place.parent / mask) if isinstance(mask, str) else mask
+    mask = _read_mask(place.parent / mask) if isinstance(mask, str) else mask
     try:
-        return Site(
-            record.latitude,
-            record.longitude,
-            record.height,
-            record.name or place.stem,
-            rows,
-            record.ut1_utc,
-            record.pressure,
-            record.temperature,
-        )
+        site: Site = record.made(mask=mask, name=record.name or place.stem)
     except InputError as error:
         raise InputError(error.what, file=source.file, remedy=error.remedy) from None
+    return site
 
 
 def _read_mask(path: Path) -> tuple[tuple[float, float], ...]:

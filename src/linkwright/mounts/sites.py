@@ -10,12 +10,13 @@ import math
 import warnings
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.errors import InputError
+from linkwright.formats.schema import Amount, Key, described, require_ranges
 from linkwright.mounts.earth import (
     east_north_up,
     lifted,
@@ -74,49 +75,38 @@ class Look:
         return -self.range_rate / LIGHT * frequency
 
 
+@described
 @dataclass(frozen=True, slots=True)
 class Site:
     """A place on the ground.
-
-    Args:
-        latitude: geodetic, deg, north positive.
-        longitude: deg, east positive.
-        height: above the ellipsoid of WGS-84, m.
-        name: for tables.
-        mask: the horizon as pairs of azimuth (compass) and elevation, deg; straight lines between.
-        ut1_utc: UT1 - UTC, s; without it, up to 0.9 s, directions of low satellites are wrong by up
-            to 0.06°.
-        pressure: of the air, hPa, for refraction.
-        temperature: of the air, °C, for refraction.
 
     >>> site = Site(-43.52, 172.58, 20)
     >>> site.horizon([0.0, 90.0])
     array([-90., -90.])
     """
 
-    latitude: float
-    longitude: float
-    height: float = 0.0
-    name: str = ""
-    mask: tuple[tuple[float, float], ...] = ()
-    ut1_utc: float = 0.0
-    pressure: float = 1010.0
-    temperature: float = 10.0
+    latitude: Annotated[float, Amount("deg", "geodetic, north positive", least=-90, most=90)]
+    longitude: Annotated[float, Amount("deg", "east positive", least=-180, most=360)]
+    height: Annotated[float, Amount("m", "above the ellipsoid of WGS-84", least=-1e4, most=1e6)] = (
+        0.0
+    )
+    name: Annotated[str, Key("for tables")] = ""
+    mask: Annotated[
+        tuple[tuple[float, float], ...],
+        Key("the horizon: azimuth (compass) and elevation, deg; straight lines between"),
+    ] = ()
+    # without it, up to 0.9 s, directions of low satellites are wrong by up to 0.06°
+    ut1_utc: Annotated[float, Amount("s", "UT1 - UTC", least=-1, most=1)] = 0.0
+    pressure: Annotated[
+        float, Amount("1", "of the air, hPa, for refraction", least=0, most=1200)
+    ] = 1010.0
+    temperature: Annotated[
+        float, Amount("degC", "of the air, for refraction", least=-100, most=80)
+    ] = 10.0
 
     def __post_init__(self) -> None:
         """Refuse what is no place on the Earth."""
-        for what, value, least, most in (
-            ("latitude", self.latitude, -90.0, 90.0),
-            ("longitude", self.longitude, -180.0, 360.0),
-            ("height", self.height, -1e4, 1e6),
-            ("UT1 - UTC", self.ut1_utc, -1.0, 1.0),
-            ("pressure", self.pressure, 0.0, 1200.0),
-            ("temperature", self.temperature, -100.0, 80.0),
-        ):
-            if not least <= value <= most:
-                raise InputError(
-                    f"the {what} of a site is {value:g}", remedy=f"give {least:g} to {most:g}"
-                )
+        require_ranges(self, "a site")
         rows = tuple(sorted((float(a) % 360.0, float(e)) for a, e in self.mask))
         for azimuth, elevation in rows:
             if not (math.isfinite(azimuth) and -90.0 <= elevation < 90.0):

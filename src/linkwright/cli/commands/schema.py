@@ -1,42 +1,61 @@
-"""``linkwright schema``: the JSON schemas of text models, scene files, catalogs, laboratories."""
+"""``linkwright schema``: the JSON schemas of the text files that people write."""
 
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import typer
 
 from linkwright.cli.terminal import echo
+from linkwright.errors import InputError, suggestion
+
+if TYPE_CHECKING:
+    from linkwright.formats.text.tables import Record
+
+
+def formats() -> dict[str, type[Record]]:
+    """Return the table of each format by its name.
+
+    >>> sorted(formats())[:2]
+    ['catalog', 'lab']
+    """
+    from linkwright.formats.catalog.schema import Catalog
+    from linkwright.formats.text.schema import ModelFile
+    from linkwright.lab.files.lab_tables import LabFile
+    from linkwright.mounts.move_files import MoveFile
+    from linkwright.mounts.ship_files import ShipFile
+    from linkwright.mounts.site_files import SiteFile
+    from linkwright.scene.scene_tables import SceneTable
+
+    return {
+        "model": ModelFile,
+        "scene": SceneTable,
+        "catalog": Catalog,
+        "lab": LabFile,
+        "site": SiteFile,
+        "ship": ShipFile,
+        "move": MoveFile,
+    }
 
 
 def command(
-    scene_file: bool = typer.Option(
-        False, "--scene", help="Print the schema of scene files instead."
-    ),
-    catalog: bool = typer.Option(False, "--catalog", help="Print the schema of catalogs instead."),
-    lab: bool = typer.Option(False, "--lab", help="Print the schema of lab.toml instead."),
+    kind: str = typer.Argument("model", help="The kind of file, such as cell or task."),
+    scene_file: bool = typer.Option(False, "--scene", help="The same as the argument scene."),
+    catalog: bool = typer.Option(False, "--catalog", help="The same as the argument catalog."),
+    lab: bool = typer.Option(False, "--lab", help="The same as the argument lab."),
 ) -> None:
-    """Print the JSON schema of text models, for completion and checks in an editor.
+    """Print the JSON schema of a kind of text file, for completion and checks in an editor.
 
     \b
     Examples:
       linkwright schema > model.schema.json
+      linkwright schema ship > ship.schema.json
     """
-    if scene_file:
-        from linkwright.scene.scene_tables import SceneTable
-
-        echo(json.dumps(SceneTable.model_json_schema(), indent=2))
-        return
-    if catalog:
-        from linkwright.formats.catalog.schema import Catalog
-
-        echo(json.dumps(Catalog.model_json_schema(), indent=2))
-        return
-    if lab:
-        from linkwright.lab.files.lab_tables import LabFile
-
-        echo(json.dumps(LabFile.model_json_schema(), indent=2))
-        return
-    from linkwright.formats.text.schema import ModelFile
-
-    echo(json.dumps(ModelFile.model_json_schema(), indent=2))
+    flags = (("scene", scene_file), ("catalog", catalog), ("lab", lab))
+    name = next((name for name, flag in flags if flag), kind)
+    known = formats()
+    if name not in known:
+        remedy = suggestion(name, known, f"there are {', '.join(known)}")
+        raise InputError(f"no kind of file is called {name!r}", remedy=remedy)
+    echo(json.dumps(known[name].model_json_schema(), indent=2))

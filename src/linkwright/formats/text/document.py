@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -261,11 +261,19 @@ def _faults(error: ValidationError, data: object, source: TextSource) -> list[In
             if isinstance(key, int):  # of a list with a fixed number of values
                 what, remedy = f"the list ends after {key} values", "give one more"
             found.append(source.error(path, what, remedy))
+        elif kind == "wrong_quantity":
+            found.append(source.error(path, *fault_text(path, context)))
         elif kind == "literal_error":
             found.append(source.error(path, *_choice(data, path, str(context["expected"]))))
         else:
             found.append(source.error(path, _plain(fault["msg"])))
     return sorted(found, key=lambda e: (e.line or 0, e.column or 0))
+
+
+def fault_text(path: Path, context: Mapping[str, Any]) -> tuple[str, str | None]:
+    """Return what is wrong with a quantity, of which "it" is the key, and what to do."""
+    what: str = context["what"]
+    return re.sub(r"^it\b", str(path[-1]), what), context["remedy"]
 
 
 def _choice(data: object, path: Path, expected: str) -> tuple[str, str]:
@@ -284,6 +292,7 @@ def _plain(message: str) -> str:
         "Input should be a valid dictionary or instance of": "a table is needed here, for",
         "Input should be a valid dictionary": "a table is needed here",
         "Input should be a valid list": "an array is needed here",
+        "Input should be a valid tuple": "an array is needed here",
         "Input should be a valid string": "a text in quotes is needed here",
         "Input should be a valid boolean": "true or false is needed here",
         "Input should be a valid integer": "a whole number is needed here",

@@ -54,9 +54,10 @@ class Record(BaseModel):
     def _known_keys(cls, data: Any) -> Any:
         data = cls.from_short(data)
         if isinstance(data, Mapping):
+            known = [field.alias or name for name, field in cls.model_fields.items()]
             for key in data:
-                if key not in cls.model_fields:
-                    near = nearest(str(key), list(cls.model_fields))
+                if key not in known:
+                    near = nearest(str(key), known)
                     raise PydanticCustomError(
                         "unknown_key",
                         "unknown key {key}",

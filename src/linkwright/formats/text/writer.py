@@ -122,7 +122,7 @@ def _entries(table: Record | dict[str, Any]) -> list[tuple[str, Any]]:
     fields = type(table).model_fields
     names = [*(k for k in ("name",) if k in fields), *(k for k in fields if k != "name")]
     return [
-        (k, getattr(table, k))
+        (fields[k].alias or k, getattr(table, k))
         for k in names
         if fields[k].is_required() or not _same(getattr(table, k), fields[k].default)
     ]

@@ -1,0 +1,160 @@
+"""Every format that people write: what its fields say holds for reading, text and JSON schema."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
+
+import pytest
+from pydantic import create_model
+
+from linkwright.cli.commands.schema import formats
+from linkwright.errors import InputError
+from linkwright.formats.schema import Amount, Key
+from linkwright.formats.text.document import parse_record
+from linkwright.formats.text.tables import Record
+from linkwright.formats.text.writer import key_text, value_text
+
+FORMATS = {name: formats()[name] for name in ("site", "ship", "move")}
+"""Formats whose fields all say what they are."""
+
+
+def parts(kind: Any) -> Iterator[type[Record]]:
+    """Yield the tables in an annotation, and those in them."""
+    if isinstance(kind, type) and issubclass(kind, Record):
+        yield kind
+        for field in kind.model_fields.values():
+            yield from parts(field.annotation)
+    for part in get_args(kind):
+        yield from parts(part)
+
+
+TABLES = {
+    f"{name}.{table.__name__}": table for name, whole in FORMATS.items() for table in parts(whole)
+}
+
+
+def note_of(field: Any) -> Amount | Key | None:
+    return next((x for x in field.metadata if isinstance(x, Amount | Key)), None)
+
+
+def number(note: Amount) -> float:
+    """Return a number that a quantity may have."""
+    if note.among:
+        return note.among[0]
+    low = max(note.above, note.least)
+    middle = low + 0.5 if low > -math.inf else 0.25
+    return middle if middle <= note.most else (low + note.most) / 2
+
+
+def sample(kind: Any, note: Any) -> Any:
+    """Return a value of a type as TOML gives it."""
+    origin, args = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        return sample(next(x for x in args if x is not NoneType), note)
+    if origin is Literal:
+        return args[0]
+    if origin is tuple and isinstance(note, Amount):
+        units = note.unit.split(", ")
+        count = len(units) if args[-1] is Ellipsis else len(args)
+        return [number(note)] * count
+    if origin in (tuple, list):
+        return [sample(x, note) for x in args if x is not Ellipsis]
+    if origin is not None and issubclass(origin, Mapping):
+        return {"x": sample(args[1], note)}
+    if isinstance(kind, type) and issubclass(kind, Record):
+        return content(kind)
+    if isinstance(note, Amount):
+        return number(note)
+    return {str: "x", bool: True, int: 1, float: 0.5}[kind]
+
+
+def content(table: type[Record]) -> dict[str, Any]:
+    """Return a table with all of its keys."""
+    return {
+        field.alias or name: sample(field.annotation, note_of(field))
+        for name, field in table.model_fields.items()
+    }
+
+
+def read(table: type[Record], values: Mapping[str, Any]) -> Any:
+    """Return a table that stands in a file, each key on a line of its own from the third on."""
+    lines = [f"{key_text(key)} = {value_text(value)}" for key, value in values.items()]
+    whole = create_model("Whole", __base__=Record, format=(int, ...), table=(table, ...))
+    record, _ = parse_record("\n".join(["format = 1", "[table]", *lines]), whole)
+    return record.table  # type: ignore[attr-defined] # of the model that is made here
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, Record):
+        return {
+            field.alias or name: plain(getattr(value, name))
+            for name, field in type(value).model_fields.items()
+        }
+    if isinstance(value, list | tuple):
+        return [plain(x) for x in value]
+    return {k: plain(x) for k, x in value.items()} if isinstance(value, Mapping) else value
+
+
+def quantities(table: type[Record]) -> dict[str, tuple[Amount, Any]]:
+    """Return the quantities of a table that are one number, by key, with their fields."""
+    return {
+        field.alias or name: (note, field)
+        for name, field in table.model_fields.items()
+        if isinstance(note := note_of(field), Amount)
+        and not isinstance(sample(field.annotation, note), list | dict)
+    }
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_each_field_is_read_back_as_it_was_written(name: str) -> None:
+    given = content(TABLES[name])
+    assert plain(read(TABLES[name], given)) == given
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_key_that_is_not_known_is_refused_with_its_line_and_the_nearest(name: str) -> None:
+    for k, key in enumerate(content(TABLES[name])):
+        if len(key) < 3:
+            continue
+        values = {x if x != key else f"{x}{x[-1]}": y for x, y in content(TABLES[name]).items()}
+        with pytest.raises(
+            InputError, match=f"unknown key '{key}{key[-1]}'; did you mean"
+        ) as caught:
+            read(TABLES[name], values)
+        faults = getattr(caught.value, "faults", [caught.value])
+        assert 3 + k in [fault.line for fault in faults]
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_quantity_has_its_kind_and_its_range(name: str) -> None:
+    for key, (note, _) in quantities(TABLES[name]).items():
+        wrong: list[Any] = [True, "much", float("nan"), -math.inf]
+        if note.unit != "?":
+            wrong.append("1 cd")
+        wrong += [note.above] if note.above > -math.inf else []
+        wrong += [note.least - 1] if note.least > -math.inf else []
+        wrong += [note.most + 1] if note.most < math.inf else []
+        wrong += [max(note.among) + 1] if note.among else []
+        for value in wrong:
+            values = {**content(TABLES[name]), key: value}
+            with pytest.raises(InputError) as caught:
+                read(TABLES[name], values)
+            assert caught.value.line == 3 + list(values).index(key), (key, value)
+            assert caught.value.remedy, (key, value)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_schema_for_editors_tells_unit_default_and_meaning(name: str) -> None:
+    schema = TABLES[name].model_json_schema()["properties"]
+    for key, field in TABLES[name].model_fields.items():
+        note, told = note_of(field), schema[field.alias or key]
+        assert note is not None, f"{key} says nothing"
+        assert told["description"] == note.doc, key
+        if isinstance(note, Amount):
+            assert told["unit"] == note.unit, key
+        if not field.is_required() and field.default_factory is None:
+            usual = plain(field.default)
+            assert told.get("default") == usual, key
