@@ -167,6 +167,8 @@ class Amount:
         if not found > self.above:
             zero = "zero" if self.above == 0 else f"{self.above:g}"
             what = f"{found:.6g} is not above {zero}"
+            if not self.bare:
+                what = f"it is {found:g}, and has to be above {self.above:g}"
             raise _refused(what, f"give a number above {self.above:g}")
         if found < self.least:
             raise _refused(f"{found:.6g} is below {self.least:g}", f"give {self.least:g} or more")
@@ -224,7 +226,7 @@ class Table(Record):
     def of(cls, source: object, **more: Any) -> Table:
         """Return the table of an object, to be written."""
         values = {
-            name: _in_table(getattr(source, name), _note(field.metadata))
+            name: _in_table(getattr(source, name), note_of(field.metadata))
             for name, field in cls.model_fields.items()
             if name not in more and hasattr(source, name)
         }
@@ -239,7 +241,7 @@ def given(
     for name, field in type(table).model_fields.items():
         if name not in table.model_fields_set or getattr(table, name) is None:
             continue
-        value, note = getattr(table, name), _note(field.metadata)
+        value, note = getattr(table, name), note_of(field.metadata)
         if isinstance(note, Amount) and "|" in note.unit and not note.by:
             try:
                 value = note.number(value, note.unit.split("|")[slides])
@@ -268,14 +270,15 @@ def _in_table(value: Any, note: Key | Amount | None) -> Any:
     return float(value) if isinstance(note, Amount) and value is not None else value
 
 
-def _note(metadata: Any) -> Key | Amount | None:
+def note_of(metadata: Any) -> Key | Amount | None:
+    """Return what a field says, from its metadata."""
     return next((x for x in metadata if isinstance(x, Key | Amount)), None)
 
 
 def require_ranges(thing: Any, what: str) -> None:
     """Refuse an object with a number that its class says to be out of range."""
     for name, hint in get_type_hints(type(thing), include_extras=True).items():
-        note, value = _note(getattr(hint, "__metadata__", ())), getattr(thing, name)
+        note, value = note_of(getattr(hint, "__metadata__", ())), getattr(thing, name)
         if not isinstance(note, Amount) or not isinstance(value, int | float):
             continue
         if not note.least <= value <= note.most:
@@ -290,7 +293,7 @@ def described(kind: _Class) -> _Class:
     head, _, example = (kind.__doc__ or "").partition("\n\n")
     lines = ["Args:"]
     for name, hint in get_type_hints(kind, include_extras=True).items():
-        note = _note(getattr(hint, "__metadata__", ()))
+        note = note_of(getattr(hint, "__metadata__", ()))
         if note is not None:
             unit = f", {note.unit}" if isinstance(note, Amount) and note.unit != "1" else ""
             lines.append(f"    {name}: {note.doc}{unit}.")
@@ -306,7 +309,7 @@ def table_of(kind: type[Any], **more: Any) -> type[Table]:
     hints = get_type_hints(kind, include_extras=True)
     found: dict[str, Any] = dict(more)
     for field in fields(kind):
-        note = _note(getattr(hints[field.name], "__metadata__", ()))
+        note = note_of(getattr(hints[field.name], "__metadata__", ()))
         if note is None or field.name in more:
             continue
         shape, usual = _in_file(get_args(hints[field.name])[0], note), field.default

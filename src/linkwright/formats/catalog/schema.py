@@ -11,21 +11,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal
 
-from pydantic import (
-    BaseModel,
-    Field,
-    PlainValidator,
-    StrictBool,
-    StrictInt,
-    StrictStr,
-    ValidationInfo,
-    WithJsonSchema,
-)
+from pydantic import BaseModel, BeforeValidator, Field, StrictBool, StrictInt, StrictStr
 
-from linkwright.algebra.units import amount
-from linkwright.errors import InputError, UnitError
+from linkwright.formats.schema import Amount, Format, Key
 from linkwright.formats.text.tables import Record
 from linkwright.formats.text.values import Text, wrong
 
@@ -43,126 +33,67 @@ __all__ = [
 ]
 
 _LARGEST = 1e15
-_NUMBER: dict[str, Any] = {"type": ["string", "number"]}
-_AMOUNT: dict[str, Any] = {"anyOf": [{"type": "string"}, {"const": 0}]}
 
 
-def _quantity(value: object, unit: str, zero: bool = False) -> float:
-    """Return a quantity in SI, above 0 or where allowed 0; or raise what is wrong with it."""
-    if unit != "1" and _bare(value):
-        raise wrong(
-            f'it is {value} without a unit; write a text with one, such as "{value} {unit}"'
-        )
-    try:
-        found = amount(value, "it", unit)
-    except (InputError, UnitError) as error:
-        raise wrong(str(error)) from None
-    if not abs(found) <= _LARGEST:
-        raise wrong("a finite quantity is needed here")
-    if found < 0.0 or (found == 0.0 and not zero):
-        raise wrong(f"it is {found:g}, and has to be {'0 or more' if zero else 'above 0'}")
-    return found
+def _above(unit: str, doc: str) -> Amount:
+    """A quantity above zero; of a gear that slides, which has a lead, in the second unit."""
+    return Amount(unit, doc, above=0.0, most=_LARGEST, bare=False, by="lead")
 
 
-def _bare(value: object) -> bool:
-    """Return whether it is a number other than 0 without a unit, as a number or as a text."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return False
-    try:
-        return float(value) != 0.0
-    except ValueError:
-        return False
+def _from_zero(unit: str, doc: str) -> Amount:
+    """The same, which may be zero."""
+    return Amount(unit, doc, least=0.0, most=_LARGEST, bare=False, by="lead")
 
 
-def _kind(unit: str, zero: bool = False) -> Any:
-    """The annotations of a quantity."""
-    check = PlainValidator(lambda value: _quantity(value, unit, zero))
-    form = _NUMBER if unit == "1" else _AMOUNT
-    return (check, WithJsonSchema({**form, "title": f"quantity in {unit}"}), unit)
-
-
-def _free(unit: str) -> Any:
-    """The annotations of a quantity that may be zero."""
-    return _kind(unit, zero=True)
-
-
-def _output(turning: str, sliding: str, zero: bool = False) -> Any:
-    """The annotations of a quantity at the output of a gear, which turns or slides."""
-
-    def check(value: object, info: ValidationInfo) -> float:
-        return _quantity(value, turning if info.data.get("lead") is None else sliding, zero)
-
-    title = f"quantity in {turning}, or in {sliding} with `lead`"
-    return (
-        PlainValidator(check),
-        WithJsonSchema({**_AMOUNT, "title": title}),
-        f"{turning}|{sliding}",
-    )
-
-
-def _thermal(value: object) -> tuple[float, float]:
+def _thermal(value: object) -> object:
     if not isinstance(value, list | tuple) or len(value) != 2:
         raise wrong('a resistance and a time constant are needed here: ["1.2 K/W", "25 s"]')
-    return _quantity(value[0], "K/W"), _quantity(value[1], "s")
+    return value
 
 
-Thermal: TypeAlias = Annotated[
-    Any, PlainValidator(_thermal), WithJsonSchema({"type": "array", "items": _AMOUNT}), "K/W, s"
-]
-Degrees: TypeAlias = Annotated[float, Field(ge=-273.15, le=2000.0)]
-Ratio: TypeAlias = Annotated[float, *_kind("1")]
-Resistance: TypeAlias = Annotated[float, *_kind("ohm")]
-Inductance: TypeAlias = Annotated[float, *_free("H")]
-Inertia: TypeAlias = Annotated[float, *_kind("kg*m^2")]
-Torque: TypeAlias = Annotated[float, *_kind("N*m")]
-Speed: TypeAlias = Annotated[float, *_kind("rad/s")]
-Voltage: TypeAlias = Annotated[float, *_kind("V")]
-Current: TypeAlias = Annotated[float, *_kind("A")]
-Power: TypeAlias = Annotated[float, *_kind("W")]
-Force: TypeAlias = Annotated[float, *_kind("N")]
-Length: TypeAlias = Annotated[float, *_kind("m")]
-Time: TypeAlias = Annotated[float, *_kind("s")]
-Effort: TypeAlias = Annotated[float, *_output("N*m", "N")]
+_PAIR = BeforeValidator(_thermal)
 
 
 class CatalogEntry(Record):
     """What every entry has."""
 
-    mass: Annotated[float, *_free("kg"), Field(description="of the whole part")] = 0.0
-    price: Annotated[float, *_free("1"), Field(description="in any one currency")] = 0.0
-    source: Annotated[Text, Field(description="where the numbers come from")]
+    mass: Annotated[float, _from_zero("kg", "of the whole part")] = 0.0
+    price: Annotated[float, _from_zero("1", "in any one currency")] = 0.0
+    source: Annotated[Text, Key("where the numbers come from")]
 
 
 class MotorEntry(CatalogEntry):
     """A motor, as its equivalent with two terminals."""
 
-    R: Annotated[Resistance, Field(description="winding, at 20 °C")]
-    L: Annotated[Inductance, Field(description="winding")] = 0.0
-    kt: Annotated[float, *_kind("N*m/A"), Field(description="torque per current")]
-    ke: Annotated[
-        float | None, *_kind("V*s/rad"), Field(description="voltage per speed; kt in SI")
-    ] = None
-    J: Annotated[Inertia, Field(description="rotor")]
-    continuous: Annotated[Torque, Field(description="torque, without end")]
-    peak: Annotated[Torque, Field(description="torque, for moments")]
-    speed: Annotated[Speed, Field(description="highest")]
-    voltage: Annotated[Voltage, Field(description="highest of the bus")]
-    friction: Annotated[float, *_free("N*m"), Field(description="dry")] = 0.0
-    damping: Annotated[
-        float, *_free("N*m*s/rad"), Field(description="viscous, with eddy currents")
-    ] = 0.0
+    R: Annotated[float, _above("ohm", "winding, at 20 °C")]
+    L: Annotated[float, _from_zero("H", "winding")] = 0.0
+    kt: Annotated[float, _above("N*m/A", "torque per current")]
+    ke: Annotated[float | None, _above("V*s/rad", "voltage per speed; kt in SI")] = None
+    J: Annotated[float, _above("kg*m^2", "rotor")]
+    continuous: Annotated[float, _above("N*m", "torque, without end")]
+    peak: Annotated[float, _above("N*m", "torque, for moments")]
+    speed: Annotated[float, _above("rad/s", "highest")]
+    voltage: Annotated[float, _above("V", "highest of the bus")]
+    friction: Annotated[float, _from_zero("N*m", "dry")] = 0.0
+    damping: Annotated[float, _from_zero("N*m*s/rad", "viscous, with eddy currents")] = 0.0
     winding: Annotated[
-        Thermal, Field(description="to the housing: thermal resistance and time constant")
+        tuple[float, float],
+        _above("K/W, s", "to the housing: thermal resistance and time constant"),
+        _PAIR,
     ]
     housing: Annotated[
-        Thermal | None, Field(description="to the surroundings; without it the housing stays cool")
+        tuple[float, float] | None,
+        _above("K/W, s", "to the surroundings; without it the housing stays cool"),
+        _PAIR,
     ] = None
-    hottest: Annotated[Degrees, Field(description="winding, °C")] = 130.0
-    housing_hottest: Annotated[Degrees | None, Field(description="housing, °C")] = None
-    ambient: Annotated[Degrees, Field(description="of the continuous torque, °C")] = 25.0
-    alpha: Annotated[
-        float, *_free("1/K"), Field(description="growth of R per K from 20 °C; copper")
-    ] = 0.00393
+    hottest: Annotated[float, Amount("1", "winding, °C", least=-273.15, most=2000.0)] = 130.0
+    housing_hottest: Annotated[
+        float | None, Amount("1", "housing, °C", least=-273.15, most=2000.0)
+    ] = None
+    ambient: Annotated[
+        float, Amount("1", "of the continuous torque, °C", least=-273.15, most=2000.0)
+    ] = 25.0
+    alpha: Annotated[float, _from_zero("1/K", "growth of R per K from 20 °C; copper")] = 0.00393
 
     @property
     def constant(self) -> float:
@@ -178,32 +109,26 @@ class GearEntry(CatalogEntry):
 
     kind: Annotated[
         Literal["planetary", "strain-wave", "cycloidal", "belt", "cable", "screw"],
-        Field(description="how it works"),
+        Key("how it works"),
     ]
-    ratio: Annotated[float, *_free("1"), Field(description="turns of the motor per turn")] = 0.0
+    ratio: Annotated[float, _from_zero("1", "turns of the motor per turn")] = 0.0
     lead: Annotated[
-        Length | None, Field(description="travel per turn of the motor, in place of `ratio`")
+        float | None, _above("m", "travel per turn of the motor, in place of `ratio`")
     ] = None
-    efficiency: Annotated[Ratio, Field(description="at the rated load")] = 1.0
-    no_load: Annotated[float, *_free("N*m"), Field(description="dry friction, input")] = 0.0
-    J: Annotated[float, *_free("kg*m^2"), Field(description="at the input")] = 0.0
-    rated: Annotated[Effort, Field(description="for the rated life, at the rated speed")]
-    rated_speed: Annotated[Speed, Field(description="of the input")]
-    rated_life: Annotated[Time, Field(description="L10")]
-    average: Annotated[Effort, Field(description="limit of the average")]
-    repeated: Annotated[Effort, Field(description="limit of repeated peaks")]
-    momentary: Annotated[Effort, Field(description="limit of an emergency stop")]
-    average_speed: Annotated[Speed, Field(description="limit of the average, input")]
-    speed: Annotated[Speed, Field(description="highest, input")]
-    stiffness: Annotated[
-        float | None, *_output("N*m/rad", "N/m"), Field(description="at the output")
-    ] = None
-    backlash: Annotated[
-        float, *_output("rad", "m", zero=True), Field(description="at the output, whole gap")
-    ] = 0.0
-    kinematic_error: Annotated[
-        float, *_output("rad", "m", zero=True), Field(description="at the output, ±")
-    ] = 0.0
+    efficiency: Annotated[float, _above("1", "at the rated load")] = 1.0
+    no_load: Annotated[float, _from_zero("N*m", "dry friction, input")] = 0.0
+    J: Annotated[float, _from_zero("kg*m^2", "at the input")] = 0.0
+    rated: Annotated[float, _above("N*m|N", "for the rated life, at the rated speed")]
+    rated_speed: Annotated[float, _above("rad/s", "of the input")]
+    rated_life: Annotated[float, _above("s", "L10")]
+    average: Annotated[float, _above("N*m|N", "limit of the average")]
+    repeated: Annotated[float, _above("N*m|N", "limit of repeated peaks")]
+    momentary: Annotated[float, _above("N*m|N", "limit of an emergency stop")]
+    average_speed: Annotated[float, _above("rad/s", "limit of the average, input")]
+    speed: Annotated[float, _above("rad/s", "highest, input")]
+    stiffness: Annotated[float | None, _above("N*m/rad|N/m", "at the output")] = None
+    backlash: Annotated[float, _from_zero("rad|m", "at the output, whole gap")] = 0.0
+    kinematic_error: Annotated[float, _from_zero("rad|m", "at the output, ±")] = 0.0
 
     @property
     def reduction(self) -> float:
@@ -219,53 +144,51 @@ class GearEntry(CatalogEntry):
 class BearingEntry(CatalogEntry):
     """A bearing that carries a joint."""
 
-    kind: Annotated[
-        Literal["crossed-roller", "roller", "ball"], Field(description="what rolls in it")
-    ]
-    C: Annotated[Force, Field(description="dynamic load rating, ISO 281")]
-    C0: Annotated[Force, Field(description="static load rating, ISO 76")]
-    diameter: Annotated[Length, Field(description="of the rolling elements' circle")]
-    elements: Annotated[StrictInt, Field(description="how many roll", ge=3, le=10_000)]
+    kind: Annotated[Literal["crossed-roller", "roller", "ball"], Key("what rolls in it")]
+    C: Annotated[float, _above("N", "dynamic load rating, ISO 281")]
+    C0: Annotated[float, _above("N", "static load rating, ISO 76")]
+    diameter: Annotated[float, _above("m", "of the rolling elements' circle")]
+    elements: Annotated[StrictInt, Field(ge=3, le=10_000), Key("how many roll")]
 
 
 class BrakeEntry(CatalogEntry):
     """A brake that holds the motor's shaft without power."""
 
-    torque: Annotated[Torque, Field(description="static, at the motor's shaft")]
-    J: Annotated[float, *_free("kg*m^2"), Field(description="of what turns")] = 0.0
-    delay: Annotated[float, *_free("s"), Field(description="until it holds")] = 0.0
+    torque: Annotated[float, _above("N*m", "static, at the motor's shaft")]
+    J: Annotated[float, _from_zero("kg*m^2", "of what turns")] = 0.0
+    delay: Annotated[float, _from_zero("s", "until it holds")] = 0.0
 
 
 class AmplifierEntry(CatalogEntry):
     """An amplifier of one motor."""
 
-    voltage: Annotated[Voltage, Field(description="highest of the bus")]
-    continuous: Annotated[Current, Field(description="without end")]
-    peak: Annotated[Current, Field(description="for moments")]
-    efficiency: Annotated[Ratio, Field(description="bus to motor, and back")] = 1.0
+    voltage: Annotated[float, _above("V", "highest of the bus")]
+    continuous: Annotated[float, _above("A", "without end")]
+    peak: Annotated[float, _above("A", "for moments")]
+    efficiency: Annotated[float, _above("1", "bus to motor, and back")] = 1.0
 
 
 class SupplyEntry(CatalogEntry):
     """A supply of the bus that all amplifiers share."""
 
-    voltage: Annotated[Voltage, Field(description="of the bus")]
-    highest: Annotated[Voltage, Field(description="of the bus, while energy comes back")]
-    continuous: Annotated[Power, Field(description="without end")]
-    peak: Annotated[Power, Field(description="for moments")]
-    capacitance: Annotated[float, *_free("F"), Field(description="of the bus")] = 0.0
-    resistor: Annotated[Resistance | None, Field(description="that burns what is left")] = None
-    resistor_power: Annotated[float, *_free("W"), Field(description="without end")] = 0.0
-    takes_back: Annotated[StrictBool, Field(description="feeds energy to the mains")] = False
+    voltage: Annotated[float, _above("V", "of the bus")]
+    highest: Annotated[float, _above("V", "of the bus, while energy comes back")]
+    continuous: Annotated[float, _above("W", "without end")]
+    peak: Annotated[float, _above("W", "for moments")]
+    capacitance: Annotated[float, _from_zero("F", "of the bus")] = 0.0
+    resistor: Annotated[float | None, _above("ohm", "that burns what is left")] = None
+    resistor_power: Annotated[float, _from_zero("W", "without end")] = 0.0
+    takes_back: Annotated[StrictBool, Key("feeds energy to the mains")] = False
 
 
 class DriveEntry(Record):
     """The parts of one joint's drive, by their names; `linkwright size` writes such tables."""
 
-    motor: Annotated[Text, Field(description="its name")]
-    gear: Annotated[Text, Field(description="its name")]
-    brake: Annotated[StrictStr, Field(description="its name; none where empty")] = ""
-    amplifier: Annotated[StrictStr, Field(description="its name; none where empty")] = ""
-    bearing: Annotated[StrictStr, Field(description="its name; none where empty")] = ""
+    motor: Annotated[Text, Key("its name")]
+    gear: Annotated[Text, Key("its name")]
+    brake: Annotated[StrictStr, Key("its name; none where empty")] = ""
+    amplifier: Annotated[StrictStr, Key("its name; none where empty")] = ""
+    bearing: Annotated[StrictStr, Key("its name; none where empty")] = ""
 
 
 class Catalog(Record, BaseModel):
@@ -289,16 +212,16 @@ class Catalog(Record, BaseModel):
         ['supply-320v', 'supply-48v']
     """
 
-    format: Annotated[Literal[1], Field(description="version of this format")]
-    name: Annotated[Text, Field(description="a word for the catalog")]
-    doc: Annotated[StrictStr, Field(description="one line that says what it is")] = ""
-    motor: Annotated[dict[str, MotorEntry], Field(description="motors by name")] = {}
-    gear: Annotated[dict[str, GearEntry], Field(description="gears by name")] = {}
-    bearing: Annotated[dict[str, BearingEntry], Field(description="bearings by name")] = {}
-    brake: Annotated[dict[str, BrakeEntry], Field(description="brakes by name")] = {}
-    amplifier: Annotated[dict[str, AmplifierEntry], Field(description="amplifiers by name")] = {}
-    supply: Annotated[dict[str, SupplyEntry], Field(description="supplies by name")] = {}
-    drive: Annotated[dict[str, DriveEntry], Field(description="drives by joint")] = {}
+    format: Format
+    name: Annotated[Text, Key("a word for the catalog")]
+    doc: Annotated[StrictStr, Key("one line that says what it is")] = ""
+    motor: Annotated[dict[str, MotorEntry], Key("motors by name")] = {}
+    gear: Annotated[dict[str, GearEntry], Key("gears by name")] = {}
+    bearing: Annotated[dict[str, BearingEntry], Key("bearings by name")] = {}
+    brake: Annotated[dict[str, BrakeEntry], Key("brakes by name")] = {}
+    amplifier: Annotated[dict[str, AmplifierEntry], Key("amplifiers by name")] = {}
+    supply: Annotated[dict[str, SupplyEntry], Key("supplies by name")] = {}
+    drive: Annotated[dict[str, DriveEntry], Key("drives by joint")] = {}
 
 
 KINDS = ("motor", "gear", "bearing", "brake", "amplifier", "supply")

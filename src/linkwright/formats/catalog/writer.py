@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import typing
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pydantic.fields import FieldInfo
 
 from linkwright.formats.catalog.schema import KINDS, Catalog
+from linkwright.formats.schema import Amount, note_of
 from linkwright.formats.text.tables import Record
 
 __all__ = ["catalog_text", "chosen_parts", "entry_lines"]
@@ -66,11 +66,8 @@ def _pairs(entry: Record) -> list[str]:
 
 
 def _units(field: FieldInfo) -> list[str]:
-    notes = list(field.metadata)
-    for part in typing.get_args(field.annotation):  # of what may be None the unit stands inside
-        notes += getattr(part, "__metadata__", ())
-    words = [x for x in notes if isinstance(x, str)]
-    return words[0].split("|") if words else [""]
+    note = note_of(field.metadata)
+    return note.unit.split("|") if isinstance(note, Amount) else [""]
 
 
 def _value(value: Any, units: list[str], slides: bool) -> str:
