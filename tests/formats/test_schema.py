@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import pytest
 from pydantic import create_model
@@ -17,7 +17,7 @@ from linkwright.formats.text.document import parse_record
 from linkwright.formats.text.tables import Record
 from linkwright.formats.text.writer import key_text, value_text
 
-FORMATS = {name: formats()[name] for name in ("catalog", "site", "ship", "move")}
+FORMATS = {name: formats()[name] for name in ("catalog", "cell", "site", "ship", "move")}
 """Formats whose fields all say what they are."""
 
 
@@ -56,6 +56,8 @@ def sample(kind: Any, note: Any, texts: bool = True, least: int = 1) -> Any:
         return sample(next(x for x in args if x is not NoneType), note, texts, least)
     if origin is Literal:
         return args[0]
+    if origin is Annotated:
+        return sample(args[0], note, texts, least)
     if origin is tuple and isinstance(note, Amount):
         units = note.unit.split(", ")
         count = len(units) if args[-1] is Ellipsis else len(args)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import KW_ONLY, MISSING, dataclass, fields, is_dataclass
 from functools import lru_cache, partial, reduce
@@ -32,6 +32,7 @@ from typing import (
 
 from pydantic import (
     BeforeValidator,
+    Discriminator,
     Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
@@ -39,6 +40,7 @@ from pydantic import (
     StrictBool,
     StrictInt,
     StrictStr,
+    Tag,
     ValidationInfo,
     WithJsonSchema,
     create_model,
@@ -66,6 +68,7 @@ class Key:
     _: KW_ONLY
     key: str = ""  # in the file, where that is not the field's name
     ruled: bool = False  # what is left out follows from the rest of the file
+    internal: bool = False  # it is in no file
 
     def __get_pydantic_json_schema__(
         self, core: CoreSchema, handler: GetJsonSchemaHandler
@@ -93,6 +96,7 @@ class Amount:
     among: tuple[float, ...] = ()  # the only ones that there are
     bare: bool = True  # a number other than 0 needs no unit
     endless: bool = False  # it may be infinite
+    each: bool = False  # one number may stand for all of a row
     by: str = ""
     key: str = ""  # as of `Key`
     ruled: bool = False
@@ -117,7 +121,9 @@ class Amount:
         if origin is tuple:
             units = self.unit.split(", ")
             if args[-1] is Ellipsis and len(units) == 1:
-                return GenericAlias(tuple, (self._one(units[0]), ...))
+                row = GenericAlias(tuple, (self._one(units[0]), ...))
+                both: Any = Annotated[self._one(units[0]), Tag("one")] | Annotated[row, Tag("row")]
+                return Annotated[both, Discriminator(_form)] if self.each else row
             units *= 1 if args[-1] is Ellipsis else len(args) // len(units)
             row = GenericAlias(tuple, tuple(map(self._one, units)))
             return Annotated[row, BeforeValidator(_sized(units))]
@@ -180,6 +186,10 @@ class Amount:
         return found
 
 
+def _form(value: object) -> str:
+    return "row" if isinstance(value, list | tuple) else "one"
+
+
 def _refused(what: str, remedy: str | None) -> PydanticCustomError:
     context = {"what": what, "remedy": remedy}
     return PydanticCustomError("wrong_quantity", "{what}", context)
@@ -211,19 +221,21 @@ def _sized(units: list[str]) -> Callable[[object], object]:
 class Table(Record):
     """The table of a frozen dataclass."""
 
-    kind: ClassVar[type[Any]]
+    of_class: ClassVar[type[Any]]
 
     if TYPE_CHECKING:  # its fields are those of the dataclass
+
+        def __init__(self, **values: Any) -> None: ...
 
         def __getattr__(self, name: str) -> Any: ...
 
     def made(self, **more: Any) -> Any:
         """Return the object that the table describes; `more` are fields that are in no file."""
-        own = {field.name for field in fields(self.kind)}
-        return self.kind(**{**{k: v for k, v in given(self).items() if k in own}, **more})
+        alone = set(type(self).model_fields) - {field.name for field in fields(self.of_class)}
+        return self.of_class(**{**given(self, leave=alone | set(more), usual=True), **more})
 
     @classmethod
-    def of(cls, source: object, **more: Any) -> Table:
+    def of(cls, source: object, /, **more: Any) -> Table:
         """Return the table of an object, to be written."""
         values = {
             name: _in_table(getattr(source, name), note_of(field.metadata))
@@ -234,12 +246,23 @@ class Table(Record):
 
 
 def given(
-    table: Record, source: TextSource | None = None, path: Path = (), *, slides: bool = False
+    table: Record,
+    source: TextSource | None = None,
+    path: Path = (),
+    *,
+    slides: bool = False,
+    leave: Collection[str] = (),
+    usual: bool = False,
 ) -> dict[str, Any]:
-    """Return the fields that a table gives; those of a joint in the unit that it has."""
+    """Return the fields that a table gives, but some; those of a joint in the unit that it has.
+
+    What it leaves out is there too where what is `usual` counts.
+    """
     values: dict[str, Any] = {}
     for name, field in type(table).model_fields.items():
-        if name not in table.model_fields_set or getattr(table, name) is None:
+        unset = not usual and name not in table.model_fields_set
+        unset = unset or getattr(table, name) is None
+        if unset or name in leave:
             continue
         value, note = getattr(table, name), note_of(field.metadata)
         if isinstance(note, Amount) and "|" in note.unit and not note.by:
@@ -256,7 +279,7 @@ def given(
 def _object(value: Any) -> Any:
     if isinstance(value, Table):
         return value.made()
-    return tuple(map(_object, value)) if isinstance(value, tuple) else value
+    return tuple(map(_object, value)) if isinstance(value, list | tuple) else value
 
 
 def _in_table(value: Any, note: Key | Amount | None) -> Any:
@@ -301,29 +324,40 @@ def described(kind: _Class) -> _Class:
     return kind
 
 
-def table_of(kind: type[Any], **more: Any) -> type[Table]:
-    """Return the record of a dataclass; `more` are keys of the file that it has not, or others.
+def table_of(kind: type[Any], /, **more: Any) -> type[Table]:
+    """Return the record of a dataclass; fields without a sentence are in no file.
 
-    Fields without a sentence are in no file.
+    `more` are keys that the class has not, or has otherwise: their type, notes and default.
     """
     hints = get_type_hints(kind, include_extras=True)
-    found: dict[str, Any] = dict(more)
-    for field in fields(kind):
-        note = note_of(getattr(hints[field.name], "__metadata__", ()))
-        if note is None or field.name in more:
-            continue
-        shape, usual = _in_file(get_args(hints[field.name])[0], note), field.default
-        if field.default_factory is not MISSING:
-            usual = field.default_factory()
-        if note.ruled:
-            shape, usual = shape | None, None
-        usual = ... if usual is MISSING else _in_table(usual, note)
-        settings = Field(default=usual, alias=note.key or None)
-        found[field.name] = (Annotated[shape, note], settings)
+    found: dict[str, Any] = {}
+    for name in (*(x for x in more if x not in hints), *hints):
+        if name in more:
+            shape, *notes, usual = more[name]
+            note = note_of(notes)
+        else:
+            shape, *notes = get_args(hints[name]) or (None,)
+            note, field = note_of(notes), kind.__dataclass_fields__[name]
+            if note is None or (isinstance(note, Key) and note.internal):
+                continue
+            shape, usual = _in_file(shape, note), field.default
+            if field.default_factory is not MISSING:
+                usual = field.default_factory()
+            if note.ruled:
+                shape, usual = shape | None, None
+            usual = ... if usual is MISSING else _in_table(usual, note)
+        key = (note.key if note else "") or None
+        annotated = Annotated[shape, *notes] if notes else shape
+        found[name] = (annotated, Field(default=usual, alias=key))
     doc = (kind.__doc__ or "").partition("\n")[0]
     made = create_model(kind.__name__, __base__=Table, __doc__=doc, **found)
-    made.kind = kind
+    made.of_class = kind
     return made
+
+
+def rows(table: type[Record]) -> Any:
+    """Return the type of an array of tables."""
+    return GenericAlias(list, (table,))
 
 
 _own_table: Callable[[Any], type[Table]] = lru_cache(maxsize=None)(table_of)

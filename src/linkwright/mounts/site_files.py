@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
 
 from linkwright.errors import InputError
 from linkwright.files import csv_rows, path_of, read_text
@@ -16,7 +15,7 @@ _SIZE = 4 * 2**20
 _MASK = Key("pairs of azimuth and elevation, deg, or a CSV file of them beside this one")
 
 SiteFile = table_of(
-    Site, format=(Format, ...), mask=(Annotated[str | tuple[tuple[float, float], ...], _MASK], ())
+    Site, format=(Format, ...), mask=(str | tuple[tuple[float, float], ...], _MASK, ())
 )
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Annotated, Literal
 
+from linkwright.formats.schema import Amount, Key
 from linkwright.mechanism import Mechanism
 from linkwright.server.access import Client
 from linkwright.server.network import Credentials
@@ -36,24 +38,43 @@ STOPPABLE = {
 a frame that is too old stand until it is seen again, where that is only told."""
 
 
+def _largest(unit: str, doc: str) -> Amount:
+    return Amount(unit, doc, above=0.0, ruled=True)
+
+
+def _each(doc: str) -> Amount:
+    return Amount("?", doc, each=True)
+
+
+RATES = (1.0, 20_000.0)
+"""Hz, of cells: from the slowest to the fastest."""
+_POSE = "m, m, m, 1, 1, 1, 1"
+_TWIST = "m/s, m/s, m/s, rad/s, rad/s, rad/s"
+_Numbers = tuple[float, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class CellAxis:
     """An axis of an arm: its joint, its limits and its drive."""
 
     name: str  # such as "puma.3"
-    joint: str  # the coordinate that it moves
     unit: str  # of the coordinate, rad or m
-    low: float  # lowest position
-    high: float  # highest position
-    speed: float  # the largest
-    acceleration: float  # the largest
-    jerk: float  # the largest
-    constant: float  # torque or force at the joint per current, N*m/A or N/A
-    current: float  # the largest, A
-    overload: float  # how long the current may be at its largest, s
-    following: float  # the largest difference from where it should be
-    encoder: float  # one step of the encoder
-    brake: float  # torque or force of the brake at most
+    joint: Annotated[str, Key("the coordinate that it moves")]
+    low: Annotated[float, Amount("rad|m", "lowest position; the model's", ruled=True)]
+    high: Annotated[float, Amount("rad|m", "highest position; the model's", ruled=True)]
+    speed: Annotated[float, _largest("rad/s|m/s", "largest speed; the model's")]
+    acceleration: Annotated[
+        float, _largest("rad/s^2|m/s^2", "largest acceleration; 4 times the speed, 1/s")
+    ]
+    jerk: Annotated[float, _largest("rad/s^3|m/s^3", "largest jerk; 20 times the acceleration")]
+    current: Annotated[float, _largest("A", "largest current; what gives the model's effort")]
+    brake: Annotated[float, _largest("N*m|N", "largest torque or force of the brake")]
+    constant: Annotated[float, Amount("N*m/A|N/A", "torque or force at the joint per current")] = (
+        1.0
+    )
+    overload: Annotated[float, Amount("s", "how long it may be at its largest", above=0)] = 0.2
+    following: Annotated[float, Amount("rad|m", "largest following error", above=0)] = 0.1
+    encoder: Annotated[float, Amount("rad|m", "step of the encoder", above=0)] = 1e-6
 
     @property
     def slack(self) -> float:
@@ -63,94 +84,114 @@ class CellAxis:
 
 @dataclass(frozen=True, slots=True)
 class ArmLaw:
-    """The control of an arm."""
+    """The control of an arm; a number counts for all axes, or there is one for each."""
 
-    kind: str  # "computed-torque", "pd" or "axes", an axis controller
-    # for each axis, 1/s^2 of computed torque, N*m/rad or N/m of PD, A/rad or A/m of axes
-    kp: tuple[float, ...]
-    kd: tuple[float, ...]  # the same for speeds, 1/s, N*m*s/rad or A*s/rad
-    ki: tuple[float, ...] = ()  # of axes, the same for the integral, A/(rad*s)
-    kv: tuple[float, ...] = ()  # of axes, current for wanted speed, A*s/rad
-    ka: tuple[float, ...] = ()  # of axes, current for wanted acceleration, A*s^2/rad
-    rated: tuple[float, ...] = ()  # of axes, current that may flow for ever, A; none for any
-    heat: tuple[float, ...] = ()  # of axes, what i^2 may add up to above it, A^2*s
-    notch: tuple[float, ...] = ()  # of axes, middle of the notch filter, Hz; none without one
-    ahead: str = "none"  # of axes, the torque that is given ahead: "none", "gravity" or "dynamics"
+    kind: Annotated[Literal["computed-torque", "pd", "axes"], Key("the law")]
+    kp: Annotated[
+        _Numbers, _each("1/s^2 (computed torque), N*m/rad or N/m (pd), A/rad or A/m (axes)")
+    ]
+    kd: Annotated[
+        _Numbers, _each("1/s (computed torque), N*m*s/rad (pd), A*s/rad (axes), or for m")
+    ]
+    ki: Annotated[_Numbers, _each("integral gain of axes, A/(rad*s)")] = ()
+    kv: Annotated[_Numbers, _each("current of axes for wanted speed, A*s/rad")] = ()
+    ka: Annotated[_Numbers, _each("the same for acceleration, A*s^2/rad")] = ()
+    rated: Annotated[_Numbers, _each("current of axes that may flow for ever, A")] = ()
+    heat: Annotated[_Numbers, _each("what i^2 may add up to above it, A^2*s")] = ()
+    notch: Annotated[_Numbers, _each("middle of the axes' notch filter, Hz")] = ()
+    ahead: Annotated[
+        Literal["none", "gravity", "dynamics"], Key("torque given ahead, of axes", ruled=True)
+    ] = "none"
 
 
 @dataclass(frozen=True, slots=True)
 class CellHardware:
-    """What is behind the arms of a cell."""
+    """What is behind the arms of a cell.
 
-    # "simulated", in a process that the cell starts; "window", whoever writes the window of states
-    # in the folder, at its clock, and reads that of commands
-    kind: str = "simulated"
-    folder: str = ""  # of the windows; empty where they are the cell's own
+    It is simulated, in a process that the cell starts; or there is a window: whoever writes the
+    window of states in the folder, at its clock, and reads that of commands.
+    """
+
+    kind: Annotated[str, Key("simulated, or window")] = "simulated"
+    folder: Annotated[str, Key("where the windows of a device lie")] = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CellArm:
-    """An arm of a cell."""
+    """An arm."""
 
-    name: str  # of the arm
-    model: str  # name or file of its mechanism
-    values: Mapping[str, float]  # of the mechanism's parameters, over the model's own
     file: str | None  # that the mechanism was read from, None for a shipped model
     mechanism: Mechanism  # what moves
-    hardware: CellHardware  # what is behind it
-    tool: str  # the frame or body that poses are about; empty where joints alone are commanded
-    law: ArmLaw  # its control
-    stops: Mapping[str, int]  # category of stops by cause, a place in `CATEGORIES`
+    name: Annotated[str, Key("a word that names it")]
+    model: Annotated[str, Key("a shipped model, or a file beside this one")]
+    axes: Annotated[
+        tuple[CellAxis, ...],
+        Key("joints whose limits the model does not have", key="axis", ruled=True),
+    ]
     start: tuple[float, ...]  # where its joints begin
-    axes: tuple[CellAxis, ...]  # one for each joint, in the order of the coordinates
-    # pose of its base in the world: x, y, z in m and a unit quaternion w, x, y, z; empty where that
-    # is not said, and frames of the cell are in its base
-    mount: tuple[float, ...] = ()
+    stops: Mapping[str, int]  # category of stops by cause, a place in `CATEGORIES`
+    values: Mapping[str, float]  # of the mechanism's parameters, over the model's own
+    hardware: CellHardware  # what is behind it
+    law: Annotated[
+        ArmLaw,
+        Key("its control; computed torque with kp = 400, kd = 40", key="control", ruled=True),
+    ]
+    tool: Annotated[
+        str, Key("the frame or body that poses are about; where it is empty joints are commanded")
+    ] = ""
+    mount: Annotated[
+        tuple[float, ...], Amount(_POSE, "pose of its base in the world, as of a frame")
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class CellFrame:
     """A frame in which poses can be given."""
 
-    name: str  # of the frame
-    kind: str  # "constant", "moving" or "sensed"
-    pose: tuple[float, ...]  # at the start: x, y, z in m and a unit quaternion w, x, y, z
-    twist: tuple[float, ...]  # of a moving frame, m/s and rad/s
-    age: float  # the oldest that a sensed one may be, s
+    name: Annotated[str, Key("a word that names it")]
+    kind: Annotated[Literal["constant", "moving", "sensed"], Key("what moves it")]
+    pose: Annotated[tuple[float, ...], Amount(_POSE, "x, y, z and a quaternion w, x, y, z")]
+    twist: Annotated[tuple[float, ...], Amount(_TWIST, "its speeds, if it moves")] = (0.0,) * 6
+    age: Annotated[float, Amount("s", "oldest age of what a sensor says", above=0)] = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class CellSensor:
-    """A sensor node."""
+    """A sensor node; a function is somebody else's, the others are simulated."""
 
-    name: str  # of the node
-    kind: str  # "camera", "tracker" and "force" are simulated; a "function" is somebody else's
-    rate: float  # Hz
-    frame: str = ""  # the sensed frame that it places
-    # of a camera: x, y, z in m and a unit quaternion w, x, y, z; empty above its frame
-    pose: tuple[float, ...] = ()
+    name: Annotated[str, Key("a word that names it")]
+    kind: Annotated[Literal["camera", "force", "tracker", "function"], Key("what it is")]
+    rate: Annotated[float, Amount("Hz", "of its observations", above=0)]
+    frame: Annotated[str, Key("the sensed frame that it places")] = ""
+    pose: Annotated[tuple[float, ...], Amount(_POSE, "of a camera; 1 m above its frame")] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cell:
     """A cell: arms that share a clock, and what they work with."""
 
-    name: str  # on the network too
-    doc: str  # one line about it
-    rate: float  # ticks in a second
-    address: str  # where it listens
-    heartbeat: float  # the longest silence of device or server, s
-    relaxed: float  # the same where real-time priority is refused, s
-    linked: bool  # whether the PANIC of one arm is that of all
+    name: Annotated[str, Key("on the network too")]
     arms: tuple[CellArm, ...]  # in order
-    frames: tuple[CellFrame, ...] = ()  # beside the base of each arm, in the world
-    sensors: tuple[CellSensor, ...] = ()  # nodes that the cell knows
+    doc: Annotated[str, Key("one line about it")] = ""
+    rate: Annotated[float, Amount("Hz", "ticks in a second", least=RATES[0], most=RATES[1])] = (
+        1000.0
+    )
+    address: Annotated[str, Key("where it listens")] = "tcp/127.0.0.1:7447"
+    heartbeat: Annotated[float, Amount("s", "longest silence of device or server", above=0)] = 0.05
+    relaxed: Annotated[
+        float, Amount("s", "the same where real-time priority is refused", above=0)
+    ] = 0.2
+    enforce: Annotated[bool, Key("whether rights of clients count on loopback too")] = False
+    linked: Annotated[bool, Key("whether a PANIC is one of all arms")] = True
+    frames: Annotated[
+        tuple[CellFrame, ...], Key("beside the base of each arm, in the world", key="frame")
+    ] = ()
+    sensors: Annotated[tuple[CellSensor, ...], Key("nodes that it knows", key="sensor")] = ()
     # who may do what; nobody is named where it listens on loopback alone
     clients: tuple[Client, ...] = ()
     file: str | None = None  # that it was read from, None for a cell that ships
     credentials: Credentials | None = None  # for TLS, where it listens beyond loopback
     text: str = field(default="", repr=False)  # that it was read from
-    enforce: bool = False  # whether the rights of clients count on loopback too
 
     @property
     def axes(self) -> int:

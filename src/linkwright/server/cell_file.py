@@ -11,14 +11,15 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path as FilePath
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any
 
-from pydantic import Field, StrictBool, StrictInt, StrictStr
+from pydantic import Field, StrictStr
 
 from linkwright.border import worded
 from linkwright.control.axis.controller import MOST_AXES
 from linkwright.errors import Error, InputError, nearest
 from linkwright.files import is_there, read_text
+from linkwright.formats.schema import Format, Key, Table, given, rows, table_of
 from linkwright.formats.text.document import TextSource, parse_record
 from linkwright.formats.text.positions import Path, scan
 from linkwright.formats.text.table_reader import TableReader
@@ -47,8 +48,6 @@ _ELSEWHERE = {
     "python": "no code comes from files; serve it from a program of yours, and name its window",
 }
 """Kinds of hardware that an arm cannot have, and what to do."""
-RATES = (1.0, 20_000.0)
-"""Hz, of cells: from the slowest to the fastest."""
 STANDS = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 """The pose of what is where the world is."""
 SHORTEST = 2
@@ -57,153 +56,42 @@ _SLOWEST = 0.01  # Hz, of sensors
 _SPEEDING = 0.25  # s, in which an axis reaches its speed where its acceleration is not given
 _LARGEST = 1_000_000  # characters
 _WORD = re.compile(r"[a-z]\w*\Z")
-_AXES_ALONE = ("ki", "kv", "ka", "rated", "heat", "notch")
-_NAMED = TypeVar("_NAMED", bound="_NamedTable")
 
 
-class _NamedTable(Record):
-    name: Annotated[StrictStr, Field(description="a word that names it")]
-
-
-class CellAxisTable(Record):
-    """An axis: its joint, its limits and its drive."""
-
-    joint: Annotated[StrictStr, Field(description="the coordinate that it moves")]
-    low: Annotated[Any, Field(description="lowest position, rad or m; the model's")] = None
-    high: Annotated[Any, Field(description="highest position, rad or m; the model's")] = None
-    speed: Annotated[Any, Field(description="largest speed, rad/s or m/s; the model's")] = None
-    acceleration: Annotated[
-        Any, Field(description="largest acceleration, rad/s^2 or m/s^2; 4 times the speed, 1/s")
-    ] = None
-    jerk: Annotated[Any, Field(description="largest jerk; 20 times the acceleration")] = None
-    constant: Annotated[
-        Any, Field(description="torque or force at the joint per current, N*m/A or N/A")
-    ] = 1.0
-    current: Annotated[
-        Any, Field(description="largest current, A; what gives the model's effort")
-    ] = None
-    overload: Annotated[Any, Field(description="how long it may be at its largest, s")] = "200 ms"
-    following: Annotated[Any, Field(description="largest following error, rad or m")] = 0.1
-    encoder: Annotated[Any, Field(description="step of the encoder, rad or m")] = 1e-6
-    brake: Annotated[Any, Field(description="largest torque or force of the brake")] = None
-
-
-class CellLawTable(Record):
-    """The control of an arm."""
-
-    kind: Annotated[Literal["computed-torque", "pd", "axes"], Field(description="the law")]
-    kp: Annotated[Any, Field(description="1/s^2 (computed torque), N*m/rad (pd), A/rad (axes)")]
-    kd: Annotated[Any, Field(description="1/s (computed torque), N*m*s/rad (pd), A*s/rad (axes)")]
-    ki: Annotated[Any, Field(description="integral gain of axes, A/(rad*s)")] = None
-    kv: Annotated[Any, Field(description="current of axes for wanted speed, A*s/rad")] = None
-    ka: Annotated[Any, Field(description="the same for acceleration, A*s^2/rad")] = None
-    rated: Annotated[Any, Field(description="current of axes that may flow for ever, A")] = None
-    heat: Annotated[Any, Field(description="what i^2 may add up to above it, A^2*s")] = None
-    notch: Annotated[Any, Field(description="middle of the axes' notch filter, Hz")] = None
-    ahead: Annotated[
-        Literal["none", "gravity", "dynamics"] | None, Field(description="torque given ahead")
-    ] = None
-
-
-class CellHardwareTable(Record):
-    """What is behind an arm."""
-
-    kind: Annotated[StrictStr, Field(description="simulated, or window")]
-    folder: Annotated[StrictStr, Field(description="where the windows of a device lie")] = ""
-
-
-class CellArmTable(_NamedTable):
-    """An arm."""
-
-    model: Annotated[StrictStr, Field(description="a shipped model, or a file beside this one")]
-    values: Annotated[dict[str, Any], Field(default_factory=dict, description="of parameters")]
-    hardware: Annotated[
-        StrictStr | CellHardwareTable, Field(description="simulated, or a window's kind and folder")
-    ] = "simulated"
-    tool: Annotated[StrictStr, Field(description="the frame or body that poses are about")] = ""
-    start: Annotated[dict[str, Any], Field(default_factory=dict, description="where joints begin")]
-    mount: Annotated[
-        list[Any],
-        Field(default_factory=list, description="pose of its base in the world, as of a frame"),
-    ]
-    control: Annotated[
-        CellLawTable,
-        Field(
-            default_factory=lambda: CellLawTable(kind="computed-torque", kp=400, kd=40),
-            description="its control; computed torque with kp = 400, kd = 40",
-        ),
-    ]
-    stop: Annotated[
-        dict[str, Any],
-        Field(default_factory=dict, description="what a stop is, by cause: 0, 1, 2 or tell"),
-    ]
-    axis: Annotated[
-        list[CellAxisTable],
-        Field(default_factory=list, description="of joints whose limits the model does not have"),
-    ]
-
-
-class CellFrameTable(_NamedTable):
-    """A frame in which poses can be given."""
-
-    kind: Annotated[Literal["constant", "moving", "sensed"], Field(description="what moves it")]
-    pose: Annotated[list[Any], Field(description="x, y, z in m and a quaternion w, x, y, z")]
-    twist: Annotated[
-        list[Any], Field(default_factory=lambda: [0] * 6, description="m/s and rad/s, if it moves")
-    ]
-    age: Annotated[Any, Field(description="oldest age of what a sensor says, s")] = "200 ms"
-
-
-class CellSensorTable(_NamedTable):
-    """A sensor node."""
-
-    kind: Annotated[
-        Literal["camera", "force", "tracker", "function"], Field(description="what it is")
-    ]
-    rate: Annotated[Any, Field(description="Hz")]
-    frame: Annotated[StrictStr, Field(description="the sensed frame that it places")] = ""
-    pose: Annotated[
-        list[Any], Field(default_factory=list, description="of a camera; 1 m above its frame")
-    ]
-
-
-class CellClientTable(_NamedTable):
+class CellClientTable(Record):
     """Who may do what."""
 
-    rights: Annotated[
-        list[StrictStr], Field(description="look, command, supervise, sense", min_length=1)
-    ]
+    name: Annotated[StrictStr, Key("a word that names it")]
+    rights: Annotated[list[StrictStr], Field(min_length=1), Key("look, command, supervise, sense")]
 
 
 class CellTlsTable(Record):
     """What the cell shows on the network, and whom it believes: PEM files."""
 
-    certificate: Annotated[StrictStr, Field(description="of the cell; it names its address")]
-    key: Annotated[StrictStr, Field(description="private key of the certificate")]
-    authority: Annotated[StrictStr, Field(description="certificate of who signs the clients'")]
+    certificate: Annotated[StrictStr, Key("of the cell; it names its address")]
+    key: Annotated[StrictStr, Key("private key of the certificate")]
+    authority: Annotated[StrictStr, Key("certificate of who signs the clients'")]
 
 
-class CellFile(Record):
-    """A cell as a file holds it."""
-
-    format: Annotated[StrictInt, Field(description="1")]
-    name: Annotated[StrictStr, Field(description="of the cell, on the network too")]
-    doc: Annotated[StrictStr, Field(description="one line about it")] = ""
-    rate: Annotated[Any, Field(description="ticks in a second, Hz")] = 1000
-    address: Annotated[StrictStr, Field(description="where it listens")] = "tcp/127.0.0.1:7447"
-    heartbeat: Annotated[Any, Field(description="longest silence of device or server, s")] = "50 ms"
-    relaxed: Annotated[
-        Any, Field(description="the same where real-time priority is refused, s")
-    ] = "200 ms"
-    enforce: Annotated[
-        StrictBool, Field(description="whether rights of clients count on loopback too")
-    ] = False
-    linked: Annotated[StrictBool, Field(description="whether a PANIC is one of all arms")] = True
-    arm: Annotated[list[CellArmTable], Field(description="arms", min_length=1)]
-    frame: Annotated[list[CellFrameTable], Field(default_factory=list, description="frames")]
-    sensor: Annotated[list[CellSensorTable], Field(default_factory=list, description="sensors")]
-    client: Annotated[list[CellClientTable], Field(default_factory=list, description="clients")]
-    tls: Annotated[CellTlsTable | None, Field(description="for an address beyond loopback")] = None
+_ARM = table_of(
+    CellArm,
+    values=(dict[str, Any], Key("of parameters"), {}),
+    hardware=(
+        StrictStr | table_of(CellHardware),
+        Key("simulated, or a window's kind and folder"),
+        "simulated",
+    ),
+    start=(dict[str, Any], Key("where joints begin"), {}),
+    stop=(dict[str, Any], Key("what a stop is, by cause: 0, 1, 2 or tell"), {}),
+)
+_USUAL_LAW = table_of(ArmLaw)(kind="computed-torque", kp=400.0, kd=40.0)
+CellFile = table_of(
+    Cell,
+    format=(Format, ...),
+    arm=(rows(_ARM), Field(min_length=1), Key("arms"), ...),
+    client=(rows(CellClientTable), Key("clients"), ()),
+    tls=(CellTlsTable | None, Key("for an address beyond loopback"), None),
+)
 
 
 def refuse_weak(cell: Cell) -> None:
@@ -247,76 +135,8 @@ def starter_text(name: str) -> str:
     word = re.sub(r"\W", "_", name.lower())
     if not _WORD.match(word):
         raise InputError(f"{name!r} cannot be the name of a cell", remedy="begin with a letter")
-    return _STARTER.replace("NAME", word)
-
-
-_STARTER = """# A cell: arms that programs move over the network. `linkwright check` validates it,
-# `linkwright serve` runs it. Numbers are in SI units and rad; a text has its own unit.
-format = 1
-name = "NAME"                      # under which clients connect: lw.server.connect("NAME")
-rate = 1000                      # ticks in a second, Hz
-address = "tcp/127.0.0.1:0"      # this machine alone, any port that is free
-
-[[arm]]
-name = "arm"
-model = "puma560"                # a shipped model, or a file beside this one: "my_robot.urdf"
-values = {creep = 0.05}          # parameters of the model; leave it out for a robot file
-tool = "tool"                    # the frame or link that poses are about
-mount = [0, 0, 0.5, 1, 0, 0, 0]  # its base in the world: x, y, z, and a quaternion w, x, y, z
-start = {q2 = "45 deg", q3 = "-180 deg", q5 = "45 deg"}
-control = {kind = "computed-torque", kp = 400, kd = 40}
-
-# Limits, speeds and efforts come from the model where it has them, as a URDF does. Then an
-# [[arm.axis]] is needed only for what is to be otherwise. Here the model has none.
-[[arm.axis]]
-joint = "q1"
-low = "-160 deg"
-high = "160 deg"
-speed = "1.5 rad/s"
-acceleration = 5                 # rad/s^2; 4 times the speed where it is left out
-constant = -11.9                 # N*m/A, with the gear; 1 where it is left out
-current = 15                     # A; what gives the model's effort where it is left out
-[[arm.axis]]
-joint = "q2"
-low = "-225 deg"
-high = "225 deg"
-speed = "1.2 rad/s"
-constant = 23.7
-current = 15
-[[arm.axis]]
-joint = "q3"
-low = "-270 deg"
-high = "90 deg"
-speed = "1.5 rad/s"
-constant = -10.7
-current = 15
-[[arm.axis]]
-joint = "q4"
-low = "-266 deg"
-high = "266 deg"
-speed = "3 rad/s"
-constant = 5.7
-current = 5
-[[arm.axis]]
-joint = "q5"
-low = "-100 deg"
-high = "100 deg"
-speed = "3 rad/s"
-constant = 4.7
-current = 5
-[[arm.axis]]
-joint = "q6"
-low = "-266 deg"
-high = "266 deg"
-speed = "3 rad/s"
-constant = 3.7
-current = 5
-
-[[frame]]                        # in the world; poses can be given in it, and in "base", "world"
-name = "table"
-kind = "constant"
-pose = [0.5, 0, 0.5, 1, 0, 0, 0]
-"""
+    text = (files("linkwright.server") / "starter.toml").read_text("utf-8")
+    return text.replace("NAME", word)
 
 
 def is_cell(name: str) -> bool:
@@ -366,13 +186,17 @@ class _Reader(TableReader):
         super().__init__(source)
         self.folder = folder
 
-    def cell(self, record: CellFile, text: str) -> Cell:
+    def cell(self, record: Table, text: str) -> Cell:
         self.word(record.name, ("name",))
-        for key in ("arm", "frame", "sensor", "client"):
-            self.names(getattr(record, key), key)
-        rate = self.rate(record.rate, ("rate",), RATES)
-        heartbeat, relaxed = self.heartbeats(record, rate)
-        arms = tuple(self.arm(x, i, rate) for i, x in enumerate(record.arm))
+        for key, tables in (
+            ("arm", record.arm),
+            ("frame", record.frames),
+            ("sensor", record.sensors),
+            ("client", record.client),
+        ):
+            self.names(tables, key)
+        self.check_heartbeats(record)
+        arms = tuple(self.arm(x, ("arm", i), record.rate) for i, x in enumerate(record.arm))
         for i, arm in enumerate(arms):
             if arm.hardware != arms[0].hardware:
                 raise self.source.error(
@@ -380,40 +204,30 @@ class _Reader(TableReader):
                     f"{arm.name!r} has other hardware than {arms[0].name!r}",
                     "one device has the clock and the PANIC line of all arms of a cell",
                 )
-        frames = tuple(self.frame(x, i) for i, x in enumerate(record.frame))
+        frames = tuple(
+            x.made(pose=self.pose(x.pose, ("frame", i, "pose")))
+            for i, x in enumerate(record.frames)
+        )
         if any(arm.mount for arm in arms):
             frames = (CellFrame("world", "constant", STANDS, (0.0,) * 6, 1.0), *frames)
         if record.enforce and not record.client:
             raise self.source.error(("enforce",), "no client is named", "give each its [[client]]")
-        return Cell(
-            name=record.name,
-            doc=record.doc,
-            rate=rate,
-            address=record.address,
-            heartbeat=heartbeat,
-            relaxed=relaxed,
-            linked=record.linked,
-            enforce=record.enforce,
+        made: Cell = record.made(
             arms=arms,
             frames=frames,
-            sensors=tuple(self.sensor(x, i, frames, rate) for i, x in enumerate(record.sensor)),
+            sensors=tuple(
+                self.sensor(x, ("sensor", i), frames, record.rate)
+                for i, x in enumerate(record.sensors)
+            ),
             clients=tuple(self.client(x, i) for i, x in enumerate(record.client)),
             file=self.source.file,
             credentials=self.credentials(record.tls),
             text=text,
         )
+        return made
 
-    def rate(self, given: object, path: Path, allowed: tuple[float, float]) -> float:
-        rate, (low, high) = self.positive(given, path, "Hz"), allowed
-        if not low <= rate <= high:
-            raise self.source.error(
-                path, f"{rate:.6g} Hz cannot be kept", f"give a rate from {low:g} to {high:g} Hz"
-            )
-        return rate
-
-    def heartbeats(self, record: CellFile, rate: float) -> tuple[float, float]:
-        heartbeat = self.positive(record.heartbeat, ("heartbeat",), "s")
-        relaxed = self.positive(record.relaxed, ("relaxed",), "s")
+    def check_heartbeats(self, record: Table) -> None:
+        heartbeat, relaxed, rate = record.heartbeat, record.relaxed, record.rate
         shortest = SHORTEST / rate
         if heartbeat < shortest:
             raise self.source.error(
@@ -427,11 +241,9 @@ class _Reader(TableReader):
                 f"{relaxed * 1e3:.6g} ms is shorter than the heartbeat, {heartbeat * 1e3:.6g} ms",
                 f'give at least "{heartbeat * 1e3:.6g} ms": it counts without real-time priority',
             )
-        return heartbeat, relaxed
 
     # -- tables ------------------------------------------------------------------------------------
-    def arm(self, table: CellArmTable, i: int, rate: float) -> CellArm:
-        at: Path = ("arm", i)
+    def arm(self, table: Table, at: Path, rate: float) -> CellArm:
         model = self.model(table, at)
         several = [b.name for b in model.bodies.values() if b.joint.quaternion]
         several += [constraint.name for constraint in model.constraints]
@@ -443,68 +255,55 @@ class _Reader(TableReader):
                 "give a model each of whose joints turns or slides by itself",
             )
         tree = [x.name for x in model.kinematics().rates if x.name in model.coordinates]
-        given = [axis.joint for axis in table.axis]
-        joints = given + [joint for joint in tree if joint not in given]
-        for k, joint in enumerate(given):
-            self.known(joint, tree, (*at, "axis", k, "joint"), f"joint of {table.model!r}")
-            if joint in given[:k]:
+        tables: dict[str, tuple[Table, Path]] = {}
+        for k, axis in enumerate(table.axes or ()):
+            place = (*at, "axis", k)
+            self.known(axis.joint, tree, (*place, "joint"), f"joint of {table.model!r}")
+            if axis.joint in tables:
                 raise self.source.error(
-                    (*at, "axis", k, "joint"), f"{joint!r} has two axes", "take one of them out"
+                    (*place, "joint"), f"{axis.joint!r} has two axes", "take one of them out"
                 )
+            tables[axis.joint] = (axis, place)
         for joint in table.start:
             self.known(joint, tree, (*at, "start", joint), f"joint of {table.model!r}")
         for name in table.values:
             self.known(name, model.parameters, (*at, "values", name), "parameter")
-        values = {
-            n: self.number(x, (*at, "values", n), model.parameters[n].data.unit)
-            for n, x in table.values.items()
-        }
         if table.tool:
             self.known(table.tool, Robot(model).frames, (*at, "tool"), f"frame of {table.model!r}")
-        tables = [*table.axis, *(CellAxisTable(joint=x) for x in joints[len(given) :])]
-        ordered = sorted(tables, key=lambda axis: tree.index(axis.joint))
-        axes = tuple(
-            self.axis(
-                axis,
-                (*at, "axis", given.index(axis.joint)) if axis.joint in given else at,
-                model,
-                table.name,
-                k,
-            )
-            for k, axis in enumerate(ordered)
-        )
-        start = {
-            axis.joint: self.number(
-                table.start.get(axis.joint, model.initial.get(axis.joint, 0.0)),
-                (*at, "start", axis.joint),
-                axis.unit,
-            )
-            for axis in axes
-        }
+        axes = []
+        for k, joint in enumerate(tree):
+            axis, place = tables.get(joint) or (table_of(CellAxis)(joint=joint), at)
+            axes.append(self.axis(axis, place, model, f"{table.name}.{k + 1}"))
+        start = []
         for axis in axes:
-            if not axis.low <= start[axis.joint] <= axis.high:
+            place = (*at, "start", axis.joint)
+            begin = table.start.get(axis.joint, model.initial.get(axis.joint, 0.0))
+            start.append(self.number(begin, place, axis.unit))
+            if not axis.low <= start[-1] <= axis.high:
                 raise self.source.error(
-                    (*at, "start", axis.joint),
-                    f"{axis.joint} starts at {start[axis.joint]:.6g} {axis.unit}, beyond its "
+                    place,
+                    f"{axis.joint} starts at {start[-1]:.6g} {axis.unit}, beyond its "
                     f"limits {axis.low:.6g} and {axis.high:.6g}",
                     "let it start within them, or give it wider ones",
                 )
-        return CellArm(
-            name=table.name,
-            model=table.model,
-            values=values,
-            file=str(self.folder / table.model) if is_there(self.folder / table.model) else None,
+        beside = self.folder / table.model
+        made: CellArm = table.made(
+            values={
+                n: self.number(x, (*at, "values", n), model.parameters[n].data.unit)
+                for n, x in table.values.items()
+            },
+            file=str(beside) if is_there(beside) else None,
             mechanism=model,
             hardware=self.hardware(table.hardware, (*at, "hardware")),
-            tool=table.tool,
-            law=self.law(table.control, (*at, "control"), axes, rate),
+            law=self.law(table.law or _USUAL_LAW, (*at, "control"), axes, rate),
             stops=self.stops(table.stop, (*at, "stop")),
-            start=tuple(start[axis.joint] for axis in axes),
+            start=tuple(start),
             mount=self.pose(table.mount, (*at, "mount")) if table.mount else (),
-            axes=axes,
+            axes=tuple(axes),
         )
+        return made
 
-    def hardware(self, given: str | CellHardwareTable, at: Path) -> CellHardware:
+    def hardware(self, given: str | Table, at: Path) -> CellHardware:
         named = isinstance(given, str)
         kind, folder = (given, "") if isinstance(given, str) else (given.kind, given.folder)
         place = at if named else (*at, "kind")
@@ -519,102 +318,70 @@ class _Reader(TableReader):
             )
         return CellHardware(kind, str(self.folder / folder) if folder else "")
 
-    def model(self, table: CellArmTable, at: Path) -> Mechanism:
+    def model(self, table: Table, at: Path) -> Mechanism:
         beside = self.folder / table.model
         try:
             return system_of(beside if is_there(beside) else table.model).mechanism
         except Error as error:
             raise self.source.error((*at, "model"), error.what, error.remedy) from None
 
-    def axis(self, table: CellAxisTable, at: Path, model: Mechanism, arm: str, k: int) -> CellAxis:
+    def axis(self, table: Table, at: Path, model: Mechanism, name: str) -> CellAxis:
+        """Return an axis; what the table does not give is the model's, or follows from the rest."""
         turns = {q.name for body in model.bodies.values() for q in body.rotations}
-        unit = "rad" if table.joint in turns else "m"
-        effort = "N*m" if unit == "rad" else "N"
-
+        values = given(table, self.source, at, slides=table.joint not in turns)
         found = [x for x in model.ranges if x.coordinate.name == table.joint]
         known = found[0] if found else Range(model.coordinates[table.joint])
-
-        def given(key: str, of_model: float | None) -> object:
-            value = getattr(table, key)
-            if value is not None or of_model is not None:
-                return of_model if value is None else value
-            raise self.source.error(
-                at,
-                f"{table.joint!r} has no {key}, and its model has no limit to take it from",
-                f'give its [[arm.axis]] with joint = "{table.joint}" and {key}',
-            )
-
-        def number(key: str, of: str, of_model: float | None = None) -> float:
-            return self.positive(given(key, of_model), (*at, key), of)
-
-        low, high = (
-            self.number(given(x, y), (*at, x), unit)
-            for x, y in (("low", known.lower), ("high", known.upper))
-        )
-        if not low < high:
-            raise self.source.error(
-                (*at, "high"),
-                f"{high:.6g} {unit} is not above low, {low:.6g} {unit}",
-                "give a high above low",
-            )
-        speed = number("speed", f"{unit}/s", known.speed or None)
-        acceleration = number("acceleration", f"{unit}/s^2", speed / _SPEEDING)
-        constant = self.number(table.constant, (*at, "constant"), f"{effort}/A")
+        constant = values.setdefault("constant", 1.0)
         if constant == 0:
             raise self.source.error(
                 (*at, "constant"), "a current without torque moves nothing", "give a number but 0"
             )
-        enough = known.effort / abs(constant) if known.effort else None  # files have 0 for none
-        current = number("current", "A", enough)
-        return CellAxis(
-            name=f"{arm}.{k + 1}",
-            joint=table.joint,
-            unit=unit,
-            low=low,
-            high=high,
-            speed=speed,
-            acceleration=acceleration,
-            jerk=20 * acceleration if table.jerk is None else number("jerk", f"{unit}/s^3"),
-            constant=constant,
-            current=current,
-            overload=number("overload", "s"),
-            following=number("following", unit),
-            encoder=number("encoder", unit),
-            brake=abs(constant) * current if table.brake is None else number("brake", effort),
-        )
-
-    def law(self, table: CellLawTable, at: Path, axes: Sequence[CellAxis], rate: float) -> ArmLaw:
-        def row(key: str, least: float | None = None) -> tuple[float, ...]:
-            given, most = getattr(table, key), largest_gain(table.kind, key, rate)
-            return () if given is None else self.each(given, (*at, key), axes, least, most)
-
-        kp, kd = row("kp"), row("kd")
-        more = [key for key in (*_AXES_ALONE, "ahead") if getattr(table, key) is not None]
-        if table.kind != "axes":
-            if more:
+        usual = {
+            "low": known.lower,
+            "high": known.upper,
+            "speed": known.speed or None,  # files have 0 for none
+            "current": known.effort / abs(constant) if known.effort else None,
+        }
+        for key, of_model in usual.items():
+            if values.setdefault(key, of_model) is None:
                 raise self.source.error(
-                    (*at, more[0]),
-                    f"{table.kind!r} has no {more[0]}",
-                    'leave it away, or give kind = "axes"',
+                    at,
+                    f"{table.joint!r} has no {key}, and its model has no limit to take it from",
+                    f'give its [[arm.axis]] with joint = "{table.joint}" and {key}',
                 )
-            return ArmLaw(table.kind, kp, kd)
+        if not values["low"] < values["high"]:
+            unit = "rad" if table.joint in turns else "m"
+            raise self.source.error(
+                (*at, "high"),
+                f"{values['high']:.6g} {unit} is not above low, {values['low']:.6g} {unit}",
+                "give a high above low",
+            )
+        values.setdefault("acceleration", values["speed"] / _SPEEDING)
+        values.setdefault("jerk", 20 * values["acceleration"])
+        values.setdefault("brake", abs(constant) * values["current"])
+        return CellAxis(name=name, unit="rad" if table.joint in turns else "m", **values)
+
+    def law(self, table: Table, at: Path, axes: Sequence[CellAxis], rate: float) -> ArmLaw:
+        values = given(table)
+        kind = values.pop("kind")
+        more = [key for key in values if key not in ("kp", "kd")]
+        if kind != "axes" and more:
+            raise self.source.error(
+                (*at, more[0]), f"{kind!r} has no {more[0]}", 'leave it away, or give kind = "axes"'
+            )
+        for key in values:
+            if key != "ahead":
+                least = 0.0 if key in ("ki", "kv", "ka") else None
+                most = largest_gain(kind, key, rate)
+                values[key] = self.each(values[key], (*at, key), axes, least, most)
+        if kind != "axes":
+            return ArmLaw(kind, **values)
         if len(axes) > MOST_AXES:
             raise self.source.error((*at, "kind"), f"an axis controller has {MOST_AXES} at most")
-        if (table.rated is None) != (table.heat is None):
+        if ("rated" in values) != ("heat" in values):
             raise self.source.error(at, "rated and heat go together", "give both or none")
         zero = (0.0,) * len(axes)
-        return ArmLaw(
-            "axes",
-            kp,
-            kd,
-            ki=row("ki", 0.0) or zero,
-            kv=row("kv", 0.0) or zero,
-            ka=row("ka", 0.0) or zero,
-            rated=row("rated"),
-            heat=row("heat"),
-            notch=row("notch"),
-            ahead=table.ahead or "gravity",
-        )
+        return ArmLaw(kind, **{"ki": zero, "kv": zero, "ka": zero, "ahead": "gravity", **values})
 
     def stops(self, given: Mapping[str, Any], at: Path) -> dict[str, int]:
         found = dict(STOPPABLE)
@@ -627,18 +394,9 @@ class _Reader(TableReader):
             found[cause] = CATEGORIES.index(category)
         return found
 
-    def frame(self, table: CellFrameTable, i: int) -> CellFrame:
-        at: Path = ("frame", i)
-        pose = self.pose(table.pose, (*at, "pose"))
-        twist = self.row(table.twist, (*at, "twist"), ["m/s"] * 3 + ["rad/s"] * 3)
-        return CellFrame(
-            table.name, table.kind, pose, twist, self.positive(table.age, (*at, "age"), "s")
-        )
-
     def sensor(
-        self, table: CellSensorTable, i: int, frames: Sequence[CellFrame], most: float
+        self, table: Table, at: Path, frames: Sequence[CellFrame], most: float
     ) -> CellSensor:
-        at: Path = ("sensor", i)
         if table.frame:
             sensed = [frame.name for frame in frames if frame.kind == "sensed"]
             self.known(table.frame, sensed, (*at, "frame"), "sensed frame")
@@ -650,9 +408,16 @@ class _Reader(TableReader):
             raise self.source.error(
                 (*at, "pose"), f"a sensor of kind {table.kind} has no place", "leave it out"
             )
-        rate = self.rate(table.rate, (*at, "rate"), (min(_SLOWEST, most), most))
+        slowest = min(_SLOWEST, most)
+        if not slowest <= table.rate <= most:
+            raise self.source.error(
+                (*at, "rate"),
+                f"{table.rate:.6g} Hz cannot be kept",
+                f"give a rate from {slowest:g} to {most:g} Hz",
+            )
         pose = self.pose(table.pose, (*at, "pose")) if table.pose else ()
-        return CellSensor(table.name, table.kind, rate, table.frame, pose)
+        made: CellSensor = table.made(pose=pose)
+        return made
 
     def credentials(self, table: CellTlsTable | None) -> Credentials | None:
         if table is None:
@@ -672,7 +437,7 @@ class _Reader(TableReader):
                 path, f"{name!r} cannot be a name", "use small letters, digits and underscores"
             )
 
-    def names(self, tables: Sequence[_NAMED], key: str) -> None:
+    def names(self, tables: Sequence[Any], key: str) -> None:
         known: set[str] = set()
         for i, table in enumerate(tables):
             self.word(table.name, (key, i, "name"))
@@ -682,9 +447,8 @@ class _Reader(TableReader):
                 )
             known.add(table.name)
 
-    def pose(self, given: Sequence[Any], path: Path) -> tuple[float, ...]:
+    def pose(self, pose: tuple[float, ...], path: Path) -> tuple[float, ...]:
         """Return a place in m and a quaternion, which is made a unit one."""
-        pose = self.row(given, path, ["m"] * 3 + ["1"] * 4)
         size = sum(x * x for x in pose[3:]) ** 0.5
         if abs(size - 1) > 1e-3:
             raise self.source.error(
@@ -693,22 +457,26 @@ class _Reader(TableReader):
         return (*pose[:3], *(x / size for x in pose[3:]))
 
     def each(
-        self, given: Any, path: Path, axes: Sequence[CellAxis], least: float | None, most: float
+        self,
+        gains: float | tuple[float, ...],
+        path: Path,
+        axes: Sequence[CellAxis],
+        least: float | None,
+        most: float,
     ) -> tuple[float, ...]:
         """Return a number for each axis, above zero or not below a least; one counts for all."""
-        many, found = isinstance(given, list), []
-        rows = given if many else [given] * len(axes)
+        many = isinstance(gains, tuple)
+        rows = gains if isinstance(gains, tuple) else (gains,) * len(axes)
         if len(rows) != len(axes):
             raise self.source.error(
                 path, f"has {len(rows)} numbers for {len(axes)} axes", "give one, or one for each"
             )
-        for k, given_one in enumerate(rows):
-            here = (*path, k) if many else path
-            x = self.number(given_one, here, "?")
+        for k, x in enumerate(rows):
             if x > most or (x <= 0 if least is None else x < least):
                 low = "above 0" if least is None else f"from {least:g}"
                 raise self.source.error(
-                    here, f"{x:.6g} cannot be a gain at this rate", f"give {low} up to {most:.6g}"
+                    (*path, k) if many else path,
+                    f"{x:.6g} cannot be a gain at this rate",
+                    f"give {low} up to {most:.6g}",
                 )
-            found.append(x)
-        return tuple(found)
+        return rows

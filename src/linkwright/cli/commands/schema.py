@@ -18,7 +18,7 @@ def formats() -> dict[str, type[Record]]:
     """Return the table of each format by its name.
 
     >>> sorted(formats())[:2]
-    ['catalog', 'lab']
+    ['catalog', 'cell']
     """
     from linkwright.formats.catalog.schema import Catalog
     from linkwright.formats.text.schema import ModelFile
@@ -27,6 +27,7 @@ def formats() -> dict[str, type[Record]]:
     from linkwright.mounts.ship_files import ShipFile
     from linkwright.mounts.site_files import SiteFile
     from linkwright.scene.scene_tables import SceneTable
+    from linkwright.server.cell_file import CellFile
 
     return {
         "model": ModelFile,
@@ -36,6 +37,7 @@ def formats() -> dict[str, type[Record]]:
         "site": SiteFile,
         "ship": ShipFile,
         "move": MoveFile,
+        "cell": CellFile,
     }
 
 

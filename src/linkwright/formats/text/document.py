@@ -311,6 +311,8 @@ def _path_in(data: object, location: Sequence[str | int]) -> Path:
         inside = isinstance(data, list) and isinstance(part, int) and part < len(data)
         if inside or (isinstance(data, dict) and part in data):
             data = data[part]  # type: ignore[index]
+        elif isinstance(data, list) and isinstance(part, str):  # of several types the one
+            continue
         else:
             break
         path.append(part)
