@@ -17,7 +17,7 @@ from linkwright.formats.text.document import parse_record
 from linkwright.formats.text.tables import Record
 from linkwright.formats.text.writer import key_text, value_text
 
-FORMATS = {name: formats()[name] for name in ("catalog", "cell", "site", "ship", "move")}
+FORMATS = {name: formats()[name] for name in ("catalog", "cell", "lab", "site", "ship", "move")}
 """Formats whose fields all say what they are."""
 
 

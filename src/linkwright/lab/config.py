@@ -6,13 +6,17 @@ the laboratory is built from it alone. Units are SI; angles are radians.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import Field
 
 from linkwright.formats.robot.description import Description
+from linkwright.formats.schema import Amount, Key, described
 from linkwright.formats.sl.configuration import SceneObject
 from linkwright.joint_kinds import JOINTS
 
@@ -32,198 +36,182 @@ def _nothing() -> Mapping[str, Any]:
     return MappingProxyType({})
 
 
+Triple: TypeAlias = tuple[float, float, float]
+_ORIGIN = (0.0, 0.0, 0.0)
+_TURN = "angles about x, y, z there"
+
+
+def _ruled(unit: str, doc: str, **more: Any) -> Amount:
+    """A number that follows from the robot where a file leaves it out."""
+    return Amount(unit, doc, ruled=True, **more)
+
+
+@described
 @dataclass(frozen=True, slots=True)
 class JointConfig:
-    """One degree of freedom.
-
-    Args:
-        name: of the joint, which is its coordinate in the robot.
-        lower: least position.
-        upper: greatest position.
-        default: posture at the start.
-        rest: posture of the null space of inverse kinematics.
-        weight: of that posture, 1/s; greater than 0.
-        kp: stiffness, N*m/rad.
-        kd: damping, N*m*s/rad.
-        ki: integral gain, N*m/(rad*s).
-        max_effort: greatest command, N*m.
-        max_speed: greatest wanted speed, rad/s.
-        max_jump: greatest change of the wanted position between two ticks of the motor servo, rad.
-        filters: cutoffs for position, speed, acceleration and load, percent of the Nyquist
-            frequency; 0 or 100 for none.
-        offset: of the robot's sensor; a simulation has none.
-        linear_sensor: whether the sensor measures a length.
-        linear_actuator: whether the actuator is a cylinder or spindle beside the joint.
-        linear_load_cell: whether the load is measured along that.
-        moment_arm: a, m.
-        attachment: h, m.
-        theta0: angle that is added to the joint's in the triangle of a and h; by default pi/2, or
-            what puts the middle of the range there where a dead point would lie in it.
-        position_polarity: 1 or -1.
-        load_polarity: 1 or -1.
+    """One degree of freedom; what is left out in a file follows from the robot.
 
     >>> JointConfig("R_EB", 0.53, 2.25, default=1.57, kp=30.0, kd=2.0).max_effort
     inf
     """
 
-    name: str
-    lower: float
-    upper: float
-    default: float = 0.0
-    rest: float = 0.0
-    weight: float = 1.0
-    kp: float = 0.0
-    kd: float = 0.0
-    ki: float = 0.0
-    max_effort: float = float("inf")
-    max_speed: float = float("inf")
-    max_jump: float = float("inf")
-    filters: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
-    offset: float = 0.0
-    linear_sensor: bool = False
-    linear_actuator: bool = False
-    linear_load_cell: bool = False
-    moment_arm: float = 0.0
-    attachment: float = 0.0
-    theta0: float | None = None
-    position_polarity: float = 1.0
-    load_polarity: float = 1.0
+    name: Annotated[str, Key("of the joint in the robot, which is its coordinate")]
+    lower: Annotated[float, _ruled("rad|m", "least position")]
+    upper: Annotated[float, _ruled("rad|m", "greatest position")]
+    default: Annotated[float, _ruled("rad|m", "posture at the start")] = 0.0
+    rest: Annotated[float, _ruled("rad|m", "posture that inverse kinematics likes")] = 0.0
+    weight: Annotated[float, Amount("1/s", "of that posture", above=0)] = 1.0
+    kp: Annotated[float, _ruled("N*m/rad|N/m", "stiffness", least=0)] = 0.0
+    kd: Annotated[float, _ruled("N*m*s/rad|N*s/m", "damping", least=0)] = 0.0
+    ki: Annotated[float, Amount("N*m/(rad*s)|N/(m*s)", "integral gain", least=0)] = 0.0
+    max_effort: Annotated[float, _ruled("N*m|N", "greatest command", least=0, endless=True)] = (
+        math.inf
+    )
+    max_speed: Annotated[
+        float, _ruled("rad/s|m/s", "greatest wanted speed", least=0, endless=True)
+    ] = math.inf
+    # from one tick of the motor servo to the next
+    max_jump: Annotated[
+        float, _ruled("rad|m", "greatest jump of the wanted position", least=0, endless=True)
+    ] = math.inf
+    filters: Annotated[
+        tuple[float, float, float, float],
+        Amount("1", "cutoffs for position, speed, acceleration, load, % of Nyquist; 0: none"),
+    ] = (0.0, 0.0, 0.0, 0.0)
+    offset: Annotated[float, Amount("rad|m", "of the robot's sensor; a simulation has none")] = 0.0
+    linear_sensor: Annotated[bool, Key("whether it measures a length")] = False
+    linear_actuator: Annotated[bool, Key("a cylinder or spindle beside the joint")] = False
+    linear_load_cell: Annotated[bool, Key("load along the cylinder")] = False
+    moment_arm: Annotated[float, Amount("m", "a of the cylinder")] = 0.0
+    attachment: Annotated[float, Amount("m", "h of the cylinder")] = 0.0
+    # added to the joint's; by default pi/2, or what puts the middle of the range there where a dead
+    # point would lie in it
+    theta0: Annotated[
+        float | None, Amount("rad", "angle of the cylinder's triangle of a and h")
+    ] = None
+    position_polarity: Annotated[float, Amount("1", "1 or -1", among=(1.0, -1.0))] = 1.0
+    load_polarity: Annotated[float, Amount("1", "1 or -1", among=(1.0, -1.0))] = 1.0
 
 
+@described
 @dataclass(frozen=True, slots=True)
 class EndEffector:
     """A frame at a link that tasks speak of, and what it carries.
-
-    Args:
-        name: of it.
-        link: that carries it, by its name in the robot.
-        x: where it is in the link's frame, m.
-        a: how it is turned there, angles about x, y, z.
-        mass: of the load, kg.
-        mass_center: mass times center of the load in its frame, kg*m.
 
     >>> EndEffector("R_HAND", "HAND", mass=0.5).mass
     0.5
     """
 
-    name: str
-    link: str
-    x: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    a: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    mass: float = 0.0
-    mass_center: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    name: Annotated[str, Key("of it")]
+    link: Annotated[str, Key("that carries it, or a frame")]
+    x: Annotated[Triple, Amount("m", "where it is in the link")] = _ORIGIN
+    a: Annotated[Triple, Amount("rad", _TURN)] = _ORIGIN
+    mass: Annotated[float, Amount("kg", "of what it carries")] = 0.0
+    mass_center: Annotated[Triple, Amount("kg*m", "mass times center of that in its frame")] = (
+        _ORIGIN
+    )
 
 
+@described
 @dataclass(frozen=True, slots=True)
 class Camera:
     """A calibrated camera, which looks along its z axis; x and y are those of its picture.
-
-    Args:
-        position: of its center in the frame of vision, m.
-        a: how it is turned there, angles about x, y, z.
-        focal: length in pixels, along x and y.
-        center: where its axis meets the picture, pixels.
-        size: width and height of the picture, pixels.
 
     >>> Camera((0.2, 2.0, 0.0)).size
     (640.0, 480.0)
     """
 
-    position: tuple[float, float, float]
-    a: tuple[float, float, float] = (1.5707963267948966, 0.0, 0.0)
-    focal: tuple[float, float] = (600.0, 600.0)
-    center: tuple[float, float] = (320.0, 240.0)
-    size: tuple[float, float] = (640.0, 480.0)
+    position: Annotated[Triple, Amount("m", "of its center in the frame of vision")]
+    a: Annotated[Triple, Amount("rad", _TURN)] = (1.5707963267948966, 0.0, 0.0)
+    focal: Annotated[tuple[float, float], Amount("1", "lengths along x and y, pixels")] = (
+        600.0,
+        600.0,
+    )
+    center: Annotated[
+        tuple[float, float], Amount("1", "where its axis meets the picture, pixels")
+    ] = (320.0, 240.0)
+    size: Annotated[tuple[float, float], Amount("1", "of the picture, pixels")] = (640.0, 480.0)
 
 
+@described
 @dataclass(frozen=True, slots=True)
 class VisionConfig:
     """Eyes of the laboratory.
 
-    Args:
-        blobs: their names.
-        cameras: number of them, or 0 where blobs come as points in space.
-        preferences: name of the file of filters (`.pp`) to start with.
-        eyes: the cameras, calibrated; where none are given they stand side by side 2 m before
-            the robot along y, and look at it.
-        position: of the frame of vision in the robot's, m.
-        a: how it is turned there, angles about x, y, z.
-        noise: deviation of simulated pictures, pixels.
-        delay: from a picture of simulated cameras to its arrival, s.
+    Cameras that are not placed stand side by side 2 m before the robot along y, and look at it.
 
     >>> VisionConfig(("blob1",)).cameras
     2
     """
 
-    blobs: tuple[str, ...] = ()
-    cameras: int = 2
-    preferences: str = "vision_default.pp"
-    eyes: tuple[Camera, ...] = ()
-    position: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    a: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    noise: float = 0.0
-    delay: float = 0.0
+    blobs: Annotated[tuple[str, ...], Key("names of blobs")] = ()
+    cameras: Annotated[int, Field(ge=0), Key("number; 0 where blobs come as points")] = 2
+    preferences: Annotated[str, Key("file of filters (.pp) to start with")] = "vision_default.pp"
+    eyes: Annotated[tuple[Camera, ...], Key("each camera, calibrated", key="camera")] = ()
+    position: Annotated[Triple, Amount("m", "of the frame of vision in the robot's")] = _ORIGIN
+    a: Annotated[Triple, Amount("rad", _TURN)] = _ORIGIN
+    noise: Annotated[float, Amount("1", "deviation of simulated pictures, pixels")] = 0.0
+    delay: Annotated[float, Amount("s", "from a simulated picture to its arrival")] = 0.0
 
 
+@described
 @dataclass(frozen=True, slots=True)
 class LabConfig:
     """A laboratory.
-
-    Args:
-        name: of it, a word.
-        description: of the robot that is simulated.
-        joints: its degrees of freedom, in order.
-        model: what controllers believe the robot to be; the same by default.
-        rate: of the motor servo, Hz.
-        ratios: ticks of the motor servo in one of the task, invdyn and invkin servo, and of
-            servos of one's own; whole numbers.
-        vision_rate: Hz.
-        controller: of the motor servo, one of `CONTROLLERS`.
-        servos: the joints that a servo commands, by servo; all where a servo is not named.
-        real_servos: the same on a robot; as in the simulation where empty.
-        end_effectors: in order.
-        vertices: points of the robot that may touch objects: names, by the link or frame they are.
-        objects: that may be touched.
-        gravity: world's vector, m/s^2.
-        base: "fixed" or "floating".
-        method: of integration, "verlet", "rk4" or "euler" (of order 1: a free robot gains energy).
-        substeps: of integration in a tick of the motor servo.
-        vision: eyes.
-        misc_sensors: names.
-        estimated: N_DOFS_EST, how many joints parameter estimation counts, and how many of the
-            last ones it skips.
-        preferences: folder of preference files.
-        files: that it was read from.
-        notes: what somebody may want to know about them, such as objects that nothing touches.
 
     >>> from linkwright.lab.sources import lab_config
     >>> lab_config("sl-arm").names[:3]
     ('R_SFE', 'R_SAA', 'R_HR')
     """
 
-    name: str
-    description: Description
-    joints: tuple[JointConfig, ...]
-    model: Description | None = None
-    rate: float = 960.0
-    ratios: Mapping[str, int] = field(default_factory=lambda: {"task": 2, "invdyn": 2, "invkin": 2})
-    vision_rate: float = 60.0
-    controller: str = "pidff"
-    servos: Mapping[str, tuple[str, ...]] = field(default_factory=_nothing)
-    real_servos: Mapping[str, tuple[str, ...]] = field(default_factory=_nothing)
-    end_effectors: tuple[EndEffector, ...] = ()
-    vertices: Mapping[str, str] = field(default_factory=_nothing)
-    objects: tuple[SceneObject, ...] = ()
-    gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
-    base: str = "fixed"
-    method: str = "verlet"
-    substeps: int = 1
-    vision: VisionConfig = VisionConfig()
-    misc_sensors: tuple[str, ...] = ()
-    estimated: tuple[int, int] = (0, 0)
-    preferences: Path | None = None
-    files: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    name: Annotated[str, Key("a word that names the laboratory")]
+    description: Annotated[Description, Key("of the robot that is simulated", internal=True)]
+    joints: Annotated[tuple[JointConfig, ...], Key("in order", key="joint", ruled=True)]
+    model: Annotated[
+        Description | None,
+        Key("what controllers believe the robot to be; the same by default", internal=True),
+    ] = None
+    rate: Annotated[float, Amount("Hz", "of the motor servo", above=0)] = 960.0
+    vision_rate: Annotated[float, Amount("Hz", "of the vision servo", above=0)] = 60.0
+    controller: Annotated[Literal["pd", "pid", "pdff", "pidff"], Key("law of the motor servo")] = (
+        "pidff"
+    )
+    gravity: Annotated[Triple, _ruled("m/s^2", "world's vector")] = (0.0, 0.0, -9.81)
+    base: Annotated[
+        Literal["fixed", "floating"], Key("as in the robot file by default", ruled=True)
+    ] = "fixed"
+    # "euler" is of order 1: a free robot gains energy
+    method: Annotated[Literal["verlet", "rk4", "euler"], Key("of integration")] = "verlet"
+    substeps: Annotated[int, Field(ge=1), Key("of integration in a tick of the motor servo")] = 1
+    misc_sensors: Annotated[tuple[str, ...], Key("their names")] = ()
+    estimated: Annotated[
+        tuple[int, int],
+        Key("joints that estimation counts (N_DOFS_EST), and how many of the last it skips"),
+    ] = (0, 0)
+    preferences: Annotated[Path | None, Key("folder of preference files", internal=True)] = None
+    ratios: Annotated[
+        Mapping[str, int],
+        Key("ticks of the motor servo in one of each servo, own ones too", ruled=True),
+    ] = field(default_factory=lambda: {"task": 2, "invdyn": 2, "invkin": 2})
+    servos: Annotated[
+        Mapping[str, tuple[str, ...]], Key("joints that a servo commands; all by default")
+    ] = field(default_factory=_nothing)
+    real_servos: Annotated[
+        Mapping[str, tuple[str, ...]], Key("the same on a robot; as simulated where empty")
+    ] = field(default_factory=_nothing)
+    vertices: Annotated[
+        Mapping[str, str], Key("points that may touch: link or frame of each", ruled=True)
+    ] = field(default_factory=_nothing)
+    vision: Annotated[VisionConfig, Key("eyes", ruled=True)] = VisionConfig()
+    end_effectors: Annotated[
+        tuple[EndEffector, ...], Key("in order", key="end_effector", ruled=True)
+    ] = ()
+    objects: Annotated[tuple[SceneObject, ...], Key("what may be touched", internal=True)] = ()
+    files: Annotated[tuple[str, ...], Key("that it was read from", internal=True)] = ()
+    notes: Annotated[
+        tuple[str, ...],
+        Key("what one may want to know, such as objects that nothing touches", internal=True),
+    ] = ()
 
     @property
     def names(self) -> tuple[str, ...]:

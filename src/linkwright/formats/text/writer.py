@@ -32,6 +32,7 @@ _FIRST = (
     "table",
     "function",
     "component",
+    *("ratios", "servos", "real_servos", "vertices", "vision"),
 )
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _ESCAPES = {
@@ -75,7 +76,7 @@ def record_text(record: Record) -> str:
 def _group(group: Record, prefix: str) -> Iterator[str]:
     """Yield the lines of a model or component: plain keys first, since tables end them."""
     given = {
-        name: value
+        type(group).model_fields[name].alias or name: value
         for name, value in _ordered(group)
         if value != type(group).model_fields[name].default
     }
@@ -88,7 +89,7 @@ def _group(group: Record, prefix: str) -> Iterator[str]:
         if key in plain:
             continue
         name = f"{prefix}.{key}" if prefix else key
-        if isinstance(value, list):
+        if isinstance(value, list | tuple):
             for record in value:
                 yield from ("", f"[[{name}]]", *_pairs(record))
         elif key == "component":
@@ -108,7 +109,7 @@ def _is_table(key: str, value: Any) -> bool:
     if isinstance(value, dict):
         return key != "arguments"
     return isinstance(value, Record) or (
-        isinstance(value, list) and bool(value) and isinstance(value[0], Record)
+        isinstance(value, list | tuple) and bool(value) and isinstance(value[0], Record)
     )
 
 
