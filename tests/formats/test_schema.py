@@ -17,7 +17,9 @@ from linkwright.formats.text.document import parse_record
 from linkwright.formats.text.tables import Record
 from linkwright.formats.text.writer import key_text, value_text
 
-FORMATS = {name: formats()[name] for name in ("catalog", "cell", "lab", "site", "ship", "move")}
+FORMATS = {
+    name: formats()[name] for name in ("catalog", "cell", "lab", "site", "ship", "move", "task")
+}
 """Formats whose fields all say what they are."""
 
 

@@ -381,10 +381,17 @@ def _in_file(kind: Any, note: Key | Amount) -> Any:
 
 # -- reading ---------------------------------------------------------------------------------------
 def read_record(
-    source: str | os.PathLike[str], schema: type[_Record], what: str, *, most: int = 2**22
+    source: str | os.PathLike[str],
+    schema: type[_Record],
+    what: str,
+    *,
+    most: int = 2**22,
+    code: str | None = None,
+    amounts: str | None = None,
 ) -> tuple[_Record, TextSource]:
     """Return the record of a file, or of a text of more than one line, and where it stands."""
     if isinstance(source, str) and "\n" in source:
-        return parse_record(source, schema)
+        return parse_record(source, schema, code=code, amounts=amounts)
     place = path_of(source, what)
-    return parse_record(read_text(place, most), schema, file=place)
+    text = read_text(place, most)
+    return parse_record(text, schema, file=place, code=code, amounts=amounts)

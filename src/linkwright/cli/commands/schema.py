@@ -22,6 +22,7 @@ def formats() -> dict[str, type[Record]]:
     """
     from linkwright.formats.catalog.schema import Catalog
     from linkwright.formats.text.schema import ModelFile
+    from linkwright.formats.text.tasks import TaskFile
     from linkwright.lab.files.lab_tables import LabFile
     from linkwright.mounts.move_files import MoveFile
     from linkwright.mounts.ship_files import ShipFile
@@ -38,6 +39,7 @@ def formats() -> dict[str, type[Record]]:
         "ship": ShipFile,
         "move": MoveFile,
         "cell": CellFile,
+        "task": TaskFile,
     }
 
 

@@ -150,10 +150,12 @@ def parse_record(
     file: str | os.PathLike[str] | None = None,
     limits: TextLimits | None = None,
     code: str | None = None,
+    amounts: str | None = None,
 ) -> tuple[Table, TextSource]:
     """Return the record that a TOML text holds, checked against its schema, and its source.
 
-    Errors carry `code`, where such texts have a number for what is wrong with them.
+    Errors carry `code`, where such texts have a number for what is wrong with them; wrong amounts
+    have another where it is given.
 
     >>> record, source = parse_record('format = 1\\nname = "m"\\n', ModelFile)
     >>> record.name
@@ -178,7 +180,7 @@ def parse_record(
     try:
         return schema.model_validate(data), source
     except ValidationError as error:
-        raise ModelError(_faults(error, data, source)) from None
+        raise ModelError(_faults(error, data, source, amounts)) from None
 
 
 def _toml(text: str, file: str | None, code: str | None) -> dict[str, Any]:
@@ -231,7 +233,9 @@ def _check_format(data: dict[str, Any], source: TextSource) -> None:
         )
 
 
-def _faults(error: ValidationError, data: object, source: TextSource) -> list[InputError]:
+def _faults(
+    error: ValidationError, data: object, source: TextSource, amounts: str | None
+) -> list[InputError]:
     """Return what is wrong, in the order of the text."""
     found: list[InputError] = []
     seen: set[Path] = set()
@@ -262,7 +266,7 @@ def _faults(error: ValidationError, data: object, source: TextSource) -> list[In
                 what, remedy = f"the list ends after {key} values", "give one more"
             found.append(source.error(path, what, remedy))
         elif kind == "wrong_quantity":
-            found.append(source.error(path, *fault_text(path, context)))
+            found.append(source.error(path, *fault_text(path, context), code=amounts))
         elif kind == "literal_error":
             found.append(source.error(path, *_choice(data, path, str(context["expected"]))))
         else:

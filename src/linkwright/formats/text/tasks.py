@@ -12,14 +12,13 @@ from functools import partial
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import Field, StrictBool, StrictInt, StrictStr
+from pydantic import BaseModel, Field, StrictBool, StrictInt, StrictStr
 
 from linkwright.algebra.units import amount
 from linkwright.border import worded
-from linkwright.brief import brief
 from linkwright.errors import Error, InputError
-from linkwright.files import read_text
-from linkwright.formats.text.document import TextSource, parse_record
+from linkwright.formats.schema import Amount, Format, Key, read_record
+from linkwright.formats.text.document import TextSource
 from linkwright.formats.text.positions import Path
 from linkwright.formats.text.tables import Record
 from linkwright.motion.payloads import Payload
@@ -42,86 +41,66 @@ Made = TypeVar("Made")
 _Table = TypeVar("_Table")
 
 
-class PartTable(Record):
+class PartTable(Record, BaseModel):
     """A part of a task."""
 
-    kind: Annotated[
-        Literal["segment", "move", "line", "dwell", "follow"], Field(description="what it is")
-    ]
-    start: Annotated[Any, Field(description="when it begins, s")] = None
-    duration: Annotated[Any, Field(description="how long it lasts, s")] = None
-    control: Annotated[Literal["joint", "tool"], Field(description="what moves")] = "joint"
-    profile: Annotated[Literal["rate", "position"], Field(description="of what")] = "rate"
-    time: Annotated[Literal["segment", "absolute"], Field(description="from when t counts")] = (
-        "segment"
+    kind: Annotated[Literal["segment", "move", "line", "dwell", "follow"], Key("what it is")]
+    start: Annotated[float | None, Amount("s", "when it begins")] = None
+    duration: Annotated[float | None, Amount("s", "how long it lasts")] = None
+    control: Annotated[Literal["joint", "tool"], Key("what moves")] = "joint"
+    profile: Annotated[Literal["rate", "position"], Key("of what")] = "rate"
+    time: Annotated[Literal["segment", "absolute"], Key("from when t counts")] = "segment"
+    axes: Annotated[Literal["base", "tool", "world"], Key("of the tool")] = "base"
+    channels: Annotated[dict[str, Any], Key("coefficients, constant first")] = {}
+    free: Annotated[list[StrictStr], Key("channels left as they come")] = []
+    to: Annotated[dict[str, Any], Key("where joints go")] = {}
+    by: Annotated[dict[str, Any], Key("how far the tool goes")] = {}
+    law: Annotated[Literal["quintic", "cubic", "trapezoid", "linear"], Key("of the motion")] = (
+        "quintic"
     )
-    axes: Annotated[Literal["base", "tool", "world"], Field(description="of the tool")] = "base"
-    channels: Annotated[
-        dict[str, Any], Field(default_factory=dict, description="coefficients, constant first")
-    ]
-    free: Annotated[
-        list[StrictStr], Field(default_factory=list, description="channels left as they come")
-    ]
-    to: Annotated[dict[str, Any], Field(default_factory=dict, description="where joints go")]
-    by: Annotated[dict[str, Any], Field(default_factory=dict, description="how far the tool goes")]
-    law: Annotated[
-        Literal["quintic", "cubic", "trapezoid", "linear"], Field(description="of the motion")
-    ] = "quintic"
-    relative: Annotated[StrictBool, Field(description="from where the joints are")] = False
-    table: Annotated[StrictStr, Field(description="a recording to follow")] = ""
-    times: Annotated[list[Any], Field(default_factory=list, description="of positions, s")]
-    positions: Annotated[
-        dict[str, list[Any]], Field(default_factory=dict, description="of joints at the times")
-    ]
+    relative: Annotated[StrictBool, Key("from where the joints are")] = False
+    table: Annotated[StrictStr, Key("a recording to follow")] = ""
+    times: Annotated[tuple[float, ...], Amount("s", "of positions")] = ()
+    positions: Annotated[dict[str, list[Any]], Key("of joints at the times")] = {}
 
 
 class PayloadTable(Record):
     """What the tool carries from an instant on."""
 
-    at: Annotated[Any, Field(description="when, s")] = 0.0
-    mass: Annotated[Any, Field(description="kg; 0 releases it")]
-    center: Annotated[list[Any], Field(default_factory=lambda: [0] * 3, description="of mass, m")]
+    at: Annotated[float, Amount("s", "when")] = 0.0
+    mass: Annotated[float, Amount("kg", "0 releases it")]
+    center: Annotated[tuple[float, float, float], Amount("m", "of mass")] = (0, 0, 0)
     inertia: Annotated[
-        list[Any],
-        Field(default_factory=lambda: [0] * 6, description="xx, yy, zz, xy, yz, zx, kg*m^2"),
-    ]
+        tuple[float, float, float, float, float, float],
+        Amount("kg*m^2", "about the center: xx, yy, zz, xy, yz, zx"),
+    ] = (0, 0, 0, 0, 0, 0)
 
 
 class LoadTable(Record):
     """A wrench of the tool, or an acceleration of the base."""
 
-    start: Annotated[Any, Field(description="when it begins, s")] = 0.0
-    duration: Annotated[Any, Field(description="how long it lasts, s")] = None
-    time: Annotated[Literal["segment", "absolute"], Field(description="from when t counts")] = (
-        "segment"
-    )
-    axes: Annotated[Literal["base", "tool", "world"], Field(description="of it")] = "world"
-    channels: Annotated[dict[str, Any], Field(description="coefficients, constant first")]
+    start: Annotated[float, Amount("s", "when it begins")] = 0.0
+    duration: Annotated[float | None, Amount("s", "how long it lasts")] = None
+    time: Annotated[Literal["segment", "absolute"], Key("from when t counts")] = "segment"
+    axes: Annotated[Literal["base", "tool", "world"], Key("of it")] = "world"
+    channels: Annotated[dict[str, Any], Key("coefficients, constant first")]
 
 
-class TaskFile(Record):
+class TaskFile(Record, BaseModel):
     """A task as a file holds it."""
 
-    format: Annotated[StrictInt, Field(description="1")]
-    name: Annotated[StrictStr, Field(description="of the task")] = "task"
-    frame: Annotated[StrictStr, Field(description="the tool's")] = "tool"
-    begin: Annotated[Any, Field(description="s")] = 0.0
-    stop: Annotated[Any, Field(description="s")] = None
-    repeat: Annotated[StrictInt, Field(description="how often it is done", ge=1, le=10_000)] = 1
-    start: Annotated[dict[str, Any], Field(default_factory=dict, description="where joints begin")]
-    part: Annotated[list[PartTable], Field(description="what moves")]
-    payload: Annotated[
-        list[PayloadTable], Field(default_factory=list, description="what is carried")
-    ]
-    wrench: Annotated[
-        list[LoadTable], Field(default_factory=list, description="what the tool pushes with")
-    ]
-    base: Annotated[
-        list[LoadTable], Field(default_factory=list, description="how the base accelerates")
-    ]
-    limits: Annotated[
-        dict[str, dict[str, Any]], Field(default_factory=dict, description="of joints")
-    ]
+    format: Format
+    name: Annotated[StrictStr, Key("of the task")] = "task"
+    frame: Annotated[StrictStr, Key("the tool's")] = "tool"
+    begin: Annotated[float, Amount("s", "when it begins")] = 0.0
+    stop: Annotated[float | None, Amount("s", "when it ends")] = None
+    repeat: Annotated[StrictInt, Field(ge=1, le=10_000), Key("how often it is done")] = 1
+    start: Annotated[dict[str, Any], Key("where joints begin")] = {}
+    part: Annotated[list[PartTable], Key("what moves")]
+    payload: Annotated[list[PayloadTable], Key("what is carried")] = []
+    wrench: Annotated[list[LoadTable], Key("what the tool pushes with")] = []
+    base: Annotated[list[LoadTable], Key("how the base accelerates")] = []
+    limits: Annotated[dict[str, dict[str, Any]], Key("of joints")] = {}
 
 
 @worded
@@ -145,27 +124,14 @@ def read_task(source: str | os.PathLike[str]) -> Task:
         >>> task.duration, task.payloads[0][1].mass
         (1.5, 0.5)
     """
-    if not isinstance(source, str | os.PathLike):
-        raise InputError(
-            f"a task is read from a file or a text, not from {brief(source)}",
-            remedy="give the path of a TOML file",
-            code="R212",
-        )
-    text, file = source, None
     try:
-        if isinstance(source, os.PathLike) or "\n" not in source:
-            file, text = os.fspath(source), read_text(source, _LARGEST)
-        assert isinstance(text, str)
-        record, placed = parse_record(text, TaskFile, file=file)
-    except InputError as error:
-        raise InputError(
-            error.what,
-            file=error.file,
-            line=error.line,
-            column=error.column,
-            remedy=error.remedy,
-            code="R212",
-        ) from None
+        record, placed = read_record(
+            source, TaskFile, "a task", most=_LARGEST, code="R212", amounts="R208"
+        )
+    except InputError as error:  # of a file that is not there
+        error.code = error.code or "R212"
+        raise
+    file = placed.file
     return _Reader(placed, FilePath(file).parent if file else FilePath()).task(record)
 
 
@@ -191,8 +157,8 @@ class _Reader:
                 parts,
                 self.joints(record.start, ("start",)),
                 record.frame,
-                self.number(record.begin, ("begin",), "s"),
-                self.optional(record.stop, ("stop",)),
+                record.begin,
+                record.stop,
                 carried,
                 wrench,
                 base,
@@ -219,9 +185,9 @@ class _Reader:
             raise
         except PartError as error:
             where = (error.key, error.index)
-            raise _coded(self.source.error(where, error.what, error.remedy), error.code) from None
+            raise self.source.error(where, error.what, error.remedy, code=error.code) from None
         except Error as error:
-            raise _coded(self.source.error(path, error.what, error.remedy), error.code) from None
+            raise self.source.error(path, error.what, error.remedy, code=error.code) from None
 
     def joint(self, value: object, path: Path, name: str, units: tuple[str, str]) -> float:
         """Return a value of a joint that turns or slides; its unit says which of the two fits."""
@@ -254,11 +220,12 @@ class _Reader:
         """Return a limit of a joint."""
         path = ("limits", joint, what)
         if what not in _LIMITS:
-            raise _coded(
-                self.source.error(
-                    path, f"a joint has no limit {what!r}", f"use {', '.join(_LIMITS)}", key=True
-                ),
-                "R206",
+            raise self.source.error(
+                path,
+                f"a joint has no limit {what!r}",
+                f"use {', '.join(_LIMITS)}",
+                key=True,
+                code="R206",
             )
         self.mention(path[:2], joint)
         return self.joint(value, path, joint, _LIMITS[what])
@@ -267,18 +234,8 @@ class _Reader:
         try:
             return amount(value, str(path[-1]), unit)
         except Error as error:
-            found = self.source.error(path, error.what, error.remedy)
-            raise InputError(
-                found.what,
-                file=found.file,
-                line=found.line,
-                column=found.column,
-                remedy=remedy or found.remedy or f"give a number, or a text with a unit of {unit}",
-                code="R208",
-            ) from None
-
-    def optional(self, value: object, path: Path) -> float | None:
-        return None if value is None else self.number(value, path, "s")
+            remedy = remedy or error.remedy or f"give a number, or a text with a unit of {unit}"
+            raise self.source.error(path, error.what, remedy, code="R208") from None
 
     def numbers(
         self, given: Mapping[str, Any], path: Path, unit: Callable[[str], str]
@@ -315,8 +272,7 @@ class _Reader:
         }
 
     def part(self, p: PartTable, path: Path) -> Part:
-        start = self.optional(p.start, (*path, "start"))
-        duration = self.optional(p.duration, (*path, "duration"))
+        start, duration = p.start, p.duration
         self.refuse_unused(p, path)
         if p.kind == "dwell":
             return Dwell(duration, start)
@@ -342,9 +298,8 @@ class _Reader:
                 free=p.free,
             )
         if duration is None:
-            raise _coded(
-                self.source.error(path, f"a {p.kind} needs a duration", "add duration = ..."),
-                "R201",
+            raise self.source.error(
+                path, f"a {p.kind} needs a duration", "add duration = ...", code="R201"
             )
         if p.kind == "move":
             to = self.joints(p.to, (*path, "to"))
@@ -355,37 +310,26 @@ class _Reader:
     def refuse_unused(self, p: PartTable, path: Path) -> None:
         """Refuse keys that a part of this kind does not read."""
         for key in sorted(p.model_fields_set - _KEYS[p.kind] - {"kind", "start"}):
-            raise _coded(
-                self.source.error(
-                    (*path, key),
-                    f"a {p.kind} has no {key!r}",
-                    f"it has {', '.join(sorted(_KEYS[p.kind]))}",
-                    key=True,
-                ),
-                "R212",
+            raise self.source.error(
+                (*path, key),
+                f"a {p.kind} has no {key!r}",
+                f"it has {', '.join(sorted(_KEYS[p.kind]))}",
+                key=True,
             )
 
     def follow(self, p: PartTable, path: Path, start: float | None) -> Follow:
         if bool(p.table) == bool(p.positions):
-            raise _coded(
-                self.source.error(
-                    path,
-                    "what to follow is a table, or times and positions",
-                    'add table = "run.csv"',
-                ),
-                "R212",
+            raise self.source.error(
+                path, "what to follow is a table, or times and positions", 'add table = "run.csv"'
             )
         if p.table:
             joints, made = self.recorded(p, path)
             return Follow(made, joints, start)
-        times = self.row(p.times, (*path, "times"), lambda _: "s")
+        times = p.times
         found = self.joint_rows(p.positions, (*path, "positions"), lambda _: _POSITION)
         rows = list(found.values())
         if len(times) < 2 or any(len(row) != len(times) for row in rows):
-            raise _coded(
-                self.source.error(path, f"each joint takes {len(times)} positions, two or more"),
-                "R212",
-            )
+            raise self.source.error(path, f"each joint takes {len(times)} positions, two or more")
         made = through(times, [list(row) for row in zip(*rows, strict=True)])
         return Follow(made, tuple(p.positions), start)
 
@@ -395,9 +339,7 @@ class _Reader:
         try:
             found = read_recording(self.folder / p.table)
         except Error as error:
-            raise _coded(
-                self.source.error((*path, "table"), error.what, error.remedy), "R212"
-            ) from None
+            raise self.source.error((*path, "table"), error.what, error.remedy) from None
         place = (*path, "table")
         factors = []
         for channel in found.channels:
@@ -408,14 +350,7 @@ class _Reader:
         return found.names, through(found.times, found.data * factors)
 
     def payload(self, p: PayloadTable, path: Path) -> tuple[float, Payload]:
-        return (
-            self.number(p.at, (*path, "at"), "s"),
-            Payload(
-                self.number(p.mass, (*path, "mass"), "kg"),
-                self.row(p.center, (*path, "center"), lambda _: "m"),
-                self.row(p.inertia, (*path, "inertia"), lambda _: "kg*m^2"),
-            ),
-        )
+        return p.at, Payload(p.mass, p.center, p.inertia)
 
     def load(self, p: LoadTable, path: Path) -> LoadProfile:
         units = {**dict.fromkeys(FORCES[:3], "N"), **dict.fromkeys(FORCES[3:], "N*m")}
@@ -423,20 +358,18 @@ class _Reader:
             units = dict.fromkeys(TOOL[:3], "m/s^2")
         wrong = [name for name in p.channels if name not in units]
         if wrong:
-            raise _coded(
-                self.source.error(
-                    (*path, "channels", wrong[0]),
-                    f"there is no channel {wrong[0]!r}",
-                    f"there are {', '.join(units)}",
-                    key=True,
-                ),
-                "R203",
+            raise self.source.error(
+                (*path, "channels", wrong[0]),
+                f"there is no channel {wrong[0]!r}",
+                f"there are {', '.join(units)}",
+                key=True,
+                code="R203",
             )
         channels = self.polynomials(p.channels, path, units.__getitem__)
         return LoadProfile(
             {name: tuple(c) for name, c in channels.items()},
-            self.number(p.start, (*path, "start"), "s"),
-            self.optional(p.duration, (*path, "duration")),
+            p.start,
+            p.duration,
             p.time,
             p.axes,
         )
@@ -483,9 +416,3 @@ def _tool_unit(per: str) -> Callable[[str], str]:
         return f"{'rad' if name.startswith('r') else 'm'}{per}"
 
     return unit
-
-
-def _coded(error: InputError, code: str | None) -> InputError:
-    """Return the error with a number."""
-    error.code = code
-    return error
