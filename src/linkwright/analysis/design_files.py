@@ -19,6 +19,7 @@ from linkwright.analysis.machine_design import METHODS, DesignLimit, MachineDesi
 from linkwright.brief import one_line
 from linkwright.errors import InputError, UnitError, suggestion
 from linkwright.files import is_there, path_of, read_text
+from linkwright.formats.schema import Format
 from linkwright.formats.text.document import TextSource, parse_record
 from linkwright.formats.text.tables import Record
 from linkwright.mechanism import Mechanism, mechanism_of
@@ -45,7 +46,7 @@ class _Poses(Record):
 
 
 class _DesignFile(Record):
-    format: int = 1
+    format: Format
     model: str
     goal: _Goal
     variables: dict[str, tuple[float | str, float | str]]

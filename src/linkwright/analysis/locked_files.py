@@ -8,6 +8,7 @@ from pydantic import Field
 
 from linkwright.errors import Error, suggestion
 from linkwright.files import path_of, read_text
+from linkwright.formats.schema import Format
 from linkwright.formats.text.document import parse_record
 from linkwright.formats.text.tables import Record
 from linkwright.mechanism import Mechanism
@@ -18,7 +19,7 @@ _SIZE = 2**20
 class _LockedFile(Record):
     """Where actuators are locked."""
 
-    format: int = 1
+    format: Format
     actuators: dict[str, float | str] = Field(min_length=1)
 
 

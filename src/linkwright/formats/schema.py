@@ -48,6 +48,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, PydanticCustomError
 
 from linkwright.algebra.units import amount
+from linkwright.brief import brief
 from linkwright.errors import Error, InputError
 from linkwright.files import path_of, read_text
 from linkwright.formats.text.document import TextSource, fault_text, parse_record
@@ -96,6 +97,7 @@ class Amount:
     among: tuple[float, ...] = ()  # the only ones that there are
     bare: bool = True  # a number other than 0 needs no unit
     endless: bool = False  # it may be infinite
+    texts: bool = True  # it may be a text with a unit
     each: bool = False  # one number may stand for all of a row
     by: str = ""
     key: str = ""  # as of `Key`
@@ -143,7 +145,8 @@ class Amount:
             number = {"enum": list(self.among)}
         if not self.bare and unit != "1":
             number = {"const": 0}
-        form = {"anyOf": [number, {"type": "string"}], "title": f"quantity in {unit}"}
+        forms = [number, {"type": "string"}] if self.texts else [number]
+        form = {"anyOf": forms, "title": f"quantity in {unit}"}
         return Annotated[float, PlainValidator(partial(self._checked, unit)), WithJsonSchema(form)]
 
     def _checked(self, unit: str, value: object, info: ValidationInfo) -> object:
@@ -160,6 +163,8 @@ class Amount:
 
     def number(self, value: object, unit: str) -> float:
         """Return a number in a unit, within the range; "it" in an error stands for the key."""
+        if not self.texts and isinstance(value, str):
+            raise _refused(f"it is {brief(value)}, and not a number", "give one without quotes")
         if not self.bare and unit != "1" and _is_bare(value):
             needed = f'write a text with one, such as "{value} {unit}"'
             raise _refused(f"it is {value} without a unit", needed)

@@ -11,18 +11,19 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field, StrictStr
 
 from linkwright.algebra.units import MKS
-from linkwright.errors import Error, InputError, suggestion
-from linkwright.files import LARGEST, read_text
+from linkwright.errors import Error, InputError
+from linkwright.files import LARGEST
+from linkwright.formats.schema import Amount, Format, Key, read_record, table_of
 from linkwright.mechanism import mechanism_of
 from linkwright.recording.recording import Array, plain
 from linkwright.simulation.settings import DEFAULTS, RunSettings, divided, is_number, spacing
@@ -33,10 +34,7 @@ REDUCTIONS = ("final", "min", "max", "mean", "rms")
 DISTRIBUTIONS: dict[str, int] = {"normal": 2, "uniform": 2, "lognormal": 2, "triangular": 3}
 """Names of distributions and how many numbers each takes."""
 
-_KEYS = {
-    "format", "model", "until", "step", "method", "seed", "runs", "combine", "every", "tolerance",
-    "absolute", "parameters", "initial", "channels", "part",
-}  # fmt: skip
+_WHOLE = Field(gt=-(1 << 63), lt=1 << 63)
 _ROOM = 64 << 20  # bytes of samples of a part
 _LARGEST_PART = 1024
 _MOST = 100_000_000
@@ -46,40 +44,38 @@ _LARGEST_LOG = 700.0  # of a number that is not infinite
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A sweep.
+    """A sweep; parameters and initial are by name a number, a list, a range or a distribution."""
 
-    Args:
-        model: its name with options, or a path.
-        until: end time, s.
-        step: of a method with fixed steps, else the finest interval of samples, s; by default as
-            for `linkwright.simulate`.
-        method: one of `linkwright.simulation.native.methods.METHODS`.
-        parameters: by name a number, a list, a range or a distribution.
-        initial: of states, in the same way.
-        channels: by name what is kept of it: `REDUCTIONS`, or `at T`.
-        runs: draws of each distribution, and of noise.
-        seed: of the first draw and its noise; those after it have the seeds after it.
-        together: whether lists go together instead of spanning a grid.
-        every: steps from sample to sample; by default for about a thousand.
-        tolerance: of an adaptive method.
-        absolute: the same where a state is near zero, as for `linkwright.simulate`.
-        part: runs in a part; by default as many as their samples have room.
-    """
-
-    model: str
-    until: float
-    step: float | None = None
-    method: str = DEFAULTS.method
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    initial: Mapping[str, Any] = field(default_factory=dict)
-    channels: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    runs: int = 1
-    seed: int = 0
-    together: bool = False
-    every: int | None = None
-    tolerance: float = DEFAULTS.tolerance
-    part: int | None = None
-    absolute: float | None = None
+    model: Annotated[str, Key("its name with options, or a path")]
+    until: Annotated[float, Amount("s", "end time", texts=False)]
+    # of a method with fixed steps, else the finest interval of samples; by default as `simulate`
+    step: Annotated[float | None, Amount("s", "step, or interval of samples", texts=False)] = None
+    method: Annotated[str, Key("of integration")] = DEFAULTS.method
+    parameters: Annotated[Mapping[str, Any], Key("values, lists, ranges, distributions")] = field(
+        default_factory=dict
+    )
+    initial: Annotated[Mapping[str, Any], Key("of states, in the same way")] = field(
+        default_factory=dict
+    )
+    channels: Annotated[
+        Mapping[str, Sequence[str]], Key("what is kept of each: final, max, 'at T', ...")
+    ] = field(default_factory=dict)
+    runs: Annotated[int, _WHOLE, Key("draws of each distribution, and of noise")] = 1
+    # those after it have the seeds after it
+    seed: Annotated[int, _WHOLE, Key("of the first draw and its noise")] = 0
+    together: bool = False  # whether lists go together instead of spanning a grid
+    every: Annotated[
+        int | None, _WHOLE, Key("steps from sample to sample; by default for about a thousand")
+    ] = None
+    tolerance: Annotated[float, Amount("1", "of an adaptive method", texts=False)] = (
+        DEFAULTS.tolerance
+    )
+    part: Annotated[
+        int | None, _WHOLE, Key("runs in a part; by default as many as there is room for")
+    ] = None
+    absolute: Annotated[
+        float | None, Amount("?", "tolerance where a state is near zero", texts=False)
+    ] = None
 
     @property
     def settings(self) -> RunSettings:
@@ -338,17 +334,33 @@ def part_size(plan: Plan, samples: int) -> int:
 
 
 # -- files -----------------------------------------------------------------------------------------
+PlanFile = table_of(
+    Plan,
+    format=(Format, 1),
+    model=(StrictStr | None, Key("its name with options, or a file beside this one"), None),
+    until=(float | None, Amount("s", "end time", texts=False), None),
+    combine=(Literal["grid", "together"], Key("whether lists span a grid"), "grid"),
+    parameters=(dict[str, Any], Key("values, lists, ranges, distributions"), {}),
+    initial=(dict[str, Any], Key("of states, in the same way"), {}),
+    channels=(dict[str, Any], Key("what is kept of each: final, max, 'at T', ..."), {}),
+)
+
+
 def read_plan(path: Path) -> Plan:
     """Return the plan of a text file."""
-    text = read_text(path, LARGEST)
+    record, source = read_record(path, PlanFile, "a sweep", most=LARGEST)
+    for key in ("model", "until"):
+        if getattr(record, key) is None:
+            raise source.error((), f"the sweep has no {key}", f"add {key} = ...")
+    tables = {key: _table(getattr(record, key), key) for key in ("parameters", "initial")}
     try:
-        data = tomllib.loads(text)
-    except RecursionError:
-        raise InputError("this is not a plan: it is nested too deeply", file=path) from None
-    except ValueError as error:  # no TOML, or a number of thousands of digits
-        raise InputError(f"this is not TOML: {error}", file=path) from None
-    try:
-        return _in_si(checked(plan_of(data, path.parent)))
+        plan = record.made(
+            model=_beside(record.model, path.parent),
+            channels={n: _kept(v) for n, v in _table(record.channels, "channels").items()},
+            together=record.combine == "together",
+            **tables,
+        )
+        return _in_si(checked(plan))
     except InputError as error:
         raise InputError(error.what, file=path, remedy=error.remedy) from None
 
@@ -383,40 +395,6 @@ def _scaled(given: Any, factor: float) -> Any:
     return {key: _scaled(x, factor) for key, x in given.items() if key not in kept} | kept
 
 
-def plan_of(data: Mapping[str, Any], folder: Path) -> Plan:
-    """Return the plan that the tables of a file give."""
-    for key in data:
-        if key not in _KEYS:
-            remedy = suggestion(key, sorted(_KEYS), f"there are {', '.join(sorted(_KEYS))}")
-            raise InputError(f"a sweep has no {key!r}", remedy=remedy)
-    if data.get("format", 1) != 1:
-        raise InputError(f"format = {data['format']} is not known", remedy="write format = 1")
-    for key in ("model", "until"):
-        if key not in data:
-            raise InputError(f"the sweep has no {key}", remedy=f"add {key} = ...")
-    if data.get("combine", "grid") not in ("grid", "together"):
-        raise InputError("combine is 'grid' or 'together'")
-    model = data["model"]
-    if not isinstance(model, str):
-        raise InputError("model is a text: a name, or a path")
-    return Plan(
-        _beside(model, folder),
-        _real(data, "until"),
-        None if "step" not in data else _real(data, "step"),
-        str(data.get("method", DEFAULTS.method)),
-        _table(data, "parameters"),
-        _table(data, "initial"),
-        {n: _kept(v) for n, v in _table(data, "channels").items()},
-        _whole(data, "runs", 1),
-        _whole(data, "seed", 0),
-        data.get("combine", "grid") == "together",
-        None if "every" not in data else _whole(data, "every"),
-        _real(data, "tolerance", DEFAULTS.tolerance),
-        None if "part" not in data else _whole(data, "part"),
-        None if "absolute" not in data else _real(data, "absolute"),
-    )
-
-
 def _beside(model: str, folder: Path) -> str:
     """Return where a model is: beside the plan, if there is such a file."""
     try:
@@ -426,33 +404,11 @@ def _beside(model: str, folder: Path) -> str:
     return str(folder / model) if there else model
 
 
-def _real(data: Mapping[str, Any], key: str, usual: float | None = None) -> float:
-    value = data.get(key, usual)
-    if not is_number(value):
-        raise InputError(f"{key} must be a finite number, not {_shown(value)}")
-    return float(value)
-
-
-def _whole(data: Mapping[str, Any], key: str, usual: int | None = None) -> int:
-    value = data.get(key, usual)
-    if isinstance(value, bool) or not isinstance(value, int) or abs(value) >= 1 << 63:
-        raise InputError(f"{key} must be an integer, not {_shown(value)}")
-    return value
-
-
-def _shown(value: Any) -> str:
-    text = str(value) if isinstance(value, float) else json.dumps(value, default=str)
-    return text if len(text) <= 40 else f"{text[:37]}..."
-
-
-def _table(data: Mapping[str, Any], key: str) -> dict[str, Any]:
+def _table(given: Mapping[str, Any], key: str) -> dict[str, Any]:
     """Return a table by names, those with dots in them put together again."""
-    found = data.get(key, {})
-    if not isinstance(found, Mapping):
-        raise InputError(f"{key} is a table")
     flat: dict[str, Any] = {}
-    for name, given in found.items():
-        flat.update(_flattened(name, given, key))
+    for name, value in given.items():
+        flat.update(_flattened(name, value, key))
     return flat
 
 

@@ -40,6 +40,7 @@ from linkwright.control.force.sampled_limits import (
 )
 from linkwright.errors import InputError, UnitError, suggestion
 from linkwright.files import path_of, read_text
+from linkwright.formats.schema import Format
 from linkwright.formats.text.document import TextSource, parse_record
 from linkwright.formats.text.tables import Record
 
@@ -52,7 +53,7 @@ _Number = float | str
 
 
 class _Wrist(Record):
-    format: int = 1
+    format: Format
     law: str
     Kp: _Number | None = None
     KF: _Number | None = None

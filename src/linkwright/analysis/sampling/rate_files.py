@@ -33,6 +33,7 @@ from linkwright.analysis.sampling.regimes import Array
 from linkwright.analysis.sampling.streams import RateCertificate, SampleStream, certify
 from linkwright.errors import Error, InputError, suggestion
 from linkwright.files import path_of, read_text
+from linkwright.formats.schema import Format
 from linkwright.formats.text.document import TextSource, parse_record
 from linkwright.formats.text.tables import Record
 
@@ -66,7 +67,7 @@ class _Map(Record):
 
 
 class _LoopFile(Record):
-    format: int = 1
+    format: Format
     name: str = ""
     plant: _Plant
     feedback: _Feedback

@@ -29,6 +29,7 @@ def formats() -> dict[str, type[Record]]:
     from linkwright.mounts.site_files import SiteFile
     from linkwright.scene.scene_tables import SceneTable
     from linkwright.server.cell_file import CellFile
+    from linkwright.sweeps.plans import PlanFile
 
     return {
         "model": ModelFile,
@@ -39,6 +40,7 @@ def formats() -> dict[str, type[Record]]:
         "ship": ShipFile,
         "move": MoveFile,
         "cell": CellFile,
+        "sweep": PlanFile,
         "task": TaskFile,
     }
 

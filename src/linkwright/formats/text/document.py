@@ -176,7 +176,8 @@ def parse_record(
     if too_large is not None:
         digits = f"a number of more than {_DIGITS} digits"
         raise source.error(too_large, f"{digits} is beyond all that are computed with")
-    _check_format(data, source)
+    if "format" in data or schema.model_fields["format"].is_required():
+        _check_format(data, source)
     try:
         return schema.model_validate(data), source
     except ValidationError as error:
