@@ -16,11 +16,19 @@ from linkwright.formats.schema import Amount, Key
 from linkwright.formats.text.document import parse_record
 from linkwright.formats.text.tables import Record
 from linkwright.formats.text.writer import key_text, value_text
+from linkwright.shapes import color_of
 
-FORMATS = {
-    name: formats()[name] for name in ("catalog", "cell", "lab", "site", "ship", "move", "task")
+FORMATS = {name: table for name, table in formats().items() if name != "model"}
+"""All but text models, whose page of documentation is made of their fields."""
+
+
+CORNERS = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+SPECIAL: dict[str, tuple[Any, Any]] = {
+    "turn": ([[[1.0, 0.0, 0.0], math.pi / 2]], [["x", 90.0]]),
+    "color": (list(color_of("#102030")), "#102030"),
+    "points": (CORNERS, CORNERS),
 }
-"""Formats whose fields all say what they are."""
+"""Of values with checks of their own: as they are read, and in a file."""
 
 
 def parts(kind: Any) -> Iterator[type[Record]]:
@@ -59,7 +67,8 @@ def sample(kind: Any, note: Any, texts: bool = True, least: int = 1) -> Any:
     if origin is Literal:
         return args[0]
     if origin is Annotated:
-        return sample(args[0], note, texts, least)
+        bounds = [y.ge for x in args[1:] for y in getattr(x, "metadata", ()) if hasattr(y, "ge")]
+        return sample(args[0], note, texts, *bounds)
     if origin is tuple and isinstance(note, Amount):
         units = note.unit.split(", ")
         count = len(units) if args[-1] is Ellipsis else len(args)
@@ -78,7 +87,9 @@ def sample(kind: Any, note: Any, texts: bool = True, least: int = 1) -> Any:
 def content(table: type[Record], texts: bool = True) -> dict[str, Any]:
     """Return a table with all of its keys, as a file has them or as they are read."""
     return {
-        field.alias or name: sample(
+        field.alias or name: SPECIAL[name][texts]
+        if name in SPECIAL and not (name == "color" and isinstance(note_of(field), Amount))
+        else sample(
             field.annotation,
             note_of(field),
             texts,

@@ -122,6 +122,8 @@ class Amount:
             return self._typed(args[0])
         if origin is tuple:
             units = self.unit.split(", ")
+            if args[-1] is Ellipsis and get_args(args[0]):
+                return GenericAlias(tuple, (self._typed(args[0]), ...))
             if args[-1] is Ellipsis and len(units) == 1:
                 row = GenericAlias(tuple, (self._one(units[0]), ...))
                 both: Any = Annotated[self._one(units[0]), Tag("one")] | Annotated[row, Tag("row")]
@@ -176,10 +178,11 @@ class Amount:
         if not abs(found) < _GREATEST and not (self.endless and found == math.inf):
             raise _refused(f"{found} is not a finite number", "give one that is")
         if not found > self.above:
-            zero = "zero" if self.above == 0 else f"{self.above:g}"
-            what = f"{found:.6g} is not above {zero}"
+            what = f"{found:.6g} is not above {f'{self.above:g}' if self.above else 'zero'}"
             if not self.bare:
                 what = f"it is {found:g}, and has to be above {self.above:g}"
+            if not self.texts:
+                what = f"a number above {self.above:g} is needed here"
             raise _refused(what, f"give a number above {self.above:g}")
         if found < self.least:
             raise _refused(f"{found:.6g} is below {self.least:g}", f"give {self.least:g} or more")
@@ -215,7 +218,8 @@ def _sized(units: list[str]) -> Callable[[object], object]:
 
     def check(row: object) -> object:
         if isinstance(row, list | tuple) and len(row) != len(units):
-            needed = f"give {len(units)}: in {', '.join(dict.fromkeys(units))}"
+            listed = ", ".join(dict.fromkeys(units))
+            needed = f"give {len(units)}" if listed == "1" else f"give {len(units)}: in {listed}"
             raise _refused(f"has {len(row)} numbers", needed)
         return row
 

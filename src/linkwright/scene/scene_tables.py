@@ -13,10 +13,19 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
-from pydantic import Field, PlainValidator, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    PlainValidator,
+    StrictBool,
+    WithJsonSchema,
+)
 
 from linkwright.formats.meshes.triangle_mesh import Color
 from linkwright.formats.robot.description import Triple
+from linkwright.formats.schema import Amount, Format, Key
 from linkwright.formats.text.tables import Record
 from linkwright.formats.text.values import wrong
 from linkwright.scene.solids import PALETTE
@@ -53,92 +62,52 @@ def _turns(value: object) -> tuple[tuple[Triple, float], ...]:
     return tuple(found)
 
 
-def _points(value: object) -> tuple[Triple, ...]:
-    if not isinstance(value, list) or len(value) < 4:
+def _bounding(points: tuple[Triple, ...]) -> tuple[Triple, ...]:
+    if len(points) < 4:
         raise wrong("at least four points are needed here, of three numbers each")
-    made = []
-    for item in value:
-        if not isinstance(item, list) or len(item) != 3:
-            raise wrong("each point has three numbers")
-        x, y, z = (_finite(v) for v in item)
-        made.append((x, y, z))
-    flat = np.array(made) - np.array(made[0])
+    flat = np.array(points) - np.array(points[0])
     if np.linalg.matrix_rank(flat, tol=1e-9 * max(1e-300, float(np.abs(flat).max()))) < 3:
         raise wrong("the points lie in a plane, and bound no solid")
-    return tuple(made)
+    return points
 
 
-def _finite(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise wrong("a number is needed here")
-    if not abs(value) <= _LARGEST:
-        raise wrong(f"a number up to {_LARGEST:g} is needed here")
-    return float(value)
+def _three(value: object) -> object:
+    """Return three factors where one is given for all."""
+    return value if isinstance(value, list) else [value] * 3
 
 
-def _three(value: object) -> Triple:
-    if not isinstance(value, list) or len(value) != 3:
-        raise wrong("three numbers in brackets are needed here")
-    x, y, z = (_finite(v) for v in value)
-    return x, y, z
-
-
-def _positive(value: object) -> float:
-    number = _finite(value)
-    if number <= 0:
-        raise wrong("a number above 0 is needed here")
-    return number
-
-
-def _scale(value: object) -> Triple:
-    if not isinstance(value, list):
-        one = _finite(value)
-        value = [one, one, one]
-    if len(value) != 3 or not all(_finite(v) for v in value):
+def _not_zero(scale: Triple) -> Triple:
+    if 0 in scale:
         raise wrong("a number, or three, are needed here, none of them 0")
-    x, y, z = (float(v) for v in value)
-    return x, y, z
+    return scale
 
 
-def _three_positive(value: object) -> Triple:
-    if not isinstance(value, list) or len(value) != 3:
-        raise wrong("three numbers above 0 are needed here")
-    x, y, z = (_positive(v) for v in value)
-    return x, y, z
+def _number(doc: str) -> Amount:
+    """A number, or several, in the unit of the file."""
+    return Amount("1", doc, least=-_LARGEST, most=_LARGEST, texts=False)
 
 
-_NUMBER: dict[str, Any] = {"type": "number"}
-_ABOVE_0: dict[str, Any] = {"type": "number", "exclusiveMinimum": 0}
+def _above(doc: str) -> Amount:
+    return Amount("1", doc, above=0, most=_LARGEST, texts=False)
 
 
-def _list(items: dict[str, Any], least: int, most: int | None = None) -> dict[str, Any]:
-    """Return the JSON schema of an array."""
-    made: dict[str, Any] = {"type": "array", "items": items, "minItems": least}
-    return made if most is None else {**made, "maxItems": most}
+def _from_zero(doc: str) -> Amount:
+    return Amount("1", doc, least=0, most=_LARGEST, texts=False)
 
 
-_THREE = _list(_NUMBER, 3, 3)
-_TURN: dict[str, Any] = {"type": "array", "prefixItems": [{"enum": list(AXES)}, _NUMBER]}
+_TURN: dict[str, Any] = {"type": "array", "prefixItems": [{"enum": list(AXES)}, {"type": "number"}]}
 _COLOR: dict[str, Any] = {
     "anyOf": [{"enum": list(PALETTE)}, {"type": "string", "pattern": f"^{_HEX.pattern}$"}]
 }
 
 Tint: TypeAlias = Annotated[Any, PlainValidator(_color), WithJsonSchema(_COLOR)]
-Turns: TypeAlias = Annotated[Any, PlainValidator(_turns), WithJsonSchema(_list(_TURN, 0))]
-Number: TypeAlias = Annotated[Any, PlainValidator(_finite), WithJsonSchema(_NUMBER)]
-Three: TypeAlias = Annotated[Any, PlainValidator(_three), WithJsonSchema(_THREE)]
-Positive: TypeAlias = Annotated[Any, PlainValidator(_positive), WithJsonSchema(_ABOVE_0)]
-NotNegative: TypeAlias = Annotated[float, Field(strict=True, ge=0, lt=1e9)]
-Edges: TypeAlias = Annotated[
-    Any, PlainValidator(_three_positive), WithJsonSchema(_list(_ABOVE_0, 3, 3))
-]
-Points: TypeAlias = Annotated[Any, PlainValidator(_points), WithJsonSchema(_list(_THREE, 4))]
-Scale: TypeAlias = Annotated[
-    Any, PlainValidator(_scale), WithJsonSchema({"anyOf": [_NUMBER, _THREE]})
+Turns: TypeAlias = Annotated[
+    Any, PlainValidator(_turns), WithJsonSchema({"type": "array", "items": _TURN})
 ]
 Whole: TypeAlias = Annotated[int, Field(strict=True, ge=1, le=1000)]
 Text: TypeAlias = Annotated[str, Field(strict=True, min_length=1, max_length=200)]
 Words: TypeAlias = Annotated[str, Field(strict=True, max_length=1000)]
+_ORIGIN = (0.0, 0.0, 0.0)
 
 
 # -- kinds -----------------------------------------------------------------------------------------
@@ -172,110 +141,128 @@ SHAPES: dict[str, ShapeKind] = {
 
 # -- tables ----------------------------------------------------------------------------------------
 class Repeat(Record):
-    """Copies at even distances: how many in all, and how far from one to the next."""
+    """Copies at even distances."""
 
-    count: Whole
-    by: Three
+    count: Annotated[Whole, Key("how many in all")]
+    by: Annotated[Triple, _number("how far from one to the next")]
 
 
 class SceneShape(Record):
     """A shape: its kind with the numbers of that kind, where it is, and what it looks like."""
 
-    kind: Annotated[Text, WithJsonSchema({"enum": list(SHAPES)})]  # see `SHAPES`
-    at: Three | None = None  # where its own origin is, in the section or object
-    # rotations about its own moving axes, one after another, before it is moved to `at`
-    turn: Turns | None = None
-    # where a shape with a length begins, in place of `at`, `turn` and the length
-    start: Three | None = None
-    end: Three | None = None  # where it ends
-    color: Tint | None = None  # by name or as #rrggbb
-    # draw its lines only; ROBSIM's shapes have them
-    wire: Annotated[bool, Field(strict=True)] = False
-    repeat: Repeat | None = None  # copies of it
-    size: Edges | None = None
-    radii: Edges | None = None
-    points: Points | None = None
-    radius: Positive | None = None
-    end_radius: NotNegative | None = None
-    diameter: Positive | None = None
-    end_diameter: NotNegative | None = None
-    length: Positive | None = None
-    half_width: Positive | None = None
-    half_height: Positive | None = None
-    end_half_height: NotNegative | None = None
-    height: Positive | None = None
-    end_height: NotNegative | None = None
-    side: Positive | None = None
-    bay: Positive | None = None
-    bays: Whole | None = None
-    sides: Annotated[int, Field(strict=True, ge=3, le=128)] | None = None
-    file: Text | None = None
-    scale: Scale | None = None
+    kind: Annotated[Text, WithJsonSchema({"enum": list(SHAPES)}), Key("see `SHAPES`")]
+    at: Annotated[Triple | None, _number("its own origin, in the section or object")] = None
+    turn: Annotated[Turns | None, Key("about its own axes, in order, before it is moved")] = None
+    start: Annotated[
+        Triple | None, _number("where one with a length begins, in place of at and turn")
+    ] = None
+    end: Annotated[Triple | None, _number("where it ends")] = None
+    color: Annotated[Tint | None, Key("by name or as #rrggbb")] = None
+    wire: Annotated[StrictBool, Key("draw its lines only; ROBSIM's shapes have them")] = False
+    repeat: Annotated[Repeat | None, Key("copies of it")] = None
+    size: Annotated[Triple | None, _above("edges of a box")] = None
+    radii: Annotated[Triple | None, _above("of an ellipsoid")] = None
+    points: Annotated[
+        tuple[Triple, ...] | None, _number("corners of a hull"), AfterValidator(_bounding)
+    ] = None
+    radius: Annotated[float | None, _above("of what is round")] = None
+    end_radius: Annotated[float | None, _from_zero("of a cone, at its end")] = None
+    diameter: Annotated[float | None, _above("of ROBSIM's cylinder and cone")] = None
+    end_diameter: Annotated[float | None, _from_zero("of ROBSIM's cone, at its end")] = None
+    length: Annotated[float | None, _above("along its axis")] = None
+    half_width: Annotated[float | None, _above("of ROBSIM's boxes")] = None
+    half_height: Annotated[float | None, _above("of ROBSIM's boxes")] = None
+    end_half_height: Annotated[float | None, _from_zero("of a trapezoid, at its end")] = None
+    height: Annotated[float | None, _above("of a half trapezoid")] = None
+    end_height: Annotated[float | None, _from_zero("of a half trapezoid, at its end")] = None
+    side: Annotated[float | None, _above("of a truss")] = None
+    bay: Annotated[float | None, _above("length of a bay of a truss")] = None
+    bays: Annotated[Whole | None, Key("of a truss")] = None
+    sides: Annotated[
+        Annotated[int, Field(strict=True, ge=3, le=128)] | None, Key("of ROBSIM's round shapes")
+    ] = None
+    file: Annotated[Text | None, Key("of a mesh")] = None
+    scale: Annotated[
+        Triple | None,
+        _number("of a mesh: a factor, or three"),
+        BeforeValidator(_three),
+        AfterValidator(_not_zero),
+    ] = None
 
 
-class SectionTable(Record):
+class SectionTable(Record, BaseModel):
     """The shapes of a body, in its frame, in place of those that it has."""
 
-    body: Text
-    keep: Annotated[bool, Field(strict=True)] = False
-    # its shapes; none leave it bare
-    shape: list[SceneShape] = Field(default_factory=list, max_length=MOST_SHAPES)
+    body: Annotated[Text, Key("its name")]
+    keep: Annotated[StrictBool, Key("keep those that it has, too")] = False
+    shape: Annotated[
+        list[SceneShape], Field(max_length=MOST_SHAPES), Key("its shapes; none leave it bare")
+    ] = []
 
 
 class ObjectTable(Record):
     """Something around the model, fixed to the base unless it says where else."""
 
-    name: Text  # for people
-    within: Text = "ground"  # the body in whose frame it stands
-    at: Three = (0.0, 0.0, 0.0)  # where, m or the file's unit
-    turn: Turns = ()  # how it is turned
-    repeat: Repeat | None = None  # copies of it
-    # its shapes, in its own frame
-    shape: Annotated[list[SceneShape], Field(min_length=1, max_length=MOST_SHAPES)]
+    name: Annotated[Text, Key("for people")]
+    within: Annotated[Text, Key("the body in whose frame it stands")] = "ground"
+    at: Annotated[Triple, _number("where")] = _ORIGIN
+    turn: Annotated[Turns, Key("how it is turned")] = ()
+    repeat: Annotated[Repeat | None, Key("copies of it")] = None
+    shape: Annotated[
+        list[SceneShape],
+        Field(min_length=1, max_length=MOST_SHAPES),
+        Key("its shapes, in its own frame"),
+    ]
 
 
 class ToolTable(Record):
-    """Three axes at the tool; twice as long as the last link is thick, unless it says otherwise."""
+    """Three axes at the tool."""
 
-    body: Text
-    at: Three = (0.0, 0.0, 0.0)
-    turn: Turns = ()
-    length: Positive | None = None
+    body: Annotated[Text, Key("that carries it")]
+    at: Annotated[Triple, _number("where")] = _ORIGIN
+    turn: Annotated[Turns, Key("how it is turned")] = ()
+    length: Annotated[
+        float | None, _above("of the axes; twice as long as the last link is thick")
+    ] = None
 
 
 class ScenePoint(Record):
     """A point with a label, in a body."""
 
-    name: Text
-    within: Text = "ground"
-    at: Three = (0.0, 0.0, 0.0)
+    name: Annotated[Text, Key("its label")]
+    within: Annotated[Text, Key("the body in whose frame it is")] = "ground"
+    at: Annotated[Triple, _number("where")] = _ORIGIN
 
 
 class GroundTable(Record):
-    """The ground: its height against gravity, its color, and whether there is one."""
+    """The ground."""
 
-    height: Number | None = None
-    color: Tint | None = None
-    shown: Annotated[bool, Field(strict=True)] = True
+    height: Annotated[float | None, _number("against gravity")] = None
+    color: Annotated[Tint | None, Key("by name or as #rrggbb")] = None
+    shown: Annotated[StrictBool, Key("whether there is one")] = True
 
 
 class ViewTable(Record):
-    """Where to look from at first: degrees about the upward direction, and above the ground."""
+    """Where to look from at first."""
 
-    azimuth: Annotated[float, Field(ge=-360, le=360)] = -55.0
-    height: Annotated[float, Field(ge=-89, le=89)] = 20.0
+    azimuth: Annotated[
+        float, Amount("deg", "about the upward direction", least=-360, most=360)
+    ] = -55.0
+    height: Annotated[float, Amount("deg", "above the ground", least=-89, most=89)] = 20.0
 
 
-class SceneTable(Record):
+class SceneTable(Record, BaseModel):
     """The whole file."""
 
-    format: Literal[1]
-    name: Words = ""
-    doc: Words = ""
-    unit: Literal["m", "cm", "mm", "in", "ft"] = "m"
-    ground: GroundTable | None = None
-    view: ViewTable | None = None
-    tool: ToolTable | None = None
-    section: list[SectionTable] = Field(default_factory=list, max_length=1000)
-    environment: list[ObjectTable] = Field(default_factory=list, max_length=1000)
-    point: list[ScenePoint] = Field(default_factory=list, max_length=1000)
+    format: Format
+    name: Annotated[Words, Key("of the scene")] = ""
+    doc: Annotated[Words, Key("what it is")] = ""
+    unit: Annotated[Literal["m", "cm", "mm", "in", "ft"], Key("of its lengths")] = "m"
+    ground: Annotated[GroundTable | None, Key("the ground")] = None
+    view: Annotated[ViewTable | None, Key("where to look from at first")] = None
+    tool: Annotated[ToolTable | None, Key("axes at the tool")] = None
+    section: Annotated[list[SectionTable], Field(max_length=1000), Key("shapes of bodies")] = []
+    environment: Annotated[
+        list[ObjectTable], Field(max_length=1000), Key("what stands around")
+    ] = []
+    point: Annotated[list[ScenePoint], Field(max_length=1000), Key("points with labels")] = []
