@@ -88,7 +88,7 @@ def content(table: type[Record], texts: bool = True) -> dict[str, Any]:
     """Return a table with all of its keys, as a file has them or as they are read."""
     return {
         field.alias or name: SPECIAL[name][texts]
-        if name in SPECIAL and not (name == "color" and isinstance(note_of(field), Amount))
+        if name in SPECIAL and (name == "points" or not isinstance(note_of(field), Amount))
         else sample(
             field.annotation,
             note_of(field),

@@ -8,53 +8,63 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import BaseModel
 
 from linkwright.algebra.units import amount
 from linkwright.analysis.machine_design import METHODS, DesignLimit, MachineDesign, design
 from linkwright.brief import one_line
 from linkwright.errors import InputError, UnitError, suggestion
-from linkwright.files import is_there, path_of, read_text
-from linkwright.formats.schema import Format
-from linkwright.formats.text.document import TextSource, parse_record
+from linkwright.files import is_there
+from linkwright.formats.schema import Format, Key, read_record
+from linkwright.formats.text.document import TextSource
 from linkwright.formats.text.tables import Record
 from linkwright.mechanism import Mechanism, mechanism_of
 
 __all__ = ["DesignTask", "read_design"]
 
-_SIZE = 2**20
 _WORDS = {"SLSQP": "SLSQP", "trust-constr": "trust-constr", "global": "differential evolution"}
 
 
-class _Goal(Record):
-    largest: str = ""
-    least: str = ""
+class GoalTable(Record):
+    """One of two goals."""
+
+    largest: Annotated[str, Key("quantity whose smallest value shall be large")] = ""
+    least: Annotated[str, Key("quantity whose greatest magnitude shall be small")] = ""
 
 
-class _Limit(Record):
-    least: float | None = None
-    most: float | None = None
+class DesignLimitTable(Record):
+    """A limit of a quantity."""
+
+    least: Annotated[float | None, Key("it is not below")] = None
+    most: Annotated[float | None, Key("it is not above")] = None
 
 
-class _Poses(Record):
-    azimuth: tuple[float, float, int] = (0.0, 360.0, 24)
-    zenith: tuple[float, float, int] = (0.0, 90.0, 7)
+class PosesTable(Record):
+    """Directions that must be reached: from, to (deg) and count."""
+
+    azimuth: Annotated[tuple[float, float, int], Key("about the vertical")] = (0.0, 360.0, 24)
+    zenith: Annotated[tuple[float, float, int], Key("from the vertical")] = (0.0, 90.0, 7)
 
 
-class _DesignFile(Record):
+class DesignFile(Record, BaseModel):
+    """Which dimensions of a machine may change, what is wanted, and where."""
+
     format: Format
-    model: str
-    goal: _Goal
-    variables: dict[str, tuple[float | str, float | str]]
-    limits: dict[str, _Limit] = Field(default_factory=dict)
-    poses: _Poses = _Poses()
-    start: dict[str, float] = Field(default_factory=dict)
-    method: Literal["SLSQP", "trust-constr", "global"] = "SLSQP"
-    turns: int = 60
+    model: Annotated[str, Key("a shipped machine, or a file beside this one")]
+    goal: Annotated[GoalTable, Key("what is wanted")]
+    variables: Annotated[
+        dict[str, tuple[float | str, float | str]], Key("ranges of dimensions, by parameter")
+    ]
+    limits: Annotated[dict[str, DesignLimitTable], Key("of other quantities")] = {}
+    poses: Annotated[PosesTable, Key("that must be reached")] = PosesTable()
+    start: Annotated[dict[str, float], Key("where the search begins")] = {}
+    method: Annotated[Literal["SLSQP", "trust-constr", "global"], Key("of the optimizer")] = "SLSQP"
+    turns: Annotated[int, Key("of the optimizer at most")] = 60
 
 
 @one_line
@@ -106,13 +116,12 @@ def read_design(path: str | os.PathLike[str]) -> DesignTask:
     ...     read_design(place).variables
     {'h': (0.3, 0.5)}
     """
-    place = path_of(path, "a design")
-    record, source = parse_record(read_text(place, _SIZE), _DesignFile, file=place)
+    record, source = read_record(path, DesignFile, "a design")
     if bool(record.goal.largest) == bool(record.goal.least):
         raise source.error(
             ("goal",), "a design has one goal", 'write largest = "…" or least = "…", not both'
         )
-    beside = place.parent / record.model
+    beside = Path(path).parent / record.model
     model = mechanism_of(str(beside) if is_there(beside) else record.model)
     variables = {name: _range(model, source, name, ends) for name, ends in record.variables.items()}
     limits = tuple(
@@ -154,7 +163,7 @@ def _range(
     return low, high
 
 
-def _grid(poses: _Poses, source: TextSource) -> NDArray[np.float64]:
+def _grid(poses: PosesTable, source: TextSource) -> NDArray[np.float64]:
     """Return directions ring by ring, each from where the last one ended."""
     for name, given in (("azimuth", poses.azimuth), ("zenith", poses.zenith)):
         if given[2] < 1 or given[2] > 10_000:

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import os
+from typing import Annotated
 
 from pydantic import Field
 
 from linkwright.errors import Error, suggestion
-from linkwright.files import path_of, read_text
-from linkwright.formats.schema import Format
-from linkwright.formats.text.document import parse_record
+from linkwright.formats.schema import Format, Key, read_record
 from linkwright.formats.text.tables import Record
 from linkwright.mechanism import Mechanism
 
-_SIZE = 2**20
 
-
-class _LockedFile(Record):
+class LockedFile(Record):
     """Where actuators are locked."""
 
     format: Format
-    actuators: dict[str, float | str] = Field(min_length=1)
+    actuators: Annotated[
+        dict[str, float | str], Field(min_length=1), Key("the value of each, by its name")
+    ]
 
 
 def read_locked(path: str | os.PathLike[str], mechanism: Mechanism) -> dict[str, float]:
@@ -37,8 +36,7 @@ def read_locked(path: str | os.PathLike[str], mechanism: Mechanism) -> dict[str,
     ...     read_locked(place, m)
     {'b': 0.6}
     """
-    place = path_of(path, "the values of the actuators")
-    record, source = parse_record(read_text(place, _SIZE), _LockedFile, file=place)
+    record, source = read_record(path, LockedFile, "the values of the actuators")
     names = [q.name for q in mechanism.actuators]
     for name in record.actuators:
         if name not in names:

@@ -1,32 +1,15 @@
-"""Wrist files: a wrist's loop along one axis, and the ranges of its maps, as TOML.
-
-format = 1
-law = "position"          # or "force", "accumulating"
-Kp = 1.0                  # KF of the other two
-m = 0.5                   # kg; texts may have units: "500 g"
-Cw = 3.0                  # N*s/m
-Kw = "500 N/m"
-a = 0.6                   # pole of the filter; 0 by default
-T = "28 ms"
-Ke = 0                    # N/m, what is touched; nothing by default
-Ce = 0                    # N*s/m
-order = "new-place"       # what happens at a tick; the law's own by default
-
-[map]                     # ranges: from, to, points
-Kp = [0.02, 1.2, 60]
-a = [0.0, 0.98, 50]
-"""
+"""Wrist files: a wrist's loop along one axis, and the ranges of its maps, as TOML."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import BaseModel
 
 from linkwright.algebra.units import amount
 from linkwright.analysis.contact.parameter_maps import UNITS, usual_range
@@ -39,9 +22,8 @@ from linkwright.control.force.sampled_limits import (
     out_of_range,
 )
 from linkwright.errors import InputError, UnitError, suggestion
-from linkwright.files import path_of, read_text
-from linkwright.formats.schema import Format
-from linkwright.formats.text.document import TextSource, parse_record
+from linkwright.formats.schema import Amount, Format, Key, read_record
+from linkwright.formats.text.document import TextSource
 from linkwright.formats.text.tables import Record
 
 __all__ = ["WristFile", "read_wrist"]
@@ -52,20 +34,24 @@ _MOST = 2000
 _Number = float | str
 
 
-class _Wrist(Record):
+class WristTable(Record, BaseModel):
+    """A wrist's loop along one axis, and the ranges of its maps."""
+
     format: Format
-    law: str
-    Kp: _Number | None = None
-    KF: _Number | None = None
-    m: _Number
-    Cw: _Number
-    Kw: _Number
-    a: _Number = 0.0
-    T: _Number
-    Ke: _Number = 0.0
-    Ce: _Number = 0.0
-    order: str = ""
-    map: dict[str, tuple[_Number, _Number, int]] = Field(default_factory=dict)
+    law: Annotated[str, Key("position, force or accumulating")]
+    Kp: Annotated[float | None, Amount("?", "gain of the position law")] = None
+    KF: Annotated[float | None, Amount("?", "gain of the other laws")] = None
+    m: Annotated[float, Amount("kg", "of the tool")]
+    Cw: Annotated[float, Amount("N*s/m", "damping of the wrist")]
+    Kw: Annotated[float, Amount("N/m", "stiffness of the wrist")]
+    a: Annotated[float, Amount("?", "pole of the filter")] = 0.0
+    T: Annotated[float, Amount("s", "from tick to tick")]
+    Ke: Annotated[float, Amount("N/m", "stiffness of what is touched")] = 0.0
+    Ce: Annotated[float, Amount("N*s/m", "damping of what is touched")] = 0.0
+    order: Annotated[str, Key("what happens at a tick; the law's own")] = ""
+    map: Annotated[
+        dict[str, tuple[_Number, _Number, int]], Key("ranges by parameter: from, to, points")
+    ] = {}
 
 
 @one_line
@@ -115,8 +101,7 @@ def read_wrist(path: str | os.PathLike[str]) -> WristFile:
     ...     read_wrist(place).loop.sampled
     'ringing'
     """
-    place = path_of(path, "a wrist")
-    record, source = parse_record(read_text(place, _SIZE), _Wrist, file=place)
+    record, source = read_record(path, WristTable, "a wrist", most=_SIZE)
     for key, known in (("law", CONTACT_LAWS), ("order", CONTACT_ORDERS)):
         given = getattr(record, key)
         if given not in known and (key == "law" or given):
@@ -131,7 +116,7 @@ def read_wrist(path: str | os.PathLike[str]) -> WristFile:
     if getattr(record, gain) is None:
         raise source.error((), f"the {record.law} law has no gain", f"give {gain}")
     numbers = {
-        "gain" if n == gain else n: _number(source, (n,), getattr(record, n), n)
+        "gain" if n == gain else n: getattr(record, n)
         for n in (gain, *(p for p in PARAMETERS if p != "gain"))
     }
     for name, value in numbers.items():

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -32,9 +33,8 @@ from linkwright.analysis.sampling.maps import RateMap, rate_map
 from linkwright.analysis.sampling.regimes import Array
 from linkwright.analysis.sampling.streams import RateCertificate, SampleStream, certify
 from linkwright.errors import Error, InputError, suggestion
-from linkwright.files import path_of, read_text
-from linkwright.formats.schema import Format
-from linkwright.formats.text.document import TextSource, parse_record
+from linkwright.formats.schema import Amount, Format, Key, read_record
+from linkwright.formats.text.document import TextSource
 from linkwright.formats.text.tables import Record
 
 _SIZE = 2**22
@@ -45,34 +45,44 @@ Span = tuple[float | str, float | str, int]
 Pole = float | tuple[float, float]
 
 
-class _Plant(Record):
-    a: Matrix
-    b: Matrix
-    integral: Matrix | None = None
-    delayed: bool = False
-    names: list[str] = Field(default_factory=list)
+class PlantTable(Record):
+    """What is controlled."""
+
+    a: Annotated[Matrix, Key("A, by rows")]
+    b: Annotated[Matrix, Key("B, by rows")]
+    integral: Annotated[Matrix | None, Key("rows of what is integrated")] = None
+    delayed: Annotated[bool, Key("what is computed counts at the next sample")] = False
+    names: Annotated[list[str], Key("of states")] = Field(default_factory=list)
 
 
-class _Feedback(Record):
-    gain: Matrix | None = None
-    poles: list[Pole] = Field(default_factory=list)
-    period: float | str | None = None
-    procedure: Literal["report", "strongest", "fastest"] | None = None
+class FeedbackTable(Record):
+    """A gain, or the poles of a design."""
+
+    gain: Annotated[Matrix | None, Key("K, by rows")] = None
+    poles: Annotated[list[Pole], Key("a complex one as two numbers")] = Field(default_factory=list)
+    period: Annotated[float | None, Amount("s", "interval of the design; else searched")] = None
+    procedure: Annotated[
+        Literal["report", "strongest", "fastest"] | None, Key("by which it is searched")
+    ] = None
 
 
-class _Map(Record):
-    gain: Span | None = None
-    period: Span | None = None
-    intervals: dict[str, Span]
+class MapTable(Record):
+    """What the rows and the columns of a map are: from, to, count."""
+
+    gain: Annotated[Span | None, Key("rows, times that of the file")] = None
+    period: Annotated[Span | None, Key("rows, the interval of the design")] = None
+    intervals: Annotated[dict[str, Span], Key("columns, one number of the distribution")]
 
 
-class _LoopFile(Record):
+class LoopFile(Record):
+    """A loop whose samples come at random."""
+
     format: Format
-    name: str = ""
-    plant: _Plant
-    feedback: _Feedback
-    intervals: dict[str, Any] | None = None
-    map: _Map | None = None
+    name: Annotated[str, Key("of the loop; that of the file")] = ""
+    plant: Annotated[PlantTable, Key("what is controlled")]
+    feedback: Annotated[FeedbackTable, Key("a gain, or poles")]
+    intervals: Annotated[dict[str, Any] | None, Key("distribution of the intervals")] = None
+    map: Annotated[MapTable | None, Key("ranges of a map")] = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,7 +113,7 @@ class LoopTask:
     procedure: Any
     intervals: Mapping[str, Any] | None = None
     source: TextSource = field(default_factory=lambda: TextSource(None), repr=False)
-    spans: _Map | None = field(default=None, repr=False)
+    spans: MapTable | None = field(default=None, repr=False)
 
     @staticmethod
     def joint() -> LoopTask:
@@ -241,8 +251,7 @@ def read_loop(path: str | os.PathLike[str]) -> LoopTask:
     ...     read_loop(place).distribution
     Uniform(low=0.01, high=0.03)
     """
-    place = path_of(path, "a loop")
-    record, source = parse_record(read_text(place, _SIZE), _LoopFile, file=place)
+    record, source = read_record(path, LoopFile, "a loop", most=_SIZE)
     plant, feedback = record.plant, record.feedback
     try:
         loop = Loop(
@@ -260,18 +269,12 @@ def read_loop(path: str | os.PathLike[str]) -> LoopTask:
             gain = loop.gain_of(feedback.gain)
         except Error as error:
             raise source.error(("feedback", "gain"), error.what, error.remedy) from None
-    period = None
-    if feedback.period is not None:
-        try:
-            period = amount(feedback.period, "the period", "s")
-        except Error as error:
-            raise source.error(("feedback", "period"), error.what, error.remedy) from None
     return LoopTask(
-        name=record.name or place.stem,
+        name=record.name or Path(path).stem,
         loop=loop,
         gain=gain,
         poles=tuple(complex(*p) if isinstance(p, tuple) else complex(p) for p in feedback.poles),
-        period=period,
+        period=feedback.period,
         procedure=feedback.procedure,
         intervals=record.intervals,
         source=source,

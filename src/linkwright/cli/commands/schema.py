@@ -20,6 +20,10 @@ def formats() -> dict[str, type[Record]]:
     >>> sorted(formats())[:2]
     ['catalog', 'cell']
     """
+    from linkwright.analysis.contact.wrist_files import WristTable
+    from linkwright.analysis.design_files import DesignFile
+    from linkwright.analysis.locked_files import LockedFile
+    from linkwright.analysis.sampling.rate_files import LoopFile
     from linkwright.formats.catalog.schema import Catalog
     from linkwright.formats.text.schema import ModelFile
     from linkwright.formats.text.tasks import TaskFile
@@ -36,12 +40,16 @@ def formats() -> dict[str, type[Record]]:
         "scene": SceneTable,
         "catalog": Catalog,
         "lab": LabFile,
+        "cell": CellFile,
+        "task": TaskFile,
+        "sweep": PlanFile,
         "site": SiteFile,
         "ship": ShipFile,
         "move": MoveFile,
-        "cell": CellFile,
-        "sweep": PlanFile,
-        "task": TaskFile,
+        "wrist": WristTable,
+        "loop": LoopFile,
+        "design": DesignFile,
+        "locked": LockedFile,
     }
 
 

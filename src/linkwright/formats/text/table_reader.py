@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Any
+from collections.abc import Collection
 
 from linkwright.algebra.units import amount
 from linkwright.errors import InputError, UnitError, nearest
@@ -38,18 +37,3 @@ class TableReader:
         if not abs(found) < 1e300:
             raise self.source.error(path, f"{found} is not a finite number", "give one that is")
         return found
-
-    def positive(self, value: object, path: Path, unit: str) -> float:
-        """Return a number above zero."""
-        found = self.number(value, path, unit)
-        if found <= 0:
-            raise self.source.error(path, f"{found:.6g} is not above zero", "give a number above 0")
-        return found
-
-    def row(self, given: Sequence[Any], path: Path, units: Sequence[str]) -> tuple[float, ...]:
-        """Return a number for each unit."""
-        if len(given) != len(units):
-            needed = f"give {len(units)}: in {', '.join(dict.fromkeys(units))}"
-            raise self.source.error(path, f"has {len(given)} numbers", needed)
-        rows = enumerate(zip(given, units, strict=True))
-        return tuple(self.number(x, (*path, k), unit) for k, (x, unit) in rows)
