@@ -24,6 +24,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,6 +33,7 @@ from linkwright.border import worded
 from linkwright.brief import one_line
 from linkwright.errors import InputError
 from linkwright.files import csv_rows, read_text
+from linkwright.formats.schema import Amount, described, require_ranges
 from linkwright.motion import Sines, Trajectory, hermite
 from linkwright.mounts.ships import FREEDOMS, Ship
 
@@ -49,37 +51,29 @@ _LARGEST = 1_000_000  # characters of a table
 
 
 _DAY = 86_400.0  # s
-_RANGES = {"height": (1e-6, 1e3), "period": (0.01, 1e4), "gamma": (0.01, 100.0)}
-"""Of wave spectra: ripples and tsunamis are within."""
 
 
+@described
 @one_line
 @dataclass(frozen=True, slots=True)
 class WaveSpectrum:
     """A spectrum of waves.
-
-    Args:
-        height: significant wave height, m.
-        period: of the peak, s.
-        gamma: by how much the peak is enhanced; 1 for Pierson and Moskowitz.
 
     Example:
         >>> float(WaveSpectrum(4.0, 10.0)(0.1).round(3))
         14.325
     """
 
-    height: float
-    period: float
-    gamma: float = 1.0
+    # ripples and tsunamis are within
+    height: Annotated[float, Amount("m", "significant wave height", least=1e-6, most=1e3)]
+    period: Annotated[float, Amount("s", "of the peak", least=0.01, most=1e4)]
+    gamma: Annotated[
+        float,
+        Amount("1", "of the peak; 1 for Pierson and Moskowitz", least=0.01, most=100),
+    ] = 1.0
 
     def __post_init__(self) -> None:
-        for name in self.__slots__:
-            least, most = _RANGES[name]
-            if not least <= getattr(self, name) <= most:
-                raise InputError(
-                    f"the {name} of a wave spectrum is {getattr(self, name)}",
-                    remedy=f"give a number above 0, from {least:g} to {most:g}",
-                )
+        require_ranges(self, "a wave spectrum")
 
     def __call__(self, frequency: ArrayLike) -> Array:
         """Return its density, m^2/Hz.

@@ -6,10 +6,10 @@ import os
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StrictBool, StrictInt, StrictStr
+from pydantic import Field, StrictInt, StrictStr
 
 from linkwright.border import worded
-from linkwright.formats.schema import Amount, Format, Key, given, read_record
+from linkwright.formats.schema import Amount, Format, Key, given, read_record, table_of
 from linkwright.formats.text.document import TextSource
 from linkwright.formats.text.tables import Record
 from linkwright.motion import Sines
@@ -28,33 +28,27 @@ class SineTable(Record):
     phase: Annotated[float, Amount("rad", "at the start")] = 0.0
 
 
-class SeaTable(Record):
-    """A sea in which a ship moves."""
-
-    spectrum: Annotated[Literal["jonswap", "pierson-moskowitz"], Key("of the waves")] = "jonswap"
-    height: Annotated[float, Amount("m", "significant wave height", above=0)]
-    period: Annotated[float, Amount("s", "of the peak", above=0)]
-    gamma: Annotated[float, Amount("1", "peak enhancement of JONSWAP", above=0)] = 3.3
-    seed: Annotated[StrictInt, Field(ge=0), Key("of the waves")] = 0
-    duration: Annotated[float, Amount("s", "of the motion", above=0)] = 3600.0
-    responses: Annotated[StrictStr, Key("CSV file beside this one; a generic ship by default")] = ""
-
-
-class ShipFile(Record):
-    """A file of a ship."""
-
-    format: Format
-    doc: Annotated[StrictStr, Key("what it is")] = ""
-    offset: Annotated[tuple[float, float, float], Amount("m", "from the center")] = (0, 0, 0)
-    heading: Annotated[float, Amount("deg", "of the bow, compass")] = 90.0
-    stabilized: Annotated[StrictBool, Key("whether a platform keeps level")] = False
-    surge: Annotated[SineTable | None, Key("along the bow")] = None
-    sway: Annotated[SineTable | None, Key("to port")] = None
-    heave: Annotated[SineTable | None, Key("up")] = None
-    roll: Annotated[SineTable | None, Key("about the bow")] = None
-    pitch: Annotated[SineTable | None, Key("about the axis to port")] = None
-    yaw: Annotated[SineTable | None, Key("about the vertical")] = None
-    sea: Annotated[SeaTable | None, Key("in place of sines")] = None
+_SINE = SineTable | None
+SeaTable = table_of(
+    WaveSpectrum,
+    spectrum=(Literal["jonswap", "pierson-moskowitz"], Key("of the waves"), "jonswap"),
+    gamma=(float, Amount("1", "peak enhancement of JONSWAP", above=0), 3.3),
+    seed=(StrictInt, Field(ge=0), Key("of the waves"), 0),
+    duration=(float, Amount("s", "of the motion", above=0), 3600.0),
+    responses=(StrictStr, Key("CSV file beside this one; a generic ship by default"), ""),
+)
+ShipFile = table_of(
+    Ship,
+    format=(Format, ...),
+    doc=(StrictStr, Key("what it is"), ""),
+    surge=(_SINE, Key("along the bow"), None),
+    sway=(_SINE, Key("to port"), None),
+    heave=(_SINE, Key("up"), None),
+    roll=(_SINE, Key("about the bow"), None),
+    pitch=(_SINE, Key("about the axis to port"), None),
+    yaw=(_SINE, Key("about the vertical"), None),
+    sea=(SeaTable | None, Key("in place of sines"), None),
+)
 
 
 @worded
@@ -76,18 +70,18 @@ def read_ship(source: str | os.PathLike[str]) -> Ship:
     """
     record, placed = read_record(source, ShipFile, "a ship", most=_LARGEST)
     tables = {name: getattr(record, name) for name in FREEDOMS}
-    shape: dict[str, Any] = record.model_dump(include={"offset", "heading", "stabilized"})
     sea = record.sea
-    if sea is not None:
-        for name in (name for name, table in tables.items() if table is not None):
-            raise placed.error((name,), "a ship has sines or a sea, not both", key=True)
-        beside = Path(placed.file or "").parent / sea.responses
-        peak = sea.gamma if sea.spectrum == "jonswap" else 1.0
-        waves = Sea(WaveSpectrum(sea.height, sea.period, peak), sea.seed)
-        responses = read_responses(beside) if sea.responses else generic_responses()
-        return waves.ship(sea.duration, responses, **shape)
-    rows = [[] if t is None else [_sine(placed, t, name)] for name, t in tables.items()]
-    return Ship(Sines([0.0] * 6, rows), **shape)
+    if sea is None:
+        rows = [[] if t is None else [_sine(placed, t, name)] for name, t in tables.items()]
+        ship: Ship = record.made(motion=Sines([0.0] * 6, rows))
+        return ship
+    for name in (name for name, table in tables.items() if table is not None):
+        raise placed.error((name,), "a ship has sines or a sea, not both", key=True)
+    waves = Sea(sea.made() if sea.spectrum == "jonswap" else sea.made(gamma=1.0), sea.seed)
+    beside = Path(placed.file or "").parent / sea.responses
+    responses = read_responses(beside) if sea.responses else generic_responses()
+    at = {key: getattr(record, key) for key in ("offset", "heading", "stabilized")}
+    return waves.ship(sea.duration, responses, **at)
 
 
 def _sine(source: TextSource, table: SineTable, name: str) -> tuple[float, float, float]:

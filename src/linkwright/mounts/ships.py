@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +25,7 @@ from linkwright.algebra import Expr, Scalar, Vector, as_expr, cos, evaluate_all,
 from linkwright.brief import one_line
 from linkwright.control.computed_torque import TrajectoryLike
 from linkwright.errors import InputError
+from linkwright.formats.schema import Amount, Key, described
 from linkwright.mechanism import Body, Force, Mechanism, ModelLike, Moment, mechanism_of
 from linkwright.motion import Sines
 
@@ -57,17 +59,11 @@ class Deck:
     acceleration: Triple
 
 
+@described
 @one_line
 @dataclass(frozen=True, slots=True)
 class Ship:
     """A ship that carries a mount.
-
-    Args:
-        motion: of surge, sway, heave (m), roll, pitch and yaw (rad) over time: sines, or a
-            trajectory.
-        offset: from the center of rotation to the mount's base, along the ship's axes, m.
-        heading: of the bow, compass degrees; at 90 the axes of the ship are East, North, up.
-        stabilized: whether a platform keeps the mount's axes still.
 
     Example:
         >>> ship = report_ship()
@@ -75,10 +71,18 @@ class Ship:
         (True, array([ 5.85, -7.59, -9.61]))
     """
 
-    motion: TrajectoryLike
-    offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    heading: float = 90.0
-    stabilized: bool = False
+    motion: Annotated[
+        TrajectoryLike,
+        Key(
+            "surge, sway, heave (m), roll, pitch, yaw (rad): sines, or a trajectory", internal=True
+        ),
+    ]
+    offset: Annotated[
+        tuple[float, float, float], Amount("m", "from the center of rotation to the mount's base")
+    ] = (0.0, 0.0, 0.0)
+    # at 90 the axes of the ship are East, North, up
+    heading: Annotated[float, Amount("deg", "of the bow, compass")] = 90.0
+    stabilized: Annotated[bool, Key("whether a platform keeps the mount's axes still")] = False
 
     def __post_init__(self) -> None:
         if self.motion.size != len(FREEDOMS):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -17,17 +18,7 @@ from pydantic import Field
 
 from linkwright.algebra.units import amount
 from linkwright.analysis.sampling.answers import Answers
-from linkwright.analysis.sampling.distributions import (
-    DISTRIBUTIONS,
-    Bernoulli,
-    Delayed,
-    Distribution,
-    Lost,
-    Markov,
-    Mixture,
-    Recorded,
-    Uniform,
-)
+from linkwright.analysis.sampling.distributions import DISTRIBUTIONS, Distribution
 from linkwright.analysis.sampling.loops import Loop
 from linkwright.analysis.sampling.maps import RateMap, rate_map
 from linkwright.analysis.sampling.regimes import Array
@@ -39,6 +30,7 @@ from linkwright.formats.text.tables import Record
 
 _SIZE = 2**22
 _MOST = 1000  # rows or columns of a map
+_MEASURED = ("ages", "befores")  # of what was recorded; no file gives them
 
 Matrix = list[list[float]]
 Span = tuple[float | str, float | str, int]
@@ -100,6 +92,7 @@ class LoopTask:
         source: the file, for messages.
         spans: of the map: what its rows and its columns are.
 
+    >>> from linkwright.analysis.sampling.distributions import Uniform
     >>> task = LoopTask.joint()
     >>> round(task.answers(Uniform(0.010, 0.030)).contraction, 3)
     -0.226
@@ -292,7 +285,7 @@ def distribution_of(
         hint = suggestion(str(kind), DISTRIBUTIONS, f"one of {', '.join(DISTRIBUTIONS)}")
         raise source.error(at, f"there is no distribution {kind!r}", hint)
     made = DISTRIBUTIONS[kind]
-    takes = _TAKES[made]
+    takes = [name for name in signature(made).parameters if name not in _MEASURED]
     unknown = [key for key in given if key not in takes]
     if unknown:
         raise source.error(
@@ -314,17 +307,6 @@ def distribution_of(
         raise source.error(
             at, f"{kind} lacks {', '.join(missing)}", f"it has {', '.join(takes)}"
         ) from None
-
-
-_TAKES: dict[type[Distribution], tuple[str, ...]] = {
-    Bernoulli: ("first", "second", "p"),
-    Uniform: ("low", "high"),
-    Mixture: ("parts", "weights"),
-    Recorded: ("intervals", "delays"),
-    Markov: ("parts", "transition"),
-    Lost: ("between", "loss"),
-    Delayed: ("between", "delays", "transition"),
-}
 
 
 def _table(part: object, source: TextSource, at: tuple[str | int, ...]) -> Mapping[str, Any]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -12,10 +10,9 @@ from pydantic.fields import FieldInfo
 from linkwright.formats.catalog.schema import KINDS, Catalog
 from linkwright.formats.schema import Amount, note_of
 from linkwright.formats.text.tables import Record
+from linkwright.formats.text.writer import key_text, value_text
 
 __all__ = ["catalog_text", "chosen_parts", "entry_lines"]
-
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def catalog_text(catalog: Catalog) -> str:
@@ -26,12 +23,12 @@ def catalog_text(catalog: Catalog) -> str:
     >>> parse_catalog(catalog_text(generic)) == generic
     True
     """
-    lines = ["format = 1", f"name = {_text(catalog.name)}"]
+    lines = ["format = 1", f"name = {value_text(catalog.name)}"]
     if catalog.doc:
-        lines.append(f"doc = {_text(catalog.doc)}")
+        lines.append(f"doc = {value_text(catalog.doc)}")
     for kind in (*KINDS, "drive"):
         for name, entry in getattr(catalog, kind).items():
-            lines += ["", f"[{kind}.{_key(name)}]", *_pairs(entry)]
+            lines += ["", f"[{kind}.{key_text(name)}]", *_pairs(entry)]
     return "\n".join(lines) + "\n"
 
 
@@ -71,21 +68,11 @@ def _units(field: FieldInfo) -> list[str]:
 
 
 def _value(value: Any, units: list[str], slides: bool) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return _text(value)
+    if isinstance(value, bool | str):
+        return value_text(value)
     if isinstance(value, tuple | list):
         parts = zip(value, units[0].split(", "), strict=True)
         return f"[{', '.join(_value(x, [u], slides) for x, u in parts)}]"
     unit = units[-1] if slides else units[0]
     number = repr(value if isinstance(value, int) else float(value))
-    return number if unit in ("", "1") else _text(f"{number} {unit}")
-
-
-def _key(name: str) -> str:
-    return name if _BARE.fullmatch(name) else _text(name)
-
-
-def _text(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+    return number if unit in ("", "1") else value_text(f"{number} {unit}")
