@@ -4,6 +4,22 @@
 To publish a name, import it in `__init__.pyi`, which is read at run time and by type checkers.
 """
 
+from linkwright.hooks import fill
 from linkwright.lazy import attach
 
 __getattr__, __dir__, __all__ = attach(__name__, __file__)
+
+fill(  # what lower rooms ask of higher ones
+    derive="linkwright.equations:derive",
+    derived_outputs="linkwright.equations.derived_outputs:DERIVED",
+    kalman="linkwright.analysis.estimation:kalman",
+    load="linkwright.doors:load",
+    origin_of="linkwright.formats.origins:origin_of",
+    page="linkwright.studio.display:page",
+    page_text="linkwright.studio.display:text_of_page",
+    public_name="linkwright:__getattr__",
+    read_any="linkwright.formats.text.files:read_any",
+    rerun_session="linkwright.lab.reruns:rerun_session",
+    show="linkwright.studio.display:show",
+    write_model="linkwright.formats.text.files:write_model",
+)

@@ -12,7 +12,6 @@ import functools
 import inspect
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
@@ -124,7 +123,12 @@ class _Names(dict[str, Any]):
     def __missing__(self, name: str) -> Any:
         if name in self.own or hasattr(builtins, name):
             raise KeyError(name)
-        return getattr(import_module("linkwright"), name, Any)
+        from linkwright.hooks import public_name
+
+        try:
+            return public_name(name)
+        except AttributeError:
+            return Any
 
 
 def fits(value: object, hint: Any) -> bool:
@@ -157,13 +161,16 @@ def fits(value: object, hint: Any) -> bool:
 
 
 def _of_arrays(hint: Any) -> bool:
-    array = import_module("numpy.typing").ArrayLike
-    return bool(hint == array or hint == Union[array, None])  # noqa: UP007 - what | makes differs
+    from numpy.typing import ArrayLike
+
+    return hint in (ArrayLike, Union[ArrayLike, None])  # noqa: UP007 - what | makes differs
 
 
 def _is_array(value: Any) -> bool:
+    import numpy as np
+
     try:
-        import_module("numpy").asarray(value, dtype=float)
+        np.asarray(value, dtype=float)
     except (TypeError, ValueError):
         return False
     return True

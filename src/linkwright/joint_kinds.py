@@ -7,11 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
-from inspect import signature
 from typing import Any
-
-_HOME = "linkwright.mechanism.joints:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +18,8 @@ class JointKind:
     the zero pose.
 
     Args:
-        make: returns the joint from the keys of a text model, which are its arguments; or where
-            that function is, `module:function`.
+        make: returns the joint from the keys of a text model, which are its arguments; or the name
+            of that function in `linkwright.mechanism.joints`.
         motions: one for each degree of freedom: "turn", "slide" or "screw", and along what: "axis",
             "second_axis", "across" and "aside" (which make a right-handed frame with the axis), or
             an axis of the joint's frame.
@@ -37,15 +33,6 @@ class JointKind:
     endings: tuple[str, ...] = ()
     urdf: tuple[str, ...] = ()
     mjcf: str = ""
-
-    @property
-    def maker(self) -> Callable[..., Any]:
-        """The function that makes the joint of a mechanism."""
-        if not isinstance(self.make, str):
-            return self.make
-        module, _, name = self.make.partition(":")
-        found: Callable[..., Any] = getattr(import_module(module), name)
-        return found
 
     @property
     def freedom(self) -> int:
@@ -89,13 +76,6 @@ class JointKind:
             return ("", "", "")
         return ("m", "m/s", "N") if self.slides else ("rad", "rad/s", "N*m")
 
-    @property
-    def keys(self) -> tuple[frozenset[str], frozenset[str]]:
-        """The keys of a text model that it needs, and those that it may have besides."""
-        given = signature(self.maker).parameters.values()
-        needed = frozenset(p.name for p in given if p.default is p.empty)
-        return needed, frozenset(p.name for p in given) - needed
-
 
 _QUATERNION = ("e0", "e1", "e2", "e3")
 _ALL_TURNS = tuple(("turn", axis) for axis in "xyz")
@@ -103,24 +83,22 @@ _ALL_SLIDES = tuple(("slide", axis) for axis in "xyz")
 _IN_PLANE = (("slide", "across"), ("slide", "aside"), ("turn", "axis"))
 
 JOINTS: dict[str, JointKind] = {
-    "weld": JointKind(_HOME + "Weld", urdf=("fixed",)),
+    "weld": JointKind("Weld", urdf=("fixed",)),
     "revolute": JointKind(
-        _HOME + "Revolute", (("turn", "axis"),), urdf=("revolute", "continuous"), mjcf="hinge"
+        "Revolute", (("turn", "axis"),), urdf=("revolute", "continuous"), mjcf="hinge"
     ),
-    "prismatic": JointKind(
-        _HOME + "Prismatic", (("slide", "axis"),), urdf=("prismatic",), mjcf="slide"
-    ),
-    "screw": JointKind(_HOME + "Screw", (("screw", "axis"),)),
+    "prismatic": JointKind("Prismatic", (("slide", "axis"),), urdf=("prismatic",), mjcf="slide"),
+    "screw": JointKind("Screw", (("screw", "axis"),)),
     "cylindrical": JointKind(
-        _HOME + "Cylindrical", (("slide", "axis"), ("turn", "axis")), ("slide", "turn")
+        "Cylindrical", (("slide", "axis"), ("turn", "axis")), ("slide", "turn")
     ),
     "universal": JointKind(
-        _HOME + "universal_of", (("turn", "axis"), ("turn", "second_axis")), ("first", "second")
+        "universal_of", (("turn", "axis"), ("turn", "second_axis")), ("first", "second")
     ),
-    "planar": JointKind(_HOME + "Planar", _IN_PLANE, ("x", "y", "turn"), urdf=("planar",)),
-    "ball": JointKind(_HOME + "Ball", _ALL_TURNS, _QUATERNION, mjcf="ball"),
+    "planar": JointKind("Planar", _IN_PLANE, ("x", "y", "turn"), urdf=("planar",)),
+    "ball": JointKind("Ball", _ALL_TURNS, _QUATERNION, mjcf="ball"),
     "free": JointKind(
-        _HOME + "Free",
+        "Free",
         _ALL_SLIDES + _ALL_TURNS,
         ("x", "y", "z", *_QUATERNION),
         urdf=("floating",),

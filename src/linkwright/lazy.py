@@ -9,6 +9,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from linkwright.forking import importing
+
 
 class Later:
     """A module that is imported when one of its names is first asked for.
@@ -22,6 +24,17 @@ class Later:
 
     def __getattr__(self, attribute: str) -> Any:
         return getattr(import_module(self.__name), attribute)
+
+
+def named(place: str) -> Any:
+    """Return what stands in a module that is imported for it, `module:name`.
+
+    >>> named("math:sqrt")(4.0)
+    2.0
+    """
+    module, _, name = place.partition(":")
+    with importing:
+        return getattr(import_module(module), name)
 
 
 def lazy_names(package: str, homes: Mapping[str, Iterable[str]]) -> Callable[[str], object]:
@@ -40,7 +53,7 @@ def lazy_names(package: str, homes: Mapping[str, Iterable[str]]) -> Callable[[st
             near = "" if name.startswith("_") else nearest(name, home, cutoff=0.7)
             hint = f"; did you mean {near!r}?" if near else ""
             raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
-        with import_module("linkwright.forking").importing:
+        with importing:
             if place == package:
                 return import_module(f"{package}.{name}")
             value: object = getattr(import_module(place, package), name)
@@ -70,7 +83,6 @@ def attach(package: str, file: str) -> tuple[Any, Callable[[], list[str]], list[
     >>> attach("linkwright.windows", import_module("linkwright.windows").__file__)[2][:2]
     ['InterruptClaim', 'Interrupts']
     """
-    import_module("linkwright.forking")  # first: a thread that imports it later races with a fork
     stub = Path(file).with_suffix(".pyi")
     only_tree = 0x400  # ast.PyCF_ONLY_AST, without importing ast
     tree: Any = compile(stub.read_text(encoding="utf-8"), str(stub), "exec", only_tree)

@@ -1,17 +1,14 @@
 """Looking at things: `show` opens the studio, `page` writes one file that plays anywhere.
 
 What moves, and what has moved, stands in low layers; the studio stands on top of all of them. So
-these few lines know the studio by its name only, and import it when someone wants to look.
+the studio is a hook, which is imported when someone wants to look.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any, Protocol
-
-_STUDIO = "linkwright.studio.display"
 
 
 class Open(Protocol):
@@ -117,14 +114,10 @@ def show(
     studio: http://127.0.0.1:... (close() to stop)
     >>> studio.close()
     """
-    found: Open | None = import_module(_STUDIO).show(
-        things,
-        block=block,
-        browser=browser,
-        host=host,
-        port=port,
-        roots=roots,
-        scene=scene,
+    from linkwright.hooks import show as open_studio
+
+    found: Open | None = open_studio(
+        things, block=block, browser=browser, host=host, port=port, roots=roots, scene=scene
     )
     return found
 
@@ -152,11 +145,15 @@ def page(
     ...     lw.page(f"{folder}/swing.html", lw.load("pendulum")) < 300_000
     True
     """
-    size: int = import_module(_STUDIO).page(path, things, title=title, roots=roots, scene=scene)
+    from linkwright.hooks import page as write_page
+
+    size: int = write_page(path, things, title=title, roots=roots, scene=scene)
     return size
 
 
 def page_text(*things: Any, title: str = "", most: int = 2_900_000) -> str:
     """Return the page that `page` writes, to be set into another one."""
-    text: str = import_module(_STUDIO).text_of_page(things, title=title, most=most)
+    from linkwright.hooks import page_text as text_of_page
+
+    text: str = text_of_page(things, title=title, most=most)
     return text

@@ -26,6 +26,7 @@ from linkwright.formats.robot.description import Place
 from linkwright.formats.robot.simple_joints import joint_direction
 from linkwright.formats.robot.to_mechanism import assembled
 from linkwright.formats.text.files import read_model
+from linkwright.formats.text.joints import keys_of
 from linkwright.formats.text.schema import ModelFile
 from linkwright.formats.urdf.reader import parse_urdf
 from linkwright.formats.urdf.writer import urdf_text
@@ -359,7 +360,7 @@ def rotation_of(place: Place) -> Array:
 @pytest.mark.parametrize("kind", JOINTS)
 def test_every_kind_is_read_by_text_models_with_its_keys(kind: str) -> None:
     """A key that a joint needs is asked for, one that it has not is refused."""
-    needed, allowed = JOINTS[kind].keys
+    needed, allowed = keys_of(kind)
     given: dict[str, Any] = {
         "axis": "z",
         "pitch": 0.01,

@@ -31,7 +31,7 @@ class NativeKernels(PlainMachine):
 @pytest.fixture(autouse=True)
 def _mixed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "NativeKernels", NativeKernels, raising=False)
-    home = ("linkwright.simulation.plain.machine", "NativeKernels")
+    home = "linkwright.simulation.plain.machine:NativeKernels"
     monkeypatch.setitem(executors.EXECUTORS, "mixed", home)
 
 

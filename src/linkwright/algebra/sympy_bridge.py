@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from importlib import import_module
 from typing import Any, overload
 
 from linkwright.algebra.expr import Expr, as_expr, product, total
@@ -21,6 +20,7 @@ from linkwright.algebra.symbols import symbol
 from linkwright.algebra.walk import postorder
 from linkwright.border import worded
 from linkwright.brief import brief
+from linkwright.optional import extra
 
 # Operators whose names in SymPy are others; sin, exp and so on have the same names there.
 _NAMES = {
@@ -41,15 +41,6 @@ _TURNED = {"StrictGreaterThan": "lt", "GreaterThan": "le"}  # with their sides e
 _TRUTHS = frozenset({"lt", "le", "eq", "ne", "and", "or", "not"})
 
 
-def _sympy() -> Any:
-    try:
-        return import_module("sympy")
-    except ModuleNotFoundError:
-        raise ExprError(
-            "this needs SymPy, which is not installed", remedy="pip install 'linkwright[sympy]'"
-        ) from None
-
-
 @overload
 def to_sympy(value: Expr | float, names: Mapping[str, Any] | None = None) -> Any: ...
 @overload
@@ -66,7 +57,7 @@ def to_sympy(value: Any, names: Mapping[str, Any] | None = None) -> Any:
     >>> to_sympy(a**2 * sin(q1) / 3)
     a**2*sin(q1)/3
     """
-    sympy = _sympy()
+    sympy = extra("sympy", "sympy")
     if isinstance(value, Sequence) and not isinstance(value, str):
         rows = [list(r) if isinstance(r, Sequence) else [r] for r in value]
         return sympy.Matrix([[to_sympy(x, names) for x in row] for row in rows])
@@ -130,7 +121,7 @@ def from_sympy(value: Any, scope: Any = None) -> Any:
     >>> from_sympy(sympy.sqrt(x) * y**2 + sympy.Rational(1, 3))
     1/3 + y**2*sqrt(x)
     """
-    sympy = _sympy()
+    sympy = extra("sympy", "sympy")
     if isinstance(value, sympy.MatrixBase):
         rows = value.tolist()
         return tuple(tuple(from_sympy(x, scope) for x in row) for row in rows)

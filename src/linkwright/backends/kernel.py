@@ -7,14 +7,14 @@ A backend is one module and one line in `BACKENDS`. The module has a function
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any, Protocol
 
 import numpy as np
 
 from linkwright.border import worded
 from linkwright.errors import BackendError, ShapeError
-from linkwright.forking import cached_property, importing
+from linkwright.forking import cached_property
+from linkwright.lazy import named
 from linkwright.program import Counts, Program, ProgramError, ProgramPort, count_operations
 
 BACKENDS: dict[str, str] = {
@@ -194,8 +194,7 @@ def compile(program: Program, *, backend: str = "llvm", dtype: str = "float64") 
         )
     if not isinstance(program, Program):
         raise ProgramError(f"{program!r} is not a Program; make one with linkwright.program")
-    with importing:
-        build: Callable[[Program, str], Compiled] = import_module(module).build
+    build: Callable[[Program, str], Compiled] = named(f"{module}:build")
     return Kernel(program, backend, dtype, build(program, dtype))
 
 

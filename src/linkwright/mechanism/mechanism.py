@@ -8,7 +8,6 @@ results to be shown.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -482,8 +481,9 @@ class Mechanism(DriveBuilder, Shown):
             known = {o.name for o in self.outputs}
             found: Sequence[Output]
             if kind in DERIVED:
-                makers = import_module("linkwright.equations.derived_outputs")
-                found = makers.DERIVED[kind](self)
+                from linkwright.hooks import derived_outputs
+
+                found = derived_outputs[kind](self)
             else:
                 found = [
                     Output(q.name, q.value, q.unit, q.doc, q.body)
@@ -572,7 +572,9 @@ class Mechanism(DriveBuilder, Shown):
         >>> [str(u) for u in m.equations().speeds]
         ['b_dot']
         """
-        return import_module("linkwright.equations").derive(self, formulation)
+        from linkwright.hooks import derive
+
+        return derive(self, formulation)
 
 
 def _refuse_nonlinear(name: str, zero: Expr) -> None:

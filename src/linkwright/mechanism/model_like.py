@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from importlib import import_module
 from typing import Any, Protocol, TypeAlias
 
 from linkwright.brief import brief
@@ -31,8 +30,11 @@ def resolved(given: Any) -> Any:
     >>> resolved("pendulum").name
     'pendulum'
     """
-    is_name = isinstance(given, str | os.PathLike)
-    return import_module("linkwright").load(given) if is_name else given
+    if not isinstance(given, str | os.PathLike):
+        return given
+    from linkwright.hooks import load
+
+    return load(given)
 
 
 def mechanism_of(given: ModelLike, what: str = "") -> Mechanism:

@@ -8,7 +8,6 @@ import re
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from linkwright.errors import InputError, suggestion
 from linkwright.files import OpenedFile, integer, is_there, path_of
 from linkwright.formats.robot.files import endings, read_mechanism
 from linkwright.formats.robot.xml import finite
+from linkwright.lazy import named
 from linkwright.mechanism import Mechanism, mechanism_of
 from linkwright.mechanism.provenance import from_model
 from linkwright.system import System
@@ -36,8 +36,7 @@ class LibraryModel:
         """Return the function that builds it; its arguments are the model's options."""
         if self.home.endswith(".toml"):
             return _text_builder(self.home)
-        module, function = self.home.split(":")
-        found: Builder = getattr(import_module(f"{__package__}.{module}"), function)
+        found: Builder = named(f"{__package__}.{self.home}")
         return found
 
 

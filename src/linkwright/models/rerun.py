@@ -11,7 +11,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -66,9 +65,9 @@ def rerun(
     """
     about = recording.metadata
     if "lab" in about:  # which stands above this package
-        again: Rerun = import_module("linkwright.lab.reruns").rerun_session(
-            recording, tasks=tasks, progress=progress
-        )
+        from linkwright.hooks import rerun_session
+
+        again: Rerun = rerun_session(recording, tasks=tasks, progress=progress)
         return again
     if about.get("live"):
         raise InputError(

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import fields, replace
-from importlib import import_module
 from typing import Any, TypeVar
 
 from linkwright.errors import Error
@@ -17,7 +16,6 @@ from linkwright.errors import Error
 Made = TypeVar("Made", bound="Transferable")
 
 _MODELS = ("source", "mechanism", "system")
-_TELLER = ("linkwright.formats.origins", "origin_of")  # of a higher layer, which knows the formats
 
 
 class Transferable:
@@ -65,8 +63,9 @@ def with_origin(metadata: Mapping[str, Any], source: Any) -> dict[str, Any]:
     """Return what is known of a result, with what is told of the model that it is of."""
     known = dict(metadata)
     if "origin" not in known and source is not None:
-        module, name = _TELLER
-        info = getattr(import_module(module), name)(source)
+        from linkwright.hooks import origin_of
+
+        info = origin_of(source)
         if info:
             known["origin"] = info
     return known

@@ -10,13 +10,13 @@ A new target (NVPTX, WebAssembly) is one class and one line in `EXECUTORS`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.errors import Error
+from linkwright.lazy import named
 from linkwright.simulation.native.called import CalledFunctions
 from linkwright.simulation.native.machine import Array, Integers, Settings
 from linkwright.system.phases import Phases
@@ -86,9 +86,9 @@ class Executor(Protocol):
         """Put back what `snapshot` returned."""
 
 
-EXECUTORS: dict[str, tuple[str, str]] = {
-    "native": ("linkwright.simulation.native.machine", "Machine"),
-    "python": ("linkwright.simulation.plain.machine", "PlainMachine"),
+EXECUTORS: dict[str, str] = {
+    "native": "linkwright.simulation.native.machine:Machine",
+    "python": "linkwright.simulation.plain.machine:PlainMachine",
 }
 """The home and the class of each executor."""
 
@@ -98,6 +98,5 @@ def allocate(name: str, phases: Phases, settings: Settings, *, rows: int) -> Exe
     if name not in EXECUTORS:
         there = ", ".join(EXECUTORS)
         raise Error(f"there is no executor {name!r}", remedy=f"choose one of {there}")
-    home, word = EXECUTORS[name]
-    make: Callable[..., Executor] = getattr(import_module(home), word)
+    make: Callable[..., Executor] = named(EXECUTORS[name])
     return make(phases, settings, rows=rows)

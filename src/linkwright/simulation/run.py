@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +21,6 @@ from linkwright.simulation.settings import RunSettings
 if TYPE_CHECKING:
     from linkwright.mechanism import Mechanism
     from linkwright.system import System
-
-_TEXT = "linkwright.formats.text.files"  # of a higher layer, which knows text models
 
 
 @one_line
@@ -115,8 +112,10 @@ class Run(Recorded):
 
     def _packed(self, held: dict[str, Any]) -> dict[str, Any]:
         """Return the fields, with the model as text where it can be written as such."""
+        from linkwright.hooks import write_model
+
         try:
-            text = None if self.system is None else import_module(_TEXT).write_model(self.system)
+            text = None if self.system is None else write_model(self.system)
         except Error:
             text = StayedBehind(f"the System of {self!r}")
         return {**held, "system": text, "x": dict(self.x), "d": dict(self.d)}
@@ -125,9 +124,10 @@ class Run(Recorded):
     def _unpacked(cls, held: dict[str, Any]) -> dict[str, Any]:
         if not isinstance(held["system"], str):
             return held
+        from linkwright.hooks import read_any
         from linkwright.system import system_of
 
-        return {**held, "system": system_of(import_module(_TEXT).read_any(held["system"]))}
+        return {**held, "system": system_of(read_any(held["system"]))}
 
     @property
     def failed(self) -> bool:

@@ -13,7 +13,6 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, redirect_stdout
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,12 +21,14 @@ import numpy as np
 
 from linkwright.closable import Closable
 from linkwright.errors import Error, InputError
+from linkwright.lazy import named
 from linkwright.scene.motions import SceneMotion, is_recording, open_motion
 from linkwright.scene.previews import PreviewOptions, resting
 from linkwright.studio.access import Gate, guarding
 from linkwright.studio.arrows import Marks
 from linkwright.studio.client_page import Front
 from linkwright.studio.playback import Player, Track, player_for
+from linkwright.studio.status import add_status
 from linkwright.studio.viser_scene import Stage
 
 if TYPE_CHECKING:
@@ -212,9 +213,8 @@ class Studio(Closable):
         self.player.listeners.append(self._show)
         tabs = self.server.gui.add_tab_group()
         for name, home in PANELS.items():
-            module, _, function = home.partition(":")
-            getattr(import_module(module), function)(self, tabs, name)
-        import_module("linkwright.studio.status").add_status(self)
+            named(home)(self, tabs, name)
+        add_status(self)
         self.player.go_to(self.player.start)
 
     def _show(self, t: float) -> None:

@@ -8,7 +8,8 @@ A command imports what is heavy inside that function, so that ``--help`` stays q
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
+
+from linkwright.lazy import named
 
 __all__ = ["COMMANDS", "load"]
 
@@ -66,5 +67,5 @@ def load(name: str) -> Callable[..., None]:
         >>> load("info").__module__
         'linkwright.cli.commands.info'
     """
-    command: Callable[..., None] = import_module(COMMANDS[name]).command
+    command: Callable[..., None] = named(f"{COMMANDS[name]}:command")
     return command

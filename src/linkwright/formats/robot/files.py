@@ -12,15 +12,15 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from linkwright.border import worded
 from linkwright.errors import InputError
 from linkwright.files import LARGEST, opened_file, path_of, read_bytes
 from linkwright.formats.robot.description import Description, WrittenDescription
 from linkwright.formats.robot.xml import root_tag
+from linkwright.lazy import named
 
 if TYPE_CHECKING:
     from linkwright.mechanism import Mechanism
@@ -209,24 +209,17 @@ def read_description(
             file=path,
             remedy=f"known endings are {', '.join(sorted(endings()))}",
         )
-    found: Description = _function(FORMATS[key].reader)(
-        path, roots=tuple(Path(root) for root in roots)
-    )
+    reader = FORMATS[key].reader
+    read = named(reader) if isinstance(reader, str) else reader
+    found: Description = read(path, roots=tuple(Path(root) for root in roots))
     return replace(found, content=path.content)
 
 
 def written_description(description: Description, key: str) -> WrittenDescription:
     """Return the text of a description in a format, and what that cannot hold."""
-    if key not in FORMATS or not FORMATS[key].writer:
+    writer = FORMATS[key].writer if key in FORMATS else ""
+    if not writer:
         held = ", ".join(k for k, f in FORMATS.items() if f.writer)
         raise InputError(f"nothing is written as {key!r}", remedy=f"use one of {held}")
-    found: WrittenDescription = _function(FORMATS[key].writer)(description)
-    return found
-
-
-def _function(place: str | Callable[..., Any]) -> Callable[..., Any]:
-    if not isinstance(place, str):
-        return place
-    module, _, name = place.partition(":")
-    found: Callable[..., Any] = getattr(import_module(module), name)
+    found: WrittenDescription = (named(writer) if isinstance(writer, str) else writer)(description)
     return found

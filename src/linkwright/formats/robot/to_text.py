@@ -32,6 +32,7 @@ from linkwright.formats.robot.joint_frames import tidy_rotation
 from linkwright.formats.robot.names import UniqueNames, code_name
 from linkwright.formats.robot.omissions import Leftovers
 from linkwright.formats.robot.simple_joints import joint_direction, simple_joints
+from linkwright.formats.text.joints import keys_of
 from linkwright.formats.text.schema import ModelFile
 from linkwright.formats.text.writer import model_text
 from linkwright.formats.urdf.origins import rotation_rpy
@@ -166,7 +167,7 @@ class _Writing:
     def _moving(self, joint: LinkJoint, child: str) -> dict[str, Any]:
         """Return the keys of a joint, and note its limits."""
         kind = JOINTS[joint.kind]
-        needed, allowed = kind.keys
+        needed, allowed = keys_of(joint.kind)
         found: dict[str, Any] = {"joint": joint.kind}
         if "axis" in needed:
             found["axis"] = list(joint.axis)

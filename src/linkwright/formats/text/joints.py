@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import reduce
+from inspect import signature
 from typing import Any, TypeAlias
 
 from linkwright.algebra import Expr
@@ -12,6 +13,7 @@ from linkwright.algebra.rotations import UNITS, Matrix, matrix_product, simple_c
 from linkwright.errors import InputError
 from linkwright.formats.text import tables
 from linkwright.joint_kinds import JOINTS, OWN_AXIS
+from linkwright.mechanism import joints
 from linkwright.mechanism.joints import Joint, axis_list
 
 _BLOCK = frozenset({"translate", "rotate", "body_axis", "first_axis", "reference", "lead"})
@@ -48,19 +50,31 @@ def joint_of(table: tables.BodyTable | tables.LoopTable) -> Joint:
             at_origin=table.at_origin,
         )
     word, own = OWN_AXIS.get(table.joint, (table.joint, ""))
-    kind = JOINTS[word]
+    maker = maker_of(word)
     if own:
         _refuse(given, f"is not a key of a {table.joint} joint", ())
-        fixed: Joint = kind.maker(axis=own)
-        return fixed
-    needed, allowed = kind.keys
+        return maker(axis=own)
+    needed, allowed = keys_of(word)
     if needed - given:
         key = min(needed - given)
         raise InputError(f"a {table.joint} joint needs the key {key!r}", remedy=f"add {key} = ...")
     own_keys = (*sorted(needed), *sorted(allowed))
     _refuse(given - needed - allowed, f"is not a key of a {table.joint} joint", own_keys)
-    made: Joint = kind.maker(**{key: _tuples(getattr(table, key)) for key in given})
-    return made
+    return maker(**{key: _tuples(getattr(table, key)) for key in given})
+
+
+def maker_of(kind: str) -> Callable[..., Joint]:
+    """Return the function that makes a joint of a kind."""
+    make = JOINTS[kind].make
+    found: Callable[..., Joint] = getattr(joints, make) if isinstance(make, str) else make
+    return found
+
+
+def keys_of(kind: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the keys that a joint needs, and those that it may have besides."""
+    given = signature(maker_of(kind)).parameters.values()
+    needed = frozenset(p.name for p in given if p.default is p.empty)
+    return needed, frozenset(p.name for p in given) - needed
 
 
 def loop_joint(joint: Joint) -> tuple[str, list[Any]] | None:
