@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
+import ast
 import shutil
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -34,12 +35,44 @@ def module_of(path: str) -> str:
 
 
 @cache
+def homes() -> dict[tuple[str, str], str]:
+    """Where the names of packages come from, which import them on first use."""
+    found = {}
+    for file in TOP.rglob("*/__init__.pyi"):
+        package = module_of(file.with_suffix(".py").relative_to(TOP).as_posix())
+        for statement in ast.parse(file.read_text()).body:
+            assert isinstance(statement, ast.ImportFrom)
+            for alias in statement.names:
+                found[package, alias.name] = statement.module or ""
+    return found
+
+
+def imports(node: ast.AST) -> Iterator[str]:
+    """Yield the homes of what is imported when a module runs, and on first use."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+            for other in child.orelse:
+                yield from imports(other)
+        elif isinstance(child, ast.ImportFrom):
+            for alias in child.names:
+                home = child.module or ""
+                while (home, alias.name) in homes() and homes()[home, alias.name] != home:
+                    home = homes()[home, alias.name]
+                yield f"{home}.{alias.name}" if (home, alias.name) in homes() else home
+        elif isinstance(child, ast.Call) and ast.unparse(child.func) == "Later":
+            yield ast.literal_eval(child.args[0])
+        else:
+            yield from imports(child)
+
+
+@cache
 def graph() -> grimp.ImportGraph:
     """Return who imports whom when it runs, those included that are imported on first use."""
     found = grimp.build_graph("linkwright", cache_dir=None, exclude_type_checking_imports=True)
+    known = found.modules - {"linkwright"}
     for file in TOP.rglob("*.py"):
-        for name in re.findall(r'Later\("(linkwright\.[\w.]+)"\)', file.read_text()):
-            importer = module_of(file.relative_to(TOP).as_posix())
+        importer = module_of(file.relative_to(TOP).as_posix())
+        for name in known.intersection(imports(ast.parse(file.read_text()))) - {importer}:
             found.add_import(importer=importer, imported=name)
     return found
 

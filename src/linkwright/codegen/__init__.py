@@ -1,6 +1,5 @@
 """Stand-alone simulation programs, as AUTOSIM wrote them, and controllers as firmware."""
 
-from linkwright.codegen.content import timing_of
-from linkwright.codegen.files import TARGETS, WrittenProgram, codegen
+from linkwright.lazy import attach
 
-__all__ = ["TARGETS", "WrittenProgram", "codegen", "timing_of"]
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -6,18 +6,6 @@ one text can be read once and resolved in several scopes, and so that its names 
 is wrong with a text is a `linkwright.errors.InputError` with its column.
 """
 
-from linkwright.algebra.language.meaning import parse, quantity, resolve
-from linkwright.algebra.language.scope import Scope, SymbolScope
-from linkwright.algebra.language.syntax import Formula, read
-from linkwright.algebra.language.tokens import LanguageError
+from linkwright.lazy import attach
 
-__all__ = [
-    "Formula",
-    "LanguageError",
-    "Scope",
-    "SymbolScope",
-    "parse",
-    "quantity",
-    "read",
-    "resolve",
-]
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -5,19 +5,6 @@ an expression as a tree with the fewest parentheses, and none of them recurses. 
 by the backends.
 """
 
-from linkwright.algebra.printers.latex import latex, latex_name
-from linkwright.algebra.printers.layout import tree_size
-from linkwright.algebra.printers.mathml import mathml, mathml_name
-from linkwright.algebra.printers.names import c_identifier, python_identifier
-from linkwright.algebra.printers.text import text
+from linkwright.lazy import attach
 
-__all__ = [
-    "c_identifier",
-    "latex",
-    "latex_name",
-    "mathml",
-    "mathml_name",
-    "python_identifier",
-    "text",
-    "tree_size",
-]
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

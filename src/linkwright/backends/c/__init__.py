@@ -1,6 +1,5 @@
 """Readable, self-contained C99 from a Program, and kernels made of it by the C compiler."""
 
-from linkwright.backends.c.backend import compile_c
-from linkwright.backends.c.file import c_source
+from linkwright.lazy import attach
 
-__all__ = ["c_source", "compile_c"]
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -5,7 +5,6 @@ is read is the mechanism: bodies, joints, masses, shapes, sites, loops, coupling
 Contact, tendons, sensors, keyframes and pictures are listed as left out.
 """
 
-from linkwright.formats.mjcf.reader import parse_mjcf, read_mjcf
-from linkwright.formats.mjcf.writer import mjcf_text
+from linkwright.lazy import attach
 
-__all__ = ["mjcf_text", "parse_mjcf", "read_mjcf"]
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

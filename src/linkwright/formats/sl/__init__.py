@@ -5,16 +5,6 @@ package, sections 5.6 and 7.1). `read_sl` reads a robot with its configuration, 
 what a `Description` holds, `dyn_text` and `configuration_texts` write.
 """
 
-from linkwright.formats.sl.configuration import Configuration
-from linkwright.formats.sl.reader import SlRobot, Vertex, read_dyn, read_sl
-from linkwright.formats.sl.writer import configuration_texts, dyn_text
+from linkwright.lazy import attach
 
-__all__ = [
-    "Configuration",
-    "SlRobot",
-    "Vertex",
-    "configuration_texts",
-    "dyn_text",
-    "read_dyn",
-    "read_sl",
-]
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -1,19 +1,5 @@
 """Derivatives of Programs, as Programs: see `linkwright.program.derivatives.api`."""
 
-from linkwright.program.derivatives.api import (
-    Sparsity,
-    derivative,
-    hessian_vector,
-    jacobian_vector,
-    sparsity,
-    vector_jacobian,
-)
+from linkwright.lazy import attach
 
-__all__ = [
-    "Sparsity",
-    "derivative",
-    "hessian_vector",
-    "jacobian_vector",
-    "sparsity",
-    "vector_jacobian",
-]
+__getattr__, __dir__, __all__ = attach(__name__, __file__)
