@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -37,33 +37,13 @@ def named(place: str) -> Any:
         return getattr(import_module(module), name)
 
 
-def lazy_names(package: str, homes: Mapping[str, Iterable[str]]) -> Callable[[str], object]:
-    """Return the `__getattr__` of a package that imports names from their homes and keeps them.
+def later(place: str) -> Callable[..., Any]:
+    """Return a function, `module:name`, that is imported when it is first called.
 
-    >>> lazy_names("linkwright", {"linkwright": ["shapes"]})("shapes").__name__
-    'linkwright.shapes'
+    >>> later("math:sqrt")(4.0)
+    2.0
     """
-    home = {name: place for place, names in homes.items() for name in names}
-
-    def find(name: str) -> object:
-        place = home.get(name)
-        if place is None:
-            from linkwright.errors import nearest
-
-            near = "" if name.startswith("_") else nearest(name, home, cutoff=0.7)
-            hint = f"; did you mean {near!r}?" if near else ""
-            raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
-        with importing:
-            if place == package:
-                return import_module(f"{package}.{name}")
-            value: object = getattr(import_module(place, package), name)
-        setattr(sys.modules[package], name, value)
-        return value
-
-    module = sys.modules.get(package)
-    if module is not None:  # so that dir() and completion know what is not imported yet
-        vars(module)["__dir__"] = lambda: sorted({*vars(module), *home})
-    return find
+    return lambda *args, **keywords: named(place)(*args, **keywords)
 
 
 class _Package(ModuleType):
@@ -75,10 +55,13 @@ class _Package(ModuleType):
             super().__setattr__(name, value)
 
 
-def attach(package: str, file: str) -> tuple[Any, Callable[[], list[str]], list[str]]:
+def attach(
+    package: str, file: str
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return `__getattr__`, `__dir__` and `__all__` of a package, from its `__init__.pyi`.
 
-    That stub is what type checkers read: each public name stands once, in an import from its home.
+    That stub is what type checkers read: each public name stands once, in an import from its home,
+    from where it is imported on first use.
 
     >>> attach("linkwright.windows", import_module("linkwright.windows").__file__)[2][:2]
     ['InterruptClaim', 'Interrupts']
@@ -86,10 +69,25 @@ def attach(package: str, file: str) -> tuple[Any, Callable[[], list[str]], list[
     stub = Path(file).with_suffix(".pyi")
     only_tree = 0x400  # ast.PyCF_ONLY_AST, without importing ast
     tree: Any = compile(stub.read_text(encoding="utf-8"), str(stub), "exec", only_tree)
-    homes = {each.module: [alias.name for alias in each.names] for each in tree.body}
-    names = [name for inside in homes.values() for name in inside]
-    find = lazy_names(package, homes)
+    homes = {alias.name: each.module for each in tree.body for alias in each.names}
     module = sys.modules[package]
-    vars(module)["_kept"] = frozenset(names) - frozenset(homes.get(package, ()))
+
+    def find(name: str) -> Any:
+        home = homes.get(name)
+        if home is None:
+            from linkwright.errors import nearest
+
+            near = "" if name.startswith("_") else nearest(name, homes, cutoff=0.7)
+            hint = f"; did you mean {near!r}?" if near else ""
+            raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
+        if home == package:
+            with importing:
+                return import_module(f"{package}.{name}")
+        value = named(f"{home}:{name}")
+        setattr(module, name, value)
+        return value
+
+    vars(module)["_kept"] = frozenset(name for name, home in homes.items() if home != package)
     module.__class__ = _Package
+    names = list(homes)
     return find, lambda: sorted({*names, *(n for n in vars(module) if n[:2] == "__")}), names

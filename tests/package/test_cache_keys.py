@@ -59,8 +59,8 @@ def imports(node: ast.AST) -> Iterator[str]:
                 while (home, alias.name) in homes() and homes()[home, alias.name] != home:
                     home = homes()[home, alias.name]
                 yield f"{home}.{alias.name}" if (home, alias.name) in homes() else home
-        elif isinstance(child, ast.Call) and ast.unparse(child.func) == "Later":
-            yield ast.literal_eval(child.args[0])
+        elif isinstance(child, ast.Call) and ast.unparse(child.func) in ("Later", "later"):
+            yield ast.literal_eval(child.args[0]).partition(":")[0]
         else:
             yield from imports(child)
 

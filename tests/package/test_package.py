@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import operator
+import os
 import re
 import subprocess
 import sys
@@ -105,6 +106,39 @@ def test_that_check_sees_a_heavy_import() -> None:
     """The command line may load Typer, and the same check notices it there."""
     loaded = top_modules_loaded_by("import linkwright.cli.app")
     assert "typer" in loaded - sys.stdlib_module_names
+
+
+def modules_of_ours(statement: str, folder: Path) -> int:
+    """Count the modules of this package that a statement loads, with a cache in a folder."""
+    count = "sum(name.startswith('linkwright') for name in sys.modules)"
+    program = f"import sys\n{statement}\nprint({count})"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=folder,
+        env={
+            **os.environ,
+            "PYTHONPATH": str(Path(linkwright.__file__).parents[1]),
+            "LINKWRIGHT_CACHE_DIR": str(folder / "cache"),
+        },
+    )
+    return int(done.stdout.split()[-1])
+
+
+def test_only_what_a_command_needs_is_loaded(tmp_path: Path) -> None:
+    """A pendulum needs no robots and no search; known from the cache, nothing that derives."""
+    words = "'simulate', 'pendulum', '--until', '1', '--quiet', '--force'"
+    statement = f"from linkwright.cli import main\nmain([{words}])"
+    assert modules_of_ours(statement, tmp_path) <= 290
+    assert modules_of_ours(statement, tmp_path) <= 125
+
+
+def test_only_what_a_name_needs_is_loaded(tmp_path: Path) -> None:
+    assert modules_of_ours("from linkwright.analysis import chart", tmp_path) <= 100
+    assert modules_of_ours("from linkwright.control import PD", tmp_path) <= 155
+    assert modules_of_ours("import linkwright", tmp_path) <= 6
 
 
 def test_every_public_name_resolves() -> None:
@@ -257,7 +291,9 @@ def test_no_public_class_name_lives_twice() -> None:
         homes[kind.__name__].remove(f"{kind.__module__.replace('.', '/')}.py"[len("linkwright/") :])
     for name in vars(linkwright.windows)["__all__"]:  # and records: lw.windows.Frame
         homes[name] = [file for file in homes.get(name, []) if not file.startswith("windows/")]
-    for name in linkwright.analysis.sampling.__all__:  # and loops: lw.analysis.sampling.Loop
+    for name in vars(linkwright.analysis.sampling)[
+        "__all__"
+    ]:  # and loops: lw.analysis.sampling.Loop
         homes[name] = [f for f in homes.get(name, []) if not f.startswith("analysis/sampling/")]
     twice = {name: found for name, found in homes.items() if len(found) > 1}
     # what a robot does in a laboratory, and what a machine is sized for: both fields say task
@@ -277,11 +313,14 @@ def test_names_that_are_imported_later_are_listed() -> None:
         assert set(module.__all__) <= set(dir(module))
 
 
-def test_no_name_that_is_imported_later_is_a_module_of_its_package() -> None:
-    """Importing that module would put the module in the name's place."""
-    for file in sorted(Path(linkwright.__file__).parent.rglob("__init__.py")):
-        modules = {path.stem for path in file.parent.glob("*.py")}
-        for later in (x for x in ast.parse(file.read_text()).body if isinstance(x, ast.If)):
-            homes = [x for x in later.body if isinstance(x, ast.ImportFrom)]
-            names = {a.name for x in homes for a in x.names if len((x.module or "").split(".")) > 2}
-            assert not names & modules, file
+def test_each_public_name_of_a_package_stands_once() -> None:
+    """A second table beside the imports, for checkers or for completion, would be a stub's."""
+    top = Path(linkwright.__file__).parent
+    for file in sorted(top.rglob("__init__.py")):
+        body = ast.parse(file.read_text()).body
+        package = ".".join(("linkwright", *file.parent.relative_to(top).parts))
+        holds_code = any(isinstance(x, ast.FunctionDef | ast.AnnAssign) for x in body)
+        registers = any(isinstance(x, ast.ImportFrom) and x.module == package for x in body)
+        lists = any(isinstance(x, ast.Assign) and isinstance(x.value, ast.List) for x in body)
+        assert not any(isinstance(x, ast.If) for x in body), file
+        assert holds_code or registers or not lists, file

@@ -11,11 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from linkwright.algebra import ZERO, Expr, Vector, free_symbols
-from linkwright.algebra.printers import text
 from linkwright.algebra.units import MKS
 from linkwright.equations.constraints import Elimination
 from linkwright.equations.equations import Equations
-from linkwright.equations.meanings import parameter_units, parameter_words
 from linkwright.mechanism import Body, Constraint, Force, Mechanism, Moment
 from linkwright.mechanism.plausibility import implausible
 from linkwright.program import Assign
@@ -140,6 +138,8 @@ def short(x: Expr) -> str:
     >>> short(sum(symbols(" ".join(f"a{k}" for k in range(99)))))[-6:]
     '+ a27…'
     """
+    from linkwright.algebra.printers import text
+
     return text(x, limit=_LIMIT)
 
 
@@ -329,6 +329,8 @@ def _gravity(m: Mechanism, style: Style) -> Section:
 
 
 def _parameters(equations: Equations) -> Section:
+    from linkwright.equations.meanings import parameter_units, parameter_words
+
     m = equations.mechanism
     words, units = parameter_words(m), parameter_units(m)
     positions = [c.position for c in m.constraints if c.position is not None]
@@ -347,6 +349,8 @@ def _parameters(equations: Equations) -> Section:
 
 
 def _inputs(m: Mechanism) -> Section:
+    from linkwright.equations.meanings import parameter_units, parameter_words
+
     words, units = parameter_words(m), parameter_units(m)
     rows = []
     for name in m.inputs:

@@ -23,7 +23,6 @@ from linkwright.equations.formulations import FORMULATIONS, QUICK, resolved
 from linkwright.equations.inactive_parameters import idle_parameters
 from linkwright.equations.pivots import Array
 from linkwright.equations.resistance import refuse_unresisted
-from linkwright.equations.search import dynamics
 from linkwright.equations.shipped import with_shipped
 from linkwright.equations.writer import Writer
 from linkwright.errors import Error, InputError
@@ -355,6 +354,8 @@ def _derived(
     if choices is None:
         reduced = FORMULATIONS[formulation](kinematics, reduction, writer)
     else:
+        from linkwright.equations.search import dynamics
+
         reduced = dynamics(kinematics, reduction, writer, choices)
     mass, right = reduced.mass, reduced.unshifted()
     if reduced.accelerations is not None:

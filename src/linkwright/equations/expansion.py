@@ -14,7 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from linkwright.algebra import ONE, ZERO, Expr, linear_coefficients, sin, total
 from linkwright.algebra.assumptions import is_nonzero
 from linkwright.equations.constraints import Reduction, nonzero_rows
-from linkwright.equations.projection import Formulation, ReducedDynamics
+from linkwright.equations.kane import kane
+from linkwright.equations.projection import ReducedDynamics
 from linkwright.equations.writer import Writer
 from linkwright.mechanism import Kinematics
 from linkwright.program import Assign
@@ -31,26 +32,22 @@ class TooManyProducts(Exception):
     """More products than are worth while."""
 
 
-def expanded(formulation: Formulation) -> Formulation:
-    """Return a formulation that writes out the entries of another where they come out short."""
-
-    def collected(kinematics: Kinematics, reduction: Reduction, writer: Writer) -> ReducedDynamics:
-        made = formulation(kinematics, reduction, writer)
-        tied = set(reduction.dependent)
-        meaning = {s.target: s.value for s in writer.statements if s.target not in tied}
-        meaning.update(_steady_shares(reduction, Expander(meaning)))
-        expander = Expander(meaning)
-        relations = _relations(reduction, expander, writer)
-        n = len(made.right)
-        lower = {
-            (i, j): expander.short(made.mass[i][j], writer) for i in range(n) for j in range(i + 1)
-        }
-        mass = tuple(tuple(lower[max(i, j), min(i, j)] for j in range(n)) for i in range(n))
-        right = tuple(expander.short(x, writer, relations) for x in made.right)
-        _speeds_one_by_one(kinematics, reduction, writer)
-        return ReducedDynamics(mass, right)
-
-    return collected
+def kane_expanded(kinematics: Kinematics, reduction: Reduction, writer: Writer) -> ReducedDynamics:
+    """Form M and f by Kane's method, and write out the entries where they come out short."""
+    made = kane(kinematics, reduction, writer)
+    tied = set(reduction.dependent)
+    meaning = {s.target: s.value for s in writer.statements if s.target not in tied}
+    meaning.update(_steady_shares(reduction, Expander(meaning)))
+    expander = Expander(meaning)
+    relations = _relations(reduction, expander, writer)
+    n = len(made.right)
+    lower = {
+        (i, j): expander.short(made.mass[i][j], writer) for i in range(n) for j in range(i + 1)
+    }
+    mass = tuple(tuple(lower[max(i, j), min(i, j)] for j in range(n)) for i in range(n))
+    right = tuple(expander.short(x, writer, relations) for x in made.right)
+    _speeds_one_by_one(kinematics, reduction, writer)
+    return ReducedDynamics(mass, right)
 
 
 def _steady_shares(reduction: Reduction, expander: Expander) -> dict[Expr, Expr]:

@@ -9,23 +9,20 @@ from __future__ import annotations
 
 from linkwright.equations.choices import Choices
 from linkwright.equations.crba import composite
-from linkwright.equations.expansion import expanded
-from linkwright.equations.kane import kane
 from linkwright.equations.projection import Formulation, projected
-from linkwright.equations.repeated_bodies import longest, plan
-from linkwright.equations.search import articulated_bodies, looped_bodies, searched
+from linkwright.lazy import later
 from linkwright.mechanism import Kinematics
 
 FORMULATIONS: dict[str, Formulation] = {
-    "composite": searched,
+    "composite": later("linkwright.equations.search:searched"),
     "composite-usual": projected(composite),
     "composite-plain": projected(
         lambda kinematics, writer: composite(kinematics, writer, Choices(regroup=False))
     ),
-    "articulated": articulated_bodies,
-    "articulated-looped": looped_bodies,
-    "kane": kane,
-    "kane-expanded": expanded(kane),
+    "articulated": later("linkwright.equations.search:articulated_bodies"),
+    "articulated-looped": later("linkwright.equations.search:looped_bodies"),
+    "kane": later("linkwright.equations.kane:kane"),
+    "kane-expanded": later("linkwright.equations.expansion:kane_expanded"),
 }
 
 QUICK = "quick"
@@ -55,8 +52,11 @@ def candidates(speeds: int, eliminated: int, alike: int = 0) -> tuple[str, ...]:
 def automatic(kinematics: Kinematics, eliminated: int) -> tuple[str, ...]:
     """Return the `candidates` of a mechanism."""
     speeds = len(kinematics.speeds)
-    large = speeds > _LARGE and not eliminated
-    return candidates(speeds, eliminated, longest(plan(kinematics)) if large else 0)
+    if speeds <= _LARGE or eliminated:
+        return candidates(speeds, eliminated)
+    from linkwright.equations.repeated_bodies import longest, plan
+
+    return candidates(speeds, eliminated, longest(plan(kinematics)))
 
 
 def resolved(formulation: str, kinematics: Kinematics, eliminated: int) -> tuple[str, ...]:

@@ -27,7 +27,6 @@ from dataclasses import replace
 import numpy as np
 
 from linkwright.algebra import ZERO, Expr, free_symbols, maximum, where
-from linkwright.equations.numeric_mass import mass_numerically
 from linkwright.mechanism import Force, Mechanism, MechanismError, Moment
 from linkwright.mechanism.followers import followers
 from linkwright.mechanism.parts import Range
@@ -215,6 +214,8 @@ def stopping(mechanism: Mechanism) -> list[Range]:
 
 def _sizes(mechanism: Mechanism) -> dict[Expr, tuple[float, float]]:
     """Return what each speed moves while the others are held, and while they are free."""
+    from linkwright.equations.numeric_mass import mass_numerically
+
     pose = dict.fromkeys(mechanism.coordinates, 0.0)
     for given in stopping(mechanism):
         name = given.coordinate.name

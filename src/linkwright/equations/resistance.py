@@ -11,7 +11,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from linkwright.equations.numeric_mass import mass_numerically
 from linkwright.mechanism import Mechanism, MechanismError
 
 _SINGULAR = 1e-13  # of the largest resistance
@@ -32,6 +31,8 @@ def unresisted(
     >>> unresisted(m)
     ('carriage_dot', 'cart_dot')
     """
+    from linkwright.equations.numeric_mass import mass_numerically
+
     known = {**mechanism.values, **(values or {})}
     if any(name not in known for name in (*mechanism.parameters, *mechanism.inputs)):
         return ()

@@ -17,9 +17,7 @@ from typing import TYPE_CHECKING
 
 from linkwright.algebra import Expr
 from linkwright.program import Assign, Namer, Program, Statement
-from linkwright.program.passes.names import renamed
 from linkwright.program.program import ProgramError
-from linkwright.program.text import read, text_digest
 
 if TYPE_CHECKING:
     from linkwright.equations.equations import Equations
@@ -51,7 +49,11 @@ def shipped_program(written: Program) -> Program | None:
     """
     plain = all(isinstance(s, Assign) for s in written.statements)
     known = _index().get(written.name) if plain else None
-    stem = known.get(text_digest(written)) if known else None
+    if not known:
+        return None
+    from linkwright.program.text import read, text_digest
+
+    stem = known.get(text_digest(written))
     if stem is None:
         return None
     text = (FOLDER / f"{stem}.json").read_text(encoding="utf-8")
@@ -69,6 +71,7 @@ def with_shipped(equations: Equations) -> Equations:
     if found is None:
         return equations
     from linkwright.equations.equations import in_order
+    from linkwright.program.passes.names import renamed
 
     taken = Program(found.name, found.inputs, (), equations.statements)
     found = renamed(found, Namer(taken, "s"))

@@ -13,10 +13,10 @@ from pathlib import Path
 from linkwright.border import worded
 from linkwright.errors import InputError
 from linkwright.files import file_exists, is_there, path_of
+from linkwright.lazy import later
 from linkwright.optional import extra
 from linkwright.recording.erd import ErdChannel, ErdFile, read_erd, write_erd
 from linkwright.recording.journal import MAGIC, journal_stream, recovered
-from linkwright.recording.mcap import read_mcap, write_mcap
 from linkwright.recording.origins import as_read, to_be_written
 from linkwright.recording.parquet import (
     parquet_stream,
@@ -90,7 +90,12 @@ FORMATS: dict[str, FileFormat] = {
     ".parquet": FileFormat("Parquet", read_parquet, write_parquet, "pyarrow.parquet"),
     ".csv": FileFormat("comma-separated text", read_csv, write_csv),
     ".npz": FileFormat("NumPy arrays", read_numpy, write_numpy),
-    ".mcap": FileFormat("MCAP (Foxglove, PlotJuggler)", read_mcap, write_mcap, "mcap.writer"),
+    ".mcap": FileFormat(
+        "MCAP (Foxglove, PlotJuggler)",
+        later("linkwright.recording.mcap:read_mcap"),
+        later("linkwright.recording.mcap:write_mcap"),
+        "mcap.writer",
+    ),
     ".erd": FileFormat("ERD header and .bin", _read_erd, _write_erd, exact=False),
     ".traj": _SL,
     ".journal": FileFormat("journal of a run", recovered, None),

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import mul
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,22 +35,15 @@ from linkwright.equations.closure import Relations
 from linkwright.equations.derived_outputs import output_values
 from linkwright.equations.evaluation import Array, all_values
 from linkwright.equations.projection import unreduced
-from linkwright.equations.redundant import tree_parts
-from linkwright.equations.singular import Singular
 from linkwright.mechanism import Mechanism
-from linkwright.program import (
-    Assign,
-    Namer,
-    Program,
-    ProgramPort,
-    Solve,
-    Statement,
-    derivative,
-    program,
-)
+from linkwright.program import Assign, Namer, Program, ProgramPort, Solve, Statement, program
 from linkwright.program.passes.replacement import replaced
 from linkwright.system.definitions import Definitions
 from linkwright.system.phases import GUARD
+
+if TYPE_CHECKING:
+    from linkwright.equations.singular import Singular
+
 
 LIMIT = 30.0
 """The condition number beyond which a form is not trusted, unless it was taken up with a larger."""
@@ -285,6 +278,8 @@ def _near(matrix: Matrix, writer: _Names) -> list[Expr]:
 # -- all speeds ------------------------------------------------------------------------------------
 def redundant_equations(mechanism: Mechanism) -> tuple[Equations, list[list[Expr]], list[Expr]]:
     """Return equations in all speeds, whose accelerations are yet to be defined, J and c."""
+    from linkwright.equations.redundant import tree_parts
+
     kinematics = mechanism.kinematics()
     parts = tree_parts(mechanism)
     speeds = tuple(s.symbol for s in kinematics.speeds)
@@ -312,6 +307,8 @@ def _with_signs_apart(made: Program) -> tuple[Program, list[Expr]]:
 
     So dry friction is seen from outside; where f is not affine in all signs, they stay inside.
     """
+    from linkwright.program import derivative
+
     found = postorder([*(x for s in made.statements for x in s.operands), *made.output_values()])
     nodes = [x for x in found if x.op == "sign"]
     if not nodes:
@@ -436,6 +433,8 @@ class KeptSpeeds:
     @property
     def singular(self) -> Singular:
         """What solves the constraints."""
+        from linkwright.equations.singular import Singular
+
         if self._singular is None:
             from linkwright.backends.kernel import compile as compiled
 

@@ -7,16 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from linkwright.algebra import ONE, Expr, ExprError
 from linkwright.blocks import BlockError
-from linkwright.program import (
-    Call,
-    Namer,
-    Program,
-    ProgramError,
-    Statement,
-    jacobian_vector,
-    optimize,
-    program,
-)
+from linkwright.program import Call, Namer, Program, ProgramError, Statement, optimize, program
 from linkwright.program.magnitudes import magnitudes
 from linkwright.system.dynamics import settled
 from linkwright.system.phases import GUARD, Event, Signal
@@ -116,6 +107,8 @@ def events_of(flat: FlatSystem) -> tuple[tuple[Event, ...], dict[str, Any]]:
 
 def _turns(flat: FlatSystem, values: Sequence[Expr]) -> Program | None:
     """Return the rates of events along the motion; None where one has no derivative."""
+    from linkwright.program import jacobian_vector
+
     try:
         along = jacobian_vector(flat.program("turns", {"g": values}, quick=True), "g", ["x", "t"])
     except (ExprError, ProgramError):

@@ -9,19 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from linkwright.backends.callbacks import guarded
-from linkwright.backends.llvm import codegen, entries, target
-from linkwright.backends.llvm.batch import BatchCall, make_batch_call
+from linkwright.backends.llvm import codegen, target
 from linkwright.backends.llvm.compile import NativeCode, cached_native
 from linkwright.backends.llvm.externals import bindings
-from linkwright.backends.llvm.fastcall import make_scalar_call
 from linkwright.backends.llvm.lines import IrModule
 from linkwright.backends.llvm.signature import Dtype, make_signature
 from linkwright.fingerprint import fingerprint
 from linkwright.forking import cached_property
 from linkwright.program import Program, lower
+
+if TYPE_CHECKING:
+    from linkwright.backends.llvm.batch import BatchCall
 
 SCALAR = "kernel"
 SLOT = "slot"
@@ -47,6 +48,8 @@ def scalar_ir(program: Program, dtype: Dtype = "f64") -> str:
 
 def batch_ir(program: Program, dtype: Dtype, lanes: int) -> str:
     """Return the IR text of the batch kernel of a Program."""
+    from linkwright.backends.llvm import entries
+
     module = IrModule(dtype)
     entries.write_batch(module, lower(program, fuse=has_fma()), lanes)
     return module.text()
@@ -66,6 +69,8 @@ def scalar_code(
 
 def scalar_call(program: Program, dtype: Dtype = "f64", slow: Any = None) -> Any:
     """Return the scalar kernel as a Python function on NumPy arrays."""
+    from linkwright.backends.llvm.fastcall import make_scalar_call
+
     bound = bindings(program)
     code = scalar_code(program, dtype, bound.addresses)
     call = make_scalar_call(
@@ -104,6 +109,9 @@ entry:
 
 def batch_call(program: Program, dtype: Dtype = "f64", lanes: int | None = None) -> BatchCall:
     """Return the batch kernel as a Python function on NumPy arrays with a leading axis."""
+    from linkwright.backends.llvm import entries
+    from linkwright.backends.llvm.batch import make_batch_call
+
     width = target.host().lanes(dtype) if lanes is None else lanes
     key = _key(program, "batch", dtype, width)
     bound = bindings(program)

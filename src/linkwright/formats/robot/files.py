@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING
 from linkwright.border import worded
 from linkwright.errors import InputError
 from linkwright.files import LARGEST, opened_file, path_of, read_bytes
-from linkwright.formats.robot.description import Description, WrittenDescription
 from linkwright.formats.robot.xml import root_tag
 from linkwright.lazy import named
 
 if TYPE_CHECKING:
+    from linkwright.formats.robot.description import Description, WrittenDescription
     from linkwright.mechanism import Mechanism
     from linkwright.system import System
 

@@ -19,9 +19,7 @@ from linkwright.algebra import as_expr, magnitude, symbol
 from linkwright.algebra.language import read, resolve
 from linkwright.algebra.language.standard import ONLY_IN_A_MODEL
 from linkwright.algebra.units import MKS, UnitSystem, unit_system
-from linkwright.equations.meanings import parameter_units
 from linkwright.errors import InputError, nearest
-from linkwright.formats.robot.body_shapes import shape_of
 from linkwright.formats.text import tables
 from linkwright.formats.text.components import Flat, Part, expand
 from linkwright.formats.text.constraints import add_constraint
@@ -86,6 +84,8 @@ def build_parts(
         )
     units = {}
     if any(part.value.unit == "?" for part in (*flat["parameters"], *flat["inputs"])):
+        from linkwright.equations.meanings import parameter_units
+
         units = parameter_units(MechanismBuilder(model, flat, source).run(functions, trust))
     return MechanismBuilder(model, flat, source, system, units).run(functions, trust)
 
@@ -403,6 +403,8 @@ class MechanismBuilder:
     def _shapes(self) -> None:
         for part in self.flat["shape"]:
             with self._placed(part):
+                from linkwright.formats.robot.body_shapes import shape_of
+
                 shape = shape_of(part.value, self.source.file or "")
                 self.m.shape(self._find_body(part, "body"), self.given.shape(shape))
 

@@ -49,13 +49,9 @@ from linkwright.program import (
     Scanned,
     Stacked,
     Statement,
-    derivative as jacobians,
-    jacobian_vector,
     optimize,
     program,
-    sparsity,
 )
-from linkwright.program.inline import inlined
 from linkwright.program.passes import liveness, value_numbering
 from linkwright.program.passes.replacement import replaced
 
@@ -148,6 +144,8 @@ def _signs(made: Program) -> bool:
 
 def _opened(made: Program) -> Program:
     """Return a derivative whose signs stand outside of calls and loops, where they can."""
+    from linkwright.program.inline import inlined
+
     statements: list[Statement] = []
     namer = Namer(made, "dry_")
     for statement in made.statements:
@@ -269,6 +267,7 @@ def _extracted(
 
 def _linear(made: Program, slips: Mapping[Expr, Expr]) -> tuple[DryFriction | None, set[Expr]]:
     """Return the dry friction of a derivative, or None and the slips whose signs are none."""
+    from linkwright.program import derivative as jacobians
     from linkwright.simulation.native.explicit import inputs_of
 
     unknowns, x = list(slips), made.inputs[0].entries
@@ -336,6 +335,7 @@ def _linear(made: Program, slips: Mapping[Expr, Expr]) -> tuple[DryFriction | No
 
 def _by_columns(both: Program, unknowns: Sequence[Expr]) -> Program:
     """Return values and Jacobians as `jacobians` does, df/dv by a loop over the unknowns."""
+    from linkwright.program import derivative as jacobians, jacobian_vector, sparsity
     from linkwright.simulation.native.explicit import inputs_of
 
     rate, k = both.outputs[0], len(unknowns)
@@ -367,6 +367,8 @@ def _by_columns(both: Program, unknowns: Sequence[Expr]) -> Program:
 
 def _coupled(made: Program, slips: Mapping[Expr, Expr]) -> tuple[tuple[int, ...], ...]:
     """Return which frictions are coupled, by what depends on what."""
+    from linkwright.program import sparsity
+
     slip_port = ProgramPort("slip", (len(slips),), tuple(slips.values()))
     both = replace(made, outputs=(*made.outputs, slip_port))
     pushes = sparsity(both, made.outputs[0].name, "v")

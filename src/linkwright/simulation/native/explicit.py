@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
+from typing import TYPE_CHECKING
 
 from linkwright.algebra import (
     ONE,
@@ -42,10 +43,13 @@ from linkwright.algebra import (
 from linkwright.program import Assign, Call, Loop, Namer, Program, ProgramPort, Statement, program
 from linkwright.program.program import Carried, Scanned, Stacked
 from linkwright.simulation.native.dry_friction import DryFriction
-from linkwright.simulation.native.friction_steps import MOMENT, FrictionInStep
 from linkwright.simulation.native.tableaux import Tableau
 from linkwright.system.breaks import LEAST, NEAR
 from linkwright.system.phases import ARRAYS
+
+if TYPE_CHECKING:
+    from linkwright.simulation.native.friction_steps import FrictionInStep
+
 
 _BETA = 0.04
 _SAFETY = 0.9
@@ -77,6 +81,8 @@ class Stages:
             self.statements.append(Assign(self._within, near))
         self.friction: FrictionInStep | None = None
         if dry is not None:
+            from linkwright.simulation.native.friction_steps import MOMENT, FrictionInStep
+
             self.friction = FrictionInStep(self, dry, as_expr(MOMENT) if adaptive else self.h)
 
     def at(self, part: object) -> Expr:

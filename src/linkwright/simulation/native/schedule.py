@@ -13,14 +13,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 
+from linkwright.lazy import later
 from linkwright.program import Program, ProgramPort, Rate, split, symbol_rate
-from linkwright.simulation.native import explicit, guards, implicit, tableaux
+from linkwright.simulation.native import explicit, guards, tableaux
 from linkwright.simulation.native.bundle import phase_programs
 from linkwright.simulation.native.dop853 import DOP853
 from linkwright.simulation.native.dry_friction import DryFriction, dry_friction, with_friction
-from linkwright.simulation.native.implicit_speeds import implicit_speeds_step
 from linkwright.simulation.native.methods import Method
-from linkwright.simulation.native.rosenbrock import NODES
 from linkwright.simulation.native.tableaux import Tableau
 from linkwright.system.phases import Phases
 
@@ -37,7 +36,7 @@ Turns = Callable[
 ]
 MOVING: dict[str, Turns] = {
     "semi-implicit": explicit.semi_implicit_step,
-    "implicit-speeds": implicit_speeds_step,
+    "implicit-speeds": later("linkwright.simulation.native.implicit_speeds:implicit_speeds_step"),
     "verlet": explicit.verlet_step,
 }
 """The methods that move coordinates and the other states in turn."""
@@ -88,7 +87,12 @@ def make_schedule(phases: Phases, method: Method, *, dense: bool = True) -> RunS
     derivative = parts[0].main
     dry = dry_friction(derivative)
     steps: dict[str, Program] = {}
+    inside = explicit.interpolant
     if method.implicit:
+        from linkwright.simulation.native import implicit
+        from linkwright.simulation.native.rosenbrock import NODES
+
+        inside = implicit.interpolant
         steps["jacobian"] = implicit.jacobian_program(derivative, dry)
         for k in range(len(NODES)):
             steps[f"stage{k}"] = implicit.stage_program(derivative, k, dry)
@@ -107,7 +111,6 @@ def make_schedule(phases: Phases, method: Method, *, dense: bool = True) -> RunS
         rest = steps["end" if method.implicit else "step"].port("r").size
         steps["first"] = explicit.first_size(derivative, method.order - 1, dry)
         if method.interpolates and dense:
-            inside = implicit.interpolant if method.implicit else explicit.interpolant
             steps["dense"] = inside(len(phases.x), dry=dry is not None)
     return RunSchedule(phases, method, tuple(parts), steps, rest)
 

@@ -8,7 +8,6 @@ from linkwright.backends.llvm.lines import IrModule
 from linkwright.backends.llvm.target import host
 from linkwright.program import Program, lower
 from linkwright.program.code import Code
-from linkwright.simulation.native import implicit
 from linkwright.simulation.native.bundle import SIZES
 from linkwright.simulation.native.methods import Method
 from linkwright.simulation.native.schedule import make_schedule
@@ -33,7 +32,9 @@ def bundle_ir(phases: Phases, method: Method, width: int) -> str:
     for name, program in made.steps.items():
         write(name, program)
     if method.implicit:  # between its Programs stands an elimination, which is native text
-        module.functions.append(implicit.step_ir(len(phases.x), width))
+        from linkwright.simulation.native.implicit import step_ir
+
+        module.functions.append(step_ir(len(phases.x), width))
     sizes = [*(part.main.port("p").size for part in made.parts), made.rest]
     values = ", ".join(f"i64 {n}" for n in sizes)
     module.declare([f"@{SIZES} = constant [{len(sizes)} x i64] [{values}]"])
