@@ -17,16 +17,22 @@ otherwise `linkwright` in `XDG_CACHE_HOME` or in `~/.cache`) and `LINKWRIGHT_CAC
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import stat
 import struct
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
+
+from linkwright.errors import Error
+
+T = TypeVar("T")
 
 DIRECTORY_VARIABLE = "LINKWRIGHT_CACHE_DIR"
 SIZE_VARIABLE = "LINKWRIGHT_CACHE_MB"
@@ -161,6 +167,44 @@ def entry_key(content: bytes, settings: str) -> bytes:
     digest.update(content)
     digest.update(settings.encode())
     return digest.digest()
+
+
+def known(key: bytes, read: Callable[[Any], T]) -> T | None:
+    """What is read from the plain data under a key; None where there is none of the kind."""
+    store = open_cache()
+    entry = None if store is None else store.fetch(key)
+    if entry is None:
+        return None
+    try:
+        return read(json.loads(entry))
+    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, Error):
+        return None
+
+
+def keep(key: bytes, data: Any) -> None:
+    """Store plain data under a key; None is none."""
+    store = open_cache()
+    if store is not None and data is not None:
+        store.put(key, json.dumps(data).encode())
+
+
+def stored(
+    key: bytes, read: Callable[[Any], T], make: Callable[[], T], write: Callable[[T], Any]
+) -> T:
+    """What is known under a key; else it is made once, by one process, and kept as written.
+
+    >>> stored(entry_key(b"no cache is needed", "doc"), float, lambda: 2.0, repr)
+    2.0
+    """
+    found = known(key, read)
+    if found is None:
+        store = open_cache()
+        with nullcontext() if store is None else store.making(key):
+            found = known(key, read)  # made by another process meanwhile
+            if found is None:
+                found = make()
+                keep(key, write(found))
+    return found
 
 
 def cache_folder() -> Path | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
+from linkwright import cache
 from linkwright.equations import derive, search
-from linkwright.equations.choices import Choice, Choices
+from linkwright.equations.choices import Choice, Choices, places
 from linkwright.models import load_model
 from tests.support.native_ir import fresh_cache
 
@@ -39,10 +41,18 @@ def test_a_search_is_made_once_and_its_answer_is_the_same_from_disk(
     assert len(made) > searches, "another machine takes the answer of the first"
 
 
-def test_what_is_damaged_is_searched_again() -> None:
-    assert search.choices_from(b"{") is None
-    assert search.choices_from(b"[1]") is None
-    assert search.choices_from(b'{"bodies": {"a": {"wings": 2}}}') is None
-    kept = Choices({"a": Choice("above", "tensor", 1, 2)}, "all", regroup=False)
-    text = b'{"bodies": {"a": {"axes": "above", "form": "tensor", "left": 1, "place": 2}}, '
-    assert search.choices_from(text + b'"shift": "all", "regroup": false}') == kept
+def test_what_is_damaged_is_searched_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    fresh_cache(monkeypatch, tmp_path)
+    kinematics = load_model("double-pendulum").kinematics()
+    name = next(iter(places(kinematics))).name
+    kept = Choices({name: Choice("above", "tensor", 1, 0)}, "all", regroup=False)
+    junk: tuple[object, ...] = (
+        "{",
+        [1],
+        {"bodies": {name: {"wings": 2}}},
+        {"bodies": {"nobody": {}}},
+    )
+    for data in (*junk, asdict(kept)):
+        cache.keep(b"k" * 32, data)
+        found = cache.known(b"k" * 32, lambda data: search.choices_from(data, kinematics))
+        assert found == (kept if isinstance(data, dict) and "shift" in data else None)

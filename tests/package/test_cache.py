@@ -45,20 +45,22 @@ def test_folder_and_entries_are_private(folder: Path) -> None:
 
 def test_an_entry_is_made_once_by_whoever_wants_it_at_the_same_time(folder: Path) -> None:
     made: list[int] = []
+    given: list[float] = []
+
+    def make(k: int) -> float:
+        made.append(k)
+        time.sleep(0.1)
+        return float(k)
 
     def want(k: int) -> None:
-        store = opened()
-        with store.making(KEY):
-            if store.fetch(KEY) is None:
-                made.append(k)
-                time.sleep(0.1)
-                store.put(KEY, b"code")
+        given.append(cache.stored(KEY, float, lambda: make(k), repr))
 
     threads = [threading.Thread(target=want, args=(k,)) for k in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(20)
+    assert given == 4 * [float(made[0])]
     assert len(made) == 1
     assert [path.suffix for path in opened().folder.iterdir()] == [".lwo"]
 

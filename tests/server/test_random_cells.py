@@ -14,8 +14,8 @@ from linkwright.cli import main
 from linkwright.server import virtual
 from linkwright.server.cell import Cell
 from linkwright.server.cell_system import whole_system
-from linkwright.server.ready import Tell
 from linkwright.simulation.native.session import Session
+from linkwright.simulation.native.stored import Tell
 from tests.random.own_machines import cell_text, random_arm, save
 from tests.seeds import cases, everything, seeds
 

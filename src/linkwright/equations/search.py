@@ -9,13 +9,12 @@ size of the mechanism, so that large ones cost no more than a few derivations.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from linkwright.algebra import Expr
-from linkwright.cache import entry_key, open_cache
+from linkwright.cache import entry_key, stored
 from linkwright.equations.aba import articulated
 from linkwright.equations.choices import (
     ABOVE,
@@ -281,16 +280,8 @@ def remembered(
     key = kind, fingerprint_of(kinematics.mechanism), tuple(x.key for x in given)
     found = _found.get(key)
     if found is None:
-        store = open_cache()
-        if store is None:
-            found = search()
-        else:
-            entry = entry_key(repr((fingerprint("choices"), key)).encode(), "choices")
-            known = store.fetch(entry)
-            found = None if known is None else choices_from(known)
-            if found is None or not fits(found, kinematics):
-                found = search()
-                store.put(entry, json.dumps(asdict(found)).encode())
+        entry = entry_key(repr((fingerprint("choices"), key)).encode(), "choices")
+        found = stored(entry, lambda data: choices_from(data, kinematics), search, asdict)
         if len(_found) >= _KEPT:
             _found.clear()
         _found[key] = found
@@ -303,18 +294,13 @@ def fits(choices: Choices, kinematics: Kinematics) -> bool:
     return all(0 <= c.place < offered.get(name, 0) for name, c in choices.bodies.items())
 
 
-def choices_from(text: bytes) -> Choices | None:
-    """Return choices that were stored, or None where the text is none.
-
-    >>> choices_from(b'{"bodies": {"a": {"axes": "above"}}, "shift": "none"}').told()
-    {'a': 'axes=above'}
-    """
-    try:
-        stored = json.loads(text)
-        bodies = {name: Choice(**choice) for name, choice in stored.pop("bodies").items()}
-        return Choices(bodies, **stored)
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return None
+def choices_from(data: dict[str, Any], kinematics: Kinematics) -> Choices:
+    """Return choices that were stored; a `ValueError` says that they are of another mechanism."""
+    bodies = {name: Choice(**choice) for name, choice in data.pop("bodies").items()}
+    choices = Choices(bodies, **data)
+    if not fits(choices, kinematics):
+        raise ValueError(choices)
+    return choices
 
 
 def reduced_by(reduction: Reduction, statements: Iterable[Assign]) -> list[Expr]:

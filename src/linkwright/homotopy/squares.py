@@ -7,19 +7,19 @@ any feature (a strut that twists about its own axis) are held at a value.
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import qr
 
 from linkwright.algebra import as_expr
-from linkwright.cache import entry_key, open_cache
+from linkwright.cache import entry_key
 from linkwright.errors import Error
 from linkwright.fingerprint import fingerprint
 from linkwright.homotopy.family import IMAGINARY, Complex, Family, features, slopes
-from linkwright.homotopy.start_sets import made_up
+from linkwright.homotopy.start_sets import made_up, stored_arrays
 
 HELD = 0.40625 + 0.28125j
 """The value at which an idle unknown is held."""
@@ -87,17 +87,13 @@ def squared(family: Family) -> Square:
 def _structure(family: Family) -> tuple[list[int], list[int]]:
     """Return independent equations and idle unknowns, from disk where they are known."""
     key = entry_key(f"{fingerprint('starts')} {family.fingerprint()}".encode(), "square")
-    cache = open_cache()
-    stored = cache.fetch(key) if cache is not None else None
-    if stored is not None:
-        with np.load(io.BytesIO(stored), allow_pickle=False) as data:
-            return data["rows"].tolist(), data["held"].tolist()
-    rows, held = _found(family)
-    if cache is not None:
-        file = io.BytesIO()
-        np.savez(file, rows=np.array(rows, int), held=np.array(held, int))
-        cache.put(key, file.getvalue())
-    return rows, held
+
+    def make() -> dict[str, npt.NDArray[Any]]:
+        rows, held = _found(family)
+        return {"rows": np.array(rows, int), "held": np.array(held, int)}
+
+    data = stored_arrays(key, make)
+    return data["rows"].tolist(), data["held"].tolist()
 
 
 def _found(family: Family) -> tuple[list[int], list[int]]:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import asdict, dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -197,27 +197,27 @@ def start_set(family: Family, *, seed: Seed | None = None, bound: int = 0) -> St
     """
     told = f"{fingerprint('starts')} {family.fingerprint()} {bound}"
     key = entry_key(told.encode(), "start set")
-    cache = open_cache()
-    stored = cache.fetch(key) if cache is not None else None
-    if stored is not None:
-        with np.load(io.BytesIO(stored), allow_pickle=False) as data:
-            return StartSet(
-                data["parameters"],
-                data["solutions"],
-                bool(data["complete"]),
-                int(data["loops"]),
-            )
-    made = _searched(family, made_up_of(family) if seed is None else seed, bound)
-    if cache is not None:
-        file = io.BytesIO()
-        np.savez(
-            file,
-            parameters=made.parameters,
-            solutions=made.solutions,
-            complete=made.complete,
-            loops=made.loops,
-        )
-        cache.put(key, file.getvalue())
+
+    def make() -> dict[str, Any]:
+        return asdict(_searched(family, made_up_of(family) if seed is None else seed, bound))
+
+    data = stored_arrays(key, make)
+    return StartSet(
+        data["parameters"], data["solutions"], bool(data["complete"]), int(data["loops"])
+    )
+
+
+def stored_arrays(key: bytes, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Return the arrays that lie under a key, which are made and stored where there are none."""
+    store = open_cache()
+    entry = None if store is None else store.fetch(key)
+    if entry is not None:
+        with np.load(io.BytesIO(entry), allow_pickle=False) as data:
+            return dict(data)
+    made, file = make(), io.BytesIO()
+    np.savez(file, **made)
+    if store is not None:
+        store.put(key, file.getvalue())
     return made
 
 

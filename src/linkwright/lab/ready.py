@@ -10,18 +10,18 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
-from linkwright.cache import Cache, entry_key, open_cache
+from linkwright.cache import entry_key
 from linkwright.errors import Error
 from linkwright.fingerprint import fingerprint
 from linkwright.formats.robot.description import Description
 from linkwright.lab.config import LabConfig
 from linkwright.lab.variables import contact_channels
 from linkwright.simulation.native.session import Session
-from linkwright.simulation.native.stored import Forgotten, from_data, is_storable, to_data
+from linkwright.simulation.native.stored import Tell, prepared
 from linkwright.simulation.settings import MOST_STEPS, RunSettings
 
 if TYPE_CHECKING:
@@ -32,9 +32,6 @@ FOREVER = 1e7
 
 METHODS = {"verlet": "verlet", "rk4": "rk4", "euler": "semi-implicit"}
 """Methods of integration by the names that configurations have for them."""
-
-Tell = Callable[[str], None]
-_FORMAT = 2
 
 
 def lab_session(config: LabConfig, phases: Phases, seed: int = 0) -> Session:
@@ -60,34 +57,21 @@ def ready_session(
     tell: Tell | None = None,
 ) -> Session:
     """Return a run of a laboratory's System, from the cache where that remembers it."""
-    key, store = entry_key(config_digest(config), f"phases{kind}"), open_cache()
-    found = _remembered(config, store, key, seed)
-    if found is not None:
-        return found
-    if tell is not None:
-        tell(f"preparing the equations of {config.name}; the next start is quick")
-    with nullcontext() if store is None else store.making(key):
-        found = _remembered(config, store, key, seed)  # made by another process meanwhile
-        if found is not None:
-            return found
+
+    def phases() -> Phases:
         system = build()
-        if channels is None:
-            channels = contact_channels(config) if system.mechanism.bodies else []
-        phases = system.phases(list(channels))
-        made = lab_session(config, phases, seed)
-        if store is not None and is_storable(phases):
-            store.put(key, json.dumps(to_data(phases)).encode())
-        return made
+        asked = channels
+        if asked is None:
+            asked = contact_channels(config) if system.mechanism.bodies else []
+        return system.phases(list(asked))
 
-
-def _remembered(config: LabConfig, store: Cache | None, key: bytes, seed: int) -> Session | None:
-    entry = None if store is None else store.fetch(key)
-    if entry is not None:
-        try:
-            return lab_session(config, from_data(json.loads(entry)), seed)
-        except (ValueError, Forgotten):
-            pass  # an entry of another kind, or one whose code is gone: it is made again
-    return None
+    return prepared(
+        entry_key(config_digest(config), f"phases{kind}"),
+        lambda phases: lab_session(config, phases, seed),
+        phases,
+        config.name,
+        tell,
+    )
 
 
 def config_digest(config: LabConfig) -> bytes:
@@ -101,7 +85,7 @@ def config_digest(config: LabConfig) -> bytes:
     plain = replace(plain, description=_bare(config.description), model=model)
     plain = replace(plain, preferences=None, files=(), notes=())
     text = json.dumps(asdict(plain), sort_keys=True, default=str)
-    told = f"lab {_FORMAT} {fingerprint('labs')} {text} {_filters(config)}"
+    told = f"lab {fingerprint('labs')} {text} {_filters(config)}"
     return hashlib.blake2b(told.encode(), digest_size=32).digest()
 
 

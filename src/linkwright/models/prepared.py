@@ -10,13 +10,11 @@ changes on the way (`linkwright.simulation.switching`).
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from linkwright.cache import entry_key, open_cache
-from linkwright.errors import Error
+from linkwright.cache import entry_key, keep, known
 from linkwright.fingerprint import fingerprint
 from linkwright.models.sources import Source
 from linkwright.simulation.described import own_times
@@ -27,8 +25,6 @@ if TYPE_CHECKING:
     from linkwright.formats.robot.ground import Grounded
     from linkwright.mechanism import Mechanism
     from linkwright.system import System
-
-_FORMAT = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,49 +40,34 @@ class Prepared:
     # quaternion
     plain: bool
     clocked: bool = False  # whether it has a base tick of its own, which runs keep
-    stored: bool = False  # whether it comes from the disk cache
 
 
 def remembered(source: Source) -> Prepared | None:
     """Return a model that was prepared before, or None."""
-    store = open_cache() if source.known else None
-    entry = None if store is None else store.fetch(_key(source))
-    if entry is None:
-        return None
-    try:
-        found = json.loads(entry)
+
+    def read(data: Any) -> Prepared:
         return Prepared(
             source,
-            from_data(found["phases"]),
-            {str(n): float(v) for n, v in found["values"].items()},
-            (float(found["timing"][0]), float(found["timing"][1])) if found["timing"] else None,
-            bool(found["plain"]),
-            bool(found["clocked"]),
-            stored=True,
+            from_data(data["phases"]),
+            {str(n): float(v) for n, v in data["values"].items()},
+            (float(data["timing"][0]), float(data["timing"][1])) if data["timing"] else None,
+            bool(data["plain"]),
+            bool(data["clocked"]),
         )
-    except (ValueError, KeyError, TypeError, Error):
-        return None
+
+    return known(_key(source), read) if source.known else None
 
 
 def remember(prepared: Prepared) -> None:
     """Store a prepared model, where it has a form as plain data."""
-    store = open_cache() if prepared.source.known and is_storable(prepared.phases) else None
-    if store is None:
-        return
-    entry = {
-        "phases": to_data(prepared.phases),
-        "values": dict(prepared.values),
-        "timing": prepared.timing,
-        "plain": prepared.plain,
-        "clocked": prepared.clocked,
-    }
-    store.put(_key(prepared.source), json.dumps(entry).encode())
+    if prepared.source.known and is_storable(prepared.phases):
+        fields = ("values", "timing", "plain", "clocked")
+        entry = {name: getattr(prepared, name) for name in fields}
+        keep(_key(prepared.source), {"phases": to_data(prepared.phases), **entry})
 
 
 def _key(source: Source) -> bytes:
-    return entry_key(
-        f"prepared {_FORMAT} {fingerprint('models')} {source.digest}".encode(), "model"
-    )
+    return entry_key(f"prepared {fingerprint('models')} {source.digest}".encode(), "model")
 
 
 def system_of(mechanism: Mechanism, ground: Grounded | None = None) -> System:
@@ -113,11 +94,11 @@ def prepare(source: Source, system: System, ground: Grounded | None = None) -> P
         meta["driven"] = True
     phases = replace(phases, meta=meta)
     moving = not mechanism.constraints and not phases.quaternions
-    known = {*mechanism.parameters, *mechanism.inputs}
+    own = {*mechanism.parameters, *mechanism.inputs}
     return Prepared(
         source,
         phases,
-        {n: float(v) for n, v in mechanism.values.items() if n in known},
+        {n: float(v) for n, v in mechanism.values.items() if n in own},
         own_times(mechanism),
         moving and phases.initialize is None and not system.members,
         not system.is_continuous,

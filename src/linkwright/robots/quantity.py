@@ -117,18 +117,14 @@ class Quantity(partial[Any]):
     def _native(self) -> StoredKernel:
         """The kernel, without the Program where the disk cache has it."""
         from linkwright.backends.llvm.stored import StoredKernel
-        from linkwright.robots.stored import known_ports, remember_ports
+        from linkwright.robots.stored import known_ports
+
+        def make() -> tuple[Ports, Ports]:
+            return _ports(self.program.inputs), _ports(self.program.outputs)
 
         key = self._key()
-        found = known_ports(key) if key else None
-        if found is None:
-            made = self.program
-            found = _ports(made.inputs), _ports(made.outputs)
-            if key:
-                remember_ports(key, *found)
-            else:
-                key = made.fingerprint()
-        return StoredKernel(self.name, key, *found, self._for_speed)
+        ports = known_ports(key, make) if key else make()
+        return StoredKernel(self.name, key or self.program.fingerprint(), *ports, self._for_speed)
 
     def _for_speed(self) -> Program:
         """Return the Program that is compiled: several divisions by one value become one."""

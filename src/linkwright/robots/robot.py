@@ -237,14 +237,12 @@ class Robot(Drives, Dynamics, Shown):
     def _facts(self) -> Facts:
         """What the robot says of itself, from the disk cache where that has it."""
         from linkwright.robots.states import facts_of
-        from linkwright.robots.stored import known_facts, remember_facts
+        from linkwright.robots.stored import known_facts
 
-        found = known_facts(self._digest) if self._digest else None
-        if found is None:
-            found = facts_of(self.assembled, self.tree)
-            if self._digest:
-                remember_facts(self._digest, found)
-        return found
+        def make() -> Facts:
+            return facts_of(self.assembled, self.tree)
+
+        return known_facts(self._digest, make) if self._digest else make()
 
     @property
     def coordinates(self) -> tuple[str, ...]:

@@ -7,12 +7,12 @@ private, capped folder as object code; one that is damaged or does not fit is ma
 from __future__ import annotations
 
 import hashlib
-import json
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from linkwright.backends.llvm.stored import Ports
-from linkwright.cache import entry_key, open_cache
+from linkwright.cache import entry_key, stored
 from linkwright.fingerprint import fingerprint
 from linkwright.robots.states import Facts, facts_from
 
@@ -40,45 +40,19 @@ def robot_digest(description: Description, options: dict[str, Any]) -> str:
     return hashlib.blake2b(repr(content).encode(), digest_size=16).hexdigest()
 
 
-def known_ports(key: str) -> tuple[Ports, Ports] | None:
-    """Return the inputs and outputs of a quantity that was built before, or None."""
-    store = open_cache()
-    entry = None if store is None else store.fetch(entry_key(key.encode(), "ports"))
-    if entry is None:
-        return None
-    try:
-        found = json.loads(entry)
-        return _ports(found["inputs"]), _ports(found["outputs"])
-    except (ValueError, KeyError, TypeError, OverflowError):
-        return None
+def known_ports(key: str, make: Callable[[], tuple[Ports, Ports]]) -> tuple[Ports, Ports]:
+    """Return the inputs and outputs of a quantity, which are made where it was never built."""
+
+    def read(found: Any) -> tuple[Ports, Ports]:
+        inputs, outputs = (
+            tuple((str(name), tuple(int(n) for n in shape)) for name, shape in ports)
+            for ports in found
+        )
+        return inputs, outputs
+
+    return stored(entry_key(key.encode(), "ports"), read, make, list)
 
 
-def remember_ports(key: str, inputs: Ports, outputs: Ports) -> None:
-    """Store the inputs and outputs of a quantity."""
-    store = open_cache()
-    if store is not None:
-        entry = json.dumps({"inputs": inputs, "outputs": outputs})
-        store.put(entry_key(key.encode(), "ports"), entry.encode())
-
-
-def known_facts(digest: str) -> Facts | None:
-    """Return what a robot that was loaded before says of itself, or None."""
-    store = open_cache()
-    entry = None if store is None else store.fetch(entry_key(digest.encode(), "facts"))
-    if entry is None:
-        return None
-    try:
-        return facts_from(json.loads(entry))
-    except (ValueError, TypeError, AttributeError, OverflowError):
-        return None
-
-
-def remember_facts(digest: str, facts: Facts) -> None:
-    """Store what a robot says of itself."""
-    store = open_cache()
-    if store is not None:
-        store.put(entry_key(digest.encode(), "facts"), json.dumps(asdict(facts)).encode())
-
-
-def _ports(found: Any) -> Ports:
-    return tuple((str(name), tuple(int(n) for n in shape)) for name, shape in found)
+def known_facts(digest: str, make: Callable[[], Facts]) -> Facts:
+    """Return what a robot says of itself, which is made where it was never loaded."""
+    return stored(entry_key(digest.encode(), "facts"), facts_from, make, asdict)

@@ -17,10 +17,10 @@ from linkwright.server.cell_file import read_cell
 from linkwright.server.cell_system import device_commands, device_states, state_fields
 from linkwright.server.device import COMMANDS, STATES, commands_record, states_record
 from linkwright.server.launch import DEVICE_LOG, DeviceLaunch
-from linkwright.server.ready import Tell
 from linkwright.server.recorded import control_session, recorder_of
 from linkwright.server.running import COUNTERS, RunningCell, state_record
 from linkwright.simulation.native.session import Session
+from linkwright.simulation.native.stored import Tell
 from linkwright.simulation.pacing import LoopRecorder, PacedLoop, Reads, Writes
 from linkwright.simulation.pacing.memory import COUNTED
 from linkwright.simulation.recorder import Target

@@ -28,8 +28,9 @@ from linkwright.server.cell_system import (
     state_fields,
     whole_system,
 )
-from linkwright.server.ready import Tell, session_of_cell
+from linkwright.server.ready import session_of_cell
 from linkwright.simulation.native.session import Samples, Session
+from linkwright.simulation.native.stored import Tell
 from linkwright.simulation.pacing import LoopRecorder, PacedLoop, Show
 from linkwright.simulation.pacing.replay import followed
 from linkwright.simulation.pacing.tape import StoredTape, stored_tape

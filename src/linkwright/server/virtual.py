@@ -9,10 +9,10 @@ from pathlib import Path
 
 from linkwright.errors import Error
 from linkwright.server.cell import Cell
-from linkwright.server.ready import Tell
 from linkwright.server.recorded import recorder_of, whole_session
 from linkwright.server.running import RunningCell
 from linkwright.server.sensing import VirtualSensing
+from linkwright.simulation.native.stored import Tell
 from linkwright.simulation.pacing import PacedLoop
 from linkwright.simulation.recorder import Target
 

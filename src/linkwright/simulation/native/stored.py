@@ -8,14 +8,19 @@ the System again. Phases with foreign functions or a Program for the start have 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from linkwright.algebra import symbol
+from linkwright.cache import stored
 from linkwright.errors import Error
 from linkwright.program import Program
 from linkwright.system.phases import Event, Phases, Signal, Tick
+
+Run = TypeVar("Run")
+Tell = Callable[[str], None]
+"""What takes lines for whoever waits."""
 
 _PROGRAMS = ("derivative", "accepted", "output", "events", "turns", "terms", "breaks")
 
@@ -49,6 +54,28 @@ class StoredProgram:
 
     def __getattr__(self, name: str) -> Any:
         raise Forgotten(f"only a digest of this Program is kept, so it has no {name}")
+
+
+def prepared(
+    key: bytes,
+    start: Callable[[Phases], Run],
+    build: Callable[[], Phases],
+    what: str,
+    tell: Tell | None = None,
+) -> Run:
+    """Return a run of the phases that are stored under a key; of those that are built otherwise."""
+    built: list[Phases] = []
+
+    def make() -> Run:
+        if tell is not None:
+            tell(f"preparing the equations of {what}; the next start is quick")
+        built.append(build())
+        return start(built[0])
+
+    def write(_: Run) -> dict[str, Any] | None:
+        return to_data(built[0]) if is_storable(built[0]) else None
+
+    return stored(key, lambda data: start(from_data(data)), make, write)
 
 
 def is_storable(phases: Phases) -> bool:
