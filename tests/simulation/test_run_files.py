@@ -20,6 +20,7 @@ from linkwright.models.runner import Request, run_model
 from linkwright.recording import Channel, Journal, read_recording, recovered
 from linkwright.recording.recording import Recording
 from linkwright.simulation.recorder import Recorder, Target
+from linkwright.simulation.runs import RunInterrupted
 from linkwright.simulation.settings import RunSettings
 from tests.seeds import cases, seldom
 from tests.simulation.test_simulate_command import LONG, here as here, wait_for
@@ -167,6 +168,46 @@ def test_a_recovered_run_is_the_same_when_it_is_run_again(
     left.data[5, 0] += 1e-12
     left.save("run.npz")
     assert main(["rerun", "run.npz"]) == 1
+
+
+# -- the same from Python --------------------------------------------------------------------------
+def test_a_run_of_python_goes_to_its_file_by_the_same_journal(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And tells what the command tells of it."""
+    run = lw.simulate("double-pendulum", 0.5, out="a.npz", values={"g": 5.0})
+    assert run.path == Path("a.npz")
+    assert [p.name for p in here.iterdir()] == ["a.npz"]
+    assert main(["rerun", "a.npz"]) == 0
+    with pytest.raises(InputError, match="exists"):
+        lw.simulate("double-pendulum", 0.5, out="a.npz")
+    words = ("--until", "0.5", "--set", "g=5", "-q", "-o", "b.npz")
+    assert main(["simulate", "double-pendulum", *words]) == 0
+    python, command = (read_recording(name) for name in ("a.npz", "b.npz"))
+    assert np.array_equal(python.data, command.data)
+    shared = {**command.metadata, "model": python.metadata["model"]}
+    shared |= {"origin": python.metadata["origin"]}
+    del shared["model_hash"]
+    assert python.metadata == shared
+
+
+def test_a_run_of_python_that_is_interrupted_keeps_its_file_and_goes_on(here: Path) -> None:
+    visits: list[int] = []
+
+    def show(now: float) -> None:
+        visits.append(len(Path("a.npz.journal").read_bytes()))
+        if len(visits) == 1 and now < 5.0:
+            raise KeyboardInterrupt
+
+    with pytest.raises(RunInterrupted) as caught:
+        lw.simulate("pendulum", 5.0, method="rk4", step=1e-4, progress=show, out="a.npz")
+    left = read_recording("a.npz")
+    assert left.metadata["interrupted"] == left.times[-1] < 5.0
+    whole = caught.value.resume()
+    again = lw.simulate("pendulum", 5.0, method="rk4", step=1e-4)
+    assert [p.name for p in here.iterdir()] == ["a.npz"]
+    assert np.array_equal(read_recording("a.npz").data, again.recording.data)
+    assert np.array_equal(whole.times, again.times)
 
 
 # -- nothing useless -------------------------------------------------------------------------------

@@ -22,8 +22,6 @@ from linkwright.simulation.native.stored import from_data, is_storable, to_data
 from linkwright.system.phases import Phases
 
 if TYPE_CHECKING:
-    from linkwright.formats.robot.ground import Grounded
-    from linkwright.mechanism import Mechanism
     from linkwright.system import System
 
 
@@ -70,53 +68,20 @@ def _key(source: Source) -> bytes:
     return entry_key(f"prepared {fingerprint('models')} {source.digest}".encode(), "model")
 
 
-def system_of(mechanism: Mechanism, ground: Grounded | None = None) -> System:
-    """Return the System that is run: a mechanism, and a ground that its shapes touch."""
-    from linkwright.system import System
-
-    system = System(mechanism)
-    if ground is not None:
-        ground.add_to(system)
-    return system
-
-
-def prepare(source: Source, system: System, ground: Grounded | None = None) -> Prepared:
+def prepare(source: Source, system: System) -> Prepared:
     """Return a System whose equations hold everywhere, ready for native runs."""
-    from linkwright.equations.poles import poles
+    from linkwright.simulation.runs import all_values_of
 
     mechanism, phases = system.mechanism, system.phases()
-    meta = dict(phases.meta or {})
-    if turning := [[p.body, p.coordinate, p.repeats] for p in poles(mechanism)]:
-        meta["poles"] = turning
-    if ground is not None and ground.notes:
-        meta["notes"] = [*meta.get("notes", ()), *ground.notes]
-    if is_driven(mechanism):
-        meta["driven"] = True
-    phases = replace(phases, meta=meta)
     moving = not mechanism.constraints and not phases.quaternions
-    own = {*mechanism.parameters, *mechanism.inputs}
     return Prepared(
         source,
         phases,
-        {n: float(v) for n, v in mechanism.values.items() if n in own},
+        all_values_of(system),
         own_times(mechanism),
         moving and phases.initialize is None and not system.members,
         not system.is_continuous,
     )
-
-
-def is_driven(mechanism: Mechanism) -> bool:
-    """Whether a constraint moves by itself, and so does work.
-
-    >>> from linkwright.models import load_model
-    >>> is_driven(load_model("car")), is_driven(load_model("four-bar"))
-    (True, False)
-    """
-    from linkwright.algebra import ZERO, linear_coefficients
-
-    speeds = [s.symbol for s in mechanism.kinematics().speeds]
-    rests = (linear_coefficients(c.speed, speeds)[1] for c in mechanism.constraints)
-    return any(rest is not ZERO for rest in rests)
 
 
 def numbered(prepared: Prepared, values: Mapping[str, float], initial: Mapping[str, float]) -> Any:

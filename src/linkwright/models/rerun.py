@@ -22,6 +22,7 @@ from linkwright.errors import InputError
 from linkwright.models.runner import Request, run_model
 from linkwright.models.sources import source_of
 from linkwright.recording.recording import Array, Recording
+from linkwright.simulation.recorded import RecordedSession
 from linkwright.simulation.recorder import Progress
 from linkwright.simulation.settings import RunSettings, settings_from
 from linkwright.system import System
@@ -91,7 +92,7 @@ def rerun(
     if isinstance(recording.source, System):
         return compared(recording, _of_system(recording, settings, values, start))
     text = about.get("model_text")
-    if (about.get("members") and not text) or "run" in about:
+    if (about.get("members") and not text and "model_hash" not in about) or "run" in about:
         what = f"members {', '.join(about['members'])}" if about.get("members") else "many runs"
         raise InputError(
             f"the recording is of a System with {what}, which is not at hand",
@@ -105,7 +106,7 @@ def _of_system(
 ) -> Recording:
     """Run a System that is at hand."""
     from linkwright.simulation.batches import simulate_batch
-    from linkwright.simulation.runs import give, run_of, session_of
+    from linkwright.simulation.runs import give, metadata_of, session_of
 
     system, about = recording.source.copy(), recording.metadata
     record = about.get("record")
@@ -129,7 +130,8 @@ def _of_system(
         return many.recording(0)
     give(system, start, values)
     session, settings = session_of(system, settings, record)
-    return run_of(system, session, settings, session.run(), 0.0).recording
+    about = metadata_of(system, session.phases, settings)
+    return RecordedSession(session, settings, about).finished().recording
 
 
 def _of_model(

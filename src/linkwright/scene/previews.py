@@ -25,7 +25,7 @@ from linkwright.models.starts import STARTS
 from linkwright.recording import Channel, Recording
 from linkwright.recording.generic import generic_name
 from linkwright.scene.scene import Scene
-from linkwright.simulation.described import own_times
+from linkwright.simulation.described import own_times, phase_channels
 from linkwright.simulation.settings import DEFAULTS, ROUGH, RunSettings
 
 Array = NDArray[np.float64]
@@ -120,13 +120,14 @@ def _run(
     glance: float = math.inf,
 ) -> Recording:
     """Return a run as far as it comes in some seconds."""
-    from linkwright.simulation.runs import give, run_of, session_of
+    from linkwright.simulation.runs import give, metadata_of, session_of
     from linkwright.system import System
 
     system = System(mechanism)
     give(system, asked.initial or STARTS.get(mechanism.name), asked.values)
     session, settings = session_of(system, settings)
     end, since, steps = float(settings.until or 0.0), time.monotonic(), 200
+    about = metadata_of(system, session.phases, settings)
     while not session.done:
         begun, before = time.monotonic(), session.steps
         session.collect(steps)
@@ -134,12 +135,14 @@ def _run(
         steps = max(20, int(0.1 * (session.steps - before) / max(now - begun, 1e-4)))
         slow = now - since > glance and (now - since) * end > 2 * patience * session.time
         if len(session.collected().times) > 1 and (now - since > patience or slow):
+            about |= {"given_up": patience, "until": session.time}
             break
     if session.stop is not None and session.stop.failed:
         raise DomainError(session.stop.reason)
-    given_up = {} if session.done else {"given_up": patience, "until": session.time}
-    outcome = session.outcome(session.collected())
-    return run_of(system, session, settings, outcome, 0.0, given=given_up).recording
+    if session.stop is not None:
+        about["stopped"] = session.stop.told()
+    samples = session.collected()
+    return Recording(samples.times, phase_channels(session.phases), samples.values, about, system)
 
 
 def swing(scene: Scene, seconds: float = 20.0) -> Recording:

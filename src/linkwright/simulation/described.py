@@ -6,7 +6,7 @@ Nothing that derives equations is imported here.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 
 
 def timed(system: System, phases: Phases, settings: RunSettings) -> tuple[Phases, RunSettings]:
-    """Return phases and settings with nothing left open.
-
-    Where nothing is sampled there is no tick of its own, so a step is one.
+    """Return phases and settings of a System with nothing left open.
 
     >>> from linkwright.system import System
     >>> s = System(name="s")
@@ -33,12 +31,20 @@ def timed(system: System, phases: Phases, settings: RunSettings) -> tuple[Phases
     >>> phases.tick_seconds, settings.every
     (0.005, 1)
     """
-    own = own_times(system.mechanism)
-    if not system.is_continuous:
-        return phases, settings.timed(own, phases.tick_seconds)
-    made = settings.timed(own)
+    return closed(phases, settings, own_times(system.mechanism), not system.is_continuous)
+
+
+def closed(
+    phases: Phases, settings: RunSettings, own: tuple[float, float] | None, sampled: bool
+) -> tuple[Phases, RunSettings]:
+    """Return phases and settings with nothing left open, where a model has times of its own.
+
+    Where nothing is sampled there is no tick of its own, so a step is one.
+    """
+    made = settings.timed(own, phases.tick_seconds if sampled else None)
+    made = replace(made, step=made.step or phases.tick_seconds)
     assert made.step is not None
-    return replace(phases, tick_seconds=made.step), made
+    return phases if sampled else replace(phases, tick_seconds=made.step), made
 
 
 def own_times(mechanism: Mechanism) -> tuple[float, float] | None:
@@ -57,14 +63,37 @@ def signal_channels(signals: Iterable[Signal]) -> list[Channel]:
     return [Channel(s.name, s.unit, s.long_name, generic_name(s.unit), s.body) for s in signals]
 
 
-def phase_numbers(phases: Phases) -> dict[str, Any]:
-    """Return what a recording tells of phases: Programs, parameters, inputs and the start."""
-    return {
+def run_metadata(
+    phases: Phases,
+    settings: RunSettings,
+    values: Mapping[str, float],
+    given: Mapping[str, Any],
+    start: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Return what a recording says of a run: the model, its numbers, and how it was run.
+
+    They are the values of all parameters and inputs, those included that no equation needs, and
+    what was given of values and starts.
+    """
+    about = {
+        **told_meta(phases),
+        **settings.metadata(),
         "version": __version__,
         "hash": fingerprint(phases),
-        "parameters": {s.name: s.value for s in (*phases.p, *phases.w)},
+        "parameters": {**values, **{s.name: s.value for s in (*phases.p, *phases.w)}},
         "initial": {s.name: s.value for s in (*phases.x, *phases.d)},
+        "set": dict(given),
+        "start": dict(start),
     }
+    if words := method_notes(phases, settings.chosen):
+        about["notes"] = [*about.get("notes", ()), *words]
+    return about
+
+
+def told_meta(phases: Phases) -> dict[str, Any]:
+    """Return what recordings tell of a System, without what only the end of a run asks for."""
+    private = ("report", "poles", "rotations")
+    return {k: v for k, v in (phases.meta or {}).items() if k not in private}
 
 
 def fingerprint(phases: Phases) -> str:
@@ -86,15 +115,16 @@ def fingerprint(phases: Phases) -> str:
     return sink.hexdigest()
 
 
-def method_notes(mechanism: Mechanism, method: Method) -> list[str]:
-    """Return what is to be said of a method on a mechanism, in sentences.
+def method_notes(phases: Phases, method: Method) -> list[str]:
+    """Return what is to be said of a method on a System, in sentences.
 
     >>> from linkwright.simulation.native.methods import METHODS
     >>> from linkwright.mechanism import Mechanism
+    >>> from linkwright.system import System
     >>> m = Mechanism("top")
     >>> b = m.body("b", rotate="xyz", mass=1, inertia=(1, 2, 3))
-    >>> [note[:28] for note in method_notes(m, METHODS["semi-implicit"])]
+    >>> [note[:28] for note in method_notes(System(m).phases(), METHODS["semi-implicit"])]
     ['semi-implicit: this method i']
     """
-    turns = (sum(len(a.rotations) for a in b.ancestors()) for b in mechanism.bodies.values())
-    return [f"{method.name}: {method.note}"] if method.note and max(turns, default=0) > 1 else []
+    turns = (phases.meta or {}).get("rotations", 0) > 1
+    return [f"{method.name}: {method.note}"] if method.note and turns else []

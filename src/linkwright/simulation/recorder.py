@@ -7,7 +7,7 @@ runs to one name do not meet in it; it goes when the recording is in its place.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -74,16 +74,28 @@ class Recorder:
     """Samples on their way: kept, and written to the journal now and then."""
 
     def __init__(
-        self, channels: list[Channel], about: Mapping[str, Any], target: Target | None
+        self,
+        channels: list[Channel],
+        about: Mapping[str, Any],
+        target: Target | None,
+        source: Any = None,
     ) -> None:
-        self.channels = channels
+        self.channels, self.source = channels, source
         self.about = dict(about)
         self.target = target
         self.samples: list[tuple[Array, Array]] = []
         self.journal: Journal | None = None
-        if target is not None:
-            told = with_relative_paths(self.about, target.path.parent)
-            self.journal = Journal(target.journal, channels, told, replace=target.replace_journal)
+        self.begin()
+
+    def begin(self) -> None:
+        """Open the journal, with the samples of a run that is gone on with."""
+        if self.target is not None and self.journal is None:
+            told, again = with_relative_paths(self.about, self.target.path.parent), self.target
+            self.journal = Journal(
+                again.journal, self.channels, told, replace=again.replace_journal
+            )
+            for times, rows in self.samples:
+                self.journal.append(times, rows)
 
     def put(self, times: Array, rows: Array) -> None:
         """Take samples; they are in the journal when this returns."""
@@ -97,13 +109,15 @@ class Recorder:
         width = len(self.channels)
         times = np.concatenate([np.empty(0), *(t for t, _ in self.samples)])
         rows = np.concatenate([np.empty((0, width)), *(x for _, x in self.samples)])
-        made = Recording(times, self.channels, rows, {**self.about, **more})
-        if self.journal is None or self.target is None:
+        made = Recording(times, self.channels, rows, {**self.about, **more}, self.source)
+        journal, self.journal = self.journal, None
+        if journal is None or self.target is None:
             return made, None
         if len(made) < least:
-            self.journal.remove()
+            journal.remove()
             return made, None
-        keep_recording(self.journal, self.target, stream_of(made))
+        keep_recording(journal, self.target, stream_of(made))
+        self.target = replace(self.target, replace=True)
         return made, self.target.path
 
     def drop(self) -> None:

@@ -13,22 +13,23 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any, Protocol
 
 from linkwright.algebra import foreign
 from linkwright.algebra.units import Amount, by_name
 from linkwright.border import worded
 from linkwright.equations.equations import Equations
-from linkwright.equations.poles import AT, NEAR, pole_words, poles
 from linkwright.equations.resistance import refuse_idle, refuse_unresisted
 from linkwright.errors import DomainError
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.plausibility import refuse_unreal
 from linkwright.mechanism.provenance import named
-from linkwright.recording import Recording
-from linkwright.simulation.described import method_notes, phase_channels, phase_numbers, timed
+from linkwright.simulation.described import run_metadata, timed
 from linkwright.simulation.input_knots import bends
-from linkwright.simulation.native.session import Outcome, Progress, Session
+from linkwright.simulation.native.session import Session
+from linkwright.simulation.recorded import RecordedSession
+from linkwright.simulation.recorder import Target
 from linkwright.simulation.run import Run
 from linkwright.simulation.settings import DEFAULTS, RunSettings, settings_of
 from linkwright.simulation.stopwatch import Stopwatch
@@ -103,6 +104,7 @@ def simulate(
     seed: int = DEFAULTS.seed,
     executor: str = DEFAULTS.executor,
     progress: Callable[[float], None] | None = None,
+    out: str | os.PathLike[str] | None = None,
 ) -> Run:
     """Return the motion of a mechanism, or a run of a System, from time zero.
 
@@ -131,6 +133,8 @@ def simulate(
         seed: of noise.
         executor: what runs it: "native", or "python" for reading and checking.
         progress: called now and then with the time that was reached, s.
+        out: file of the recording, which must not exist; what a killed run leaves is in a journal
+            beside it (`linkwright recover`).
 
     >>> m = Mechanism("pendulum")
     >>> rod = m.body("rod", rotate="z", mass=1, com=(1, 0, 0), inertia=0)
@@ -150,14 +154,23 @@ def simulate(
         form=form,
         executor=executor,
     )
+    target = None if out is None else Target(Path(out))
+    if target is not None:
+        target.check()
+    begun, watch = time.perf_counter(), Stopwatch()
     system = system_of(mechanism).copy()
-    begun = time.perf_counter()
     give(system, initial, values, inputs, settings.until)
-    watch = Stopwatch()
-    with watch:
-        session, settings = session_of(system, settings.recorded(), record, preparing=watch)
-    given = {"record": list(record)} if record is not None else {}
-    return _driven(system, session, settings, progress, watch, begun, given)
+    names = None if record is None else list(record)
+    session, settings = session_of(system, settings.recorded(), names, preparing=watch)
+    about = metadata_of(system, session.phases, settings)
+    about |= {} if names is None else {"record": names}
+    show = None if progress is None else (lambda now, _: progress(now))
+    return _driven(
+        RecordedSession(
+            session, settings, about, target=target, watch=watch, asked=begun, system=system
+        ),
+        show,
+    )
 
 
 def give(
@@ -212,32 +225,14 @@ def session_of(
     return Session(phases, settings, fallback=fallback, run=run), settings
 
 
-def _driven(
-    system: System,
-    session: Session,
-    settings: RunSettings,
-    progress: Progress | None,
-    watch: Stopwatch,
-    begun: float,
-    given: Mapping[str, Any],
-) -> Run:
+def _driven(going: RecordedSession, progress: Callable[[float, float], None] | None) -> Run:
     """Go on to the end, and return the run; or raise what stopped it, with the run so far."""
-
-    def so_far(outcome: Outcome, interrupted: bool = False) -> Run:
-        seconds = time.perf_counter() - begun - watch.seconds
-        return run_of(
-            system, session, settings, outcome, seconds, watch.seconds, given, interrupted
-        )
-
-    try:
-        outcome = session.run(progress)
-    except KeyboardInterrupt as error:
-        again = partial(_driven, system, session, settings, progress, watch, begun, given)
-        raise RunInterrupted(so_far(session.standing(), True), system.name, again) from error
-    run = so_far(outcome)
+    system, phases = going.system, going.phases
+    assert system is not None
+    run = going.finished(lambda: refuse_start(system, phases), progress)
+    if run.interrupted:
+        raise RunInterrupted(run, system.name, partial(_driven, going, progress))
     if run.failed and run.stop is not None:
-        if not outcome.steps:
-            refuse_start(system, session.phases)
         raise RunStopped(
             f"the run of {system.name!r} stopped: {run.stop.reason}", run, remedy=run.remedy
         )
@@ -260,70 +255,8 @@ def all_values_of(system: System) -> dict[str, float]:
     return {name: float(v) for name, v in values.items() if name in own}
 
 
-def run_of(
-    system: System,
-    session: Session,
-    settings: RunSettings,
-    outcome: Outcome,
-    seconds: float,
-    preparing: float = 0.0,
-    given: Mapping[str, Any] | None = None,
-    interrupted: bool = False,
-) -> Run:
-    """Return the run of a session that has come as far as it will."""
-    samples, phases = outcome.samples, session.phases
-    meta = phases.meta or {}
-    report = [*meta.get("report", ()), *meta.get("notes", ())]
-    report += method_notes(system.mechanism, settings.chosen)
-    words: list[str] = []
-    if system.mechanism.bodies and len(samples.times):
-        near = AT if settings.chosen.adaptive else NEAR
-        columns = dict(zip(samples.names, samples.values.T, strict=True))
-        if all(p.coordinate in columns for p in poles(system.mechanism)):
-            words = pole_words(poles(system.mechanism), columns, samples.times, near)
-    report += words
-    report += [] if session.fallback is None else session.fallback.report
-    metadata = {**metadata_of(system, phases, settings), **(given or {})}
-    if words:
-        metadata["notes"] = [*metadata.get("notes", ()), *words]
-    stop = outcome.stop
-    if stop is not None:
-        told = {"time": stop.time, "reason": stop.reason, "names": list(stop.names)}
-        metadata["stopped"] = told
-    if interrupted:
-        metadata["interrupted"] = outcome.time
-    recording = Recording(samples.times, phase_channels(phases), samples.values, metadata, system)
-    return Run(
-        recording,
-        settings,
-        outcome.time,
-        outcome.x,
-        outcome.d,
-        outcome.steps,
-        outcome.rejected,
-        outcome.events,
-        stop,
-        seconds,
-        preparing,
-        tuple(report),
-        interrupted,
-        None,
-        system,
-    )
-
-
 def metadata_of(system: System, phases: Phases, settings: RunSettings) -> dict[str, Any]:
     """Return what a recording says of a run: the model, its numbers, and how it was run."""
-    found = {
-        "model": named(system.mechanism) if system.mechanism.bodies else system.name,
-        **{k: v for k, v in (phases.meta or {}).items() if k != "report"},
-        **settings.metadata(),
-        **phase_numbers(phases),
-        "set": dict(system.values),
-        "start": dict(system.initial),
-    }
-    found["parameters"] = {**all_values_of(system), **found["parameters"]}
-    words = method_notes(system.mechanism, settings.chosen)
-    if words:
-        found["notes"] = [*found.get("notes", ()), *words]
-    return found
+    name = named(system.mechanism) if system.mechanism.bodies else system.name
+    values = all_values_of(system)
+    return {"model": name, **run_metadata(phases, settings, values, system.values, system.initial)}

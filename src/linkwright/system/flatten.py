@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from linkwright.algebra import ZERO, Expr, substitute_all, symbol, total
 from linkwright.algebra.units import MKS
@@ -21,6 +21,7 @@ from linkwright.equations.description import meanings
 from linkwright.equations.energy import energy_outputs
 from linkwright.equations.formulations import QUICK
 from linkwright.equations.joint_stops import run_notes, stop_loads
+from linkwright.equations.poles import poles
 from linkwright.equations.reactions import load_on_branch
 from linkwright.mechanism import Body, Force, Mechanism, Moment
 from linkwright.mechanism.parts import Output
@@ -37,6 +38,7 @@ from linkwright.system.forms import (
     Guards,
     KeptSpeeds,
     guards_of,
+    is_driven,
     is_regular,
     redundant_equations,
 )
@@ -203,10 +205,13 @@ def flatten(
             "drives": told_drives(system),
             **({"display": shown.name} if (shown := system.mechanism.display) is not MKS else {}),
             **({"limits": True} if system.mechanism.ranges else {}),
-            **({"jumps": True} if ticks or event_list else {}),
+            **({"jumps": True} if ticks or any(not e.guard for e in event_list) else {}),
             **({"follows": follows} if follows else {}),
             **({"notes": list(notes)} if (notes := _notes(system)) else {}),
             **({"report": told} if (told := _report(system, equations)) else {}),
+            **({"driven": True} if is_driven(system.mechanism) else {}),
+            **({"poles": turning} if (turning := _poles(system.mechanism)) else {}),
+            "rotations": max((_rotations(b) for b in system.mechanism.bodies.values()), default=0),
         },
     )
     mechanism = system.mechanism if equations is None else equations.mechanism
@@ -584,6 +589,14 @@ def _report(system: System, equations: Equations | None) -> list[str]:
     left = [f"redundant, and left out: {'; '.join(idle)}"] if idle else []
     known = system.mechanism.reports
     return [*left, *(line for line in equations.mechanism.reports if line not in known)]
+
+
+def _poles(mechanism: Mechanism) -> list[list[Any]]:
+    return [[p.body, p.coordinate, p.repeats] for p in poles(mechanism)]
+
+
+def _rotations(body: Body) -> int:
+    return sum(len(b.rotations) for b in body.ancestors())
 
 
 def _notes(system: System) -> tuple[str, ...]:

@@ -87,6 +87,18 @@ def is_regular(mechanism: Mechanism) -> bool:
     return True
 
 
+def is_driven(mechanism: Mechanism) -> bool:
+    """Whether a constraint moves by itself, and so does work.
+
+    >>> from linkwright.models import load_model
+    >>> is_driven(load_model("car")), is_driven(load_model("four-bar"))
+    (True, False)
+    """
+    speeds = [s.symbol for s in mechanism.kinematics().speeds]
+    rests = (linear_coefficients(c.speed, speeds)[1] for c in mechanism.constraints)
+    return any(rest is not ZERO for rest in rests)
+
+
 def coupled(mechanism: Mechanism) -> int:
     """Return how many constraints hang together by speeds, at most.
 

@@ -63,6 +63,7 @@ def numbered(
         "wheels": told_wheels(system, values),
         "reactions": told_reactions(system.mechanism, channels),
         "report": [*report, *(phases.meta or {}).get("report", ())],
+        "notes": [*(phases.meta or {}).get("notes", ()), *system.notes],
     }
     return replace(
         phases,

@@ -110,6 +110,7 @@ class System(Shown):
         self.values: dict[str, float] = {}
         self.initial: dict[str, float] = {}
         self.knots: tuple[float, ...] = ()  # instants at which steps end, s
+        self.notes: tuple[str, ...] = ()  # what recordings tell of it besides, in sentences
         self.exposed_inputs: dict[str, Port] = {}
         self.exposed_outputs: dict[str, Port] = {}
         self.brought: set[str] = set()
@@ -542,7 +543,7 @@ class System(Shown):
         made.base = self.base
         made.members, made.wires = dict(self.members), dict(self.wires)
         made.values, made.initial = dict(self.values), dict(self.initial)
-        made.brought, made.knots = set(self.brought), self.knots
+        made.brought, made.knots, made.notes = set(self.brought), self.knots, self.notes
         made.exposed_inputs = dict(self.exposed_inputs)
         made.exposed_outputs = dict(self.exposed_outputs)
         made._flat = self._flat  # each is found by its content

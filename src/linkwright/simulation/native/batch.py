@@ -25,6 +25,7 @@ from linkwright.errors import Error
 from linkwright.recording.generic import generic_name
 from linkwright.recording.recording import Channel, Recording
 from linkwright.recording.transfer import Transferable
+from linkwright.simulation.described import told_meta
 from linkwright.simulation.native import tables
 from linkwright.simulation.native.machine import Array, Machine
 from linkwright.simulation.native.named import names_of, put_named
@@ -257,7 +258,7 @@ def run_batch(
         int(machine.field("steps").sum()) * machine.width,
         phases.outputs,
         {
-            **(phases.meta or {}),
+            **told_meta(phases),
             "model": phases.name,
             "version": __version__,
             **asked.metadata(),

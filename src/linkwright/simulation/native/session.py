@@ -55,6 +55,10 @@ class StopReason:
     failed: bool
     remedy: str = ""
 
+    def told(self) -> dict[str, Any]:
+        """Return what a recording says of it."""
+        return {"time": self.time, "reason": self.reason, "names": list(self.names)}
+
 
 @dataclass(frozen=True, slots=True)
 class Happened:
@@ -390,15 +394,17 @@ class Session:
         if self.done:
             self._kept.append(self.ending())
 
-    def standing(self) -> Outcome:
-        """Return where a run stands that was interrupted, with all that it has recorded."""
+    def standing(self) -> Samples:
+        """Return what a run that was interrupted has recorded since samples were taken away."""
         self._drain()
-        self._kept.append(self._take())
-        return self.outcome(self._joined(self.ending()))
+        return self._take()
 
     def collected(self) -> Samples:
         """Return what `run` has collected so far."""
-        return self._joined()
+        names = names_of(self.phases.outputs)
+        times = np.concatenate([np.zeros(0), *(p.times for p in self._kept)])
+        values = np.concatenate([np.zeros((0, len(names))), *(p.values for p in self._kept)])
+        return Samples(names, times, values)
 
     def ending(self) -> Samples:
         """Return a sample of where the run stands; none where one was taken there.
@@ -516,12 +522,6 @@ class Session:
         self._pace.restart(self.steps, self.time)
 
     # -- pieces ------------------------------------------------------------------------------------
-    def _joined(self, *more: Samples) -> Samples:
-        names, parts = names_of(self.phases.outputs), (*self._kept, *more)
-        times = np.concatenate([np.zeros(0), *(p.times for p in parts)])
-        values = np.concatenate([np.zeros((0, len(names))), *(p.values for p in parts)])
-        return Samples(names, times, values)
-
     def _take(self) -> Samples:
         machine = self.machine
         count = int(machine.field("row")[0])
