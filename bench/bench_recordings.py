@@ -89,6 +89,7 @@ def read(path: Path) -> str:
 
 def replay(path: Path) -> str:
     """Run it again from the tape, and compare every bit."""
+    from linkwright.recording.comparison import compared
     from linkwright.recording.files import open_stream
     from linkwright.recording.streams import Stream
     from linkwright.server.recorded import replayed
@@ -98,9 +99,9 @@ def replay(path: Path) -> str:
     session, tape = _session(), stored_tape(stream)
     times = (part.times for part in stream.parts())
     again = Stream(stream.metadata, stream.channels, lambda: replayed(session, tape, times))
-    difference = stream.difference(again)
-    if difference:
-        raise RuntimeError(difference)
+    difference = compared(stream, again).difference
+    if difference is not None:
+        raise RuntimeError(str(difference))
     return f"{tape.samples:,} samples, the same bits"
 
 

@@ -27,11 +27,11 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from linkwright.errors import Error
+from linkwright.models.rerun import rerun
 from linkwright.recording.journal import recovered
 from linkwright.server.client import connect
 from linkwright.server.face import RefusedError
 from linkwright.server.hand import ArmHand, StoppedError
-from linkwright.server.recorded import replay_cell
 from linkwright.server.registry import VARIABLE
 
 SECONDS = 600.0
@@ -175,7 +175,7 @@ def _killed(server: subprocess.Popen[str], path: Path, total: int) -> list[str]:
     server.send_signal(signal.SIGKILL)
     server.wait()
     rows = len(recovered(_journal(path)))
-    found = replay_cell(_journal(path))
+    found = rerun(_journal(path))
     print(f"killed; the journal has {rows} ticks: {found.difference or 'the same bits'}")
     return ["the journal is not whole"] if found.difference or rows < total - 100 else []
 
@@ -189,13 +189,13 @@ def _interrupted(server: subprocess.Popen[str], path: Path, total: int) -> list[
     counted = re.search(r"(\d+) ticks, ", told)
     assert counted is not None, told
     began = time.process_time()
-    found = replay_cell(path)
+    found = rerun(path)
     print(
-        f"recording of {path.stat().st_size / 1e6:.0f} MB; {found.ticks} ticks replayed in "
+        f"recording of {path.stat().st_size / 1e6:.0f} MB; {found.samples} ticks replayed in "
         f"{time.process_time() - began:.0f} s of the processor: "
         f"{found.difference or 'the same bits'}"
     )
-    whole = not found.difference and found.ticks == int(counted[1]) >= total
+    whole = not found.difference and found.samples == int(counted[1]) >= total
     return [] if whole else ["the recording is not whole"]
 
 

@@ -19,7 +19,8 @@ fill(  # what lower rooms ask of higher ones
     page_text="linkwright.studio.display:text_of_page",
     public_name="linkwright:__getattr__",
     read_any="linkwright.formats.text.files:read_any",
-    rerun_session="linkwright.lab.reruns:rerun_session",
+    rerun_cell="linkwright.server.recorded:run_again",
+    rerun_laboratory="linkwright.lab.reruns:run_again",
     show="linkwright.studio.display:show",
     write_model="linkwright.formats.text.files:write_model",
 )

@@ -25,8 +25,8 @@ from linkwright.lab.drivers.layout import driver_layout
 from linkwright.lab.drivers.places import shared_root
 from linkwright.lab.fake_robot import FakeRobot
 from linkwright.lab.files.trajectories import JointSamples, JointTrajectory, trajectory_recording
-from linkwright.lab.reruns import rerun_session
 from linkwright.lab.tasks import Task
+from linkwright.models.rerun import rerun
 from linkwright.recording import read_recording
 from linkwright.windows import Wire
 from tests.seeds import seldom
@@ -167,7 +167,7 @@ def test_the_same_task_file_runs_on_simulated_and_on_mocked_hardware(
     eventually(lambda: robot.loop.latest()["card.damped"] == 1, "the robot is not disabled")
     session = read_recording(path)
     assert len(session) > total // 2
-    again = rerun_session(session)
+    again = rerun(session)
     assert again.difference is None, again.difference
 
 
@@ -440,7 +440,7 @@ def test_a_base_that_floats_and_further_sensors_are_told_by_the_robot(
         assert lab.start("native", servo="eye")
         assert lab.session is not None
         path = lab.session.path
-    assert rerun_session(read_recording(path)).difference is None
+    assert rerun(read_recording(path)).difference is None
     with serving(config, "udp://127.0.0.1:0") as robot:
         plain = replace(whole, misc_sensors=())
         with pytest.raises(Error, match="base floats, and the robot tells nothing of its own"):

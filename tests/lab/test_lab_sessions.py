@@ -100,8 +100,8 @@ def test_a_session_repeats_bit_by_bit_from_its_tape_alone(told: Path) -> None:
     recording = read_recording(told)
     found = rerun(recording)
     assert found.difference is None
-    assert len(found.again) == len(recording) > 80
-    assert np.abs(found.again.data).max() > 0
+    assert found.samples == len(recording) > 80
+    assert np.abs(recording.data).max() > 0
     assert not found.notes
 
 
@@ -224,7 +224,7 @@ def test_what_a_killed_laboratory_leaves_repeats_to_its_last_sample(tmp_path: Pa
     assert len(left) == 36
     found = rerun(left)
     assert found.difference is None
-    assert len(found.again) == 36
+    assert found.samples == 36
 
 
 def test_each_laboratory_in_a_folder_has_a_session_of_its_own(

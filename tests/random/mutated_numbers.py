@@ -26,7 +26,6 @@ from linkwright import cache
 from linkwright.errors import Error
 from linkwright.lab.config_data import config_of
 from linkwright.lab.lab import Lab
-from linkwright.lab.reruns import rerun_session
 from linkwright.models.rerun import rerun
 from linkwright.models.runner import Request, run_model
 from linkwright.recording import Recording, read_recording
@@ -133,7 +132,7 @@ def made_session(folder: Path) -> Recording:
         lab.run(0.05)
     assert lab.session is not None
     found = read_recording(lab.session.path)
-    assert rerun_session(found).difference is None
+    assert rerun(found).difference is None
     return found
 
 
@@ -179,7 +178,7 @@ def sessions(rng: random.Random, count: int, folder: Path) -> Iterator[Outcome]:
             now["tape"] = {k: new.get(k) for k in about["tape"]} | {"names": about["tape"]["names"]}
             now["lab"] = {k: new.get(k) for k in about["lab"]} | {"config": about["lab"]["config"]}
         again = Recording(whole.times, whole.channels, whole.data, now)
-        yield outcome(f"{kind} {what}", partial(rerun_session, again, progress=watched))
+        yield outcome(f"{kind} {what}", partial(rerun, again, progress=watched))
     config = str(about["lab"]["config"])
     numbers = list(re.finditer(r"(?<=[:,\[])-?\d[\d.e+-]*(?=[,\]}])", config))
     for _ in range(count):

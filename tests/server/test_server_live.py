@@ -16,12 +16,12 @@ import pytest
 
 import linkwright as lw
 from linkwright.errors import InputError
+from linkwright.models.rerun import rerun
 from linkwright.recording import Recording, read_recording
 from linkwright.server.cell import CAUSES
 from linkwright.server.cell_file import read_cell
 from linkwright.server.face import LIVES, Command
 from linkwright.server.live import PATIENCE, LiveCell
-from linkwright.server.recorded import replay_cell
 from linkwright.simulation.pacing import tape_of
 from linkwright.simulation.recorder import Target
 from tests.seeds import seldom
@@ -142,10 +142,10 @@ def test_a_live_session_with_every_stop_is_replayed_bit_for_bit(tmp_path: Path) 
         moved = run.ask("joints", 0.0, 0.5)
         until(lambda: cell.latest().values["plane.done"] == moved, "done with another device")
     assert (tmp_path / "cell.device.2.journal").exists()
-    found = replay_cell(path)
-    assert found.difference == ""
+    found = rerun(path)
+    assert found.difference is None
     recording = read_recording(path)
-    assert len(recording) == found.ticks > 300
+    assert len(recording) == found.samples > 300
     cause, life = (recording[f"plane_supervisor.{x}"] for x in ("cause", "life"))
     for word in ("button", "halt", "silence", "device"):
         first = int(np.argmax(cause == CAUSES.index(word)))
@@ -159,9 +159,10 @@ def test_a_live_session_with_every_stop_is_replayed_bit_for_bit(tmp_path: Path) 
 
 def test_a_recording_of_something_else_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "run.csv"
-    Recording([0.0, 1.0], [], np.zeros((2, 0))).save(path)
-    with pytest.raises(lw.Error, match="not the recording of a cell"):
-        replay_cell(path)
+    for about, words in (({}, "cannot be run again"), ({"cell": 1}, "not the recording of a cell")):
+        Recording([0.0, 1.0], [], np.zeros((2, 0)), about).save(path)
+        with pytest.raises(lw.Error, match=words):
+            rerun(path)
 
 
 @seldom(

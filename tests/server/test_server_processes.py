@@ -15,11 +15,11 @@ import pytest
 from numpy.typing import NDArray
 
 import linkwright as lw
+from linkwright.models.rerun import rerun
 from linkwright.recording import Recording
 from linkwright.recording.journal import recovered
 from linkwright.server.cell_file import read_cell
 from linkwright.server.face import LIVES
-from linkwright.server.recorded import replay_cell
 from linkwright.server.registry import VARIABLE
 from tests.support.processes import Begin, begin
 
@@ -97,8 +97,8 @@ def test_a_server_that_is_stopped_or_killed_is_panic_of_its_device(
     first = first_panic(recovered(log))
     again = first + int(np.argmin(panics(log)[first:]))  # cleared
     until(lambda: bool(panics(log)[again:].any()), "PANIC of the device")
-    found = replay_cell(journal)
-    assert found.difference == ""
-    assert found.ticks > 10
+    found = rerun(journal)
+    assert found.difference is None
+    assert found.samples > 10
     lives = recovered(journal)["plane_supervisor.life"]
     assert lives[-1] == LIVES.index("active")

@@ -13,13 +13,14 @@ import pytest
 
 import linkwright as lw
 from linkwright.errors import InputError
+from linkwright.models.rerun import rerun
 from linkwright.recording import Recording, read_recording
 from linkwright.robots import Robot
 from linkwright.server.cell import CAUSES
 from linkwright.server.cell_file import read_cell
 from linkwright.server.face import Command
 from linkwright.server.host import CellHost
-from linkwright.server.recorded import recorder_of, replay_cell, whole_session
+from linkwright.server.recorded import recorder_of, whole_session
 from linkwright.server.registry import VARIABLE
 from linkwright.server.running import RunningCell
 from linkwright.server.sensing import SensingProcesses, simulated_nodes
@@ -77,7 +78,7 @@ def test_in_virtual_time_the_sensors_of_the_file_place_their_frames(tmp_path: Pa
     np.testing.assert_allclose(place - frame, wanted[:3], atol=5e-3)  # a camera errs
     assert np.abs(values["puma.u"]).max() < 0.1
     assert cell.finish() is not None
-    assert replay_cell(path).difference == ""
+    assert rerun(path).difference is None
 
 
 def test_a_sensor_and_the_coordinator_killed_stop_legs_in_their_frame_and_come_back(
@@ -128,7 +129,7 @@ def test_a_sensor_and_the_coordinator_killed_stop_legs_in_their_frame_and_come_b
     finally:
         loop.stop()
     _check_ticks(read_recording(recorder.finish(loop)), made.frames[0].age * made.rate)
-    assert replay_cell(path).difference == ""
+    assert rerun(path).difference is None
 
 
 def _check_ticks(found: Recording, limit: float) -> None:

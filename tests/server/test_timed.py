@@ -14,6 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from linkwright.errors import InputError
+from linkwright.models.rerun import rerun
 from linkwright.motion import Trajectory
 from linkwright.recording import read_recording
 from linkwright.server.cell import CAUSES, CellArm
@@ -21,7 +22,6 @@ from linkwright.server.cell_file import read_cell
 from linkwright.server.face import POINTS, Command, RefusedError
 from linkwright.server.hand import StoppedError
 from linkwright.server.messages import command_of, command_record, pack_command
-from linkwright.server.recorded import replay_cell
 from linkwright.server.timed import planned
 from linkwright.server.virtual import VirtualCell
 from tests.seeds import seeds, seldom
@@ -156,7 +156,7 @@ def test_limits_are_kept_whatever_ends_a_trajectory_and_replays_have_the_same_bi
     largest = shares(found, driver.cell, arm)
     assert max(largest.values()) < 1.001, largest
     assert min(largest["acceleration"], largest["jerk"]) > 0.5  # as fast as it may be
-    assert replay_cell(tmp_path / "cell.parquet").difference == ""
+    assert rerun(tmp_path / "cell.parquet").difference is None
 
 
 def peaks(motion: Trajectory, order: int, joint: int) -> tuple[float, float]:

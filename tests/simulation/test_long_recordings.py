@@ -11,11 +11,11 @@ import pytest
 
 from linkwright.blocks import Block
 from linkwright.errors import InputError
+from linkwright.models.rerun import rerun
 from linkwright.recording import Recording, files, parquet, read_recording, streams
 from linkwright.recording.tables import read_csv, write_csv
 from linkwright.server.cell_file import read_cell
 from linkwright.server.face import Command
-from linkwright.server.recorded import replay_cell
 from linkwright.server.virtual import VirtualCell
 from linkwright.simulation.native.session import Samples, Session
 from linkwright.simulation.pacing import LoopRecorder, PacedLoop, replay, tape_of
@@ -105,8 +105,8 @@ def test_a_cell_is_replayed_in_parts_from_a_file_of_any_age(
         cell.command("plane", Command("joints", 2 + k, (0.1 * k, 0.5), blend=0.1))
     cell.advance(300)
     cell.finish()
-    found = replay_cell(path)
-    assert (found.difference, found.ticks) == ("", 711)
+    found = rerun(path)
+    assert (found.difference, found.samples) == (None, 711)
     made = read_recording(path)
     from pyarrow import parquet as arrow
 
@@ -115,8 +115,8 @@ def test_a_cell_is_replayed_in_parts_from_a_file_of_any_age(
     about["metadata"]["attached"] = made.metadata["attached"]
     table = table.replace_schema_metadata({"linkwright": json.dumps(about)})
     arrow.write_table(table, old)
-    assert replay_cell(old).difference == ""
+    assert rerun(old).difference is None
     other = made.data.copy()
     other[500, 3] += 1
     Recording(made.times, made.channels, other, made.metadata).save(path)
-    assert f"{made.names[3]} of sample 500 was" in replay_cell(path).difference
+    assert f"{made.names[3]} of sample 500 was" in str(rerun(path).difference)

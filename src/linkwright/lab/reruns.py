@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +20,8 @@ from linkwright.lab.slot import SlotLayout
 from linkwright.lab.stored_tasks import from_session
 from linkwright.lab.task_files import load_tasks
 from linkwright.lab.tasks import Task
-from linkwright.models.rerun import Rerun, compared
 from linkwright.recording import Recording
+from linkwright.recording.streams import Stream, stream_of, whole
 from linkwright.simulation.described import fingerprint
 from linkwright.simulation.native.called import SlotFunction
 from linkwright.simulation.pacing import PacedLoop, Show
@@ -32,18 +31,13 @@ if TYPE_CHECKING:
     from linkwright.lab.lab import Lab
 
 
-def rerun_session(
-    recording: Recording, *, tasks: bool = False, progress: Show | None = None
-) -> Rerun:
-    """Repeat a session in lockstep, and compare all states bit by bit."""
-    found = read_session(recording)
-    again, notes = _executed(found, progress) if tasks else (_taped(found, progress), ())
-    result = compared(recording, again)
-    first = result.difference
-    if first is not None:
-        tick = round(first.time / float(recording.metadata["tape"]["tick"]))
-        result = replace(result, difference=replace(first, tick=tick))
-    return replace(result, notes=(*result.notes, *notes))
+def run_again(
+    stream: Stream, *, tasks: bool = False, show: Show | None = None
+) -> tuple[Stream, Sequence[str]]:
+    """Repeat a session in lockstep; return its states, and what is to be said."""
+    found = read_session(whole(stream))
+    again, notes = _executed(found, show) if tasks else (_taped(found, show), ())
+    return stream_of(again), notes
 
 
 def _taped(found: StoredSession, progress: Show | None) -> Recording:

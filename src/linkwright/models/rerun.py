@@ -8,51 +8,40 @@ at hand, as in the program that ran it, it is run itself.
 
 from __future__ import annotations
 
+import os
 import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from linkwright.brief import one_line
 from linkwright.errors import InputError
 from linkwright.models.runner import Request, run_model
 from linkwright.models.sources import source_of
-from linkwright.recording.recording import Array, Recording
+from linkwright.recording.comparison import Difference, compared
+from linkwright.recording.files import open_stream, read_recording
+from linkwright.recording.recording import Recording
+from linkwright.recording.streams import Stream, stream_of
 from linkwright.simulation.recorded import RecordedSession
 from linkwright.simulation.recorder import Progress
 from linkwright.simulation.settings import RunSettings, settings_from
 from linkwright.system import System
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """The first value that differs; `tick` is the base tick, where the recording knows it."""
-
-    time: float
-    channel: str
-    recorded: float
-    again: float
-    tick: int | None = None
-
 
 @one_line
 @dataclass(frozen=True, slots=True, eq=False)
 class Rerun:
     """A recording beside the run that was made again."""
 
-    recording: Recording
-    again: Recording
+    samples: int  # of the recording
+    channels: int
     difference: Difference | None
     largest: Mapping[str, float]
     notes: tuple[str, ...]
 
 
 def rerun(
-    recording: Recording,
+    source: Recording | str | os.PathLike[str],
     *,
     trust: bool = False,
     tasks: bool = False,
@@ -64,12 +53,30 @@ def rerun(
     >>> rerun(made).difference is None
     True
     """
-    about = recording.metadata
-    if "lab" in about:  # which stands above this package
-        from linkwright.hooks import rerun_session
+    if not isinstance(source, Recording) and Path(source).suffix == ".toml":
+        raise InputError(
+            f"{source} is a cell or a model, and not the recording of one",
+            remedy=f"linkwright serve {source} --record cell.parquet; "
+            "linkwright rerun cell.parquet",
+        )
+    stream = stream_of(source) if isinstance(source, Recording) else open_stream(Path(source))
+    if "lab" in stream.metadata:  # laboratories and cells stand above this package
+        from linkwright.hooks import rerun_laboratory
 
-        again: Rerun = rerun_session(recording, tasks=tasks, progress=progress)
-        return again
+        again, notes = rerun_laboratory(stream, tasks=tasks, show=progress)
+    elif "cell" in stream.metadata:
+        from linkwright.hooks import rerun_cell
+
+        again, notes = rerun_cell(stream, tasks=tasks, show=progress)
+    else:
+        recording = source if isinstance(source, Recording) else read_recording(source)
+        again, notes = stream_of(_again(recording, trust, progress)), ()
+    return _beside(stream, again, notes)
+
+
+def _again(recording: Recording, trust: bool, progress: Progress | None) -> Recording:
+    """Run a model as its recording says."""
+    about = recording.metadata
     if about.get("live"):
         raise InputError(
             "the recording was made live, with a hand in it, so it cannot be run again",
@@ -90,7 +97,7 @@ def rerun(
     except (KeyError, TypeError, ValueError, OverflowError):
         raise InputError("what the recording says of its run is damaged") from None
     if isinstance(recording.source, System):
-        return compared(recording, _of_system(recording, settings, values, start))
+        return _of_system(recording, settings, values, start)
     text = about.get("model_text")
     if (about.get("members") and not text and "model_hash" not in about) or "run" in about:
         what = f"members {', '.join(about['members'])}" if about.get("members") else "many runs"
@@ -98,7 +105,7 @@ def rerun(
             f"the recording is of a System with {what}, which is not at hand",
             remedy="call rerun(run.recording) in the program that built it",
         )
-    return compared(recording, _of_model(about, settings, values, start, trust, progress))
+    return _of_model(about, settings, values, start, trust, progress)
 
 
 def _of_system(
@@ -184,61 +191,26 @@ def _of_model(
         return again(f"{path}{options}")
 
 
-def compared(old: Recording, new: Recording) -> Rerun:
-    """Return two recordings of the same run beside each other.
-
-    >>> from linkwright.recording import Channel
-    >>> made = Recording([0, 1], [Channel("x")], [[1.0], [2.0]])
-    >>> other = Recording([0, 1], [Channel("x")], [[1.0], [2.5]])
-    >>> compared(made, other).difference
-    Difference(time=1.0, channel='x', recorded=2.0, again=2.5, tick=None)
-    """
-    rows = min(len(old), len(new))
-    ended = any(key in old.metadata for key in ("interrupted", "recovered", "given_up"))
-    if ended and rows and old.times[rows - 1] != new.times[rows - 1]:
-        rows -= 1  # where it was interrupted, which is no sample of the whole run
-    notes = [
-        f"{words}: {old.metadata.get(key, 'unknown')} then, {new.metadata.get(key, 'unknown')} now"
+def _beside(old: Stream, new: Stream, notes: Iterable[str]) -> Rerun:
+    """Return a recording beside the same run that was made again."""
+    about, said = old.metadata, list(notes)
+    said += [
+        f"{words}: {about.get(key, 'unknown')} then, {new.metadata.get(key, 'unknown')} now"
         for key, words in (("version", "version"), ("hash", "program"))
-        if old.metadata.get(key) != new.metadata.get(key)
+        if about.get(key) != new.metadata.get(key)
     ]
-    shared = [n for n in old.names if n in new]
-    gone = [n for n in old.names if n not in new]
-    notes += [f"not recorded now: {', '.join(gone)}"] if gone else []
-    difference = None
-    if ended and len(old) < len(new):
-        t = float(old.times[-1]) if len(old) else 0.0
-        how = "was interrupted" if "interrupted" in old.metadata else "died"
-        notes.append(f"the run {how}; it was compared up to its last sample, t = {t:.9g} s")
-    elif len(old) != len(new):
-        longer = old if len(old) > len(new) else new
-        t = float(longer.times[rows])
-        difference = Difference(t, "", len(old), len(new))
-        notes.append(f"{len(old)} samples then, {len(new)} now")
-    largest: dict[str, float] = {}
-    first = rows
-    for name, a, b in _pairs(old, new, shared, rows):
-        wrong = np.flatnonzero(~_same(a, b))
-        if not len(wrong):
-            continue
-        with np.errstate(invalid="ignore"):
-            largest[name or "t"] = float(np.nanmax(np.abs(a - b)[wrong], initial=0.0))
-        k = int(wrong[0])
-        if k < first:
-            first = k
-            difference = Difference(float(old.times[k]), name, float(a[k]), float(b[k]))
-    return Rerun(old, new, difference, largest, tuple(notes))
-
-
-def _pairs(
-    old: Recording, new: Recording, names: list[str], rows: int
-) -> list[tuple[str, Array, Array]]:
-    pairs = [("", old.times[:rows], new.times[:rows])]
-    return pairs + [(n, old[n][:rows], new[n][:rows]) for n in names]
-
-
-def _same(a: Array, b: Array) -> NDArray[np.bool_]:
-    """Whether two arrays have the same bits, any NaN being like another."""
-    bits = np.ascontiguousarray(a).view(np.int64) == np.ascontiguousarray(b).view(np.int64)
-    same: NDArray[np.bool_] = bits | (np.isnan(a) & np.isnan(b))
-    return same
+    known, now = (list(dict.fromkeys(c.name for c in s.channels)) for s in (old, new))
+    if gone := [n for n in known if n not in now]:
+        said.append(f"not recorded now: {', '.join(gone)}")
+    ended = any(key in about for key in ("interrupted", "recovered", "given_up"))
+    found = compared(old, new, [n for n in known if n in now], ended=ended)
+    then, here = found.counts
+    if ended and then < here:
+        how = "was interrupted" if "interrupted" in about else "died"
+        said.append(f"the run {how}; it was compared up to its last sample, t = {found.end:.9g} s")
+    elif then != here:
+        said.append(f"{then} samples then, {here} now")
+    first = found.difference
+    if first is not None and isinstance(about.get("tape"), Mapping):
+        first = replace(first, tick=round(first.time / float(about["tape"]["tick"])))
+    return Rerun(then, len(old.channels), first, found.largest, tuple(said))

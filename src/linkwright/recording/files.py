@@ -8,13 +8,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
+
+import numpy as np
 
 from linkwright.border import worded
 from linkwright.errors import InputError
 from linkwright.files import file_exists, is_there, path_of
 from linkwright.lazy import later
 from linkwright.optional import extra
+from linkwright.recording.comparison import compared
 from linkwright.recording.erd import ErdChannel, ErdFile, read_erd, write_erd
 from linkwright.recording.journal import MAGIC, journal_stream, recovered
 from linkwright.recording.origins import as_read, to_be_written
@@ -26,7 +30,7 @@ from linkwright.recording.parquet import (
 )
 from linkwright.recording.recording import Channel, Recording, RecordingError
 from linkwright.recording.sl import NAME, read_sl, sl_bytes
-from linkwright.recording.streams import Stream, StreamPart, stream_of, whole
+from linkwright.recording.streams import Stream, chunks, stream_of, whole
 from linkwright.recording.tables import read_csv, read_numpy, write_csv, write_numpy
 
 
@@ -188,9 +192,14 @@ def keep_stream(path: Path, stream: Stream, *, replace: bool = True) -> None:
         write_stream(path, Stream(about, stream.channels, stream.parts), replace)
     else:
         write_recording(path, whole(stream), replace=replace)
-    again, parts = open_stream(path), StreamPart._fields if chosen.exact else ()
-    differences = (stream.difference(again, of) for of in parts)
-    if difference := next(filter(None, differences), ""):
+    again = open_stream(path)
+    if not chosen.exact:
+        return
+    difference: object = compared(stream, again).difference
+    tapes = (chunks(part.changes for part in s.parts()) for s in (stream, again))
+    if any(a.tobytes() != b.tobytes() for a, b in zip_longest(*tapes, fillvalue=np.empty(0))):
+        difference = difference or "the tape has other changes"
+    if difference:
         raise InputError(f"it reads back otherwise than it was written: {difference}", file=path)
 
 

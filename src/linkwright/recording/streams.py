@@ -10,7 +10,6 @@ import base64
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,29 +54,12 @@ class Stream:
         if held:
             yield _joined(held)
 
-    def difference(self, other: Stream, of: str = "data") -> str:
-        """Return where another first has other bits, in words; all that is no number is alike."""
-        both, first = (_chunks(getattr(p, of) for p in s.parts()) for s in (self, other)), 0
-        for a, b in zip_longest(*both, fillvalue=np.empty(0)):
-            if a.shape != b.shape:
-                return f"{first + len(a)} {of} were recorded, and here are {first + len(b)}"
-            other_bits = a.view(np.int64) != b.view(np.int64)
-            if a.dtype == float:
-                other_bits &= ~(np.isnan(a) & np.isnan(b))
-            if other_bits.any():
-                row, *column = (int(k[0]) for k in np.nonzero(other_bits))
-                name = self.channels[column[0]].name if of == "data" else of
-                x, y = a[row, *column].item(), b[row, *column].item()
-                return f"{name} of sample {first + row} was {x!r}, and here is {y!r}"
-            first += len(a)
-        return ""
-
 
 def _joined(parts: list[StreamPart]) -> StreamPart:
     return StreamPart(*(np.concatenate(list(x)) for x in zip(*parts, strict=True)))
 
 
-def _chunks(arrays: Iterator[NDArray[Any]]) -> Iterator[NDArray[Any]]:
+def chunks(arrays: Iterator[NDArray[Any]]) -> Iterator[NDArray[Any]]:
     """Yield the rows of arrays in pieces of the same length, but for the last."""
     held: list[NDArray[Any]] = []
     count = 0

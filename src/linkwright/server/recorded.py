@@ -8,20 +8,16 @@ whole.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.errors import InputError
-from linkwright.recording.files import open_stream
 from linkwright.recording.streams import Stream, StreamPart, changes_of
 from linkwright.server.cell import Cell
-from linkwright.server.cell_file import is_cell, read_cell
+from linkwright.server.cell_file import read_cell
 from linkwright.server.cell_system import (
     control_system,
     device_commands,
@@ -74,56 +70,25 @@ def hourly_bytes(cell: Cell, session: Session) -> tuple[float, float]:
     return still * cell.rate * 3600, moving * cell.rate * 3600
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Replay:
-    """A recording that was run again from its tape."""
-
-    cell: Cell  # that ran
-    channels: int  # how many were compared
-    ticks: int  # how many samples were compared
-    difference: str  # where both differ first, in words, or empty where all bits are the same
-    missing: int = 0  # ticks between them that were not recorded, because nobody came to write them
-
-
-def replay_cell(source: str | os.PathLike[str], show: Show | None = None) -> Replay:
-    """Run a recorded cell again in virtual time, and compare every bit, in little memory.
-
-    Units: `show` in s.
-    """
-    path = Path(source)
-    if is_cell(os.fspath(source)):
-        raise InputError(
-            f"{path} is a cell, and not the recording of one",
-            remedy=f"linkwright serve {path} --record cell.parquet; linkwright replay cell.parquet",
-        )
-    stream = open_stream(path)
+def run_again(
+    stream: Stream, *, tasks: bool = False, show: Show | None = None
+) -> tuple[Stream, Sequence[str]]:
+    """Run a recorded cell again in virtual time, in little memory; with what is to be said."""
+    del tasks  # a cell has none
     about = stream.metadata.get("cell")
     if not isinstance(about, Mapping) or about.get("kind") not in _SESSIONS:
-        raise InputError(
-            "this is not the recording of a cell", file=path, remedy="linkwright serve --record"
-        )
+        raise InputError("this is not the recording of a cell", remedy="linkwright serve --record")
     cell = read_cell(str(about["file"] or about["text"]))
     if cell.text != about["text"]:
         raise InputError(
             f"{about['file']} has changed since this was recorded",
-            file=path,
             remedy="replay it with the file as it was",
         )
     session, tape = _SESSIONS[about["kind"]](cell, 1), stored_tape(stream)
-    gaps: list[int] = []
-
-    def times() -> Iterator[NDArray[np.float64]]:
-        last: float | None = None
-        for part in stream.parts():
-            if len(part.times):
-                last = part.times[0] - 1 / cell.rate if last is None else last
-                gaps.append(round((part.times[-1] - last) * cell.rate) - len(part.times))
-                last = part.times[-1]
-            yield part.times
-
-    again = Stream(stream.metadata, stream.channels, lambda: replayed(session, tape, times(), show))
-    difference = stream.difference(again)
-    return Replay(cell, len(stream.channels), tape.samples, difference, sum(gaps))
+    missing = round(tape.span * cell.rate) + 1 - tape.samples if tape.samples else 0
+    times = (part.times for part in stream.parts())
+    again = Stream(stream.metadata, stream.channels, lambda: replayed(session, tape, times, show))
+    return again, [f"{missing} ticks were not recorded"] if missing else []
 
 
 class _Kept(list[StreamPart]):

@@ -45,7 +45,7 @@ COMMANDS: dict[str, str] = {
     "lab": "linkwright.cli.commands.lab",
     "attach": "linkwright.cli.commands.attach",
     "serve": "linkwright.cli.commands.serve",
-    "replay": "linkwright.cli.commands.replay",
+    "replay": "linkwright.cli.commands.rerun",
     "watch": "linkwright.cli.commands.watch",
     "tune": "linkwright.cli.commands.tune",
     "halt": "linkwright.cli.commands.halt",

@@ -13,7 +13,7 @@ from linkwright.cli.models import TRUST
 from linkwright.cli.terminal import echo
 
 if TYPE_CHECKING:
-    from linkwright.models.rerun import Difference, Rerun
+    from linkwright.models.rerun import Rerun
 
 _REC = typer.Argument(..., metavar="REC", help="A recording of a run.")
 
@@ -29,20 +29,20 @@ def command(
 ) -> None:
     """Run the model of a recording again, and compare all channels.
 
-    The session of a laboratory is repeated in lockstep from its tape.
+    The session of a laboratory, or a run of a cell, is repeated in virtual time from its tape.
     The exit code is 0 if both are identical bit for bit, and 1 if they differ.
 
     \b
     Examples:
       linkwright rerun run.parquet
       linkwright rerun session00001.journal
+      linkwright replay cell.parquet
     """
     from linkwright.cli.progress import run_bar
     from linkwright.models.rerun import rerun
-    from linkwright.recording import read_recording
 
     with run_bar(f"running {recording} again", quiet=quiet or as_json) as show:
-        found = rerun(read_recording(recording), trust=trust, tasks=tasks, progress=show)
+        found = rerun(recording, trust=trust, tasks=tasks, progress=show)
     if as_json:
         echo(json.dumps(_told(found), indent=2))
     elif found.difference is not None or not quiet:
@@ -54,28 +54,25 @@ def command(
 def _told(found: Rerun) -> dict[str, object]:
     return {
         "same": found.difference is None,
-        "samples": len(found.recording),
-        "channels": len(found.recording.channels),
+        "samples": found.samples,
+        "channels": found.channels,
         "difference": None if found.difference is None else asdict(found.difference),
         "largest": dict(found.largest),
         "notes": list(found.notes),
     }
 
 
-def _tick(first: Difference) -> str:
-    return "" if first.tick is None else f" (tick {first.tick})"
-
-
 def _say(path: Path, found: Rerun) -> None:
-    size = f"{len(found.recording)} samples of {len(found.recording.channels)} channels"
+    size = f"{found.samples} samples of {found.channels} channels"
     first = found.difference
     if first is None:
         echo(f"{path}: the same bit for bit, {size}")
     elif not first.channel:
         echo(f"{path}: differs from t = {first.time:.9g} s on: other times")
     else:
+        tick = "" if first.tick is None else f" (tick {first.tick})"
         echo(
-            f"{path}: differs first at t = {first.time:.9g} s{_tick(first)} in {first.channel}: "
+            f"{path}: differs first at t = {first.time:.9g} s{tick} in {first.channel}: "
             f"{first.recorded!r} recorded, {first.again!r} now"
         )
         worst = sorted(found.largest.items(), key=lambda item: -item[1])[:5]

@@ -135,6 +135,7 @@ class StoredTape:
     stride: int
     waits: bool
     samples: int
+    span: float  # from the first sample to the last, s
 
     def part(self, rows: NDArray[np.void]) -> Tape:
         """Return some changes as a tape."""
@@ -163,11 +164,14 @@ def stored_tape(stream: Stream) -> StoredTape:
     whole("the interval of samples of the recording's tape", label.get("states", 0))
     if not (isinstance(tick, int | float) and 0 < tick < math.inf):
         raise InputError(f"the tick of the recording's tape is {tick!r}, not some seconds")
-    end, last, count = None, 0.0, 0
+    end, first, last, count = None, 0.0, 0.0, 0
     for part in stream.parts():
         ends = part.changes["tick"][part.changes["place"] == _END]
         end = int(ends[-1]) if len(ends) else end
-        last = float(part.times[-1]) if len(part.times) else last
+        if len(part.times):
+            first, last = first if count else float(part.times[0]), float(part.times[-1])
         count += len(part.times)
     end = whole("the end of the recording's tape", round(last / tick) if end is None else end)
-    return StoredTape(stream, names, end, stride, bool(label.get("waits", False)), count)
+    return StoredTape(
+        stream, names, end, stride, bool(label.get("waits", False)), count, last - first
+    )
