@@ -24,7 +24,7 @@ MAKERS = {
     "runs": ("simulation.native.bundle", "simulation.pacing.unit"),
     "robots": ("robots.robot", "robots.stored"),
     "models": ("models.runner", "models.prepared"),
-    "cells": ("server.cell_system", "server.ready"),
+    "cells": ("server.cell_system",),
     "labs": ("lab.system", "lab.ready"),
 }
 """The modules that make each kind of result, and that store it."""

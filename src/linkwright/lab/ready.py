@@ -22,29 +22,13 @@ from linkwright.lab.config import LabConfig
 from linkwright.lab.variables import contact_channels
 from linkwright.simulation.native.session import Session
 from linkwright.simulation.native.stored import Tell, prepared
-from linkwright.simulation.settings import MOST_STEPS, RunSettings
+from linkwright.simulation.settings import FOREVER, MOST_STEPS, RunSettings
 
 if TYPE_CHECKING:
     from linkwright.system import Phases, System
 
-FOREVER = 1e7
-"""s, how long a laboratory may run."""
-
 METHODS = {"verlet": "verlet", "rk4": "rk4", "euler": "semi-implicit"}
 """Methods of integration by the names that configurations have for them."""
-
-
-def lab_session(config: LabConfig, phases: Phases, seed: int = 0) -> Session:
-    """Return a run of a System of a laboratory that stands at its start."""
-    if config.method not in METHODS:
-        raise Error(
-            f"there is no method {config.method!r}", remedy=f"choose one of {', '.join(METHODS)}"
-        )
-    step = 1 / (config.rate * config.substeps)
-    settings = RunSettings(
-        min(FOREVER, step * MOST_STEPS / 2), step, METHODS[config.method], every=0, seed=seed
-    )
-    return Session(phases, settings.timed(None, phases.tick_seconds))
 
 
 def ready_session(
@@ -65,13 +49,15 @@ def ready_session(
             asked = contact_channels(config) if system.mechanism.bodies else []
         return system.phases(list(asked))
 
-    return prepared(
-        entry_key(config_digest(config), f"phases{kind}"),
-        lambda phases: lab_session(config, phases, seed),
-        phases,
-        config.name,
-        tell,
-    )
+    if config.method not in METHODS:
+        raise Error(
+            f"there is no method {config.method!r}", remedy=f"choose one of {', '.join(METHODS)}"
+        )
+    step = 1 / (config.rate * config.substeps)
+    until = min(FOREVER, step * MOST_STEPS / 2)
+    settings = RunSettings(until, step, METHODS[config.method], every=0, seed=seed)
+    key = entry_key(config_digest(config), f"phases{kind}")
+    return prepared(key, settings, phases, config.name, tell)
 
 
 def config_digest(config: LabConfig) -> bytes:

@@ -23,7 +23,6 @@ from linkwright.recording.comparison import Difference, compared
 from linkwright.recording.files import open_stream, read_recording
 from linkwright.recording.recording import Recording
 from linkwright.recording.streams import Stream, stream_of
-from linkwright.simulation.recorded import RecordedSession
 from linkwright.simulation.recorder import Progress
 from linkwright.simulation.settings import RunSettings, settings_from
 from linkwright.system import System
@@ -113,32 +112,20 @@ def _of_system(
 ) -> Recording:
     """Run a System that is at hand."""
     from linkwright.simulation.batches import simulate_batch
-    from linkwright.simulation.runs import give, metadata_of, session_of
+    from linkwright.simulation.runs import RunStopped, simulate
 
-    system, about = recording.source.copy(), recording.metadata
-    record = about.get("record")
+    about, names = recording.metadata, ("step", "method", "tolerance", "absolute", "every", "seed")
+    how: dict[str, Any] = {name: getattr(settings, name) for name in names}
+    how |= {"values": values, "initial": start, "record": about.get("record")}
     if "run" in about:
         number = int(about["run"])
-        many = simulate_batch(
-            system,
-            settings.until,
-            runs=1,
-            step=settings.step,
-            method=settings.method,
-            tolerance=settings.tolerance,
-            absolute=settings.absolute,
-            every=settings.every,
-            values=values,
-            initial=start,
-            record=record,
-            seed=settings.seed,
-            numbers=[number],
-        )
+        many = simulate_batch(recording.source, settings.until, runs=1, numbers=[number], **how)
         return many.recording(0)
-    give(system, start, values)
-    session, settings = session_of(system, settings, record)
-    about = metadata_of(system, session.phases, settings)
-    return RecordedSession(session, settings, about).finished().recording
+    how |= {"form": settings.form, "executor": settings.executor}
+    try:
+        return simulate(recording.source, settings.until, **how).recording
+    except RunStopped as stopped:
+        return stopped.run.recording
 
 
 def _of_model(

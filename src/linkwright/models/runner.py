@@ -102,7 +102,9 @@ def _remembered(
     if known is None or phases is None:
         return None
     if request.values:
-        _refuse_unreal(request)
+        from linkwright.mechanism import mechanism_of
+
+        _refuse_unreal(mechanism_of(_opened(request)), request.values)
     phases, settings = closed(phases, request.settings, known.timing, known.clocked)
     try:
         return Session(phases, settings), settings, {**known.values, **request.values}
@@ -147,7 +149,6 @@ def _system(source: Source, request: Request) -> tuple[System, Source, Request]:
         if ground.meshes:
             source = replace(source, text="")  # which does not hold the meshes
         ground.add_to(system)
-        system.notes = ground.notes
     return system, source, request
 
 
@@ -179,25 +180,19 @@ def _opened(request: Request, file: OpenedFile | None = None) -> Mechanism | Sys
     return model
 
 
-def _refuse_unreal(request: Request) -> None:
+def _refuse_unreal(mechanism: Mechanism, values: Mapping[str, float]) -> None:
     """Refuse values with which a body's mass or inertia is none."""
     from linkwright.equations.resistance import refuse_idle
-    from linkwright.mechanism import mechanism_of
     from linkwright.mechanism.plausibility import refuse_unreal
 
-    mechanism = mechanism_of(_opened(request))
-    refuse_unreal(mechanism, request.values)
-    refuse_idle(mechanism, request.values)
+    refuse_unreal(mechanism, values)
+    refuse_idle(mechanism, values)
 
 
 def _is_real(mechanism: Mechanism) -> bool:
     """Whether a model with its own values would not be refused."""
-    from linkwright.equations.resistance import refuse_idle
-    from linkwright.mechanism.plausibility import refuse_unreal
-
     try:
-        refuse_unreal(mechanism)
-        refuse_idle(mechanism)
+        _refuse_unreal(mechanism, {})
     except Error:
         return False
     return True

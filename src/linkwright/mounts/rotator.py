@@ -38,7 +38,7 @@ from linkwright.mounts.rotctl_language import (
 from linkwright.simulation.native.session import Samples
 from linkwright.simulation.pacing import Counters, PacedLoop
 from linkwright.simulation.runs import session_of
-from linkwright.simulation.settings import RunSettings
+from linkwright.simulation.settings import FOREVER, RunSettings
 from linkwright.system import System
 
 PORT = 4533
@@ -53,7 +53,6 @@ CLIENTS = 256
 _LOOK = 0.1  # s, from one look for new messages to the next
 _SLOW = 30.0  # s, that an answer may wait for a client to read
 _CHUNK = 4096
-_FOREVER = 1e7  # s
 
 
 def _plain(azimuth: float, elevation: float) -> tuple[float, float, float]:
@@ -132,7 +131,7 @@ class Rotator(Closable):
             ),
             rate=RATE,
         )
-        session, _ = session_of(system, RunSettings(_FOREVER, every=RATE))
+        session, _ = session_of(system, RunSettings(FOREVER, every=RATE))
         names = [signal.name for signal in session.phases.outputs]
         self._places = [names.index(f"drive.d[{i}]") for i in range(3)]
         self._virtual = clock == "virtual"

@@ -7,16 +7,22 @@ the way from the loop to the device.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from linkwright.algebra import Expr, equal, not_equal, total, where
+from linkwright.cache import entry_key
 from linkwright.errors import Error, InputError
+from linkwright.fingerprint import fingerprint
 from linkwright.server.axis_blocks import COEFFICIENTS, AxisDrives, AxisOrders, axis_controller
 from linkwright.server.cell import Cell, CellArm
 from linkwright.server.face import TOOL_SPEEDS
 from linkwright.simulation.hardware import FAULT
+from linkwright.simulation.native.session import Session
+from linkwright.simulation.native.stored import Tell, prepared
+from linkwright.simulation.settings import FOREVER, RunSettings
 from linkwright.system import Member, System
 from linkwright.windows import Field, Record
 
@@ -451,3 +457,32 @@ def whole_system(cell: Cell) -> System:
         system.connect(shared.source, member.u)
         system.connect(member.y, shared.target)
     return system
+
+
+def session_of_cell(
+    cell: Cell,
+    build: Callable[[Cell], System],
+    *,
+    every: int,
+    record: Iterable[str] | None = None,
+    tell: Tell | None = None,
+) -> Session:
+    """Return a run of one of a cell's Systems that stands at its start.
+
+    Its phases are kept in the cache of native code, under a digest of the cell, of its models and
+    of this package's code: what has run once starts without being put together.
+
+    >>> from linkwright.server.cell_file import read_cell
+    >>> session_of_cell(read_cell("axes2"), device_system, every=0).tick
+    0
+    """
+    names = None if record is None else tuple(dict.fromkeys(record))
+    files = [arm.file and (str(arm.file), Path(arm.file).read_bytes()) for arm in cell.arms]
+    content = (fingerprint("cells"), cell.text, build.__name__, names, files)
+    return prepared(
+        entry_key(repr(content).encode(), "cell"),
+        RunSettings(FOREVER, 1 / cell.rate, "verlet", every=every),
+        lambda: build(cell).phases(names),
+        ", ".join(dict.fromkeys(arm.model for arm in cell.arms)),
+        tell,
+    )

@@ -32,8 +32,8 @@ from linkwright.server.cell_system import (
     device_states,
     device_system,
     record_of,
+    session_of_cell,
 )
-from linkwright.server.ready import session_of_cell
 from linkwright.simulation.native.session import Samples
 from linkwright.simulation.pacing import PacedLoop, Reads, Writes
 from linkwright.windows import Record, Window

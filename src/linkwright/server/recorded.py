@@ -21,10 +21,10 @@ from linkwright.server.cell_file import read_cell
 from linkwright.server.cell_system import (
     control_system,
     device_commands,
+    session_of_cell,
     state_fields,
     whole_system,
 )
-from linkwright.server.ready import session_of_cell
 from linkwright.simulation.native.session import Samples, Session
 from linkwright.simulation.native.stored import Tell
 from linkwright.simulation.pacing import LoopRecorder, PacedLoop, Show

@@ -328,6 +328,9 @@ def is_number(value: object) -> TypeGuard[float]:
         return False
 
 
+FOREVER = 1e7
+"""s, after which a run ends that goes on until somebody ends it."""
+
 DEFAULTS = RunSettings()
 """The one table of defaults."""
 

@@ -111,6 +111,7 @@ class Grounded:
 
     def add_to(self, system: System) -> dict[str, float]:
         """Add the contact elements to a System; return the stiffness by the parameters' names."""
+        system.notes += self.notes
         return add_ground(system, self.touches, self.height, self.up)
 
     def lifted(self, start: Mapping[str, float]) -> dict[str, float]:

@@ -10,15 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from linkwright.algebra import symbol
 from linkwright.cache import stored
 from linkwright.errors import Error
 from linkwright.program import Program
+from linkwright.simulation.native.session import Session
+from linkwright.simulation.settings import RunSettings
 from linkwright.system.phases import Event, Phases, Signal, Tick
 
-Run = TypeVar("Run")
 Tell = Callable[[str], None]
 """What takes lines for whoever waits."""
 
@@ -58,24 +59,24 @@ class StoredProgram:
 
 def prepared(
     key: bytes,
-    start: Callable[[Phases], Run],
+    settings: RunSettings,
     build: Callable[[], Phases],
     what: str,
     tell: Tell | None = None,
-) -> Run:
+) -> Session:
     """Return a run of the phases that are stored under a key; of those that are built otherwise."""
     built: list[Phases] = []
 
-    def make() -> Run:
+    def make() -> Session:
         if tell is not None:
             tell(f"preparing the equations of {what}; the next start is quick")
         built.append(build())
-        return start(built[0])
+        return Session(built[0], settings)
 
-    def write(_: Run) -> dict[str, Any] | None:
+    def write(_: Session) -> dict[str, Any] | None:
         return to_data(built[0]) if is_storable(built[0]) else None
 
-    return stored(key, lambda data: start(from_data(data)), make, write)
+    return stored(key, lambda data: Session(from_data(data), settings), make, write)
 
 
 def is_storable(phases: Phases) -> bool:

@@ -83,43 +83,14 @@ class LoopJournal:
 
     def close(self, loop: PacedLoop) -> None:
         """End the journal, which stays."""
-        end = loop.tape_end()
         with self._lock:
-            self._journal.attach(end_row(end))
+            self._journal.attach(end_row(loop.tape_end()))
             self._journal.flush()
             self._journal.close()
 
 
 class LoopRecorder(LoopJournal):
-    """Takes what a loop leaves to a file; the journal goes when that is there.
-
-    Args:
-        session: that the loop drives.
-        target: where the recording goes.
-        about: metadata.
-        stride: of the loop.
-        waits: whether the loop waits for Python blocks.
-
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from linkwright.recording import read_recording
-    >>> from linkwright.blocks import Integrator
-    >>> from linkwright.simulation.pacing import PacedLoop, tape_of
-    >>> from linkwright.simulation.runs import session_of
-    >>> from linkwright.simulation.settings import RunSettings
-    >>> from linkwright.system import System
-    >>> s = System(name="s", base=100)
-    >>> _ = s.add(Integrator(), name="i")
-    >>> session = session_of(s, RunSettings(60.0, every=1))[0]
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     recorder = LoopRecorder(session, Target(Path(folder) / "run.parquet"))
-    ...     loop = PacedLoop(session, clock="virtual", sink=recorder)
-    ...     _ = loop.set({"i.u": 2.0})
-    ...     loop.go_to(50)
-    ...     made = read_recording(recorder.finish(loop))
-    >>> len(made), list(tape_of(made))
-    (51, [Change(tick=0, name='i.u', value=2.0)])
-    """
+    """Takes what a loop leaves to a file; the journal goes when that is there."""
 
     def __init__(
         self,
@@ -132,20 +103,15 @@ class LoopRecorder(LoopJournal):
     ) -> None:
         target.check()
         self.target = target
+        instead = target.replace_journal
         super().__init__(
-            session,
-            target.journal,
-            about,
-            stride=stride,
-            waits=waits,
-            replace=target.replace_journal,
+            session, target.journal, about, stride=stride, waits=waits, replace=instead
         )
 
     def finish(self, loop: PacedLoop) -> Path:
-        """Return where the recording is; it was read back and compared before the journal goes.
+        """Return where the recording of a loop that was stopped is.
 
-        Args:
-            loop: has been stopped.
+        It was read back and compared before the journal goes.
         """
         if loop.unkept is not None:
             self._journal.close()
@@ -154,9 +120,8 @@ class LoopRecorder(LoopJournal):
                 f"those before are in {self.path}",
                 remedy=f"make room, then linkwright recover {self.path}",
             )
-        end = loop.tape_end()
         with self._lock:
-            self._journal.attach(end_row(end))
+            self._journal.attach(end_row(loop.tape_end()))
         found = journal_stream(self.path)
         about = {k: v for k, v in found.metadata.items() if k != "recovered"}
         keep_recording(self._journal, self.target, replace(found, metadata=about))
