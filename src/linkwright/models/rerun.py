@@ -17,7 +17,7 @@ from typing import Any
 
 from linkwright.brief import one_line
 from linkwright.errors import InputError
-from linkwright.models.runner import Request, run_model
+from linkwright.models.runner import USUAL, Request, run_model
 from linkwright.models.sources import source_of
 from linkwright.recording.comparison import Difference, compared
 from linkwright.recording.files import open_stream, read_recording
@@ -154,10 +154,7 @@ def _of_model(
             values,
             start,
             trust=trust,
-            reactions=bool(about.get("reactions") is True),
-            ground=bool(about.get("ground", False)),
-            limits=about.get("limits") is not False,
-            base=str(about.get("base", "file")),
+            **{n: about[n] for n in USUAL if type(about.get(n)) is type(USUAL[n])},
         )
         return run_model(request, progress=progress).recording
 

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from linkwright.system import System
 
 
+USUAL = {"reactions": False, "ground": False, "limits": True, "base": "file"}
+"""How a model runs as it is."""
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """What is to be run; all that a run depends on."""
@@ -47,9 +51,10 @@ class Request:
     base: str = "file"  # of a robot file: "file", "free" or "fixed", as for `linkwright.load`
 
     @property
-    def plain(self) -> bool:
-        """Whether the model runs as it is."""
-        return not self.reactions and not self.ground and self.limits and self.base == "file"
+    def unusual(self) -> dict[str, Any]:
+        """How the model does not run as it is, which its recording tells."""
+        own = {name: getattr(self, name) for name in USUAL}
+        return {name: value for name, value in own.items() if value != USUAL[name]}
 
 
 def run_model(
@@ -72,7 +77,7 @@ def run_model(
     if target is not None:
         target.check()
     request.settings.recorded()
-    made = _remembered(source, request) if request.plain else None
+    made = _remembered(source, request) if not request.unusual else None
     if made is None:
         from linkwright.simulation.runs import all_values_of, give, session_of
         from linkwright.system.forms import is_regular
@@ -83,12 +88,15 @@ def run_model(
         session, settings = session_of(system, request.settings, preparing=watch)
         values = all_values_of(system)
         sound = own.members or not request.values or _is_real(own.mechanism)
-        if request.plain and sound and is_regular(own.mechanism):
+        if not request.unusual and sound and is_regular(own.mechanism):
             remember(prepare(source, own))
     else:
         session, settings, values = made
     about = run_metadata(session.phases, settings, values, request.values, request.initial)
-    about |= _about(source, request)
+    about |= {"model": source.model, "model_hash": source.digest, **request.unusual}
+    about |= {"model_text": source.text} if source.text else {}
+    about |= {"model_file": source.file} if source.file else {}
+    about[ORIGIN] = dict(source.origin)
     going = RecordedSession(session, settings, about, target=target, watch=watch, asked=asked)
     return going.finished(lambda: _refuse_start(request, session.phases), progress)
 
@@ -206,22 +214,3 @@ def _refuse_start(request: Request, phases: Phases) -> None:
     system = system_of(_opened(request))
     give(system, None, request.values)
     refuse_start(system, phases)
-
-
-def _about(source: Source, request: Request) -> dict[str, Any]:
-    """Return what it takes to make the same model again."""
-    told: dict[str, Any] = {"model": source.model, "model_hash": source.digest}
-    if request.reactions:
-        told["reactions"] = True
-    if request.ground:
-        told["ground"] = True
-    if not request.limits:
-        told["limits"] = False
-    if request.base != "file":
-        told["base"] = request.base
-    if source.text:
-        told["model_text"] = source.text
-    if source.file:
-        told["model_file"] = source.file
-    told[ORIGIN] = dict(source.origin)
-    return told
