@@ -11,32 +11,20 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from linkwright.brief import one_line
 from linkwright.errors import InputError
 from linkwright.models.runner import USUAL, Request, run_model
 from linkwright.models.sources import source_of
-from linkwright.recording.comparison import Difference, compared
+from linkwright.recording.comparison import BitComparison, compared
 from linkwright.recording.files import open_stream, read_recording
 from linkwright.recording.recording import Recording
 from linkwright.recording.streams import Stream, stream_of
 from linkwright.simulation.recorder import Progress
 from linkwright.simulation.settings import RunSettings, settings_from
 from linkwright.system import System
-
-@one_line
-@dataclass(frozen=True, slots=True, eq=False)
-class Rerun:
-    """A recording beside the run that was made again."""
-
-    samples: int  # of the recording
-    channels: int
-    difference: Difference | None
-    largest: Mapping[str, float]
-    notes: tuple[str, ...]
 
 
 def rerun(
@@ -45,7 +33,7 @@ def rerun(
     trust: bool = False,
     tasks: bool = False,
     progress: Progress | None = None,
-) -> Rerun:
+) -> BitComparison:
     """Run again what a recording holds, and compare.
 
     >>> made = run_model(Request("pendulum", RunSettings(0.5))).recording
@@ -175,7 +163,7 @@ def _of_model(
         return again(f"{path}{options}")
 
 
-def _beside(old: Stream, new: Stream, notes: Iterable[str]) -> Rerun:
+def _beside(old: Stream, new: Stream, notes: Iterable[str]) -> BitComparison:
     """Return a recording beside the same run that was made again."""
     about, said = old.metadata, list(notes)
     said += [
@@ -188,7 +176,7 @@ def _beside(old: Stream, new: Stream, notes: Iterable[str]) -> Rerun:
         said.append(f"not recorded now: {', '.join(gone)}")
     ended = any(key in about for key in ("interrupted", "recovered", "given_up"))
     found = compared(old, new, [n for n in known if n in now], ended=ended)
-    then, here = found.counts
+    then, here = found.samples, found.others
     if ended and then < here:
         how = "was interrupted" if "interrupted" in about else "died"
         said.append(f"the run {how}; it was compared up to its last sample, t = {found.end:.9g} s")
@@ -197,4 +185,4 @@ def _beside(old: Stream, new: Stream, notes: Iterable[str]) -> Rerun:
     first = found.difference
     if first is not None and isinstance(about.get("tape"), Mapping):
         first = replace(first, tick=round(first.time / float(about["tape"]["tick"])))
-    return Rerun(then, len(old.channels), first, found.largest, tuple(said))
+    return replace(found, difference=first, notes=tuple(said))

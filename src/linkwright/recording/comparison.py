@@ -8,6 +8,7 @@ from itertools import zip_longest
 
 import numpy as np
 
+from linkwright.brief import one_line
 from linkwright.recording.recording import Array
 from linkwright.recording.streams import Stream, chunks
 
@@ -28,14 +29,18 @@ class Difference:
         return f"{what} of sample {self.sample} was {self.recorded!r}, and here is {self.again!r}"
 
 
+@one_line
 @dataclass(frozen=True, slots=True, eq=False)
 class BitComparison:
     """What was compared, and what differs."""
 
-    counts: tuple[int, int]  # samples of both
+    samples: int  # of the first
+    others: int  # of the other one
+    channels: int
     difference: Difference | None
     largest: dict[str, float]  # difference of each channel that differs
     end: float  # time of the last sample of the first, s
+    notes: tuple[str, ...] = ()  # what there is to say besides, in sentences
 
 
 def compared(
@@ -95,7 +100,7 @@ def compared(
         look(start, a[: len(a) - cut], b[: len(b) - cut])
     if first is None and over is not None and not (ended and counts[0] < counts[1]):
         first = Difference(over.sample, over.time, "", *counts)
-    return BitComparison((counts[0], counts[1]), first, largest, end)
+    return BitComparison(counts[0], counts[1], len(old.channels), first, largest, end)
 
 
 def _table(stream: Stream, names: Sequence[str] | None) -> Iterator[Array]:

@@ -13,7 +13,7 @@ from linkwright.cli.models import TRUST
 from linkwright.cli.terminal import echo
 
 if TYPE_CHECKING:
-    from linkwright.models.rerun import Rerun
+    from linkwright.recording.comparison import BitComparison
 
 _REC = typer.Argument(..., metavar="REC", help="A recording of a run.")
 
@@ -51,7 +51,7 @@ def command(
         raise typer.Exit(1)
 
 
-def _told(found: Rerun) -> dict[str, object]:
+def _told(found: BitComparison) -> dict[str, object]:
     return {
         "same": found.difference is None,
         "samples": found.samples,
@@ -62,7 +62,7 @@ def _told(found: Rerun) -> dict[str, object]:
     }
 
 
-def _say(path: Path, found: Rerun) -> None:
+def _say(path: Path, found: BitComparison) -> None:
     size = f"{found.samples} samples of {found.channels} channels"
     first = found.difference
     if first is None:
