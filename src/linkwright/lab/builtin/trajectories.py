@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright import motion
 from linkwright.errors import Error, InputError
 from linkwright.lab.builtin.joints import task_period
 from linkwright.lab.builtin.preferences import preference_file, recorded
 from linkwright.lab.config import LabConfig
 from linkwright.lab.files.trajectories import JointTrajectory, read_trajectory
 from linkwright.lab.tasks import Task, parameter, setting
-from linkwright.lazy import Later
-
-if TYPE_CHECKING:
-    from linkwright import motion
-else:
-    motion = Later("linkwright.motion")
 
 Array = NDArray[np.float64]
 

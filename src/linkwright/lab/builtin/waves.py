@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from linkwright import motion, robots
 from linkwright.errors import InputError
 from linkwright.lab.builtin.preferences import preference_file, recorded
 from linkwright.lab.config import LabConfig
 from linkwright.lab.files.sine_files import read_sines
 from linkwright.lab.functions import pi, sin, where
 from linkwright.lab.tasks import Task, parameter, setting
-from linkwright.lazy import Later
-
-if TYPE_CHECKING:
-    from linkwright import motion, robots
-else:
-    motion, robots = Later("linkwright.motion"), Later("linkwright.robots")
 
 
 class _Waves(Task):
