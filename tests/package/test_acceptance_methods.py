@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from linkwright.algebra import ONE, ZERO, Expr, evaluate, free_symbols, postorder, substitute
+from linkwright.algebra.triples import NOTHING
 from linkwright.backends.kernel import compile as compile_program
 from linkwright.equations import Equations, derive
 from linkwright.equations.closure import Relations, assemble, least_norm
@@ -22,7 +23,7 @@ from linkwright.equations.evaluation import Array
 from linkwright.equations.inertia import is_rotor, lumped
 from linkwright.equations.kane import Worksheet, shares_of, worksheets
 from linkwright.equations.rnea import inverse
-from linkwright.equations.writer import NOTHING, Writer
+from linkwright.equations.writer import Writer
 from linkwright.mechanism import (
     Ball,
     Body,

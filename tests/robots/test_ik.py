@@ -29,8 +29,8 @@ from linkwright.robots.ik import (
     solve,
     spherical_arm,
 )
-from linkwright.robots.ik.closed import quaternion
 from linkwright.robots.ik.general import GeneralArm, general_branches
+from linkwright.rotations import quaternion_of
 from tests.seeds import examples, seldom
 
 ROBOTS = Path(__file__).parents[1] / "robots"
@@ -163,7 +163,7 @@ def test_what_is_no_such_arm_is_refused(puma: lw.Robot) -> None:
 def test_quaternions_give_back_their_rotation(axis: tuple[float, ...], angle: float) -> None:
     v = np.array(axis) + np.array([1e-3, 2e-3, 3e-3])
     r = turned(v, angle)
-    w, x, y, z = quaternion(r)
+    w, x, y, z = quaternion_of(r)
     made = np.array(
         [
             [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],

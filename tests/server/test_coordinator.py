@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 import linkwright as lw
+from linkwright.rotations import exponential, logarithm, quaternion_matrix, quaternion_product
 from linkwright.server.clocks import SECOND
 from linkwright.server.coordinator import (
     Coordinator,
@@ -21,13 +22,7 @@ from linkwright.server.coordinator import (
     PoseMotion,
 )
 from linkwright.server.coordinator.association import joint_probabilities
-from linkwright.server.coordinator.motions import (
-    exponential,
-    left_jacobian,
-    logarithm,
-    product,
-    rotation,
-)
+from linkwright.server.coordinator.motions import left_jacobian
 from linkwright.server.coordinator.world import MOST_SENSORS, MOST_TRACKED, chi_square
 from linkwright.server.face import RefusedError
 
@@ -49,7 +44,7 @@ def balls(
     found = []
     for k, source in enumerate(sources):
         pose = np.array(FRAMES[source])
-        R = rotation(pose[3:])
+        R = quaternion_matrix(pose[3:])
         spread = np.diag([1e-6, 4e-6, 9e-6 * (k + 1)])
         for n in range(int(until * (30 + 7 * k))):
             t = (n + 0.1 * k) / (30 + 7 * k)
@@ -75,7 +70,7 @@ def central(told: Sequence[Observation], model: PointMotion) -> tuple[Array, Arr
     x, P, last = np.zeros(0), np.zeros((0, 0)), 0
     for one in told:
         pose = np.array(FRAMES[one.frame])
-        R = rotation(pose[3:])
+        R = quaternion_matrix(pose[3:])
         z = pose[:3] + R @ np.array(one.value)
         noise = R @ np.reshape(one.covariance, (3, 3)) @ R.T
         if not len(x):
@@ -129,7 +124,7 @@ def turning(seed: int, count: int = 60) -> tuple[list[Observation], Array, PoseM
     for n in range(count):
         for source in ("a", "b", "c"):
             error = draw.multivariate_normal(np.zeros(6), spread)
-            value = np.concatenate([p + error[:3], product(exponential(error[3:]), q)])
+            value = np.concatenate([p + error[:3], quaternion_product(exponential(error[3:]), q)])
             found.append(
                 Observation(
                     source,
@@ -144,7 +139,7 @@ def turning(seed: int, count: int = 60) -> tuple[list[Observation], Array, PoseM
         if n < count - 1:
             noise = mixing @ draw.normal(size=(2, 6))
             p, v = p + step * v + 0.5 * noise[0, :3], v + 0.5 * noise[1, :3]
-            q = product(exponential(step * w + 0.8 * noise[0, 3:]), q)
+            q = quaternion_product(exponential(step * w + 0.8 * noise[0, 3:]), q)
             w = w + 0.8 * noise[1, 3:]
     return found, np.concatenate([p, v, q, w]), model
 
@@ -163,7 +158,7 @@ def test_errors_are_as_large_as_the_coordinator_says() -> None:
             [
                 truth[:3] - part.value[:3],
                 truth[3:6] - part.rate[:3],
-                logarithm(product(truth[6:10], back)),
+                logarithm(quaternion_product(truth[6:10], back)),
                 truth[10:] - part.rate[3:],
             ]
         )
@@ -247,7 +242,9 @@ def test_a_thing_that_jumps_is_followed() -> None:
     told = balls(3)
     for one in told:
         pose = np.array(FRAMES[one.frame])
-        jump = rotation(pose[3:]).T @ np.array([0.0, 0.0, 0.5 if one.time > SECOND else 0.0])
+        jump = quaternion_matrix(pose[3:]).T @ np.array(
+            [0.0, 0.0, 0.5 if one.time > SECOND else 0.0]
+        )
         coordinator.take(replace(one, value=tuple(np.array(one.value) + jump)), one.time)
     (ball,) = coordinator.objects(told[-1].time)
     assert ball.value[2] == pytest.approx(0.5 + 0.2 * np.cos(4.0), abs=0.02)
@@ -438,9 +435,9 @@ def test_rotations_agree_with_their_series() -> None:
         if np.linalg.norm(v) < np.pi:
             assert logarithm(exponential(v)) == pytest.approx(v, rel=1e-9, abs=1e-15)
         J = left_jacobian(v)
-        there = rotation(exponential(v + d))
+        there = quaternion_matrix(exponential(v + d))
         assert there == pytest.approx(
-            rotation(product(exponential(J @ d), exponential(v))), abs=1e-10
+            quaternion_matrix(quaternion_product(exponential(J @ d), exponential(v))), abs=1e-10
         )
 
 

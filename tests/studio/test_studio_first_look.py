@@ -16,11 +16,11 @@ from linkwright.models.library import MODELS
 from linkwright.models.starts import STARTS
 from linkwright.pages.scope import first_layout
 from linkwright.recording.colors import PAPER, TRACES
+from linkwright.rotations import turned
 from linkwright.scene.forces import USUAL, force_track, recorded_forces, scale_of
 from linkwright.scene.model_shapes import LOOKS, STORIES
 from linkwright.scene.motions import model_motion, open_motion, recorded_motion
 from linkwright.scene.previews import SHOWN_FOR, PreviewOptions
-from linkwright.scene.relative_poses import turned
 from linkwright.scene.scene import scene_of
 from linkwright.scene.viewpoint import ANGLE, extent, pedestal, seen_of, upright
 from tests.seeds import cases, seldom

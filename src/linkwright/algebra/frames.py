@@ -23,7 +23,8 @@ from linkwright.algebra import rotations
 from linkwright.algebra.directions import AXIS_NAMES, Direction, VectorError
 from linkwright.algebra.expr import MINUS_ONE, ONE, ZERO, Expr, Scalar, as_expr, scaled
 from linkwright.algebra.nodes import SMALL
-from linkwright.algebra.rotations import UNITS, Matrix, Triple, Turn
+from linkwright.algebra.rotations import Turn
+from linkwright.algebra.triples import IDENTITY, Matrix, Triple
 from linkwright.algebra.vectors import Vector
 
 if TYPE_CHECKING:
@@ -205,11 +206,11 @@ class Frame:
         cos(q)*cos(r) - sin(q)*sin(r)
         cos(q + r)
         """
-        return _make(name, None, UNITS, lambda frame: (), add_angles=add_angles)
+        return _make(name, None, IDENTITY, lambda frame: (), add_angles=add_angles)
 
     def aligned(self, name: str) -> Frame:
         """Return a frame that does not turn relative to this one and shares its three axes."""
-        return _make(name, self, UNITS, lambda frame: ())
+        return _make(name, self, IDENTITY, lambda frame: ())
 
     def rotated(
         self,
@@ -268,7 +269,7 @@ class Frame:
 
         if number is None:
             return _make(name, self, rotations.axis_angle_cosines(along, turn_angle), spins)
-        turn = Turn(number, scaled(along[number].data, turn_angle), UNITS)
+        turn = Turn(number, scaled(along[number].data, turn_angle), IDENTITY)
         return _make(name, self, turn.cosines(), spins, turn=turn)
 
     def euler(
@@ -407,7 +408,7 @@ def _axis_number(axis: int | str) -> tuple[int, int]:
 
 
 def _signed_unit(k: int, sign: int) -> Triple:
-    x, y, z = (scaled(sign, c) for c in UNITS[k])
+    x, y, z = (scaled(sign, c) for c in IDENTITY[k])
     return x, y, z
 
 

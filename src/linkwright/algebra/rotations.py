@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
+from linkwright.algebra import triples
 from linkwright.algebra.directions import VectorError
 from linkwright.algebra.expr import (
     MINUS_ONE,
@@ -30,14 +30,17 @@ from linkwright.algebra.expr import (
     total,
 )
 from linkwright.algebra.functions import cos, sin, sqrt
-
-Triple: TypeAlias = tuple[Expr, Expr, Expr]
-Matrix: TypeAlias = tuple[Triple, Triple, Triple]
+from linkwright.algebra.triples import (
+    IDENTITY,
+    Matrix,
+    Triple,
+    cross,
+    quaternion_matrix,
+    transposed,
+)
 
 SNAP = 2e-11
 _ORTHONORMAL = 1e-6
-
-UNITS: Matrix = ((ONE, ZERO, ZERO), (ZERO, ONE, ZERO), (ZERO, ZERO, ONE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +102,6 @@ def triple(values: Sequence[Scalar], what: str) -> Triple:
     return x, y, z
 
 
-def cross_product(a: Triple, b: Triple) -> Triple:
-    """Return the cross product of two triples of components."""
-    return (
-        a[1] * b[2] - a[2] * b[1],
-        a[2] * b[0] - a[0] * b[2],
-        a[0] * b[1] - a[1] * b[0],
-    )
-
-
 def normalized(a: Triple, what: str) -> Triple:
     """Return the triple divided by its length, or complain that `what` has none."""
     square = total(x**2 for x in a)
@@ -120,24 +114,20 @@ def normalized(a: Triple, what: str) -> Triple:
 
 
 def matrix_product(a: Matrix, b: Matrix) -> Matrix:
-    """Return the product of two 3×3 matrices."""
-
-    def element(i: int, j: int) -> Expr:
-        return total(mul(a[i][k], b[k][j]) for k in range(3))
-
-    rows = [snapped((element(i, 0), element(i, 1), element(i, 2))) for i in range(3)]
-    return rows[0], rows[1], rows[2]
+    """Return the product of two matrices of direction cosines."""
+    x, y, z = (snapped(row) for row in triples.matrix_product(a, b))
+    return x, y, z
 
 
 def nominal_triad(index: int, axis: Triple, reference: Triple) -> Matrix:
     """Return the direction cosines at angle zero of a rotation about an axis."""
-    across = cross_product(axis, reference)
+    across = cross(axis, reference)
     if all(_no_dust(x) is ZERO for x in across):
         raise VectorError(
             "the reference axis is parallel to the rotation axis", remedy="give another reference"
         )
     b_j = normalized(across, "the part of the reference axis normal to the rotation axis")
-    b_i = cross_product(b_j, axis)
+    b_i = cross(b_j, axis)
     rows = [axis, axis, axis]
     rows[(index + 1) % 3] = snapped(b_i)
     rows[(index + 2) % 3] = b_j
@@ -167,7 +157,7 @@ def simple_cosines(index: int, angle: Expr) -> Matrix:
     >>> simple_cosines(2, symbol("q"))
     ((cos(q), sin(q), 0), (-sin(q), cos(q), 0), (0, 0, 1))
     """
-    return turned_rows(index, angle, UNITS)
+    return turned_rows(index, angle, IDENTITY)
 
 
 def axis_angle_cosines(axis: Triple, angle: Expr) -> Matrix:
@@ -175,20 +165,17 @@ def axis_angle_cosines(axis: Triple, angle: Expr) -> Matrix:
     c, s = _cosine_sine(angle)
     rows = []
     for r in range(3):
-        side = cross_product(axis, UNITS[r])
-        x, y, z = (c * UNITS[r][k] + (1 - c) * (axis[r] * axis[k]) + s * side[k] for k in range(3))
+        side = cross(axis, IDENTITY[r])
+        x, y, z = (
+            c * IDENTITY[r][k] + (1 - c) * (axis[r] * axis[k]) + s * side[k] for k in range(3)
+        )
         rows.append(snapped((x, y, z)))
     return rows[0], rows[1], rows[2]
 
 
 def quaternion_cosines(e: Sequence[Expr]) -> Matrix:
     """Return the direction cosines of a unit quaternion (scalar part first)."""
-    w, x, y, z = e
-    return (
-        (1 - 2 * (y**2 + z**2), 2 * (x * y + w * z), 2 * (x * z - w * y)),
-        (2 * (x * y - w * z), 1 - 2 * (x**2 + z**2), 2 * (y * z + w * x)),
-        (2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x**2 + y**2)),
-    )
+    return transposed(quaternion_matrix(e))
 
 
 def cosines_of_matrix(matrix: Sequence[Sequence[Scalar]]) -> Matrix:

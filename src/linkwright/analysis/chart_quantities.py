@@ -39,6 +39,7 @@ from linkwright.algebra import (
     where,
 )
 from linkwright.algebra.calculus import gradient
+from linkwright.algebra.triples import dot
 from linkwright.analysis.transmission_angles import driven_angles
 from linkwright.equations.energy import energy
 from linkwright.errors import InputError, suggestion
@@ -113,7 +114,7 @@ class ChartTerms:
             by_driven = [[hold(x) for x in gradient(g, driven)] for g in machine.relations]
             columns = list(zip(*by_passive, strict=True))
             n = len(passive)
-            squares = [[_dot(columns[i], columns[j]) for j in range(n)] for i in range(n)]
+            squares = [[dot(columns[i], columns[j]) for j in range(n)] for i in range(n)]
             level = hold(constant(_WEAK / n) * total(squares[i][i] for i in range(n)))
             matrix = [[ZERO] * n for _ in range(n)]
             for i in range(n):
@@ -121,7 +122,7 @@ class ChartTerms:
                     entry = squares[i][j] + level if i == j else squares[i][j]
                     matrix[i][j] = matrix[j][i] = hold(entry)
             right = [
-                [hold(-_dot(column, own)) for column in columns]
+                [hold(-dot(column, own)) for column in columns]
                 for own in zip(*by_driven, strict=True)
             ]
             made, solved = ldlt(matrix, right, self._namer)
@@ -171,7 +172,7 @@ class ChartTerms:
             rows = self.output_rates()
             columns = list(zip(*rows, strict=True))
             k = len(columns)
-            matrix = [[self.hold(_dot(columns[i], columns[j])) for j in range(k)] for i in range(k)]
+            matrix = [[self.hold(dot(columns[i], columns[j])) for j in range(k)] for i in range(k)]
             values = _sorted(self, _eigenvalues(self, matrix))
             counted = min(k, {"direction": 2, "position": 3}.get(self.output, 6))
             self._values = [self.hold(sqrt(maximum(x, 0))) for x in values[:counted]]
@@ -199,8 +200,8 @@ class ChartTerms:
                     [self.hold(x) for x in v.components(self.machine.mechanism.ground.frame)]
                     for v in (first, second)
                 )
-                size = self.hold(sqrt(_dot(a, a) * _dot(b, b) + constant(_TINY)))
-                cosine = self.hold(minimum(maximum(_dot(a, b) / size, -1), 1))
+                size = self.hold(sqrt(dot(a, a) * dot(b, b) + constant(_TINY)))
+                cosine = self.hold(minimum(maximum(dot(a, b) / size, -1), 1))
                 found.append((name, self.hold(constant(_DEGREES) * acos(cosine))))
             self._angles = found
         return self._angles
@@ -215,10 +216,6 @@ class ChartTerms:
                 remedy="leave it out",
             )
         return self.hold(_least([minimum(x, 180 - x) for x in angles]))
-
-
-def _dot(a: Sequence[Expr], b: Sequence[Expr]) -> Expr:
-    return total(x * y for x, y in zip(a, b, strict=True))
 
 
 def _least(values: Sequence[Expr]) -> Expr:

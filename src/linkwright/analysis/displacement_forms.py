@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from linkwright.algebra import ZERO, Expr, sqrt
 from linkwright.analysis.dual_numbers import DualNumber, Hold, crossed, dotted, held
-from linkwright.robots.ik.closed import quaternion
+from linkwright.rotations import quaternion_of
 
 Array = NDArray[np.float64]
 
@@ -266,7 +266,7 @@ def _pauli_normalize(hold: Hold, a: Numbers) -> list[Expr]:
 
 # -- from rotations and translations ---------------------------------------------------------------
 def _dual_quaternion(r: Array, p: Array) -> tuple[Array, Array]:
-    w, x, y, z = q = np.array(quaternion(r))
+    w, x, y, z = q = quaternion_of(r)
     a, b, c = p / 2
     moved = [-a * x - b * y - c * z, a * w + b * z - c * y, b * w + c * x - a * z]
     return q, np.array([*moved, c * w + a * y - b * x])
@@ -305,7 +305,7 @@ FORMALISMS: dict[str, Formalism] = {
         ),
         Formalism(
             "quaternion/vector", "point", 7, _pair_transform, _pair_compose, _pair_invert,
-            _pair_normalize, lambda r, p: np.concatenate([quaternion(r), p]),
+            _pair_normalize, lambda r, p: np.concatenate([quaternion_of(r), p]),
         ),
         Formalism(
             "dual 3x3", "line", 18, _matrix_transform, _matrix_compose, _matrix_invert,

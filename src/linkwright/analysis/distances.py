@@ -8,19 +8,15 @@ convex along the segment, changes its sign.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from linkwright.algebra import Expr, constant, maximum, minimum, sqrt, symbol, total, where
+from linkwright.algebra import Expr, constant, maximum, minimum, sqrt, symbol, where
+from linkwright.algebra.triples import Hold, dot
 from linkwright.program import Assign, Carried, Loop, Program, Statement, program
 
-Hold = Callable[[Expr], Expr]
 _TINY = 1e-300
 _PARALLEL = 1e-14  # of the product of both squared lengths
 _HALVINGS = 52
-
-
-def _dot(a: Sequence[Expr], b: Sequence[Expr]) -> Expr:
-    return total(x * y for x, y in zip(a, b, strict=True))
 
 
 def _clamped(x: Expr) -> Expr:
@@ -37,8 +33,8 @@ def segment_distance(
     u = [hold(b - a) for a, b in zip(p1, q1, strict=True)]
     v = [hold(b - a) for a, b in zip(p2, q2, strict=True)]
     r = [hold(b - a) for a, b in zip(p2, p1, strict=True)]
-    a, e, b = hold(_dot(u, u)), hold(_dot(v, v)), hold(_dot(u, v))
-    c, f = hold(_dot(u, r)), hold(_dot(v, r))
+    a, e, b = hold(dot(u, u)), hold(dot(v, v)), hold(dot(u, v))
+    c, f = hold(dot(u, r)), hold(dot(v, r))
     across = hold(a * e - b * b)
     apart = across > _PARALLEL * a * e
     free = (b * f - c * e) / where(apart, across, 1)
@@ -46,7 +42,7 @@ def segment_distance(
     t = hold(_clamped((b * s + f) / maximum(e, constant(_TINY))))
     s = hold(_clamped((b * t - c) / maximum(a, constant(_TINY))))
     gap = [hold(x + s * y - t * z) for x, y, z in zip(r, u, v, strict=True)]
-    return hold(sqrt(_dot(gap, gap)))
+    return hold(sqrt(dot(gap, gap)))
 
 
 def segments_program() -> Program:
@@ -98,9 +94,9 @@ def disc_program() -> Program:
             return made
 
         r = [hold(a + t * u - c) for a, u, c in zip(p, along, center, strict=True)]
-        height = hold(_dot(r, normal))
+        height = hold(dot(r, normal))
         flat = [hold(x - height * n) for x, n in zip(r, normal, strict=True)]
-        size = hold(sqrt(_dot(flat, flat)))
+        size = hold(sqrt(dot(flat, flat)))
         out = hold(maximum(size - radius, 0) / maximum(size, constant(_TINY)))
         return [hold(height * n + out * x) for n, x in zip(normal, flat, strict=True)]
 
@@ -110,7 +106,7 @@ def disc_program() -> Program:
     middle = symbol("middle", "local", owner=owner)
     body.append(Assign(middle, (low + high) / 2))
     falls = symbol("falls", "local", owner=owner)
-    body.append(Assign(falls, where(_dot(gap(middle, body, "g"), along) < 0, 1, 0)))
+    body.append(Assign(falls, where(dot(gap(middle, body, "g"), along) < 0, 1, 0)))
     halved = Loop(
         _HALVINGS,
         (
@@ -124,7 +120,7 @@ def disc_program() -> Program:
     after: list[Statement] = []
     # the ends themselves are never the middle of an interval
     places = [(low_end + high_end) / 2, constant(0), constant(1)]
-    sizes = [_dot(v, v) for v in (gap(t, after, f"e{k}_") for k, t in enumerate(places))]
+    sizes = [dot(v, v) for v in (gap(t, after, f"e{k}_") for k, t in enumerate(places))]
     least = minimum(minimum(sizes[0], sizes[1]), sizes[2])
     return program(
         "disc", {**inputs, "radius": [radius]}, {"distance": [sqrt(least)]},

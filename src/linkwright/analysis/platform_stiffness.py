@@ -31,6 +31,7 @@ from linkwright.equations.closure import closed_samples, with_exact_rates
 from linkwright.equations.parallel_machine import ParallelMachine, parallel_machine
 from linkwright.errors import DomainError, InputError, suggestion
 from linkwright.mechanism import Body, ModelLike, Point
+from linkwright.rotations import skew
 
 __all__ = ["PlatformStiffness", "beam_compliance", "stiffness"]
 
@@ -334,7 +335,7 @@ class _Flexing:
         if platform.point.body in bodies or platform.point.body is bent:
             arm = self._platform - pivot
             pose[:] = np.eye(6)
-            pose[:3, 3:] = -_cross(arm)
+            pose[:3, 3:] = -skew(arm)
         return pose + self._follow(rows)
 
     def _turns_with(self, point: Point, bent: Body | None) -> bool:
@@ -349,11 +350,6 @@ class _Flexing:
         follow = -vt[: len(s)].T @ ((u[:, : len(s)].T @ change) / s[:, None])
         found: Array = self._pose[:, self._passive] @ follow
         return found
-
-
-def _cross(v: Array) -> Array:
-    x, y, z = v
-    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 
 def _frame_along(x: Array) -> Array:

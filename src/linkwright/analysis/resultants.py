@@ -36,6 +36,7 @@ from linkwright.algebra import (
     total,
     where,
 )
+from linkwright.algebra.triples import dot
 from linkwright.backends.kernel import Kernel, compile as compile_program
 from linkwright.brief import one_line
 from linkwright.errors import InputError
@@ -329,7 +330,7 @@ def back_program() -> Program:
 def _closure(d: Sequence[Expr], i: Expr, j: Expr) -> Expr:
     ci, si, cj, sj = cos(i), sin(i), cos(j), sin(j)
     parts = (ci, cj, si, sj, ci * cj, si * cj, ci * sj, si * sj, ONE)
-    return total(x * y for x, y in zip(d, parts, strict=True))
+    return dot(d, parts)
 
 
 def _solved(w: _Work, p: Expr, q: Expr, r: Expr) -> tuple[Expr, Expr]:

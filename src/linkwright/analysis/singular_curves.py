@@ -19,7 +19,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from linkwright.algebra import Expr, symbol, total
+from linkwright.algebra import Expr, symbol
+from linkwright.algebra.triples import dot
 from linkwright.analysis.machine_rates import Array, MachineRates, MotionRates, ProgramParts
 from linkwright.backends.kernel import Kernel, compile as compiled
 from linkwright.equations.closure import least_norm
@@ -169,7 +170,7 @@ def _second_derivatives(parts: ProgramParts) -> Kernel:
     """Return the kernel of the Hessian of weighted relations and pose, times a vector."""
     given = [*parts.relations, *parts.pose]
     y = [symbol(f"y{k}", "input", owner="singular_curves") for k in range(len(given))]
-    weighted: Expr = total(a * b for a, b in zip(y, given, strict=True))
+    weighted: Expr = dot(y, given)
     first = quantities(
         parts.machine.mechanism, "weighted", {"s": [weighted]}, [weighted], q=parts.coordinates, y=y
     )

@@ -38,6 +38,7 @@ from linkwright.algebra import (
 )
 from linkwright.algebra.assumptions import is_nonzero
 from linkwright.algebra.calculus import tangents
+from linkwright.algebra.triples import dot
 from linkwright.algebra.walk import postorder
 from linkwright.blocks.rates import BlockError
 from linkwright.program import Assign, Call, Program, Rate, program, symbol_rate
@@ -284,10 +285,7 @@ def _doubling(n: int) -> Program:
 
 
 def _times(a: Matrix, b: Matrix) -> Matrix:
-    return [
-        [total(x * y for x, y in zip(row, column, strict=True)) for column in zip(*b, strict=True)]
-        for row in a
-    ]
+    return [[dot(row, column) for column in zip(*b, strict=True)] for row in a]
 
 
 def _added(a: Matrix, b: Matrix, scale: Expr) -> Matrix:

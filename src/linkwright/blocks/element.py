@@ -26,8 +26,9 @@ from linkwright.algebra import (
     where,
 )
 from linkwright.algebra.language import Scope
+from linkwright.algebra.triples import cross
 from linkwright.blocks.block import Block
-from linkwright.blocks.places import Places, cross
+from linkwright.blocks.places import Places
 from linkwright.blocks.rates import BlockError, Rate
 from linkwright.blocks.workspace import Value
 from linkwright.mechanism import Body, Force, Mechanism, Moment, Point, mechanism_of

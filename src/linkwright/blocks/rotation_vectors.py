@@ -29,7 +29,7 @@ from linkwright.algebra import (
     total,
     where,
 )
-from linkwright.blocks.places import Rows, Triple, cross
+from linkwright.algebra.triples import Matrix, Triple, cross
 
 _NEAR = 0.05
 """Square of the angle below which the series are taken; their first term left out is 1e-15."""
@@ -37,7 +37,7 @@ _TINY = 1e-12
 _UNIT = ((ONE, ZERO, ZERO), (ZERO, ONE, ZERO), (ZERO, ZERO, ONE))
 
 
-def rotation_vector(rows: Rows, name: Callable[[Expr], Expr]) -> Triple:
+def rotation_vector(rows: Matrix, name: Callable[[Expr], Expr]) -> Triple:
     """Return the rotation vector of a rotation matrix."""
     x, y, z = (
         name((rows[i][j] - rows[j][i]) / 2) for i, j in ((2, 1), (0, 2), (1, 0))
@@ -50,7 +50,7 @@ def rotation_vector(rows: Rows, name: Callable[[Expr], Expr]) -> Triple:
     return x * ratio, y * ratio, z * ratio
 
 
-def rotation_rows(r: Sequence[Expr], name: Callable[[Expr], Expr]) -> Rows:
+def rotation_rows(r: Sequence[Expr], name: Callable[[Expr], Expr]) -> Matrix:
     """Return the rows of the rotation matrix exp([r]) of a rotation vector (Rodrigues)."""
     f2 = _square(r, name)
     far2 = maximum(f2, _NEAR)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Self
 
 from linkwright.algebra import Expr, Scalar, as_expr, substitute_all, symbol
 from linkwright.algebra.language import Scope, SymbolScope, parse
+from linkwright.algebra.triples import Triple, held
 from linkwright.algebra.units import checked_unit
 from linkwright.blocks.ports import BlockRelation, BlockState, Crossing, Noise, Parameter, Port
 from linkwright.blocks.rates import BlockError, Rate, as_rate
@@ -108,6 +109,10 @@ class BlockWorkspace(Made):
         made = self._local()
         self.statements.append(Assign(made, self.expr(value)))
         return made
+
+    def _triple(self, v: Iterable[Expr]) -> Triple:
+        """Return symbols for three components, numbers and symbols as they are."""
+        return held(self.intermediate, v)
 
     def embed(
         self, program: Program, arguments: Mapping[str, Sequence[Value]]

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from linkwright.algebra import ZERO, Expr, as_expr, total, where
+from linkwright.algebra.triples import dot
 from linkwright.blocks import Block, BlockError, Element, joint_of
 from linkwright.equations.background import split_dynamics
 from linkwright.equations.kernels import mass_matrix_of, quick_inverse
@@ -163,7 +164,7 @@ def _momentum_program(tree: Tree) -> Program:
     entries = mass.port("M").entries
     rows = [entries[n * i : n * (i + 1)] for i in range(n)]
     inputs = {port.name: list(port.entries) for port in mass.inputs}
-    products = [total([x * y for x, y in zip(row, u, strict=True)]) for row in rows]
+    products = [dot(row, u) for row in rows]
     outputs = {"momentum": products}
     return program("momentum", inputs | {"u": list(u)}, outputs, statements=mass.statements)
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from linkwright.algebra import ZERO, Expr, sqrt, total, where
+from linkwright.algebra.triples import Triple, cross, dot, subtract
 from linkwright.blocks import (
     BlockError,
     Element,
@@ -21,7 +22,6 @@ from linkwright.blocks import (
     checked_rotation,
     joint_of,
 )
-from linkwright.blocks.places import Triple, cross, minus
 from linkwright.control.joints import driven_joints
 from linkwright.control.visual_compensator import sightings
 from linkwright.mechanism import Body, Mechanism
@@ -154,7 +154,7 @@ class ImageLaw(Element):
             axis = self.places.outward(parent, joint.axis.components(parent.frame))
             column: list[Expr] = [*self._inward(axis), ZERO, ZERO, ZERO]
             if joint.turns:
-                lever = minus(at, self.places.of(joint.body).origin)
+                lever = subtract(at, self.places.of(joint.body).origin)
                 column = [*self._inward(cross(axis, lever)), *self._inward(axis)]
             columns.append([x if x.op == "num" else self.intermediate(x) for x in column])
         return [list(row) for row in zip(*columns, strict=True)]
@@ -168,11 +168,11 @@ class ImageLaw(Element):
         """
         hold, n = self.intermediate, len(self.joints)
         columns = list(zip(*self.jacobian, strict=True))
-        J = [[hold(_dot(row, column)) for column in columns] for row in rows]
-        square = [[hold(_dot(a, b)) for b in zip(*J, strict=True)] for a in zip(*J, strict=True)]
+        J = [[hold(dot(row, column)) for column in columns] for row in rows]
+        square = [[hold(dot(a, b)) for b in zip(*J, strict=True)] for a in zip(*J, strict=True)]
         for k in range(n):
             square[k][k] = square[k][k] + self._damping**2
-        right = tuple(hold(_dot(column, errors)) for column in zip(*J, strict=True))
+        right = tuple(hold(dot(column, errors)) for column in zip(*J, strict=True))
         way = tuple(self._local() for _ in range(n))
         self.statements.append(Solve(n, tuple(x for row in square for x in row), right, way))
         rates, commands = [], []
@@ -190,10 +190,10 @@ class ImageLaw(Element):
             commands.append(now)
         self.output_vector("command", commands, doc="wanted coordinates")
         self.output_vector("command_rate", rates, doc="wanted speeds")
-        twist = [_dot(row, rates) for row in self.jacobian]
+        twist = [dot(row, rates) for row in self.jacobian]
         self.output_vector("twist", twist, doc="of the camera, along its own axes")
         away = self.discrete_state("away")  # of the last field; 0 before the first
-        distance = hold(where(self._fresh > 0, sqrt(_dot(errors, errors)), away))
+        distance = hold(where(self._fresh > 0, sqrt(dot(errors, errors)), away))
         self.update(away, distance)
         self.output("distance", distance, doc="length of the errors")
         self.output("missed", self._missed, unit="1", doc="instants without a field")
@@ -214,10 +214,6 @@ def _movers(m: Mechanism, body: Body) -> list[str]:
             remedy="put the camera on a body that joints move, or name them as joints=",
         )
     return found
-
-
-def _dot(a: Sequence[Expr], b: Sequence[Expr]) -> Expr:
-    return total([x * y for x, y in zip(a, b, strict=True)])
 
 
 def _exact(entry: float) -> float | int:

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from linkwright.algebra import ONE, Expr, as_expr, floor, total, where
+from linkwright.algebra.triples import Triple, subtract
 from linkwright.blocks import BlockError, Element, Location, checked, checked_all, checked_rotation
-from linkwright.blocks.places import minus
-from linkwright.elements.camera_targets import CameraTarget, Optics, TargetPicture, Triple
+from linkwright.elements.camera_targets import CameraTarget, Optics, TargetPicture
 from linkwright.elements.surfaces import UNTURNED
 
 _FEATURES = ("u", "v", "area", "uu", "uv", "vv")
@@ -219,10 +219,10 @@ class PinholeCamera(Element):
             f"size{k}", target.size, unit="m", sign="positive", doc="of a target"
         )
         middle = m.point_of(on, tuple(map(as_expr, target.center)))
-        away = minus(self.position(middle), self.position(self.point))
+        away = subtract(self.position(middle), self.position(self.point))
         axes = [self.places.outward(on, [as_expr(_exact(x)) for x in turn[:, i]]) for i in range(2)]
-        a, b = (self._held([length * x for x in self._inward(axis)]) for axis in axes)
-        c = self._held(self._inward(away))
+        a, b = (self._triple([length * x for x in self._inward(axis)]) for axis in axes)
+        c = self._triple(self._inward(away))
         return (a, b, c), target.picture(self.optics, (a, b, c), self.intermediate)
 
     def _inward(self, v: Sequence[Expr]) -> Triple:
@@ -232,10 +232,6 @@ class PinholeCamera(Element):
             total([_exact(e) * p for e, p in zip(column, inside, strict=True)])
             for column in self.rotation.T
         )
-        return x, y, z
-
-    def _held(self, parts: Sequence[Expr]) -> Triple:
-        x, y, z = (v if v.is_atom or v.op == "num" else self.intermediate(v) for v in parts)
         return x, y, z
 
     def _in_view(self, seen: TargetPicture, hidden: Expr) -> Expr:

@@ -14,20 +14,19 @@ are sums over its sides (Steger 1996, On the calculation of moments of polygons)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from linkwright.algebra import PI, Expr, absolute, as_expr, maximum, minimum, sqrt, total, where
+from linkwright.algebra.triples import Hold, Matrix, Triple
 from linkwright.blocks import BlockError, checked, checked_all
 from linkwright.elements.surfaces import Placed
 from linkwright.mechanism import Body
 
-Triple = tuple[Expr, Expr, Expr]
 Pair = tuple[float, float]
-Hold = Callable[[Expr], Expr]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +100,7 @@ class CameraTarget(Protocol):
     def corners(self) -> tuple[tuple[float, float], ...]:
         """Return its corners in its unit of length; none where it is the unit circle."""
 
-    def picture(
-        self, optics: Optics, H: tuple[Triple, Triple, Triple], hold: Hold
-    ) -> TargetPicture:
+    def picture(self, optics: Optics, H: Matrix, hold: Hold) -> TargetPicture:
         """Return its picture, from its axes and origin along those of the camera."""
 
 
@@ -132,9 +129,7 @@ class DiscTarget(Placed):
         """Return nothing: it is round."""
         return ()
 
-    def picture(
-        self, optics: Optics, H: tuple[Triple, Triple, Triple], hold: Hold
-    ) -> TargetPicture:
+    def picture(self, optics: Optics, H: Matrix, hold: Hold) -> TargetPicture:
         """Return the ellipse that is seen of it."""
         (ax, ay, az), (bx, by, bz), (cx, cy, cz) = H
         whole = hold(cz**2 - az**2 - bz**2)
@@ -201,9 +196,7 @@ class PolygonTarget(Placed):
         rows = [checked_all(p, "a point of a polygon", count=2) for p in self.points]
         return tuple((x, y) for x, y in rows)
 
-    def picture(
-        self, optics: Optics, H: tuple[Triple, Triple, Triple], hold: Hold
-    ) -> TargetPicture:
+    def picture(self, optics: Optics, H: Matrix, hold: Hold) -> TargetPicture:
         """Return the polygon that is seen of it."""
         a, b, c = H
         front = as_expr(1)

@@ -22,10 +22,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from linkwright.algebra import ZERO, Expr, maximum, sqrt, total, where
+from linkwright.algebra.triples import Triple, dot, subtract
 from linkwright.blocks import BlockError, Element, Location, checked
-from linkwright.blocks.places import minus
 from linkwright.elements.surface_frames import SurfaceFrame
-from linkwright.elements.surfaces import Plane, Surface, Triple, surface_of
+from linkwright.elements.surfaces import Plane, Surface, surface_of
 from linkwright.mechanism import Point
 
 
@@ -142,11 +142,11 @@ class Contact(Element):
 
     def _add(self, k: str, point: Point, word: str) -> None:
         seen = self._frame.relative(self.position(point), self.velocity(point))
-        place, speed = (self._held(v) for v in seen)
+        place, speed = (self._triple(v) for v in seen)
         depth, normal = self.surface.depth(*place)
         depth = self.intermediate(depth)
-        normal = self._held(normal)
-        outward = self.intermediate(_dot(speed, normal))
+        normal = self._triple(normal)
+        outward = self.intermediate(dot(speed, normal))
         touching = depth > 0
         damper = self._b if self._a is None else self._b + self._k * self._a * depth
         push = maximum(self._k * depth - damper * outward, 0.0)
@@ -157,7 +157,7 @@ class Contact(Element):
         self.output(f"depth{k}", depth, unit="m", doc=f"depth of {word}")
         if self._events:
             self.event(f"touch{k}", depth)
-        slide = self._held(_less(speed, normal, outward))
+        slide = self._triple(_less(speed, normal, outward))
         if self._sticks:
             along = self._hold_or_slip(k, place, normal, slide, press, touching)
         else:
@@ -168,13 +168,9 @@ class Contact(Element):
         self.show_force(f"force{k}", at=point, touch=f"depth{k}")
         carrier = self._frame.carrier.body
         if carrier.parent is not None:
-            arm = minus(self.position(point), self.position(carrier.origin))
+            arm = subtract(self.position(point), self.position(carrier.origin))
             back = [-x for x in parts]
             self.force_vector(f"reaction{k}", back, at=carrier, arm=arm)
-
-    def _held(self, parts: Triple) -> Triple:
-        x, y, z = (v if v.is_atom or v.op == "num" else self.intermediate(v) for v in parts)
-        return x, y, z
 
     def _hold_or_slip(
         self, k: str, place: Triple, normal: Triple, slide: Triple, press: Expr, touching: Expr
@@ -188,14 +184,14 @@ class Contact(Element):
             for v, c in zip(slide, "xyz", strict=True)
         ]
         away = (place[0] - anchor[0], place[1] - anchor[1], place[2] - anchor[2])
-        stretch = self._held(_less(away, normal, _dot(away, normal)))
+        stretch = self._triple(_less(away, normal, dot(away, normal)))
         known = where(begun > 0, 1.0, 0.0)
         hx, hy, hz = (
             -known * self._kc * s - self._bc * v for s, v in zip(stretch, slide, strict=True)
         )
-        hold = self._held((hx, hy, hz))
-        pull = self.intermediate(sqrt(_dot(hold, hold)))
-        speed = self.intermediate(sqrt(_dot(slide, slide)))
+        hold = self._triple((hx, hy, hz))
+        pull = self.intermediate(sqrt(dot(hold, hold)))
+        speed = self.intermediate(sqrt(dot(slide, slide)))
         limit = self._cs * press
         slipping = self.intermediate(where(slips > 0, 1.0, where(pull >= limit, 1.0, 0.0)))
         drag = self._cd * press / maximum(speed, self._stick_speed)
@@ -203,8 +199,8 @@ class Contact(Element):
             where(touching, where(slipping > 0, -drag * v, h), 0.0)
             for v, h in zip(slide, hold, strict=True)
         ]
-        forth = total([a * b for a, b in zip(before, slide, strict=True)])
-        slower = _dot(slide, slide) < total([a**2 for a in before])
+        forth = dot(before, slide)
+        slower = dot(slide, slide) < total([a**2 for a in before])
         slow = where(speed < self._stick_speed, where(slower, 1.0, 0.0), 0.0)
         rests = where(forth < 0, 1.0, slow)
         held_on = self.intermediate(where(slips > 0, rests, 0.0))
@@ -217,10 +213,6 @@ class Contact(Element):
                 self.update(memory, now)
         self.update(begun, 1.0)
         return along[0], along[1], along[2]
-
-
-def _dot(a: Triple, b: Triple) -> Expr:
-    return total([x * y for x, y in zip(a, b, strict=True)])
 
 
 def _less(v: Triple, normal: Triple, part: Expr) -> Triple:

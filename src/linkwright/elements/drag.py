@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from linkwright.algebra import sqrt, total
+from linkwright.algebra.triples import subtract
 from linkwright.blocks import Element, Location, checked_all
-from linkwright.blocks.places import minus
 
 
 class Drag(Element):
@@ -50,7 +50,7 @@ class Drag(Element):
         fast = "m/s"
         blow = [self.input(f"wind_{a}", v, unit=fast) for a, v in zip("xyz", air, strict=True)]
         point = self.point_at(at, center_of_mass=True)
-        through = [self.intermediate(x) for x in minus(self.velocity(point), blow)]
+        through = [self.intermediate(x) for x in subtract(self.velocity(point), blow)]
         speed = self.intermediate(sqrt(total(x**2 for x in through)))
         factor = self.intermediate(-rho * c * area_ * speed / 2)
         self.force_vector("force", [factor * x for x in through], at=point)

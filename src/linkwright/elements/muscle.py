@@ -7,8 +7,8 @@ from itertools import pairwise
 from typing import Any
 
 from linkwright.algebra import Expr, Lookup1D, diff, sqrt, total
+from linkwright.algebra.triples import dot, subtract
 from linkwright.blocks import BlockError, Element, Location, joint_of
-from linkwright.blocks.places import minus
 
 
 class Muscle(Element):
@@ -61,12 +61,12 @@ class Muscle(Element):
         for a, b in pairwise(path):
             straight = b.position - a.position
             whole.append(sqrt(straight @ straight))
-            way = [self.intermediate(x) for x in minus(self.position(b), self.position(a))]
+            way = [self.intermediate(x) for x in subtract(self.position(b), self.position(a))]
             far = self.intermediate(sqrt(total(x**2 for x in way)))
-            parting = minus(self.velocity(b), self.velocity(a))
+            parting = subtract(self.velocity(b), self.velocity(a))
             ways.append(way)
             lengths.append(far)
-            speeds.append(total(x * v for x, v in zip(way, parting, strict=True)) / far)
+            speeds.append(dot(way, parting) / far)
         length = self.output("length", total(lengths), unit="m")
         speed = self.output("speed", total(speeds), unit="m/s")
         force = act * most

@@ -34,11 +34,10 @@ from linkwright.algebra import (
     maximum,
     minimum,
     sqrt,
-    total,
     where,
 )
+from linkwright.algebra.triples import Triple, add, cross, dot, subtract, times
 from linkwright.blocks import BlockError, Element, checked, checked_rotation
-from linkwright.blocks.places import Triple, cross, minus, plus
 from linkwright.elements.surfaces import CapsuleSurface, Plane, SphereSurface
 from linkwright.mechanism import Point
 
@@ -135,34 +134,34 @@ class RoundContact(Element):
         if under.body.parent is None:
             self.floors.append((tuple(map(float, plane.center)), tuple(turn[:, 2].tolist())))
         axis = [as_expr(_exact(float(c))) for c in turn[:, 2]]
-        normal = self._named(self.places.outward(under, axis))
+        normal = self._triple(self.places.outward(under, axis))
         for k, end in enumerate(ends, 1):
             place = self.position(end)
-            height = self.intermediate(_dot(minus(place, self.position(center)), normal))
+            height = self.intermediate(dot(subtract(place, self.position(center)), normal))
             depth = self.intermediate(self._radius - height)
-            touched = minus(place, _times(self._radius - depth / 2, normal))
+            touched = subtract(place, times(self._radius - depth / 2, normal))
             self._touch(k, end, normal, depth, touched)
 
     def _on_each_other(self, ends: Sequence[Point], others: Sequence[Point], radius: float) -> None:
         p, q = self.position(ends[0]), self.position(others[0])
-        d = self._named(minus(self.position(ends[-1]), p))
-        e = self._named(minus(self.position(others[-1]), q))
-        s, t = self._nearest(d, e, minus(p, q), len(ends) > 1, len(others) > 1)
-        near, far = plus(p, _times(s, d)), plus(q, _times(t, e))
-        way = self._named(minus(near, far))
-        apart = self.intermediate(sqrt(_dot(way, way)))
-        normal = self._named(_times(1 / maximum(apart, _TINY), way))
+        d = self._triple(subtract(self.position(ends[-1]), p))
+        e = self._triple(subtract(self.position(others[-1]), q))
+        s, t = self._nearest(d, e, subtract(p, q), len(ends) > 1, len(others) > 1)
+        near, far = add(p, times(s, d)), add(q, times(t, e))
+        way = self._triple(subtract(near, far))
+        apart = self.intermediate(sqrt(dot(way, way)))
+        normal = self._triple(times(1 / maximum(apart, _TINY), way))
         depth = self.intermediate(self._radius + radius - apart)
-        touched = plus(far, _times(radius - depth / 2, normal))
+        touched = add(far, times(radius - depth / 2, normal))
         self._touch(1, ends[0], normal, depth, touched)
 
     def _nearest(
         self, d: Triple, e: Triple, r: Triple, first: bool, second: bool
     ) -> tuple[Expr, Expr]:
         """Return the parts of the segments p + s d and q + t e at which they are nearest."""
-        r = self._named(r)
+        r = self._triple(r)
         dd, ee, de, dr, er = (
-            self.intermediate(_dot(x, y)) for x, y in ((d, d), (e, e), (d, e), (d, r), (e, r))
+            self.intermediate(dot(x, y)) for x, y in ((d, d), (e, e), (d, e), (d, r), (e, r))
         )
         if not first and not second:
             return ZERO, ZERO
@@ -180,25 +179,25 @@ class RoundContact(Element):
         self, k: int, center: Point, normal: Triple, depth: Expr, touched: Sequence[Expr]
     ) -> None:
         """Put the forces of one place on both bodies."""
-        place = self._named(touched)
+        place = self._triple(touched)
         speeds, turns, arms = [], [], []
         for body in self._bodies:
             at = self.places.of(body)
-            arm = self._named(minus(place, at.origin))
+            arm = self._triple(subtract(place, at.origin))
             arms.append(arm)
-            speeds.append(plus(at.velocity, cross(at.omega, arm)))
+            speeds.append(add(at.velocity, cross(at.omega, arm)))
             turns.append(at.omega)
-        relative = self._named(minus(speeds[0], speeds[1]))
-        outward = self.intermediate(_dot(relative, normal))
-        slide = self._named(minus(relative, _times(outward, normal)))
-        speed = self.intermediate(sqrt(_dot(slide, slide) + self._creep**2))
+        relative = self._triple(subtract(speeds[0], speeds[1]))
+        outward = self.intermediate(dot(relative, normal))
+        slide = self._triple(subtract(relative, times(outward, normal)))
+        speed = self.intermediate(sqrt(dot(slide, slide) + self._creep**2))
         push = maximum(self._k * depth - (self._b + self._k * self._a * depth) * outward, 0.0)
         press = self.intermediate(where(depth > 0, push, 0.0))
         drag = self.intermediate(self._mu * press / speed)
-        force = self._named(minus(_times(press, normal), _times(drag, slide)))
+        force = self._triple(subtract(times(press, normal), times(drag, slide)))
         self.output(f"normal{k}", press, unit="N")
         self.output(f"depth{k}", depth, unit="m")
-        self.output(f"slip{k}", sqrt(_dot(slide, slide)), unit="m/s")
+        self.output(f"slip{k}", sqrt(dot(slide, slide)), unit="m/s")
         self.event(f"touch{k}", depth)
         first, second = self._bodies
         self.force_vector(f"force{k}", force, at=first, arm=arms[0])
@@ -206,25 +205,21 @@ class RoundContact(Element):
         if second.parent is not None:
             self.force_vector(f"reaction{k}", [-x for x in force], at=second, arm=arms[1])
         if self._rolling is not None:
-            self._resist(k, normal, press, minus(turns[0], turns[1]))
+            self._resist(k, normal, press, subtract(turns[0], turns[1]))
 
     def _resist(self, k: int, normal: Triple, press: Expr, turn: Triple) -> None:
         """Put the couple of rolling resistance on both bodies."""
         assert self._rolling is not None
-        about = self.intermediate(_dot(turn, normal))
-        across = self._named(minus(turn, _times(about, normal)))
+        about = self.intermediate(dot(turn, normal))
+        across = self._triple(subtract(turn, times(about, normal)))
         slow = self._creep / self._radius
-        size = self.intermediate(self._rolling * press / sqrt(_dot(across, across) + slow**2))
+        size = self.intermediate(self._rolling * press / sqrt(dot(across, across) + slow**2))
         for body, sign, word in zip(self._bodies, (-1, 1), ("resist", "carry"), strict=True):
             if body.parent is None:
                 continue
             couple = self.places.inward(body, [sign * size * x for x in across])
             for axis, letter, part in zip(body.frame.axes, "123", couple, strict=True):
                 self.moment(f"{word}{k}_{letter}", part, on=body, about=axis)
-
-    def _named(self, parts: Sequence[Expr]) -> Triple:
-        x, y, z = (v if v.is_atom or v.op == "num" else self.intermediate(v) for v in parts)
-        return x, y, z
 
 
 def _refuse_shapes(name: str, first: object, second: object) -> None:
@@ -234,15 +229,6 @@ def _refuse_shapes(name: str, first: object, second: object) -> None:
             f"{name!r} is between {type(first).__name__} and {type(second).__name__}",
             remedy="give a Sphere or a Capsule first, and then that, or a Plane",
         )
-
-
-def _dot(a: Sequence[Expr], b: Sequence[Expr]) -> Expr:
-    return total([x * y for x, y in zip(a, b, strict=True)])
-
-
-def _times(factor: Expr | float, v: Sequence[Expr]) -> Triple:
-    x, y, z = (factor * e for e in v)
-    return x, y, z
 
 
 def _clamped(x: Expr) -> Expr:

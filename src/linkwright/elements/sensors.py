@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from linkwright.algebra import Expr, Vector, floor
+from linkwright.algebra.triples import subtract
 from linkwright.blocks import Element, Location
-from linkwright.blocks.places import minus
 from linkwright.elements.springs import motion_of
 from linkwright.equations.reactions import carried_by_joint, shifted
 from linkwright.mechanism import Point
@@ -156,7 +156,7 @@ class ForceTorque(Element):
         on = body if isinstance(body, str) else frame.body.name
         others = self.subtree_loads(frame.body)
         felt = carried_by_joint(self.mechanism, frame.body)
-        loads = shifted(frame, (minus(felt[0], others[:3]), minus(felt[1], others[3:])))
+        loads = shifted(frame, (subtract(felt[0], others[:3]), subtract(felt[1], others[3:])))
         units = "N", "N*m"
         noises, biases = (force_noise, moment_noise), (force_bias, moment_bias)
         wrench: list[Expr] = []

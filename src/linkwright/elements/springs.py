@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from linkwright.algebra import Expr, maximum, sqrt, total
+from linkwright.algebra.triples import dot, subtract
 from linkwright.blocks import Element, Location, joint_of
-from linkwright.blocks.places import minus
 from linkwright.equations.joint_stops import stop_effort
 
 
@@ -50,10 +50,10 @@ class Spring(Element):
         k = self.parameter("stiffness", stiffness, unit="N/m", least=0.0)
         c = self.parameter("damping", damping, unit="N*s/m", least=0.0)
         free = self.parameter("free_length", length, unit="m", least=0.0)
-        way = [self.intermediate(x) for x in minus(self.position(b), self.position(a))]
+        way = [self.intermediate(x) for x in subtract(self.position(b), self.position(a))]
         far = self.intermediate(sqrt(total(x**2 for x in way)))
-        parting = minus(self.velocity(b), self.velocity(a))
-        rate = total(x * v for x, v in zip(way, parting, strict=True)) / far
+        parting = subtract(self.velocity(b), self.velocity(a))
+        rate = dot(way, parting) / far
         pull = k * (far - free) + c * rate
         self.output("length", far, unit="m", doc="distance of its ends")
         pull = maximum(pull, 0.0) if tension_only else pull

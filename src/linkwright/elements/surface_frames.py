@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from linkwright.algebra import Expr, as_expr, total
+from linkwright.algebra.triples import Triple, add, cross, held, subtract
 from linkwright.blocks import Element, checked_rotation
-from linkwright.blocks.places import Triple, cross, minus, plus
 from linkwright.elements.surfaces import Surface
 
 
@@ -28,13 +28,13 @@ class SurfaceFrame:
         Units: `position` in m, `velocity` in m/s.
         """
         element = self._element
-        way = minus(position, element.position(self._origin))
+        way = subtract(position, element.position(self._origin))
         speed: Sequence[Expr] = velocity
         if self.carrier.body.parent is not None:
             omega = element.places.of(self.carrier.body).omega
-            arm = [x if x.is_atom or x.op == "num" else element.intermediate(x) for x in way]
-            carried = plus(element.velocity(self._origin), cross(omega, arm))
-            speed = minus(speed, carried)
+            arm = held(element.intermediate, way)
+            carried = add(element.velocity(self._origin), cross(omega, arm))
+            speed = subtract(speed, carried)
         return self.inward(way), self.inward(speed)
 
     def inward(self, v: Sequence[Expr]) -> Triple:

@@ -31,11 +31,11 @@ from linkwright.algebra import (
     total,
     where,
 )
+from linkwright.algebra.triples import Triple
 from linkwright.blocks import BlockError, checked
 from linkwright.errors import Error
 from linkwright.mechanism import Body
 
-Triple = tuple[Expr, Expr, Expr]
 UNTURNED = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 _TINY = 1e-12
 

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwright.algebra.triples import cross
 from linkwright.blocks import Block, BlockError, Element, Location, checked
 from linkwright.blocks.numbers import checked_all
-from linkwright.blocks.places import cross
 from linkwright.border import worded
 from linkwright.brief import one_line
 from linkwright.errors import InputError, ShapeError

@@ -23,8 +23,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from linkwright.algebra import ZERO, Expr, substitute_all
+from linkwright.algebra.triples import (
+    Matrix,
+    add,
+    cross,
+    matrix_product,
+    subtract,
+    transposed,
+)
 from linkwright.blocks import BlockError, Element, Location, checked
-from linkwright.blocks.places import AXES, Places, Rows, cross, minus, plus, times
+from linkwright.blocks.places import AXES, Places
 from linkwright.blocks.rotation_vectors import (
     gradient_from_moment,
     moment_from_gradient,
@@ -176,7 +184,7 @@ class CompliantWrist(Element):
         place = places.of(point.body)
         still = {q: ZERO for b in between for q in b.coordinates}
         here = places.position(point)
-        way = minus(here, substitute_all(here, still))
+        way = subtract(here, substitute_all(here, still))
         drift = places.velocity(point)
         turns = [q for b in between for q in b.rotations]
         if not turns:
@@ -187,7 +195,7 @@ class CompliantWrist(Element):
             axis = [x / rate for x in place.omega]
             return (*way, *(a * q for a in axis)), (*drift, *place.omega)
         rest = _rows(substitute_all([x for row in place.rotation for x in row], still))
-        turned = _product(place.rotation, rest)
+        turned = matrix_product(place.rotation, transposed(rest))
         vector = tuple(rotation_vector(turned, lambda x: x))
         rates = rate_from_spin(vector, place.omega, lambda x: x)
         return (*way, *vector), (*drift, *rates)
@@ -228,7 +236,7 @@ class CompliantWrist(Element):
         self.output_vector("free_rate", back, unit=speeds, doc="of the deflection without a load")
         self.output_vector("mobility", eased, doc="rates of the deflection for units of load")
         if self.flange.body.parent is not None:
-            couple = plus(load[3:], cross(states[:3], load[:3]))
+            couple = add(load[3:], cross(states[:3], load[:3]))
             axes = self.flange.axes
             for letter, axis, value in zip("xyz", axes, load[:3], strict=True):
                 self.force(f"force_{letter}", value, at=self.tool, along=axis, shown=False)
@@ -271,12 +279,6 @@ def six_numbers(given: Sequence[float], kind: str, name: str, *, sound: bool) ->
     return found
 
 
-def _rows(nine: Sequence[Expr]) -> Rows:
+def _rows(nine: Sequence[Expr]) -> Matrix:
     a, b, c, d, e, f, g, h, i = nine
     return (a, b, c), (d, e, f), (g, h, i)
-
-
-def _product(first: Rows, second: Rows) -> Rows:
-    """Return the product of a matrix and the transpose of another."""
-    x, y, z = (times(second, row) for row in first)
-    return x, y, z

@@ -15,8 +15,8 @@ from __future__ import annotations
 from typing import Any
 
 from linkwright.algebra import Expr, maximum, total, where
+from linkwright.algebra.triples import Triple, add, cross, dot, held, subtract
 from linkwright.blocks import BlockError, Element
-from linkwright.blocks.places import Triple, cross, minus, plus
 from linkwright.elements.surface_frames import SurfaceFrame
 from linkwright.elements.surfaces import Surface, surface_of
 from linkwright.elements.wrist import CompliantWrist
@@ -84,20 +84,23 @@ class WristContact(Element):
         way = self._outward(wrist, ports["deflection"])
         drift = self._outward(wrist, ports["free_rate"])
         turning = cross(self.places.of(flange.body).omega, way)
-        position = self._named(plus(self.position(wrist.tool), way))
-        velocity = plus(self.velocity(wrist.tool), plus(turning, drift))
-        place, speed = frame.relative(position, self._named(velocity))
-        depth, normal = surface.depth(*self._named(place))
+        position = self._triple(add(self.position(wrist.tool), way))
+        velocity = add(self.velocity(wrist.tool), add(turning, drift))
+        place, speed = frame.relative(position, self._triple(velocity))
+        depth, normal = surface.depth(*self._triple(place))
         depth = self.intermediate(depth)
-        normal = self._named(normal)
-        along = self._named(self.places.inward(flange, self._named(frame.outward(normal))))
+        normal = self._triple(normal)
+        along = held(
+            self.intermediate,
+            self.places.inward(flange, self._triple(frame.outward(normal))),
+        )
         eased = total(n**2 * y for n, y in zip(along, ports["mobility"], strict=False))
-        out = total(n * v for n, v in zip(normal, speed, strict=True))
+        out = dot(normal, speed)
         damper = self.intermediate(b + k * a * depth)
         push = maximum((k * depth - damper * out) / (1 + damper * eased), 0.0)
         press = self.output("normal", where(depth > 0, push, 0.0), unit="N")
         self.output("depth", depth, unit="m")
-        force = self._named(frame.outward([press * n for n in normal]))
+        force = self._triple(frame.outward([press * n for n in normal]))
         for c, x in zip("xyz", force, strict=True):
             self.output(f"force_{c}", x, unit="N")
         self.show_force("force", at=wrist.tool, touch="depth")
@@ -107,12 +110,8 @@ class WristContact(Element):
         if events:
             self.event("touch", depth)
         if carrier.parent is not None:
-            arm = minus(position, self.position(carrier.origin))
+            arm = subtract(position, self.position(carrier.origin))
             self.force_vector("reaction", [-x for x in force], at=carrier, arm=arm)
 
     def _outward(self, wrist: CompliantWrist, six: tuple[Expr, ...]) -> Triple:
-        return self._named(self.places.outward(wrist.flange, six[:3]))
-
-    def _named(self, v: Triple) -> Triple:
-        x, y, z = (e if e.is_atom or e.op == "num" else self.intermediate(e) for e in v)
-        return x, y, z
+        return self._triple(self.places.outward(wrist.flange, six[:3]))

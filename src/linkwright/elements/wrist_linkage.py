@@ -13,22 +13,32 @@ the loop to be closed, by Newton's method with the Jacobian of the hinges.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.algebra import Expr, as_expr, cos, sin
+from linkwright.algebra.triples import (
+    Hold,
+    Matrix,
+    Triple,
+    add,
+    apply,
+    cross,
+    held,
+    held_rows,
+    matrix_product,
+    subtract,
+)
 from linkwright.blocks import BlockError, checked
-from linkwright.blocks.places import Rows, Triple, cross, minus, plus, times
 from linkwright.border import worded
 from linkwright.errors import InputError, ShapeError, suggestion
 from linkwright.mechanism import Joint, Mechanism
+from linkwright.rotations import axis_rotation, skew
 
 Array = NDArray[np.float64]
-Name = Callable[[Expr], Expr]
-
 _AXES = ((0, 0, 1), (0, 1, 0), (0, 1, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1))
 _POINTS = ((1, 0, -1.2), (1, 0, -1), (1, 0, 0), (0.3, 0, 0), (0, 0, 0), (0, 0, 0.2))
 _SINGULAR = 1e-6
@@ -45,7 +55,7 @@ class LinkagePlacement:
         points: on these, m.
     """
 
-    rotation: Rows
+    rotation: Matrix
     position: Triple
     axes: tuple[Triple, ...]
     points: tuple[Triple, ...]
@@ -53,7 +63,7 @@ class LinkagePlacement:
     def jacobian(self) -> tuple[tuple[Expr, ...], ...]:
         """Return how the tool moves with the hinges: six rows, x y z and rx ry rz."""
         columns = [
-            (*cross(axis, minus(self.position, point)), *axis)
+            (*cross(axis, subtract(self.position, point)), *axis)
             for axis, point in zip(self.axes, self.points, strict=True)
         ]
         return tuple(zip(*columns, strict=True))
@@ -182,24 +192,24 @@ class WristLinkage:
         return np.asarray(angles + np.asarray(self.offsets), dtype=float)
 
     # -- expressions -------------------------------------------------------------------------------
-    def expressions(self, angles: Sequence[Expr], name: Name) -> LinkagePlacement:
+    def expressions(self, angles: Sequence[Expr], hold: Hold) -> LinkagePlacement:
         """Return where the linkage is as expressions of its angles from rest.
 
         Args:
             angles: six, rad.
-            name: gives a partial result a name.
+            hold: gives a partial result a name.
         """
         numbers = self._geometry()
-        turned: Rows = _rows(np.eye(3).ravel())
+        turned: Matrix = _rows(np.eye(3).ravel())
         moved = _triple(np.zeros(3))
         axes, points = [], []
         for w, p, f in zip(*numbers, angles, strict=True):
-            axes.append(_named(times(turned, _triple(w)), name))
-            points.append(_named(plus(moved, times(turned, _triple(p))), name))
-            hinge = _hinge(w, name(sin(f)), name(cos(f)))
-            left = minus(_triple(p), times(hinge, _triple(p)))
-            moved = _named(plus(moved, times(turned, left)), name)
-            turned = _product(turned, hinge, name)
+            axes.append(held(hold, apply(turned, _triple(w))))
+            points.append(held(hold, add(moved, apply(turned, _triple(p)))))
+            hinge = _hinge(w, hold(sin(f)), hold(cos(f)))
+            left = subtract(_triple(p), apply(hinge, _triple(p)))
+            moved = held(hold, add(moved, apply(turned, left)))
+            turned = held_rows(hold, matrix_product(turned, hinge))
         return LinkagePlacement(turned, moved, tuple(axes), tuple(points))
 
     # -- calibration -------------------------------------------------------------------------------
@@ -295,9 +305,7 @@ def _turn(axis: Array, angle: float) -> Array:
     far = float(np.linalg.norm(axis))
     if far == 0:
         return np.eye(3)
-    x, y, z = axis / far
-    k = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-    return np.asarray(np.eye(3) + np.sin(far * angle) * k + (1 - np.cos(far * angle)) * (k @ k))
+    return axis_rotation(axis / far, far * angle)
 
 
 def _vector(turn: Array) -> Array:
@@ -317,18 +325,12 @@ def _plain(value: float) -> float | int:
     return near if value == near else value
 
 
-def _rows(nine: Array) -> Rows:
+def _rows(nine: Array) -> Matrix:
     return _triple(nine[:3]), _triple(nine[3:6]), _triple(nine[6:])
 
 
-def _named(v: Triple, name: Name) -> Triple:
-    x, y, z = (e if e.is_atom or e.op == "num" else name(e) for e in v)
-    return x, y, z
-
-
-def _hinge(axis: Array, sine: Expr, cosine: Expr) -> Rows:
-    x, y, z = (float(v) for v in axis)
-    k = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+def _hinge(axis: Array, sine: Expr, cosine: Expr) -> Matrix:
+    k = skew(axis)
     square = k @ k
 
     def row(i: int) -> Triple:
@@ -341,9 +343,3 @@ def _hinge(axis: Array, sine: Expr, cosine: Expr) -> Rows:
         return x, y, z
 
     return row(0), row(1), row(2)
-
-
-def _product(first: Rows, second: Rows, name: Name) -> Rows:
-    x, y, z = zip(*second, strict=True)
-    a, b, c = (_named(times((x, y, z), row), name) for row in first)
-    return a, b, c

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from linkwright.algebra import Expr, floor, maximum, minimum, sqrt, total
+from linkwright.algebra.triples import dot
 from linkwright.blocks import Block, BlockError, checked
 from linkwright.blocks.places import AXES
 from linkwright.blocks.rotation_vectors import rotation_rows, rotation_vector
@@ -109,7 +110,7 @@ class WristPotentiometers(Block):
         """Return the way and the turn, by its sine, that are left to a deflection."""
         rows, now = goal, here.rotation
         turn = {
-            (i, j): total(a * b for a, b in zip(rows[i], now[j], strict=True))
+            (i, j): dot(rows[i], now[j])
             for i, j in ((2, 1), (1, 2), (0, 2), (2, 0), (1, 0), (0, 1))
         }
         pairs = ((2, 1), (0, 2), (1, 0))
@@ -118,7 +119,7 @@ class WristPotentiometers(Block):
         return [self._named(x) for x in (*along, *about)]
 
     def _named(self, x: Expr) -> Expr:
-        return x if x.is_atom or x.op == "num" else self.intermediate(x)
+        return x if x.is_atom else self.intermediate(x)
 
 
 class WristReading(Block):

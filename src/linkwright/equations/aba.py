@@ -14,16 +14,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from linkwright.algebra import ZERO, Expr, total
-from linkwright.equations.choices import Choices
-from linkwright.equations.inertia import symmetric
-from linkwright.equations.links import RecursionLink, make_links, turned_symmetric
-from linkwright.equations.rnea import armature_inertias, bias_forces
-from linkwright.equations.writer import (
+from linkwright.algebra.triples import (
     IDENTITY,
     NOTHING,
     Matrix,
     Triple,
-    Writer,
     add,
     apply,
     cross,
@@ -32,6 +27,11 @@ from linkwright.equations.writer import (
     times,
     transposed,
 )
+from linkwright.equations.choices import Choices
+from linkwright.equations.inertia import symmetric
+from linkwright.equations.links import RecursionLink, make_links, turned_symmetric
+from linkwright.equations.rnea import armature_inertias, bias_forces
+from linkwright.equations.writer import Writer
 from linkwright.mechanism import Body, Kinematics
 
 

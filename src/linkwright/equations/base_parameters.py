@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from linkwright.algebra import ZERO, Expr, free_symbols, symbol
+from linkwright.algebra.triples import Matrix
 from linkwright.backends.kernel import compile as compile_program
 from linkwright.border import worded
 from linkwright.brief import one_line
@@ -30,7 +31,7 @@ from linkwright.equations.inactive_parameters import slopes_of
 from linkwright.equations.independent_columns import Array, base_of
 from linkwright.equations.inertia import Moments, axes_product, own_moments
 from linkwright.equations.rnea import armature_inertias, inverse
-from linkwright.equations.writer import Matrix, Writer
+from linkwright.equations.writer import Writer
 from linkwright.mechanism import Body, Kinematics, Mechanism, ModelLike, mechanism_of
 from linkwright.program import program
 from linkwright.program.passes.fields import PRIME, FieldValues, opaque_value

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from linkwright.algebra import ONE, Expr
-from linkwright.equations.writer import (
+from linkwright.algebra.triples import (
     IDENTITY,
     NOTHING,
     Matrix,

@@ -32,6 +32,7 @@ from linkwright.algebra import (
     where,
 )
 from linkwright.algebra.calculus import gradient
+from linkwright.algebra.triples import dot
 from linkwright.equations.parallel_machine import ParallelMachine
 from linkwright.errors import InputError
 from linkwright.program import (
@@ -405,7 +406,7 @@ class _Turn:
         better = hold(norm < least)
         columns = list(zip(*self.jacobian, strict=True))
         products = [
-            [hold(total(a * b for a, b in zip(columns[i], columns[j], strict=True)))
+            [hold(dot(columns[i], columns[j]))
              for j in range(i + 1)]
             for i in range(n)
         ]  # fmt: skip
@@ -414,9 +415,7 @@ class _Turn:
         matrix = [[products[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
         for i in range(n):
             matrix[i][i] = hold(matrix[i][i] + damping)
-        right = [
-            hold(-total(a * e for a, e in zip(column, self.g, strict=True))) for column in columns
-        ]
+        right = [hold(-dot(column, self.g)) for column in columns]
         solved, (step,) = ldlt(matrix, [right], self._namer)
         self.statements.extend(solved)
         largest, number = absolute(self.g[0]), ZERO

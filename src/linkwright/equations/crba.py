@@ -11,11 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from linkwright.algebra import ZERO, Expr
+from linkwright.algebra.triples import Triple, add, apply, cross, dot, times, transposed
 from linkwright.equations.choices import Choices
 from linkwright.equations.inertia import NO_MASS, Moments
 from linkwright.equations.links import RecursionLink, make_links, turned_back
 from linkwright.equations.rnea import armature_inertias, recursion
-from linkwright.equations.writer import Triple, Writer, add, apply, cross, dot, times, transposed
+from linkwright.equations.writer import Writer
 from linkwright.mechanism import Body, Kinematics
 
 

@@ -17,7 +17,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from linkwright.algebra import ONE, ZERO, Expr, Frame, Vector, as_expr, constant
-from linkwright.equations.writer import IDENTITY, NOTHING, Matrix, Triple, Writer, add, times
+from linkwright.algebra.triples import (
+    IDENTITY,
+    NOTHING,
+    Matrix,
+    Triple,
+    add,
+    apply,
+    dot,
+    matrix_product,
+    times,
+)
+from linkwright.equations.writer import Writer
 from linkwright.mechanism import Body, Kinematics
 
 _HALF = constant(0.5)
@@ -103,16 +114,9 @@ def turned(moments: Moments, rotation: Matrix) -> Moments:
     """Return moments in another basis; rows of `rotation` are its axes in the old one."""
     if rotation == IDENTITY:
         return moments
-    h, s = moments.first, moments.second
-    first = tuple(sum((rotation[i][k] * h[k] for k in range(3)), start=ZERO) for i in range(3))
-    half = [
-        [sum((rotation[i][k] * s[k][j] for k in range(3)), start=ZERO) for j in range(3)]
-        for i in range(3)
-    ]
-    second = symmetric(
-        lambda i, j: sum((half[i][k] * rotation[j][k] for k in range(3)), start=ZERO)
-    )
-    return Moments(moments.mass, (first[0], first[1], first[2]), second)
+    half = matrix_product(rotation, moments.second)
+    second = symmetric(lambda i, j: dot(half[i], rotation[j]))
+    return Moments(moments.mass, apply(rotation, moments.first), second)
 
 
 def lumped(

@@ -22,16 +22,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from linkwright.algebra import ONE, ZERO, ZERO_VECTOR, Expr, Frame, total
-from linkwright.equations.constraints import Reduction
-from linkwright.equations.inertia import Moments, is_rotor, lumped, rotor_moments
-from linkwright.equations.loads import Load, external_loads, internal_forces
-from linkwright.equations.projection import ReducedDynamics
-from linkwright.equations.writer import (
+from linkwright.algebra.triples import (
     IDENTITY,
     NOTHING,
     Matrix,
     Triple,
-    Writer,
     add,
     apply,
     cross,
@@ -41,6 +36,11 @@ from linkwright.equations.writer import (
     times,
     transposed,
 )
+from linkwright.equations.constraints import Reduction
+from linkwright.equations.inertia import Moments, is_rotor, lumped, rotor_moments
+from linkwright.equations.loads import Load, external_loads, internal_forces
+from linkwright.equations.projection import ReducedDynamics
+from linkwright.equations.writer import Writer
 from linkwright.mechanism import Body, Kinematics
 
 _TWO = ONE + ONE

@@ -14,6 +14,15 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from linkwright.algebra import ZERO, Expr, Frame, Vector
+from linkwright.algebra.triples import (
+    IDENTITY,
+    NOTHING,
+    Matrix,
+    Triple,
+    apply,
+    is_nothing,
+    transposed,
+)
 from linkwright.equations.choices import ABOVE, DEFAULT, Choice, Choices, places
 from linkwright.equations.inertia import (
     Moments,
@@ -24,16 +33,7 @@ from linkwright.equations.inertia import (
     symmetric,
     turned,
 )
-from linkwright.equations.writer import (
-    IDENTITY,
-    NOTHING,
-    Matrix,
-    Triple,
-    Writer,
-    apply,
-    is_nothing,
-    transposed,
-)
+from linkwright.equations.writer import Writer
 from linkwright.mechanism import Body, Kinematics
 
 Triple3: TypeAlias = tuple[int, int, int]

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from linkwright.algebra import ZERO, Expr, Frame, Vector
-from linkwright.equations.writer import NOTHING, Triple, add
+from linkwright.algebra.triples import NOTHING, Triple, add
 from linkwright.mechanism import Body, Kinematics, Point
 
 

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from linkwright.algebra import ZERO, Expr, total
+from linkwright.algebra.triples import NOTHING, Matrix, Triple, add, apply, cross, dot, transposed
 from linkwright.equations import aba as law_of
 from linkwright.equations.aba import Law, Step
 from linkwright.equations.body_loops import Sweeps
@@ -36,17 +37,7 @@ from linkwright.equations.rnea import (
     spread_of,
 )
 from linkwright.equations.templates import Shapes, TemplateForm, template
-from linkwright.equations.writer import (
-    NOTHING,
-    Matrix,
-    Triple,
-    Writer,
-    add,
-    apply,
-    cross,
-    dot,
-    transposed,
-)
+from linkwright.equations.writer import Writer
 from linkwright.mechanism import Body, Kinematics
 
 _PAIRS = tuple((i, j) for i in range(3) for j in range(i, 3))

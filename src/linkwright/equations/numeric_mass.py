@@ -24,6 +24,7 @@ from linkwright.mechanism import (
     MechanismError,
     Speed,
 )
+from linkwright.rotations import axis_rotation, skew
 
 Array = NDArray[np.float64]
 
@@ -227,12 +228,12 @@ def _turns(
     if len(angles) == 1:
         axis = components_of(body.frame.spins[0][1], frames, known)
         axis = axis / np.linalg.norm(axis)
-        return [axis], _rodrigues(axis, angles[0]) @ start
+        return [axis], axis_rotation(axis, angles[0]) @ start
     rotation, axes = start, []
     for name, angle in zip(body.joint.rotate, angles, strict=True):
         axis = rotation[:, "xyz".index(str(name)) if str(name) in "xyz" else int(name) - 1]
         axes.append(axis)
-        rotation = _rodrigues(axis, angle) @ rotation
+        rotation = axis_rotation(axis, angle) @ rotation
     return axes, rotation
 
 
@@ -256,18 +257,9 @@ def _turn_rates(
     rates.update(zip(body.rotations, map(float, found), strict=True))
 
 
-def _rodrigues(axis: Array, angle: float) -> Array:
-    x, y, z = axis
-    k = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-    result: Array = np.eye(3) + np.sin(angle) * k + (1 - np.cos(angle)) * (k @ k)
-    return result
-
-
 def _from_quaternion(e: Array) -> Array:
     w, v = e[0], e[1:]
-    x, y, z = v
-    k = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-    result: Array = (w * w - v @ v) * np.eye(3) + 2 * np.outer(v, v) + 2 * w * k
+    result: Array = (w * w - v @ v) * np.eye(3) + 2 * np.outer(v, v) + 2 * w * skew(v)
     return result
 
 

@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from linkwright.algebra import ONE, Expr, substitute_all, symbol, total
+from linkwright.algebra.triples import Matrix, Triple
 from linkwright.brief import one_line
 from linkwright.errors import InputError
 from linkwright.mechanism import Mechanism, ModelLike, mechanism_of
 from linkwright.mechanism.parts import Platform
-
-Triple = tuple[Expr, Expr, Expr]
 
 
 @one_line
@@ -42,7 +41,7 @@ class ParallelMachine:
     names: tuple[str, ...] = field(repr=False)
     actuators: tuple[Expr, ...]
     position: Triple = field(repr=False)
-    rotation: tuple[Triple, Triple, Triple] = field(repr=False)
+    rotation: Matrix = field(repr=False)
     direction: Triple = field(repr=False)
 
     @property

@@ -24,16 +24,9 @@ from linkwright.algebra import (
     linear_coefficients,
     substitute,
 )
-from linkwright.border import worded
-from linkwright.brief import one_line
-from linkwright.equations.bodies import BodyTerms, body_terms, own_tensor, swung
-from linkwright.equations.closure import closed_samples, with_exact_rates
-from linkwright.equations.constraints import choose, nonzero_rows, sampled_rows
-from linkwright.equations.pivots import Array, solve_in_safe_order
-from linkwright.equations.writer import (
+from linkwright.algebra.triples import (
     NOTHING,
     Triple,
-    Writer,
     add,
     apply,
     cross,
@@ -42,6 +35,13 @@ from linkwright.equations.writer import (
     times,
     transposed,
 )
+from linkwright.border import worded
+from linkwright.brief import one_line
+from linkwright.equations.bodies import BodyTerms, body_terms, own_tensor, swung
+from linkwright.equations.closure import closed_samples, with_exact_rates
+from linkwright.equations.constraints import choose, nonzero_rows, sampled_rows
+from linkwright.equations.pivots import Array, solve_in_safe_order
+from linkwright.equations.writer import Writer
 from linkwright.mechanism import (
     Body,
     Constraint,

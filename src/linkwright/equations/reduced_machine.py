@@ -37,19 +37,25 @@ from linkwright.algebra import (
     free_symbols,
     sin,
     symbol,
-    total,
+)
+from linkwright.algebra.triples import (
+    IDENTITY,
+    NOTHING,
+    Matrix,
+    Triple,
+    apply,
+    cross,
+    dot,
+    matrix_product,
+    transposed,
 )
 from linkwright.brief import one_line
 from linkwright.equations.evaluation import all_values
-from linkwright.equations.parallel_machine import ParallelMachine, Triple
+from linkwright.equations.parallel_machine import ParallelMachine
 from linkwright.mechanism.parts import Body, Point
 
 Array = NDArray[np.float64]
-Rows = tuple[Triple, Triple, Triple]
-
-_UNIT: Rows = ((ONE, ZERO, ZERO), (ZERO, ONE, ZERO), (ZERO, ZERO, ONE))
 _HALF = constant(0.5)
-_NONE: Triple = (ZERO, ZERO, ZERO)
 
 
 @one_line
@@ -64,7 +70,7 @@ class ReducedMachine:
     conditions: tuple[Expr, ...] = field(repr=False)
     # the new angles of ball joints, three for each, with the rows of the rotation that they stand
     # for, by the coordinates of the original
-    angles: tuple[tuple[tuple[Expr, ...], Rows], ...] = field(repr=False)
+    angles: tuple[tuple[tuple[Expr, ...], Matrix], ...] = field(repr=False)
     words: tuple[str, ...]  # what was done, one clause for each
 
     def coordinates(self, q: Array) -> Array:
@@ -111,54 +117,30 @@ def _is_ball(joint: object) -> bool:
     )
 
 
-# -- rows and triples ------------------------------------------------------------------------------
-def _turned(rows: Rows, v: Sequence[Expr]) -> Triple:
-    x, y, z = (total(a * b for a, b in zip(row, v, strict=True)) for row in rows)
-    return x, y, z
-
-
-def _transposed(rows: Rows) -> Rows:
-    x, y, z = zip(*rows, strict=True)
-    return x, y, z
-
-
-def _product(a: Rows, b: Rows) -> Rows:
-    x, y, z = (_turned(_transposed(b), row) for row in a)
-    return x, y, z
-
-
 def _sum(a: Triple, b: Triple, sign: int = 1) -> Triple:
     x, y, z = (p + sign * q for p, q in zip(a, b, strict=True))
     return x, y, z
 
 
-def _dot(a: Triple, b: Triple) -> Expr:
-    return total(x * y for x, y in zip(a, b, strict=True))
-
-
-def _cross(a: Triple, b: Triple) -> Triple:
-    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
-
-
-def _angles(a: Expr, b: Expr, c: Expr) -> Rows:
+def _angles(a: Expr, b: Expr, c: Expr) -> Matrix:
     """Return the rotation by three angles about x, then y, then z of the turned axes."""
-    x: Rows = ((ONE, ZERO, ZERO), (ZERO, cos(a), -sin(a)), (ZERO, sin(a), cos(a)))
-    y: Rows = ((cos(b), ZERO, sin(b)), (ZERO, ONE, ZERO), (-sin(b), ZERO, cos(b)))
-    z: Rows = ((cos(c), -sin(c), ZERO), (sin(c), cos(c), ZERO), (ZERO, ZERO, ONE))
-    return _product(_product(x, y), z)
+    x: Matrix = ((ONE, ZERO, ZERO), (ZERO, cos(a), -sin(a)), (ZERO, sin(a), cos(a)))
+    y: Matrix = ((cos(b), ZERO, sin(b)), (ZERO, ONE, ZERO), (-sin(b), ZERO, cos(b)))
+    z: Matrix = ((cos(c), -sin(c), ZERO), (sin(c), cos(c), ZERO), (ZERO, ZERO, ONE))
+    return matrix_product(matrix_product(x, y), z)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Place:
     """Where a body is: rows that take its components to the ground's, its origin, and its chain."""
 
-    rows: Rows
+    rows: Matrix
     origin: Triple
     chain: tuple[Body, ...]
     before: tuple[Expr, ...]  # coordinates from the ground to it
 
     def at(self, local: Triple) -> Triple:
-        return _sum(self.origin, _turned(self.rows, local))
+        return _sum(self.origin, apply(self.rows, local))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -200,14 +182,14 @@ class _Reduction:
         ]
         self.links = [b for b in self.bodies if b not in free]
         self.balls = [
-            _Ball(f"{b.name} on {_up(b).name}", _up(b), _shift(b), b, _NONE) for b in free
+            _Ball(f"{b.name} on {_up(b).name}", _up(b), _shift(b), b, NOTHING) for b in free
         ] + [
             _Ball(x.name, x.first.body, _local(x.first), x.second.body, _local(x.second))
             for x in self.m.loops
         ]
         self.own = len(free)  # those of the tree come first
         self.places: dict[Body, _Place] = {}
-        self.new: list[tuple[tuple[Expr, ...], Rows]] = []
+        self.new: list[tuple[tuple[Expr, ...], Matrix]] = []
         self.words: list[str] = []
 
     def made(self) -> ReducedMachine:
@@ -231,11 +213,11 @@ class _Reduction:
                 leg, far, other = legs[ball]
                 host = self.places[leg.host]
                 d = _sum(self.places[other].at(far), host.at(leg.hip), -1)
-                relations.append(_HALF * (_dot(d, d) - leg.square))
+                relations.append(_HALF * (dot(d, d) - leg.square))
                 names.append(f"{ball.name}: the length of {leg.bodies[-1].name}")
-                own = _turned(_transposed(host.rows), d)
-                aside = _cross(leg.axis, own)
-                conditions.append(_dot(aside, aside) - leg.across**2)
+                own = apply(transposed(host.rows), d)
+                aside = cross(leg.axis, own)
+                conditions.append(dot(aside, aside) - leg.across**2)
                 chain = ", ".join(b.name for b in leg.bodies)
                 self.words.append(f"the leg {chain} became one relation of its length")
                 continue
@@ -246,7 +228,7 @@ class _Reduction:
             names += [f"{ball.name}: no movement along {x}" for x in "xyz"]
         for s in self.m.driven_struts:
             gap = _sum(self._at(s.second), self._at(s.first), -1)
-            relations.append(_HALF * (_dot(gap, gap) - s.length**2))
+            relations.append(_HALF * (dot(gap, gap) - s.length**2))
             names.append(f"{s.name} is as long as it is driven")
         turned = {x for ball in self.balls[: self.own] for x in ball.second.coordinates}
         kept = [x for x in self.machine.coordinates if x not in turned and x not in gone]
@@ -263,7 +245,7 @@ class _Reduction:
             self.machine.actuators,
             self._at(platform.point),
             (turn(a), turn(b), turn(c)),
-            _turned(where.rows, axis),
+            apply(where.rows, axis),
         )
         return ReducedMachine(
             reduced, self.machine, tuple(conditions), tuple(self.new), tuple(self.words)
@@ -276,7 +258,7 @@ class _Reduction:
     def _grown(self) -> list[_Ball]:
         """Place all bodies, from the ground on; return the ball joints that are cut."""
         ground = self.m.ground
-        self._spread(_Place(_UNIT, _NONE, (), ()), ground)
+        self._spread(_Place(IDENTITY, NOTHING, (), ()), ground)
         left = list(self.balls)
         while len(self.places) < len(self.bodies) + 1:
             open_ = [b for b in left if (b.first in self.places) != (b.second in self.places)]
@@ -321,11 +303,11 @@ class _Reduction:
                     continue
                 rows, shift = _rows(link, _up(link)), _shift(link)
                 if other is not link:  # up the tree
-                    rows = _transposed(rows)
-                    back = _turned(rows, shift)
+                    rows = transposed(rows)
+                    back = apply(rows, shift)
                     shift = (-back[0], -back[1], -back[2])
                 self.places[other] = _Place(
-                    _product(here.rows, rows),
+                    matrix_product(here.rows, rows),
                     here.at(shift),
                     (*here.chain, other),
                     (*here.before, *link.coordinates),
@@ -341,8 +323,8 @@ class _Reduction:
             for x in "xyz"
         )
         here = self.places[near]
-        rows = _product(here.rows, _angles(*angles))
-        shift = _turned(rows, other)
+        rows = matrix_product(here.rows, _angles(*angles))
+        shift = apply(rows, other)
         origin = _sum(here.at(own), shift, -1)
         place = _Place(rows, origin, (*here.chain, far), (*here.before, *angles))
         self.new.append((angles, _rows(far, near)))
@@ -371,11 +353,11 @@ class _Reduction:
             angles = (*one.rotations, *two.rotations)
             if self.barred.intersection(angles) or self._used(bodies, ball, cut):
                 continue
-            reach = tip if not slider else _sum(_shift(slider[0]), _turned(_rows(end, two), tip))
+            reach = tip if not slider else _sum(_shift(slider[0]), apply(_rows(end, two), tip))
             along, turn = one.frame.spins[0][1], two.frame.spins[0][1]
             first = along.components(one.frame)
             second = turn.components(one.frame)
-            if _dot(first, second) is not ZERO or any(x is not ZERO for x in _shift(two)):
+            if dot(first, second) is not ZERO or any(x is not ZERO for x in _shift(two)):
                 continue
             if set(free_symbols(*reach)).intersection(angles):
                 continue
@@ -383,8 +365,8 @@ class _Reduction:
                 host,
                 _shift(one),
                 along.components(host.frame),
-                _dot(reach, turn.components(two.frame)),
-                _dot(reach, reach),
+                dot(reach, turn.components(two.frame)),
+                dot(reach, reach),
                 angles,
                 tuple(bodies),
             )
@@ -415,7 +397,7 @@ def _shift(body: Body) -> Triple:
     return body.from_parent.components(_up(body).frame)
 
 
-def _rows(body: Body, seen_from: Body) -> Rows:
+def _rows(body: Body, seen_from: Body) -> Matrix:
     """Return rows that take the components of a body to those of another."""
     x, y, z = (a.components(seen_from.frame) for a in body.frame.axes)
-    return _transposed((x, y, z))
+    return transposed((x, y, z))

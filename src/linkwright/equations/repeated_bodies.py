@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from linkwright.algebra import ZERO, Expr, substitute_all
+from linkwright.algebra.triples import Matrix, Triple
 from linkwright.equations.links import rotation_between
 from linkwright.equations.rnea import armature_inertias, joint_forces
 from linkwright.equations.templates import Shapes, TemplateForm
-from linkwright.equations.writer import Matrix, Triple
 from linkwright.mechanism import Body, Kinematics
 
 _PERIOD = 6  # bodies in one turn of a loop, at most

@@ -11,15 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from linkwright.algebra import ZERO, Expr, Frame, Vector, total
-from linkwright.equations.choices import MIXED, NO_SHIFT, SHIFT_ALL, SHIFT_TURNING, TENSOR, Choices
-from linkwright.equations.inertia import Moments
-from linkwright.equations.links import RecursionLink, make_links
-from linkwright.equations.loads import external_loads, internal_forces
-from linkwright.equations.writer import (
+from linkwright.algebra.triples import (
     NOTHING,
     Matrix,
     Triple,
-    Writer,
     add,
     apply,
     cross,
@@ -29,6 +24,11 @@ from linkwright.equations.writer import (
     times,
     transposed,
 )
+from linkwright.equations.choices import MIXED, NO_SHIFT, SHIFT_ALL, SHIFT_TURNING, TENSOR, Choices
+from linkwright.equations.inertia import Moments
+from linkwright.equations.links import RecursionLink, make_links
+from linkwright.equations.loads import external_loads, internal_forces
+from linkwright.equations.writer import Writer
 from linkwright.mechanism import Body, Kinematics
 
 

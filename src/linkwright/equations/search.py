@@ -14,6 +14,7 @@ from dataclasses import asdict, replace
 from typing import Any, TypeAlias
 
 from linkwright.algebra import Expr
+from linkwright.algebra.triples import remembering
 from linkwright.cache import entry_key, stored
 from linkwright.equations.aba import articulated
 from linkwright.equations.choices import (
@@ -32,7 +33,7 @@ from linkwright.equations.constraints import Reduction
 from linkwright.equations.crba import composite, with_armatures
 from linkwright.equations.looped import looped_accelerations
 from linkwright.equations.projection import ReducedDynamics, project
-from linkwright.equations.writer import Writer, remembering
+from linkwright.equations.writer import Writer
 from linkwright.fingerprint import fingerprint
 from linkwright.mechanism import Kinematics, MechanismError
 from linkwright.mechanism.structure import fingerprint_of

@@ -8,18 +8,14 @@ inherits the order of smallness of what it stands for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Iterable
 
-from linkwright.algebra import ONE, ZERO, Expr, order, symbol, total
+from linkwright.algebra import Expr, order, symbol
 from linkwright.algebra.expr import scaled
+from linkwright.algebra.triples import Triple, held
 from linkwright.program import Assign, Loop, Statement
 
 _TRIALS = 1_000_000  # names of trials begin after this number
-
-Triple = tuple[Expr, Expr, Expr]
-Matrix = tuple[Triple, Triple, Triple]
 
 
 class Writer:
@@ -97,89 +93,4 @@ class Writer:
 
     def triple(self, v: Iterable[Expr]) -> Triple:
         """Return names for three components."""
-        a, b, c = (self.hold(x) for x in v)
-        return a, b, c
-
-
-# Sums and products that were formed before, while several trials form nearly the same ones.
-# A sum is known by its terms, a dot product by two tuples.
-_formed: ContextVar[dict[tuple[object, ...], Expr] | None] = ContextVar("formed", default=None)
-
-
-@contextmanager
-def remembering() -> Iterator[None]:
-    """Let `add`, `dot` and `apply` return what they formed before from the same expressions."""
-    token = _formed.set({})
-    try:
-        yield
-    finally:
-        _formed.reset(token)
-
-
-def sum_of(terms: tuple[Expr, ...]) -> Expr:
-    """Return the sum of expressions, perhaps one that was formed before."""
-    memory = _formed.get()
-    if memory is None:
-        return total(terms)
-    found = memory.get(terms)
-    if found is None:
-        found = memory[terms] = total(terms)
-    return found
-
-
-NOTHING: Triple = (ZERO, ZERO, ZERO)
-IDENTITY: Matrix = ((ONE, ZERO, ZERO), (ZERO, ONE, ZERO), (ZERO, ZERO, ONE))
-
-
-def add(*vectors: Sequence[Expr]) -> Triple:
-    """Return the sum of component triples."""
-    a, b, c = (sum_of(parts) for parts in zip(*vectors, strict=True))
-    return a, b, c
-
-
-def subtract(a: Sequence[Expr], b: Sequence[Expr]) -> Triple:
-    """Return the difference of two triples."""
-    return a[0] - b[0], a[1] - b[1], a[2] - b[2]
-
-
-def times(factor: Expr, v: Sequence[Expr]) -> Triple:
-    """Return a triple multiplied by a scalar."""
-    return factor * v[0], factor * v[1], factor * v[2]
-
-
-def cross(a: Sequence[Expr], b: Sequence[Expr]) -> Triple:
-    """Return the cross product of two triples in one right-handed basis."""
-    return (
-        a[1] * b[2] - a[2] * b[1],
-        a[2] * b[0] - a[0] * b[2],
-        a[0] * b[1] - a[1] * b[0],
-    )
-
-
-def dot(a: Sequence[Expr], b: Sequence[Expr]) -> Expr:
-    """Return the dot product of two triples."""
-    memory = _formed.get()
-    if memory is None:
-        return total(x * y for x, y in zip(a, b, strict=True))
-    key = (tuple(a), tuple(b))
-    found = memory.get(key)
-    if found is None:
-        found = memory[key] = total(x * y for x, y in zip(a, b, strict=True))
-    return found
-
-
-def apply(m: Sequence[Sequence[Expr]], v: Sequence[Expr]) -> Triple:
-    """Return the matrix times the triple."""
-    a, b, c = (dot(row, v) for row in m)
-    return a, b, c
-
-
-def transposed(m: Sequence[Sequence[Expr]]) -> Matrix:
-    """Return the transposed matrix."""
-    a, b, c = zip(*m, strict=True)
-    return a, b, c
-
-
-def is_nothing(v: Sequence[Expr]) -> bool:
-    """Whether all components are structurally zero."""
-    return all(x is ZERO for x in v)
+        return held(self.hold, v)

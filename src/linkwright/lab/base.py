@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from linkwright.algebra import Expr
+from linkwright.algebra.triples import cross, row_products
 from linkwright.blocks import Block
 from linkwright.lab.cartesian import STATE
 
@@ -65,18 +66,13 @@ class BaseState(Block):
         ]
 
         def turned(v: list[Expr]) -> list[Expr]:
-            return [row[0] * v[0] + row[1] * v[1] + row[2] * v[2] for row in rows]
+            return row_products(rows, v)
 
         v, w = list(rate[:3]), list(rate[3:])
-        carried = [
-            w[1] * v[2] - w[2] * v[1],
-            w[2] * v[0] - w[0] * v[2],
-            w[0] * v[1] - w[1] * v[0],
-        ]
         parts = {
             "x": list(pose[:3]),
             "xd": turned(v),
-            "xdd": turned([hold(x + y) for x, y in zip(change[:3], carried, strict=True)]),
+            "xdd": turned([hold(x + y) for x, y in zip(change[:3], cross(w, v), strict=True)]),
             "q": list(pose[3:]),
             "w": turned(w),
             "wd": turned(change[3:]),

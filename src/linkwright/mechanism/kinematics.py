@@ -30,6 +30,7 @@ from linkwright.algebra import (
     symbol,
     total,
 )
+from linkwright.algebra.triples import quaternion_product
 from linkwright.brief import one_line
 from linkwright.mechanism.joints import MechanismError
 from linkwright.mechanism.parts import Body, Point
@@ -389,20 +390,13 @@ def _angle_rates(body: Body, turning: list[Speed]) -> dict[Expr, Expr]:
 
 def _quaternion_rates(body: Body, turning: list[Speed]) -> dict[Expr, Expr]:
     """Return the rates of (e0, e1, e2, e3) from the angular velocity in body axes."""
-    e0, e1, e2, e3 = body.rotations
     along = dict.fromkeys(_LETTERS, ZERO)
     for s in turning:
         for letter, axis in zip(_LETTERS, body.frame.axes, strict=True):
             if s.omega == axis:
                 along[letter] = s.symbol
-    p, q, r = along["x"], along["y"], along["z"]
     half = as_expr(0.5)
-    rows = (
-        -e1 * p - e2 * q - e3 * r,
-        e0 * p - e3 * q + e2 * r,
-        e3 * p + e0 * q - e1 * r,
-        -e2 * p + e1 * q + e0 * r,
-    )
+    rows = quaternion_product(body.rotations, (ZERO, *along.values()))
     return {e: product((half, row)) for e, row in zip(body.rotations, rows, strict=True)}
 
 

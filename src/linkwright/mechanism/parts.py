@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from linkwright.algebra import Expr, Frame, Vector, total
+from linkwright.algebra import Expr, Frame, Vector
+from linkwright.algebra.triples import Triple, apply
 from linkwright.border import fixed
 from linkwright.brief import brief, one_line
 from linkwright.mechanism.joints import Joint
@@ -30,7 +31,7 @@ class Inertia:
     """
 
     mass: Expr
-    center: tuple[Expr, Expr, Expr]
+    center: Triple
     tensor: tuple[Expr, Expr, Expr, Expr, Expr, Expr]
 
 
@@ -146,11 +147,11 @@ class Point:
         """Return a vector from components along the frame's axes."""
         return self.body.frame.vector(*self.outward((x, y, z)))
 
-    def inward(self, parts: Sequence[Expr]) -> tuple[Expr, Expr, Expr]:
+    def inward(self, parts: Sequence[Expr]) -> Triple:
         """Return components along the frame's axes from those along the body's."""
         return _times(None if self.matrix is None else zip(*self.matrix, strict=True), parts)
 
-    def outward(self, parts: Sequence[Expr]) -> tuple[Expr, Expr, Expr]:
+    def outward(self, parts: Sequence[Expr]) -> Triple:
         """Return components along the body's axes from those along the frame's."""
         return _times(self.matrix, parts)
 
@@ -173,10 +174,10 @@ def as_point(place: Point | Body) -> Point:
     return place.origin if isinstance(place, Body) else place
 
 
-def _times(rows: Iterable[Sequence[Expr]] | None, parts: Sequence[Expr]) -> tuple[Expr, Expr, Expr]:
-    x, y, z = parts
+def _times(rows: Iterable[Sequence[Expr]] | None, parts: Sequence[Expr]) -> Triple:
     if rows is not None:
-        x, y, z = (total(a * b for a, b in zip(row, parts, strict=True)) for row in rows)
+        return apply(rows, parts)
+    x, y, z = parts
     return x, y, z
 
 

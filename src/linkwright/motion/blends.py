@@ -31,6 +31,7 @@ from linkwright.motion.trajectory import (
     point_to_point,
     vector,
 )
+from linkwright.rotations import skew
 
 
 def blended(
@@ -235,7 +236,6 @@ def turned(axis: ArrayLike, angle: float) -> Array:
     >>> turned((0, 0, 1), math.pi / 2).round(12).tolist()
     [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
     """
-    x, y, z = np.asarray(axis, dtype=float) / np.linalg.norm(np.asarray(axis, dtype=float))
-    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    cross = skew(np.asarray(axis, dtype=float) / np.linalg.norm(np.asarray(axis, dtype=float)))
     found: Array = np.eye(3) + math.sin(angle) * cross + (1 - math.cos(angle)) * cross @ cross
     return found

@@ -30,8 +30,8 @@ from linkwright.algebra import (
     maximum,
     minimum,
     sin,
-    total,
 )
+from linkwright.algebra.triples import dot
 from linkwright.blocks import Element
 from linkwright.equations.closure import assemble
 from linkwright.equations.joint_stops import stopping
@@ -62,7 +62,7 @@ class AxisPair:
         """Return both angles as expressions, each the turn nearest to the last."""
         e, (k0, k1, k2) = self.e, self.k
         c, a, b = (float(e @ v) for v in (k0, k1, k2))
-        along = element.intermediate(total(float(x) * y for x, y in zip(e, d, strict=True)))
+        along = element.intermediate(dot(e.tolist(), d))
         share = maximum(-1.0, minimum(1.0, (along - c) / math.hypot(a, b)))
         second = element.intermediate(math.atan2(b, a) + sign * acos(share))
         cs, sn = element.intermediate(cos(second)), element.intermediate(sin(second))
@@ -70,9 +70,9 @@ class AxisPair:
             element.intermediate(float(x) + float(y) * cs + float(z) * sn)
             for x, y, z in zip(k0, k1, k2, strict=True)
         ]
-        across = total(float(x) * y for x, y in zip(e, cross(w, d), strict=True))
-        inner = total(x * y for x, y in zip(w, d, strict=True))
-        level = total(float(x) * y for x, y in zip(e, w, strict=True))
+        across = dot(e.tolist(), cross(w, d))
+        inner = dot(w, d)
+        level = dot(e.tolist(), w)
         first = element.intermediate(atan2(across, inner - level * along))
         return [
             now - _TURN * floor((now - before) / _TURN + 0.5)

@@ -38,6 +38,7 @@ from linkwright.algebra import (
     where,
 )
 from linkwright.algebra.calculus import gradient, tangents
+from linkwright.algebra.triples import dot
 from linkwright.blocks import Element
 from linkwright.equations.closing import known_expressions, residuals
 from linkwright.equations.closure import assemble
@@ -115,7 +116,7 @@ def step_program(
     columns = list(zip(*rows, strict=True))
     n = len(x)
     products = [
-        [hold(total(a * b for a, b in zip(columns[i], columns[j], strict=True)))
+        [hold(dot(columns[i], columns[j]))
          for j in range(i + 1)]
         for i in range(n)
     ]  # fmt: skip
@@ -125,10 +126,7 @@ def step_program(
         matrix[i][i] = hold(matrix[i][i] + weak)
 
     def solved(*sides: Sequence[Expr]) -> list[list[Expr]]:
-        right = [
-            [hold(total(a * b for a, b in zip(c, side, strict=True))) for c in columns]
-            for side in sides
-        ]
+        right = [[hold(dot(c, side)) for c in columns] for side in sides]
         made, found = ldlt(matrix, right, namer)
         statements.extend(made)
         return [[hold(e) for e in row] for row in found]
@@ -252,7 +250,7 @@ class InversePointing(Element):
         rate = self.intermediate((first - q0[0]) / self.period)
         c, s = self.intermediate(cos(first)), self.intermediate(sin(first))
         e = [float(v) for v in one.e]
-        along = self.intermediate(total(v * w for v, w in zip(e, d, strict=True)))
+        along = self.intermediate(dot(e, d))
         inside = [
             self.intermediate(c * v - s * w + (1 - c) * along * x)
             for v, w, x in zip(d, cross(e, d), e, strict=True)

@@ -15,6 +15,7 @@ import math
 from collections.abc import Sequence
 
 from linkwright.algebra import Expr, absolute, asin, atan2, equal, maximum, minimum, sqrt, where
+from linkwright.algebra.triples import dot
 from linkwright.blocks import Block
 
 HOLD, GO, SWEEP = 0, 1, 2
@@ -111,7 +112,7 @@ class PointingDrive(Block):
             return minimum(minimum(speed_now, ramp), left / dt)
 
         # to the target, along the great circle; over the zenith where that is not unique
-        along = hold(_dot(d, target))
+        along = hold(dot(d, target))
         aside = [x - along * y for x, y in zip(target, d, strict=True)]
         size = hold(_size(aside))
         up = [self.expr(e) - d[2] * y for e, y in zip((0, 0, 1), d, strict=True)]
@@ -162,7 +163,7 @@ class PointingDrive(Block):
         turned = [hold(x + dt * w) for x, w in zip(d, new, strict=True)]
         length = hold(_size(turned))
         after = [hold(x / length) for x in turned]
-        out = hold(_dot(new, after))
+        out = hold(dot(new, after))
         for x, y in zip(d, after, strict=True):
             self.update(x, y)
         for x, w, y in zip(v, new, after, strict=True):
@@ -176,9 +177,5 @@ class PointingDrive(Block):
         self.output("silence", silence, unit="s")
 
 
-def _dot(a: Sequence[Expr], b: Sequence[Expr]) -> Expr:
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
 def _size(a: Sequence[Expr]) -> Expr:
-    return sqrt(absolute(_dot(a, a)))
+    return sqrt(absolute(dot(a, a)))

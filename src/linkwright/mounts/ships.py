@@ -21,7 +21,18 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwright.algebra import Expr, Scalar, Vector, as_expr, cos, evaluate_all, sin, symbol, total
+from linkwright.algebra import Expr, Scalar, Vector, as_expr, cos, evaluate_all, sin, symbol
+from linkwright.algebra.triples import (
+    IDENTITY,
+    NOTHING,
+    Matrix,
+    Triple,
+    add,
+    apply,
+    cross,
+    subtract,
+    transposed,
+)
 from linkwright.brief import one_line
 from linkwright.control.computed_torque import TrajectoryLike
 from linkwright.errors import InputError
@@ -30,8 +41,6 @@ from linkwright.mechanism import Body, Force, Mechanism, ModelLike, Moment, mech
 from linkwright.motion import Sines
 
 Array = NDArray[np.float64]
-Triple = tuple[Expr, Expr, Expr]
-
 FREEDOMS = ("surge", "sway", "heave", "roll", "pitch", "yaw")
 """The six motions of a ship, in order: three in m, then three in rad."""
 GRAVITY = 9.81
@@ -53,7 +62,7 @@ class Deck:
         (0, 0, 0)
     """
 
-    rotation: tuple[Triple, Triple, Triple]
+    rotation: Matrix
     rate: Triple
     angular_acceleration: Triple
     acceleration: Triple
@@ -109,15 +118,16 @@ class Ship:
         omega = _rates(place[3:], rate[3:])
         alpha = _accelerations(place[3:], rate[3:], bend[3:])
         arm = _triple(self.offset)
-        swung = _add(_cross(alpha, arm), _cross(omega, _cross(omega, arm)))
+        swung = add(cross(alpha, arm), cross(omega, cross(omega, arm)))
         heaved = _triple(bend[:3])
         if self.stabilized:
-            none = _triple((0, 0, 0))
-            return Deck(self._to_east(_IDENTITY), none, none, _add(heaved, _apply(to_level, swung)))
-        acceleration = _add(_apply(_transposed(to_level), heaved), swung)
+            return Deck(
+                self._to_east(IDENTITY), NOTHING, NOTHING, add(heaved, apply(to_level, swung))
+            )
+        acceleration = add(apply(transposed(to_level), heaved), swung)
         return Deck(self._to_east(to_level), omega, alpha, acceleration)
 
-    def _to_east(self, rows: tuple[Triple, Triple, Triple]) -> tuple[Triple, Triple, Triple]:
+    def _to_east(self, rows: Matrix) -> Matrix:
         """Return a matrix to axes with the mean heading as one to East, North, up."""
         turn = math.radians(90.0 - self.heading)
         c, s = (as_expr(round(x, 16)) for x in (math.cos(turn), math.sin(turn)))
@@ -138,15 +148,15 @@ class Ship:
         ((0, 1, 0),)
         """
         deck = self.deck(t)
-        back = _transposed(deck.rotation)
-        given = [_apply(back, _triple(x)) for x in target]
+        back = transposed(deck.rotation)
+        given = [apply(back, _triple(x)) for x in target]
         d = given[0]
         found = [d]
         if len(given) > 1:
-            found.append(_subtract(given[1], _cross(deck.rate, d)))
+            found.append(subtract(given[1], cross(deck.rate, d)))
         if len(given) > 2:
-            turning = _add(_cross(deck.angular_acceleration, d), _cross(deck.rate, found[1]))
-            found.append(_subtract(given[2], _add(_cross(deck.rate, given[1]), turning)))
+            turning = add(cross(deck.angular_acceleration, d), cross(deck.rate, found[1]))
+            found.append(subtract(given[2], add(cross(deck.rate, given[1]), turning)))
         return tuple(found)
 
     # -- numbers -----------------------------------------------------------------------------------
@@ -180,7 +190,7 @@ class Ship:
 
     @staticmethod
     def _felt(deck: Deck, gravity: Triple) -> Triple:
-        return _subtract(_apply(_transposed(deck.rotation), gravity), deck.acceleration)
+        return subtract(apply(transposed(deck.rotation), gravity), deck.acceleration)
 
     # -- a mount on it -----------------------------------------------------------------------------
     def carry(self, mount: ModelLike) -> Mechanism:
@@ -283,14 +293,14 @@ def _couple(body: Body, own: Vector, omega: Vector, alpha: Vector) -> Triple:
     frame = body.frame
     tensor = _tensor(body.inertia.tensor)
     w, base = _triple(own.components(frame)), _triple(omega.components(frame))
-    turned = _add(_triple(alpha.components(frame)), _cross(base, w))
-    whole = _add(base, w)
-    gyroscopic = _subtract(_cross(whole, _apply(tensor, whole)), _cross(w, _apply(tensor, w)))
-    x, y, z = _add(_apply(tensor, turned), gyroscopic)
+    turned = add(_triple(alpha.components(frame)), cross(base, w))
+    whole = add(base, w)
+    gyroscopic = subtract(cross(whole, apply(tensor, whole)), cross(w, apply(tensor, w)))
+    x, y, z = add(apply(tensor, turned), gyroscopic)
     return -x, -y, -z
 
 
-def _tensor(entries: Sequence[Expr]) -> tuple[Triple, Triple, Triple]:
+def _tensor(entries: Sequence[Expr]) -> Matrix:
     xx, yy, zz, xy, yz, zx = entries
     return (xx, xy, zx), (xy, yy, yz), (zx, yz, zz)
 
@@ -305,10 +315,7 @@ def _triple(values: Iterable[Scalar]) -> Triple:
     return x, y, z
 
 
-_IDENTITY = (_triple((1, 0, 0)), _triple((0, 1, 0)), _triple((0, 0, 1)))
-
-
-def _turned(roll: Expr, pitch: Expr, yaw: Expr) -> tuple[Triple, Triple, Triple]:
+def _turned(roll: Expr, pitch: Expr, yaw: Expr) -> Matrix:
     """Return Rz(yaw) Ry(pitch) Rx(roll)."""
     (cr, sr), (cp, sp), (cy, sy) = ((cos(x), sin(x)) for x in (roll, pitch, yaw))
     return (
@@ -336,27 +343,6 @@ def _accelerations(angles: Sequence[Expr], rates: Sequence[Expr], bends: Sequenc
         y - dr * dp * sr + dy * (dr * cr * cp - dp * sr * sp),
         z - dr * dp * cr - dy * (dr * sr * cp + dp * cr * sp),
     )
-
-
-def _add(a: Triple, b: Triple) -> Triple:
-    return _triple(x + y for x, y in zip(a, b, strict=True))
-
-
-def _subtract(a: Triple, b: Triple) -> Triple:
-    return _triple(x - y for x, y in zip(a, b, strict=True))
-
-
-def _cross(a: Triple, b: Triple) -> Triple:
-    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
-
-
-def _apply(rows: Sequence[Triple], v: Triple) -> Triple:
-    return _triple(total(a * b for a, b in zip(row, v, strict=True)) for row in rows)
-
-
-def _transposed(rows: Sequence[Triple]) -> tuple[Triple, Triple, Triple]:
-    x, y, z = zip(*rows, strict=True)
-    return x, y, z
 
 
 def _numbers(exprs: Sequence[Expr], clock: Expr, times: Array, shape: tuple[int, ...]) -> Array:

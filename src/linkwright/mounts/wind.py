@@ -23,7 +23,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwright.algebra import absolute, as_expr, total
+from linkwright.algebra import absolute, as_expr
+from linkwright.algebra.triples import cross, dot
 from linkwright.blocks import Element
 from linkwright.brief import one_line
 from linkwright.errors import InputError
@@ -173,18 +174,13 @@ class WindLoad(Element):
         along = blows if ship is None else list(ship.seen([blows], self.time)[0])
         along = [self.intermediate(x) for x in along]
         looks = [self.intermediate(x) for x in m.platform.axis.components(m.ground.frame)]
-        lined = self.intermediate(total(x * y for x, y in zip(along, looks, strict=True)))
+        lined = self.intermediate(dot(along, looks))
         speed = self.intermediate(v)
         load = self.intermediate(density * speed * absolute(speed) / 2 * math.pi / 4 * across**2)
         size = self.intermediate(load * (edge + (face - edge) * lined**2))
         self.force_vector("push", [size * x for x in along], at=m.platform.point)
         # 2 sin cos times the unit normal of both: turns the beam along the wind, the face across it
         turn = self.intermediate(2 * load * across * twist * lined)
-        crossed = (
-            looks[1] * along[2] - looks[2] * along[1],
-            looks[2] * along[0] - looks[0] * along[2],
-            looks[0] * along[1] - looks[1] * along[0],
-        )
-        for c, x, axis in zip("xyz", crossed, m.ground.frame.axes, strict=True):
+        for c, x, axis in zip("xyz", cross(looks, along), m.ground.frame.axes, strict=True):
             self.moment(f"turn_{c}", turn * x, on=body, about=axis)
         self.output("speed", speed, unit="m/s", doc="of the wind")

@@ -12,6 +12,7 @@ from linkwright.algebra.units import Amount
 from linkwright.border import worded
 from linkwright.equations.parallel_machine import parallel_machine
 from linkwright.errors import InputError, ShapeError
+from linkwright.rotations import quaternion_matrix
 
 if TYPE_CHECKING:
     from linkwright.equations.batch_closing import ClosedPoses, Closing
@@ -114,10 +115,7 @@ def _columns(value: Array) -> Array:
         size = np.linalg.norm(value, axis=-1, keepdims=True)
         if np.any(np.abs(size - 1.0) > _UNIT):
             raise InputError("a quaternion has not unit length", remedy="divide it by its length")
-        w, x, y, z = np.moveaxis(value / size, -1, 0)
-        columns = [1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y)]
-        columns += [2 * (x * y - w * z), 1 - 2 * (x * x + z * z), 2 * (y * z + w * x)]
-        return np.stack(columns, axis=-1)
+        value = quaternion_matrix(value / size)
     if value.ndim < 2 or value.shape[-2:] != (3, 3):
         raise ShapeError(
             f"'rotation' has the shape {value.shape}",

@@ -27,6 +27,7 @@ from linkwright.equations.tree import Tree
 from linkwright.errors import InputError
 from linkwright.formats.robot.to_mechanism import Assembled
 from linkwright.joint_kinds import JOINTS
+from linkwright.rotations import quaternion_matrix
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -244,7 +245,7 @@ def to_mujoco(
                 linear = given[..., s.u : s.u + 3]
                 if kind == "a":
                     linear = linear + _transport(speeds, s.u)
-                rotation = _rotation(ours[..., s.q + 3 : s.q + 7])
+                rotation = quaternion_matrix(ours[..., s.q + 3 : s.q + 7])
                 made[..., s.their_u : s.their_u + 3] = _applied(rotation, linear)
         results.append(made)
     return tuple(results)
@@ -267,7 +268,7 @@ def from_mujoco(
         made = _own_rates(own, _array(vector))
         for s in own:
             if s.kind == "free":
-                back = np.swapaxes(_rotation(found[..., s.q + 3 : s.q + 7]), -1, -2)
+                back = np.swapaxes(quaternion_matrix(found[..., s.q + 3 : s.q + 7]), -1, -2)
                 linear = _applied(back, made[..., s.u : s.u + 3])
                 if kind == "a":
                     linear = linear - _transport(speeds, s.u)
@@ -318,16 +319,6 @@ def _own_sizes(layout: Sequence[Slot]) -> tuple[int, int]:
         max((s.q + _sizes(s.kind)[0] for s in layout), default=0),
         max((s.u + _sizes(s.kind)[1] for s in layout), default=0),
     )
-
-
-def _rotation(quaternion: Array) -> Array:
-    w, x, y, z = np.moveaxis(quaternion, -1, 0)
-    rows = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-    ]
-    return np.moveaxis(np.array(rows), (0, 1), (-2, -1))
 
 
 def _applied(rotation: Array, v: Array) -> Array:

@@ -21,24 +21,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from linkwright.algebra import ZERO, Expr, total
-from linkwright.equations.inertia import NO_MASS, Moments, lumped
-from linkwright.equations.links import rotation_between, turned_back
-from linkwright.equations.tree import Results, Tree
-from linkwright.equations.writer import (
+from linkwright.algebra.triples import (
     IDENTITY,
     NOTHING,
     Matrix,
     Triple,
-    Writer,
     add,
     apply,
     cross,
     dot,
+    held_rows,
     is_nothing,
     subtract,
     times,
     transposed,
 )
+from linkwright.equations.inertia import NO_MASS, Moments, lumped
+from linkwright.equations.links import rotation_between, turned_back
+from linkwright.equations.tree import Results, Tree
+from linkwright.equations.writer import Writer
 from linkwright.errors import InputError
 from linkwright.mechanism import Body
 from linkwright.program import Program
@@ -84,7 +85,7 @@ def _written(writer: Writer, tree: Tree) -> Results:
         more = collected.get(body)
         if more is not None:
             whole = (whole + more[0]).held(writer)
-            block = _held(writer, _plus(block, more[1]))
+            block = held_rows(writer.hold, _plus(block, more[1]))
             momentum = writer.triple(add(momentum, more[2]))
         for speed in speeds[body]:
             _fill(writer, tree, entries, body, speed, speeds, (whole, block, momentum))
@@ -114,7 +115,7 @@ def _own(
         _times(-1, [cross(h, cross(velocity, axis)) for axis in IDENTITY]),
     )
     momentum = add(times(moments.mass, velocity), cross(omega, h))
-    return moments, _held(writer, block), writer.triple(momentum)
+    return moments, held_rows(writer.hold, block), writer.triple(momentum)
 
 
 def _reference_velocity(writer: Writer, tree: Tree, body: Body, moving: Moving) -> Triple:
@@ -216,7 +217,7 @@ def _seen_above(
     push = writer.triple(apply(rotation, momentum))
     turned = product(writer, product(writer, rotation, block), transposed(rotation))
     shift = _times(-1, [cross(arm, cross(push, axis)) for axis in IDENTITY])
-    return moments, _held(writer, _plus(turned, shift)), push
+    return moments, held_rows(writer.hold, _plus(turned, shift)), push
 
 
 def _on_independent(
@@ -235,20 +236,10 @@ def _on_independent(
 # -- matrices given by their columns ---------------------------------------------------------------
 def _times(factor: int, columns: list[Triple]) -> Matrix:
     """Return a matrix from its columns, times a number."""
-    a, b, c = zip(*columns, strict=True)
-    rows = [tuple(factor * x for x in row) for row in (a, b, c)]
-    return (
-        (rows[0][0], rows[0][1], rows[0][2]),
-        (rows[1][0], rows[1][1], rows[1][2]),
-        (rows[2][0], rows[2][1], rows[2][2]),
-    )
+    a, b, c = (times(factor, row) for row in zip(*columns, strict=True))
+    return a, b, c
 
 
 def _plus(a: Matrix, b: Matrix) -> Matrix:
     x, y, z = (add(r, s) for r, s in zip(a, b, strict=True))
-    return x, y, z
-
-
-def _held(writer: Writer, m: Matrix) -> Matrix:
-    x, y, z = (writer.triple(row) for row in m)
     return x, y, z

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from linkwright.algebra import as_expr
-from linkwright.equations.writer import Matrix, Triple
+from linkwright.algebra.triples import Matrix, Triple
 from linkwright.formats.robot.description import Place
 from linkwright.mechanism import Body
 

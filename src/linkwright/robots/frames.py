@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from linkwright.algebra import ZERO, symbol
+from linkwright.algebra.triples import add, apply
 from linkwright.equations.tree import Results, Tree
-from linkwright.equations.writer import Writer, add, apply
+from linkwright.equations.writer import Writer
 from linkwright.errors import InputError
 from linkwright.program import Namer, Program, ProgramPort
 from linkwright.program.derivatives.forward import ForwardCalls, forward

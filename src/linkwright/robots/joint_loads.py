@@ -19,15 +19,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from linkwright.algebra import ZERO, Expr, constant, symbol
-from linkwright.equations.choices import NO_SHIFT, Choices
-from linkwright.equations.inertia import Moments, own_moments, symmetric, turned
-from linkwright.equations.links import RecursionLink, make_links, rotation_between
-from linkwright.equations.rnea import armature_inertias, recursion
-from linkwright.equations.tree import Results, Tree
-from linkwright.equations.writer import (
+from linkwright.algebra.triples import (
     NOTHING,
     Matrix,
-    Writer,
     add,
     apply,
     cross,
@@ -35,6 +29,12 @@ from linkwright.equations.writer import (
     times,
     transposed,
 )
+from linkwright.equations.choices import NO_SHIFT, Choices
+from linkwright.equations.inertia import Moments, own_moments, symmetric, turned
+from linkwright.equations.links import RecursionLink, make_links, rotation_between
+from linkwright.equations.rnea import armature_inertias, recursion
+from linkwright.equations.tree import Results, Tree
+from linkwright.equations.writer import Writer
 from linkwright.errors import InputError
 from linkwright.mechanism import Body
 from linkwright.mechanism.workspace import Workspace

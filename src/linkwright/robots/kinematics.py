@@ -21,23 +21,25 @@ from dataclasses import dataclass
 
 from linkwright.algebra import ONE, ZERO, Expr, atan2, constant, sqrt
 from linkwright.algebra.functions import maximum, where
-from linkwright.equations.bodies import swung
-from linkwright.equations.links import rotation_between
-from linkwright.equations.tree import Tree
-from linkwright.equations.writer import (
+from linkwright.algebra.triples import (
     IDENTITY,
     NOTHING,
     Matrix,
     Triple,
-    Writer,
     add,
     apply,
     cross,
     dot,
+    held_rows,
+    matrix_product,
     subtract,
     times,
     transposed,
 )
+from linkwright.equations.bodies import swung
+from linkwright.equations.links import rotation_between
+from linkwright.equations.tree import Tree
+from linkwright.equations.writer import Writer
 from linkwright.errors import InputError
 from linkwright.mechanism import Body
 from linkwright.robots.fixed_frames import FixedFrame
@@ -72,9 +74,7 @@ def checked_orientation(orientation: str) -> str:
 # -- places ----------------------------------------------------------------------------------------
 def product(writer: Writer, a: Matrix, b: Matrix) -> Matrix:
     """Return the product of two matrices, with names for its entries."""
-    columns = transposed(b)
-    x, y, z = (writer.triple(dot(row, column) for column in columns) for row in a)
-    return x, y, z
+    return held_rows(writer.hold, matrix_product(a, b))
 
 
 def chain_of(body: Body) -> tuple[Body, ...]:

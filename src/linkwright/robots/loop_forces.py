@@ -13,17 +13,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from linkwright.algebra import ZERO, Expr, Frame, Vector, linear_coefficients
-from linkwright.equations.closure import closed_samples
-from linkwright.equations.constraints import nonzero_rows, sampled_rows
-from linkwright.equations.links import RecursionLink, rotation_between
-from linkwright.equations.pivots import solve_in_safe_order
-from linkwright.equations.tree import Tree
-from linkwright.equations.writer import (
+from linkwright.algebra.triples import (
     IDENTITY,
     NOTHING,
     Matrix,
     Triple,
-    Writer,
     add,
     apply,
     cross,
@@ -31,6 +25,12 @@ from linkwright.equations.writer import (
     times,
     transposed,
 )
+from linkwright.equations.closure import closed_samples
+from linkwright.equations.constraints import nonzero_rows, sampled_rows
+from linkwright.equations.links import RecursionLink, rotation_between
+from linkwright.equations.pivots import solve_in_safe_order
+from linkwright.equations.tree import Tree
+from linkwright.equations.writer import Writer
 from linkwright.mechanism import Body, Constraint, Mechanism, Point
 from linkwright.mechanism.workspace import Workspace
 from linkwright.program import Assign, Namer

@@ -15,14 +15,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from linkwright.algebra import ONE, ZERO, Expr, constant, total
-from linkwright.equations.inertia import NO_MASS, Moments, lumped
-from linkwright.equations.links import rotation_between, turned_back
-from linkwright.equations.rnea import armature_inertias
-from linkwright.equations.tree import Results, Tree
-from linkwright.equations.writer import (
+from linkwright.algebra.triples import (
     NOTHING,
     Triple,
-    Writer,
     add,
     apply,
     cross,
@@ -31,6 +26,11 @@ from linkwright.equations.writer import (
     times,
     transposed,
 )
+from linkwright.equations.inertia import NO_MASS, Moments, lumped
+from linkwright.equations.links import rotation_between, turned_back
+from linkwright.equations.rnea import armature_inertias
+from linkwright.equations.tree import Results, Tree
+from linkwright.equations.writer import Writer
 from linkwright.mechanism import Body
 from linkwright.mechanism.kinematics import stands_still
 from linkwright.program import Program

@@ -22,22 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.algebra import ZERO, Expr, evaluate_all, sign
+from linkwright.algebra.triples import Triple, add, apply, cross, dot, subtract, transposed
 from linkwright.equations.bodies import swung
 from linkwright.equations.independent_columns import ColumnBasis as ColumnBasis, base_of as base_of
 from linkwright.equations.inertia import own_moments, turned
 from linkwright.equations.links import rotation_between
 from linkwright.equations.rnea import spread
 from linkwright.equations.tree import Results, Tree
-from linkwright.equations.writer import (
-    Triple,
-    Writer,
-    add,
-    apply,
-    cross,
-    dot,
-    subtract,
-    transposed,
-)
+from linkwright.equations.writer import Writer
 from linkwright.mechanism import Body
 from linkwright.program import Program, ProgramPort
 from linkwright.program.passes.liveness import liveness

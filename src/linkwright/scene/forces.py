@@ -19,8 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 from linkwright.errors import Error
 from linkwright.forking import cached_property
 from linkwright.recording import Recording
+from linkwright.rotations import turned
 from linkwright.scene.arrow_shapes import SHORTEST
-from linkwright.scene.relative_poses import turned
 from linkwright.scene.scene import Scene
 
 Array: TypeAlias = NDArray[np.float64]

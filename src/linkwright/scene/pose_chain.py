@@ -22,6 +22,7 @@ from linkwright.mechanism import Body, Mechanism, Point
 from linkwright.program import Program
 from linkwright.robots.fixed_frames import FixedFrame
 from linkwright.robots.kinematics import stances
+from linkwright.rotations import quaternion_of
 
 if TYPE_CHECKING:
     from linkwright.scene.poses import Hanging
@@ -133,38 +134,13 @@ def _chained(fixed: Fixed, turns: Array, arms: Array) -> tuple[Array, Array]:
     at, home = fixed.places[:, None, :, None], fixed.homes
     made = np.empty((times, len(home), 7))
     made[..., :3] = np.moveaxis((turn[home] @ at + place[home])[..., 0], 0, 1)
-    made[..., 3:] = np.moveaxis(quaternions(turn[home] @ fixed.turns[:, None]), 0, 1)
+    q = quaternion_of(turn[home] @ fixed.turns[:, None])
+    made[..., 3:] = np.moveaxis(np.where(q[..., :1] < 0, -q, q), 0, 1)
     if fixed.spans.any():
         body, local = fixed.ends
         ends = (turn[body] @ local[:, None, :, None] + place[body])[..., 0]
         made[:, fixed.spans, 3:] = _along(np.moveaxis(ends, 0, 1) - made[:, fixed.spans, :3])
     return made, center
-
-
-def quaternions(turns: Array) -> Array:
-    """Return (w, x, y, z) of rotation matrices, w not negative.
-
-    The largest of the four is found by a root, the others from it (Shepperd 1978).
-
-    >>> quaternions(np.array([[0.0, -1, 0], [1, 0, 0], [0, 0, 1]])).round(3)
-    array([0.707, 0.   , 0.   , 0.707])
-    """
-    r = np.moveaxis(turns, (-2, -1), (0, 1))
-    xx, yy, zz = r[0, 0], r[1, 1], r[2, 2]
-    wx, wy, wz = r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]
-    xy, yz, zx = r[0, 1] + r[1, 0], r[1, 2] + r[2, 1], r[2, 0] + r[0, 2]
-    table = np.array(
-        [
-            [1 + xx + yy + zz, wx, wy, wz],
-            [wx, 1 + xx - yy - zz, xy, zx],
-            [wy, xy, 1 - xx + yy - zz, yz],
-            [wz, zx, yz, 1 - xx - yy + zz],
-        ]
-    )
-    largest = np.argmax(table[range(4), range(4)], axis=0)
-    row = np.take_along_axis(table, largest[None, None], axis=0)[0]
-    row = row / np.linalg.norm(row, axis=0)
-    return np.moveaxis(np.where(row[0] < 0, -row, row), 0, -1)
 
 
 def _along(arrows: Array) -> Array:

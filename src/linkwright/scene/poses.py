@@ -19,8 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwright.algebra import ONE, ZERO, Expr, constant, sqrt, total
 from linkwright.algebra.functions import maximum, where
+from linkwright.algebra.triples import Triple, add, apply, dot, subtract
 from linkwright.equations.tree import Tree
-from linkwright.equations.writer import Triple, Writer, add, apply, dot, subtract
+from linkwright.equations.writer import Writer
 from linkwright.errors import InputError, ShapeError
 from linkwright.forking import cached_property
 from linkwright.mechanism import Body, Point

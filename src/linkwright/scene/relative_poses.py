@@ -12,6 +12,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.rotations import quaternion_product, turned
 from linkwright.scene.scene import Scene
 
 Array: TypeAlias = NDArray[np.float64]
@@ -38,30 +39,5 @@ def against(poses: Array, carrier: Indices) -> Array:
     below = poses[..., carrier[held], :]
     inverse = below[..., 3:] * (1.0, -1.0, -1.0, -1.0)
     made[..., held, :3] = turned(inverse, poses[..., held, :3] - below[..., :3])
-    made[..., held, 3:] = product(inverse, poses[..., held, 3:])
+    made[..., held, 3:] = quaternion_product(inverse, poses[..., held, 3:])
     return made
-
-
-def product(a: Array, b: Array) -> Array:
-    """Return products of quaternions.
-
-    >>> product(np.array([0.0, 1, 0, 0]), np.array([0.0, 0, 1, 0])).tolist()  # i j = k
-    [0.0, 0.0, 0.0, 1.0]
-    """
-    made = np.empty(np.broadcast_shapes(a.shape, b.shape))
-    s, v, t, w = a[..., :1], a[..., 1:], b[..., :1], b[..., 1:]
-    made[..., :1] = s * t - (v * w).sum(axis=-1, keepdims=True)
-    made[..., 1:] = s * w + t * v + cross(v, w)
-    return made
-
-
-def turned(q: Array, v: Array) -> Array:
-    """Return vectors turned by unit quaternions."""
-    twice = 2 * cross(q[..., 1:], v)
-    return np.asarray(v + q[..., :1] * twice + cross(q[..., 1:], twice))
-
-
-def cross(a: Array, b: Array) -> Array:
-    """Return vector products; for few vectors far quicker than NumPy's own."""
-    after, before = [1, 2, 0], [2, 0, 1]
-    return np.asarray(a[..., after] * b[..., before] - a[..., before] * b[..., after])

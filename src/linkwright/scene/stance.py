@@ -33,9 +33,9 @@ from linkwright.formats.robot.touch_points import (
 )
 from linkwright.mechanism import Body
 from linkwright.robots import Robot
+from linkwright.rotations import turned
 from linkwright.scene.body_geometry import Geometry
 from linkwright.scene.previews import limits_of, resting
-from linkwright.scene.relative_poses import turned
 from linkwright.scene.scene import Scene
 from linkwright.scene.solids import read_surfaces
 from linkwright.scene.viewpoint import upright

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from linkwright.formats.meshes.triangle_mesh import TriangleMesh
 from linkwright.formats.robot.description import Description
+from linkwright.rotations import quaternion_matrix, quaternion_product
 from linkwright.scene.body_geometry import Geometry
 from linkwright.scene.default_shapes import stands, tuple3
 from linkwright.scene.forces import USUAL, ForceTrack, force_track, scale_of
@@ -137,14 +138,10 @@ def upright(scene: Scene, poses: Array) -> Array:
     from linkwright.formats.robot.transforms import rotation_quaternion
 
     first, second, third = (tuple3(row) for row in scene.upright)
-    a, b, c, d = rotation_quaternion((first, second, third))
-    w, x, y, z = np.moveaxis(poses[..., 3:], -1, 0)
+    turn = rotation_quaternion((first, second, third))
     made = np.empty_like(poses)
     made[..., :3] = poses[..., :3] @ scene.upright.T
-    made[..., 3] = a * w - b * x - c * y - d * z
-    made[..., 4] = a * x + b * w + c * z - d * y
-    made[..., 5] = a * y - b * z + c * w + d * x
-    made[..., 6] = a * z + b * y - c * x + d * w
+    made[..., 3:] = quaternion_product(turn, poses[..., 3:])
     if made.ndim == 3 and len(made) > 1:
         turns = made[..., 3:]
         flips = np.sign(np.einsum("tnk,tnk->tn", turns[1:], turns[:-1]))
@@ -175,15 +172,8 @@ def _corners(surfaces: Sequence[Sequence[TriangleMesh]], poses: Array) -> Array:
         if parts:
             points = np.concatenate([s.points for s in parts])
             boxes[k] = points[(points @ ways.T).argmax(axis=0)]
-    w, x, y, z = np.moveaxis(poses[..., 3:], -1, 0)
-    turn = np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
-    moved: Array = np.einsum("ijtn,nkj->tnki", turn, boxes) + poses[:, :, None, :3]
+    turn = quaternion_matrix(poses[..., 3:])
+    moved: Array = np.einsum("tnij,nkj->tnki", turn, boxes) + poses[:, :, None, :3]
     return moved
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from linkwright.algebra import Expr, cos, equal, not_equal, sin, sqrt, where
+from linkwright.algebra.triples import quaternion_product
 from linkwright.blocks import Block
 from linkwright.server.cell import CellFrame
 
@@ -64,28 +65,17 @@ class MountedFrame(Block):
         twist = self.input_vector("twist", 6, doc="in the world, m/s and rad/s")
         back = [mount[3], *(-x for x in mount[4:])]
         away = [self.intermediate(x - y) for x, y in zip(pose[:3], mount, strict=False)]
-        placed = [*_turned(self, back, away), *_product(back, pose[3:])]
+        placed = [*_turned(self, back, away), *quaternion_product(back, pose[3:])]
         rates = [*_turned(self, back, twist[:3]), *_turned(self, back, twist[3:])]
         self.output_vector("base_pose", placed, doc="in the base of the arm")
         self.output_vector("base_twist", rates, doc="in the base of the arm, m/s and rad/s")
 
 
-def _product(first: Sequence[float | Expr], second: Sequence[Expr]) -> list[Expr]:
-    """Return a product of quaternions."""
-    (a, b, c, d), (w, x, y, z) = first, second
-    return [
-        a * w - b * x - c * y - d * z,
-        a * x + b * w + c * z - d * y,
-        a * y - b * z + c * w + d * x,
-        a * z + b * y - c * x + d * w,
-    ]
-
-
 def _turned(block: Block, turn: Sequence[float], vector: Sequence[Expr]) -> list[Expr]:
     """Return a vector turned by a unit quaternion."""
     back = [block.expr(turn[0]), *(block.expr(-x) for x in turn[1:])]
-    half = [block.intermediate(x) for x in _product(turn, [block.expr(0), *vector])]
-    return _product(half, back)[1:]
+    half = [block.intermediate(x) for x in quaternion_product(turn, [block.expr(0), *vector])]
+    return list(quaternion_product(half, back)[1:])
 
 
 def moved(block: Block, pose: list[Expr], twist: list[Expr], time: Expr) -> list[Expr]:
@@ -96,4 +86,4 @@ def moved(block: Block, pose: list[Expr], twist: list[Expr], time: Expr) -> list
     half = hold(speed * time / 2)
     s, c = hold(sin(half) / speed), hold(cos(half))
     a, (b, d, e) = c, tuple(hold(s * x) for x in twist[3:])
-    return [*origin, *_product([a, b, d, e], pose[3:])]
+    return [*origin, *quaternion_product([a, b, d, e], pose[3:])]

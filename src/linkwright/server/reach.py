@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.formats.robot.transforms import rotation_quaternion
+from linkwright.rotations import exponential, logarithm, quaternion_matrix
 from linkwright.server.cell import CellArm
-from linkwright.server.coordinator.motions import exponential, logarithm, rotation
 from linkwright.server.face import RefusedError
 
 Array = NDArray[np.float64]
@@ -34,7 +34,7 @@ def pose_matrix(pose: Sequence[float]) -> Array:
     [1.0, 2.0, 3.0]
     """
     found = np.eye(4)
-    found[:3, :3], found[:3, 3] = rotation(pose[3:]), pose[:3]
+    found[:3, :3], found[:3, 3] = quaternion_matrix(pose[3:]), pose[:3]
     return found
 
 
@@ -89,7 +89,7 @@ class ArmReach:
         for k in range(1, _POINTS + 1):
             share = k / _POINTS
             aim = begin[:3, 3] + share * (goal[:3, 3] - begin[:3, 3])
-            wanted = rotation(exponential(share * turn)) @ begin[:3, :3]
+            wanted = quaternion_matrix(exponential(share * turn)) @ begin[:3, :3]
             for _ in range(_STEPS):
                 pose, jacobian = self._at(q)
                 error = np.concatenate([aim - pose[:3, 3], _vector(wanted @ pose[:3, :3].T)])

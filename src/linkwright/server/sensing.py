@@ -24,6 +24,7 @@ from typing import Self
 import numpy as np
 
 from linkwright.errors import Error
+from linkwright.rotations import exponential, quaternion_product
 from linkwright.server.cell import Cell, CellFrame, CellSensor
 from linkwright.server.cell_file import read_cell
 from linkwright.server.coordinator import (
@@ -34,7 +35,6 @@ from linkwright.server.coordinator import (
     WrenchMotion,
 )
 from linkwright.server.coordinator.host import FaceTaker, coordinate, told_frames
-from linkwright.server.coordinator.motions import exponential, product
 from linkwright.server.face import CellFace
 from linkwright.server.launch import LONGEST, PAUSE
 from linkwright.server.sensors import SensorNode, Truth, camera, force_sensor, tracker
@@ -130,7 +130,7 @@ def sensed_truth(frame: CellFrame) -> Truth:
 
     def truth(t: float) -> np.ndarray:
         moved = twist * (math.sin(speed * t) / speed)
-        turned = product(exponential(moved[3:]), pose[3:])
+        turned = quaternion_product(exponential(moved[3:]), pose[3:])
         return np.concatenate([pose[:3] + moved[:3], turned])
 
     return truth

@@ -17,8 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from linkwright.blocks import checked, checked_all
 from linkwright.brief import brief
 from linkwright.errors import InputError, nearest
+from linkwright.rotations import exponential, quaternion_matrix, quaternion_product
 from linkwright.server.clocks import SECOND
-from linkwright.server.coordinator.motions import checked_pose, exponential, product, rotation
+from linkwright.server.coordinator.motions import checked_pose
 from linkwright.server.coordinator.observations import WORLD, Observation
 
 if TYPE_CHECKING:
@@ -263,7 +264,7 @@ def camera(
     (30, 0)
     """
     place = checked_pose(pose, f"{name!r}")
-    R, back = rotation(place[3:]), place[3:] * np.array([1.0, -1.0, -1.0, -1.0])
+    R, back = quaternion_matrix(place[3:]), place[3:] * np.array([1.0, -1.0, -1.0, -1.0])
     lie = np.array(checked_all(bias, f"the bias of {name!r}", count=3))
     angle = checked(pixel, "pixel", above=0.0)
     base, wide = checked(baseline, "baseline", above=0.0), checked(view, "view", above=0.0)
@@ -284,7 +285,7 @@ def camera(
         value = seen + lie + deviation * noise[:3]
         if kind == "point":
             return Sight(tuple(value), tuple(deviation**2))
-        q = product(exponential(spin * noise[3:]), product(back, there[3:]))
+        q = quaternion_product(exponential(spin * noise[3:]), quaternion_product(back, there[3:]))
         return Sight((*value, *q), (*deviation**2, *[spin**2] * 3))
 
     return sensor(look, rate, name=name, kind=kind, label=label, frame=name)
@@ -324,7 +325,7 @@ def tracker(
     def look(t: float) -> Sight:
         there = np.asarray(truth(t), dtype=float)
         noise = _noise(seed, t, 6)
-        q = product(exponential(spin * noise[3:]), there[3:])
+        q = quaternion_product(exponential(spin * noise[3:]), there[3:])
         return Sight((*(there[:3] + lie + away * noise[:3]), *q))
 
     spread = [away**2] * 3 + [spin**2] * 3

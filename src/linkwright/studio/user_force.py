@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwright.errors import Error
+from linkwright.rotations import turned
 from linkwright.scene.body_geometry import Array, Geometry
 from linkwright.scene.forces import NodeForce
-from linkwright.scene.relative_poses import turned
 from linkwright.scene.scene import Scene
 from linkwright.studio.live_system import Plant
 from linkwright.system.phases import Phases

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from linkwright.formats.meshes.triangle_mesh import TriangleMesh
 from linkwright.formats.robot.description import Place
 from linkwright.formats.robot.transforms import rotation_quaternion
+from linkwright.rotations import turned
 from linkwright.scene.poses import Where
-from linkwright.scene.relative_poses import against, carriers, turned
+from linkwright.scene.relative_poses import against, carriers
 from linkwright.scene.scene import Marked, Scene
 from linkwright.scene.solids import color
 from linkwright.scene.viewpoint import extent, upright

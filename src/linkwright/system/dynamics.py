@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from linkwright.algebra import ZERO, Expr, free_symbols, sqrt, symbol, total
 from linkwright.algebra.calculus import gradient
+from linkwright.algebra.triples import dot
 from linkwright.equations import Equations, derive
 from linkwright.equations.formulations import QUICK, automatic
 from linkwright.equations.shipped import with_shipped
@@ -121,11 +122,7 @@ def _newton(
         matrix = tuple(x for row in slopes for x in row)
         statements.append(Solve(n, matrix, right, tuple(unknown)))
         return dict(zip(free, unknown, strict=True)), statements
-    matrix = tuple(
-        total(a * b for a, b in zip(slopes[i], slopes[j], strict=True))
-        for i in range(n)
-        for j in range(n)
-    )
+    matrix = tuple(dot(slopes[i], slopes[j]) for i in range(n) for j in range(n))
     statements.append(Solve(n, matrix, right, tuple(unknown)))
     columns = (total(slopes[i][k] * unknown[i] for i in range(n)) for k in range(len(free)))
     return {q: x for q, x in zip(free, columns, strict=True) if x is not ZERO}, statements

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.algebra import Expr, as_expr, diff, evaluate_all, free_symbols, sqrt, symbol, total
+from linkwright.algebra.triples import cross
 from linkwright.blocks.places import AXES
 from linkwright.border import worded
 from linkwright.brief import brief
@@ -164,12 +165,7 @@ class LegPlatform:
             way = [b - a for a, b in zip(base, tip, strict=True)]
             size = sqrt(total(x * x for x in way))
             s = [x / size for x in way]
-            turned = [
-                base[1] * s[2] - base[2] * s[1],
-                base[2] * s[0] - base[0] * s[2],
-                base[0] * s[1] - base[1] * s[0],
-            ]
-            columns.append([*s, *turned])
+            columns.append([*s, *cross(base, s)])
         return tuple(tuple(total(c[i] * c[j] for c in columns) for j in range(6)) for i in range(6))
 
     def sensitivity(self, name: str) -> Array:

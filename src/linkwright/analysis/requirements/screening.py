@@ -35,6 +35,7 @@ from linkwright.motion.payloads import Payload, payload_of
 from linkwright.motion.task_parts import FORCES, TOOL
 from linkwright.motion.tasks import Task
 from linkwright.motion.trajectory import Trajectory
+from linkwright.rotations import quaternion_of
 
 if TYPE_CHECKING:
     from linkwright.robots import Robot
@@ -324,11 +325,10 @@ class _Work:
         self, t0: float, t1: float, pose: Array, shared: list[Array], own: bool, final: bool
     ) -> Array:
         """Go through a piece of tool control; return where the tool should be after it."""
-        from linkwright.robots.ik.closed import quaternion
 
         runs, n = self.q.shape
         quantity = self.quantity(True)
-        turn = np.array([quaternion(p) for p in pose[:, :3, :3]])
+        turn = quaternion_of(pose[:, :3, :3])
         place = np.ascontiguousarray(pose[:, :3, 3])
         q, before = self.q, np.zeros((runs, n))
         cuts = self.cuts(t0, t1)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from linkwright.errors import InputError, nearest
 from linkwright.motion.task_parts import TOOL, Part, TaskSegment, ToolLine
 from linkwright.motion.trajectory import MotionError, point_to_point
+from linkwright.rotations import quaternion_matrix, quaternion_of
 
 if TYPE_CHECKING:
     from linkwright.robots import Robot
@@ -286,25 +287,13 @@ def beyond_reach(tool: ToolFrame, target: Array, rows: Array) -> float:
     return float(np.linalg.norm(away, axis=1).min())
 
 
-def quaternion_of(matrix: Array) -> Array:
-    """Return the unit quaternion (w, x, y, z) of a rotation."""
-    from linkwright.robots.ik.closed import quaternion
-
-    return np.array(quaternion(matrix))
-
-
 def pose_of(place: Array, quaternion: Array) -> Array:
     """Return the pose of a place and a unit quaternion (w, x, y, z).
 
     >>> pose_of(np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0]))[0]
     array([-1.,  0.,  0.,  0.])
     """
-    w, x, y, z = quaternion
     found = np.eye(4)
     found[:3, 3] = place
-    found[:3, :3] = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (z * x + w * y)],
-        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-        [2 * (z * x - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-    ]
+    found[:3, :3] = quaternion_matrix(quaternion)
     return found

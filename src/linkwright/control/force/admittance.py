@@ -17,10 +17,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from linkwright.algebra import ONE
+from linkwright.algebra.triples import dot, row_products
 from linkwright.blocks.places import AXES
 from linkwright.control.force.impedances import six_by_six
 from linkwright.control.force.ports import PerAxis, WristOrBody, per_axis
-from linkwright.control.force.tool_dynamics import ToolLaw, dot, product
+from linkwright.control.force.tool_dynamics import ToolLaw
 from linkwright.control.joints import PerJoint
 
 
@@ -110,4 +111,6 @@ class Admittance(ToolLaw):
             doc="commanded speeds",
         )
         self.output_vector("way", [-x for x in away], doc="of the commanded place from the wanted")
-        self.output_vector("speed", product(place.jacobian, rates), doc="of the commanded place")
+        self.output_vector(
+            "speed", row_products(place.jacobian, rates), doc="of the commanded place"
+        )

@@ -6,8 +6,20 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 from linkwright.algebra import ONE, ZERO, Expr, absolute, sqrt, total, where
+from linkwright.algebra.triples import (
+    Quaternion,
+    add,
+    apply,
+    dot,
+    held_rows,
+    matrix_product,
+    quaternion_matrix,
+    quaternion_product,
+    subtract,
+    transposed,
+)
 from linkwright.blocks import BlockError, checked
-from linkwright.blocks.places import AXES, Rows, cross, minus, plus, times
+from linkwright.blocks.places import AXES
 from linkwright.control.force.place_law import PlaceLaw
 from linkwright.control.force.ports import PerAxis, WristOrBody, per_axis
 from linkwright.control.joints import PerJoint
@@ -197,7 +209,7 @@ class Hybrid(PlaceLaw):
         for k in chosen:
             before = self.discrete_state(f"felt_{AXES[k]}", self.felt[k], doc="a tick ago")
             row = self.frame.jacobian[k]
-            moved = total([j * x for j, x in zip(row, turned, strict=True)])
+            moved = dot(row, turned)
             speed = self.intermediate((moved + self.felt[k] - before) / self.period)
             kept = self.discrete_state(f"surface_{AXES[k]}", doc="speed of the surface")
             found[k] = self.intermediate(
@@ -222,25 +234,28 @@ class Hybrid(PlaceLaw):
             self.discrete_state(f"turn_{c}", initial=float(c == "w"), doc="offset, a quaternion")
             for c in "wxyz"
         ]
-        ahead = times(_rotation(turn), step[:3])
+        ahead = apply(quaternion_matrix(turn), step[:3])
         moved = [self.intermediate(a + b) for a, b in zip(way, ahead, strict=True)]
         turned = self._normalized(_turned_by(turn, step[3:]))
         for memory, new in zip((*way, *turn), (*moved, *turned), strict=True):
             self.update(memory, new)
         wanted = self.tool_frame(self.target)
-        offset = self._rows(_rotation(turned))
-        rotation = self._rows(_product(wanted.rotation, offset))
-        reached = plus(wanted.position, times(wanted.rotation, moved))
+        offset = held_rows(self.intermediate, quaternion_matrix(turned))
+        rotation = held_rows(self.intermediate, matrix_product(wanted.rotation, offset))
+        reached = add(wanted.position, apply(wanted.rotation, moved))
         unturned = self._normalized(_turned_by(_UNTURNED, [-x for x in back[3:]]))
-        rotation = self._rows(_product(rotation, self._rows(_rotation(unturned))))
-        reached = minus(self._named(reached), times(rotation, back[:3]))
+        rotation = held_rows(
+            self.intermediate,
+            matrix_product(rotation, held_rows(self.intermediate, quaternion_matrix(unturned))),
+        )
+        reached = subtract(self._triple(reached), apply(rotation, back[:3]))
         sent = []
         for joint, r in zip(self.names_of_joints, self.target, strict=True):
             memory = self.discrete_state(f"sent_{joint.replace('.', '_')}", doc="last command")
             sent.append((memory, self.intermediate(where(begun > 0, memory, r))))
         here = self.tool_frame([x for _, x in sent])
-        inward = _transposed(here.rotation)
-        shift = times(inward, minus(self._named(reached), here.position))
+        inward = transposed(here.rotation)
+        shift = apply(inward, subtract(self._triple(reached), here.position))
         steps = self.by_joints([*shift, *self.turn_between(here.rotation, rotation)], here)
         places = [self.intermediate(x + d) for (_, x), d in zip(sent, steps, strict=True)]
         for (memory, _), place in zip(sent, places, strict=True):
@@ -253,31 +268,6 @@ class Hybrid(PlaceLaw):
         return [self.intermediate(x / size) for x in parts]
 
 
-def _turned_by(q: Sequence[Expr], angles: Sequence[Expr]) -> list[Expr]:
+def _turned_by(q: Sequence[Expr], angles: Sequence[Expr]) -> Quaternion:
     """Return a quaternion times that of a small turn, not normalized."""
-    w, v = q[0], (q[1], q[2], q[3])
-    half = [x / 2 for x in angles]
-    scalar = w - total([a * b for a, b in zip(v, half, strict=True)])
-    around = cross(v, half)
-    return [scalar, *(a + w * h + c for a, h, c in zip(v, half, around, strict=True))]
-
-
-def _rotation(q: Sequence[Expr]) -> Rows:
-    """Return the matrix of a unit quaternion."""
-    w, x, y, z = q
-    return (
-        (1 - 2 * (y**2 + z**2), 2 * (x * y - w * z), 2 * (x * z + w * y)),
-        (2 * (x * y + w * z), 1 - 2 * (x**2 + z**2), 2 * (y * z - w * x)),
-        (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x**2 + y**2)),
-    )
-
-
-def _product(first: Rows, second: Rows) -> Rows:
-    columns = _transposed(second)
-    a, b, c = (times(columns, row) for row in first)
-    return a, b, c
-
-
-def _transposed(rows: Rows) -> Rows:
-    x, y, z = zip(*rows, strict=True)
-    return x, y, z
+    return quaternion_product(q, (ONE, *(x / 2 for x in angles)))

@@ -17,9 +17,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from linkwright.algebra.triples import row_products
 from linkwright.control.force.impedances import Six, six_by_six
 from linkwright.control.force.ports import WristOrBody
-from linkwright.control.force.tool_dynamics import ToolLaw, product
+from linkwright.control.force.tool_dynamics import ToolLaw
 from linkwright.control.joints import PerJoint
 
 
@@ -64,10 +65,12 @@ class Stiffness(ToolLaw):
     ) -> None:
         super().__init__(name, mechanism, wrist, joints, target, axes=axes, values=values)
         stiff, damp = six_by_six(self, "K", K), six_by_six(self, "D", D)
-        rate = self.seen(product(self.wanted.jacobian, self.target_rate), self.wanted, self.frame)
+        rate = self.seen(
+            row_products(self.wanted.jacobian, self.target_rate), self.wanted, self.frame
+        )
         slow = self.named(x - y for x, y in zip(rate, self.tool_velocity, strict=True))
-        pull = product(stiff, self.error(self.wanted, self.frame))
-        wrench = [x + y for x, y in zip(pull, product(damp, slow), strict=True)]
+        pull = row_products(stiff, self.error(self.wanted, self.frame))
+        wrench = [x + y for x, y in zip(pull, row_products(damp, slow), strict=True)]
         tau = self.on_joints(self.named(wrench))
         held = self.holding()
         self.put([x + y for x, y in zip(tau, held, strict=True)], limit, acts)
@@ -127,8 +130,8 @@ class Impedance(ToolLaw):
         inertia = self.inertia()
         rate, wanted = self.wanted_motion(ahead)
         slow = self.named(x - y for x, y in zip(rate, self.tool_velocity, strict=True))
-        pull = product(stiff, self.error(self.wanted, self.frame))
-        wrench = self.named(x + y for x, y in zip(pull, product(damp, slow), strict=True))
+        pull = row_products(stiff, self.error(self.wanted, self.frame))
+        wrench = self.named(x + y for x, y in zip(pull, row_products(damp, slow), strict=True))
         if M is None:
             tau = self.accelerating(inertia, wanted, wrench)
         else:

@@ -20,11 +20,12 @@ from typing import Any, Literal
 import numpy as np
 
 from linkwright.algebra import ZERO, Expr, as_expr
+from linkwright.algebra.triples import row_products
 from linkwright.blocks import BlockError
 from linkwright.blocks.places import AXES
 from linkwright.control.force.impedances import six_by_six
 from linkwright.control.force.ports import PerAxis, WristOrBody, per_axis, selection
-from linkwright.control.force.tool_dynamics import ToolLaw, product
+from linkwright.control.force.tool_dynamics import ToolLaw
 from linkwright.control.joints import PerJoint
 
 
@@ -149,10 +150,10 @@ class OperationalHybrid(ToolLaw):
             return rows
         inward = list(zip(*self.frame.rotation, strict=True))
         columns = list(zip(*rows, strict=True))
-        return [tuple(self.named(product(columns, row))) for row in inward]
+        return [tuple(self.named(row_products(columns, row))) for row in inward]
 
     def _turned(self, rows: Sequence[Sequence[Expr]], six: Sequence[Expr]) -> list[Expr]:
-        return self.named([*product(rows, six[:3]), *product(rows, six[3:])])
+        return self.named([*row_products(rows, six[:3]), *row_products(rows, six[3:])])
 
     def _check(self, turn: Sequence[Sequence[Expr]], chosen: Sequence[int]) -> None:
         """Refuse to control force along axes that the joints cannot move."""

@@ -23,6 +23,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from linkwright.algebra import Expr, as_expr, maximum, minimum, substitute_all, total, where
+from linkwright.algebra.triples import dot
 from linkwright.control.joints import JointElement, PerJoint, gains
 from linkwright.control.models import kinetic_energy
 from linkwright.equations.energy import energy
@@ -95,7 +96,7 @@ class PassivityObserver(JointElement):
             "excess", given - lost - allowed - brought, unit=joule, doc="above what is allowed"
         )
         full = [d * u for d, u in zip(damp, self.u, strict=True)]
-        power = self.intermediate(total([x * u for x, u in zip(full, self.u, strict=True)]))
+        power = self.intermediate(dot(full, self.u))
         lack = maximum(excess, 0.0)
         enough = where(T * power > lack, lack / where(power > 0, T * power, 1.0), 1.0)
         share = self.output(

@@ -15,9 +15,21 @@ from typing import Any, Protocol, SupportsFloat, TypeAlias, runtime_checkable
 
 import numpy as np
 
-from linkwright.algebra import ZERO, Expr, substitute_all, total
+from linkwright.algebra import ZERO, Expr, substitute_all
+from linkwright.algebra.triples import (
+    IDENTITY,
+    Matrix,
+    Triple,
+    apply,
+    cross,
+    dot,
+    held_rows,
+    matrix_product,
+    subtract,
+    transposed,
+)
 from linkwright.blocks import Block, BlockError, Element, Parameter, checked, joint_of
-from linkwright.blocks.places import AXES, UNIT, Places, Rows, Triple, cross, minus, times
+from linkwright.blocks.places import AXES, Places
 from linkwright.blocks.rotation_vectors import rotation_vector
 from linkwright.control.joints import JointController, PerJoint, driven_joints
 from linkwright.mechanism import Body, Mechanism, Point, mechanism_of
@@ -136,7 +148,7 @@ class ToolPlacement:
         jacobian: six rows along the flange's axes, one column for each joint.
     """
 
-    rotation: Rows
+    rotation: Matrix
     position: Triple
     jacobian: tuple[tuple[Expr, ...], ...]
 
@@ -240,12 +252,14 @@ class ForceLaw(JointController):
 
         def name(x: Expr) -> Expr:
             (found,) = substitute_all([x], known)
-            return found if found.is_atom or found.op == "num" else self.intermediate(found)
+            return found if found.is_atom else self.intermediate(found)
 
         places = Places(name)
-        axes = [places.outward(self.flange, unit) for unit in UNIT]
-        position = self._named(substitute_all(places.position(self.tool), known))
-        rotation = self._rows(substitute_all(row, known) for row in zip(*axes, strict=True))
+        axes = [places.outward(self.flange, unit) for unit in IDENTITY]
+        position = self._triple(substitute_all(places.position(self.tool), known))
+        rotation = held_rows(
+            self.intermediate, [substitute_all(row, known) for row in zip(*axes, strict=True)]
+        )
         inward = tuple(zip(*rotation, strict=True))
         columns = [self._column(places, q, position, inward, known) for q in self.joints]
         return ToolPlacement(rotation, position, tuple(zip(*columns, strict=True)))
@@ -263,33 +277,24 @@ class ForceLaw(JointController):
         local = substitute_all(joint.axis.components(parent.frame), known)
         axis = substitute_all(places.outward(parent, local), known)
         if not joint.turns:
-            return (*self._named(times(inward, axis)), *(ZERO,) * 3)
-        lever = minus(tip, substitute_all(places.of(body).origin, known))
-        around = self._named(times(inward, axis))
-        along = times(inward, self._named(cross(self._named(axis), self._named(lever))))
-        return (*self._named(along), *around)
+            return (*self._triple(apply(inward, axis)), *(ZERO,) * 3)
+        lever = subtract(tip, substitute_all(places.of(body).origin, known))
+        around = self._triple(apply(inward, axis))
+        along = apply(inward, self._triple(cross(self._triple(axis), self._triple(lever))))
+        return (*self._triple(along), *around)
 
-    def _named(self, v: Sequence[Expr]) -> Triple:
-        a, b, c = (self._one(x) for x in v)
-        return a, b, c
-
-    def turn_between(self, start: Rows, end: Rows) -> Triple:
+    def turn_between(self, start: Matrix, end: Matrix) -> Triple:
         """Return the rotation vector from some axes to others, along the former, rad.
 
         Args:
             start: rows of the matrix from the former axes to the ground's.
             end: rows of the matrix from the latter axes to the ground's.
         """
-        first, second = (tuple(zip(*rows, strict=True)) for rows in (start, end))
-        x, y, z = (tuple(_dot(a, b) for b in second) for a in first)
-        return self._named(rotation_vector(self._rows((x, y, z)), self._one))
+        between = held_rows(self.intermediate, matrix_product(transposed(start), end))
+        return self._triple(rotation_vector(between, self._one))
 
     def _one(self, x: Expr) -> Expr:
-        return x if x.is_atom or x.op == "num" else self.intermediate(x)
-
-    def _rows(self, rows: Iterable[Sequence[Expr]]) -> Rows:
-        a, b, c = (self._named(row) for row in rows)
-        return a, b, c
+        return x if x.is_atom else self.intermediate(x)
 
     def _moved(self, axes: str | None) -> tuple[int, ...]:
         """Return the axes along which the joints move the tool."""
@@ -326,13 +331,13 @@ class ForceLaw(JointController):
         n = len(rows)
         if damping is None and n == len(self.joints):
             return self.solved(rows, right)
-        square = [[self.intermediate(_dot(a, b)) for b in rows] for a in rows]
+        square = [[self.intermediate(dot(a, b)) for b in rows] for a in rows]
         if damping is not None:
             for k in range(n):
                 square[k][k] = square[k][k] + damping**2
         part = self.solved(square, right)
         columns = zip(*rows, strict=True)
-        return [self.intermediate(_dot(column, part)) for column in columns]
+        return [self.intermediate(dot(column, part)) for column in columns]
 
     def solved(self, matrix: Sequence[Sequence[Expr]], right: Sequence[Expr]) -> list[Expr]:
         """Return the solution of a small system, with pivoting at run time.
@@ -348,10 +353,6 @@ class ForceLaw(JointController):
         targets = tuple(self._local() for _ in range(n))
         self.statements.append(Solve(n, flat, tuple(right), targets))
         return list(targets)
-
-
-def _dot(a: Sequence[Expr], b: Sequence[Expr]) -> Expr:
-    return total([x * y for x, y in zip(a, b, strict=True)])
 
 
 def _ends(m: Mechanism, wrist: Any) -> tuple[Point, Point]:

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkwright.algebra import ZERO, Expr, free_symbols, maximum, minimum, symbol, total
-from linkwright.blocks.places import cross
+from linkwright.algebra.triples import Matrix, cross, dot, matrix_product, row_products, transposed
 from linkwright.control.force.ports import ForceLaw, ToolPlacement, WristOrBody
 from linkwright.control.joints import PerJoint
 from linkwright.control.models import inverse_dynamics, mass_matrix
@@ -89,23 +89,23 @@ class ToolLaw(ForceLaw):
         super().__init__(name, mechanism, wrist, joints, target, axes=axes)
         self.values = values
         self.wanted = self.tool_frame(self.target)
-        self.tool_velocity = self.named(product(self.frame.jacobian, self.u))
+        self.tool_velocity = self.named(row_products(self.frame.jacobian, self.u))
 
     # -- motion ------------------------------------------------------------------------------------
     def named(self, values: Iterable[Expr]) -> list[Expr]:
         """Return partial results."""
-        return [x if x.is_atom or x.op == "num" else self.intermediate(x) for x in values]
+        return [x if x.is_atom else self.intermediate(x) for x in values]
 
     def error(self, wanted: ToolPlacement, at: ToolPlacement) -> list[Expr]:
         """Return how far a wanted place is from another, along the axes of the latter."""
         way = [x - y for x, y in zip(wanted.position, at.position, strict=True)]
         around = self.turn_between(at.rotation, wanted.rotation)
-        return self.named([*product(_columns(at.rotation), way), *around])
+        return self.named([*row_products(_columns(at.rotation), way), *around])
 
     def seen(self, six: Sequence[Expr], wanted: ToolPlacement, at: ToolPlacement) -> list[Expr]:
         """Return components along the axes of one place from those along another's."""
         turn = [self.named(row) for row in _between(at, wanted)]
-        return self.named([*product(turn, six[:3]), *product(turn, six[3:])])
+        return self.named([*row_products(turn, six[:3]), *row_products(turn, six[3:])])
 
     def drift(self, place: ToolPlacement, q: Sequence[Expr], u: Sequence[Expr]) -> list[Expr]:
         """Return the tool's acceleration without accelerations of the joints.
@@ -116,7 +116,7 @@ class ToolLaw(ForceLaw):
             u: speeds of the joints.
         """
         speeds = [symbol(f"speed{k}", "input", owner="drift") for k in range(len(u))]
-        moved = product(place.jacobian, speeds)
+        moved = row_products(place.jacobian, speeds)
         own = {x for s in walk(self.statements) for x in s.targets}
         read = [x for s in walk(self.statements) for x in free_symbols(*s.operands)]
         read += free_symbols(*moved)
@@ -126,7 +126,7 @@ class ToolLaw(ForceLaw):
         made = liveness(program("tool", inputs, {"v": moved}, statements=self.statements))
         tangent = jacobian_vector(made, "v", "q")
         turning = self.embed(tangent, {"u": u, "d_q": u})["d_v"]
-        v = self.named(product(place.jacobian, u))
+        v = self.named(row_products(place.jacobian, u))
         carried = [*cross(v[3:], v[:3]), ZERO, ZERO, ZERO]
         return self.named(x + y for x, y in zip(turning, carried, strict=True))
 
@@ -137,16 +137,16 @@ class ToolLaw(ForceLaw):
             ahead: wanted accelerations of the joints.
         """
         there = self.wanted
-        velocity = self.seen(product(there.jacobian, self.target_rate), there, self.frame)
+        velocity = self.seen(row_products(there.jacobian, self.target_rate), there, self.frame)
         drift = self.drift(there, self.target, self.target_rate)
-        pushed = product(there.jacobian, ahead)
+        pushed = row_products(there.jacobian, ahead)
         rate = [x + y for x, y in zip(pushed, drift, strict=True)]
         return velocity, self.seen(rate, there, self.frame)
 
     # -- forces ------------------------------------------------------------------------------------
     def on_joints(self, wrench: Sequence[Expr]) -> list[Expr]:
         """Return the torques of a wrench, J' times it."""
-        return self.named(product(_columns(self.frame.jacobian), wrench))
+        return self.named(row_products(_columns(self.frame.jacobian), wrench))
 
     def holding(self) -> list[Expr]:
         """Return the torques that hold the joints against gravity."""
@@ -264,23 +264,13 @@ class ToolLaw(ForceLaw):
             self.output_vector("tau", chosen, doc="torques or forces of the joints")
 
 
-def dot(a: Sequence[Expr], b: Sequence[Expr]) -> Expr:
-    """Return the sum of products."""
-    return total([x * y for x, y in zip(a, b, strict=True)])
-
-
-def product(rows: Iterable[Sequence[Expr]], v: Sequence[Expr]) -> list[Expr]:
-    """Return a matrix times a vector."""
-    return [dot(row, v) for row in rows]
-
-
 def _columns(rows: Sequence[Sequence[Expr]]) -> list[tuple[Expr, ...]]:
     return list(zip(*rows, strict=True))
 
 
-def _between(at: ToolPlacement, wanted: ToolPlacement) -> list[list[Expr]]:
+def _between(at: ToolPlacement, wanted: ToolPlacement) -> Matrix:
     """Return the rotation from the axes of a wanted place to those of another."""
-    return [[dot(a, b) for b in _columns(wanted.rotation)] for a in _columns(at.rotation)]
+    return matrix_product(transposed(at.rotation), wanted.rotation)
 
 
 def _smallest(values: Sequence[Expr]) -> Expr:

@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from linkwright.formats.robot.description import UNTURNED, Mass, Place, Rotation, Triple
+from linkwright.rotations import quaternion_rows
 
 _QUARTERS = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))
 
@@ -83,18 +84,9 @@ def rotation_quaternion(rotation: Rotation) -> tuple[float, float, float, float]
     >>> rotation_quaternion(turned((0, 0, 1), math.pi))
     (0.0, 0.0, 0.0, 1.0)
     """
-    (a, b, c), (d, e, f), (g, h, i) = rotation
-    squares = (1 + a + e + i, 1 + a - e - i, 1 - a + e - i, 1 - a - e + i)
-    best = max(range(4), key=lambda k: squares[k])
-    rows = (
-        (squares[0], h - f, c - g, d - b),
-        (h - f, squares[1], b + d, c + g),
-        (c - g, b + d, squares[2], f + h),
-        (d - b, c + g, f + h, squares[3]),
-    )
-    length = math.hypot(*rows[best])
-    sign = -1.0 if rows[best][0] < 0 else 1.0
-    w, x, y, z = (sign * value / length + 0.0 for value in rows[best])
+    row = quaternion_rows(rotation)[0].tolist()
+    length = math.hypot(*row) * (-1.0 if row[0] < 0 else 1.0)
+    w, x, y, z = (value / length + 0.0 for value in row)
     return w, x, y, z
 
 

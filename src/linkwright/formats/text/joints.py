@@ -9,7 +9,8 @@ from inspect import signature
 from typing import Any, TypeAlias
 
 from linkwright.algebra import Expr
-from linkwright.algebra.rotations import UNITS, Matrix, matrix_product, simple_cosines
+from linkwright.algebra.rotations import matrix_product, simple_cosines
+from linkwright.algebra.triples import IDENTITY, Matrix, apply
 from linkwright.errors import InputError
 from linkwright.formats.text import tables
 from linkwright.joint_kinds import JOINTS, OWN_AXIS
@@ -115,7 +116,7 @@ def rotation_of(turns: Sequence[tuple[str, Any]], expr: Callable[[Any], Expr]) -
     (1, 0, 0)
     """
     steps = [simple_cosines("xyz".index(axis), expr(angle)) for axis, angle in turns]
-    start: Matrix = UNITS
+    start: Matrix = IDENTITY
     cosines = reduce(lambda above, step: matrix_product(step, above), steps, start)
     return tuple(zip(*cosines, strict=True))
 
@@ -161,7 +162,7 @@ def _turned(axis: Any, rows: Rows, expr: Callable[[Any], Expr]) -> tuple[Expr, .
     if not isinstance(axis, tuple):
         raise _cannot_turn()
     parts = [expr(x) for x in axis]
-    return tuple(sum((a * b for a, b in zip(row, parts, strict=True)), expr(0)) for row in rows)
+    return apply(rows, parts)
 
 
 def _cannot_turn() -> InputError:

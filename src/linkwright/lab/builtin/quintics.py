@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from linkwright.lab.functions import atan2, cos, sin, sqrt, where
+from linkwright.rotations import quaternion_product
 
 _TINY = 1e-300
 
@@ -69,13 +70,5 @@ def turned(turn: Any, step: Any) -> Any:
     """
     size = sqrt(step[0] ** 2 + step[1] ** 2 + step[2] ** 2 + _TINY)
     a, (b, c, d) = cos(size / 2), step * (sin(size / 2) / size)
-    w, x, y, z = turn
-    found = np.array(
-        [
-            a * w - b * x - c * y - d * z,
-            a * x + b * w + c * z - d * y,
-            a * y - b * z + c * w + d * x,
-            a * z + b * y - c * x + d * w,
-        ]
-    )
+    found = quaternion_product([a, b, c, d], turn)
     return found / sqrt(found[0] ** 2 + found[1] ** 2 + found[2] ** 2 + found[3] ** 2)

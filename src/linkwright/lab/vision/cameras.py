@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from linkwright.algebra import Expr, total, where
+from linkwright.algebra import Expr, where
+from linkwright.algebra.triples import dot
 from linkwright.blocks import Block, checked
 from linkwright.elements.camera_targets import pictured
 from linkwright.errors import InputError
@@ -55,7 +56,7 @@ def seen_by(camera: Camera, point: Sequence[Expr]) -> tuple[Expr, Expr, Expr]:
     """
     rows = transposed(euler_rotation(camera.a))
     away = [x - c for x, c in zip(point, camera.position, strict=True)]
-    across, up, depth = (total(r * d for r, d in zip(row, away, strict=True)) for row in rows)
+    across, up, depth = (dot(row, away) for row in rows)
     return *pictured(camera.focal, camera.center, across, up, depth), depth
 
 
@@ -80,7 +81,7 @@ def triangulated(
         ):
             slope = hold(where(counts, (pixel - center) / focal, 0))
             row = [hold(counts * (slope * z - x)) for x, z in zip(axis, rows[2], strict=True)]
-            at = hold(total(r * c for r, c in zip(row, camera.position, strict=True)))
+            at = hold(dot(camera.position, row))
             for i in range(3):
                 right[i] = right[i] + row[i] * at
                 for j in range(i, 3):
@@ -135,7 +136,7 @@ class SimulatedCameras(Block):
         pixels, visible = [], []
         for i, (blob, place) in enumerate(places.items()):
             away = [x - c for x, c in zip(place, vision.position, strict=True)]
-            point = [hold(total(r * d for r, d in zip(row, away, strict=True))) for row in turn]
+            point = [hold(dot(row, away)) for row in turn]
             for k, camera in enumerate(eyes):
                 *found, depth = (hold(x) for x in seen_by(camera, point))
                 inside = depth > 0

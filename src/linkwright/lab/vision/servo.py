@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 
-from linkwright.algebra import PI, Expr, equal, sqrt, tan, total, where
+from linkwright.algebra import PI, Expr, equal, sqrt, tan, where
+from linkwright.algebra.triples import dot
 from linkwright.blocks import Block
 from linkwright.formats.robot.transforms import euler_rotation
 from linkwright.lab.config import LabConfig
@@ -118,7 +119,7 @@ class VisionServo(Block):
                 point = list(self.input_vector(f"{blob}_raw", 3, unit="m", doc="of the camera"))
                 seen = self.input(f"{blob}_visible", doc="whether the camera sees it")
             there = [
-                self.intermediate(at + total(r * x for r, x in zip(row, point, strict=True)))
+                self.intermediate(at + dot(row, point))
                 for row, at in zip(turn, vision.position, strict=True)
             ]
             self._tracked(blob, there, seen, taken, start)

@@ -25,8 +25,8 @@ from linkwright.algebra import (
     total,
     where,
 )
+from linkwright.algebra.triples import Triple, add, held, times
 from linkwright.blocks import Block
-from linkwright.equations.writer import Triple, add, times
 from linkwright.motion.chains.goals import every
 from linkwright.motion.chains.legs import Hold
 from linkwright.motion.chains.poses import (
@@ -36,7 +36,6 @@ from linkwright.motion.chains.poses import (
     Quaternion,
     Turning,
     conjugate,
-    held,
     multiplied,
 )
 

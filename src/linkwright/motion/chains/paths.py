@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from linkwright.algebra import ONE, ZERO, Expr, absolute, sqrt, total, where
+from linkwright.algebra.triples import Triple, subtract
 from linkwright.blocks import Block
-from linkwright.equations.writer import Triple, subtract
 from linkwright.motion.chains.frames import MovingFrame, frame_of
 from linkwright.motion.chains.legs import Hold, Share
 from linkwright.motion.chains.poses import (

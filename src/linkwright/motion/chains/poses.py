@@ -13,7 +13,16 @@ from dataclasses import dataclass
 from functools import reduce
 
 from linkwright.algebra import ONE, ZERO, Expr, atan2, cos, maximum, sin, sqrt, total, where
-from linkwright.equations.writer import Triple, add, cross, dot, subtract, times
+from linkwright.algebra.triples import (
+    Triple,
+    add,
+    cross,
+    dot,
+    held,
+    quaternion_product,
+    subtract,
+    times,
+)
 from linkwright.motion.chains.legs import Hold, Share
 
 Quaternion = tuple[Expr, Expr, Expr, Expr]
@@ -42,22 +51,10 @@ class Turning:
     second: Triple = NOTHING
 
 
-def held(hold: Hold, v: Sequence[Expr]) -> Triple:
-    """Return a vector with names for its entries."""
-    x, y, z = (hold(e) for e in v)
-    return x, y, z
-
-
 def multiplied(hold: Hold, a: Sequence[Expr], b: Sequence[Expr]) -> Quaternion:
     """Return the product of two quaternions (w, x, y, z)."""
-    aw, ax, ay, az = a
-    bw, bx, by, bz = b
-    return (
-        hold(aw * bw - ax * bx - ay * by - az * bz),
-        hold(aw * bx + ax * bw + ay * bz - az * by),
-        hold(aw * by - ax * bz + ay * bw + az * bx),
-        hold(aw * bz + ax * by - ay * bx + az * bw),
-    )
+    w, x, y, z = (hold(e) for e in quaternion_product(a, b))
+    return w, x, y, z
 
 
 def conjugate(a: Sequence[Expr]) -> Quaternion:
@@ -170,7 +167,7 @@ def _spun(hold: Hold, omega: Sequence[Expr], q: Sequence[Expr]) -> list[Expr]:
 
 def carry(hold: Hold, sigma: Expr, a: Turning, b: Turning, share: Share) -> Turning:
     """Return a rotation that goes from one to another: their weighted mean, made a rotation."""
-    near = hold(total(x * y for x, y in zip(a.at, b.at, strict=True)) >= 0)
+    near = hold(dot(a.at, b.at) >= 0)
     other = [hold(where(near, x, -x)) for x in b.at]
     r, left = share.r, share.left
     bend = hold(share.second * sigma**2)
@@ -206,7 +203,7 @@ def carry(hold: Hold, sigma: Expr, a: Turning, b: Turning, share: Share) -> Turn
     omega_flow, omega_slope = vector(flow), vector(slope)
     omega = held(hold, add(omega_flow, times(sigma, omega_slope)))
     whole = [hold(f + sigma * g) for f, g in zip(flow, slope, strict=True)]
-    growth = hold(total(x * y for x, y in zip(c, whole, strict=True)) / size)
+    growth = hold(dot(c, whole) / size)
     # d/dt of 2 vec(s' c*) / |s|: with c*' = -c* omega / 2
     turning = [-x for x in multiplied(hold, multiplied(hold, whole, back), (ZERO, *omega))]
     bent = held(hold, [x / size for x in turning[1:]])

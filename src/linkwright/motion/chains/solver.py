@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from linkwright.algebra import ONE, ZERO, Expr, absolute, maximum, sqrt, total
+from linkwright.algebra.triples import Triple
 from linkwright.blocks import Block, Rate
-from linkwright.equations.writer import Triple
 from linkwright.motion.chains.poses import (
     MovingVector,
     Pose,

@@ -33,6 +33,7 @@ from linkwright.algebra import (
     symbol,
     total,
 )
+from linkwright.algebra.triples import dot
 from linkwright.backends.kernel import Kernel, compile as compile_program
 from linkwright.errors import DomainError, InputError
 from linkwright.mechanism import ModelLike, mechanism_of
@@ -230,6 +231,6 @@ def _member(
     """Return the derivatives of the distance of two elbows along changes of the normal."""
     span = [b - a for a, b in zip(elbows[i], elbows[j], strict=True)]
     size = sqrt(total(x**2 for x in span))
-    first = total(a * b for a, b in zip(span, moves[i], strict=True)) / size
-    second = total(a * b for a, b in zip(span, moves[j], strict=True)) / size
+    first = dot(span, moves[i]) / size
+    second = dot(span, moves[j]) / size
     return [second * b - first * a for a, b in zip(by_normal[i], by_normal[j], strict=True)]

@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from linkwright.errors import Error, ShapeError
 from linkwright.motion.blends import turned as rotation
 from linkwright.robots.ik.targets import poses
+from linkwright.rotations import quaternion_of
 
 if TYPE_CHECKING:
     from linkwright.robots.robot import Robot
@@ -231,7 +232,7 @@ def _zyz(axes: Array, turn: Array) -> list[tuple[float, float, float]]:
     """Return the angles of a wrist like z, y, z, by its quaternion."""
     z, y = axes[0], axes[1]
     frame = np.column_stack([np.cross(y, z), y, z])
-    w, qx, qy, qz = quaternion(frame.T @ turn @ frame)
+    w, qx, qy, qz = quaternion_of(frame.T @ turn @ frame)
     sense = 1.0 if float(axes[2] @ z) > 0 else -1.0
     tilt = 2 * math.atan2(math.hypot(qx, qy), math.hypot(w, qz))
     if math.hypot(qx, qy) < 1e-12:  # the first and the last turn about the same line
@@ -245,33 +246,6 @@ def _zyz(axes: Array, turn: Array) -> list[tuple[float, float, float]]:
         (first, tilt, sense * last),
         (first + math.pi, -tilt, sense * (last - math.pi)),
     ]
-
-
-def quaternion(matrix: Array) -> tuple[float, float, float, float]:
-    """Return (w, x, y, z) of a rotation matrix, the largest component found first.
-
-    >>> quaternion(np.eye(3))
-    (1.0, 0.0, 0.0, 0.0)
-    """
-    r = matrix
-    squares = [
-        1 + r[0, 0] + r[1, 1] + r[2, 2],
-        1 + r[0, 0] - r[1, 1] - r[2, 2],
-        1 - r[0, 0] + r[1, 1] - r[2, 2],
-        1 - r[0, 0] - r[1, 1] + r[2, 2],
-    ]
-    x, y, z = r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]
-    xy, yz, zx = r[0, 1] + r[1, 0], r[1, 2] + r[2, 1], r[2, 0] + r[0, 2]
-    rows = [
-        (squares[0], x, y, z),
-        (x, squares[1], xy, zx),
-        (y, xy, squares[2], yz),
-        (z, zx, yz, squares[3]),
-    ]
-    k = int(np.argmax(squares))
-    scale = 0.5 / math.sqrt(squares[k])
-    w, a, b, c = (float(scale * v) for v in rows[k])
-    return w, a, b, c
 
 
 # -- small parts -----------------------------------------------------------------------------------

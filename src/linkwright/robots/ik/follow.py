@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING
 
 from linkwright.algebra import ONE, ZERO, Expr, constant, sqrt, total
 from linkwright.algebra.functions import where
+from linkwright.algebra.triples import Triple, add, apply, cross, dot, times
 from linkwright.equations.tree import Tree
-from linkwright.equations.writer import Triple, Writer, add, apply, cross, times
+from linkwright.equations.writer import Writer
 from linkwright.program import Assign, Namer, Program, Statement, program
 from linkwright.program.derivatives import jacobian_vector
 from linkwright.program.inline import inlined
@@ -253,7 +254,7 @@ def _spin(
     around = cross(omega, v)  # of the world; about its own axes the sign is turned
     side = writer.triple(where(own, -x, x) for x in around)
     straight = times(w, omega)
-    first = -total(a * b for a, b in zip(omega, v, strict=True))
+    first = -dot(omega, v)
     return [
         writer.hold(_HALF * first),
         *(writer.hold(_HALF * (a + b)) for a, b in zip(straight, side, strict=True)),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from linkwright.algebra import Expr, constant, free_symbols, sqrt, total
+from linkwright.algebra import Expr, constant, free_symbols, sqrt
 from linkwright.algebra.functions import maximum
+from linkwright.algebra.triples import dot
 from linkwright.equations.tree import Results, Tree
 from linkwright.equations.writer import Writer
 from linkwright.errors import InputError
@@ -31,10 +32,7 @@ def manipulability_program(tree: Tree, spot: FixedFrame, rows: Sequence[int]) ->
         chosen = [list(jacobian[k]) for k in rows]
         if len(chosen[0]) < len(chosen):
             chosen = [list(column) for column in zip(*chosen, strict=True)]
-        left = [
-            [hold(total(x * y for x, y in zip(one, other, strict=True))) for other in chosen]
-            for one in chosen
-        ]
+        left = [[hold(dot(one, other)) for other in chosen] for one in chosen]
         found: Expr = constant(1)
         for k, row in enumerate(left):
             pivot = hold(maximum(row[k], _TINY))

@@ -21,12 +21,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwright.algebra import ONE, ZERO, Expr, symbol
 from linkwright.algebra.expr import scaled
+from linkwright.algebra.triples import dot
 from linkwright.errors import ShapeError
 from linkwright.homotopy.ends import carried
 from linkwright.homotopy.family import IMAGINARY, Complex, Family
 from linkwright.homotopy.start_sets import StartSet, normal, start_set
-from linkwright.robots.ik.closed import NoClosedForm, quaternion, wrapped
+from linkwright.robots.ik.closed import NoClosedForm, wrapped
 from linkwright.robots.ik.targets import poses
+from linkwright.rotations import quaternion_of
 
 if TYPE_CHECKING:
     from linkwright.robots.robot import Robot
@@ -138,10 +140,10 @@ def family() -> Family:
     last = _product(_product(links[3], links[4]), _link(w[5], ZERO, ZERO, ONE))
     goal = _rotation(four)
     # G / Q: rotation G R', position x - G R' q
-    ahead = [[_dot(goal[i], last[j][:3]) for j in range(3)] for i in range(3)]
-    back = [_dot(ahead[i], [last[j][3] for j in range(3)]) for i in range(3)]
+    ahead = [[dot(goal[i], last[j][:3]) for j in range(3)] for i in range(3)]
+    back = [dot(ahead[i], [last[j][3] for j in range(3)]) for i in range(3)]
     columns = [[[m[k][j] for k in range(3)] for j in range(3)] for m in (first, ahead)]
-    turn = [[_dot(columns[0][i], columns[1][j]) for j in range(3)] for i in range(3)]
+    turn = [[dot(columns[0][i], columns[1][j]) for j in range(3)] for i in range(3)]
     equations = [first[i][3] - place[i] + back[i] for i in range(3)]
     equations += [turn[1][2] - turn[2][1], turn[2][0] - turn[0][2], turn[0][1] - turn[1][0]]
     parameters = (*lengths, *shifts[1:], *twists, *place, *four)
@@ -165,16 +167,9 @@ def _link(w: Expr, d: Expr, a: Expr, t: Expr) -> Matrix:
     return [[c, -s * n, s * m, a * c], [s, c * n, -c * m, a * s], [ZERO, m, n, d]]
 
 
-def _dot(a: list[Expr], b: list[Expr]) -> Expr:
-    value = ZERO
-    for x, y in zip(a, b, strict=True):
-        value = value + x * y
-    return value
-
-
 def _product(a: Matrix, b: Matrix) -> Matrix:
     columns = [[b[k][j] for k in range(3)] for j in range(4)]
-    moved = [[_dot(row[:3], column) for column in columns] for row in a]
+    moved = [[dot(row[:3], column) for column in columns] for row in a]
     return [[*row[:3], row[3] + old[3]] for row, old in zip(moved, a, strict=True)]
 
 
@@ -228,7 +223,7 @@ def general_branches(arm: GeneralArm, target: ArrayLike) -> Array:
     if goal.shape != (4, 4):
         raise ShapeError("a pose is a 4 x 4 matrix")
     inner = np.linalg.inv(arm.base) @ goal @ np.linalg.inv(arm.tool)
-    pose = [*inner[:3, 3], *quaternion(inner[:3, :3])]
+    pose = [*inner[:3, 3], *quaternion_of(inner[:3, :3])]
     turns = np.exp(1j * arm.twists)
     p = np.concatenate([arm.lengths, arm.shifts, turns, pose]).astype(complex)
     ends = carried(family(), start(), p)

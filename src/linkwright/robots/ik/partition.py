@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 
 from linkwright.algebra import ONE, ZERO, Expr, constant, total
 from linkwright.algebra.functions import absolute, maximum, minimum, where
+from linkwright.algebra.triples import dot
 from linkwright.equations.tree import Results, Tree
 from linkwright.equations.writer import Writer
 from linkwright.errors import InputError
@@ -174,7 +175,7 @@ def partition_program(
             whole[j] = x
         residual: list[Expr] = [ZERO] * 6
         for k, row in zip(rows, jacobian_rows, strict=True):
-            residual[k] = hold(rate[k] - dotted(row, rates))
+            residual[k] = hold(rate[k] - dot(row, rates))
         if spare:
             order = made.permuted(writer, [constant(j) for j in moving])
             results["free"] = order[m:]
@@ -200,7 +201,7 @@ class NullSpace:
 
     def __post_init__(self) -> None:
         if not self.gram:
-            products = [[self.writer.hold(dotted(x, y)) for y in self.basis] for x in self.basis]
+            products = [[self.writer.hold(dot(x, y)) for y in self.basis] for x in self.basis]
             object.__setattr__(self, "gram", products)
 
     def _shares(self, sides: Sequence[Sequence[Expr]]) -> list[list[Expr]]:
@@ -211,7 +212,7 @@ class NullSpace:
         return found
 
     def _share(self, vector: Sequence[Expr]) -> list[Expr]:
-        return self._shares([[self.writer.hold(dotted(x, vector)) for x in self.basis]])[0]
+        return self._shares([[self.writer.hold(dot(x, vector)) for x in self.basis]])[0]
 
     def along(self, vector: Sequence[Expr]) -> list[Expr]:
         """Return what a vector has in the null space."""
@@ -226,7 +227,7 @@ class NullSpace:
     def _combined(self, start: Sequence[Expr], shares: Sequence[Expr], sign: int) -> list[Expr]:
         columns = list(zip(*self.basis, strict=True)) or [()] * len(start)
         return [
-            self.writer.hold(x + sign * dotted(shares, column))
+            self.writer.hold(x + sign * dot(shares, column))
             for x, column in zip(start, columns, strict=True)
         ]
 
@@ -237,13 +238,8 @@ class NullSpace:
         found: list[list[Expr]] = [[ZERO] * n for _ in range(n)]
         for i in range(n):
             for j in range(i + 1):
-                found[i][j] = found[j][i] = self.writer.hold(dotted(columns[i], shares[j]))
+                found[i][j] = found[j][i] = self.writer.hold(dot(columns[i], shares[j]))
         return found
-
-
-def dotted(a: Sequence[Expr], b: Sequence[Expr]) -> Expr:
-    """Return the sum of products."""
-    return total(x * y for x, y in zip(a, b, strict=True))
 
 
 def _refuse_too_few(count: int, rows: Sequence[int]) -> None:

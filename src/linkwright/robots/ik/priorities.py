@@ -21,8 +21,9 @@ from dataclasses import dataclass, replace
 
 from linkwright.algebra import ONE, ZERO, Expr, constant, cos, minimum, sin, sqrt, total
 from linkwright.algebra.functions import maximum, where
+from linkwright.algebra.triples import Matrix, add, apply, dot, quaternion_product
 from linkwright.equations.tree import Results, Tree
-from linkwright.equations.writer import Matrix, Writer, add, apply
+from linkwright.equations.writer import Writer
 from linkwright.program import Namer, Program, program
 from linkwright.program.inline import inlined
 from linkwright.program.repeat import repeated
@@ -81,7 +82,7 @@ def priority_rates(tree: Tree, spots: Sequence[FixedFrame], levels: Sequence[int
             here = [frame for frame, k in zip(frames, levels, strict=True) if k == level]
             rows = [row for frame in here for row in frame.rows]
             left = [
-                hold(v - total(x * u for x, u in zip(row, rates, strict=True)))
+                hold(v - dot(row, rates))
                 for v, row in zip((v for f in here for v in f.wanted), rows, strict=True)
             ]
             made = _level(writer, rows, [m for f in here for m in f.mask], found, more["settings"])
@@ -234,11 +235,4 @@ def priority_tick(tree: Tree, spots: Sequence[FixedFrame], levels: Sequence[int]
 
 def _turning(turn: Sequence[Expr], omega: Sequence[Expr]) -> list[Expr]:
     """Return the rate of a quaternion from the angular velocity in the world."""
-    w, x, y, z = turn
-    a, b, c = omega
-    return [
-        _HALF * (-x * a - y * b - z * c),
-        _HALF * (w * a + z * b - y * c),
-        _HALF * (-z * a + w * b + x * c),
-        _HALF * (y * a - x * b + w * c),
-    ]
+    return [_HALF * x for x in quaternion_product((ZERO, *omega), turn)]

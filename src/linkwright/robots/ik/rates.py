@@ -19,8 +19,9 @@ from dataclasses import dataclass
 
 from linkwright.algebra import ONE, ZERO, Expr, constant, sqrt, symbol, total
 from linkwright.algebra.functions import maximum, where
+from linkwright.algebra.triples import dot
 from linkwright.equations.tree import Results, Tree
-from linkwright.equations.writer import Writer, dot
+from linkwright.equations.writer import Writer
 from linkwright.errors import InputError
 from linkwright.program import Namer, Program
 from linkwright.program.linear import ldlt
@@ -108,7 +109,7 @@ class Orthogonal:
     def null(self, rates: Sequence[Expr]) -> list[Expr]:
         """Return what rates have in the null space."""
         hold = self.writer.hold
-        shares = [hold(total(x * z for x, z in zip(row, rates, strict=True))) for row in self.q]
+        shares = [hold(dot(row, rates)) for row in self.q]
         return [
             hold(z - total(s * row[j] for s, row in zip(shares, self.q, strict=True)))
             for j, z in enumerate(rates)
@@ -168,7 +169,7 @@ def orthogonalized(
         q.append(own)
         r[k][k] = hold(counts * size)
         for i in range(k + 1, m):
-            share = hold(total(x * y for x, y in zip(own, left[i], strict=True)))
+            share = hold(dot(own, left[i]))
             r[k][i] = share
             left[i] = [hold(y - share * x) for x, y in zip(own, left[i], strict=True)]
     return Orthogonal(q, r, live, smallest, swaps, writer, damping)
@@ -264,10 +265,7 @@ def rates_program(
             rates = [hold(x + z) for x, z in zip(solutions[0], free, strict=True)]
         if goal:
             found["step"] = solutions[1]
-        residual = [
-            hold(v - total(x * u for x, u in zip(row, rates, strict=True)))
-            for v, row in zip(rate, jacobian, strict=True)
-        ]
+        residual = [hold(v - dot(row, rates)) for v, row in zip(rate, jacobian, strict=True)]
         if goal:
             found["missed"] = [weighted(residual), rights[1]]
         return {

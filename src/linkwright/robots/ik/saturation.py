@@ -28,8 +28,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from linkwright.algebra import ONE, ZERO, Expr, constant, sqrt, symbol, total
+from linkwright.algebra import ONE, ZERO, Expr, constant, sqrt, symbol
 from linkwright.algebra.functions import absolute, floor, maximum, minimum, where
+from linkwright.algebra.triples import dot
 from linkwright.equations.writer import Writer
 
 LIMITS = ("lower", "upper", "speed", "acceleration")
@@ -107,10 +108,9 @@ def saturated(
             here = hold(where(key <= critical, ONE - taken, ZERO))
             taken = hold(taken + here)
             chosen.append(here)
-        column = [hold(total(c * x for c, x in zip(chosen, row, strict=True))) for row in p]
+        column = [hold(dot(chosen, row)) for row in p]
         own, rest, least, most, depth = (
-            hold(total(c * x for c, x in zip(chosen, values, strict=True)))
-            for values in (a, b, low, high, column)
+            hold(dot(chosen, values)) for values in (a, b, low, high, column)
         )
         goal = hold(where(own + rest > most, most, least))
         able = hold(where(done, ZERO, where(depth > _THIN, ONE, ZERO)))

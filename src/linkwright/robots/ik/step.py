@@ -17,8 +17,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from linkwright.algebra import ZERO, Expr, atan2, constant, maximum, minimum, sqrt, symbol, total
+from linkwright.algebra.triples import Matrix, dot, subtract, transposed
 from linkwright.equations.tree import Results, Tree
-from linkwright.equations.writer import Matrix, Writer, dot, subtract, transposed
+from linkwright.equations.writer import Writer
 from linkwright.errors import InputError
 from linkwright.program import Namer, Program
 from linkwright.program.linear import ldlt
@@ -127,22 +128,18 @@ def _damped(
     damping: Expr,
 ) -> list[Expr]:
     """Return the damped solution that goes on toward a posture in the null space."""
-    left = [
-        writer.hold(e - total(x * p for x, p in zip(row, posture, strict=True)))
-        for e, row in zip(error, rows, strict=True)
-    ]
+    left = [writer.hold(e - dot(row, posture)) for e, row in zip(error, rows, strict=True)]
     level = writer.hold(_HALF * _squares(error) + damping)
     n = len(rows)
     matrix: list[list[Expr]] = [[ZERO] * n for _ in range(n)]
     for i in range(n):
         for j in range(i + 1):
-            entry = total(a * b for a, b in zip(rows[i], rows[j], strict=True))
+            entry = dot(rows[i], rows[j])
             matrix[i][j] = matrix[j][i] = writer.hold(entry + level if i == j else entry)
     statements, (solution,) = ldlt(matrix, [left], Namer(None, "ik"))
     for statement in statements:
         writer.assign(statement.target, statement.value)
     columns = zip(*rows, strict=True)
     return [
-        writer.hold(p + total(x * y for x, y in zip(column, solution, strict=True)))
-        for p, column in zip(posture, columns, strict=True)
+        writer.hold(p + dot(column, solution)) for p, column in zip(posture, columns, strict=True)
     ]

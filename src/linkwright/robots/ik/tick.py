@@ -15,10 +15,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from linkwright.algebra import ONE, ZERO, Expr, as_expr, constant, symbol, total
+from linkwright.algebra import ONE, ZERO, Expr, as_expr, constant, symbol
 from linkwright.algebra.functions import where
+from linkwright.algebra.triples import add, apply, dot, subtract
 from linkwright.equations.tree import Results, Tree
-from linkwright.equations.writer import Writer, add, apply, subtract
+from linkwright.equations.writer import Writer
 from linkwright.errors import InputError
 from linkwright.motion.chains.solver import ToolKinematics
 from linkwright.program import Namer, Program
@@ -138,7 +139,7 @@ def tick_program(tree: Tree, spot: FixedFrame) -> Program:
         matrix = [[ZERO] * 6 for _ in range(6)]
         for i in range(6):
             for j in range(i + 1):
-                entry = total(a * b for a, b in zip(jacobian[i], jacobian[j], strict=True))
+                entry = dot(jacobian[i], jacobian[j])
                 matrix[i][j] = matrix[j][i] = hold(entry + level if i == j else entry)
         columns = list(zip(*jacobian, strict=True))
 
@@ -146,10 +147,7 @@ def tick_program(tree: Tree, spot: FixedFrame) -> Program:
             statements, solutions = ldlt(matrix, rights, Namer(None, f"it{len(rights)}_"))
             for statement in statements:
                 writer.assign(statement.target, statement.value)
-            return [
-                [hold(total(x * y for x, y in zip(c, solution, strict=True))) for c in columns]
-                for solution in solutions
-            ]
+            return [[hold(dot(c, solution)) for c in columns] for solution in solutions]
 
         flow, slope, step, probe = joints(more["flow"], more["slope"], error, more["probe"])
         u = [hold(f + sigma * s) for f, s in zip(flow, slope, strict=True)]

@@ -25,10 +25,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from linkwright.blocks import checked_all
 from linkwright.errors import InputError
+from linkwright.rotations import exponential, logarithm, quaternion_matrix, quaternion_product, skew
 
 Array = NDArray[np.float64]
 
@@ -140,7 +141,7 @@ class PointMotion(MotionModel):
         return found
 
     def placed(self, value: Array, covariance: Array, pose: Array) -> tuple[Array, Array]:
-        R = rotation(pose[3:])
+        R = quaternion_matrix(pose[3:])
         return pose[:3] + R @ value, R @ covariance @ R.T
 
     def value(self, mean: Array) -> Array:
@@ -191,12 +192,12 @@ class PoseMotion(MotionModel):
         turn = time * mean[10:]
         F = np.eye(12)
         F[:3, 3:6] = time * np.eye(3)
-        F[6:9, 6:9] = rotation(exponential(turn))
+        F[6:9, 6:9] = quaternion_matrix(exponential(turn))
         F[6:9, 9:] = time * left_jacobian(turn)
         P = F @ covariance @ F.T
         _spread(P, 0, 3, self.acceleration, time)
         _spread(P, 6, 9, self.turning, time)
-        q = product(exponential(turn), mean[6:10])
+        q = quaternion_product(exponential(turn), mean[6:10])
         return np.concatenate([mean[:3] + time * mean[3:6], mean[3:6], q, mean[10:]]), (P + P.T) / 2
 
     def ahead(self, mean: Array, covariance: Array, time: float) -> tuple[Array, Array]:
@@ -204,21 +205,25 @@ class PoseMotion(MotionModel):
 
     def residual(self, mean: Array, value: Array) -> Array:
         back = mean[6:10] * np.array([1.0, -1.0, -1.0, -1.0])
-        return np.concatenate([value[:3] - mean[:3], logarithm(product(value[3:], back))])
+        return np.concatenate(
+            [value[:3] - mean[:3], logarithm(quaternion_product(value[3:], back))]
+        )
 
     def rate(self, mean: Array) -> Array:
         return np.concatenate([mean[3:6], mean[10:]])
 
     def shifted(self, mean: Array, error: Array) -> Array:
-        q = product(exponential(error[6:9]), mean[6:10])
+        q = quaternion_product(exponential(error[6:9]), mean[6:10])
         return np.concatenate(
             [mean[:6] + error[:6], q / math.sqrt(float(q @ q)), mean[10:] + error[9:]]
         )
 
     def placed(self, value: Array, covariance: Array, pose: Array) -> tuple[Array, Array]:
-        both = _twice(rotation(pose[3:]))
+        both = _twice(quaternion_matrix(pose[3:]))
         place = pose[:3] + both[:3, :3] @ value[:3]
-        return np.concatenate([place, product(pose[3:], value[3:])]), both @ covariance @ both.T
+        return np.concatenate(
+            [place, quaternion_product(pose[3:], value[3:])]
+        ), both @ covariance @ both.T
 
     def value(self, mean: Array) -> Array:
         return np.concatenate([mean[:3], mean[6:10]])
@@ -273,7 +278,7 @@ class WrenchMotion(MotionModel):
         return found
 
     def placed(self, value: Array, covariance: Array, pose: Array) -> tuple[Array, Array]:
-        both = _twice(rotation(pose[3:]))
+        both = _twice(quaternion_matrix(pose[3:]))
         return both @ value, both @ covariance @ both.T
 
     def value(self, mean: Array) -> Array:
@@ -297,65 +302,6 @@ def checked_pose(given: Sequence[float], what: str) -> Array:
     return found
 
 
-# -- rotations -------------------------------------------------------------------------------------
-def product(a: Array, b: Array) -> Array:
-    """Return the product of two quaternions w, x, y, z: first b, then a.
-
-    >>> product(np.array([0.0, 1, 0, 0]), np.array([0.0, 0, 1, 0])).tolist()
-    [0.0, 0.0, 0.0, 1.0]
-    """
-    w, x, y, z = a.tolist()
-    p, q, r, s = b.tolist()
-    return np.array(
-        [
-            w * p - x * q - y * r - z * s,
-            w * q + x * p + y * s - z * r,
-            w * r - x * s + y * p + z * q,
-            w * s + x * r - y * q + z * p,
-        ]
-    )
-
-
-def rotation(quaternion: ArrayLike) -> Array:
-    """Return the matrix of a unit quaternion w, x, y, z.
-
-    >>> rotation([1, 0, 0, 0]).trace().item()
-    3.0
-    """
-    w, x, y, z = np.asarray(quaternion, dtype=float).tolist()
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
-
-
-def exponential(vector: Array) -> Array:
-    """Return the quaternion of a rotation vector.
-
-    >>> exponential(np.array([0.0, 0.0, np.pi])).round(6).tolist()
-    [0.0, 0.0, 0.0, 1.0]
-    """
-    angle = math.sqrt(float(vector @ vector))
-    share = 0.5 - angle**2 / 48 if angle < 1e-4 else math.sin(angle / 2) / angle
-    return np.concatenate([[math.cos(angle / 2)], share * vector])
-
-
-def logarithm(quaternion: Array) -> Array:
-    """Return the rotation vector of a quaternion, at most half a turn long.
-
-    >>> logarithm(exponential(np.array([0.1, -0.2, 0.3]))).round(12).tolist()
-    [0.1, -0.2, 0.3]
-    """
-    q = -quaternion if quaternion[0] < 0 else quaternion
-    length = math.sqrt(float(q[1:] @ q[1:]))
-    if length < 1e-9:
-        return np.asarray(2 * q[1:] / q[0])
-    return np.asarray(2 * math.atan2(length, float(q[0])) / length * q[1:])
-
-
 def left_jacobian(vector: Array) -> Array:
     """Return J of exp(v + d) = exp(J d) exp(v), to first order in d (Barfoot 2017, 7.83).
 
@@ -363,8 +309,7 @@ def left_jacobian(vector: Array) -> Array:
     [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
     angle = math.sqrt(float(vector @ vector))
-    x, y, z = vector.tolist()
-    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    cross = skew(vector)
     if angle < 1e-3:  # the next terms of the series are below 1e-14
         first, second = 0.5 - angle**2 / 24, 1 / 6 - angle**2 / 120
     else:

@@ -40,6 +40,7 @@ from linkwright.algebra import (
     total,
     where,
 )
+from linkwright.algebra.triples import dot
 from linkwright.program import Assign, Call, Loop, Namer, Program, ProgramPort, Statement, program
 from linkwright.program.program import Carried, Scanned, Stacked
 from linkwright.simulation.native.dry_friction import DryFriction
@@ -176,7 +177,7 @@ def _scanned(inside: Sequence[Expr], arrays: Sequence[Sequence[Expr]]) -> tuple[
 
 
 def _weighted_sum(factors: Sequence[Expr], values: Sequence[Expr]) -> Expr:
-    return total([b * k for b, k in zip(factors, values, strict=True)])
+    return dot(factors, values)
 
 
 def number(value: object) -> Expr:

@@ -21,6 +21,7 @@ from linkwright.algebra import (
     total,
     where,
 )
+from linkwright.algebra.triples import dot
 from linkwright.program import (
     Assign,
     Call,
@@ -81,7 +82,7 @@ def _exchange(size: int) -> Program:
     better = []
     for i in range(size):
         row = W[i * size : (i + 1) * size]
-        y = z[i] + total(a * b for a, b in zip(row, v, strict=True))
+        y = z[i] + dot(row, v)
         noise = 1e-12 * (absolute(z[i]) + total(absolute(a) for a in row))
         against = where(m[i] * y < -noise, where(row[i] < 0, 0, m[i]), m[i])
         beyond = where(v[i] > 1, 1, where(v[i] < -1, -1, 0))
