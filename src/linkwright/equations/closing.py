@@ -46,7 +46,7 @@ from linkwright.program import (
     Statement,
     program,
 )
-from linkwright.program.linear import ldlt
+from linkwright.program.linear import gram, ldlt
 
 TURNS = 6
 """Turns of Newton's loop in one call."""
@@ -405,14 +405,9 @@ class _Turn:
         norm = hold(total(e**2 for e in self.g))
         better = hold(norm < least)
         columns = list(zip(*self.jacobian, strict=True))
-        products = [
-            [hold(dot(columns[i], columns[j]))
-             for j in range(i + 1)]
-            for i in range(n)
-        ]  # fmt: skip
-        scale = hold(total(products[i][i] for i in range(n)) * constant(1.0 / n))
+        matrix = gram(hold, columns)
+        scale = hold(total(matrix[i][i] for i in range(n)) * constant(1.0 / n))
         damping = hold(constant(_WEAK) * scale + constant(_FAR) * norm)
-        matrix = [[products[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
         for i in range(n):
             matrix[i][i] = hold(matrix[i][i] + damping)
         right = [hold(-dot(column, self.g)) for column in columns]

@@ -15,7 +15,6 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +30,7 @@ from linkwright.algebra import (
     minimum,
     sin,
 )
-from linkwright.algebra.triples import dot
+from linkwright.algebra.triples import cross, dot
 from linkwright.blocks import Element
 from linkwright.equations.closure import assemble
 from linkwright.equations.joint_stops import stopping
@@ -246,8 +245,3 @@ def turned(v: Array, axis: Array, angle: Array) -> Array:
     """Return rows of vectors, each turned about an axis by its own angle."""
     c, s = np.cos(angle)[:, None], np.sin(angle)[:, None]
     return np.asarray(c * v + s * np.cross(axis, v) + (1 - c) * np.outer(v @ axis, axis))
-
-
-def cross(a: Sequence[Any], b: Sequence[Any]) -> tuple[Any, Any, Any]:
-    """Return the vector across two."""
-    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]

@@ -38,16 +38,16 @@ from linkwright.algebra import (
     where,
 )
 from linkwright.algebra.calculus import gradient, tangents
-from linkwright.algebra.triples import dot
+from linkwright.algebra.triples import cross, dot
 from linkwright.blocks import Element
 from linkwright.equations.closing import known_expressions, residuals
 from linkwright.equations.closure import assemble
 from linkwright.equations.parallel_machine import ParallelMachine, parallel_machine
 from linkwright.errors import InputError
 from linkwright.mechanism import ModelLike
-from linkwright.mounts.chains import SHARE, AxisChain, chain_of, cross, limits_of, refuse_beyond
+from linkwright.mounts.chains import SHARE, AxisChain, chain_of, limits_of, refuse_beyond
 from linkwright.program import Assign, Namer, Program, Statement, program
-from linkwright.program.linear import ldlt
+from linkwright.program.linear import gram, ldlt
 
 Array = NDArray[np.float64]
 
@@ -115,13 +115,8 @@ def step_program(
     rows = [[hold(e) for e in gradient(row, x)] for row in g]
     columns = list(zip(*rows, strict=True))
     n = len(x)
-    products = [
-        [hold(dot(columns[i], columns[j]))
-         for j in range(i + 1)]
-        for i in range(n)
-    ]  # fmt: skip
-    weak = hold(total(products[i][i] for i in range(n)) * constant(_WEAK / n))
-    matrix = [[products[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
+    matrix = gram(hold, columns)
+    weak = hold(total(matrix[i][i] for i in range(n)) * constant(_WEAK / n))
     for i in range(n):
         matrix[i][i] = hold(matrix[i][i] + weak)
 

@@ -20,6 +20,7 @@ from itertools import combinations
 
 from linkwright.algebra.expr import ZERO, Expr, constant, raised, scaled, total
 from linkwright.algebra.functions.calls import absolute, where
+from linkwright.algebra.triples import dot
 from linkwright.program.program import Assign, Namer, ProgramError
 
 _EXACT = 10  # up to so many unknowns the order is the best there is
@@ -30,6 +31,19 @@ _NONE, _FIXED, _MOVING = 0, 1, 2
 
 class LinearError(ProgramError):
     """A system that cannot be solved in this way."""
+
+
+# -- normal equations ------------------------------------------------------------------------------
+def gram(
+    hold: Callable[[Expr], Expr], rows: Sequence[Sequence[Expr]], level: Expr = ZERO
+) -> list[list[Expr]]:
+    """Return the products A Aᵀ of rows, a level added to the diagonal, with names for entries."""
+    found: list[list[Expr]] = [[ZERO] * len(rows) for _ in rows]
+    for i, row in enumerate(rows):
+        for j in range(i + 1):
+            entry = dot(row, rows[j])
+            found[i][j] = found[j][i] = hold(entry + level if i == j else entry)
+    return found
 
 
 # -- structure -------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from linkwright.equations.tree import Results, Tree
 from linkwright.equations.writer import Writer
 from linkwright.errors import InputError
 from linkwright.program import Namer, Program
-from linkwright.program.linear import ldlt
+from linkwright.program.linear import gram, ldlt
 from linkwright.robots.fixed_frames import FixedFrame
 from linkwright.robots.kinematics import Stance, pose_and_jacobian
 
@@ -130,12 +130,7 @@ def _damped(
     """Return the damped solution that goes on toward a posture in the null space."""
     left = [writer.hold(e - dot(row, posture)) for e, row in zip(error, rows, strict=True)]
     level = writer.hold(_HALF * _squares(error) + damping)
-    n = len(rows)
-    matrix: list[list[Expr]] = [[ZERO] * n for _ in range(n)]
-    for i in range(n):
-        for j in range(i + 1):
-            entry = dot(rows[i], rows[j])
-            matrix[i][j] = matrix[j][i] = writer.hold(entry + level if i == j else entry)
+    matrix = gram(writer.hold, rows, level)
     statements, (solution,) = ldlt(matrix, [left], Namer(None, "ik"))
     for statement in statements:
         writer.assign(statement.target, statement.value)

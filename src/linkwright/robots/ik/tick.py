@@ -15,25 +15,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from linkwright.algebra import ONE, ZERO, Expr, as_expr, constant, symbol
+from linkwright.algebra import ZERO, Expr, as_expr, constant, symbol
 from linkwright.algebra.functions import where
-from linkwright.algebra.triples import add, apply, dot, subtract
+from linkwright.algebra.triples import add, apply, dot, matrix_product, subtract
 from linkwright.equations.tree import Results, Tree
 from linkwright.equations.writer import Writer
 from linkwright.errors import InputError
 from linkwright.motion.chains.solver import ToolKinematics
 from linkwright.program import Namer, Program
 from linkwright.program.inline import inlined
-from linkwright.program.linear import ldlt
+from linkwright.program.linear import gram, ldlt
 from linkwright.robots.fixed_frames import FixedFrame
 from linkwright.robots.ik.rates import refuse_quaternions
 from linkwright.robots.kinematics import (
     acceleration,
     pose_and_jacobian,
-    product,
     quaternion,
     velocity,
 )
+from linkwright.rotations import quaternion_matrix
 
 if TYPE_CHECKING:
     from linkwright.robots.robot import Robot
@@ -69,20 +69,10 @@ def tool_kinematics(
 
 def held(spot: FixedFrame, tool: Sequence[float]) -> FixedFrame:
     """Return the frame of a tool that another frame holds."""
-    x, y, z, w, i, j, k = (as_expr(float(v)) for v in tool)
-    turn = (
-        (ONE - 2 * (j * j + k * k), 2 * (i * j - w * k), 2 * (k * i + w * j)),
-        (2 * (i * j + w * k), ONE - 2 * (i * i + k * k), 2 * (j * k - w * i)),
-        (2 * (k * i - w * j), 2 * (j * k + w * i), ONE - 2 * (i * i + j * j)),
-    )
-    writer = Writer("tool")
-    rotation = product(writer, spot.rotation, turn)
-    if writer.statements:  # numbers fold; names are only made for what moves
-        known = {s.target: s.value for s in writer.statements}
-        rows = [[known.get(e, e) for e in row] for row in rotation]
-        a, b, c = ((r[0], r[1], r[2]) for r in rows)
-        rotation = (a, b, c)
-    return FixedFrame(spot.body, rotation, add(spot.position, apply(spot.rotation, (x, y, z))))
+    place = [as_expr(float(x)) for x in tool[:3]]
+    turn = [[as_expr(x) for x in row] for row in quaternion_matrix(tool[3:]).tolist()]
+    rotation = matrix_product(spot.rotation, turn)
+    return FixedFrame(spot.body, rotation, add(spot.position, apply(spot.rotation, place)))
 
 
 def forward_program(tree: Tree, spot: FixedFrame) -> Program:
@@ -135,12 +125,7 @@ def tick_program(tree: Tree, spot: FixedFrame) -> Program:
         shift = [hold(x) for x in subtract(more["goal_place"], at.position)]
         error = [*shift, *_way(writer, turn, more["goal_turn"])]
         (sigma,), (damping,) = more["sigma"], more["damping"]
-        level = hold(damping**2)
-        matrix = [[ZERO] * 6 for _ in range(6)]
-        for i in range(6):
-            for j in range(i + 1):
-                entry = dot(jacobian[i], jacobian[j])
-                matrix[i][j] = matrix[j][i] = hold(entry + level if i == j else entry)
+        matrix = gram(hold, jacobian, hold(damping**2))
         columns = list(zip(*jacobian, strict=True))
 
         def joints(*rights: Sequence[Expr]) -> list[list[Expr]]:
