@@ -36,6 +36,7 @@ from linkwright.algebra.triples import (
     times,
     transposed,
 )
+from linkwright.equations.bodies import BodyTerms
 from linkwright.equations.inertia import NO_MASS, Moments, lumped
 from linkwright.equations.links import rotation_between, turned_back
 from linkwright.equations.tree import Results, Tree
@@ -43,7 +44,7 @@ from linkwright.equations.writer import Writer
 from linkwright.errors import InputError
 from linkwright.mechanism import Body
 from linkwright.program import Program
-from linkwright.robots.kinematics import Moving, movements, product
+from linkwright.robots.kinematics import movements, product
 
 _EMPTY: Matrix = (NOTHING, NOTHING, NOTHING)
 
@@ -105,7 +106,7 @@ def _written(writer: Writer, tree: Tree) -> Results:
 
 
 def _own(
-    writer: Writer, tree: Tree, body: Body, moving: Moving, moments: Moments
+    writer: Writer, tree: Tree, body: Body, moving: BodyTerms, moments: Moments
 ) -> tuple[Moments, Matrix, Triple]:
     """Return inertia, block P and momentum of one body about its reference point."""
     omega, velocity = moving.omega, _reference_velocity(writer, tree, body, moving)
@@ -118,7 +119,7 @@ def _own(
     return moments, held_rows(writer.hold, block), writer.triple(momentum)
 
 
-def _reference_velocity(writer: Writer, tree: Tree, body: Body, moving: Moving) -> Triple:
+def _reference_velocity(writer: Writer, tree: Tree, body: Body, moving: BodyTerms) -> Triple:
     reference = tree.kinematics.motions[body].reference
     if reference.is_zero:
         return moving.velocity
@@ -126,7 +127,7 @@ def _reference_velocity(writer: Writer, tree: Tree, body: Body, moving: Moving) 
     return writer.triple(add(moving.velocity, cross(moving.omega, arm)))
 
 
-def _speeds(writer: Writer, tree: Tree, body: Body, moving: dict[Body, Moving]) -> list[_Speed]:
+def _speeds(writer: Writer, tree: Tree, body: Body, moving: dict[Body, BodyTerms]) -> list[_Speed]:
     """Return the motions of the speeds of a joint, with their rates, along the body's axes."""
     motion = tree.kinematics.motions[body]
     parent = body.parent

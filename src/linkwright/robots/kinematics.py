@@ -33,10 +33,9 @@ from linkwright.algebra.triples import (
     held_rows,
     matrix_product,
     subtract,
-    times,
     transposed,
 )
-from linkwright.equations.bodies import swung
+from linkwright.equations.bodies import STILL, BodyTerms, body_motions, swung
 from linkwright.equations.links import rotation_between
 from linkwright.equations.tree import Tree
 from linkwright.equations.writer import Writer
@@ -296,85 +295,24 @@ def _angle_rates(writer: Writer, rotation: Matrix) -> list[list[Expr]]:
 
 
 # -- velocities and accelerations ------------------------------------------------------------------
-@dataclass(frozen=True, slots=True)
-class Moving:
-    """How a body moves, along its own axes: `velocity` and `acceleration` are of its origin."""
-
-    omega: Triple
-    velocity: Triple
-    alpha: Triple = NOTHING
-    acceleration: Triple = NOTHING
-
-
-STILL = Moving(NOTHING, NOTHING)
-
-
 def movements(
     writer: Writer,
     tree: Tree,
     bodies: Iterable[Body],
     rates: Mapping[Expr, Expr] | None = None,
     lift: Triple = NOTHING,
-) -> dict[Body, Moving]:
+) -> dict[Body, BodyTerms]:
     """Return velocities and, where rates of speeds are given, accelerations of bodies."""
-    found: dict[Body, Moving] = {}
-    ground = Moving(NOTHING, NOTHING, NOTHING, lift)
-    for body in bodies:
-        assert body.parent is not None
-        above = found.get(body.parent, ground)
-        found[body] = _moved(writer, tree, body, above, rates)
-    return found
+    return body_motions(
+        tree.kinematics, bodies, rates, lift=lift, hold=writer.hold, between=rotation_between
+    )
 
 
-def _moved(
-    writer: Writer,
-    tree: Tree,
-    body: Body,
-    above: Moving,
-    rates: Mapping[Expr, Expr] | None,
-) -> Moving:
-    motion = tree.kinematics.motions[body]
-    assert body.parent is not None
-    base, frame = body.parent.frame, body.frame
-    turn = rotation_between(frame, base)
-    arm = body.from_parent.components(base)
-    spin = slide = twist = push = NOTHING
-    for speed in motion.speeds:
-        w, v = speed.omega.components(frame), speed.velocity.components(frame)
-        spin, slide = add(spin, times(speed.symbol, w)), add(slide, times(speed.symbol, v))
-        if rates is not None:
-            rate = rates[speed.symbol]
-            twist, push = add(twist, times(rate, w)), add(push, times(rate, v))
-    carried = writer.triple(apply(turn, above.omega))
-    omega = writer.triple(add(carried, spin))
-    reference = motion.reference.components(frame)
-    if motion.absolute:
-        velocity = writer.triple(subtract(slide, cross(omega, reference)))
-    else:
-        sweep = add(above.velocity, cross(above.omega, arm))
-        velocity = writer.triple(add(apply(turn, writer.triple(sweep)), slide))
-    if rates is None:
-        return Moving(omega, velocity)
-    alpha = writer.triple(add(apply(turn, above.alpha), cross(carried, spin), twist))
-    if motion.absolute:
-        lifted = apply(turn, above.acceleration)
-        swing = swung(omega, alpha, reference)
-        acceleration = subtract(add(push, cross(omega, slide), lifted), swing)
-    else:
-        moved = add(
-            above.acceleration,
-            swung(above.omega, above.alpha, arm),
-            times(_TWO, cross(above.omega, apply(transposed(turn), slide))),
-        )
-        acceleration = add(apply(turn, writer.triple(moved)), push)
-    return Moving(omega, velocity, alpha, writer.triple(acceleration))
-
-
-def _at_spot(writer: Writer, spot: FixedFrame, moving: Moving) -> Moving:
+def _at_spot(writer: Writer, spot: FixedFrame, moving: BodyTerms) -> BodyTerms:
     """Return how a frame moves that is fixed in a body, along its own axes."""
     axes = transposed(spot.rotation)
     r = spot.position
-    return Moving(
+    return BodyTerms(
         writer.triple(apply(axes, moving.omega)),
         writer.triple(apply(axes, add(moving.velocity, cross(moving.omega, r)))),
         writer.triple(apply(axes, moving.alpha)),
@@ -413,6 +351,6 @@ def acceleration(
 
 def _spot_moving(
     writer: Writer, tree: Tree, spot: FixedFrame, rates: Mapping[Expr, Expr] | None
-) -> Moving:
+) -> BodyTerms:
     found = movements(writer, tree, chain_of(spot.body), rates)
     return _at_spot(writer, spot, found.get(spot.body, STILL))

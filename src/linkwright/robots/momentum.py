@@ -26,6 +26,7 @@ from linkwright.algebra.triples import (
     times,
     transposed,
 )
+from linkwright.equations.bodies import BodyTerms
 from linkwright.equations.inertia import NO_MASS, Moments, lumped
 from linkwright.equations.links import rotation_between, turned_back
 from linkwright.equations.rnea import armature_inertias
@@ -34,7 +35,7 @@ from linkwright.equations.writer import Writer
 from linkwright.mechanism import Body
 from linkwright.mechanism.kinematics import stands_still
 from linkwright.program import Program
-from linkwright.robots.kinematics import Columns, Moving, movements, rows_of, stances
+from linkwright.robots.kinematics import Columns, movements, rows_of, stances
 
 _HALF = constant(0.5)
 
@@ -172,7 +173,7 @@ def _about_origins(tree: Tree) -> dict[Body, Moments]:
     return result
 
 
-def _momentum_rate(own: Moments, moving: Moving) -> tuple[Triple, Triple]:
+def _momentum_rate(own: Moments, moving: BodyTerms) -> tuple[Triple, Triple]:
     """Return inertia force and its moment about the body's origin, along the body's axes."""
     tensor, w = own.tensor(), moving.omega
     h = own.first
