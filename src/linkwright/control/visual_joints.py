@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from linkwright.algebra import ZERO, Expr, sqrt, total, where
-from linkwright.algebra.triples import Triple, cross, dot, subtract
+from linkwright.algebra import ZERO, Expr, sqrt, where
+from linkwright.algebra.triples import Triple, apply, cross, dot, subtract
 from linkwright.blocks import (
     BlockError,
     Element,
@@ -26,6 +26,7 @@ from linkwright.control.joints import driven_joints
 from linkwright.control.visual_compensator import sightings
 from linkwright.mechanism import Body, Mechanism
 from linkwright.program import Solve
+from linkwright.rotations import exact
 
 UNTURNED = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
@@ -135,11 +136,7 @@ class ImageLaw(Element):
     def _inward(self, v: Sequence[Expr]) -> Triple:
         """Return components along the camera's axes from those along the ground's."""
         inside = self.places.inward(self.camera, v)
-        x, y, z = (
-            total([_exact(e) * p for e, p in zip(column, inside, strict=True)])
-            for column in zip(*self._turn, strict=True)
-        )
-        return x, y, z
+        return apply([[exact(e) for e in row] for row in zip(*self._turn, strict=True)], inside)
 
     def _jacobian(self) -> list[list[Expr]]:
         """Return six rows: how the camera moves along its axes with the speed of each joint."""
@@ -214,8 +211,3 @@ def _movers(m: Mechanism, body: Body) -> list[str]:
             remedy="put the camera on a body that joints move, or name them as joints=",
         )
     return found
-
-
-def _exact(entry: float) -> float | int:
-    near = round(entry)
-    return near if abs(entry - near) < 1e-9 else entry

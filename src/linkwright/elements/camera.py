@@ -19,11 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from linkwright.algebra import ONE, Expr, as_expr, floor, total, where
-from linkwright.algebra.triples import Triple, subtract
+from linkwright.algebra import ONE, Expr, as_expr, floor, where
+from linkwright.algebra.triples import Triple, apply, subtract
 from linkwright.blocks import BlockError, Element, Location, checked, checked_all, checked_rotation
 from linkwright.elements.camera_targets import CameraTarget, Optics, TargetPicture
 from linkwright.elements.surfaces import UNTURNED
+from linkwright.rotations import exact
 
 _FEATURES = ("u", "v", "area", "uu", "uv", "vv")
 
@@ -220,7 +221,7 @@ class PinholeCamera(Element):
         )
         middle = m.point_of(on, tuple(map(as_expr, target.center)))
         away = subtract(self.position(middle), self.position(self.point))
-        axes = [self.places.outward(on, [as_expr(_exact(x)) for x in turn[:, i]]) for i in range(2)]
+        axes = [self.places.outward(on, [as_expr(exact(x)) for x in turn[:, i]]) for i in range(2)]
         a, b = (self._triple([length * x for x in self._inward(axis)]) for axis in axes)
         c = self._triple(self._inward(away))
         return (a, b, c), target.picture(self.optics, (a, b, c), self.intermediate)
@@ -228,11 +229,7 @@ class PinholeCamera(Element):
     def _inward(self, v: Sequence[Expr]) -> Triple:
         """Return components along the camera's axes from those along the ground's."""
         inside = self.places.inward(self.point, v)
-        x, y, z = (
-            total([_exact(e) * p for e, p in zip(column, inside, strict=True)])
-            for column in self.rotation.T
-        )
-        return x, y, z
+        return apply([[exact(e) for e in column] for column in self.rotation.T], inside)
 
     def _in_view(self, seen: TargetPicture, hidden: Expr) -> Expr:
         inside = (seen.front > 0) & (seen.area >= self._least)
@@ -295,9 +292,3 @@ def _targets(given: Sequence[CameraTarget], name: str) -> tuple[CameraTarget, ..
 
 def _half(number: Expr) -> Expr:
     return floor(number / 2 + 0.25)
-
-
-def _exact(entry: float) -> float | int:
-    """Return an entry of a rotation matrix, 0 and 1 exactly where they are meant."""
-    near = round(entry)
-    return near if abs(entry - near) < 1e-9 else float(entry)

@@ -40,6 +40,7 @@ from linkwright.algebra.triples import Triple, add, cross, dot, subtract, times
 from linkwright.blocks import BlockError, Element, checked, checked_rotation
 from linkwright.elements.surfaces import CapsuleSurface, Plane, SphereSurface
 from linkwright.mechanism import Point
+from linkwright.rotations import exact
 
 _TINY = 1e-12
 Round = SphereSurface | CapsuleSurface
@@ -133,7 +134,7 @@ class RoundContact(Element):
         center = self.mechanism.point_of(under, tuple(map(as_expr, plane.center)))
         if under.body.parent is None:
             self.floors.append((tuple(map(float, plane.center)), tuple(turn[:, 2].tolist())))
-        axis = [as_expr(_exact(float(c))) for c in turn[:, 2]]
+        axis = [as_expr(exact(float(c), _TINY)) for c in turn[:, 2]]
         normal = self._triple(self.places.outward(under, axis))
         for k, end in enumerate(ends, 1):
             place = self.position(end)
@@ -233,8 +234,3 @@ def _refuse_shapes(name: str, first: object, second: object) -> None:
 
 def _clamped(x: Expr) -> Expr:
     return minimum(maximum(x, 0.0), 1.0)
-
-
-def _exact(entry: float) -> float | int:
-    near = round(entry)
-    return near if abs(entry - near) < _TINY else entry

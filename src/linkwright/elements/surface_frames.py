@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from linkwright.algebra import Expr, as_expr, total
-from linkwright.algebra.triples import Triple, add, cross, held, subtract
+from linkwright.algebra import Expr, as_expr
+from linkwright.algebra.triples import Triple, add, apply, cross, held, subtract
 from linkwright.blocks import Element, checked_rotation
 from linkwright.elements.surfaces import Surface
+from linkwright.rotations import exact
 
 
 class SurfaceFrame:
@@ -39,19 +40,13 @@ class SurfaceFrame:
 
     def inward(self, v: Sequence[Expr]) -> Triple:
         """Return components along the surface's axes from those in the ground's."""
-        return _turned(self._element.places.inward(self.carrier, v), self.turn.T.tolist())
+        return apply(
+            [[exact(x) for x in row] for row in self.turn.T],
+            self._element.places.inward(self.carrier, v),
+        )
 
     def outward(self, v: Sequence[Expr]) -> Triple:
         """Return components in the ground's axes from those along the surface's."""
-        return self._element.places.outward(self.carrier, _turned(v, self.turn.tolist()))
-
-
-def _turned(v: Sequence[Expr], rows: Sequence[Sequence[float]]) -> Triple:
-    x, y, z = (total([_exact(c) * e for c, e in zip(row, v, strict=True)]) for row in rows)
-    return x, y, z
-
-
-def _exact(entry: float) -> float | int:
-    """Return an entry of a rotation matrix, 0 and 1 exactly where they are meant."""
-    near = round(entry)
-    return near if abs(entry - near) < 1e-9 else entry
+        return self._element.places.outward(
+            self.carrier, apply([[exact(x) for x in row] for row in self.turn], v)
+        )
