@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 
 # -- quaternions -----------------------------------------------------------------------------------
-def quaternion_product(a: ArrayLike, b: ArrayLike) -> Any:
+def quaternion_product(a: Any, b: Any) -> Any:
     """Return products of quaternions; entries may be expressions.
 
     >>> quaternion_product([0.0, 1, 0, 0], [0.0, 0, 1, 0]).tolist()  # i j = k

@@ -10,9 +10,9 @@ import pytest
 from scipy.linalg import block_diag, expm, solve_continuous_lyapunov, solve_discrete_are
 
 import linkwright as lw
+from linkwright.algebra.triples import combination
 from linkwright.blocks.discretization import van_loan
 from linkwright.control import KalmanFilter
-from linkwright.control.filters import dot
 from linkwright.control.nonlinear_filters import ExtendedKalmanFilter, UnscentedKalmanFilter
 from linkwright.system.step_models import step_model
 from tests.seeds import cases, seeds
@@ -60,9 +60,9 @@ def test_any_sensors_may_be_silent_whatever_the_noise_they_share(kind: str) -> N
             walk = lw.Block("walk")
             states = [walk.discrete_state(f"x{i}") for i in range(N)]
             for i in range(N):
-                walk.update(states[i], dot(phi[i], states))
+                walk.update(states[i], combination(phi[i], states))
             for k in range(M):
-                walk.output(f"z{k}", dot(h[k], states))
+                walk.output(f"z{k}", combination(h[k], states))
             own = lw.System(name="own", base=10)
             own.add(walk, rate=10)
             model = step_model(own, [f"walk.z{k}" for k in range(M)], Fraction(1, 10))
@@ -108,7 +108,7 @@ def test_a_linear_plant_is_followed_exactly_whatever_its_modes_and_the_rate(kind
         plant = lw.Block("p")
         states = [plant.state(f"x{i}", initial=float(i)) for i in range(3)]
         for i in range(3):
-            plant.derivative(states[i], dot(A[i], states) + float(forced[i]))
+            plant.derivative(states[i], combination(A[i], states) + float(forced[i]))
         model = lw.System(name="model")
         model.add(plant)
         s = lw.System(name="s", base=rate)

@@ -100,6 +100,16 @@ def dot(a: Sequence[Expr | float], b: Sequence[Expr]) -> Expr:
     return found
 
 
+def combination(numbers: Iterable[float], entries: Iterable[Expr]) -> Expr:
+    """Return the sum of numbers times expressions.
+
+    >>> from linkwright.algebra import symbols
+    >>> combination([2.0, 0.0], symbols("x y"))
+    2*x
+    """
+    return total(float(k) * x for k, x in zip(numbers, entries, strict=True) if k)
+
+
 def row_products(rows: Iterable[Sequence[Expr | float]], v: Sequence[Expr]) -> list[Expr]:
     """Return a matrix of any number of rows times a vector."""
     return [dot(row, v) for row in rows]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from linkwright.algebra import ZERO, Expr, sqrt
 from linkwright.analysis.dual_numbers import DualNumber, Hold, crossed, dotted, held
-from linkwright.rotations import quaternion_of
+from linkwright.rotations import quaternion_of, quaternion_product
 
 Array = NDArray[np.float64]
 
@@ -58,11 +58,7 @@ def _parts(numbers: Sequence[DualNumber]) -> list[Expr]:
 
 def _times(hold: Hold, a: Row, b: Row) -> Row:
     """Return the product of quaternions w, x, y, z."""
-    w = a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3]
-    x = a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2]
-    y = a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1]
-    z = a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0]
-    return held(hold, [w, x, y, z])
+    return held(hold, quaternion_product(a, b))
 
 
 def _turn(hold: Hold, q: Row, x: Row) -> Row:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwright.algebra import Expr, total
+from linkwright.algebra.triples import combination
 from linkwright.blocks import (
     Block,
     BlockError,
@@ -81,8 +81,8 @@ class StateSpace(Block):
         x = [make(f"x{i}", initial=start[i]) for i in range(n)]
         following = self.update if timed else self.derivative
         for i in range(n):
-            following(x[i], dot(A[i], x) + dot(B[i], u))
-        y = [dot(C[i], x) + dot(D[i], u) for i in range(len(C))]
+            following(x[i], combination(A[i], x) + combination(B[i], u))
+        y = [combination(C[i], x) + combination(D[i], u) for i in range(len(C))]
         if len(y) == 1:
             self.output("y", y[0])
         else:
@@ -200,16 +200,6 @@ def _matrix(given: Any, what: str, name: str) -> Array:
     if not np.isfinite(found).all():
         raise BlockError(f"{what} of {name!r} is not finite", remedy="give finite numbers")
     return found
-
-
-def dot(row: Sequence[float] | Array, entries: Sequence[Expr]) -> Expr:
-    """Return the sum of numbers times expressions.
-
-    >>> from linkwright.algebra import symbols
-    >>> dot([2.0, 0.0], symbols("x y"))
-    2*x
-    """
-    return total(float(k) * x for k, x in zip(row, entries, strict=True) if k)
 
 
 def period_of(rate: Rate | float | Fraction, name: str) -> float:

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.algebra import ONE, PI, ZERO, Expr, as_expr, log, maximum, sqrt, total, where
+from linkwright.algebra.triples import combination
 from linkwright.blocks import Block, BlockError, Rate
 from linkwright.control.covariances import (
     covariance_matrix,
@@ -27,7 +28,6 @@ from linkwright.control.covariances import (
     unobservable,
 )
 from linkwright.control.filter_block import FilterBlock
-from linkwright.control.filters import dot
 from linkwright.control.linear import Weights, dlqe
 from linkwright.errors import DomainError
 
@@ -117,14 +117,14 @@ class LinearFilter(FilterBlock):
 
     def _shown(self, k: int, x: Sequence[Expr]) -> Expr:
         """Return what a sensor shows without noise."""
-        return dot(self.h[k], x) + dot(self.d[k], self._u) + float(self.bias[k])
+        return combination(self.h[k], x) + combination(self.d[k], self._u) + float(self.bias[k])
 
     def _goes_on(self, x: Sequence[Expr], sigma: Sequence[Expr], nis: Expr) -> None:
         """Make the ports, and predict."""
         filtered = [self._shown(k, x) for k in range(len(self.h))]
         self._put_out(x, sigma, nis, filtered, self._expected)
         for i, prior in enumerate(self._prior):
-            moved = dot(self.phi[i], x) + dot(self.theta[i], self._u)
+            moved = combination(self.phi[i], x) + combination(self.theta[i], self._u)
             self.update(prior, moved + float(self.drift[i]))
 
 
@@ -199,7 +199,9 @@ class KalmanFilter(LinearFilter):
         memory = remembered_covariance(self, self.covariance)
         x: list[Expr] = list(self._prior)
         P = memory
-        seen = [z - dot(self.d[k], self._u) - float(self.bias[k]) for k, z in enumerate(self._z)]
+        seen = [
+            z - combination(self.d[k], self._u) - float(self.bias[k]) for k, z in enumerate(self._z)
+        ]
         x, P, told = correct_by_all(self, x, P, self.h, self.measurement, seen, self._used)
         self._goes_on(x, [sqrt(P[i][i]) for i in range(n)], total(one.nis for one in told))
         if truth:
@@ -287,7 +289,7 @@ class SteadyKalmanFilter(LinearFilter):
         self.covariance = rest @ prior @ rest.T + L @ self.measurement @ L.T
         spread: Array = np.linalg.inv(self.h @ prior @ self.h.T + self.measurement).astype(float)
         news = [self.intermediate(z - e) for z, e in zip(self._z, self._expected, strict=True)]
-        x = [self.intermediate(p + dot(L[i], news)) for i, p in enumerate(self._prior)]
+        x = [self.intermediate(p + combination(L[i], news)) for i, p in enumerate(self._prior)]
         sigma = [as_expr(float(s)) for s in np.sqrt(np.diag(self.covariance))]
         self._goes_on(x, sigma, _quadratic(spread, news))
         if truth:
@@ -463,4 +465,4 @@ def squared(block: Block, truth: Sequence[Expr], x: Sequence[Expr], P: Symmetric
 
 def _quadratic(weight: Array, entries: Sequence[Expr]) -> Expr:
     """Return eᵀ W e."""
-    return total(e * dot(row, entries) for e, row in zip(entries, weight, strict=True))
+    return total(e * combination(row, entries) for e, row in zip(entries, weight, strict=True))

@@ -14,10 +14,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwright.algebra.triples import combination
 from linkwright.blocks import BlockError, Element, Rate, checked, sampled
 from linkwright.blocks.discretization import held, van_loan
 from linkwright.brief import brief
-from linkwright.control.filters import StateSpace, dot, period_of
+from linkwright.control.filters import StateSpace, period_of
 from linkwright.errors import DomainError
 
 Array = NDArray[np.float64]
@@ -272,7 +273,9 @@ class StateFeedback(Element):
             )
         for row, driven in zip(self.matrix, self.driven, strict=True):
             w0 = {**m.values, **(rest or {})}[driven]
-            self.drive(driven, self.parameter(f"rest_{_word(driven)}", w0) - dot(row, deviations))
+            self.drive(
+                driven, self.parameter(f"rest_{_word(driven)}", w0) - combination(row, deviations)
+            )
 
 
 def gain_matrix(K: Any, inputs: Sequence[str], states: Sequence[str], name: str) -> Array:

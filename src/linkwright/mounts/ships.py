@@ -35,6 +35,7 @@ from linkwright.algebra.triples import (
 )
 from linkwright.brief import one_line
 from linkwright.control.computed_torque import TrajectoryLike
+from linkwright.equations.bodies import own_tensor
 from linkwright.errors import InputError
 from linkwright.formats.schema import Amount, Key, described
 from linkwright.mechanism import Body, Force, Mechanism, ModelLike, Moment, mechanism_of
@@ -291,18 +292,13 @@ def _couple(body: Body, own: Vector, omega: Vector, alpha: Vector) -> Triple:
     With W = omega + w it is -(I (alpha + omega x w) + W x I W - w x I w).
     """
     frame = body.frame
-    tensor = _tensor(body.inertia.tensor)
+    tensor = own_tensor(body)
     w, base = _triple(own.components(frame)), _triple(omega.components(frame))
     turned = add(_triple(alpha.components(frame)), cross(base, w))
     whole = add(base, w)
     gyroscopic = subtract(cross(whole, apply(tensor, whole)), cross(w, apply(tensor, w)))
     x, y, z = add(apply(tensor, turned), gyroscopic)
     return -x, -y, -z
-
-
-def _tensor(entries: Sequence[Expr]) -> Matrix:
-    xx, yy, zz, xy, yz, zx = entries
-    return (xx, xy, zx), (xy, yy, yz), (zx, yz, zz)
 
 
 def _is_zero(entries: Iterable[Expr]) -> bool:

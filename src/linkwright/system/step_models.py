@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.algebra import Expr, as_expr, free_symbols, symbol
+from linkwright.algebra.triples import combination
 from linkwright.backends.kernel import compile as compile_kernel
 from linkwright.blocks import Block, BlockError
-from linkwright.control.filters import dot
 from linkwright.control.step_model import ModelParameter, StepModel
 from linkwright.errors import Error, suggestion
 from linkwright.program import Program, Statement, optimize, program
@@ -154,11 +154,11 @@ class _Composed:
 
         def rest(x: list[Expr], t: Expr) -> list[Expr]:
             rates = self.call(self.phases.derivative, x, d, t)
-            return [keep(r - dot(row, x)) for r, row in zip(rates, self.slope, strict=True)]
+            return [keep(r - combination(row, x)) for r, row in zip(rates, self.slope, strict=True)]
 
         def mixed(*parts: tuple[Array, list[Expr]]) -> list[Expr]:
             rows = range(len(x))
-            return [keep(sum((dot(m[i], v) for m, v in parts), as_expr(0))) for i in rows]
+            return [keep(sum((combination(m[i], v) for m, v in parts), as_expr(0))) for i in rows]
 
         half, G, *_ = _phi(self.slope, h / 2)
         whole, first, second, third = _phi(self.slope, h)

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.algebra import Expr, as_expr, floor, substitute, total
+from linkwright.algebra import Expr, as_expr, floor, substitute
+from linkwright.algebra.triples import combination
 from linkwright.blocks import Block, Rate, Sampled, as_rate
 from linkwright.elements.drives.amplifiers import Amplifier
 from linkwright.elements.drives.brakes import Brake
@@ -214,7 +215,10 @@ class Chain(Block):
         terms = ", ".join(found.inputs[: len(found.gains)])
         R = self.output_vector("R", [float(g) * wanted for g in found.gains], doc=terms)
         without = self.output_vector(
-            "ZWON", [_dot(row, x) for row in found.H], unit=sensed, doc=f"without noise: {seen}"
+            "ZWON",
+            [combination(row, x) for row in found.H],
+            unit=sensed,
+            doc=f"without noise: {seen}",
         )
         spread = column(noise.sensors, found.sensors, "sensor")
         quantum = column(noise.quantum, found.sensors, "sensor")
@@ -240,7 +244,7 @@ class Chain(Block):
         for block in blocks:
             source = now if found.update == "sequential" else x
             u = [
-                self.intermediate(_dot(c, source) + _dot(g, alpha))
+                self.intermediate(combination(c, source) + combination(g, alpha))
                 for c, g in zip(block.couple, block.given, strict=True)
             ]
             inputs += u
@@ -248,9 +252,9 @@ class Chain(Block):
                 self.noise(f"noise.{n}") if column_.any() else as_expr(0)
                 for n, column_ in zip(found.states[block.own], factor(block.noise).T, strict=True)
             ]
-            w = [_dot(row, streams) for row in factor(block.noise)]
-            home = [_dot(row, x[block.own]) for row in block.phi]
-            forced = [_dot(row, u) for row in block.theta]
+            w = [combination(row, streams) for row in factor(block.noise)]
+            home = [combination(row, x[block.own]) for row in block.phi]
+            forced = [combination(row, u) for row in block.theta]
             for known, values in zip(parts, (home, forced, w), strict=True):
                 known += values
             now[block.own] = [
@@ -277,10 +281,6 @@ class Chain(Block):
         write_plant(sketch, self.parts)
         known = {name: unit for name, (_, unit, _) in sketch.signals.items()}
         return known | {s.name: s.unit for s in sketch.states}
-
-
-def _dot(row: Sequence[float] | Array, entries: Sequence[Expr]) -> Expr:
-    return total(float(k) * x for k, x in zip(row, entries, strict=True) if k)
 
 
 def _rounded(value: Expr, quantum: float) -> Expr:
