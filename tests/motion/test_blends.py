@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 import linkwright as lw
 from linkwright.algebra import Expr, constant, cos, sin, symbol
+from linkwright.algebra.triples import Quaternion
 from linkwright.motion import blended, pose_transform
 from linkwright.motion.blends import turned
 from linkwright.motion.chains.legs import Share
@@ -19,7 +20,6 @@ from linkwright.motion.chains.paths import Anchor, both_paths, on_path, planned_
 from linkwright.motion.chains.poses import (
     MovingVector,
     Pose,
-    Quaternion,
     Turning,
     drive_angles,
     inverse_pose,

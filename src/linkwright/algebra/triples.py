@@ -150,6 +150,12 @@ def quaternion_product(a: Sequence[Expr | float], b: Sequence[Expr]) -> Quaterni
     )
 
 
+def conjugate(q: Sequence[Expr]) -> Quaternion:
+    """Return the quaternion of the inverse rotation."""
+    w, x, y, z = q
+    return w, -x, -y, -z
+
+
 def quaternion_matrix(q: Sequence[Expr]) -> Matrix:
     """Return the rotation matrix of a unit quaternion; q and -q have the same.
 

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.algebra import ZERO, Expr, sqrt
-from linkwright.analysis.dual_numbers import DualNumber, Hold, crossed, dotted, held
+from linkwright.algebra.triples import Hold
+from linkwright.analysis.dual_numbers import DualNumber, crossed, dotted, held
 from linkwright.rotations import quaternion_of, quaternion_product
 
 Array = NDArray[np.float64]

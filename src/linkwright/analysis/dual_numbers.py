@@ -5,12 +5,11 @@ With both imaginary parts zero they are dual numbers, with both dual parts zero 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from linkwright.algebra import ZERO, Expr
-
-Hold = Callable[[Expr], Expr]
+from linkwright.algebra.triples import Hold
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,19 +25,10 @@ from linkwright.algebra import (
     total,
     where,
 )
-from linkwright.algebra.triples import Triple, add, held, times
+from linkwright.algebra.triples import Hold, Quaternion, Triple, add, conjugate, held, times
 from linkwright.blocks import Block
 from linkwright.motion.chains.goals import every
-from linkwright.motion.chains.legs import Hold
-from linkwright.motion.chains.poses import (
-    UNIT,
-    MovingVector,
-    Pose,
-    Quaternion,
-    Turning,
-    conjugate,
-    multiplied,
-)
+from linkwright.motion.chains.poses import UNIT, MovingVector, Pose, Turning, multiplied
 
 _HUGE = 1e9
 _JERK = 100.0  # 1/s: braking with the tool's whole acceleration begins within 10 ms at least

@@ -19,13 +19,13 @@ since each of them has a continuous acceleration, so has the sum whenever the se
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from linkwright.algebra import ONE, ZERO, Expr, absolute, as_expr, maximum, minimum, sqrt, where
+from linkwright.algebra.triples import Hold
 
-Hold = Callable[[Expr], Expr]
 """Gives a partial result a name."""
 
 _TINY = 1e-30

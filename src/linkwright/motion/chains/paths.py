@@ -15,20 +15,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from linkwright.algebra import ONE, ZERO, Expr, absolute, sqrt, total, where
-from linkwright.algebra.triples import Triple, subtract
+from linkwright.algebra.triples import Hold, Quaternion, Triple, conjugate, subtract
 from linkwright.blocks import Block
 from linkwright.motion.chains.frames import MovingFrame, frame_of
-from linkwright.motion.chains.legs import Hold, Share
+from linkwright.motion.chains.legs import Share
 from linkwright.motion.chains.poses import (
     UNIT,
     MovingVector,
     Pose,
-    Quaternion,
     Turning,
     between,
     carry,
     composed,
-    conjugate,
     drive_angles,
     inverse,
     multiplied,

@@ -14,8 +14,12 @@ from functools import reduce
 
 from linkwright.algebra import ONE, ZERO, Expr, atan2, cos, maximum, sin, sqrt, total, where
 from linkwright.algebra.triples import (
+    NOTHING,
+    Hold,
+    Quaternion,
     Triple,
     add,
+    conjugate,
     cross,
     dot,
     held,
@@ -23,11 +27,9 @@ from linkwright.algebra.triples import (
     subtract,
     times,
 )
-from linkwright.motion.chains.legs import Hold, Share
+from linkwright.motion.chains.legs import Share
 
-Quaternion = tuple[Expr, Expr, Expr, Expr]
 UNIT: Quaternion = (ONE, ZERO, ZERO, ZERO)
-NOTHING: Triple = (ZERO, ZERO, ZERO)
 _TINY = 1e-300
 
 
@@ -55,12 +57,6 @@ def multiplied(hold: Hold, a: Sequence[Expr], b: Sequence[Expr]) -> Quaternion:
     """Return the product of two quaternions (w, x, y, z)."""
     w, x, y, z = (hold(e) for e in quaternion_product(a, b))
     return w, x, y, z
-
-
-def conjugate(a: Sequence[Expr]) -> Quaternion:
-    """Return the quaternion of the inverse rotation."""
-    w, x, y, z = a
-    return w, -x, -y, -z
 
 
 def rotated(hold: Hold, q: Sequence[Expr], v: Sequence[Expr]) -> Triple:

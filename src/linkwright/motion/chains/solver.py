@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from linkwright.algebra import ONE, ZERO, Expr, absolute, maximum, sqrt, total
-from linkwright.algebra.triples import Triple
+from linkwright.algebra.triples import Quaternion, Triple
 from linkwright.blocks import Block, Rate
 from linkwright.motion.chains.poses import (
     MovingVector,
     Pose,
-    Quaternion,
     Turning,
     inverse_pose,
     multiplied_poses,

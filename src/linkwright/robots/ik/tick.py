@@ -17,7 +17,15 @@ from typing import TYPE_CHECKING
 
 from linkwright.algebra import ZERO, Expr, as_expr, constant, symbol
 from linkwright.algebra.functions import where
-from linkwright.algebra.triples import add, apply, dot, matrix_product, subtract
+from linkwright.algebra.triples import (
+    add,
+    apply,
+    conjugate,
+    dot,
+    matrix_product,
+    quaternion_product,
+    subtract,
+)
 from linkwright.equations.tree import Results, Tree
 from linkwright.equations.writer import Writer
 from linkwright.errors import InputError
@@ -156,13 +164,6 @@ def tick_program(tree: Tree, spot: FixedFrame) -> Program:
 
 def _way(writer: Writer, turn: Sequence[Expr], goal: Sequence[Expr]) -> list[Expr]:
     """Return the rotation vector from one unit quaternion to another, where they are close."""
-    w, x, y, z = turn
-    a, b, c, d = goal
-    hold = writer.hold
-    cosine = a * w + b * x + c * y + d * z
-    side = hold(where(cosine < ZERO, -_TWO, _TWO))
-    return [
-        hold(side * (b * w - a * x - c * z + d * y)),
-        hold(side * (c * w - a * y - d * x + b * z)),
-        hold(side * (d * w - a * z - b * y + c * x)),
-    ]
+    cosine, *sines = quaternion_product(goal, conjugate(turn))
+    side = writer.hold(where(cosine < ZERO, -_TWO, _TWO))
+    return [writer.hold(side * x) for x in sines]
