@@ -16,6 +16,8 @@ from linkwright.algebra.triples import (
     NOTHING,
     add,
     apply,
+    combination,
+    conjugate,
     cross,
     dot,
     held,
@@ -30,6 +32,7 @@ from linkwright.algebra.triples import (
     times,
     transposed,
 )
+from linkwright.program.linear import gram
 
 NAMES = [f"{letter}{k}" for letter in "abmnpqs" for k in range(9)]
 X = dict(zip(NAMES, symbols(" ".join(NAMES)), strict=True))
@@ -59,6 +62,7 @@ def test_products_and_sums_are_those_of_numpy(numbers: dict[str, float]) -> None
         (times(X["s0"], A), numbers["s0"] * a),
         (cross(A, B), np.cross(a, b)),
         (dot(A, B), a @ b),
+        (combination([2.0, 0.0, -1.0], B), np.array([2.0, 0.0, -1.0]) @ b),
         (dot([2.0, 0.5, -1.0], B), np.array([2.0, 0.5, -1.0]) @ b),
         (apply(M, A), m @ a),
         (row_products([*M, *N], A), np.concatenate([m @ a, n @ a])),
@@ -73,6 +77,8 @@ def test_quaternions_are_those_in_numbers(numbers: dict[str, float]) -> None:
     given = dict(numbers) | {f"p{k}": p[k] for k in range(4)} | {f"q{k}": q[k] for k in range(4)}
     both = at(quaternion_product(P, Q), given)
     np.testing.assert_allclose(both, rotations.quaternion_product(p, q), atol=1e-15)
+    back = at(quaternion_product(conjugate(Q), Q), given)
+    np.testing.assert_allclose(back, [1, 0, 0, 0], atol=1e-15)
     matrix = at(quaternion_matrix(Q), given)
     np.testing.assert_allclose(matrix, rotations.quaternion_matrix(q), atol=1e-15)
     np.testing.assert_allclose(at(quaternion_cosines(Q), given), matrix.T, atol=0)
@@ -114,3 +120,11 @@ def test_what_is_remembered_is_the_same() -> None:
     with remembering():
         assert (dot(A, B), add(A, B)) == plain
         assert (dot(A, B), add(A, B)) == plain
+
+
+def test_products_of_rows_are_symmetric_and_lifted_on_the_diagonal(
+    numbers: dict[str, float],
+) -> None:
+    rows = at(M, numbers)
+    found = at(gram(lambda x: x, M, X["s0"]), numbers)
+    np.testing.assert_allclose(found, rows @ rows.T + numbers["s0"] * np.eye(3), atol=1e-14)
