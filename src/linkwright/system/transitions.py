@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from linkwright.algebra import ONE, Expr, ExprError
 from linkwright.blocks import BlockError
 from linkwright.program import Call, Namer, Program, ProgramError, Statement, optimize, program
-from linkwright.program.magnitudes import magnitudes
 from linkwright.system.dynamics import settled
 from linkwright.system.phases import GUARD, Event, Signal
 
@@ -101,8 +100,12 @@ def events_of(flat: FlatSystem) -> tuple[tuple[Event, ...], dict[str, Any]]:
     own = [
         value for value, event in zip(made.output_values(), found, strict=True) if not event.guard
     ]
-    terms = magnitudes(made, own, "size") if own else None
-    return tuple(found), {"events": made, "turns": turns, "terms": terms}
+    if not own:
+        return tuple(found), {"events": made, "turns": turns}
+    from linkwright.program.magnitudes import magnitudes
+
+    programs = {"events": made, "turns": turns, "terms": magnitudes(made, own, "size")}
+    return tuple(found), programs
 
 
 def _turns(flat: FlatSystem, values: Sequence[Expr]) -> Program | None:
