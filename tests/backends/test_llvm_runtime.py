@@ -184,7 +184,7 @@ def test_the_ir_is_written_only_when_the_cache_has_no_entry() -> None:
 
     first = cached_native(b"program 1", make_ir, ["f"])
     second = cached_native(b"program 1", make_ir, ["f"])
-    cached_native(b"program 1", make_ir, ["f"], opt=0)
+    cached_native(b"program 1", make_ir, ["f"], opt=1)
     assert (first.from_cache, second.from_cache, len(written)) == (False, True, 2)
     assert second.function("f", *UNARY)(1.0) == 2.0
 

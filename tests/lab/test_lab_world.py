@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ SERVOS = {"task": ("shoulder", "elbow"), "eye": ("gaze",)}
 ROUND = (0.02, 0.02, 0.02, 0.0, 0.0, 0.0)
 
 
-def body(base: str = "fixed", **more: Any) -> LabConfig:
+def body(base: Literal["fixed", "floating"] = "fixed", **more: Any) -> LabConfig:
     """A trunk with an arm of two joints and an eye, small enough to be derived in a moment."""
     links = (
         Link("trunk", Mass(5.0, (0.0, 0.0, 0.1), (0.1, 0.1, 0.1, 0.0, 0.0, 0.0))),

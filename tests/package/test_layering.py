@@ -27,6 +27,12 @@ AT_FIRST_USE = {"linkwright.lazy", "linkwright.optional"}
 """The modules that import what a string names; who calls them holds that string."""
 
 
+@cache
+def graph() -> grimp.ImportGraph:
+    """Return who imports whom, by statements."""
+    return grimp.build_graph("linkwright", cache_dir=None)
+
+
 def lint(folder: Path) -> subprocess.CompletedProcess[str]:
     """Check the contracts of the pyproject.toml in a folder, in a process of its own."""
     program = (
@@ -63,14 +69,7 @@ def test_the_contract_would_notice(tmp_path: Path, file: str, text: str) -> None
 
 def test_nothing_imports_the_front_door() -> None:
     """Inside the package a name is imported from its home: the top module would hide the layers."""
-    graph = grimp.build_graph("linkwright", cache_dir=None)
-    assert graph.find_modules_that_directly_import("linkwright") == set()
-
-
-@cache
-def graph() -> grimp.ImportGraph:
-    """Return who imports whom, by statements."""
-    return grimp.build_graph("linkwright", cache_dir=None)
+    assert graph().find_modules_that_directly_import("linkwright") == set()
 
 
 @cache
