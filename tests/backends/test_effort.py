@@ -12,7 +12,6 @@ import linkwright as lw
 from linkwright.backends.llvm import target
 from linkwright.backends.llvm.compile import NativeCode, load as _load
 from linkwright.errors import CompileError
-from linkwright.models import load_model
 from linkwright.simulation.native import bundle as bundles
 from tests.seeds import cases
 from tests.support.shipped_models import SMALL
@@ -54,7 +53,7 @@ def forget() -> None:
 @pytest.mark.parametrize(("name", "method"), cases(RUNS, daily=DAILY))
 def test_runs_have_the_same_bits(name: str, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def make() -> list[bytes]:
-        run = lw.simulate(load_model(name), 0.05, method=method)
+        run = lw.simulate(lw.load(name), 0.05, method=method)
         return [run.recording.data.tobytes(), np.array([*run.final.values()]).tobytes()]
 
     quick, usual = by_both(monkeypatch, make)
