@@ -726,3 +726,37 @@ def test_what_stands_on_the_ground_but_for_rounding_stays_on_it(
     a, w = c / (2 * mass), math.sqrt(k / mass - (c / (2 * mass)) ** 2)
     swing = math.exp(-a * 0.1) * (math.cos(0.1 * w) + a / w * math.sin(0.1 * w))
     assert depth == pytest.approx(mass * 9.81 * scale / k * (1 - swing), rel=1e-5)
+
+
+SQUARES = [
+    *((1000.0, 5e-4, 5e-4), (1000.0, 1e-3, 1e-3), (10.0, 1e-6, 1e-6)),
+    *((7e6, 5.0, 5.0), (7e6, 50.0, 50.0), (1.0, 0.3, 0.3)),
+]
+
+
+@pytest.mark.parametrize("method", ["dop853", "rk4"])
+@pytest.mark.parametrize(("place", "radius", "speed"), SQUARES)
+def test_no_small_ball_far_away_is_missed(
+    place: float, radius: float, speed: float, method: str
+) -> None:
+    """(x - a)^2 - r^2 on the way in and out: it is small where x and a are large."""
+    block = lw.Block("b")
+    x = block.state("x", speed, place - 1.6 * radius)
+    block.event("e", (x - place) ** 2 - radius**2)
+    system = lw.System(name="s")
+    system.add(block)
+    options = {"step": 0.013} if method == "rk4" else {}
+    run = lw.simulate(system, until=3.0, method=method, **options)
+    known = 1e-12 + 3000 * 2.3e-16 * place / speed  # s: what steps round the place by
+    assert [e.time for e in run.events] == pytest.approx([0.6, 2.6], abs=known)
+
+
+@pytest.mark.parametrize("ahead", [1e-12, 1e-13, 1e-14])
+def test_what_begins_a_little_before_zero_goes_through_it(ahead: float) -> None:
+    block = lw.Block("b")
+    x = block.state("x", 1.0, 1.0 - ahead)
+    block.event("e", x - 1.0)
+    system = lw.System(name="s")
+    system.add(block)
+    (event,) = lw.simulate(system, until=1.0).events
+    assert event.time == pytest.approx(ahead, abs=1e-14)

@@ -779,11 +779,13 @@ static int sim_know_events(double t)
         sim_look_at(t, sim_x, sim_g_new);
         sim_events_known = 1;
 #ifdef SIM_HAS_TERMS
-        if (sim_top[0] <= SIM_FAINT) { /* at the start they are as large as their terms */
+        for (i = 0; i < SIM_FOLLOWED && sim_top[i] > SIM_FAINT; ++i) {
+        }
+        if (i < SIM_FOLLOWED) { /* at the start they are as large as their terms */
             double size[SIM_FOLLOWED + 1];
             sim_terms(t, sim_x, sim_d, size);
             for (i = 0; i < SIM_FOLLOWED; ++i) {
-                sim_top[i] = size[i] > sim_top[i] ? size[i] : sim_top[i];
+                sim_top[i] = sim_top[i] > SIM_FAINT ? sim_top[i] : size[i];
             }
         }
 #endif

@@ -2,9 +2,10 @@
 
 A value that is zero but for rounding has no scale of its own; its rounding errors go by the terms
 that cancel in it. Their magnitude is that of running error analysis (N. J. Higham, *Accuracy and
-Stability of Numerical Algorithms*, 2nd ed., section 3.3), without its factors of rounding: sums of
-magnitudes for sums, products for products; angles count up to 1. What a loop, a solve or another
-function gives counts by its own size.
+Stability of Numerical Algorithms*, 2nd ed., section 3.3), without its factors of rounding: for sums
+the sum of magnitudes, for products the largest magnitude of a factor times the values of the
+others, so that a square of what nearly cancels stays small; angles count up to 1. What a loop, a
+solve or another function gives counts by its own size.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from linkwright.algebra import Expr, absolute, as_expr, maximum, minimum
-from linkwright.algebra.expr import raised
+from linkwright.algebra.expr import product, raised
 from linkwright.algebra.walk import fill
 from linkwright.program.passes.liveness import liveness
 from linkwright.program.program import Assign, Call, Namer, Program, ProgramPort, Statement
@@ -20,8 +21,10 @@ from linkwright.program.program import Assign, Call, Namer, Program, ProgramPort
 _CHOICES = ("min", "max", "abs", "select")
 
 
-def magnitudes(given: Program, values: Sequence[Expr], name: str) -> Program:
+def magnitudes(given: Program, values: Sequence[Expr], name: str, *, share: float = 1.0) -> Program:
     """Return the Program of one output, the magnitude of each of some output values of another.
+
+    With `share` it is that part of them.
 
     >>> from linkwright.program import interpret, lower, program
     >>> p = program("f", {"x": ["x", "y"]}, {"g": lambda x, y: [2 * x - y, x * (x - y)]})
@@ -42,9 +45,11 @@ def magnitudes(given: Program, values: Sequence[Expr], name: str) -> Program:
         elif node.op == "scale":
             made = abs(node.data) * args[0]
         elif node.op == "prod":
-            made = as_expr(1)
+            made = absolute(node)
             for x, own, power in zip(args, node.args, node.data, strict=True):
-                made *= raised(x if power > 0 else absolute(own), power)
+                others = absolute(product([node, raised(own, -power)]))
+                if power >= 1:
+                    made = maximum(made, power * x * raised(absolute(own), power - 1) * others)
         elif node.op in ("sin", "cos", "tan"):
             made = maximum(absolute(node), minimum(1, args[0]))
         elif node.op in _CHOICES:
@@ -67,5 +72,5 @@ def magnitudes(given: Program, values: Sequence[Expr], name: str) -> Program:
             statements.append(Call(made, statement.arguments, targets))
             known.update(zip(statement.targets, targets, strict=True))
     fill(known, values, size)
-    port = ProgramPort(name, (len(values),), tuple(known[x] for x in values))
+    port = ProgramPort(name, (len(values),), tuple(share * known[x] for x in values))
     return liveness(given.with_statements(statements, [port]))

@@ -11,6 +11,9 @@ from linkwright.program import Call, Namer, Program, ProgramError, Statement, op
 from linkwright.system.dynamics import settled
 from linkwright.system.phases import GUARD, Event, Signal
 
+_ROUNDED = 2.0**-6
+"""The size by which an event is judged: a value is zero within 1e-13 of it, 7 units of rounding."""
+
 if TYPE_CHECKING:
     from linkwright.system.flatten import FlatSystem
 
@@ -104,7 +107,8 @@ def events_of(flat: FlatSystem) -> tuple[tuple[Event, ...], dict[str, Any]]:
         return tuple(found), {"events": made, "turns": turns}
     from linkwright.program.magnitudes import magnitudes
 
-    programs = {"events": made, "turns": turns, "terms": magnitudes(made, own, "size")}
+    terms = magnitudes(made, own, "size", share=_ROUNDED)
+    programs = {"events": made, "turns": turns, "terms": terms}
     return tuple(found), programs
 
 

@@ -46,14 +46,22 @@ class EventWriter(BlockWriter):
     def terms(self) -> None:
         """Let events that have no size yet have that of their terms."""
         w, c = self.w, self.config
-        faint = self.w.f("fcmp ole", self.lane("top_at").get(), w.number(FAINT))
-        with w.when(self.present(c["terms_fn"])), w.when(w.some(faint)):
-            arrays = (c["x_at"], c["d_at"], c["p_terms_at"], c["w_at"], c["t_at"], c["top_new_at"])
-            self.kernel(c["terms_fn"], *arrays)
+        with w.when(self.present(c["terms_fn"])):
+            none = "false" if self.single else "splat (i1 false)"
+            unsized = w.variable(w.truth, none)
             with w.count(c["followed"]) as i:
-                top, size = self.lane("top_at", i), self.lane("top_new_at", i).get()
-                larger = w.both(faint, w.f("fcmp ogt", size, top.get()))
-                top.set(w.select(larger, size, top.get()))
+                unsized.set(w.op(f"or {w.truth} {unsized.get()}, {self.faint(i)}"))
+            with w.when(w.some(unsized.get())):
+                arrays = (*self.states(), c["p_terms_at"], c["w_at"], c["t_at"])
+                self.kernel(c["terms_fn"], *arrays, c["top_new_at"])
+                with w.count(c["followed"]) as i:
+                    top, size = self.lane("top_at", i), self.lane("top_new_at", i).get()
+                    larger = w.both(self.faint(i), w.f("fcmp ogt", size, top.get()))
+                    top.set(w.select(larger, size, top.get()))
+
+    def faint(self, index: str) -> str:
+        """Return in which lanes an event has no size yet."""
+        return self.w.f("fcmp ole", self.lane("top_at", index).get(), self.w.number(FAINT))
 
     def slope(self, x: str, f: str) -> None:
         c = self.config

@@ -353,8 +353,9 @@ class Driver:
         while not self.events_known:
             new = list(self.call("events", self.x, t)[0])
             self.events_known = 1
-            if "terms" in self.functions and self.top[0] <= FAINT:
-                self.top = list(map(max, self.top, self.call("terms", self.x, t)[0]))
+            if "terms" in self.functions and min(self.top) <= FAINT:
+                sizes = zip(self.top, self.call("terms", self.x, t)[0], strict=True)
+                self.top = [max(top, size) if top <= FAINT else top for top, size in sizes]
             for i in range(self.followed if self.watched else 0):
                 before, top = self.g[i], self.top[i]
                 bound = top * NOISE + abs(t * self.turn[i]) * INSTANT
