@@ -21,6 +21,7 @@ from linkwright.mounts.indexer_driver import (
     SerialLine,
     SimulatedLine,
 )
+from linkwright.mounts.move_files import read_move
 from linkwright.mounts.moves import (
     MoveError,
     MovePlan,
@@ -299,3 +300,16 @@ def test_move_refuses_a_mount_whose_drives_slide(
     orbit.write_text('format = 1\nkind = "orbit"\nradius = 1000\nheight = 577\nspeed = 15\n')
     assert main(["move", "mount-prismatic", str(orbit)]) == 2
     assert "rotary drives" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("key", ["speed", "spacing"])
+def test_a_path_of_waypoints_takes_no_text_where_its_unit_follows_from_its_kind(
+    tmp_path: Path, key: str
+) -> None:
+    values = {"format": "1", "kind": '"orbit"', "radius": "1000", "height": "577", "speed": "15"}
+    orbit = tmp_path / "orbit.toml"
+    for text in ("2 deg/s", "3 kg", "2"):
+        lines = [f"{k} = {v}" for k, v in {**values, key: f'"{text}"'}.items()]
+        orbit.write_text("\n".join(lines))
+        with pytest.raises(InputError, match=rf"{key}: {key} is '{text}', and not a number"):
+            read_move(orbit)

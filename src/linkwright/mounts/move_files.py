@@ -26,9 +26,11 @@ class MoveFile(Record):
 
     format: Format
     kind: Annotated[Literal["line", "circle", "orbit"], Key("form of the path")]
-    speed: Annotated[float, Amount("?", "along the path, m/s; of an orbit deg/s", above=0)]
+    speed: Annotated[
+        float, Amount("?", "along the path, m/s; of an orbit deg/s", above=0, texts=False)
+    ]
     spacing: Annotated[
-        float | None, Amount("?", "between waypoints, m; of an orbit deg", above=0)
+        float | None, Amount("?", "between waypoints, m; of an orbit deg", above=0, texts=False)
     ] = None
     start: Annotated[float | _Point | None, Key("m; of an orbit an angle, deg")] = None
     end: Annotated[float | _Point | None, Key("m; of an orbit an angle, deg")] = None
