@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
+import numpy as np
 import pytest
 from pydantic import create_model
 
@@ -16,6 +17,8 @@ from linkwright.formats.schema import Amount, Key
 from linkwright.formats.text.document import parse_record
 from linkwright.formats.text.tables import Record
 from linkwright.formats.text.writer import key_text, value_text
+from linkwright.mounts.seas import WaveSpectrum
+from linkwright.mounts.sites import Site
 from linkwright.shapes import color_of
 
 FORMATS = {name: table for name, table in formats().items() if name != "model"}
@@ -178,3 +181,30 @@ def test_a_schema_for_editors_tells_unit_default_and_meaning(name: str) -> None:
         if not field.is_required() and field.default_factory is None:
             usual = plain(field.default)
             assert told.get("default") == usual, key
+
+
+@pytest.mark.parametrize(
+    ("values", "shown"),
+    [
+        ((np.float32(100), 0.0), "latitude of a site is 100"),
+        ((np.int64(100), 0.0), "latitude of a site is 100"),
+        ((10.0, 20.0, np.float32(np.nan)), "height of a site is nan"),
+        ((math.nan, 0.0), "latitude of a site is nan"),
+        (("10", 0), "latitude of a site is '10'"),
+        ((None, 0), "latitude of a site is None"),
+        (([1.0], 0), r"latitude of a site is \[1.0\]"),
+    ],
+)
+def test_an_object_needs_numbers_within_their_ranges(values: tuple[Any, ...], shown: str) -> None:
+    with pytest.raises(InputError, match=shown) as caught:
+        Site(*values)
+    assert caught.value.remedy
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    north, east, height = (np.float32(10), np.int64(20), np.float32(-1))
+    good: dict[str, Any] = {"latitude": north, "longitude": east}
+    wrong: dict[str, Any] = {"height": height, "period": 10.0}
+    assert Site(**good).longitude == 20
+    with pytest.raises(InputError, match="the height of a wave spectrum is -1"):
+        WaveSpectrum(**wrong)

@@ -311,11 +311,15 @@ def require_ranges(thing: Any, what: str) -> None:
     """Refuse an object with a number that its class says to be out of range."""
     for name, hint in get_type_hints(type(thing), include_extras=True).items():
         note, value = note_of(getattr(hint, "__metadata__", ())), getattr(thing, name)
-        if not isinstance(note, Amount) or not isinstance(value, int | float):
+        if not isinstance(note, Amount):
             continue
-        if not note.least <= value <= note.most:
+        number = math.nan
+        with suppress(TypeError, ValueError):
+            number = math.nan if isinstance(value, str) else float(value)
+        if not note.least <= number <= note.most:
+            shown = brief(value) if math.isnan(number) else f"{number:g}"
             raise InputError(
-                f"the {name} of {what} is {value:g}",
+                f"the {name} of {what} is {shown}",
                 remedy=f"give {note.least:g} to {note.most:g}",
             )
 
