@@ -6,6 +6,7 @@ import json
 import math
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,7 +27,7 @@ from linkwright.lab.config import Camera, EndEffector, JointConfig, LabConfig, V
 from linkwright.lab.files.conversion import convert_lab
 from linkwright.lab.files.lab_reader import is_lab_file, parse_lab
 from linkwright.lab.files.lab_tables import LabFile
-from linkwright.lab.files.lab_writer import starter_text, write_lab
+from linkwright.lab.files.lab_writer import lab_text, starter_text, write_lab
 from linkwright.lab.files.sl_writer import sl_folder, write_sl_lab
 from linkwright.lab.sources import SHIPPED, is_lab, lab_config
 
@@ -371,3 +372,47 @@ def test_commands_know_laboratories(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert main(["check", str(tmp_path / "better")]) == 0
     assert main(["convert", "pendulum", str(tmp_path / "p.toml"), "--to", "lab"]) == 0
     assert lab_config(tmp_path / "p.toml").names == ("phi",)
+
+
+@pytest.mark.parametrize(
+    ("part", "key", "value", "message"),
+    [
+        ("", "method", "foo", "method: 'foo' is not one of"),
+        ("", "substeps", 0, "substeps: it should be greater"),
+        ("", "substeps", 2.0, "substeps: a whole number"),
+        ("", "gravity", [0, 0], "gravity: has 2 numbers"),
+        ("joints", "position_polarity", 0.5, "position_polarity: 0.5 is not 1 or -1"),
+        ("joints", "max_effort", math.nan, "max_effort: nan is not a finite number"),
+    ],
+)
+def test_what_no_file_may_have_is_not_written(
+    part: str, key: str, value: Any, message: str, tmp_path: Path
+) -> None:
+    small = _small()
+    change = {key: value}
+    if part:
+        change = {part: tuple(replace(x, **change) for x in getattr(small, part))}
+    with pytest.raises(InputError, match=message):
+        write_lab(replace(small, **change), tmp_path / "lab.toml")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "line"),
+    [
+        ("gravity", [0, 0, -1], "gravity = [0.0, 0.0, -1.0]"),
+        ("gravity", np.array([0, 0, -1]), "gravity = [0.0, 0.0, -1.0]"),
+        ("substeps", np.int64(3), "substeps = 3"),
+        ("rate", np.float32(500), "rate = 500.0"),
+        ("linear_sensor", 1, "linear_sensor = true"),
+        ("linear_sensor", np.bool_(True), "linear_sensor = true"),
+    ],
+)
+def test_lists_and_numbers_of_numpy_are_written_as_what_they_are(
+    key: str, value: Any, line: str
+) -> None:
+    small = _small()
+    change = {key: value}
+    if key == "linear_sensor":
+        change = {"joints": tuple(replace(x, **change) for x in small.joints)}
+    assert line in lab_text(replace(small, **change), "a.urdf").splitlines()

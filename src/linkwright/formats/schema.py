@@ -30,6 +30,7 @@ from typing import (
     get_type_hints,
 )
 
+import numpy as np
 from pydantic import (
     BeforeValidator,
     Discriminator,
@@ -51,7 +52,7 @@ from linkwright.algebra.units import amount
 from linkwright.brief import brief
 from linkwright.errors import Error, InputError
 from linkwright.files import path_of, read_text
-from linkwright.formats.text.document import TextSource, fault_text, parse_record
+from linkwright.formats.text.document import TextSource, checked, fault_text, parse_record
 from linkwright.formats.text.positions import Path
 from linkwright.formats.text.tables import Record
 
@@ -245,13 +246,14 @@ class Table(Record):
 
     @classmethod
     def of(cls, source: object, /, **more: Any) -> Table:
-        """Return the table of an object, to be written."""
-        values = {
-            name: _in_table(getattr(source, name), note_of(field.metadata))
-            for name, field in cls.model_fields.items()
-            if name not in more and hasattr(source, name)
-        }
-        return cls.model_construct(**values, **more)
+        """Return the table of an object, to be written; what no file may have is refused."""
+        values = {}
+        for name, field in cls.model_fields.items():
+            if name in more or hasattr(source, name):
+                value = more[name] if name in more else getattr(source, name)
+                value = _in_table(value, note_of(field.metadata))
+                values[field.alias or name] = bool(value) if field.annotation is bool else value
+        return checked(cls, values, TextSource())
 
 
 def given(
@@ -295,11 +297,12 @@ def _in_table(value: Any, note: Key | Amount | None) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         kind: Any = type(value)
         return _own_table(kind).of(value)
-    if isinstance(value, tuple):
+    value = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+    if isinstance(value, list | tuple):
         return tuple(_in_table(x, note) for x in value)
     if isinstance(value, Mapping):
         return {k: _in_table(x, note) for k, x in value.items()}
-    return float(value) if isinstance(note, Amount) and value is not None else value
+    return float(value) if isinstance(note, Amount) and isinstance(value, int) else value
 
 
 def note_of(metadata: Any) -> Key | Amount | None:

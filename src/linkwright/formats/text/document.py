@@ -178,8 +178,15 @@ def parse_record(
         raise source.error(too_large, f"{digits} is beyond all that are computed with")
     if "format" in data or schema.model_fields["format"].is_required():
         _check_format(data, source)
+    return checked(schema, data, source, amounts), source
+
+
+def checked(
+    schema: type[Table], data: object, source: TextSource, amounts: str | None = None
+) -> Table:
+    """Return the record of values by key."""
     try:
-        return schema.model_validate(data), source
+        return schema.model_validate(data)
     except ValidationError as error:
         raise ModelError(_faults(error, data, source, amounts)) from None
 
