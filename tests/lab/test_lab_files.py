@@ -416,3 +416,10 @@ def test_lists_and_numbers_of_numpy_are_written_as_what_they_are(
     if key == "linear_sensor":
         change = {"joints": tuple(replace(x, **change) for x in small.joints)}
     assert line in lab_text(replace(small, **change), "a.urdf").splitlines()
+
+
+def test_an_object_without_numbers_for_its_color_is_gray() -> None:
+    (thing,) = parse_lab(f"{HEAD}{THING}color = []\n").objects
+    assert thing.color == (0.5, 0.5, 0.5)
+    with pytest.raises(InputError, match="color: has 2 numbers"):
+        parse_lab(f"{HEAD}{THING}color = [0, 1]\n")

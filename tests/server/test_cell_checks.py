@@ -210,3 +210,16 @@ def test_a_recording_that_lacks_ticks_is_replayed_and_says_how_many(
     assert code == 0
     assert "the same bit for bit" in said
     assert "601 ticks were not recorded" in said
+
+
+def test_an_empty_pose_is_none(tmp_path: Path) -> None:
+    sensor, arm = "[[sensor]]\n", "[[arm]]\n"
+    file = tmp_path / "cell.toml"
+    file.write_text(
+        CELL1.replace(sensor, f"{sensor}pose = []\n", 1).replace(arm, f"{arm}mount = []\n", 1)
+    )
+    cell = read_cell(file)
+    assert cell.arms[0].mount == () == cell.sensors[0].pose
+    file.write_text(CELL1.replace(arm, f"{arm}mount = [0, 0]\n", 1))
+    with pytest.raises(InputError, match="mount: has 2 numbers"):
+        read_cell(file)

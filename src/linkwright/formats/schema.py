@@ -44,6 +44,7 @@ from pydantic import (
     Tag,
     ValidationInfo,
     WithJsonSchema,
+    WrapValidator,
     create_model,
 )
 from pydantic_core import CoreSchema, PydanticCustomError
@@ -361,6 +362,7 @@ def table_of(kind: type[Any], /, **more: Any) -> type[Table]:
                 usual = field.default_factory()
             if note.ruled:
                 shape, usual = shape | None, None
+            notes += [empty_as(())] if usual == () and isinstance(note, Amount) else []
             usual = ... if usual is MISSING else _in_table(usual, note)
         key = (note.key if note else "") or None
         annotated = Annotated[shape, *notes] if notes else shape
@@ -369,6 +371,11 @@ def table_of(kind: type[Any], /, **more: Any) -> type[Table]:
     made = create_model(kind.__name__, __base__=Table, __doc__=doc, **found)
     made.of_class = kind
     return made
+
+
+def empty_as(usual: tuple[float, ...]) -> WrapValidator:
+    """Return what lets an empty array stand for numbers that are usual."""
+    return WrapValidator(lambda value, read: read(value) if value not in ([], ()) else usual)
 
 
 def rows(table: type[Record]) -> Any:

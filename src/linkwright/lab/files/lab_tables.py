@@ -10,20 +10,21 @@ from typing import Any, Literal
 
 from pydantic import StrictInt, StrictStr
 
-from linkwright.formats.schema import Amount, Format, Key, rows, table_of
+from linkwright.formats.schema import Amount, Format, Key, empty_as, rows, table_of
 from linkwright.formats.sl.configuration import SceneObject
 from linkwright.lab.config import LabConfig
 
 CONTACT_MODELS = ("none", "damped-spring", "coulomb")
 """Words for SL's numbers of contact models."""
 _TRIPLE = tuple[float, float, float]
+_GRAY = (0.5, 0.5, 0.5)
 _ROW = tuple[float, ...]
 
 ObjectTable = table_of(
     SceneObject,
     name=(StrictStr, Key("at most 20 characters"), ...),
     kind=(Literal["cube", "sphere"], Key("spheres of unequal scales are ellipsoids"), ...),
-    color=(_TRIPLE, Amount("1", "red, green, blue, 0 to 1"), (0.5, 0.5, 0.5)),
+    color=(_TRIPLE, Amount("1", "red, green, blue, 0 to 1"), empty_as(_GRAY), _GRAY),
     position=(_TRIPLE, Amount("m", "of its center"), ...),
     rotation=(_TRIPLE, Amount("rad", "angles about x, y, z"), (0.0, 0.0, 0.0)),
     scale=(_TRIPLE, Amount("m", "edge lengths or diameters"), ...),
