@@ -152,6 +152,13 @@ def test_a_key_that_is_not_known_is_refused_with_its_line_and_the_nearest(name: 
 
 
 @pytest.mark.parametrize("name", TABLES)
+def test_a_key_like_no_other_is_refused_with_all_that_there_are(name: str) -> None:
+    with pytest.raises(InputError, match="unknown key 'zzzzzz'") as caught:
+        read(TABLES[name], {**content(TABLES[name]), "zzzzzz": 1})
+    assert caught.value.remedy == f"there are {', '.join(sorted(content(TABLES[name])))}"
+
+
+@pytest.mark.parametrize("name", TABLES)
 def test_a_quantity_has_its_kind_and_its_range(name: str) -> None:
     for key, (note, _) in quantities(TABLES[name]).items():
         wrong: list[Any] = [True, "much", float("nan"), -math.inf]

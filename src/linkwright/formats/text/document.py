@@ -258,10 +258,11 @@ def _faults(
         if kind == "unknown_key":
             path = (*path, context["key"])
             near = context["near"]
-            what, remedy = f"unknown key {context['key']!r}", f"did you mean {near!r}?"
+            what, known = f"unknown key {context['key']!r}", context["known"]
+            remedy = f"did you mean {near!r}?" if near else f"there are {known}"
             if path == ("robot",):
-                near, remedy = "lab", "`linkwright lab` opens a laboratory"
-            found.append(source.error(path, what, remedy if near else None, key=True))
+                remedy = "`linkwright lab` opens a laboratory"
+            found.append(source.error(path, what, remedy, key=True))
         elif kind == "unknown_kind":
             near, known = context["near"], context["known"]
             remedy = f"did you mean {near!r}?" if near else f"known are {known}"

@@ -61,7 +61,11 @@ class Record(BaseModel):
                     raise PydanticCustomError(
                         "unknown_key",
                         "unknown key {key}",
-                        {"key": str(key), "near": near},
+                        {
+                            "key": str(key),
+                            "near": near,
+                            "known": ", ".join(sorted(known)) or "none",
+                        },
                     )
         return data
 
