@@ -215,3 +215,29 @@ def test_numbers_of_numpy_are_numbers() -> None:
     assert Site(**good).longitude == 20
     with pytest.raises(InputError, match="the height of a wave spectrum is -1"):
         WaveSpectrum(**wrong)
+
+
+class Weights(Record):
+    """Numbers without a unit, and a row of lengths."""
+
+    share: Annotated[float, Amount("1", "of all")] = 1.0
+    at: Annotated[tuple[float, float], Amount("m", "place")] = (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("values", "what", "remedy"),
+    [
+        ({"share": "3 kg"}, "table.share: share is in 1, so '3 kg' does not fit", "give a number"),
+        ({"at": [0, "3 kg"]}, "table.at[1]: at is in m, so '3 kg' does not fit", "1.5 m"),
+        ({"at": [0, True]}, "table.at[1]: at is True, which is not a number", "0.5 m"),
+    ],
+)
+def test_a_wrong_number_is_called_by_its_key(
+    values: dict[str, Any], what: str, remedy: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        read(Weights, values)
+    assert caught.value.what == what
+    assert caught.value.remedy is not None
+    assert remedy in caught.value.remedy
+    assert "1.5 1" not in caught.value.remedy

@@ -175,7 +175,7 @@ class Amount:
         try:
             found = amount(value, "it", unit)
         except Error as error:
-            as_in = "" if unit == "?" else f', as in "1.5 {unit}"'
+            as_in = "" if unit in ("?", "1") else f', as in "1.5 {unit}"'
             raise _refused(error.what, error.remedy or f"give a number{as_in}") from None
         if not abs(found) <= _GREATEST and not (self.endless and found == math.inf):
             raise _refused(f"{found} is not a finite number", "give one that is")

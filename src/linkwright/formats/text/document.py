@@ -286,7 +286,8 @@ def _faults(
 def fault_text(path: Path, context: Mapping[str, Any]) -> tuple[str, str | None]:
     """Return what is wrong with a quantity, of which "it" is the key, and what to do."""
     what: str = context["what"]
-    return re.sub(r"^it\b", str(path[-1]), what), context["remedy"]
+    key = next((part for part in reversed(path) if isinstance(part, str)), "it")
+    return re.sub(r"^it\b", lambda _: key, what), context["remedy"]
 
 
 def _choice(data: object, path: Path, expected: str) -> tuple[str, str]:
