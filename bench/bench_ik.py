@@ -65,6 +65,7 @@ def run() -> list[Row]:
 
 
 def _single(robot: lw.Robot, goals: Any) -> float:
+    solve(robot, goals[0], FRAME, tolerance=TOLERANCE)  # its kernel is not that of rows
     started = time.process_time()
     for goal in goals:
         solve(robot, goal, FRAME, tolerance=TOLERANCE)
