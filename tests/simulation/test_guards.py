@@ -745,7 +745,7 @@ def test_no_small_ball_far_away_is_missed(
     block.event("e", (x - place) ** 2 - radius**2)
     system = lw.System(name="s")
     system.add(block)
-    options = {"step": 0.013} if method == "rk4" else {}
+    options: dict[str, Any] = {"step": 0.013} if method == "rk4" else {}
     run = lw.simulate(system, until=3.0, method=method, **options)
     known = 1e-12 + 3000 * 2.3e-16 * place / speed  # s: what steps round the place by
     assert [e.time for e in run.events] == pytest.approx([0.6, 2.6], abs=known)
