@@ -2,7 +2,7 @@
 
 Native code is kept between runs in `.pytest_cache/native`, never in the user's own folder. Keys of
 entries hold all code that an entry comes from, the processor and LLVM: what an older version left
-behind does not decide (`tests/package/test_cache_keys.py`); `make test-cold` starts without it and
+behind does not decide (`tests/base/test_cache_keys.py`); `make test-cold` starts without it and
 compares. Examples of Hypothesis are the same in every run; with `LINKWRIGHT_SEED`
 (`make test-random`) they are new ones.
 """

@@ -8,7 +8,7 @@ import numpy as np
 
 import linkwright as lw
 from bench.measure import Row, interleaved
-from linkwright.systolic import STEP_CYCLES, faddeev, run_faddeev
+from linkwright.heritage.systolic import STEP_CYCLES, faddeev, run_faddeev
 
 TITLE = "Systolic array"
 _BATCH = 4096

@@ -18,17 +18,17 @@ import numpy as np
 
 import linkwright as lw
 from bench.measure import Row
-from linkwright.analysis.assembly_modes import assemblies, prepared
-from linkwright.analysis.polynomials import CHART
 from linkwright.equations.parallel_machine import parallel_machine
 from linkwright.homotopy.tracking import SHORTEST, TOLERANCE, track
+from linkwright.parallel.assembly_modes import assemblies, prepared
+from linkwright.parallel.polynomials import CHART
 
 TITLE = "Assemblies of a Stewart platform"
 GEOMETRIES = 20
 _FROM_NOTHING = """
 import time
 import linkwright as lw
-from linkwright.analysis import assemblies
+from linkwright.parallel import assemblies
 m = lw.load("stewart")
 start = time.perf_counter()
 found = assemblies(m, [0.6, 0.64, 0.7, 0.55, 0.66, 0.73])

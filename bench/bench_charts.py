@@ -22,13 +22,13 @@ from scipy.optimize import root
 import linkwright as lw
 from bench.measure import Row
 from linkwright.algebra.calculus import gradient
-from linkwright.analysis import chart
-from linkwright.analysis.chart_engine import ChartEngine
-from linkwright.analysis.chart_space import chart_space
 from linkwright.backends.kernel import Kernel, compile as compiled
 from linkwright.equations.batch_closing import Closing
 from linkwright.equations.evaluation import all_values, numbers, quantities
 from linkwright.equations.parallel_machine import ParallelMachine, parallel_machine
+from linkwright.parallel import chart
+from linkwright.parallel.chart_engine import ChartEngine
+from linkwright.parallel.chart_space import chart_space
 
 TITLE = "Closing loops and charts"
 Array = NDArray[np.float64]

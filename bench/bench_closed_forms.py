@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from scipy.optimize import root
 
 from bench.measure import Row
-from linkwright.analysis.resultants import closures
 from linkwright.mounts import pointing
 from linkwright.mounts.closed_forms import Legs, arm_angles, platform_modes
 from linkwright.mounts.closed_forms.rotary import elbows
+from linkwright.parallel.resultants import closures
 
 TITLE = "Mounts in closed form"
 

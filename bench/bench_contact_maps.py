@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.measure import Row
-from linkwright.analysis.contact import WristLoop, contact_map, element_system
-from linkwright.analysis.contact.wrist_loops import sampled
+from linkwright.contact import WristLoop, contact_map, element_system
+from linkwright.contact.wrist_loops import sampled
 from linkwright.simulation import simulate_batch
 
 TITLE = "Maps of contact"

@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 from bench.measure import Row
-from linkwright.analysis import prove_regular, singular_loci
+from linkwright.parallel import prove_regular, singular_loci
 from tests.support.closed_loop_machines import truss_mount
 
 TITLE = "Singular curves and proofs"

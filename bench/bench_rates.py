@@ -7,10 +7,10 @@ import time
 import numpy as np
 
 from bench.measure import Row
-from linkwright.analysis.sampling import Loop, RateMap, Uniform, random_runs, rate_map
-from linkwright.analysis.sampling.answers import expectations
-from linkwright.analysis.sampling.mean_square import radius
-from linkwright.analysis.sampling.regimes import Array
+from linkwright.sampling import Loop, RateMap, Uniform, random_runs, rate_map
+from linkwright.sampling.answers import expectations
+from linkwright.sampling.mean_square import radius
+from linkwright.sampling.regimes import Array
 
 TITLE = "Random rates"
 _LOOP = Loop([[0, 1], [0, 0]], [[0], [1]])

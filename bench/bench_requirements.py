@@ -43,7 +43,7 @@ def run() -> list[Row]:
     theirs = _peer(pair.model)
     for what, parts, bar in (("joint control", joints, 3.0), ("tool control", lines, 8.0)):
         task = lw.Task(parts, start, frame="link6")
-        lw.analysis.screen(arm, task, payloads=payloads[:8])  # compiled now
+        lw.sizing.screen(arm, task, payloads=payloads[:8])  # compiled now
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         seconds, busy = _timed(arm, task, payloads)
         grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
@@ -79,7 +79,7 @@ def _poses(arm: Robot) -> Row:
         starts = rng.uniform(-np.pi, np.pi, (50_000, 1, 6))
         best = max(best, float(np.abs(arm.inverse_dynamics(starts + q, u, a)[..., 1]).max()))
     task = lw.Task([turn])
-    found = [lw.analysis.worst_pose(arm, task, joint, seed=s, step=0.1) for s in range(10)]
+    found = [lw.sizing.worst_pose(arm, task, joint, seed=s, step=0.1) for s in range(10)]
     reached = sum(abs(x.value) >= best * (1 - 1e-9) for x in found)
     note = f"{best:.6g} N*m; {max(x.evaluations for x in found)} evaluations at most"
     what = "worst pose: seeds of 10 that reach the best of 10^6 random poses"
@@ -91,7 +91,7 @@ def _timed(arm: Robot, task: lw.Task, payloads: np.ndarray) -> tuple[float, floa
     found = []
     for _ in range(3):
         wall, busy = time.perf_counter(), time.process_time()
-        lw.analysis.screen(arm, task, payloads=payloads, threads=2)
+        lw.sizing.screen(arm, task, payloads=payloads, threads=2)
         found.append((time.perf_counter() - wall, time.process_time() - busy))
     return min(x for x, _ in found), min(x for _, x in found)
 

@@ -12,12 +12,12 @@ import numpy as np
 
 import linkwright as lw
 from bench.measure import Row
-from linkwright.analysis import Catalog, JointCycle, read_catalog
-from linkwright.analysis.sizing.arm import Arm, arm_of
-from linkwright.analysis.sizing.choice import options_of
-from linkwright.analysis.sizing.loads import JointLoad
-from linkwright.analysis.sizing.pairs import Demands, Pairs, judge, shaft_torque
-from linkwright.analysis.sizing.pareto import front
+from linkwright.sizing import Catalog, JointCycle, read_catalog
+from linkwright.sizing.arm import Arm, arm_of
+from linkwright.sizing.choice import options_of
+from linkwright.sizing.loads import JointLoad
+from linkwright.sizing.pairs import Demands, Pairs, judge, shaft_torque
+from linkwright.sizing.pareto import front
 
 TITLE = "Sizing"
 PAIRS, JOINTS, SAMPLES = 100, 6, 10_000

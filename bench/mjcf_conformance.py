@@ -30,8 +30,8 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.mjcf_peer import dynamics_errors, mass_errors, moment_errors, place_errors
+from linkwright.base.errors import Error
 from linkwright.cli.machine import describe
-from linkwright.errors import Error
 from linkwright.formats.mjcf import read_mjcf
 from linkwright.formats.robot.description import Description
 from linkwright.robots import Robot

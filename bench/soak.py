@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 from linkwright.models.rerun import rerun
 from linkwright.recording.journal import recovered
 from linkwright.server.client import connect

@@ -12,7 +12,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, replace
 
-from linkwright.server.mc import (
+from linkwright.heritage.motor_card import (
     MD_VEL,
     MERRPLO,
     McFlag,

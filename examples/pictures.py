@@ -169,7 +169,7 @@ def _passes() -> list[lw.mounts.Pass]:
 def _sky() -> None:
     """Draw how well a mount transmits over the sky, with two passes."""
     axes = {"azimuth": (0, 360, 121), "zenith": (0, 90, 46)}
-    chart = lw.analysis.chart(MOUNT, axes, of=["transmission"])
+    chart = lw.parallel.chart(MOUNT, axes, of=["transmission"])
     chart.plot("transmission", passes=_passes()).savefig(FOLDER / "mount-sky.png", dpi=100)
 
 
@@ -193,8 +193,8 @@ def _force() -> None:
 
 def _contact() -> None:
     """Draw where a compliant wrist is stable over its gain and its filter."""
-    wrist = lw.analysis.contact.read_wrist(Path(__file__).parent / "wrist.toml")
-    found = lw.analysis.contact.contact_map(wrist.loop, {n: wrist.axis(n) for n in ("Kp", "a")})
+    wrist = lw.contact.read_wrist(Path(__file__).parent / "wrist.toml")
+    found = lw.contact.contact_map(wrist.loop, {n: wrist.axis(n) for n in ("Kp", "a")})
     found.plot().savefig(FOLDER / "contact-map.png", dpi=100)
 
 

@@ -22,7 +22,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 from scripts.fuzzed_readers import READERS, Decoder, Reader
 
 ROOT = Path(__file__).parents[1]

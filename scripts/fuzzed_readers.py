@@ -14,11 +14,8 @@ import numpy as np
 
 from linkwright.algebra.language import parse
 from linkwright.algebra.units import parse_unit
-from linkwright.analysis.contact.wrist_files import read_wrist
-from linkwright.analysis.design_files import read_design
-from linkwright.analysis.locked_files import read_locked
-from linkwright.analysis.sampling.rate_files import read_loop
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
+from linkwright.contact.wrist_files import read_wrist
 from linkwright.formats.catalog.reader import read_catalog
 from linkwright.formats.robot.conversion import write_description
 from linkwright.formats.robot.files import read_description
@@ -26,6 +23,7 @@ from linkwright.formats.robot.from_mechanism import description_of
 from linkwright.formats.sl.configuration import read_configuration
 from linkwright.formats.text.files import read_any, read_model, write_model
 from linkwright.formats.text.tasks import read_task
+from linkwright.heritage.systolic import assemble, data_scales, read_code, read_data
 from linkwright.lab.drivers.greeting import greeting, read_greeting
 from linkwright.lab.drivers.layout import DriverLayout
 from linkwright.lab.files.lab_reader import read_lab
@@ -44,15 +42,17 @@ from linkwright.mounts.rotctl_language import answer
 from linkwright.mounts.seas import read_responses
 from linkwright.mounts.ship_files import read_ship
 from linkwright.mounts.site_files import read_site
+from linkwright.parallel.design_files import read_design
+from linkwright.parallel.locked_files import read_locked
 from linkwright.recording import Channel, Recording, read_recording
 from linkwright.recording.journal import Journal
+from linkwright.sampling.rate_files import read_loop
 from linkwright.scene.scene_file import read_scene_file
 from linkwright.scene.solids import read_surfaces
 from linkwright.server.cell_file import read_cell
 from linkwright.server.face import ArmFace, RefusedError
 from linkwright.server.messages import PROTOCOL, described, refusal, refused
 from linkwright.sweeps.plans import read_plan
-from linkwright.systolic import assemble, data_scales, read_code, read_data
 from linkwright.windows import Field, Record
 
 ROOT = Path(__file__).parents[1]

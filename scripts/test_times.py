@@ -14,7 +14,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from linkwright.files import write_text
+from linkwright.base.files import write_text
 
 #: A file of tests has grown where it takes longer by this share and by these seconds.
 SHARE, SECONDS = 0.2, 2.0

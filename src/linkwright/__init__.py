@@ -4,15 +4,15 @@
 To publish a name, import it in `__init__.pyi`, which is read at run time and by type checkers.
 """
 
-from linkwright.hooks import fill
-from linkwright.lazy import attach
+from linkwright.base.hooks import fill
+from linkwright.base.lazy import attach
 
 __getattr__, __dir__, __all__ = attach(__name__, __file__)
 
 fill(  # what lower rooms ask of higher ones
     derive="linkwright.equations:derive",
     derived_outputs="linkwright.equations.derived_outputs:DERIVED",
-    kalman="linkwright.analysis.estimation:kalman",
+    kalman="linkwright.linear.estimation:kalman",
     load="linkwright.doors:load",
     origin_of="linkwright.formats.origins:origin_of",
     page="linkwright.studio.display:page",

@@ -1,13 +1,17 @@
 from linkwright import (
     analysis as analysis,
+    contact as contact,
     control as control,
     elements as elements,
+    heritage as heritage,
     lab as lab,
+    linear as linear,
     motion as motion,
     mounts as mounts,
+    parallel as parallel,
+    sampling as sampling,
     server as server,
-    shapes as shapes,
-    systolic as systolic,
+    sizing as sizing,
     windows as windows,
 )
 from linkwright.algebra import (
@@ -43,7 +47,6 @@ from linkwright.algebra import (
 )
 from linkwright.algebra.printers import latex as latex
 from linkwright.algebra.sympy_bridge import from_sympy as from_sympy, to_sympy as to_sympy
-from linkwright.analysis import LinearModel as LinearModel, linearize as linearize
 from linkwright.backends.c import c_source as c_source
 from linkwright.backends.kernel import (
     Kernel as Kernel,
@@ -51,6 +54,16 @@ from linkwright.backends.kernel import (
 )
 from linkwright.backends.python import python_source as python_source
 from linkwright.backends.small_systems import small_solver as small_solver
+from linkwright.base.errors import (
+    BackendError as BackendError,
+    CompileError as CompileError,
+    DomainError as DomainError,
+    Error as Error,
+    InputError as InputError,
+    ShapeError as ShapeError,
+    UnitError as UnitError,
+)
+from linkwright.base.viewer import page as page, show as show
 from linkwright.blocks import KEEP as KEEP, Block as Block, Element as Element, sampled as sampled
 from linkwright.codegen import codegen as codegen
 from linkwright.doors import load as load
@@ -68,15 +81,6 @@ from linkwright.equations.base_parameters import (
 )
 from linkwright.equations.energy import Energy as Energy, energy as energy
 from linkwright.equations.reactions import Reactions as Reactions, reactions as reactions
-from linkwright.errors import (
-    BackendError as BackendError,
-    CompileError as CompileError,
-    DomainError as DomainError,
-    Error as Error,
-    InputError as InputError,
-    ShapeError as ShapeError,
-    UnitError as UnitError,
-)
 from linkwright.formats.robot.conversion import (
     convert as convert,
     write_description as write_description,
@@ -85,6 +89,7 @@ from linkwright.formats.robot.files import read_description as read_description
 from linkwright.formats.text.files import write_model as write_model
 from linkwright.formats.text.tasks import read_task as read_task
 from linkwright.lab.lab import Lab as Lab
+from linkwright.linear import LinearModel as LinearModel, linearize as linearize
 from linkwright.mechanism import (
     Ball as Ball,
     Cylindrical as Cylindrical,
@@ -96,6 +101,7 @@ from linkwright.mechanism import (
     Screw as Screw,
     Universal as Universal,
     Weld as Weld,
+    shapes as shapes,
 )
 from linkwright.motion.payloads import Payload as Payload
 from linkwright.motion.tasks import Task as Task
@@ -122,4 +128,3 @@ from linkwright.simulation.runs import RunStopped as RunStopped
 from linkwright.sweeps.sweep import Sweep as Sweep, sweep as sweep
 from linkwright.system import System as System
 from linkwright.version import __version__ as __version__
-from linkwright.viewer import page as page, show as show

@@ -6,9 +6,9 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from linkwright.border import worded
-from linkwright.errors import InputError
-from linkwright.files import path_of
+from linkwright.base.arguments import worded
+from linkwright.base.errors import InputError
+from linkwright.base.files import path_of
 
 
 @worded

@@ -33,7 +33,7 @@ from linkwright.algebra import (
 )
 from linkwright.algebra.language import LanguageError, SymbolScope, parse, read, resolve
 from linkwright.algebra.units.parse import parse_unit
-from linkwright.errors import Error, InputError
+from linkwright.base.errors import Error, InputError
 from tests.seeds import examples
 
 a, b, c, d, x = symbols("a b c d x")

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from linkwright import rotations
 from linkwright.algebra import ONE, ZERO, Expr, evaluate_all, symbols
 from linkwright.algebra.rotations import quaternion_cosines
 from linkwright.algebra.triples import (
@@ -32,6 +31,7 @@ from linkwright.algebra.triples import (
     times,
     transposed,
 )
+from linkwright.base import rotations
 from linkwright.program.linear import gram
 
 NAMES = [f"{letter}{k}" for letter in "abmnpqs" for k in range(9)]

@@ -35,7 +35,7 @@ from linkwright.algebra.units import (
     unit_of,
     unit_text,
 )
-from linkwright.errors import InputError, UnitError
+from linkwright.base.errors import InputError, UnitError
 from tests.seeds import examples
 
 

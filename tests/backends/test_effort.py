@@ -11,7 +11,7 @@ import pytest
 import linkwright as lw
 from linkwright.backends.llvm import target
 from linkwright.backends.llvm.compile import NativeCode, load as _load
-from linkwright.errors import CompileError
+from linkwright.base.errors import CompileError
 from linkwright.simulation.native import bundle as bundles
 from tests.seeds import cases
 from tests.support.shipped_models import SMALL

@@ -29,7 +29,7 @@ from linkwright.backends.llvm.functions import (
     inline,
 )
 from linkwright.backends.llvm.functions.emitter import SCALARS, value_type
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 from tests.seeds import cases, examples
 
 Array = NDArray[np.float64] | NDArray[np.float32]

@@ -20,9 +20,9 @@ import pytest
 from typer.core import TyperOption
 from typer.main import get_command
 
+from linkwright.base.errors import Error, InputError
 from linkwright.cli import commands, main
 from linkwright.cli.app import build
-from linkwright.errors import Error, InputError
 from linkwright.version import __version__
 
 

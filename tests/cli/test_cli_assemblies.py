@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from linkwright.analysis.locked_files import read_locked
 from linkwright.cli import main
 from linkwright.mechanism import mechanism_of
+from linkwright.parallel.locked_files import read_locked
 
 GOOD = 'format = 1\n\n[actuators]\nleft = "126 deg"\nright = 0.9\n'
 

@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 import linkwright as lw
+from linkwright.base.errors import InputError
 from linkwright.cli import main
 from linkwright.cli.guide.answers import Question
 from linkwright.cli.guide.dialogue import Guide
 from linkwright.cli.guide.talk import Talk
 from linkwright.cli.guide.window import Window
-from linkwright.errors import InputError
 from linkwright.models.library import model_text
 from linkwright.motion import TaskSegment
 from linkwright.robots import Robot

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from linkwright.algebra.units.parse import parse_unit
+from linkwright.base.errors import Error
 from linkwright.cli import main, tables
-from linkwright.errors import Error
 from tests.mounts.test_own_mounts import JACK
 from tests.random.own_machines import save
 

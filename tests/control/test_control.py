@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 import linkwright as lw
+from linkwright.base.errors import DomainError
 from linkwright.blocks import Block, BlockError
 from linkwright.control import (
     LQR,
@@ -30,7 +31,6 @@ from linkwright.control import (
     lqe,
     lqr,
 )
-from linkwright.errors import DomainError
 from linkwright.system import System
 from tests.oracles.phase_runner import PlainRun
 from tests.seeds import cases

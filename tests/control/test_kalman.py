@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import linkwright as lw
 from linkwright.algebra import total
+from linkwright.base.errors import DomainError
 from linkwright.blocks import Block, BlockError
 from linkwright.control import (
     KalmanFilter,
@@ -22,7 +23,6 @@ from linkwright.control import (
     whiteness,
 )
 from linkwright.control.covariances import FORMS, CorrectionForm
-from linkwright.errors import DomainError
 from tests.oracles.joint_chain import PROCESS, SENSOR, SIGMAX, STATES, chain
 from tests.seeds import cases
 from tests.support.late import Late

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
+from linkwright.base.errors import InputError
 from linkwright.control.force.sampled_limits import (
     CONTACT_LAWS,
     CONTACT_ORDERS,
@@ -15,7 +16,6 @@ from linkwright.control.force.sampled_limits import (
     sampled_matrix,
     sampled_radius,
 )
-from linkwright.errors import InputError
 
 WRIST: dict[str, Any] = {"stiffness": 500.0, "mass": 0.5, "damping": 3.0, "period": 0.028}
 

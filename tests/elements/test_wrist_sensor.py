@@ -177,7 +177,7 @@ def test_offsets_and_lengths_are_found_from_known_poses_with_their_confidence() 
     rotations = Rotation.from_rotvec(known[:, 3:]).as_matrix()
     places = known[:, :3] + 2e-5 * rng.normal(size=(40, 3))
     machine = drawn.mechanism()
-    found = lw.analysis.calibrate(
+    found = lw.parallel.calibrate(
         machine, np.zeros(6), list(machine.values), angles, places=places, rotations=rotations
     )
     for k, zero in enumerate(OFFSETS, 1):

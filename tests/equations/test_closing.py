@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike, NDArray
 
+from linkwright.base.errors import Error
 from linkwright.equations.batch_closing import Closing, PoseRows
 from linkwright.equations.closure import assemble
 from linkwright.equations.parallel_machine import parallel_machine
-from linkwright.errors import Error
 from linkwright.mechanism import Mechanism, Revolute
 from linkwright.robots import closed
 from tests.support.closed_loop_machines import (

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from linkwright import cache
+from linkwright.base import cache
 from linkwright.equations import derive, search
 from linkwright.equations.choices import Choice, Choices, places
 from linkwright.models import load_model

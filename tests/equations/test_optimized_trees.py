@@ -18,7 +18,7 @@ import pytest
 from linkwright.algebra import constant
 from linkwright.equations import FORMULATIONS, derive
 from linkwright.formats.robot.description import Description, Link, LinkJoint, Place, Rotation
-from linkwright.joint_kinds import JOINTS
+from linkwright.mechanism.joint_kinds import JOINTS
 from linkwright.program import Program, interpret, lower
 from linkwright.program.passes import FACTORED, PASSES, careful, optimize
 from linkwright.program.search.numerals import with_numbers

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import linkwright as lw
+from linkwright.base.errors import InputError
 from linkwright.blocks import BlockError
 from linkwright.equations import derive
 from linkwright.equations.closure import assemble
-from linkwright.errors import InputError
 from linkwright.formats.robot.from_mechanism import description_of
 from linkwright.formats.text.files import read_model
 from linkwright.mechanism import MechanismError

@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from scipy.linalg import null_space
 
 from linkwright.algebra import Expr, evaluate_all
-from linkwright.analysis import prove_regular
-from linkwright.analysis.machine_rates import MachineRates, machine_rates
 from linkwright.equations.evaluation import all_values
 from linkwright.equations.parallel_machine import parallel_machine
 from linkwright.equations.reduced_machine import ReducedMachine, reduced_machine
 from linkwright.mechanism import Mechanism
 from linkwright.models import load_model
+from linkwright.parallel import prove_regular
+from linkwright.parallel.machine_rates import MachineRates, machine_rates
 from tests.seeds import seldom
 from tests.support.closed_loop_machines import five_bar
 
@@ -94,7 +94,7 @@ def test_a_limit_of_a_legs_own_joint_keeps_the_leg() -> None:
 
 
 @seldom(
-    daily="tests/analysis/test_certificates.py::test_a_region_without_singular_directions_is_proven"
+    daily="tests/parallel/test_certificates.py::test_a_region_without_singular_directions_is_proven"
 )
 def test_a_proof_says_that_the_machine_was_reduced() -> None:
     found = prove_regular("mount-prismatic", 8)

@@ -6,8 +6,8 @@ import numpy as np
 
 from linkwright.algebra import evaluate_all
 from linkwright.algebra.calculus import gradient
-from linkwright.analysis.machine_rates import machine_rates
 from linkwright.equations.energy import energy
+from linkwright.parallel.machine_rates import machine_rates
 from linkwright.robots import Robot, closed
 
 

@@ -10,7 +10,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import linkwright as lw
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.formats.text.files import model_text, parse_model, read_model, write_model
 from linkwright.robots import Robot
 from linkwright.scene.scene import scene_of

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.formats.dh import dh_text, parse_dh, read_dh
 from linkwright.formats.robot.description import (
     Description,

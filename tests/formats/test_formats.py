@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import linkwright as lw
+from linkwright.base.files import read_text
 from linkwright.cli import main
-from linkwright.files import read_text
 from linkwright.formats.robot.description import (
     Description,
     Link,

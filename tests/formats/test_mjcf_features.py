@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from bench.mjcf_peer import exchanged, joints_of, mass_errors, places, random_configuration
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 from linkwright.formats.mjcf import mjcf_text, parse_mjcf, read_mjcf
 from linkwright.formats.robot.description import Description, NamedFrame
 from linkwright.formats.robot.to_mechanism import assembled

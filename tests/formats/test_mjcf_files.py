@@ -20,7 +20,7 @@ from bench.mjcf_peer import (
     place_errors,
     random_configuration,
 )
-from linkwright.errors import Error, InputError
+from linkwright.base.errors import Error, InputError
 from linkwright.formats.mjcf import mjcf_text, parse_mjcf, read_mjcf
 from linkwright.formats.robot.description import (
     Closure,

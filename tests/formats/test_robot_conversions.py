@@ -11,8 +11,8 @@ import pytest
 
 import linkwright as lw
 from linkwright.algebra import evaluate_all
+from linkwright.base.errors import InputError
 from linkwright.cli import main
-from linkwright.errors import InputError
 from linkwright.formats.meshes.lookup import find_mesh
 from linkwright.formats.robot.conversion import convert
 from linkwright.formats.robot.description import Description

@@ -14,8 +14,8 @@ from hypothesis import given, settings, strategies as st
 
 import linkwright.formats.text.starters
 from linkwright.backends.c import c_source
-from linkwright.errors import Error, InputError
-from linkwright.files import read_bytes
+from linkwright.base.errors import Error, InputError
+from linkwright.base.files import read_bytes
 from linkwright.formats.meshes.lookup import find_mesh
 from linkwright.formats.robot.description import Description, Link, LinkJoint, Mass, Place
 from linkwright.formats.robot.files import FORMATS, endings, read_description, written_description

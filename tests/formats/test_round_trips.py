@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from linkwright.base.errors import InputError
 from linkwright.equations.numeric_mass import mass_numerically
-from linkwright.errors import InputError
 from linkwright.formats.mjcf import mjcf_text, parse_mjcf
 from linkwright.formats.mjcf.sound_masses import sound_masses
 from linkwright.formats.robot.description import Description, JointLimits, Mass, Mimic

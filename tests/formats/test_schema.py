@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 from pydantic import create_model
 
+from linkwright.base.errors import InputError
 from linkwright.cli.commands.schema import formats
-from linkwright.errors import InputError
 from linkwright.formats.schema import Amount, Key
 from linkwright.formats.text.document import parse_record
 from linkwright.formats.text.tables import Record
 from linkwright.formats.text.writer import key_text, value_text
+from linkwright.mechanism.shapes import color_of
 from linkwright.mounts.seas import WaveSpectrum
 from linkwright.mounts.sites import Site
-from linkwright.shapes import color_of
 
 FORMATS = {name: table for name, table in formats().items() if name != "model"}
 """All but text models, whose page of documentation is made of their fields."""

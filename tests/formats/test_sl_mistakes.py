@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import linkwright as lw
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.formats.sl.header import without_comments
 from linkwright.lab.sources import lab_config, shipped_folder
 from tests.seeds import cases, seldom

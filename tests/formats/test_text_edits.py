@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.formats.text.edits import with_table, with_value, without_table
 from linkwright.formats.text.positions import Path, scan
 from tests.seeds import cases

@@ -20,10 +20,10 @@ from hypothesis import HealthCheck, event, given, settings, strategies as st
 import linkwright
 from linkwright import models
 from linkwright.algebra import evaluate, foreign
+from linkwright.base.errors import InputError, UnitError
 from linkwright.cli import main
 from linkwright.equations import derive
 from linkwright.equations.meanings import parameter_units
-from linkwright.errors import InputError, UnitError
 from linkwright.formats.text import schema, tables
 from linkwright.formats.text.check import check
 from linkwright.formats.text.components import expand

@@ -10,8 +10,8 @@ import pytest
 
 import linkwright as lw
 from linkwright.algebra.units import IN_LB, MKS, amount, parse_unit
+from linkwright.base.errors import Error
 from linkwright.cli import main
-from linkwright.errors import Error
 from linkwright.formats.text.check import check_mechanism
 from linkwright.formats.text.files import parse_model, read_model
 from linkwright.formats.text.members import MAKERS, arguments
@@ -387,8 +387,8 @@ JACK = Path(__file__).parents[1] / "files" / "jackmount.toml"
 
 def test_a_picture_of_efforts_has_one_unit_in_each_graph(tmp_path: Path) -> None:
     """A jack's newtons are not drawn on a scale of newton meters."""
-    from linkwright.analysis import chart
-    from linkwright.analysis.chart_plots import figure
+    from linkwright.parallel import chart
+    from linkwright.parallel.chart_plots import figure
 
     found = chart(lw.load(JACK), {"zenith": (10, 80, 3), "azimuth": (0, 300, 3)}, of=["effort"])
     labels = [

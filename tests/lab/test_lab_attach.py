@@ -20,8 +20,8 @@ from typing import Any
 
 import pytest
 
+from linkwright.base.errors import Error
 from linkwright.cli import main
-from linkwright.errors import Error
 from linkwright.lab.console.consoles import ConsoleEvent, Consoles, LocalLink
 from linkwright.lab.console.remote import ConsoleServer, RemoteLink, running_labs, socket_path
 from tests.support.lab_stand_in import StandIn

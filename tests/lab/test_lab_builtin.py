@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from linkwright.errors import Error, InputError
+from linkwright.base.errors import Error, InputError
 from linkwright.lab import Task
 from linkwright.lab.builtin import builtin_tasks
 from linkwright.lab.builtin.frames import goal_numbers

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from linkwright.errors import Error, InputError
+from linkwright.base.errors import Error, InputError
 from linkwright.lab.console.commands import standard_commands
 from linkwright.lab.console.completion import completions
 from linkwright.lab.console.dialogue import AbortedError, answered_by

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.lab.drawing import MOST, Drawing, DrawnArrow, DrawnLine, DrawnSphere, DrawnText
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from linkwright.algebra import constant
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 from linkwright.lab import fake_robot
 from linkwright.lab.config import LabConfig
 from linkwright.lab.drivers import DriverLayout, RobotDriver, Troubles, driver_at, driver_place

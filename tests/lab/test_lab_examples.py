@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import linkwright as lw
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 from linkwright.lab.drawing import DrawnSphere, picture
 from linkwright.lab.lab import Lab
 from linkwright.lab.tasks import Task, state

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from linkwright.base.errors import Error, InputError
 from linkwright.cli import main
-from linkwright.errors import Error, InputError
 from linkwright.formats.robot.description import (
     Description,
     Link,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import linkwright as lw
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.formats.robot.description import Description, Link, LinkJoint, Mass, Place
 from linkwright.lab.config import EndEffector, JointConfig, LabConfig
 from linkwright.lab.servos.invkin import add_invkin, inverse_kinematics_servo

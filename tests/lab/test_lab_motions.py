@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from linkwright.base.errors import Error
 from linkwright.blocks import BlockError
-from linkwright.errors import Error
 from linkwright.lab.config import LabConfig
 from linkwright.lab.lab import Lab
 from linkwright.lab.servos.invkin import check_weights, inverse_kinematics_servo

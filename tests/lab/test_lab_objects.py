@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from linkwright.algebra import as_expr, evaluate
+from linkwright.base.errors import InputError
 from linkwright.elements.surfaces import EllipsoidSurface
-from linkwright.errors import InputError
 from linkwright.formats.robot.description import (
     Description,
     Link,

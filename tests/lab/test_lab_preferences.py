@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from linkwright.errors import Error, InputError
+from linkwright.base.errors import Error, InputError
 from linkwright.lab.files.scripts import parse_script, read_script, script_text
 from linkwright.lab.files.sine_files import SineLine, parse_sines, read_sines, sine_text
 from linkwright.lab.files.trajectories import (

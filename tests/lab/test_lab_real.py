@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import linkwright as lw
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 from linkwright.lab.config import EndEffector, LabConfig, VisionConfig
 from linkwright.lab.drawing import Drawing, picture
 from linkwright.lab.drivers import Troubles, driver_at

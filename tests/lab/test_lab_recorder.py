@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linkwright.errors import Error, InputError
+from linkwright.base.errors import Error, InputError
 from linkwright.formats.sl.configuration import SceneObject
 from linkwright.lab.config import LabConfig
 from linkwright.lab.lab import Lab

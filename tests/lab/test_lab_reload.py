@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import linkwright as lw
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 from linkwright.lab.lab import Lab
 from linkwright.system import System
 from tests.support.waiting import soon

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from linkwright.base.errors import Error, InputError
 from linkwright.cli import main
-from linkwright.errors import Error, InputError
 from linkwright.formats.robot.description import Place
 from linkwright.lab.files.sine_files import parse_sines
 from linkwright.lab.lab import Lab

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.lab.config import CONTROLLERS, JointConfig
 from linkwright.lab.servos import Actuators, Desired, Guard, MotorServo, RawSensors, Sensors
 from tests.support.lab_blocks import RATE, Array, driven, lab

@@ -13,8 +13,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from linkwright.base.errors import InputError
 from linkwright.cli import main
-from linkwright.errors import InputError
 from linkwright.lab.config import LabConfig
 from linkwright.lab.console.dialogue import answered_by
 from linkwright.lab.lab import Lab

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 from linkwright.lab.remote import lab_header
 from linkwright.lab.shared import c_header
 from linkwright.lab.sources import lab_config

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linkwright.errors import Error, InputError
+from linkwright.base.errors import Error, InputError
 from linkwright.lab.stored_tasks import for_session, from_session
 from linkwright.lab.task_files import TaskSource, TaskWatch, load_tasks, watch
 from linkwright.simulation.pacing import replay

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linkwright.errors import Error, InputError
+from linkwright.base.errors import Error, InputError
 from linkwright.lab import Task, channel, cos, parameter, pi, setting, sin, state, where
 from linkwright.lab.running import task_function
 from linkwright.lab.task_files import load_tasks

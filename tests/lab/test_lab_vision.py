@@ -13,7 +13,7 @@ from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 import linkwright as lw
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.lab.base import BaseState
 from linkwright.lab.config import Camera, LabConfig, VisionConfig
 from linkwright.lab.files.vision_files import BlobPreferences, VisionPreferences, parse_vision

@@ -30,8 +30,8 @@ from linkwright.formats.text.joints import keys_of
 from linkwright.formats.text.schema import ModelFile
 from linkwright.formats.urdf.reader import parse_urdf
 from linkwright.formats.urdf.writer import urdf_text
-from linkwright.joint_kinds import JOINTS
 from linkwright.mechanism import Body, Joint, Mechanism
+from linkwright.mechanism.joint_kinds import JOINTS
 from tests.oracles.mechanism import Evaluation, evaluate_numerically
 from tests.random.robots import random_robot
 from tests.seeds import cases, seeds

@@ -11,11 +11,11 @@ import pytest
 
 import linkwright as lw
 from linkwright.algebra.printers import text
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 from linkwright.formats.text.document import parse_model
+from linkwright.mechanism.shapes import COLORS, Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from linkwright.scene.scene import Scene, scene_of
 from linkwright.scene.solids import Solid
-from linkwright.shapes import COLORS, Box, Capsule, Cylinder, Mesh, Shape, Sphere
 
 STL = """solid t
 facet normal 0 0 1

@@ -12,10 +12,10 @@ import pytest
 
 from linkwright.algebra import evaluate_all
 from linkwright.algebra.units import parse_unit
+from linkwright.base.errors import InputError
 from linkwright.equations import FORMULATIONS
 from linkwright.equations.closure import assemble
 from linkwright.equations.redundant import tree_program
-from linkwright.errors import InputError
 from linkwright.mechanism import Mechanism, mechanism_of
 from linkwright.mechanism.plausibility import implausible
 from linkwright.models import MODELS, load_model, option_texts

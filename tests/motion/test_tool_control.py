@@ -100,7 +100,7 @@ def test_a_tool_follows_rates_in_base_world_and_tool_axes() -> None:
         part = TaskSegment(
             {channel: [0.1, 0.05]}, duration=0.5, control="tool", axes=axes, free=free
         )
-        need = lw.analysis.require(robot, lw.Task([part], START), step=0.002, dynamics=False)
+        need = lw.sizing.require(robot, lw.Task([part], START), step=0.002, dynamics=False)
         q = np.array([need[n] for n in robot.coordinates]).T
         found[axes] = robot.pose(q, "tool")
         u = np.array([need[n] for n in robot.speeds]).T
@@ -119,7 +119,7 @@ def test_a_tool_turns_about_its_own_axes_while_it_moves_along_them() -> None:
     """Rates along and about the tool's axes make a screw; one about the world's does not."""
     robot = arm("yyy")
     part = TaskSegment({"x": 0.1, "ry": 0.8}, duration=0.5, control="tool", axes="tool", free=PLANE)
-    need = lw.analysis.require(robot, lw.Task([part], START), step=0.005, dynamics=False)
+    need = lw.sizing.require(robot, lw.Task([part], START), step=0.005, dynamics=False)
     q = np.array([need[n] for n in robot.coordinates]).T
     first, last = robot.pose(q[[0, -1]], "tool")
     moved = np.linalg.inv(first) @ last
@@ -145,7 +145,7 @@ def test_segments_mix_joint_and_tool_control() -> None:
             duration=0.5, control="tool", profile="position", free=PLANE,
         ),
     ]  # fmt: skip
-    need = lw.analysis.require(robot, lw.Task(parts, START), step=0.005, dynamics=False)
+    need = lw.sizing.require(robot, lw.Task(parts, START), step=0.005, dynamics=False)
     q = np.array([need[n] for n in robot.coordinates]).T
     t = need.times
     place = robot.position(q, "tool")
@@ -172,7 +172,7 @@ def test_what_a_tool_cannot_reach_is_refused(
     parts: list[Part], start: dict[str, float], words: str
 ) -> None:
     with pytest.raises(MotionError, match=words):
-        lw.analysis.require(arm("yyy"), lw.Task(parts, start), step=0.01, dynamics=False)
+        lw.sizing.require(arm("yyy"), lw.Task(parts, start), step=0.01, dynamics=False)
 
 
 def test_a_way_that_ends_beyond_reach_is_refused_with_the_distance() -> None:
@@ -182,13 +182,13 @@ def test_a_way_that_ends_beyond_reach_is_refused_with_the_distance() -> None:
     short = float(np.linalg.norm(end)) - 1.2
     task = lw.Task([ToolLine({"x": 1.5}, 1.0, free=PLANE)], START)
     with pytest.raises(MotionError, match=r"likely beyond the arm's reach.*bent.*R205") as caught:
-        lw.analysis.require(robot, task, step=0.01, dynamics=False)
+        lw.sizing.require(robot, task, step=0.01, dynamics=False)
     assert f"by {short:.3g} m" in str(caught.value)
 
 
 def test_damping_goes_through_where_a_rate_is_out_of_reach() -> None:
     task = lw.Task([ToolLine({"x": 0.5}, 1.0, free=PLANE)], START)
-    need = lw.analysis.require(arm("yyy"), task, step=0.01, dynamics=False, damping=0.05)
+    need = lw.sizing.require(arm("yyy"), task, step=0.01, dynamics=False, damping=0.05)
     assert np.isfinite(need["q1"]).all()
     assert np.nanmax(need["tool.error"]) > 0.01
 
@@ -199,11 +199,11 @@ def test_steps_end_by_half_a_step() -> None:
     robot = arm("yyy")
     for step, last in ((0.3, 0.9), (0.4, 0.8), (0.25, 1.0), (0.7, 0.7)):
         task = lw.Task([TaskSegment({"q1": 1.0})], stop=1.0)
-        old = lw.analysis.require(robot, task, step=step, scheme="robsim", dynamics=False)
+        old = lw.sizing.require(robot, task, step=step, scheme="robsim", dynamics=False)
         assert old.times[-1] == pytest.approx(last)
         assert old["q1"][-1] == pytest.approx(last)
     later = lw.Task([TaskSegment({"q1": [0.0, 1.0]})], begin=5.0, stop=6.0)
-    old = lw.analysis.require(robot, later, step=0.25, scheme="robsim", dynamics=False)
+    old = lw.sizing.require(robot, later, step=0.25, scheme="robsim", dynamics=False)
     assert old.times[0] == 5.0  # steps are counted, so other starts are as good as 0
     assert old["q1"][-1] == pytest.approx(0.25 * (0 + 0.25 + 0.5 + 0.75))
 
@@ -214,7 +214,7 @@ def test_dynamics_are_of_means_and_start_from_the_second_instant() -> None:
     first, second = robot.coordinates[:2]  # gravity acts on the second one
     c, start = [0.4, 0.3, -0.9], math.radians(358)
     task = lw.Task([TaskSegment({first: c, second: c})], {first: start, second: start}, stop=0.5)
-    old = lw.analysis.require(robot, task, step=0.05, scheme="robsim")
+    old = lw.sizing.require(robot, task, step=0.05, scheme="robsim")
     torque = np.array([old[f"{name}.torque"] for name in robot.coordinates]).T
     assert np.isnan(torque[0]).all()
     assert np.isfinite(torque[1:]).all()
@@ -237,9 +237,9 @@ def test_old_steps_approach_the_exact_motion() -> None:
         ToolLine({"z": 0.05}, 0.5, free=PLANE, law="trapezoid"),
     ]
     task = lw.Task(parts, START)
-    exact = lw.analysis.require(robot, task, step=0.01, dynamics=False)
+    exact = lw.sizing.require(robot, task, step=0.01, dynamics=False)
     gaps = []
     for step in (0.01, 0.005):
-        old = lw.analysis.require(robot, task, step=step, scheme="robsim", dynamics=False)
+        old = lw.sizing.require(robot, task, step=step, scheme="robsim", dynamics=False)
         gaps.append(abs(old["q2"][-1] - exact["q2"][-1]))
     assert gaps[0] / gaps[1] == pytest.approx(2, rel=0.1)

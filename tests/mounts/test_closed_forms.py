@@ -8,10 +8,9 @@ import pytest
 from numpy.typing import NDArray
 
 from linkwright.algebra import Expr, evaluate_all
-from linkwright.analysis.resultants import closures, triangle_modes
+from linkwright.base.errors import InputError
 from linkwright.equations.closure import assemble
 from linkwright.equations.parallel_machine import ParallelMachine, parallel_machine
-from linkwright.errors import InputError
 from linkwright.models import load_model
 from linkwright.mounts import pointing
 from linkwright.mounts.closed_forms import (
@@ -39,6 +38,7 @@ from linkwright.mounts.closed_forms import (
     worst,
 )
 from linkwright.mounts.closed_forms.rotary import elbows
+from linkwright.parallel.resultants import closures, triangle_modes
 from tests.seeds import cases
 
 Array = NDArray[np.float64]

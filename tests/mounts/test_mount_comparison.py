@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 from linkwright.mounts import MountComparison, comparison, mount_study, ranked, sweep_report
 from linkwright.mounts.comparison_page import MOUNTS
 from linkwright.mounts.ranking import _places

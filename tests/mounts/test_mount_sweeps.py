@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from linkwright.algebra import evaluate, evaluate_all
-from linkwright.analysis import Counterweight, ErrorBudget, ErrorSource, balance
 from linkwright.equations.closure import Relations, assemble
 from linkwright.equations.evaluation import all_values
 from linkwright.mounts import HorizonSweep, horizon_sweep, sweep_report
+from linkwright.parallel import Counterweight, ErrorBudget, ErrorSource, balance
 from linkwright.robots import Robot, closed
 from tests.seeds import cases
 

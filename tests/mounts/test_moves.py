@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+from linkwright.base.errors import DomainError, InputError
 from linkwright.cli import main
-from linkwright.errors import DomainError, InputError
-from linkwright.mounts.indexer import BUFFER, BYTE_TIME, Indexer
-from linkwright.mounts.indexer_driver import (
+from linkwright.heritage.indexer import BUFFER, BYTE_TIME, Indexer
+from linkwright.heritage.indexer_driver import (
     IndexerDriver,
     IndexerError,
     IndexerTerminal,

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.mounts import pointing
 
 TURNS = np.linspace(0, 360, 13)[:, None]

@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager, suppress
 import pytest
 from numpy.typing import ArrayLike
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.mounts.pointing import direction
 from linkwright.mounts.rotator import CLIENTS, Rotator, RotatorPort
 from linkwright.mounts.rotator_client import RotatorClient, RotatorError, drive_rotator

@@ -15,11 +15,11 @@ import pytest
 
 from linkwright.algebra import Expr, evaluate, foreign, postorder, substitute
 from linkwright.algebra.calculus import gradient
+from linkwright.base.errors import Error
 from linkwright.codegen.c import c_program
 from linkwright.codegen.content import make_content
 from linkwright.equations import add_energy_outputs, derive
 from linkwright.equations.description import describe
-from linkwright.errors import Error
 from linkwright.mechanism import Mechanism, MechanismError
 from linkwright.models import load_model
 from linkwright.program import Assign, count_operations, lower

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import linkwright as lw
-from linkwright.border import worded
+from linkwright.base.arguments import worded
 from linkwright.cli import main
 from linkwright.mechanism import Mechanism
 from tests.support.shared import robot

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from linkwright.base.errors import Error, InputError
 from linkwright.cli import main
-from linkwright.errors import Error, InputError
 from linkwright.formats.meshes.collada import read_collada
 from linkwright.recording import Channel, Recording, RecordingError, read_recording
 from linkwright.recording.journal import MAGIC

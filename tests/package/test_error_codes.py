@@ -9,18 +9,18 @@ from pathlib import Path
 import pytest
 
 import linkwright
+from linkwright.base.errors import InputError
 from linkwright.cli import main
 from linkwright.cli.commands.explain import command
-from linkwright.error_codes import ERRORS, PARTS, explanation, page
-from linkwright.errors import InputError
+from linkwright.cli.error_codes import ERRORS, PARTS, explanation, page
 
 SOURCE = Path(linkwright.__file__).parent
 NUMBERED: tuple[str, ...] = (
-    "error_codes.py",
-    "analysis/cycle.py",
-    "analysis/errors.py",
-    "analysis/sizing",
-    "analysis/estimation.py",
+    "cli/error_codes.py",
+    "sizing/cycle.py",
+    "parallel/error_budgets.py",
+    "sizing",
+    "linear/estimation.py",
     "control/consistency.py",
     "control/covariances.py",
     "control/filter_block.py",
@@ -29,7 +29,7 @@ NUMBERED: tuple[str, ...] = (
     "control/step_model.py",
     "elements/drives",
     "formats/catalog",
-    "analysis/requirements",
+    "sizing/requirements",
     "motion/cycles.py",
     "motion/payloads.py",
     "motion/task_parts.py",
@@ -49,18 +49,18 @@ NUMBERED: tuple[str, ...] = (
     "cli/commands/size.py",
     "cli/drive_fits.py",
     "cli/payloads.py",
-    "analysis/report.py",
+    "sizing/report.py",
     "formats/text/tasks.py",
     "cli/commands/require.py",
-    "analysis/cuts.py",
-    "analysis/frequency.py",
-    "analysis/describing_functions.py",
-    "analysis/limit_cycle_maps.py",
-    "analysis/limit_cycles.py",
-    "analysis/nonlinearities.py",
-    "analysis/orbits.py",
-    "analysis/responses.py",
-    "analysis/swept_sine.py",
+    "linear/cuts.py",
+    "linear/frequency.py",
+    "linear/describing_functions.py",
+    "linear/limit_cycle_maps.py",
+    "linear/limit_cycles.py",
+    "linear/nonlinearities.py",
+    "linear/orbits.py",
+    "linear/responses.py",
+    "linear/swept_sine.py",
     "cli/guide",
     "formats/text/edits.py",
 )
@@ -124,7 +124,7 @@ def test_an_unknown_number_is_an_error_with_a_number() -> None:
 def test_the_page_is_made_from_the_table() -> None:
     """Check 3."""
     kept = Path(__file__).parents[2].joinpath("docs", "errors.md").read_text(encoding="utf-8")
-    assert kept == page(), "run: python -m linkwright.error_codes > docs/errors.md"
+    assert kept == page(), "run: python -m linkwright.cli.error_codes > docs/errors.md"
 
 
 def test_every_number_is_explained_and_listed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from linkwright import joint_kinds
 from linkwright.backends import kernel
 from linkwright.cli import commands
 from linkwright.formats.robot import files as robot_files
+from linkwright.mechanism import joint_kinds
 from linkwright.recording import files as recording_files
 from linkwright.simulation.native import methods, schedule
 from linkwright.studio import server

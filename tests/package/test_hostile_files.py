@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from linkwright.brief import brief
+from linkwright.base.errors import Error, InputError
+from linkwright.base.files import csv_rows, parse_json
+from linkwright.base.reprs import brief
 from linkwright.cli import main
 from linkwright.cli.commands import COMMANDS
 from linkwright.cli.guide.answers import choice
-from linkwright.errors import Error, InputError
-from linkwright.files import csv_rows, parse_json
 from linkwright.lab.task_files import load_tasks
 from linkwright.recording import read_recording
 from scripts.fuzz import NUMBER, QUOTED, WAITING, _over, failure

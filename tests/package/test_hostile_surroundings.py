@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from linkwright.base.errors import Error, InputError
+from linkwright.base.files import own_folder
 from linkwright.blocks import Integrator
 from linkwright.cli.commands import watch
-from linkwright.errors import Error, InputError
-from linkwright.files import own_folder
 from linkwright.lab.drivers.driver import LinkDriver
 from linkwright.lab.drivers.greeting import greeting
 from linkwright.lab.drivers.layout import driver_layout

@@ -18,12 +18,12 @@ from pathlib import Path
 import grimp
 import pytest
 
-from linkwright import hooks
+from linkwright.base import hooks
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "linkwright"
 IMPORTERS = {"import_module", "__import__", "run_module", "run_path"}
-AT_FIRST_USE = {"linkwright.lazy", "linkwright.optional"}
+AT_FIRST_USE = {"linkwright.base.lazy", "linkwright.base.optional"}
 """The modules that import what a string names; who calls them holds that string."""
 
 
@@ -48,7 +48,7 @@ def lint(folder: Path) -> subprocess.CompletedProcess[str]:
     ("file", "text"),
     [
         ("algebra/__init__.py", "from linkwright.cli import main\n"),
-        ("errors.py", "import linkwright.cli.app\n"),
+        ("base/errors.py", "import linkwright.cli.app\n"),
         ("unplaced.py", ""),
     ],
 )
@@ -56,7 +56,7 @@ def test_the_contract_would_notice(tmp_path: Path, file: str, text: str) -> None
     """A wrong import, and a package without a place, are both reported by the same contract."""
     (tmp_path / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text())
     package = tmp_path / "linkwright"
-    for name in ("__init__.py", "errors.py", "version.py", "cli/__init__.py", "cli/app.py"):
+    for name in ("__init__.py", "base/__init__.py", "version.py", "cli/__init__.py", "cli/app.py"):
         (package / name).parent.mkdir(exist_ok=True)
         (package / name).write_text("")
     assert lint(tmp_path).returncode == 0
@@ -151,7 +151,7 @@ def test_every_hook_is_filled_and_asked_for() -> None:
     asked = set()
     for tree in trees().values():
         for node in ast.walk(tree):
-            if isinstance(node, ast.ImportFrom) and node.module == "linkwright.hooks":
+            if isinstance(node, ast.ImportFrom) and node.module == "linkwright.base.hooks":
                 asked |= {alias.name for alias in node.names}
     assert asked - {"fill"} == set(vars(hooks)["_places"])
     for name in asked:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from linkwright.base.files import opened_file
 from linkwright.cli import main
-from linkwright.files import opened_file
 from linkwright.formats.robot.files import read_description, read_mechanism
 from linkwright.mechanism import mechanism_of
 from linkwright.models import load_model

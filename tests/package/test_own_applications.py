@@ -18,7 +18,6 @@ from scipy.integrate import solve_ivp
 
 import linkwright as lw
 from linkwright import drives
-from linkwright.analysis import read_catalog
 from linkwright.cli import main
 from linkwright.mounts.easycomm import EasyComm
 from linkwright.mounts.pointing import direction
@@ -27,6 +26,7 @@ from linkwright.mounts.rotctl_language import answer
 from linkwright.server.cell_file import read_cell
 from linkwright.server.face import Command
 from linkwright.server.virtual import VirtualCell
+from linkwright.sizing import read_catalog
 from tests.mounts.test_own_mounts import AZ_EL, JACK
 from tests.random.own_machines import SCARA, Oracle, cell_text, random_arm, save
 from tests.seeds import seeds, seldom
@@ -67,8 +67,8 @@ def test_drives_are_sized_by_the_torques_of_the_file(
     said = told(
         capsys, "size", tmp_path / "own.urdf", task, "--step", 0.02, "--supply", "supply-320v"
     )
-    need = lw.analysis.require(robot, lw.Task([lw.motion.Move(goals, 0.6)]), step=0.02)
-    found = lw.analysis.size(need, supply="supply-320v")
+    need = lw.sizing.require(robot, lw.Task([lw.motion.Move(goals, 0.6)]), step=0.02)
+    found = lw.sizing.size(need, supply="supply-320v")
     rows = [[need.values(n, k) for n in names] for k in ("position", "speed", "acceleration")]
     q, u, a = (np.transpose(r) for r in rows)
     for k in reversed(range(len(names))):
@@ -336,10 +336,10 @@ def test_tasks_of_closed_loops_are_refused_with_a_remedy_that_works(
     works = np.array([own.slopes(x)[1] for x in angles])
     assert torques == pytest.approx(works, rel=1e-6, abs=1e-6)
     made = [
-        lw.analysis.JointCycle(n, "revolute", t, angles[:, k], u[:, k], a[:, k], torques[:, k])
+        lw.sizing.JointCycle(n, "revolute", t, angles[:, k], u[:, k], a[:, k], torques[:, k])
         for k, n in enumerate(("left", "right"))
     ]
-    assert list(lw.analysis.size(made).chosen) == ["left", "right"]
+    assert list(lw.sizing.size(made).chosen) == ["left", "right"]
 
 
 def quadruped(seed: int, damping: float) -> tuple[str, float, Array, float]:
@@ -497,7 +497,7 @@ def test_an_arm_written_in_python_moves_as_pinocchio_moves_it(seed: int, tmp_pat
     true = solve_ivp(rates, (0, 0.1), [*q, *u], "DOP853", rtol=1e-10, atol=1e-12).y[:, -1]
     assert [run.final[n] for n in names] == pytest.approx(true, abs=1e-6)
     goals = dict(zip(m.coordinates, (0.2, -0.1), strict=True))
-    need = lw.analysis.require(again, lw.Task([lw.motion.Move(goals, 0.5)]), step=0.05)
+    need = lw.sizing.require(again, lw.Task([lw.motion.Move(goals, 0.5)]), step=0.05)
     kinds = ("position", "speed", "acceleration", "torque")
     rows = [np.transpose([need.values(n, kind) for n in m.coordinates]) for kind in kinds]
     torques = [pin.rnea(model, data, *x) for x in zip(*rows[:3], strict=True)]

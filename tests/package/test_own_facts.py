@@ -102,7 +102,7 @@ def test_dynamics(own: tuple[Path, Oracle]) -> None:
         if kind != "file":
             continue
         assert robot.forward_dynamics(q, u, want) == pytest.approx(a, abs=1e-8), kind
-        need, names = lw.analysis.require(robot, task, step=0.02), robot.coordinates
+        need, names = lw.sizing.require(robot, task, step=0.02), robot.coordinates
         rows = [[need[n + of][3] for n in names] for of in ("", "_dot", ".acceleration")]
         x, v, b = map(np.array, rows)
         shown = [need[f"{n}.torque"][3] for n in names]

@@ -15,6 +15,7 @@ import pytest
 
 import linkwright as lw
 from linkwright.algebra import Expr, evaluate, free_symbols
+from linkwright.base.errors import Error
 from linkwright.cli import main
 from linkwright.control.visual_points import ImagePoints
 from linkwright.elements import (
@@ -31,7 +32,6 @@ from linkwright.elements import (
     WeightCompensation,
 )
 from linkwright.equations.parallel_machine import parallel_machine
-from linkwright.errors import Error
 from linkwright.formats.robot.from_mechanism import description_of
 from linkwright.formats.robot.transforms import quaternion_rotation
 from linkwright.formats.text.files import write_model

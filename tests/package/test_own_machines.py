@@ -165,7 +165,7 @@ def test_what_a_task_asks_for_counts_what_the_file_says(
         listed = ", ".join(f'"{n}" = {v}' for n, v in goals.items())
         part = f'[[part]]\nkind = "move"\nto = {{{listed}}}\nduration = 0.5\n'
         task.write_text(f'format = 1\nname = "go"\n{part}')
-        need = lw.analysis.require(robot, lw.Task([lw.motion.Move(goals, 0.5)]))
+        need = lw.sizing.require(robot, lw.Task([lw.motion.Move(goals, 0.5)]))
         rows = [[need.values(n, k) for n in names] for k in ("position", "speed", "acceleration")]
         q, u, a = (np.transpose(r) for r in rows)
         true = np.array([oracle.torques(*x) for x in zip(q, u, a, strict=True)])

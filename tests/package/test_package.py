@@ -136,7 +136,7 @@ def test_only_what_a_command_needs_is_loaded(tmp_path: Path) -> None:
 
 
 def test_only_what_a_name_needs_is_loaded(tmp_path: Path) -> None:
-    assert modules_of_ours("from linkwright.analysis import chart", tmp_path) <= 100
+    assert modules_of_ours("from linkwright.parallel import chart", tmp_path) <= 100
     assert modules_of_ours("from linkwright.control import PD", tmp_path) <= 155
     assert modules_of_ours("import linkwright", tmp_path) <= 6
 
@@ -170,7 +170,7 @@ def stubs() -> dict[str, ast.Module]:
 
 def test_stubs_only_import_names_from_their_homes() -> None:
     """They are read at run time: whatever else stands in one would be there for checkers alone."""
-    assert {"linkwright", "linkwright.mounts", "linkwright.analysis"} <= set(stubs())
+    assert {"linkwright", "linkwright.mounts", "linkwright.parallel"} <= set(stubs())
     for package, stub in stubs().items():
         for statement in stub.body:
             assert isinstance(statement, ast.ImportFrom), package
@@ -291,10 +291,8 @@ def test_no_public_class_name_lives_twice() -> None:
         homes[kind.__name__].remove(f"{kind.__module__.replace('.', '/')}.py"[len("linkwright/") :])
     for name in vars(linkwright.windows)["__all__"]:  # and records: lw.windows.Frame
         homes[name] = [file for file in homes.get(name, []) if not file.startswith("windows/")]
-    for name in vars(linkwright.analysis.sampling)[
-        "__all__"
-    ]:  # and loops: lw.analysis.sampling.Loop
-        homes[name] = [f for f in homes.get(name, []) if not f.startswith("analysis/sampling/")]
+    for name in vars(linkwright.sampling)["__all__"]:  # and loops: lw.sampling.Loop
+        homes[name] = [f for f in homes.get(name, []) if not f.startswith("sampling/")]
     twice = {name: found for name, found in homes.items() if len(found) > 1}
     # what a robot does in a laboratory, and what a machine is sized for: both fields say task
     assert twice == {"Task": ["lab/tasks.py", "motion/tasks.py"]}
@@ -308,7 +306,7 @@ def test_a_public_name_stays_when_a_folder_of_its_name_is_imported() -> None:
 
 def test_names_that_are_imported_later_are_listed() -> None:
     """Completion in a notebook knows them before they are used."""
-    for package in ("linkwright.mounts", "linkwright.analysis"):
+    for package in ("linkwright.mounts", "linkwright.parallel"):
         module = import_module(package)
         assert set(module.__all__) <= set(dir(module))
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import linkwright as lw
-from linkwright.brief import brief
+from linkwright.base.reprs import brief
 from linkwright.mechanism import Mechanism
 from linkwright.models import load_model
 

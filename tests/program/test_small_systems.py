@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import linkwright as lw
+from linkwright.heritage.systolic import faddeev
 from linkwright.program import ProgramError, faddeev_program, lower
-from linkwright.systolic import faddeev
 
 
 @pytest.fixture(scope="module")

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 import linkwright as lw
-from linkwright import cache
-from linkwright.errors import Error
+from linkwright.base import cache
+from linkwright.base.errors import Error
 from linkwright.lab.config_data import config_of
 from linkwright.lab.lab import Lab
 from linkwright.models.rerun import rerun

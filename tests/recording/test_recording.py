@@ -19,9 +19,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from typer.testing import CliRunner
 
+from linkwright.base.errors import Error, InputError
 from linkwright.cli import main
 from linkwright.cli.app import build
-from linkwright.errors import Error, InputError
 from linkwright.recording import (
     Channel,
     Journal,

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linkwright import files
-from linkwright.errors import InputError
+from linkwright.base import files
+from linkwright.base.errors import InputError
 from linkwright.recording import Channel, Recording, read_recording
 from linkwright.recording.numbering import last_number, save_next
 
@@ -82,7 +82,7 @@ def test_a_full_disk_is_said_and_leaves_nothing(
         if calls == full_at:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("linkwright.files.os.fsync", full)
+    monkeypatch.setattr("linkwright.base.files.os.fsync", full)
     monkeypatch.setattr(files, "flush_folder", lambda folder: None)
     with pytest.raises(InputError, match=r"No space left on device.*has room"):
         save_next(tmp_path, a_recording(), ".csv")

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import linkwright as lw
+from linkwright.base.errors import InputError, ShapeError
 from linkwright.blocks import BlockError
-from linkwright.errors import InputError, ShapeError
 from linkwright.robots import Robot
 from linkwright.robots.ik import RateLimits, blended_angles, primary_angles, secondary_angles
 from tests.support.shared import robot

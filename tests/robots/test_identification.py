@@ -11,7 +11,7 @@ from hypothesis import example, given, settings, strategies as st
 from numpy.typing import NDArray
 
 import linkwright as lw
-from linkwright.errors import InputError, ShapeError
+from linkwright.base.errors import InputError, ShapeError
 from linkwright.formats.robot.description import Description
 from linkwright.formats.urdf import read_urdf
 from linkwright.robots.identification import Excitation, estimate, excite, with_estimate

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import linkwright as lw
-from linkwright.errors import InputError, ShapeError
+from linkwright.base.errors import InputError, ShapeError
+from linkwright.base.rotations import quaternion_of
 from linkwright.formats.robot.description import (
     Description,
     JointLimits,
@@ -30,7 +31,6 @@ from linkwright.robots.ik import (
     spherical_arm,
 )
 from linkwright.robots.ik.general import GeneralArm, general_branches
-from linkwright.rotations import quaternion_of
 from tests.seeds import examples, seldom
 
 ROBOTS = Path(__file__).parents[1] / "robots"

@@ -10,9 +10,9 @@ from scipy.optimize import linprog
 
 import linkwright as lw
 from linkwright.algebra import Expr, constant, symbol, total
+from linkwright.base.errors import InputError, ShapeError
 from linkwright.blocks import BlockError
 from linkwright.equations.writer import Writer
-from linkwright.errors import InputError, ShapeError
 from linkwright.formats.robot.description import Description, Link, LinkJoint, NamedFrame, Place
 from linkwright.program import Namer, lower, program
 from linkwright.program.interpret import interpret

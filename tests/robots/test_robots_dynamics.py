@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from linkwright.errors import ShapeError
+from linkwright.base.errors import ShapeError
 from linkwright.formats.robot.description import (
     Closure,
     Description,
@@ -19,8 +19,8 @@ from linkwright.formats.robot.description import (
     Mimic,
     Place,
 )
-from linkwright.joint_kinds import JOINTS
 from linkwright.mechanism import Mechanism, Prismatic, Revolute
+from linkwright.mechanism.joint_kinds import JOINTS
 from linkwright.program import Code, lower
 from linkwright.program.interpret import interpret
 from linkwright.robots import Quantity, Robot

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import linkwright as lw
-from linkwright.errors import InputError, ShapeError
+from linkwright.base.errors import InputError, ShapeError
 from linkwright.formats.robot.description import NamedFrame, Place
 from linkwright.robots import Robot
 from linkwright.robots.stored import known_ports

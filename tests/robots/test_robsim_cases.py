@@ -280,12 +280,12 @@ def test_a_mixed_arm_with_a_slider_keeps_its_energy() -> None:
 def test_v5_a_profile_of_rates_and_its_displacement(two_links: Robot) -> None:
     """Checks 21 and 22: rates c0 + c1 t + c2 t^2, exact; ROBSIM's steps approach them slowly."""
     task = lw.Task([TaskSegment({"q1": [0.1, 0.02, -0.001]})], stop=10.0)
-    exact = lw.analysis.require(two_links, task, step=0.1, dynamics=False)
+    exact = lw.sizing.require(two_links, task, step=0.1, dynamics=False)
     assert exact["q1_dot"][50] == pytest.approx(0.175, abs=1e-12)
     assert exact["q1"][-1] == pytest.approx(1.6666667, abs=1e-7)
     errors = []
     for step, expected in ((0.1, 1.66165), (0.05, 1.6641625), (0.025, 1.665415625)):
-        old = lw.analysis.require(two_links, task, step=step, scheme="robsim", dynamics=False)
+        old = lw.sizing.require(two_links, task, step=step, scheme="robsim", dynamics=False)
         assert old.times[-1] == pytest.approx(10.0)
         assert old["q1"][-1] == pytest.approx(expected, abs=1e-9)
         errors.append(exact["q1"][-1] - old["q1"][-1])
@@ -307,19 +307,19 @@ def test_v6_a_tool_rate_drifts_with_the_step(
     two_links: Robot, step: float, expected: float
 ) -> None:
     """Check 28: steps of Euler by the x and z rows, without feedback of position."""
-    old = lw.analysis.require(two_links, V6, step=step, scheme="robsim", dynamics=False)
+    old = lw.sizing.require(two_links, V6, step=step, scheme="robsim", dynamics=False)
     assert old["tool.error"][-1] == pytest.approx(expected, rel=1e-5)
 
 
 def test_v6_correction_removes_the_drift(two_links: Robot) -> None:
     """Check 28: the default feeds the error back, and follows the curve."""
-    need = lw.analysis.require(two_links, V6, step=0.02)
+    need = lw.sizing.require(two_links, V6, step=0.02)
     assert np.nanmax(need["tool.error"][1:]) < 1e-6
-    fine = lw.analysis.require(two_links, V6, step=0.002)
+    fine = lw.sizing.require(two_links, V6, step=0.002)
     assert np.nanmax(fine["tool.error"][2:]) < 1e-10
     q = np.array([fine["q1"], fine["q2"]]).T
     start = two_links.position(q[0], "tool")
     line = start + fine.times[:, None] * [0.1, 0.0, -0.05]
     assert np.allclose(two_links.position(q, "tool"), line, atol=1e-9)
-    loose = lw.analysis.require(two_links, V6, step=0.002, correct=False)
+    loose = lw.sizing.require(two_links, V6, step=0.002, correct=False)
     assert 1e-13 < loose["tool.error"][-1] < 1e-7  # it follows the curve, and drifts a little

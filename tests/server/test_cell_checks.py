@@ -11,8 +11,8 @@ import pytest
 from numpy.typing import NDArray
 
 import linkwright as lw
+from linkwright.base.errors import InputError
 from linkwright.cli import main
-from linkwright.errors import InputError
 from linkwright.models.rerun import rerun
 from linkwright.server.cell import CAUSES
 from linkwright.server.cell_file import read_cell

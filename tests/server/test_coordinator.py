@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 import linkwright as lw
-from linkwright.rotations import exponential, logarithm, quaternion_matrix, quaternion_product
+from linkwright.base.rotations import exponential, logarithm, quaternion_matrix, quaternion_product
 from linkwright.server.clocks import SECOND
 from linkwright.server.coordinator import (
     Coordinator,

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import linkwright as lw
+from linkwright.base.errors import InputError
 from linkwright.cli import main
-from linkwright.errors import InputError
 from linkwright.server.access import ROOT, Client
 from linkwright.server.cell_file import read_cell
 from linkwright.server.client import RemoteCell

@@ -20,8 +20,8 @@ import numpy as np
 import pytest
 
 import linkwright as lw
+from linkwright.base.errors import Error, InputError
 from linkwright.cli import main
-from linkwright.errors import Error, InputError
 from linkwright.server.client import RemoteCell
 from linkwright.server.face import Command, RefusedError, check_command
 from linkwright.server.hand import ArmHand

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import linkwright as lw
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.models.rerun import rerun
 from linkwright.recording import Recording, read_recording
 from linkwright.robots import Robot

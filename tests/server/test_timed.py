@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.models.rerun import rerun
 from linkwright.motion import Trajectory
 from linkwright.recording import read_recording

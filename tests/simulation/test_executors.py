@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import linkwright as lw
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 from linkwright.simulation import executors
 from linkwright.simulation.native.methods import METHODS
 from linkwright.simulation.native.session import Outcome, Samples, Session

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import linkwright as lw
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.simulation.hardware import (
     ACTIVE,
     FAILED,

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from linkwright.base.errors import InputError
 from linkwright.blocks import Block
-from linkwright.errors import InputError
 from linkwright.models.rerun import rerun
 from linkwright.recording import Recording, files, parquet, read_recording, streams
 from linkwright.recording.tables import read_csv, write_csv

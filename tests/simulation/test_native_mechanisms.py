@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from linkwright import Free, Mechanism, Revolute, assemble
-from linkwright.errors import DomainError, Error
+from linkwright.base.errors import DomainError, Error
 from linkwright.models import load_model
 from linkwright.simulation import simulate, simulate_batch
 from linkwright.simulation.runs import session_of

@@ -12,7 +12,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from linkwright.algebra import cos, sin, symbols
-from linkwright.errors import Error, ShapeError
+from linkwright.base.errors import Error, ShapeError
 from linkwright.simulation.native import batch, pace
 from linkwright.simulation.native.batch import run_batch
 from linkwright.simulation.native.methods import METHODS, method_named

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from linkwright.base.errors import Error
 from linkwright.blocks import Block, Integrator
-from linkwright.errors import Error
 from linkwright.mechanism import Mechanism, Revolute
 from linkwright.simulation.native.session import Session
 from linkwright.simulation.pacing import PacedLoop, Tape, replay

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from linkwright.base.errors import InputError
 from linkwright.blocks import Block
-from linkwright.errors import InputError
 from linkwright.recording import Channel, Recording, read_recording, recovered
 from linkwright.recording.streams import attached_text
 from linkwright.simulation.native.session import Session

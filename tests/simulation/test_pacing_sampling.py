@@ -7,8 +7,8 @@ import time
 import numpy as np
 import pytest
 
+from linkwright.base.errors import Error
 from linkwright.blocks import Block, Integrator
-from linkwright.errors import Error
 from linkwright.simulation.native.session import Session
 from linkwright.simulation.pacing import PacedLoop, replay
 from linkwright.simulation.runs import session_of

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from linkwright.base.errors import Error
 from linkwright.blocks import Block
-from linkwright.errors import Error
 from linkwright.simulation.native.session import Session
 from linkwright.simulation.pacing import PacedLoop, Reads, Writes, replay
 from linkwright.simulation.runs import session_of

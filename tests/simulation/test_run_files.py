@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import linkwright as lw
+from linkwright.base.errors import Error, InputError
 from linkwright.cli import main
 from linkwright.cli.progress import run_bar
-from linkwright.errors import Error, InputError
 from linkwright.models.runner import Request, run_model
 from linkwright.recording import Channel, Journal, read_recording, recovered
 from linkwright.recording.recording import Recording

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 import linkwright as lw
+from linkwright.base.errors import InputError
 from linkwright.cli import main
 from linkwright.equations.equations import Equations, derive
-from linkwright.errors import InputError
 from linkwright.models import prepared, runner
 from linkwright.models.runner import Request, run_model
 from linkwright.models.sources import source_of

@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
+from linkwright.base.errors import Error
 from linkwright.equations import derive
-from linkwright.errors import Error
 from linkwright.mechanism import Mechanism
 from linkwright.models import load_model
 from linkwright.models.spacecraft1 import build as spacecraft

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from linkwright.algebra import symbols
+from linkwright.base.errors import Error
 from linkwright.blocks import FunctionSlot, Integrator, SlotPort
-from linkwright.errors import Error
 from linkwright.program import program
 from linkwright.simulation.native.called import (
     SlotFunction,

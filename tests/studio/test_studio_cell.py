@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import linkwright as lw
+from linkwright.base.errors import Error, InputError
 from linkwright.cli import main
-from linkwright.errors import Error, InputError
 from linkwright.server.cell_file import read_cell
 from linkwright.server.host import CellHost
 from linkwright.server.registry import VARIABLE

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 import linkwright as lw
+from linkwright.base.errors import InputError
 from linkwright.cli import main
-from linkwright.errors import InputError
 from linkwright.formats.robot.description import Description, Link, LinkJoint, LinkShape, Place
 from linkwright.formats.robot.transforms import turned
 from linkwright.pages.page import write_page

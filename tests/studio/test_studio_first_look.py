@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 import linkwright as lw
+from linkwright.base.rotations import turned
 from linkwright.cli import main
 from linkwright.equations.closure import assemble
 from linkwright.mechanism import mechanism_of
@@ -16,7 +17,6 @@ from linkwright.models.library import MODELS
 from linkwright.models.starts import STARTS
 from linkwright.pages.scope import first_layout
 from linkwright.recording.colors import PAPER, TRACES
-from linkwright.rotations import turned
 from linkwright.scene.forces import USUAL, force_track, recorded_forces, scale_of
 from linkwright.scene.model_shapes import LOOKS, STORIES
 from linkwright.scene.motions import model_motion, open_motion, recorded_motion

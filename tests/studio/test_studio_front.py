@@ -9,7 +9,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 from linkwright.studio.client_page import page_of
 from linkwright.studio.server import Studio, open_studio
 from linkwright.studio.state import RUN, panels_of

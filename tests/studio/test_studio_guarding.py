@@ -19,7 +19,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Origin, Subprotocol
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.models import load_model
 from linkwright.pages.page import write_page
 from linkwright.recording import Channel, Recording

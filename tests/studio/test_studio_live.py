@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import linkwright as lw
+from linkwright.base.errors import Error
 from linkwright.blocks import Block
-from linkwright.errors import Error
 from linkwright.robots import Robot
 from linkwright.scene.previews import resting
 from linkwright.scene.scene import Scene, scene_of

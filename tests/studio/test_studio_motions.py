@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from linkwright.base.errors import InputError
 from linkwright.cli import main
-from linkwright.errors import InputError
 from linkwright.models import load_model
 from linkwright.scene.motions import model_motion, open_motion
 from linkwright.scene.previews import PreviewOptions, simulated, simulated_story

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linkwright.errors import Error, InputError
+from linkwright.base.errors import Error, InputError
 from linkwright.windows import (
     Field,
     Interrupts,

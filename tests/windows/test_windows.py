@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linkwright.errors import Error, InputError
+from linkwright.base.errors import Error, InputError
 from linkwright.recording import Channel
 from linkwright.recording.journal import Journal, sample_record
 from linkwright.windows import Field, Record, RecordError, Window
@@ -440,11 +440,11 @@ def test_systems_without_file_locks_import_all_and_refuse_windows_with_a_remedy(
     program = (
         "import sys; sys.modules['fcntl'] = None\n"
         "import linkwright.windows, linkwright.server, linkwright.server.host\n"
-        "import linkwright.server.live, linkwright.simulation.hardware, linkwright.files\n"
+        "import linkwright.server.live, linkwright.simulation.hardware, linkwright.base.files\n"
         "from linkwright.windows import Field, Record, Window\n"
         "try:\n"
         "    Window.create(sys.argv[1], Record('one', Field('x')))\n"
-        "except linkwright.errors.Error as error:\n"
+        "except linkwright.Error as error:\n"
         "    print(error)\n"
     )
     arguments = [sys.executable, "-c", program, "unmade"]

@@ -4,6 +4,6 @@
 differentiate, substitute, solve and evaluate. See `linkwright.algebra.expr` for the canonical form.
 """
 
-from linkwright.lazy import attach
+from linkwright.base.lazy import attach
 
 __getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -36,7 +36,7 @@ from linkwright.algebra.nodes import (
     by_key,
 )
 from linkwright.algebra.walk import postorder, rebuild
-from linkwright.border import worded
+from linkwright.base.arguments import worded
 
 _WITH_RATE = COORDINATE | SPEED | ACCELERATION | INPUT | LOCAL
 _MOVING = COORDINATE | SPEED | ACCELERATION | INPUT | TIME | DISCRETE | LOCAL

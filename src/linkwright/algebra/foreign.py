@@ -26,8 +26,8 @@ import numpy as np
 from linkwright.algebra.expr import Expr, Scalar, as_expr
 from linkwright.algebra.functions import Args, Function, apply, register
 from linkwright.algebra.nodes import ExprError
-from linkwright.border import worded
-from linkwright.errors import Error, ShapeError
+from linkwright.base.arguments import worded
+from linkwright.base.errors import Error, ShapeError
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*\Z", re.ASCII)
 _PROTOTYPE = re.compile(r"\s*(double|void)\s+([A-Za-z_]\w*)\s*\(([^()]*)\)\s*;?\s*\Z", re.ASCII)
@@ -106,7 +106,7 @@ class ForeignFunction:
         >>> foreign("pair", python=lambda x: (x, 2 * x, 3 * x), outputs=2).numbers(1.0)
         Traceback (most recent call last):
             ...
-        linkwright.errors.ShapeError: the function 'pair' returned 3 values; it is declared to
+        linkwright.ShapeError: the function 'pair' returned 3 values; it is declared to
         return 2
         """
         return self._checked(self._call(args))

@@ -16,8 +16,8 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from linkwright.algebra.numbers import Number, number_digest
-from linkwright.errors import Error
-from linkwright.forking import held_over_forks
+from linkwright.base.errors import Error
+from linkwright.base.forking import held_over_forks
 
 if TYPE_CHECKING:
     from linkwright.algebra.expr import Expr

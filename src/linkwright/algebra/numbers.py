@@ -14,7 +14,7 @@ import struct
 from fractions import Fraction
 from typing import TypeAlias
 
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 
 Number: TypeAlias = int | Fraction | float
 

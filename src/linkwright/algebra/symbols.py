@@ -24,7 +24,7 @@ from linkwright.algebra.nodes import (
     TIME,
     ExprError,
 )
-from linkwright.border import worded
+from linkwright.base.arguments import worded
 
 ROLES: dict[str, int] = {
     "parameter": PARAMETER,

@@ -18,9 +18,9 @@ from linkwright.algebra.nodes import ExprError
 from linkwright.algebra.numbers import Number
 from linkwright.algebra.symbols import symbol
 from linkwright.algebra.walk import postorder
-from linkwright.border import worded
-from linkwright.brief import brief
-from linkwright.optional import extra
+from linkwright.base.arguments import worded
+from linkwright.base.optional import extra
+from linkwright.base.reprs import brief
 
 # Operators whose names in SymPy are others; sin, exp and so on have the same names there.
 _NAMES = {

@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike, NDArray
 from linkwright.algebra.expr import ZERO, Expr, Scalar, as_expr, constant
 from linkwright.algebra.functions import Args, Function, apply, register
 from linkwright.algebra.nodes import ExprError
-from linkwright.border import worded
+from linkwright.base.arguments import worded
 
 Floats: TypeAlias = NDArray[np.float64]
 

@@ -1,5 +1,26 @@
-"""Analyses of mechanisms and Systems: linearization, modes, frequency responses, requirements."""
+"""The former home of `linear`, `parallel`, `sizing`, `sampling` and `contact`.
 
-from linkwright.lazy import attach
+Old names work for one release, with a warning that says the new one.
+"""
 
-__getattr__, __dir__, __all__ = attach(__name__, __file__)
+from typing import Any
+from warnings import warn
+
+import linkwright.contact
+import linkwright.linear
+import linkwright.parallel
+import linkwright.sampling
+import linkwright.sizing
+
+_ROOMS = ("linear", "parallel", "sizing", "sampling", "contact")
+__all__: list[str] = []
+
+
+def __getattr__(name: str) -> Any:
+    for room in _ROOMS:
+        module = getattr(linkwright, room)
+        if name == room or name in module.__all__:
+            place = f"linkwright.{room}" if name == room else f"linkwright.{room}.{name}"
+            warn(f"linkwright.analysis.{name} is {place} now", DeprecationWarning, stacklevel=2)
+            return module if name == room else getattr(module, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import InputError, ShapeError
+from linkwright.base.errors import InputError, ShapeError
 
 MOST = 2**62
 """The greatest number that native code counts to."""
@@ -27,7 +27,7 @@ def whole(what: str, number: Any, least: int = 0, most: int = MOST) -> int:
     >>> whole("the stride", 0.5, 1)
     Traceback (most recent call last):
         ...
-    linkwright.errors.InputError: the stride is 0.5, not a whole number from 1 on
+    linkwright.InputError: the stride is 0.5, not a whole number from 1 on
     """
     real = isinstance(number, int | float | np.number) and not isinstance(number, bool)
     if not (real and least <= number <= most and number == int(number)):
@@ -43,7 +43,7 @@ def require_sizes(what: str, given: Sequence[object], built: Sequence[object]) -
     >>> require_sizes("the function 'wave'", [1, 300], [1, 293])
     Traceback (most recent call last):
         ...
-    linkwright.errors.ShapeError: the function 'wave' has the sizes [1, 300], where [1, 293] fit
+    linkwright.ShapeError: the function 'wave' has the sizes [1, 300], where [1, 293] fit
     """
     if list(given) != list(built):
         raise ShapeError(f"{what} has the sizes {list(given)}, where {list(built)} fit")
@@ -55,7 +55,7 @@ def require_places(what: str, places: NDArray[Any] | Sequence[int], count: int) 
     >>> require_places("the tick", [0, 3], 3)
     Traceback (most recent call last):
         ...
-    linkwright.errors.ShapeError: the tick goes by place 3, and there are 3, from 0 on
+    linkwright.ShapeError: the tick goes by place 3, and there are 3, from 0 on
     """
     found = np.asarray(places)
     sound = found.dtype.kind in "iu" or not found.size

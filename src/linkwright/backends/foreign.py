@@ -10,7 +10,7 @@ from typing import Any
 from linkwright.algebra.foreign import ForeignCall, ForeignFunction
 from linkwright.algebra.nodes import FOREIGN
 from linkwright.algebra.walk import postorder
-from linkwright.errors import BackendError, CompileError
+from linkwright.base.errors import BackendError, CompileError
 from linkwright.program import Call, Loop, Program, walk
 
 
@@ -46,7 +46,7 @@ def bound_functions(program: Program) -> list[ForeignFunction]:
     >>> bound_functions(program("p", {"x": x}, {"y": foreign("system")(x)}))
     Traceback (most recent call last):
         ...
-    linkwright.errors.CompileError: the function 'system' has no code: what calls it can be
+    linkwright.CompileError: the function 'system' has no code: what calls it can be
     derived but not run; give it in Python: functions={'system': ...} of read_model, or python=...
     of foreign; C code in a model file counts where you trust it (trust=True, --trust)
     """

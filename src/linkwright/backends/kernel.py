@@ -11,10 +11,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from linkwright.border import worded
-from linkwright.errors import BackendError, ShapeError
-from linkwright.forking import cached_property
-from linkwright.lazy import named
+from linkwright.base.arguments import worded
+from linkwright.base.errors import BackendError, ShapeError
+from linkwright.base.forking import cached_property
+from linkwright.base.lazy import named
 from linkwright.program import Counts, Program, ProgramError, ProgramPort, count_operations
 
 BACKENDS: dict[str, str] = {

@@ -51,9 +51,9 @@ from linkwright.backends.source import (
     plain,
 )
 from linkwright.backends.threads import checked_threads
-from linkwright.border import worded
-from linkwright.errors import CompileError, ShapeError
-from linkwright.forking import cached_property
+from linkwright.base.arguments import worded
+from linkwright.base.errors import CompileError, ShapeError
+from linkwright.base.forking import cached_property
 from linkwright.program import Program, ProgramPort, lower
 from linkwright.program.code import Code, Instruction, LoopCode
 

@@ -15,7 +15,7 @@ def small_solver(
 
     It takes A (rows × unknowns) and B (rows × sides), each with or without one more axis in front,
     and gives X (unknowns × sides); with more rows than unknowns, the solution of least squares. It
-    rotates and eliminates by the cells of `linkwright.systolic`, and never decides by a branch: a
+    rotates and eliminates by the cells of `heritage.systolic`, and never decides by a branch: a
     batch fills the lanes of vector registers. The scale of a system does not matter;
     rows that differ in scale by a factor of 10^k can lose k digits.
 

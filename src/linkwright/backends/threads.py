@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import index
 from typing import SupportsIndex
 
-from linkwright.errors import ShapeError
+from linkwright.base.errors import ShapeError
 
 
 def checked_threads(threads: SupportsIndex) -> int:

@@ -13,7 +13,7 @@ from fractions import Fraction
 from numbers import Real
 from typing import TypeAlias
 
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 
 _DENOMINATOR = 10**7
 

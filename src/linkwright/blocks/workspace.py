@@ -13,9 +13,9 @@ from linkwright.algebra import Expr, Scalar, as_expr, substitute_all, symbol
 from linkwright.algebra.language import Scope, SymbolScope, parse
 from linkwright.algebra.triples import Triple, held
 from linkwright.algebra.units import checked_unit
+from linkwright.base.arguments import worded
 from linkwright.blocks.ports import BlockRelation, BlockState, Crossing, Noise, Parameter, Port
 from linkwright.blocks.rates import BlockError, Rate, as_rate
-from linkwright.border import worded
 from linkwright.program import Assign, Call, Loop, Program, Statement
 
 Value = Any

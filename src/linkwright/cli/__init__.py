@@ -10,10 +10,10 @@ import os
 import sys
 from collections.abc import Sequence
 
-from linkwright.brief import brief
+from linkwright.base.errors import Error
+from linkwright.base.reprs import brief
 from linkwright.cli.signals import INTERRUPTED, ending
 from linkwright.cli.terminal import harmless
-from linkwright.errors import Error
 
 __all__ = ["main"]
 

@@ -156,7 +156,7 @@ class Prompt:
 
     def script(self, text: str) -> Iterator[tuple[str, ConsoleEvent]]:
         """Give the commands of a script, and yield each with what came of it."""
-        from linkwright.errors import InputError
+        from linkwright.base.errors import InputError
         from linkwright.lab.console.script import Script
 
         script = Script(text.splitlines())

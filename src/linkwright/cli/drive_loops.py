@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from linkwright.cli.terminal import echo
 
 if TYPE_CHECKING:
-    from linkwright.analysis import LimitCycle, OpenLoop
+    from linkwright.linear import LimitCycle, OpenLoop
     from linkwright.system import System
 
 LOOPS = {
@@ -32,8 +32,8 @@ def print_loops(
     as_json: bool,
 ) -> None:
     """Cut the loops of drives, draw them, look for limit cycles, and print what was found."""
-    from linkwright.analysis import cut_loop, limit_cycles
-    from linkwright.errors import InputError
+    from linkwright.base.errors import InputError
+    from linkwright.linear import cut_loop, limit_cycles
     from linkwright.recording.plots import save_figure
 
     told: list[dict[str, Any]] = []
@@ -63,7 +63,7 @@ def print_loops(
 
 def _refuse_linear(system: System, name: str) -> None:
     """Refuse to look for limit cycles of a gear that is linear."""
-    from linkwright.errors import InputError
+    from linkwright.base.errors import InputError
 
     train = getattr(getattr(system.members[name].block, "parts", None), "train", None)
     if train is not None and not any(getattr(train, key, None) for key in _BENT):
@@ -81,7 +81,7 @@ _BENT = ("gap", "second_stiffness", "hysteresis")
 def port_of(system: System, drive: str, word: str) -> str:
     """Return the port at which a loop of a drive is cut."""
     from linkwright.algebra import free_symbols
-    from linkwright.errors import InputError
+    from linkwright.base.errors import InputError
 
     signals = LOOPS.get(word)
     if signals is None:

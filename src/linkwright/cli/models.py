@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 
 if TYPE_CHECKING:
     from linkwright.mechanism import Mechanism

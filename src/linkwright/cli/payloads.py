@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from linkwright.errors import InputError, UnitError
+from linkwright.base.errors import InputError, UnitError
 
 __all__ = ["heaviest"]
 

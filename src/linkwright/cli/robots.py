@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from linkwright.files import is_there
+from linkwright.base.files import is_there
 
 if TYPE_CHECKING:
     from linkwright.formats.robot.description import Description

@@ -18,10 +18,10 @@ from linkwright.backends.c.helpers import LIBRARY
 from linkwright.backends.c.stages import trimmed
 from linkwright.backends.c.writer import File, write_function
 from linkwright.backends.source import Names
+from linkwright.base.errors import Error
 from linkwright.codegen.content import Content, InputItem, OutputChannel
 from linkwright.codegen.documentation import documentation, origin
 from linkwright.codegen.script import listed
-from linkwright.errors import Error
 from linkwright.program import Code, Program, lower
 from linkwright.simulation.native.guards import KEPT, MEMORY, followed
 from linkwright.system.forms import LIMIT

@@ -15,12 +15,12 @@ import numpy as np
 from linkwright.algebra import ONE, Expr, total
 from linkwright.algebra.calculus import gradient
 from linkwright.backends.llvm.backend import has_fma
+from linkwright.base.errors import Error
 from linkwright.codegen.units import ShownUnits, general_name
 from linkwright.equations.closure import Relations, independent_columns
 from linkwright.equations.equations import Equations, derive
 from linkwright.equations.formulations import QUICK
 from linkwright.equations.meanings import parameter_units, parameter_words
-from linkwright.errors import Error
 from linkwright.mechanism import Mechanism, mechanism_of
 from linkwright.mechanism.parts import Output, Timing
 from linkwright.mechanism.quantities import quantities_of

@@ -19,15 +19,15 @@ from linkwright.algebra.printers.names import c_identifier
 from linkwright.backends.c.externals import linked_prototype
 from linkwright.backends.foreign import foreign_functions
 from linkwright.backends.llvm.backend import has_fma
-from linkwright.border import worded
+from linkwright.base.arguments import worded
+from linkwright.base.errors import Error
+from linkwright.base.files import write_text
 from linkwright.codegen.c import c_kernel, c_program
 from linkwright.codegen.content import METHODS, Content, InputItem, make_content, system_of
 from linkwright.codegen.documentation import documentation
 from linkwright.codegen.firmware import firmware
 from linkwright.codegen.python import python_program
 from linkwright.codegen.script import listed, number
-from linkwright.errors import Error
-from linkwright.files import write_text
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.parts import Timing
 from linkwright.mechanism.plausibility import refuse_unreal

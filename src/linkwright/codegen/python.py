@@ -14,9 +14,9 @@ from importlib.resources import files
 
 from linkwright.algebra.foreign import ForeignFunction
 from linkwright.backends.python import python_functions
+from linkwright.base.errors import CompileError, Error
 from linkwright.codegen.content import Content, InputItem, OutputChannel
 from linkwright.codegen.documentation import documentation, origin
-from linkwright.errors import CompileError, Error
 from linkwright.program import Program, lower
 from linkwright.system.forms import LIMIT
 

@@ -16,7 +16,7 @@ acceleration of gravity, its default is used, as AUTOSIM did with 386.2 in/s^2.
 from __future__ import annotations
 
 from linkwright.algebra.units import IN_LB, Unit, parse_unit, unit_text
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 from linkwright.mechanism import Mechanism
 
 STYLES = ("auto", "model", "deg", "in-lb")

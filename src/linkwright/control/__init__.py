@@ -1,5 +1,5 @@
 """Controllers and filters, as blocks and elements of a System."""
 
-from linkwright.lazy import attach
+from linkwright.base.lazy import attach
 
 __getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -1,3 +1,4 @@
+from linkwright.base.hooks import kalman as kalman
 from linkwright.control.axis import (
     AxisCoefficients as AxisCoefficients,
     AxisController as AxisController,
@@ -93,4 +94,3 @@ from linkwright.control.visual_interaction import (
 from linkwright.control.visual_moments import ImageMoments as ImageMoments
 from linkwright.control.visual_points import ImagePoints as ImagePoints
 from linkwright.control.visual_predictor import VisualPredictor as VisualPredictor
-from linkwright.hooks import kalman as kalman

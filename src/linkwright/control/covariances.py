@@ -20,9 +20,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwright.base.errors import DomainError, nearest, suggestion
+from linkwright.base.reprs import brief
 from linkwright.blocks import BlockError
-from linkwright.brief import brief
-from linkwright.errors import DomainError, nearest, suggestion
 
 Array = NDArray[np.float64]
 CorrectionForm = Literal["joseph", "information", "scalar"]

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwright.algebra import ONE, PI, ZERO, Expr, as_expr, log, maximum, sqrt, total, where
 from linkwright.algebra.triples import combination
+from linkwright.base.errors import DomainError
 from linkwright.blocks import Block, BlockError, Rate
 from linkwright.control.covariances import (
     covariance_matrix,
@@ -29,7 +30,6 @@ from linkwright.control.covariances import (
 )
 from linkwright.control.filter_block import FilterBlock
 from linkwright.control.linear import Weights, dlqe
-from linkwright.errors import DomainError
 
 Array = NDArray[np.float64]
 Symmetric = list[list[Expr]]

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.algebra.triples import combination
+from linkwright.base.errors import DomainError
+from linkwright.base.reprs import brief
 from linkwright.blocks import BlockError, Element, Rate, checked, sampled
 from linkwright.blocks.discretization import held, van_loan
-from linkwright.brief import brief
 from linkwright.control.filters import StateSpace, period_of
-from linkwright.errors import DomainError
 
 Array = NDArray[np.float64]
 Weights = float | Sequence[float] | Mapping[str, float] | Array
@@ -325,7 +325,7 @@ class LQR(StateFeedback):
     the operating point of coordinates.
 
     >>> from linkwright.mechanism import Mechanism
-    >>> from linkwright.analysis import linearize
+    >>> from linkwright.linear import linearize
     >>> m = Mechanism("cart")
     >>> b = m.body("b", translate="x", mass=1)
     >>> f = m.force("push", m.input("F"), at=b, along="x")
@@ -384,7 +384,7 @@ class Observer(StateSpace):
     operating point; `y` gives the deviations of the states.
 
     >>> from linkwright.mechanism import Mechanism
-    >>> from linkwright.analysis import linearize
+    >>> from linkwright.linear import linearize
     >>> m = Mechanism("cart")
     >>> b = m.body("b", translate="x", mass=1)
     >>> f = m.force("push", m.input("F"), at=b, along="x")

@@ -12,6 +12,7 @@ from typing import Any
 
 from linkwright.algebra import ZERO, Expr, sqrt, where
 from linkwright.algebra.triples import Triple, apply, cross, dot, subtract
+from linkwright.base.rotations import exact
 from linkwright.blocks import (
     BlockError,
     Element,
@@ -26,7 +27,6 @@ from linkwright.control.joints import driven_joints
 from linkwright.control.visual_compensator import sightings
 from linkwright.mechanism import Body, Mechanism
 from linkwright.program import Solve
-from linkwright.rotations import exact
 
 UNTURNED = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 

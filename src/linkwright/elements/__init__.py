@@ -1,5 +1,5 @@
 """Elements: what acts on a mechanism or measures it."""
 
-from linkwright.lazy import attach
+from linkwright.base.lazy import attach
 
 __getattr__, __dir__, __all__ = attach(__name__, __file__)

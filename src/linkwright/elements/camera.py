@@ -21,10 +21,10 @@ import numpy as np
 
 from linkwright.algebra import ONE, Expr, as_expr, floor, where
 from linkwright.algebra.triples import Triple, apply, subtract
+from linkwright.base.rotations import exact
 from linkwright.blocks import BlockError, Element, Location, checked, checked_all, checked_rotation
 from linkwright.elements.camera_targets import CameraTarget, Optics, TargetPicture
 from linkwright.elements.surfaces import UNTURNED
-from linkwright.rotations import exact
 
 _FEATURES = ("u", "v", "area", "uu", "uv", "vv")
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwright.base.errors import InputError
 from linkwright.blocks import checked
-from linkwright.errors import InputError
 
 Floats = NDArray[np.float64]
 

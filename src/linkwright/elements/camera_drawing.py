@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwright.base.errors import InputError
 from linkwright.elements.camera import PinholeCamera
-from linkwright.errors import InputError
 
 Picture = NDArray[np.bool_]
 _NEAR = 1e-6

@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from linkwright.base.errors import InputError
 from linkwright.blocks import checked
-from linkwright.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,10 +37,10 @@ from linkwright.algebra import (
     where,
 )
 from linkwright.algebra.triples import Triple, add, cross, dot, subtract, times
+from linkwright.base.rotations import exact
 from linkwright.blocks import BlockError, Element, checked, checked_rotation
 from linkwright.elements.surfaces import CapsuleSurface, Plane, SphereSurface
 from linkwright.mechanism import Point
-from linkwright.rotations import exact
 
 _TINY = 1e-12
 Round = SphereSurface | CapsuleSurface

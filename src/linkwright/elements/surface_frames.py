@@ -8,9 +8,9 @@ import numpy as np
 
 from linkwright.algebra import Expr, as_expr
 from linkwright.algebra.triples import Triple, add, apply, cross, held, subtract
+from linkwright.base.rotations import exact
 from linkwright.blocks import Element, checked_rotation
 from linkwright.elements.surfaces import Surface
-from linkwright.rotations import exact
 
 
 class SurfaceFrame:

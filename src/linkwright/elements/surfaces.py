@@ -32,8 +32,8 @@ from linkwright.algebra import (
     where,
 )
 from linkwright.algebra.triples import Triple
+from linkwright.base.errors import Error
 from linkwright.blocks import BlockError, checked
-from linkwright.errors import Error
 from linkwright.mechanism import Body
 
 UNTURNED = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))

@@ -46,8 +46,8 @@ from linkwright.algebra import (
     sin,
     sqrt,
 )
+from linkwright.base.reprs import brief
 from linkwright.blocks import BlockError, Element, Location, checked, joint_of
-from linkwright.brief import brief
 from linkwright.elements.tire_laws import TireLaw
 from linkwright.mechanism import Body, Point
 

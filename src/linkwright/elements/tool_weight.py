@@ -21,11 +21,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.algebra.triples import cross
+from linkwright.base.arguments import worded
+from linkwright.base.errors import InputError, ShapeError
+from linkwright.base.reprs import one_line
 from linkwright.blocks import Block, BlockError, Element, Location, checked
 from linkwright.blocks.numbers import checked_all
-from linkwright.border import worded
-from linkwright.brief import one_line
-from linkwright.errors import InputError, ShapeError
 
 Array = NDArray[np.float64]
 NAMES = (

@@ -32,11 +32,11 @@ from linkwright.algebra.triples import (
     matrix_product,
     subtract,
 )
+from linkwright.base.arguments import worded
+from linkwright.base.errors import InputError, ShapeError, suggestion
+from linkwright.base.rotations import axis_rotation, skew
 from linkwright.blocks import BlockError, checked
-from linkwright.border import worded
-from linkwright.errors import InputError, ShapeError, suggestion
 from linkwright.mechanism import Joint, Mechanism
-from linkwright.rotations import axis_rotation, skew
 
 Array = NDArray[np.float64]
 _AXES = ((0, 0, 1), (0, 1, 0), (0, 1, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1))

@@ -19,13 +19,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from linkwright.algebra import ONE, ZERO, Expr, as_expr, symbol, total
-from linkwright.brief import one_line
+from linkwright.base.errors import InputError
+from linkwright.base.reprs import one_line
 from linkwright.equations.choices import Choices
 from linkwright.equations.crba import mass_matrix
 from linkwright.equations.kernels import forces, inverse_dynamics
 from linkwright.equations.tree import Results, Tree
 from linkwright.equations.writer import Writer
-from linkwright.errors import InputError
 from linkwright.program import Assign, Namer, Program, ProgramPort, check, count_operations
 from linkwright.program.derivatives import derivative
 from linkwright.program.inline import inlined

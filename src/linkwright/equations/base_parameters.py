@@ -24,8 +24,8 @@ import numpy as np
 from linkwright.algebra import ZERO, Expr, free_symbols, symbol
 from linkwright.algebra.triples import Matrix
 from linkwright.backends.kernel import compile as compile_program
-from linkwright.border import worded
-from linkwright.brief import one_line
+from linkwright.base.arguments import worded
+from linkwright.base.reprs import one_line
 from linkwright.equations.choices import Choices
 from linkwright.equations.inactive_parameters import slopes_of
 from linkwright.equations.independent_columns import Array, base_of

@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwright.algebra.units import Amount
 from linkwright.backends.kernel import Kernel, compile as compiled
-from linkwright.brief import one_line
+from linkwright.base.errors import InputError, ShapeError
+from linkwright.base.reprs import one_line
 from linkwright.equations.closing import (
     ENOUGH,
     STILL,
@@ -31,7 +32,6 @@ from linkwright.equations.closing import (
 from linkwright.equations.closure import assemble
 from linkwright.equations.evaluation import Evaluator, all_values, numbers, quantities
 from linkwright.equations.parallel_machine import ParallelMachine
-from linkwright.errors import InputError, ShapeError
 from linkwright.program import Program
 
 Array = NDArray[np.float64]

@@ -33,8 +33,8 @@ from linkwright.algebra import (
 )
 from linkwright.algebra.calculus import gradient
 from linkwright.algebra.triples import dot
+from linkwright.base.errors import InputError
 from linkwright.equations.parallel_machine import ParallelMachine
-from linkwright.errors import InputError
 from linkwright.program import (
     Assign,
     Carried,

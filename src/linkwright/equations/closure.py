@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from linkwright.algebra import ONE, Expr, Vector, free_symbols, linear_coefficients, total
 from linkwright.algebra.calculus import gradient
 from linkwright.algebra.units import Amount
-from linkwright.border import worded
-from linkwright.brief import one_line
+from linkwright.base.arguments import worded
+from linkwright.base.errors import DomainError
+from linkwright.base.reprs import one_line
 from linkwright.equations.evaluation import Array, Evaluator, Signals, all_values, quantities
-from linkwright.errors import DomainError
 from linkwright.mechanism import Constraint, Mechanism, ModelLike, Work, mechanism_of
 from linkwright.program import Program
 

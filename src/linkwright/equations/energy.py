@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from linkwright.algebra import ZERO, Expr, constant, total
 from linkwright.algebra.triples import NOTHING, Triple, add, apply, cross, dot, times, transposed
-from linkwright.border import worded
-from linkwright.brief import one_line
-from linkwright.energies import ENERGIES
+from linkwright.base.arguments import worded
+from linkwright.base.energies import ENERGIES
+from linkwright.base.reprs import one_line
 from linkwright.equations.bodies import body_terms, geared, own_tensor
 from linkwright.mechanism import Body, Kinematics, Mechanism, ModelLike, mechanism_of
 from linkwright.mechanism.parts import Output

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from linkwright.algebra import ZERO, Expr, as_expr, free_symbols, substitute, substitute_all, total
-from linkwright.border import worded
+from linkwright.base.arguments import worded
+from linkwright.base.errors import Error, InputError
 from linkwright.equations.choices import Choices
 from linkwright.equations.closure import closed_samples, with_exact_rates
 from linkwright.equations.constraints import Elimination, Reduction, choose, reduce
@@ -25,7 +26,6 @@ from linkwright.equations.pivots import Array
 from linkwright.equations.resistance import refuse_unresisted
 from linkwright.equations.shipped import with_shipped
 from linkwright.equations.writer import Writer
-from linkwright.errors import Error, InputError
 from linkwright.mechanism import Kinematics, Mechanism, MechanismError, ModelLike, mechanism_of
 from linkwright.program import Assign, Loop, Namer, Program, Statement, count_operations, program
 from linkwright.program.linear import LinearError, ldlt

@@ -7,10 +7,10 @@ line here.
 
 from __future__ import annotations
 
+from linkwright.base.lazy import later
 from linkwright.equations.choices import Choices
 from linkwright.equations.crba import composite
 from linkwright.equations.projection import Formulation, projected
-from linkwright.lazy import later
 from linkwright.mechanism import Kinematics
 
 FORMULATIONS: dict[str, Formulation] = {

@@ -22,6 +22,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from linkwright.algebra import ONE, ZERO, Expr, as_expr, symbol, total
+from linkwright.base.errors import Error, InputError
 from linkwright.equations.aba import articulated
 from linkwright.equations.choices import Choices
 from linkwright.equations.crba import TreeDynamics, composite, mass_matrix, with_armatures
@@ -35,7 +36,6 @@ from linkwright.equations.search import Search, reduced_by, remembered, weight
 from linkwright.equations.shipped import shipped_program, ships
 from linkwright.equations.tree import Results, Tree, tree_from
 from linkwright.equations.writer import Writer
-from linkwright.errors import Error, InputError
 from linkwright.mechanism import Mechanism
 from linkwright.program import Assign, Namer, Program
 from linkwright.program.factors import factors

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.algebra import Expr, Frame, Vector, evaluate, evaluate_all
+from linkwright.base.rotations import axis_rotation, skew
 from linkwright.mechanism import (
     Body,
     Constraint,
@@ -24,7 +25,6 @@ from linkwright.mechanism import (
     MechanismError,
     Speed,
 )
-from linkwright.rotations import axis_rotation, skew
 
 Array = NDArray[np.float64]
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 
 from linkwright.algebra import ONE, Expr, substitute_all, symbol, total
 from linkwright.algebra.triples import Matrix, Triple
-from linkwright.brief import one_line
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
+from linkwright.base.reprs import one_line
 from linkwright.mechanism import Mechanism, ModelLike, mechanism_of
 from linkwright.mechanism.parts import Platform
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from linkwright.errors import DomainError
+from linkwright.base.errors import DomainError
 from linkwright.mechanism import Mechanism
 
 NEAR = 0.1

@@ -35,8 +35,8 @@ from linkwright.algebra.triples import (
     times,
     transposed,
 )
-from linkwright.border import worded
-from linkwright.brief import one_line
+from linkwright.base.arguments import worded
+from linkwright.base.reprs import one_line
 from linkwright.equations.bodies import BodyTerms, body_terms, own_tensor, swung
 from linkwright.equations.closure import closed_samples, with_exact_rates
 from linkwright.equations.constraints import choose, nonzero_rows, sampled_rows

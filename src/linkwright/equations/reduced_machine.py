@@ -49,7 +49,7 @@ from linkwright.algebra.triples import (
     matrix_product,
     transposed,
 )
-from linkwright.brief import one_line
+from linkwright.base.reprs import one_line
 from linkwright.equations.evaluation import all_values
 from linkwright.equations.parallel_machine import ParallelMachine
 from linkwright.mechanism.parts import Body, Point

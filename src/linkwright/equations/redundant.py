@@ -18,13 +18,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from linkwright.algebra import Expr, linear_coefficients
+from linkwright.base.errors import DomainError
 from linkwright.equations.constraints import drift
 from linkwright.equations.derived_outputs import output_values
 from linkwright.equations.evaluation import Array, Evaluator, Signals, quantities
 from linkwright.equations.formulations import FORMULATIONS
 from linkwright.equations.projection import unreduced
 from linkwright.equations.writer import Writer
-from linkwright.errors import DomainError
 from linkwright.mechanism import Mechanism
 from linkwright.program import Program
 

@@ -15,7 +15,8 @@ from typing import Any, TypeAlias
 
 from linkwright.algebra import Expr
 from linkwright.algebra.triples import remembering
-from linkwright.cache import entry_key, stored
+from linkwright.base.cache import entry_key, stored
+from linkwright.base.fingerprint import fingerprint
 from linkwright.equations.aba import articulated
 from linkwright.equations.choices import (
     ABOVE,
@@ -34,7 +35,6 @@ from linkwright.equations.crba import composite, with_armatures
 from linkwright.equations.looped import looped_accelerations
 from linkwright.equations.projection import ReducedDynamics, project
 from linkwright.equations.writer import Writer
-from linkwright.fingerprint import fingerprint
 from linkwright.mechanism import Kinematics, MechanismError
 from linkwright.mechanism.structure import fingerprint_of
 from linkwright.program import Assign

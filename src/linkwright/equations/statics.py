@@ -19,12 +19,12 @@ import numpy as np
 
 from linkwright.algebra import Expr, substitute_all, symbol, total
 from linkwright.algebra.units import Amount
-from linkwright.border import worded
-from linkwright.brief import one_line
+from linkwright.base.arguments import worded
+from linkwright.base.errors import DomainError
+from linkwright.base.reprs import one_line
 from linkwright.equations.closure import Relations, assemble, least_norm, start_values
 from linkwright.equations.evaluation import Array, Evaluator, all_values, quantities
 from linkwright.equations.redundant import RedundantDynamics, split_motion, tree_parts
-from linkwright.errors import DomainError
 from linkwright.mechanism import Mechanism, ModelLike, mechanism_of
 from linkwright.mechanism.plausibility import refuse_negative
 from linkwright.program import Program

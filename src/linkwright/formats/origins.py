@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 from linkwright.formats.text.files import write_model
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.provenance import LONGEST, Provenance

@@ -50,9 +50,9 @@ from pydantic import (
 from pydantic_core import CoreSchema, PydanticCustomError
 
 from linkwright.algebra.units import amount
-from linkwright.brief import brief
-from linkwright.errors import Error, InputError
-from linkwright.files import path_of, read_text
+from linkwright.base.errors import Error, InputError
+from linkwright.base.files import path_of, read_text
+from linkwright.base.reprs import brief
 from linkwright.formats.text.document import TextSource, checked, fault_text, parse_record
 from linkwright.formats.text.positions import Path
 from linkwright.formats.text.tables import Record

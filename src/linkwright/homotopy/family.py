@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from linkwright.algebra import Expr, substitute_all, symbol
 from linkwright.backends.kernel import Kernel, compile as compiled
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.program import Program, Solve, program
 from linkwright.program.derivatives import derivative
 from linkwright.program.passes import optimize

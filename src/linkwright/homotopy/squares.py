@@ -15,9 +15,9 @@ import numpy.typing as npt
 from scipy.linalg import qr
 
 from linkwright.algebra import as_expr
-from linkwright.cache import entry_key
-from linkwright.errors import Error
-from linkwright.fingerprint import fingerprint
+from linkwright.base.cache import entry_key
+from linkwright.base.errors import Error
+from linkwright.base.fingerprint import fingerprint
 from linkwright.homotopy.family import IMAGINARY, Complex, Family, features, slopes
 from linkwright.homotopy.start_sets import made_up, stored_arrays
 

@@ -16,9 +16,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from linkwright.cache import entry_key, open_cache
-from linkwright.errors import Error
-from linkwright.fingerprint import fingerprint
+from linkwright.base.cache import entry_key, open_cache
+from linkwright.base.errors import Error
+from linkwright.base.fingerprint import fingerprint
 from linkwright.homotopy.family import Complex, Family, conditions, features, is_meant, slopes
 from linkwright.homotopy.tracking import TOLERANCE, polished, track
 

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.base.errors import InputError
 from linkwright.blocks.slot import NUMBER
-from linkwright.errors import InputError
 from linkwright.lab.slot import SERIAL, SlotLayout
 from linkwright.lab.tasks import Task
 from linkwright.simulation.native.called import SlotFunction

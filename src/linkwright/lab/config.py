@@ -18,7 +18,7 @@ from pydantic import Field
 from linkwright.formats.robot.description import Description
 from linkwright.formats.schema import Amount, Key, described
 from linkwright.formats.sl.configuration import SceneObject
-from linkwright.joint_kinds import JOINTS
+from linkwright.mechanism.joint_kinds import JOINTS
 
 CONTROLLERS = ("pd", "pid", "pdff", "pidff")
 """Laws of the motor servo; `ff` adds the feedforward torque."""

@@ -12,7 +12,7 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.formats.robot import description
 from linkwright.formats.sl.configuration import SceneObject
 from linkwright.lab import config as lab
@@ -45,7 +45,7 @@ def config_of(text: str) -> lab.LabConfig:
     >>> config_of("[]")
     Traceback (most recent call last):
         ...
-    linkwright.errors.InputError: the configuration of the laboratory is damaged
+    linkwright.InputError: the configuration of the laboratory is damaged
     """
     try:
         made = _made(json.loads(text))

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from linkwright.base.errors import InputError
 from linkwright.elements import Contact
 from linkwright.elements.surfaces import BoxSurface, EllipsoidSurface, SphereSurface, Surface
-from linkwright.errors import InputError
 from linkwright.formats.robot.transforms import euler_rotation
 from linkwright.formats.sl.configuration import SceneObject
 from linkwright.lab.config import LabConfig

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from linkwright.algebra import Expr, equal, where
+from linkwright.base.closable import Closable
+from linkwright.base.errors import Error, InputError
 from linkwright.blocks import Block
-from linkwright.closable import Closable
-from linkwright.errors import Error, InputError
 from linkwright.lab.config import LabConfig
 from linkwright.lab.contacts import contacts
 from linkwright.lab.drivers.layout import KEEPERS, driver_layout

@@ -20,7 +20,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import Error, InputError
+from linkwright.base.errors import Error, InputError
+from linkwright.base.lazy import Later
+from linkwright.base.viewer import Open, show
 from linkwright.formats.robot.description import NamedFrame
 from linkwright.lab.builtin import builtin_tasks
 from linkwright.lab.config import EndEffector, LabConfig
@@ -34,9 +36,7 @@ from linkwright.lab.slot import CARTESIAN
 from linkwright.lab.sources import lab_config
 from linkwright.lab.tasks import Task, require_run
 from linkwright.lab.vision.sight import Sighted
-from linkwright.lazy import Later
 from linkwright.robots import Robot
-from linkwright.viewer import Open, show
 
 if TYPE_CHECKING:  # what a laboratory is put together from is not needed from a warm cache
     from linkwright.lab import cartesian, plant, system as systems

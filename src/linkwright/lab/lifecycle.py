@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import Error, InputError, suggestion
+from linkwright.base.errors import Error, InputError, suggestion
 from linkwright.lab.config import CONTROLLERS, MODES, SERVOS, LabConfig
 from linkwright.lab.console.dialogue import noted_answers
 from linkwright.lab.life import life_of

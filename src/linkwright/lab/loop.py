@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 from linkwright.lab.config import LabConfig
 from linkwright.lab.life import PATIENCE
 from linkwright.lab.records import ServoCounters

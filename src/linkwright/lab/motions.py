@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 from linkwright.lab.builtin.frames import goal_numbers
 from linkwright.lab.lifecycle import LifeCycle
 from linkwright.lab.slot import MEMBER

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import Error, InputError
+from linkwright.base.errors import Error, InputError
 from linkwright.lab.agreement import copied_task, source_file
 from linkwright.lab.running import carried_states, python_task, task_failure, task_function
 from linkwright.lab.slot import SlotLayout

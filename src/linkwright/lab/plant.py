@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from linkwright.algebra import Expr, constant
+from linkwright.base.errors import InputError
 from linkwright.blocks import Element
-from linkwright.errors import InputError
 from linkwright.formats.robot.description import Description, Place
 from linkwright.formats.robot.to_mechanism import Assembled, Places, assembled
 from linkwright.formats.robot.transforms import composed, euler_rotation, plus, rotate

@@ -14,9 +14,9 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
-from linkwright.cache import entry_key
-from linkwright.errors import Error
-from linkwright.fingerprint import fingerprint
+from linkwright.base.cache import entry_key
+from linkwright.base.errors import Error
+from linkwright.base.fingerprint import fingerprint
 from linkwright.formats.robot.description import Description
 from linkwright.lab.config import LabConfig
 from linkwright.lab.variables import contact_channels

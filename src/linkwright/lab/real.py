@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 from linkwright.lab.config import LabConfig
 from linkwright.lab.drivers.driver import LinkDriver
 from linkwright.lab.drivers.layout import driver_layout

@@ -17,8 +17,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Protocol
 
-from linkwright.errors import Error, InputError
-from linkwright.files import write_text
+from linkwright.base.errors import Error, InputError
+from linkwright.base.files import write_text
 from linkwright.lab.config import LabConfig
 from linkwright.lab.files.scripts import read_script, script_text, unknown_variables
 from linkwright.lab.tasks import Task

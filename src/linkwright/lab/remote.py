@@ -19,8 +19,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.base.errors import Error, InputError
 from linkwright.blocks.slot import NUMBER
-from linkwright.errors import Error, InputError
 from linkwright.lab.config import LabConfig
 from linkwright.lab.running import task_function
 from linkwright.lab.shared import c_header
@@ -77,7 +77,9 @@ class TaskProcess:
         self._said, said = os.pipe()
         parent = os.getpid()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # `linkwright.forking` is for that
+            warnings.simplefilter(
+                "ignore", DeprecationWarning
+            )  # `linkwright.base.forking` is for that
             self.pid = os.fork()
         if self.pid == 0:
             code = 1

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.lab.newer_tasks import taken_up
 from linkwright.lab.running import carried_states, task_failure, task_function
 from linkwright.lab.session import StoredFunction, StoredSession, read_session

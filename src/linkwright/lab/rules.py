@@ -22,7 +22,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.formats.robot.description import Description, Place
 from linkwright.formats.robot.ground import ground_of
 from linkwright.formats.robot.names import code_names

@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.algebra import Expr, as_expr, equal, substitute_all, symbol, where
+from linkwright.base.errors import Error, InputError
 from linkwright.blocks.slot import NUMBER
-from linkwright.errors import Error, InputError
 from linkwright.lab.agreement import refuse_equality, require_agreement, source_file
 from linkwright.lab.slot import CARTESIAN, JOINT_TARGET, MEMORIES, SERIAL, SlotLayout
 from linkwright.lab.tasks import Task

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from linkwright.backends.built import whole
-from linkwright.errors import InputError
-from linkwright.files import digest_of
+from linkwright.base.errors import InputError
+from linkwright.base.files import digest_of
 from linkwright.lab.agreement import source_file
 from linkwright.lab.config import LabConfig
 from linkwright.lab.config_data import config_of, config_text

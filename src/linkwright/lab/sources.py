@@ -7,12 +7,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from linkwright.errors import InputError, suggestion
-from linkwright.files import is_there, path_of
+from linkwright.base.errors import InputError, suggestion
+from linkwright.base.files import is_there, path_of
+from linkwright.base.lazy import Later
 from linkwright.lab.config import LabConfig
 from linkwright.lab.files.sl_folder import model_in, sl_lab
 from linkwright.lab.rules import robot_lab
-from linkwright.lazy import Later
 from linkwright.robots import Robot
 
 if TYPE_CHECKING:

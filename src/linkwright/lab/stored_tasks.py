@@ -14,8 +14,8 @@ from typing import Any
 
 from linkwright.algebra import symbol
 from linkwright.backends.built import require_sizes, whole
-from linkwright.errors import Error, InputError
-from linkwright.files import digest_of
+from linkwright.base.errors import Error, InputError
+from linkwright.base.files import digest_of
 from linkwright.program import Program, program
 from linkwright.program.text import read, written
 from linkwright.simulation.native.called import SlotFunction, native_function, taped_function

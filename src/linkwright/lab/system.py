@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from linkwright.algebra import Expr, equal, total, where
+from linkwright.base.errors import InputError
 from linkwright.blocks import Block, Delay
-from linkwright.errors import InputError
 from linkwright.formats.robot.ground import ground_of
 from linkwright.lab.base import BaseState
 from linkwright.lab.cartesian import STATE, CartesianState

@@ -21,8 +21,8 @@ from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
-from linkwright.errors import Error, InputError
-from linkwright.files import LARGEST, read_text
+from linkwright.base.errors import Error, InputError
+from linkwright.base.files import LARGEST, read_text
 from linkwright.lab.tasks import Task, require_run
 
 _LOOK = 0.1  # s, from one look at the files to the next

@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Mapping
 from typing import Protocol
 
-from linkwright.errors import Error, InputError
+from linkwright.base.errors import Error, InputError
 from linkwright.lab.newer_tasks import made_task, taken_up
 from linkwright.lab.task_files import LoadedTasks, TaskSource, TaskWatch
 from linkwright.lab.tasks import Task

@@ -30,7 +30,7 @@ from typing import Any, ClassVar, overload
 
 import numpy as np
 
-from linkwright.errors import Error, nearest, suggestion
+from linkwright.base.errors import Error, nearest, suggestion
 from linkwright.lab.slot import CHANNELS, MEMORIES, PARAMETERS
 
 _OWN = ("__dict__", "_numbers", "_running")
@@ -437,7 +437,7 @@ def require_run(cls: type[Task]) -> None:
     ...     def rnu(self, t, state, desired): ...
     >>> require_run(Wave)
     Traceback (most recent call last):
-    linkwright.errors.Error: the task 'wave' has no run; rename its rnu
+    linkwright.Error: the task 'wave' has no run; rename its rnu
     """
     methods = ("init", "change", "draw")
     near = nearest("run", [x for x in vars(cls) if x not in methods and not x.startswith("_")])

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwright.errors import Error, suggestion
+from linkwright.base.errors import Error, suggestion
 from linkwright.lab.slot import BLOB, CARTESIAN, FRAME, JOINT_STATE, JOINT_TARGET, SlotLayout
 
 

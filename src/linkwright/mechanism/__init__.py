@@ -1,5 +1,5 @@
 """Mechanisms: what the analyst draws, with joints in the words people use."""
 
-from linkwright.lazy import attach
+from linkwright.base.lazy import attach
 
 __getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -1,3 +1,4 @@
+from linkwright.mechanism import shapes as shapes
 from linkwright.mechanism.joints import (
     Ball as Ball,
     Cylindrical as Cylindrical,

@@ -18,15 +18,15 @@ from linkwright.algebra import (
     nominal,
     symbol,
 )
-from linkwright.border import worded
-from linkwright.brief import brief
+from linkwright.base.arguments import worded
+from linkwright.base.reprs import brief
 from linkwright.mechanism.joints import Joint, MechanismError, axis_list
 from linkwright.mechanism.kinematics import advance_per_radian
 from linkwright.mechanism.parts import Body, Inertia, Point
+from linkwright.mechanism.shapes import Mesh, Shape, shapes_in
 from linkwright.mechanism.symbols import require_name
 from linkwright.mechanism.transactions import builder
 from linkwright.mechanism.workspace import Value, Workspace
-from linkwright.shapes import Mesh, Shape, shapes_in
 
 
 class BodyBuilder(Workspace):
@@ -163,9 +163,9 @@ class BodyBuilder(Workspace):
 
         Args:
             body: the body or its name; the ground for None or "n".
-            shapes: of `linkwright.shapes`, beside those that it has.
+            shapes: of `linkwright.mechanism.shapes`, beside those that it has.
 
-        >>> from linkwright.shapes import Sphere
+        >>> from linkwright.mechanism.shapes import Sphere
         >>> m = BodyBuilder("m")
         >>> m.shape(m.body("ball", translate="xyz"), Sphere("R"))
         >>> m.shapes["ball"][0].size

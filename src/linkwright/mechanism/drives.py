@@ -16,7 +16,7 @@ from typing import Self
 
 from linkwright.algebra import Expr, direction_of, free_symbols
 from linkwright.algebra.units import Amount, amount
-from linkwright.border import worded
+from linkwright.base.arguments import worded
 from linkwright.mechanism import loops
 from linkwright.mechanism.joints import MechanismError
 from linkwright.mechanism.loads import LoadBuilder

@@ -20,9 +20,9 @@ from dataclasses import Field, dataclass, fields
 from typing import Any, TypeAlias
 
 from linkwright.algebra import Scalar, Vector
-from linkwright.border import worded
-from linkwright.brief import brief
-from linkwright.errors import Error
+from linkwright.base.arguments import worded
+from linkwright.base.errors import Error
+from linkwright.base.reprs import brief
 
 # "x", "-z", 3, three components in the parent, a vector, or the text of a vector such as "[b1]".
 Axis: TypeAlias = "str | int | Sequence[Scalar | str] | Vector"

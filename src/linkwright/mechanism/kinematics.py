@@ -31,7 +31,7 @@ from linkwright.algebra import (
     total,
 )
 from linkwright.algebra.triples import quaternion_product
-from linkwright.brief import one_line
+from linkwright.base.reprs import one_line
 from linkwright.mechanism.joints import MechanismError
 from linkwright.mechanism.parts import Body, Point
 

@@ -13,8 +13,9 @@ from typing import Any
 
 from linkwright.algebra import Expr, free_symbols, linear_coefficients, symbol
 from linkwright.algebra.units import Amount, amount, checked_unit
-from linkwright.brief import brief
-from linkwright.errors import Error
+from linkwright.base.errors import Error
+from linkwright.base.reprs import brief
+from linkwright.base.viewer import Shown
 from linkwright.mechanism import loops
 from linkwright.mechanism.drives import DriveBuilder
 from linkwright.mechanism.joints import Joint, MechanismError
@@ -34,7 +35,6 @@ from linkwright.mechanism.quantities import DERIVED, per_second, quantities_of
 from linkwright.mechanism.symbols import require_name, si_only
 from linkwright.mechanism.transactions import builder
 from linkwright.mechanism.workspace import Value
-from linkwright.viewer import Shown
 
 
 class Mechanism(DriveBuilder, Shown):
@@ -481,7 +481,7 @@ class Mechanism(DriveBuilder, Shown):
             known = {o.name for o in self.outputs}
             found: Sequence[Output]
             if kind in DERIVED:
-                from linkwright.hooks import derived_outputs
+                from linkwright.base.hooks import derived_outputs
 
                 found = derived_outputs[kind](self)
             else:
@@ -572,7 +572,7 @@ class Mechanism(DriveBuilder, Shown):
         >>> [str(u) for u in m.equations().speeds]
         ['b_dot']
         """
-        from linkwright.hooks import derive
+        from linkwright.base.hooks import derive
 
         return derive(self, formulation)
 

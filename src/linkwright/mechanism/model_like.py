@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, Protocol, TypeAlias
 
-from linkwright.brief import brief
+from linkwright.base.reprs import brief
 from linkwright.mechanism.joints import MechanismError
 from linkwright.mechanism.mechanism import Mechanism
 
@@ -32,7 +32,7 @@ def resolved(given: Any) -> Any:
     """
     if not isinstance(given, str | os.PathLike):
         return given
-    from linkwright.hooks import load
+    from linkwright.base.hooks import load
 
     return load(given)
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from linkwright.algebra import Expr, Frame, Vector
 from linkwright.algebra.triples import Triple, apply
-from linkwright.border import fixed
-from linkwright.brief import brief, one_line
+from linkwright.base.arguments import fixed
+from linkwright.base.reprs import brief, one_line
 from linkwright.mechanism.joints import Joint
 
 if TYPE_CHECKING:

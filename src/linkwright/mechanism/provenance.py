@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from linkwright.files import digest_of
+from linkwright.base.files import digest_of
 from linkwright.mechanism.structure import Structure, structure_of
 
 if TYPE_CHECKING:

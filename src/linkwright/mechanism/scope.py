@@ -19,8 +19,8 @@ from linkwright.algebra.language import Formula, parse, quantity, read
 from linkwright.algebra.language.syntax import Literal
 from linkwright.algebra.numbers import Number
 from linkwright.algebra.units import MKS, Unit, UnitSystem, check_units, parse_unit
-from linkwright.brief import brief
-from linkwright.errors import Error, UnitError
+from linkwright.base.errors import Error, UnitError
+from linkwright.base.reprs import brief
 from linkwright.mechanism.joints import MechanismError
 from linkwright.mechanism.parts import Body, Force, Moment, Point, as_point
 

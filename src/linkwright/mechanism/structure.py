@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from linkwright.algebra import Expr, Frame, Vector
 from linkwright.algebra.walk import postorder
 from linkwright.mechanism.parts import Body, Constraint, Force, Moment, Output, Range, State
-from linkwright.shapes import Shape
+from linkwright.mechanism.shapes import Shape
 
 if TYPE_CHECKING:
     from linkwright.mechanism.workspace import Workspace

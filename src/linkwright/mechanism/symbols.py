@@ -21,9 +21,9 @@ from linkwright.algebra.units import (
     parse_unit,
     unit_system,
 )
-from linkwright.border import worded
-from linkwright.brief import brief
-from linkwright.errors import nearest
+from linkwright.base.arguments import worded
+from linkwright.base.errors import nearest
+from linkwright.base.reprs import brief
 from linkwright.mechanism.joints import MechanismError
 from linkwright.mechanism.kinematics import Kinematics
 from linkwright.mechanism.transactions import builder

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from linkwright.border import RAW, at_home, refusal
+from linkwright.base.arguments import RAW, at_home, refusal
 from linkwright.mechanism.joints import MechanismError
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -51,7 +51,7 @@ def builder(method: Method) -> Method:
     """Let a method of a mechanism leave it as it was where it ends in an error.
 
     What a call has added to the tables of the mechanism goes away again, parameters that its texts
-    named among it. An argument of a wrong kind is refused in our words (`linkwright.border`).
+    named among it. An argument of a wrong kind is refused in our words (`base.arguments`).
 
     >>> from linkwright.mechanism import Mechanism, MechanismError
     >>> m = Mechanism("m")

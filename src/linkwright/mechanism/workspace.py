@@ -22,8 +22,8 @@ from linkwright.algebra import (
 )
 from linkwright.algebra.language import read, resolve
 from linkwright.algebra.units import Amount, by_name
-from linkwright.border import worded
-from linkwright.brief import brief
+from linkwright.base.arguments import worded
+from linkwright.base.reprs import brief
 from linkwright.mechanism import kinematics as kinematics_of
 from linkwright.mechanism.joints import Joint, MechanismError
 from linkwright.mechanism.parts import (
@@ -52,7 +52,7 @@ from linkwright.mechanism.transactions import TABLES, builder
 
 if TYPE_CHECKING:
     from linkwright.mechanism.kinematics import Kinematics
-    from linkwright.shapes import Shape
+    from linkwright.mechanism.shapes import Shape
 
 Value = Any
 

@@ -8,6 +8,6 @@ A model is a text model in the folder `text`, or a function that returns a Mecha
 run; neither imports what derives equations where the run is known already.
 """
 
-from linkwright.lazy import attach
+from linkwright.base.lazy import attach
 
 __getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from linkwright.border import worded
-from linkwright.brief import brief
-from linkwright.errors import InputError, suggestion
-from linkwright.files import OpenedFile, integer, is_there, path_of
+from linkwright.base.arguments import worded
+from linkwright.base.errors import InputError, suggestion
+from linkwright.base.files import OpenedFile, integer, is_there, path_of
+from linkwright.base.lazy import named
+from linkwright.base.reprs import brief
 from linkwright.formats.robot.files import endings, read_mechanism
 from linkwright.formats.robot.xml import finite
-from linkwright.lazy import named
 from linkwright.mechanism import Mechanism, mechanism_of
 from linkwright.mechanism.provenance import from_model
 from linkwright.system import System
@@ -128,7 +128,7 @@ def load_model(
     >>> load_model("pendulun")
     Traceback (most recent call last):
         ...
-    linkwright.errors.InputError: there is no model 'pendulun'; did you mean 'pendulum'?
+    linkwright.InputError: there is no model 'pendulun'; did you mean 'pendulum'?
     """
     found = opened(name, trust=trust, file=file)
     if isinstance(found, System):

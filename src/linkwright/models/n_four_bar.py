@@ -8,7 +8,7 @@ their crank.
 
 from __future__ import annotations
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.mechanism import Body, Mechanism
 from linkwright.models.declare import declare
 

@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from linkwright.cache import entry_key, keep, known
-from linkwright.fingerprint import fingerprint
+from linkwright.base.cache import entry_key, keep, known
+from linkwright.base.fingerprint import fingerprint
 from linkwright.models.sources import Source
 from linkwright.simulation.described import own_times
 from linkwright.simulation.native.stored import from_data, is_storable, to_data

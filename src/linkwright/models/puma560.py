@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from linkwright.algebra import Vector
+from linkwright.base.errors import InputError
 from linkwright.elements import drives as electrics
-from linkwright.errors import InputError
 from linkwright.mechanism import Body, Mechanism
 from linkwright.models import wrist_4r
 from linkwright.motion import point_to_point

@@ -15,8 +15,8 @@ from linkwright.blocks import sampled
 from linkwright.control import ComputedTorque, Hybrid
 from linkwright.elements import CompliantWrist, Contact, Wave
 from linkwright.elements.tool_weight import WeightCompensation
+from linkwright.mechanism.shapes import Box, Cylinder
 from linkwright.models.puma560 import arm, rotors
-from linkwright.shapes import Box, Cylinder
 from linkwright.system import System
 
 _START = (0.0, 0.744634, -3.271435, 0.0, -0.614798, 0.0)

@@ -12,8 +12,8 @@ from typing import Any
 
 from linkwright.control import ComputedTorque, ImagePoints
 from linkwright.elements import DiscTarget, JointSpring, PinholeCamera
+from linkwright.mechanism.shapes import Box, Cylinder
 from linkwright.models.puma560 import arm
-from linkwright.shapes import Box, Cylinder
 from linkwright.system import System
 
 _START = (0.11288, 1.2111, 2.69393, 0.0, -0.76343, -3.02872)

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.models.runner import USUAL, Request, run_model
 from linkwright.models.sources import source_of
 from linkwright.recording.comparison import BitComparison, compared
@@ -48,11 +48,11 @@ def rerun(
         )
     stream = stream_of(source) if isinstance(source, Recording) else open_stream(Path(source))
     if "lab" in stream.metadata:  # laboratories and cells stand above this package
-        from linkwright.hooks import rerun_laboratory
+        from linkwright.base.hooks import rerun_laboratory
 
         again, notes = rerun_laboratory(stream, tasks=tasks, show=progress)
     elif "cell" in stream.metadata:
-        from linkwright.hooks import rerun_cell
+        from linkwright.base.hooks import rerun_cell
 
         again, notes = rerun_cell(stream, tasks=tasks, show=progress)
     else:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from linkwright.errors import Error, InputError
+from linkwright.base.errors import Error, InputError
 from linkwright.models.prepared import numbered, prepare, remember, remembered
 from linkwright.models.sources import Source, source_of
 from linkwright.recording.origins import KEY as ORIGIN
@@ -26,7 +26,7 @@ from linkwright.simulation.stopwatch import Stopwatch
 from linkwright.system.phases import Phases
 
 if TYPE_CHECKING:
-    from linkwright.files import OpenedFile
+    from linkwright.base.files import OpenedFile
     from linkwright.mechanism import Mechanism
     from linkwright.system import System
 

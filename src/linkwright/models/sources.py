@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from linkwright.errors import InputError
-from linkwright.files import OpenedFile, digest_of, integer, opened_file
+from linkwright.base.errors import InputError
+from linkwright.base.files import OpenedFile, digest_of, integer, opened_file
 
 _LONGEST = 4 << 20
 

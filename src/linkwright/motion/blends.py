@@ -23,6 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from linkwright.base.rotations import skew
 from linkwright.motion.trajectory import (
     POWERS,
     Array,
@@ -31,7 +32,6 @@ from linkwright.motion.trajectory import (
     point_to_point,
     vector,
 )
-from linkwright.rotations import skew
 
 
 def blended(

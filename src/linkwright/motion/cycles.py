@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwright.border import worded
+from linkwright.base.arguments import worded
 from linkwright.motion.payloads import Payload
 from linkwright.motion.task_parts import Dwell, Part, ToolLine
 from linkwright.motion.tasks import Task

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.border import worded
+from linkwright.base.arguments import worded
 from linkwright.motion.trajectory import MotionError
 
 Triple = tuple[float, float, float]

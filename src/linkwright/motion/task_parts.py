@@ -13,8 +13,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwright.brief import one_line
-from linkwright.errors import nearest
+from linkwright.base.errors import nearest
+from linkwright.base.reprs import one_line
 from linkwright.motion.trajectory import MotionError, Trajectory
 
 Array: TypeAlias = NDArray[np.float64]

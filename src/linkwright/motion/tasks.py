@@ -12,7 +12,7 @@ A part says for some time how joints or a tool move:
 A part begins where the one before it ends, or at a `start` of its own; one without a duration lasts
 until the next part starts, the last one until the task stops. Payloads are picked and released at
 instants, a wrench of the tool and an acceleration of the base are polynomials of time. A task is
-data: which robot can do it, and what that takes, is for `linkwright.analysis.require` to find.
+data: which robot can do it, and what that takes, is for `linkwright.sizing.require` to find.
 
 Axes: "world" are those of the model's ground, "base" those of the link that carries the first
 joint (they differ where that link is mounted at an angle), "tool" those of the tool as it moves.
@@ -24,9 +24,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from linkwright.border import worded
-from linkwright.brief import one_line
-from linkwright.errors import InputError
+from linkwright.base.arguments import worded
+from linkwright.base.errors import InputError
+from linkwright.base.reprs import one_line
 from linkwright.motion.payloads import Payload, payload_of
 from linkwright.motion.task_parts import (
     Dwell,

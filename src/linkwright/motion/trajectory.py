@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.algebra import Expr, Lookup1D, Scalar, as_expr
+from linkwright.base.errors import Error
+from linkwright.base.reprs import one_line
 from linkwright.blocks import Block
-from linkwright.brief import one_line
-from linkwright.errors import Error
 
 Array = NDArray[np.float64]
 POWERS = 6  # constant to fifth power

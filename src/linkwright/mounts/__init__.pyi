@@ -21,14 +21,6 @@ from linkwright.mounts.comparison_page import (
 )
 from linkwright.mounts.easycomm import EasyCommPort as EasyCommPort
 from linkwright.mounts.element_files import read_orbits as read_orbits
-from linkwright.mounts.indexer import Indexer as Indexer
-from linkwright.mounts.indexer_driver import (
-    IndexerDriver as IndexerDriver,
-    IndexerError as IndexerError,
-    IndexerTerminal as IndexerTerminal,
-    SerialLine as SerialLine,
-    SimulatedLine as SimulatedLine,
-)
 from linkwright.mounts.keyholes import (
     FollowedPath as FollowedPath,
     Keyholes as Keyholes,

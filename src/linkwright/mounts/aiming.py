@@ -7,9 +7,9 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwright.base.errors import DomainError, InputError
 from linkwright.equations.batch_closing import CLOSED, Closing
 from linkwright.equations.parallel_machine import parallel_machine
-from linkwright.errors import DomainError, InputError
 from linkwright.mechanism import Mechanism, ModelLike
 from linkwright.mounts.chains import beyond, limits_of, refuse_beyond
 from linkwright.mounts.inverse_pointing import start_at, way_to

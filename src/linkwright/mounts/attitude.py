@@ -16,10 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from linkwright.algebra import Expr, Scalar, as_expr, sqrt, where
+from linkwright.base.errors import InputError
+from linkwright.base.reprs import one_line
 from linkwright.blocks import Block
-from linkwright.brief import one_line
 from linkwright.control.kalman_filter import KalmanFilter
-from linkwright.errors import InputError
 from linkwright.mounts.ships import Ship
 from linkwright.system import System
 

@@ -19,7 +19,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwright.errors import InputError, suggestion
+from linkwright.base.errors import InputError, suggestion
 from linkwright.mounts.sites import Site
 
 Array = NDArray[np.float64]

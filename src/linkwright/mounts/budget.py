@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwright.analysis.errors import ErrorBudget, ErrorSource
-from linkwright.analysis.pose_errors import pose_sensitivity
-from linkwright.border import worded
-from linkwright.brief import one_line
-from linkwright.errors import InputError
+from linkwright.base.arguments import worded
+from linkwright.base.errors import InputError
+from linkwright.base.reprs import one_line
 from linkwright.mechanism import ModelLike
 from linkwright.mounts.inverse_pointing import start_at
+from linkwright.parallel.error_budgets import ErrorBudget, ErrorSource
+from linkwright.parallel.pose_errors import pose_sensitivity
 
 Array = NDArray[np.float64]
 

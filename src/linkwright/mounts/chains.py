@@ -31,11 +31,11 @@ from linkwright.algebra import (
     sin,
 )
 from linkwright.algebra.triples import cross, dot
+from linkwright.base.errors import InputError
 from linkwright.blocks import Element
 from linkwright.equations.closure import assemble
 from linkwright.equations.joint_stops import stopping
 from linkwright.equations.parallel_machine import ParallelMachine
-from linkwright.errors import InputError
 from linkwright.mounts.axes import rate_limited
 
 Array = NDArray[np.float64]

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linkwright.border import worded
-from linkwright.brief import brief, one_line
-from linkwright.errors import InputError
-from linkwright.files import path_of, write_text
+from linkwright.base.arguments import worded
+from linkwright.base.errors import InputError
+from linkwright.base.files import path_of, write_text
+from linkwright.base.optional import extra
+from linkwright.base.reprs import brief, one_line
 from linkwright.mounts.ranking import CRITERIA, MountRank, MountStudy, mount_study, ranked
-from linkwright.optional import extra
 from linkwright.recording.colors import TRACES
 from linkwright.recording.document import (
     document,
@@ -233,7 +233,7 @@ def _sweeps(found: MountComparison) -> Figure:
 
 
 def _skies(studies: Sequence[MountStudy], of: str) -> Figure:
-    from linkwright.analysis.chart_plots import draw, draw_curve
+    from linkwright.parallel.chart_plots import draw, draw_curve
 
     if not studies:
         raise InputError(f"no mount of the comparison has {of!r}")

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 
-from linkwright.closable import Closable
-from linkwright.errors import Error
+from linkwright.base.closable import Closable
+from linkwright.base.errors import Error
 from linkwright.mounts.pseudo_terminals import PseudoTerminal
 from linkwright.mounts.rotctl_language import DOWN, LEFT, LONGEST, RIGHT, UP, Steerable
 from linkwright.version import __version__

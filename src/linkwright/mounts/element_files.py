@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
-from linkwright.brief import brief
-from linkwright.errors import InputError
-from linkwright.files import integer, path_of, read_text
+from linkwright.base.errors import InputError
+from linkwright.base.files import integer, path_of, read_text
+from linkwright.base.reprs import brief
 from linkwright.formats.robot.xml import XmlElement, finite, parse_xml
 from linkwright.mounts.orbits import DAY, MJD_ZERO, Orbit, Orbits
 
@@ -83,7 +83,7 @@ def parse_orbits(text: str, *, file: str = "") -> Orbits:
 
     >>> parse_orbits("No GP data found")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    linkwright.errors.InputError: line 1: there are no elements here: 'No GP data found'; give ...
+    linkwright.InputError: line 1: there are no elements here: 'No GP data found'; give ...
     """
     found: list[tuple[Orbit, _Place]] = []
     first: dict[int, int] = {}

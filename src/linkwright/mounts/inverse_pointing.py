@@ -39,11 +39,11 @@ from linkwright.algebra import (
 )
 from linkwright.algebra.calculus import gradient, tangents
 from linkwright.algebra.triples import cross, dot
+from linkwright.base.errors import InputError
 from linkwright.blocks import Element
 from linkwright.equations.closing import known_expressions, residuals
 from linkwright.equations.closure import assemble
 from linkwright.equations.parallel_machine import ParallelMachine, parallel_machine
-from linkwright.errors import InputError
 from linkwright.mechanism import ModelLike
 from linkwright.mounts.chains import SHARE, AxisChain, chain_of, limits_of, refuse_beyond
 from linkwright.program import Assign, Namer, Program, Statement, program

@@ -16,7 +16,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.motion.trajectory import Trajectory
 from linkwright.mounts.axes import KeyholePassage, MountAxes, SerialAxes, rate_limited
 from linkwright.mounts.chains import beyond

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.base.errors import InputError, suggestion
 from linkwright.equations.parallel_machine import parallel_machine
-from linkwright.errors import InputError, suggestion
 from linkwright.mechanism import mechanism_of
 from linkwright.mounts.chains import limits_of
 from linkwright.mounts.closed_forms.jacks import Jacks, jack_directions, jack_lengths

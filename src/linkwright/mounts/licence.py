@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.algebra import where
+from linkwright.base.errors import InputError
+from linkwright.base.reprs import one_line
 from linkwright.blocks import Block
-from linkwright.brief import one_line
-from linkwright.errors import InputError
 
 Array = NDArray[np.float64]
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.algebra import Expr, evaluate_all
-from linkwright.border import worded
+from linkwright.base.arguments import worded
 from linkwright.equations.reactions import reactions
 from linkwright.mechanism import ModelLike, mechanism_of
 from linkwright.mounts.inverse_pointing import start_at

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 
 DEGREE = 111.2
 """km in a degree of a great circle, as Hamlib has it."""

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.base.errors import DomainError, InputError
 from linkwright.equations.batch_closing import Closing
 from linkwright.equations.parallel_machine import parallel_machine
-from linkwright.errors import DomainError, InputError
 from linkwright.mechanism import Mechanism, ModelLike, mechanism_of
 from linkwright.mounts.axes import UNLIMITED, MountAxes, ThreeAxes, serial_axes
 from linkwright.mounts.chains import SHARE, chain_of, limits_of, refuse_beyond, with_turns

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from inspect import Parameter, signature
 from typing import Annotated, Literal
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.formats.schema import Amount, Format, Key, given, read_record
 from linkwright.formats.text.tables import Record
 from linkwright.mounts.moves import MoveError, TargetPath, circle_path, line_path, orbit_path

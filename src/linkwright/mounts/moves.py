@@ -17,7 +17,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwright.errors import DomainError, InputError
+from linkwright.base.errors import DomainError, InputError
 from linkwright.mounts.steppers import (
     ACCELERATION,
     TOP_SPEED,

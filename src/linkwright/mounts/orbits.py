@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwright.errors import Error, suggestion
-from linkwright.files import integer
-from linkwright.optional import extra
+from linkwright.base.errors import Error, suggestion
+from linkwright.base.files import integer
+from linkwright.base.optional import extra
 
 Array = NDArray[np.float64]
 

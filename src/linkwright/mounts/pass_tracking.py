@@ -28,13 +28,13 @@ from linkwright.algebra import (
     symbol,
     total,
 )
+from linkwright.base.arguments import worded
+from linkwright.base.errors import InputError
+from linkwright.base.reprs import one_line
 from linkwright.blocks import Block
-from linkwright.border import worded
-from linkwright.brief import one_line
 from linkwright.control.computed_torque import ComputedTorque
 from linkwright.control.servo import saturated
 from linkwright.elements import Encoder
-from linkwright.errors import InputError
 from linkwright.mechanism import Mechanism, ModelLike, mechanism_of
 from linkwright.mechanism.parts import Output
 from linkwright.mounts.attitude import AttitudeSensors, SensedMotion, attitude

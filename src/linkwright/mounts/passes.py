@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwright.brief import one_line
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
+from linkwright.base.reprs import one_line
 from linkwright.motion.trajectory import POWERS, Trajectory
 from linkwright.mounts.earth import lifted
 from linkwright.mounts.orbits import DAY, EARTH, NEAR, Orbit, propagated
@@ -144,7 +144,7 @@ class Pass(Trajectory):
         North is up, east right and the zenith in the middle. Needs Matplotlib (the extra `plot`);
         `chart.plot(passes=[...])` draws it over what a mount reaches.
         """
-        from linkwright.analysis.chart_plots import pass_figure
+        from linkwright.parallel.chart_plots import pass_figure
 
         return pass_figure(self, f"{self.orbit.name}, {self.rise:%Y-%m-%d}")
 

@@ -16,7 +16,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 
 Array = NDArray[np.float64]
 

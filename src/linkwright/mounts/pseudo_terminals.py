@@ -8,8 +8,8 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 
-from linkwright.closable import Closable
-from linkwright.errors import Error
+from linkwright.base.closable import Closable
+from linkwright.base.errors import Error
 
 _LOOK = 0.05  # s, from one look for the end to the next
 

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from linkwright.analysis.charts import Chart, chart
-from linkwright.analysis.loci import Locus, singular_loci
-from linkwright.border import worded
-from linkwright.brief import one_line
-from linkwright.errors import DomainError, Error, InputError
+from linkwright.base.arguments import worded
+from linkwright.base.errors import DomainError, Error, InputError
+from linkwright.base.reprs import one_line
 from linkwright.mounts.sweeps import HorizonSweep, horizon_sweep
+from linkwright.parallel.charts import Chart, chart
+from linkwright.parallel.loci import Locus, singular_loci
 
 if TYPE_CHECKING:
     from linkwright.robots import Robot

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.motion.sines import Sines
 
 Array = NDArray[np.float64]

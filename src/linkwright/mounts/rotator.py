@@ -18,8 +18,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.closable import Closable
-from linkwright.errors import Error, InputError
+from linkwright.base.closable import Closable
+from linkwright.base.errors import Error, InputError
 from linkwright.mounts.pointing import direction
 from linkwright.mounts.pointing_drive import GO, HOLD, SWEEP, PointingDrive
 from linkwright.mounts.rotctl_language import (

@@ -11,8 +11,8 @@ from typing import Protocol
 
 from numpy.typing import ArrayLike
 
-from linkwright.closable import Closable
-from linkwright.errors import Error, InputError
+from linkwright.base.closable import Closable
+from linkwright.base.errors import Error, InputError
 from linkwright.mounts.pointing import angles
 
 _LONGEST = 65536

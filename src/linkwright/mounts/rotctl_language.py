@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 from linkwright.mounts.locators import (
     decimal_of,
     degrees_minutes_seconds,

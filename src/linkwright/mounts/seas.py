@@ -29,10 +29,10 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwright.border import worded
-from linkwright.brief import one_line
-from linkwright.errors import InputError
-from linkwright.files import csv_rows, read_text
+from linkwright.base.arguments import worded
+from linkwright.base.errors import InputError
+from linkwright.base.files import csv_rows, read_text
+from linkwright.base.reprs import one_line
 from linkwright.formats.schema import Amount, described, require_ranges
 from linkwright.motion import Sines, Trajectory, hermite
 from linkwright.mounts.ships import FREEDOMS, Ship

@@ -20,7 +20,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import Error, InputError
+from linkwright.base.errors import Error, InputError
 from linkwright.motion.trajectory import Trajectory, through
 from linkwright.mounts.axes import serial_axes
 

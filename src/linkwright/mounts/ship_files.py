@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StrictInt, StrictStr
 
-from linkwright.border import worded
+from linkwright.base.arguments import worded
 from linkwright.formats.schema import Amount, Format, Key, given, read_record, table_of
 from linkwright.formats.text.document import TextSource
 from linkwright.formats.text.tables import Record

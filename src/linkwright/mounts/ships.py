@@ -33,10 +33,10 @@ from linkwright.algebra.triples import (
     subtract,
     transposed,
 )
-from linkwright.brief import one_line
+from linkwright.base.errors import InputError
+from linkwright.base.reprs import one_line
 from linkwright.control.computed_torque import TrajectoryLike
 from linkwright.equations.bodies import own_tensor
-from linkwright.errors import InputError
 from linkwright.formats.schema import Amount, Key, described
 from linkwright.mechanism import Body, Force, Mechanism, ModelLike, Moment, mechanism_of
 from linkwright.motion import Sines

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from linkwright.errors import InputError
-from linkwright.files import csv_rows, path_of, read_text
+from linkwright.base.errors import InputError
+from linkwright.base.files import csv_rows, path_of, read_text
 from linkwright.formats.robot.xml import finite
 from linkwright.formats.schema import Format, Key, read_record, table_of
 from linkwright.mounts.sites import Site

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.formats.schema import Amount, Key, described, require_ranges
 from linkwright.mounts.earth import (
     east_north_up,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 
 MOTOR_STEPS = 400
 """Steps in a turn of a motor."""

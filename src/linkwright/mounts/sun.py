@@ -14,13 +14,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
+from linkwright.base.optional import extra
 from linkwright.motion.trajectory import Trajectory
 from linkwright.mounts.earth import CENTURY, J2000, east_north_up, on_ellipsoid, sidereal_angle
 from linkwright.mounts.orbits import DAY, MJD_ZERO, utc
 from linkwright.mounts.sites import Site
 from linkwright.mounts.splines import quintic
-from linkwright.optional import extra
 
 Array = NDArray[np.float64]
 AU = 149_597_870_700.0

@@ -3,7 +3,7 @@
 The dish goes once around at one elevation, slowly, so that only weights count (the antenna-mount
 thesis, section 10.2). Counterweights hang below the hinges of the lower arms, below the foot of the
 strut, or both; their moments are those that make the greatest effort least, found exactly
-(`linkwright.analysis.balance`).
+(`linkwright.parallel.balance`).
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.analysis.counterweights import Counterbalance, Counterweight, balances
-from linkwright.border import worded
-from linkwright.brief import one_line
-from linkwright.errors import DomainError, InputError
+from linkwright.base.arguments import worded
+from linkwright.base.errors import DomainError, InputError
+from linkwright.base.reprs import one_line
+from linkwright.parallel.counterweights import Counterbalance, Counterweight, balances
 
 if TYPE_CHECKING:
     from linkwright.robots import Robot

@@ -25,9 +25,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwright.algebra import absolute, as_expr
 from linkwright.algebra.triples import cross, dot
+from linkwright.base.errors import InputError
+from linkwright.base.reprs import one_line
 from linkwright.blocks import Element
-from linkwright.brief import one_line
-from linkwright.errors import InputError
 from linkwright.motion import Sines, Trajectory, hermite
 from linkwright.mounts.ships import Ship
 

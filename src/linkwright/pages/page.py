@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import InputError
-from linkwright.files import write_text
+from linkwright.base.errors import InputError
+from linkwright.base.files import write_text
 from linkwright.formats.meshes.triangle_mesh import TriangleMesh
 from linkwright.formats.robot.description import Place
 from linkwright.pages.assets_text import asset, icon

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import Error, InputError
+from linkwright.base.errors import Error, InputError
 from linkwright.recording import Channel, Recording
 from linkwright.recording.colors import DASHES, TRACES
 from linkwright.recording.derived import filtered, rate_of_change

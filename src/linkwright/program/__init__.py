@@ -4,6 +4,6 @@ What differentiates, optimizes, searches and reports is imported when it is firs
 that comes from the cache needs none of it.
 """
 
-from linkwright.lazy import attach
+from linkwright.base.lazy import attach
 
 __getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from linkwright.border import worded
+from linkwright.base.arguments import worded
 from linkwright.program.code import Code, Instruction
 from linkwright.program.lowering import lower
 from linkwright.program.program import Program

@@ -25,7 +25,7 @@ from linkwright.algebra.expr import Expr, as_expr
 from linkwright.algebra.functions.calls import where
 from linkwright.algebra.symbols import symbol
 from linkwright.algebra.walk import postorder
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 
 
 class ProgramError(Error):

@@ -1,6 +1,6 @@
 """Small linear systems as branch-free Programs, by the cells of a systolic array.
 
-The rules are those of `linkwright.systolic` (the modified algorithm of Faddeev): Givens rotations
+The rules are those of `heritage.systolic` (the modified algorithm of Faddeev): Givens rotations
 bring A to a triangle, rows of C are eliminated with its pivots, and D + C A⁻¹ B is what is left,
 without back-substitution. Every decision is a selection, so a batch runs in the lanes of vector
 registers: where a pivot and what meets it are both 0, nothing is turned (0/0 = 0: s = 0, c = 1).

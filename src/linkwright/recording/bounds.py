@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 
 MOST_BYTES = 1 << 31
 """Of the numbers of a recording, once they are unpacked."""
@@ -20,7 +20,7 @@ def require_room(path: Path, size: int, packed: int | None = None) -> None:
     >>> require_room(Path("a.npz"), 1 << 40)
     Traceback (most recent call last):
         ...
-    linkwright.errors.InputError: a.npz: it unpacks to 1099511627776 bytes; 2147483648 are read at \
+    linkwright.InputError: a.npz: it unpacks to 1099511627776 bytes; 2147483648 are read at \
 the most
     """
     if packed is not None and size > _FREE and size > _MOST_RATIO * packed:

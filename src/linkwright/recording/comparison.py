@@ -8,7 +8,7 @@ from itertools import zip_longest
 
 import numpy as np
 
-from linkwright.brief import one_line
+from linkwright.base.reprs import one_line
 from linkwright.recording.recording import Array
 from linkwright.recording.streams import Stream, chunks
 

@@ -19,9 +19,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.border import worded
-from linkwright.errors import InputError
-from linkwright.files import write_bytes
+from linkwright.base.arguments import worded
+from linkwright.base.errors import InputError
+from linkwright.base.files import write_bytes
 from linkwright.recording.bounds import MOST_COLUMNS, require_room
 
 _MAGIC = "ERDFILEV2.00"

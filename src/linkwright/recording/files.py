@@ -13,11 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from linkwright.border import worded
-from linkwright.errors import InputError
-from linkwright.files import file_exists, is_there, path_of
-from linkwright.lazy import later
-from linkwright.optional import extra
+from linkwright.base.arguments import worded
+from linkwright.base.errors import InputError
+from linkwright.base.files import file_exists, is_there, path_of
+from linkwright.base.lazy import later
+from linkwright.base.optional import extra
 from linkwright.recording.comparison import compared
 from linkwright.recording.erd import ErdChannel, ErdFile, read_erd, write_erd
 from linkwright.recording.journal import MAGIC, journal_stream, recovered
@@ -84,7 +84,7 @@ def _write_erd(path: Path, recording: Recording, replace: bool) -> None:
 
 
 def _write_sl(path: Path, recording: Recording, replace: bool) -> None:
-    from linkwright.files import write_bytes
+    from linkwright.base.files import write_bytes
 
     write_bytes(path, sl_bytes(recording), replace=replace)
 

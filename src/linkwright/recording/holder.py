@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Protocol
 
-from linkwright.optional import extra
+from linkwright.base.optional import extra
+from linkwright.base.viewer import Shown
 from linkwright.recording.transfer import Transferable
-from linkwright.viewer import Shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

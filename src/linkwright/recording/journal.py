@@ -26,8 +26,8 @@ from typing import Any, BinaryIO, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from linkwright.errors import InputError
-from linkwright.files import file_refused, flush_folder, try_lock
+from linkwright.base.errors import InputError
+from linkwright.base.files import file_refused, flush_folder, try_lock
 from linkwright.recording.recording import Channel, Recording, from_json, to_json
 from linkwright.recording.streams import Stream, StreamPart, changes_of, whole
 from linkwright.windows import HEAD, Field, Frame, Record, RecordError

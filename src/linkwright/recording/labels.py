@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.recording.generic import generic_name
 from linkwright.recording.recording import Channel, Recording
 

@@ -17,9 +17,9 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from linkwright.errors import Error, InputError
-from linkwright.files import write_with
-from linkwright.optional import extra
+from linkwright.base.errors import Error, InputError
+from linkwright.base.files import write_with
+from linkwright.base.optional import extra
 from linkwright.recording import bounds
 from linkwright.recording.recording import Channel, Recording, to_json
 

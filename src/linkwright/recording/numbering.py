@@ -10,8 +10,8 @@ import os
 import re
 from pathlib import Path
 
-from linkwright.errors import Error, InputError
-from linkwright.files import locked_folder, write_text
+from linkwright.base.errors import Error, InputError
+from linkwright.base.files import locked_folder, write_text
 from linkwright.recording.files import write_recording
 from linkwright.recording.recording import Recording
 

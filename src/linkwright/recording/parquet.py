@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import InputError
-from linkwright.files import write_with
-from linkwright.optional import extra
+from linkwright.base.errors import InputError
+from linkwright.base.files import write_with
+from linkwright.base.optional import extra
 from linkwright.recording.bounds import require_room
 from linkwright.recording.labels import TIMES, channel_of, recording_of
 from linkwright.recording.recording import Channel, Recording, from_json, to_json

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, get_type_hints
 
 import numpy as np
 
-from linkwright.border import fits
-from linkwright.brief import brief
-from linkwright.files import read_bytes
-from linkwright.optional import extra
+from linkwright.base.arguments import fits
+from linkwright.base.files import read_bytes
+from linkwright.base.optional import extra
+from linkwright.base.reprs import brief
 from linkwright.recording.recording import Array, RecordingError
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linkwright.files import write_with
-from linkwright.optional import extra
+from linkwright.base.files import write_with
+from linkwright.base.optional import extra
 from linkwright.recording.colors import DASHES, TRACES
 from linkwright.recording.derived import chosen, filtered, rate_of_change, spectrum
 from linkwright.recording.document import typeset

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.algebra.units import MKS, SYSTEMS
-from linkwright.brief import brief
-from linkwright.errors import Error, nearest
+from linkwright.base.errors import Error, nearest
+from linkwright.base.reprs import brief
 from linkwright.recording.holder import Recorded
 
 Array = NDArray[np.float64]

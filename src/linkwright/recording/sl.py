@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.recording.bounds import MOST_COLUMNS
 from linkwright.recording.recording import Channel, Recording, RecordingError
 

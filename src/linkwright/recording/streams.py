@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.recording.recording import Array, Channel, Recording
 
 TAPE = np.dtype([("tick", "<i8"), ("place", "<i8"), ("value", "<f8")])
@@ -117,7 +117,7 @@ def attached_bytes(text: str) -> bytes:
     >>> attached_bytes("no text of ours")
     Traceback (most recent call last):
         ...
-    linkwright.errors.InputError: what was attached to the recording is damaged
+    linkwright.InputError: what was attached to the recording is damaged
     """
     unpacker = zlib.decompressobj()
     try:

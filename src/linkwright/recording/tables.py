@@ -21,9 +21,9 @@ from pathlib import Path
 
 import numpy as np
 
-from linkwright.brief import brief
-from linkwright.errors import Error, InputError
-from linkwright.files import write_bytes, write_with
+from linkwright.base.errors import Error, InputError
+from linkwright.base.files import write_bytes, write_with
+from linkwright.base.reprs import brief
 from linkwright.recording.bounds import require_room
 from linkwright.recording.labels import TIMES, channel_of, labeled, recording_of
 from linkwright.recording.recording import Recording, from_json, to_json

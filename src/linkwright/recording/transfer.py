@@ -11,7 +11,7 @@ from copy import deepcopy
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 
 Made = TypeVar("Made", bound="Transferable")
 
@@ -63,7 +63,7 @@ def with_origin(metadata: Mapping[str, Any], source: Any) -> dict[str, Any]:
     """Return what is known of a result, with what is told of the model that it is of."""
     known = dict(metadata)
     if "origin" not in known and source is not None:
-        from linkwright.hooks import origin_of
+        from linkwright.base.hooks import origin_of
 
         info = origin_of(source)
         if info:

@@ -3,6 +3,6 @@
 `linkwright.robots.identification` and `ik` are imported when they are used.
 """
 
-from linkwright.lazy import attach
+from linkwright.base.lazy import attach
 
 __getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.algebra.units import Amount
-from linkwright.border import worded
+from linkwright.base.arguments import worded
+from linkwright.base.errors import InputError, ShapeError
+from linkwright.base.rotations import quaternion_matrix
 from linkwright.equations.parallel_machine import parallel_machine
-from linkwright.errors import InputError, ShapeError
-from linkwright.rotations import quaternion_matrix
 
 if TYPE_CHECKING:
     from linkwright.equations.batch_closing import ClosedPoses, Closing

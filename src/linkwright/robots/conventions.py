@@ -22,12 +22,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.brief import brief
+from linkwright.base.errors import InputError
+from linkwright.base.reprs import brief
+from linkwright.base.rotations import quaternion_matrix
 from linkwright.equations.tree import Tree
-from linkwright.errors import InputError
 from linkwright.formats.robot.to_mechanism import Assembled
-from linkwright.joint_kinds import JOINTS
-from linkwright.rotations import quaternion_matrix
+from linkwright.mechanism.joint_kinds import JOINTS
 
 Array: TypeAlias = NDArray[np.float64]
 

@@ -36,12 +36,12 @@ from linkwright.algebra.triples import (
     times,
     transposed,
 )
+from linkwright.base.errors import InputError
 from linkwright.equations.bodies import BodyTerms
 from linkwright.equations.inertia import NO_MASS, Moments, lumped
 from linkwright.equations.links import rotation_between, turned_back
 from linkwright.equations.tree import Results, Tree
 from linkwright.equations.writer import Writer
-from linkwright.errors import InputError
 from linkwright.mechanism import Body
 from linkwright.program import Program
 from linkwright.robots.kinematics import movements, product

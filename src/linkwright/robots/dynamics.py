@@ -9,8 +9,8 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from linkwright.forking import cached_property
-from linkwright.lazy import Later
+from linkwright.base.forking import cached_property
+from linkwright.base.lazy import Later
 from linkwright.robots.loaded_quantity import LoadedQuantity
 from linkwright.robots.quantities import Quantities, Slopes
 from linkwright.robots.quantity import Quantity

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 from linkwright.algebra import ZERO, symbol
 from linkwright.algebra.triples import add, apply
+from linkwright.base.errors import InputError
 from linkwright.equations.tree import Results, Tree
 from linkwright.equations.writer import Writer
-from linkwright.errors import InputError
 from linkwright.program import Namer, Program, ProgramPort
 from linkwright.program.derivatives.forward import ForwardCalls, forward
 from linkwright.program.inline import inlined

@@ -29,13 +29,13 @@ from linkwright.algebra.triples import (
     times,
     transposed,
 )
+from linkwright.base.errors import InputError
 from linkwright.equations.choices import NO_SHIFT, Choices
 from linkwright.equations.inertia import Moments, own_moments, symmetric, turned
 from linkwright.equations.links import RecursionLink, make_links, rotation_between
 from linkwright.equations.rnea import armature_inertias, recursion
 from linkwright.equations.tree import Results, Tree
 from linkwright.equations.writer import Writer
-from linkwright.errors import InputError
 from linkwright.mechanism import Body
 from linkwright.mechanism.workspace import Workspace
 from linkwright.program import Program

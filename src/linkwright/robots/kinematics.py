@@ -35,11 +35,11 @@ from linkwright.algebra.triples import (
     subtract,
     transposed,
 )
+from linkwright.base.errors import InputError
 from linkwright.equations.bodies import STILL, BodyTerms, body_motions, swung
 from linkwright.equations.links import rotation_between
 from linkwright.equations.tree import Tree
 from linkwright.equations.writer import Writer
-from linkwright.errors import InputError
 from linkwright.mechanism import Body
 from linkwright.robots.fixed_frames import FixedFrame
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.robots.quantity import Quantity
 
 LOADS = {"wrench": 6, "payload": 10, "base": 3}

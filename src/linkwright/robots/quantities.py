@@ -9,8 +9,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from linkwright.forking import cached_property
-from linkwright.lazy import Later
+from linkwright.base.forking import cached_property
+from linkwright.base.lazy import Later
 from linkwright.robots.quantity import USUAL_REFERENCE, FrameQuantity, Quantity, frame_label
 
 if TYPE_CHECKING:

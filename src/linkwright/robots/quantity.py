@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import InputError, ShapeError
-from linkwright.forking import cached_property
+from linkwright.base.errors import InputError, ShapeError
+from linkwright.base.forking import cached_property
 
 if TYPE_CHECKING:
     from linkwright.backends.kernel import Kernel

@@ -22,17 +22,17 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwright.border import worded
-from linkwright.errors import InputError, nearest
-from linkwright.forking import cached_property
+from linkwright.base.arguments import worded
+from linkwright.base.errors import InputError, nearest
+from linkwright.base.forking import cached_property
+from linkwright.base.lazy import Later
+from linkwright.base.viewer import Shown
 from linkwright.formats.robot.description import Description, Ignored
-from linkwright.lazy import Later
 from linkwright.robots.drives import Drives
 from linkwright.robots.dynamics import Dynamics
 from linkwright.robots.quantities import Slopes
 from linkwright.robots.quantity import Quantity
 from linkwright.robots.sources import read_source, refuse_choices
-from linkwright.viewer import Shown
 
 if TYPE_CHECKING:
     from linkwright.algebra import Expr

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 
 if TYPE_CHECKING:
     from linkwright.equations.tree import Tree
@@ -62,7 +62,7 @@ class Facts:
 def facts_of(assembled: Assembled, tree: Tree) -> Facts:
     """Return what a robot says of itself."""
     from linkwright.equations.closure import AssemblyError, assemble
-    from linkwright.joint_kinds import JOINTS
+    from linkwright.mechanism.joint_kinds import JOINTS
 
     turning = {
         x

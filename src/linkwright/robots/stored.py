@@ -12,8 +12,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from linkwright.backends.llvm.stored import Ports
-from linkwright.cache import entry_key, stored
-from linkwright.fingerprint import fingerprint
+from linkwright.base.cache import entry_key, stored
+from linkwright.base.fingerprint import fingerprint
 from linkwright.robots.states import Facts, facts_from
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from linkwright.algebra import Expr, Frame, Vector
 from linkwright.algebra.evaluate import evaluate_all
-from linkwright.forking import cached_property
+from linkwright.base.forking import cached_property
 from linkwright.mechanism import Body, Constraint, Mechanism, Point
 
 Array = NDArray[np.float64]

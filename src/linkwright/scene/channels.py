@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import nearest
+from linkwright.base.errors import nearest
 from linkwright.recording import Recording
 from linkwright.scene.scene import Scene
 

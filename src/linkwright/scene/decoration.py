@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from linkwright.errors import suggestion
+from linkwright.base.errors import suggestion
 from linkwright.formats.robot.description import Place
 from linkwright.formats.robot.transforms import composed, rotate, transposed
 from linkwright.formats.text.positions import Path as KeyPath

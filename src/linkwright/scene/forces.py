@@ -16,10 +16,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwright.errors import Error
-from linkwright.forking import cached_property
+from linkwright.base.errors import Error
+from linkwright.base.forking import cached_property
+from linkwright.base.rotations import turned
 from linkwright.recording import Recording
-from linkwright.rotations import turned
 from linkwright.scene.arrow_shapes import SHORTEST
 from linkwright.scene.scene import Scene
 

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 from linkwright.formats.robot.body_shapes import drawn
 from linkwright.formats.robot.description import LinkShape, Place
 from linkwright.formats.robot.transforms import composed
 from linkwright.mechanism import Body
+from linkwright.mechanism.shapes import Mesh
 from linkwright.scene.body_geometry import Geometry
 from linkwright.scene.solids import Solid
-from linkwright.shapes import Mesh
 
 
 def own_solids(

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.algebra import ZERO, Expr, evaluate, free_symbols, substitute
-from linkwright.forking import cached_property
+from linkwright.base.forking import cached_property
 from linkwright.mechanism import Force, Mechanism, Point
 from linkwright.program import optimize, program
 from linkwright.recording import Recording

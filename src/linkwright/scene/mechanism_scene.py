@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from linkwright.errors import Error, InputError
+from linkwright.base.errors import Error, InputError
 from linkwright.formats.robot.description import Description, Place
 from linkwright.mechanism import Body, Mechanism
 from linkwright.mechanism.plausibility import refuse_unreal

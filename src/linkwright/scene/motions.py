@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright import models
-from linkwright.errors import Error, InputError
+from linkwright.base.errors import Error, InputError
 from linkwright.formats.robot.description import Description
 from linkwright.mechanism import Mechanism
 from linkwright.recording import Recording, read_recording

@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.algebra import Expr, evaluate_all
+from linkwright.base.rotations import quaternion_of
 from linkwright.equations.tree import Tree
 from linkwright.equations.writer import Writer
 from linkwright.mechanism import Body, Mechanism, Point
 from linkwright.program import Program
 from linkwright.robots.fixed_frames import FixedFrame
 from linkwright.robots.kinematics import stances
-from linkwright.rotations import quaternion_of
 
 if TYPE_CHECKING:
     from linkwright.scene.poses import Hanging

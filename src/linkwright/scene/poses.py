@@ -20,10 +20,10 @@ from numpy.typing import ArrayLike, NDArray
 from linkwright.algebra import ONE, ZERO, Expr, constant, sqrt, total
 from linkwright.algebra.functions import maximum, where
 from linkwright.algebra.triples import Triple, add, apply, dot, subtract
+from linkwright.base.errors import InputError, ShapeError
+from linkwright.base.forking import cached_property
 from linkwright.equations.tree import Tree
 from linkwright.equations.writer import Writer
-from linkwright.errors import InputError, ShapeError
-from linkwright.forking import cached_property
 from linkwright.mechanism import Body, Point
 from linkwright.mechanism.kinematics import stands_still
 from linkwright.program import Program

@@ -16,9 +16,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.base.errors import DomainError, Error
 from linkwright.equations.batch_closing import Closing
 from linkwright.equations.parallel_machine import parallel_machine
-from linkwright.errors import DomainError, Error
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.provenance import named
 from linkwright.models.starts import STARTS

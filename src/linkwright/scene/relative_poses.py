@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.rotations import quaternion_product, turned
+from linkwright.base.rotations import quaternion_product, turned
 from linkwright.scene.scene import Scene
 
 Array: TypeAlias = NDArray[np.float64]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.forking import cached_property
+from linkwright.base.forking import cached_property
 from linkwright.formats.meshes.triangle_mesh import Color, TriangleMesh
 from linkwright.formats.robot.description import Description, Place
 from linkwright.mechanism import Body, Mechanism

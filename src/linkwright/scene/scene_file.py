@@ -19,8 +19,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from linkwright.errors import InputError
-from linkwright.files import is_there, read_text
+from linkwright.base.errors import InputError
+from linkwright.base.files import is_there, read_text
 from linkwright.formats.meshes.lookup import ENDINGS, find_mesh
 from linkwright.formats.robot.description import UNTURNED, Place, Triple
 from linkwright.formats.robot.transforms import composed, product, turned

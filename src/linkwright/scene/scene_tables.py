@@ -28,8 +28,8 @@ from linkwright.formats.robot.description import Triple
 from linkwright.formats.schema import Amount, Format, Key
 from linkwright.formats.text.tables import Record
 from linkwright.formats.text.values import wrong
+from linkwright.mechanism.shapes import color_of
 from linkwright.scene.solids import PALETTE
-from linkwright.shapes import color_of
 
 AXES: dict[str, Triple] = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 MOST_SHAPES = 5000

@@ -17,10 +17,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.formats.meshes.triangle_mesh import Color, TriangleMesh
 from linkwright.formats.robot.description import Place, Triple
 from linkwright.formats.robot.touch_points import level_axes
+from linkwright.mechanism.shapes import COLORS
 from linkwright.scene.triangles import (
     box,
     capsule,
@@ -34,7 +35,6 @@ from linkwright.scene.triangles import (
     tire,
 )
 from linkwright.scene.wireframes import OUTLINES
-from linkwright.shapes import COLORS
 
 
 def color(text: str, opacity: float = 1.0) -> Color:

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from linkwright.errors import Error, InputError
-from linkwright.files import LARGEST, digest_of, read_bytes
+from linkwright.base.errors import Error, InputError
+from linkwright.base.files import LARGEST, digest_of, read_bytes
 from linkwright.formats.robot.files import endings, read_description, robot_format
 from linkwright.formats.text.files import read_any
 from linkwright.mechanism import Mechanism

@@ -19,6 +19,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.base.rotations import turned
 from linkwright.formats.robot.description import Description
 from linkwright.formats.robot.touch_points import (
     LOW,
@@ -33,7 +34,6 @@ from linkwright.formats.robot.touch_points import (
 )
 from linkwright.mechanism import Body
 from linkwright.robots import Robot
-from linkwright.rotations import turned
 from linkwright.scene.body_geometry import Geometry
 from linkwright.scene.previews import limits_of, resting
 from linkwright.scene.scene import Scene

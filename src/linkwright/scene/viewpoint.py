@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.base.rotations import quaternion_matrix, quaternion_product
 from linkwright.formats.meshes.triangle_mesh import TriangleMesh
 from linkwright.formats.robot.description import Description
-from linkwright.rotations import quaternion_matrix, quaternion_product
 from linkwright.scene.body_geometry import Geometry
 from linkwright.scene.default_shapes import stands, tuple3
 from linkwright.scene.forces import USUAL, ForceTrack, force_track, scale_of

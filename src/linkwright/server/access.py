@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from linkwright.errors import InputError, nearest
+from linkwright.base.errors import InputError, nearest
 
 ROOT = "linkwright"
 """What all keys begin with."""

@@ -15,10 +15,10 @@ from typing import Annotated, Any
 
 from pydantic import Field, StrictStr
 
-from linkwright.border import worded
+from linkwright.base.arguments import worded
+from linkwright.base.errors import Error, InputError, nearest
+from linkwright.base.files import is_there, read_text
 from linkwright.control.axis.controller import MOST_AXES
-from linkwright.errors import Error, InputError, nearest
-from linkwright.files import is_there, read_text
 from linkwright.formats.schema import Format, Key, Table, given, rows, table_of
 from linkwright.formats.text.document import TextSource, parse_record
 from linkwright.formats.text.positions import Path, scan

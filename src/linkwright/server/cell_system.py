@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from linkwright.algebra import Expr, equal, not_equal, total, where
-from linkwright.cache import entry_key
-from linkwright.errors import Error, InputError
-from linkwright.fingerprint import fingerprint
+from linkwright.base.cache import entry_key
+from linkwright.base.errors import Error, InputError
+from linkwright.base.fingerprint import fingerprint
 from linkwright.server.axis_blocks import COEFFICIENTS, AxisDrives, AxisOrders, axis_controller
 from linkwright.server.cell import Cell, CellArm
 from linkwright.server.face import TOOL_SPEEDS

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import Error, InputError, nearest
+from linkwright.base.errors import Error, InputError, nearest
 from linkwright.server.access import ROOT
 from linkwright.server.clocks import Exchange, NodeClock, Stamp, node_clock
 from linkwright.server.face import ArmFace
@@ -428,7 +428,7 @@ def connect(
 
     >>> connect("tcp/10.0.0.5:7447")
     Traceback (most recent call last):
-    linkwright.errors.InputError: tcp/10.0.0.5:7447 is another machine, and nothing goes there
+    linkwright.InputError: tcp/10.0.0.5:7447 is another machine, and nothing goes there
     unencrypted; connect to tls/10.0.0.5:7447 with a certificate
     """
     network, me = joined(cell, client, certificate, key, authority)

@@ -26,8 +26,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.base.errors import Error, InputError
 from linkwright.blocks import checked
-from linkwright.errors import Error, InputError
 
 Array = NDArray[np.float64]
 SECOND = 1_000_000_000

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
+from linkwright.base.errors import nearest
 from linkwright.control.axis import AxisMode
-from linkwright.errors import nearest
 from linkwright.motion.trajectory import Trajectory, through
 from linkwright.server.axis_blocks import GAINS, MODES
 from linkwright.server.cell import CAUSES, Cell, CellArm, largest_gain

@@ -18,10 +18,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwright.analysis.frequency import Margins
-from linkwright.analysis.gains import ProposedGains, best_gains, gains_at
-from linkwright.analysis.responses import FrequencyResponse
-from linkwright.analysis.tuning import (
+from linkwright.base.errors import Error, InputError, nearest
+from linkwright.blocks import checked
+from linkwright.linear.frequency import Margins
+from linkwright.linear.gains import ProposedGains, best_gains, gains_at
+from linkwright.linear.responses import FrequencyResponse
+from linkwright.linear.tuning import (
     StepMeasures,
     measured_margins,
     measured_response,
@@ -29,8 +31,6 @@ from linkwright.analysis.tuning import (
     step_measures,
     ultimate_point,
 )
-from linkwright.blocks import checked
-from linkwright.errors import Error, InputError, nearest
 from linkwright.server.cell_system import state_fields
 from linkwright.server.face import EXCITATIONS, LIVES, ArmFace, Command
 from linkwright.server.hand import ArmHand

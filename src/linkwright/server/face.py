@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from linkwright.errors import Error, nearest
+from linkwright.base.errors import Error, nearest
 from linkwright.simulation.hardware import LIVES
 
 if TYPE_CHECKING:

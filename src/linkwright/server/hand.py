@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.algebra.units import amount
-from linkwright.errors import Error, InputError, UnitError, suggestion
+from linkwright.base.errors import Error, InputError, UnitError, suggestion
 from linkwright.server.client import PATIENCE, ArmState, RemoteArm, TimedOutError
 from linkwright.server.face import (
     CAREFUL,

@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Self
 
-from linkwright.errors import Error
-from linkwright.optional import extra
+from linkwright.base.errors import Error
+from linkwright.base.optional import extra
 from linkwright.server.access import RIGHTS, ROOT, Client, check_name
 from linkwright.server.face import ArmFace, CellFace, Command, RefusedError
 from linkwright.server.leases import Lease, Leases

@@ -7,7 +7,7 @@ import os
 import re
 import time
 
-from linkwright.errors import Error, InputError
+from linkwright.base.errors import Error, InputError
 from linkwright.server.access import ROOT, check_name
 from linkwright.server.network import Credentials, NetworkSession, open_session
 from linkwright.server.registry import running_cell

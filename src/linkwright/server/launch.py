@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from linkwright.files import try_lock
+from linkwright.base.files import try_lock
 
 DEVICE_LOG = ".device.journal"
 """How the name of the device's own log ends, beside a recording."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.formats.text.document import TextSource
 from linkwright.formats.text.positions import scan
 from linkwright.server.access import Client

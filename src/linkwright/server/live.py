@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 from linkwright.server.cell import Cell
 from linkwright.server.cell_file import read_cell
 from linkwright.server.cell_system import device_commands, device_states, state_fields

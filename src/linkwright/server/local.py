@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 from linkwright.server.access import check_name
 from linkwright.server.registry import runtime_folder
 from linkwright.windows import Field, Frame, Record, Window

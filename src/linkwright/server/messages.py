@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from linkwright.errors import Error, InputError
-from linkwright.files import parse_json
+from linkwright.base.errors import Error, InputError
+from linkwright.base.files import parse_json
 from linkwright.server.face import KINDS, LIVES, ArmFace, CellFace, Command, RefusedError
 from linkwright.windows import Field, Frame, Record, RecordError
 
@@ -95,7 +95,7 @@ def pack_command(arm: ArmFace, record: Record, command: Command, lease: int, clo
 
 def _place(reason: str, name: str, table: tuple[str, ...], what: str, arm: ArmFace) -> int:
     if name not in table:
-        from linkwright.errors import nearest
+        from linkwright.base.errors import nearest
 
         near = nearest(name, table)
         known = ", ".join(filter(None, table)) or "none"

@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from linkwright.errors import InputError
-from linkwright.optional import extra
+from linkwright.base.errors import InputError
+from linkwright.base.optional import extra
 from linkwright.server.access import Client, access_rules
 
 LOOPBACK = "tcp/127.0.0.1:0"
@@ -143,7 +143,7 @@ def open_session(
 
     >>> open_session(listen="tcp/0.0.0.0:7447")
     Traceback (most recent call last):
-    linkwright.errors.InputError: tcp/0.0.0.0:7447 listens on all networks of this machine;
+    linkwright.InputError: tcp/0.0.0.0:7447 listens on all networks of this machine;
     give the address of the one that the clients are on
     """
     if (listen is None) == (connect is None):

@@ -11,7 +11,7 @@ from collections import deque
 from contextlib import suppress
 from typing import Self
 
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 from linkwright.server.access import ROOT, check_name
 from linkwright.server.clocks import SECOND, Exchange, Stamp, node_clock
 from linkwright.server.coordinator.wire import CELL_TIME, key_of, pack_observation

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.base.rotations import exponential, logarithm, quaternion_matrix
 from linkwright.formats.robot.transforms import rotation_quaternion
-from linkwright.rotations import exponential, logarithm, quaternion_matrix
 from linkwright.server.cell import CellArm
 from linkwright.server.face import RefusedError
 

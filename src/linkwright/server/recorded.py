@@ -14,7 +14,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.recording.streams import Stream, StreamPart, changes_of
 from linkwright.server.cell import Cell
 from linkwright.server.cell_file import read_cell

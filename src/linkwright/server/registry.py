@@ -18,8 +18,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from linkwright.errors import InputError, nearest
-from linkwright.files import own_folder, parse_json
+from linkwright.base.errors import InputError, nearest
+from linkwright.base.files import own_folder, parse_json
 from linkwright.server.access import check_name
 
 VARIABLE = "LINKWRIGHT_RUNTIME_DIR"

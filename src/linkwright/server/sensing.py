@@ -23,8 +23,8 @@ from typing import Self
 
 import numpy as np
 
-from linkwright.errors import Error
-from linkwright.rotations import exponential, quaternion_product
+from linkwright.base.errors import Error
+from linkwright.base.rotations import exponential, quaternion_product
 from linkwright.server.cell import Cell, CellFrame, CellSensor
 from linkwright.server.cell_file import read_cell
 from linkwright.server.coordinator import (

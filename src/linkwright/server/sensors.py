@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwright.base.errors import InputError, nearest
+from linkwright.base.reprs import brief
+from linkwright.base.rotations import exponential, quaternion_matrix, quaternion_product
 from linkwright.blocks import checked, checked_all
-from linkwright.brief import brief
-from linkwright.errors import InputError, nearest
-from linkwright.rotations import exponential, quaternion_matrix, quaternion_product
 from linkwright.server.clocks import SECOND
 from linkwright.server.coordinator.motions import checked_pose
 from linkwright.server.coordinator.observations import WORLD, Observation

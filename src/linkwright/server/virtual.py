@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 from linkwright.server.cell import Cell
 from linkwright.server.recorded import recorder_of, whole_session
 from linkwright.server.running import RunningCell

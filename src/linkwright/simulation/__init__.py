@@ -4,6 +4,6 @@ A name is imported when it is first used: a run whose native code is in the cach
 derives equations.
 """
 
-from linkwright.lazy import attach
+from linkwright.base.lazy import attach
 
 __getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from linkwright.energies import ENERGIES
+from linkwright.base.energies import ENERGIES
 from linkwright.recording.recording import Array, Recording
 
 

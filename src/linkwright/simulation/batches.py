@@ -15,10 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwright.algebra import ZERO, linear_coefficients
 from linkwright.algebra.units import Amount, by_name
-from linkwright.border import worded
-from linkwright.brief import brief
+from linkwright.base.arguments import worded
+from linkwright.base.errors import InputError
+from linkwright.base.reprs import brief
 from linkwright.equations.closure import assemble
-from linkwright.errors import InputError
 from linkwright.mechanism import Mechanism, ModelLike
 from linkwright.mechanism.plausibility import refuse_unreal
 from linkwright.mechanism.provenance import named

@@ -15,8 +15,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwright.errors import Error
-from linkwright.lazy import named
+from linkwright.base.errors import Error
+from linkwright.base.lazy import named
 from linkwright.simulation.native.called import CalledFunctions
 from linkwright.simulation.native.machine import Array, Integers, Settings
 from linkwright.system.phases import Phases

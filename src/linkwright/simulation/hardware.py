@@ -19,9 +19,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from linkwright.algebra import ONE, ZERO, Expr, absolute, as_expr, equal, not_equal, where
+from linkwright.base.arguments import worded
+from linkwright.base.errors import InputError
 from linkwright.blocks import Block
-from linkwright.border import worded
-from linkwright.errors import InputError
 from linkwright.windows import Field, Record
 
 LIVES = ("off", "inactive", "active", "fault")

@@ -20,11 +20,11 @@ from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
+from linkwright.base.arguments import worded
+from linkwright.base.closable import Closable
+from linkwright.base.errors import Error, InputError, nearest
+from linkwright.base.files import path_of
 from linkwright.blocks import Block
-from linkwright.border import worded
-from linkwright.closable import Closable
-from linkwright.errors import Error, InputError, nearest
-from linkwright.files import path_of
 from linkwright.recording import Recording
 from linkwright.simulation.hardware import FAILED, OWN, Hardware
 from linkwright.simulation.pacing import PacedLoop, Reads, Writes

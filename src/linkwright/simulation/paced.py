@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 from linkwright.recording.recording import Array
 from linkwright.simulation.described import phase_channels
 from linkwright.simulation.native.session import Samples, Session

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 from linkwright.recording.transfer import with_origin
 from linkwright.simulation.described import method_notes, phase_channels
 from linkwright.simulation.native.session import Session

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from linkwright.errors import Error, InputError
-from linkwright.files import file_exists
+from linkwright.base.errors import Error, InputError
+from linkwright.base.files import file_exists
 from linkwright.recording.files import file_format, keep_stream
 from linkwright.recording.journal import Journal, require_no_journal
 from linkwright.recording.origins import with_relative_paths

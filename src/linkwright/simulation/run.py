@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linkwright.brief import one_line
-from linkwright.energies import ENERGIES
-from linkwright.errors import Error
+from linkwright.base.energies import ENERGIES
+from linkwright.base.errors import Error
+from linkwright.base.reprs import one_line
 from linkwright.recording.holder import Recorded
 from linkwright.recording.recording import Array, Recording
 from linkwright.recording.transfer import StayedBehind
@@ -112,7 +112,7 @@ class Run(Recorded):
 
     def _packed(self, held: dict[str, Any]) -> dict[str, Any]:
         """Return the fields, with the model as text where it can be written as such."""
-        from linkwright.hooks import write_model
+        from linkwright.base.hooks import write_model
 
         try:
             text = None if self.system is None else write_model(self.system)
@@ -124,7 +124,7 @@ class Run(Recorded):
     def _unpacked(cls, held: dict[str, Any]) -> dict[str, Any]:
         if not isinstance(held["system"], str):
             return held
-        from linkwright.hooks import read_any
+        from linkwright.base.hooks import read_any
         from linkwright.system import system_of
 
         return {**held, "system": system_of(read_any(held["system"]))}

@@ -18,10 +18,10 @@ from typing import Any, Protocol
 
 from linkwright.algebra import foreign
 from linkwright.algebra.units import Amount, by_name
-from linkwright.border import worded
+from linkwright.base.arguments import worded
+from linkwright.base.errors import DomainError
 from linkwright.equations.equations import Equations
 from linkwright.equations.resistance import refuse_idle, refuse_unresisted
-from linkwright.errors import DomainError
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.plausibility import refuse_unreal
 from linkwright.mechanism.provenance import named

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 from linkwright.simulation.native.methods import Method, method_named
 
 if TYPE_CHECKING:
@@ -249,7 +249,7 @@ def require_end(until: object) -> None:
     >>> require_end(1e300)
     Traceback (most recent call last):
         ...
-    linkwright.errors.Error: the end time 1e+300 s is later than 1e+12 s; give it in seconds
+    linkwright.Error: the end time 1e+300 s is later than 1e+12 s; give it in seconds
     """
     if not is_number(until):
         raise Error(
@@ -270,7 +270,7 @@ def require_step(step: object, until: float | None = None) -> None:
     >>> require_step(1e-12, 1.0)
     Traceback (most recent call last):
         ...
-    linkwright.errors.Error: 1 s in steps of 1e-12 s are 1e+12 steps, more than 1e+11; choose a \
+    linkwright.Error: 1 s in steps of 1e-12 s are 1e+12 steps, more than 1e+11; choose a \
 longer step
     """
     if not is_number(step):
@@ -291,7 +291,7 @@ def require_every(every: object) -> None:
     >>> require_every(-1)
     Traceback (most recent call last):
         ...
-    linkwright.errors.Error: every -1 steps cannot be recorded; it must be an integer, 1 or more
+    linkwright.Error: every -1 steps cannot be recorded; it must be an integer, 1 or more
     """
     if not is_number(every) or not 0 <= every < 2**62 or not float(every).is_integer():
         raise Error(f"every {every!r} steps cannot be recorded; it must be an integer, 1 or more")
@@ -303,7 +303,7 @@ def require_tolerance(tolerance: object) -> None:
     >>> require_tolerance(-1.0)
     Traceback (most recent call last):
         ...
-    linkwright.errors.Error: the tolerance -1.0 is not between 0 and 1
+    linkwright.Error: the tolerance -1.0 is not between 0 and 1
     """
     if not is_number(tolerance) or not 0 < tolerance < 1:
         raise Error(f"the tolerance {tolerance!r} is not between 0 and 1")

@@ -27,7 +27,7 @@ from ipaddress import ip_address
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 
 HEADERS = {
     "Cache-Control": "no-store",

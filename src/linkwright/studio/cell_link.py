@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.base.errors import Error, InputError
 from linkwright.control.axis import AxisError
-from linkwright.errors import Error, InputError
 from linkwright.pages.scope import Graph, ScopeLayout
 from linkwright.recording import Channel, Recording
 from linkwright.server.client import ArmState, RemoteCell

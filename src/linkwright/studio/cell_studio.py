@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 from linkwright.models import MODELS
 from linkwright.recording import Channel, Recording
 from linkwright.scene.motions import SceneMotion

@@ -16,7 +16,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 
 State: TypeAlias = Callable[[dict[str, str]], dict[str, Any]]
 HTML = "text/html; charset=utf-8"

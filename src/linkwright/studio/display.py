@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.provenance import named
 from linkwright.pages.page import MOST_BYTES, page_text, write_page
@@ -202,7 +202,7 @@ def page(
 
 
 def text_of_page(things: Sequence[Any], *, title: str = "", most: int = MOST_BYTES) -> str:
-    """Return the text of a page; see `linkwright.viewer.page_text`."""
+    """Return the text of a page; see `linkwright.base.viewer.page_text`."""
     return page_text([motion_of(thing, (), None) for thing in things], title=title, most=most)
 
 

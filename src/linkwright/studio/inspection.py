@@ -19,11 +19,11 @@ from linkwright.algebra import Expr, free_symbols
 from linkwright.algebra.printers import latex, latex_name, mathml, mathml_name, text, tree_size
 from linkwright.backends.c.file import c_source
 from linkwright.backends.python import python_source
+from linkwright.base.errors import InputError
+from linkwright.base.forking import cached_property
 from linkwright.equations import Equations, derive
 from linkwright.equations.description import joint_words, short
 from linkwright.equations.formulations import QUICK
-from linkwright.errors import InputError
-from linkwright.forking import cached_property
 from linkwright.formats.robot.description import Description
 from linkwright.mechanism import Body, Mechanism
 from linkwright.mechanism.plausibility import implausible

@@ -18,9 +18,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.base.forking import cached_property
 from linkwright.equations.closure import Relations
 from linkwright.equations.evaluation import all_values
-from linkwright.forking import cached_property
 from linkwright.formats.robot.description import Description
 from linkwright.formats.robot.transforms import quaternion_rotation
 from linkwright.mechanism import Constraint

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 from linkwright.mechanism.plausibility import refuse_unreal
 from linkwright.recording import Recording
 from linkwright.scene.forces import Arrows, ForceFrames

@@ -27,9 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.algebra import ZERO, Expr
+from linkwright.base.errors import Error
 from linkwright.blocks import BlockError, Element
 from linkwright.control.models import inverse_dynamics
-from linkwright.errors import Error
 from linkwright.formats.robot.description import Description
 from linkwright.formats.robot.ground import GROUND, add_ground
 from linkwright.mechanism import Body, Mechanism

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.studio.cell_link import CellLink
 from linkwright.studio.cell_studio import CellShow
 from linkwright.studio.jog import PAGE_SILENCE

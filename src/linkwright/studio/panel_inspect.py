@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.pages.highlight import colored
 from linkwright.studio.inspection import COUNTED, LANGUAGES, WHOLE, Inspection
 from linkwright.studio.side_pages import PageRequest, Reply, as_json, assembled, side_pages_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.studio.lab_link import LabLink
 from linkwright.studio.lab_studio import LabShow
 from linkwright.studio.shortcuts import add_key

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from linkwright.errors import Error, InputError
+from linkwright.base.errors import Error, InputError
 from linkwright.recording.origins import to_be_sent
 from linkwright.scene.motions import is_recording
 from linkwright.studio.scope_requests import ScopeState

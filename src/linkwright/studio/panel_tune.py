@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.studio.cell_link import CellLink
 from linkwright.studio.side_pages import Reply, as_json, assembled, side_pages_of
 from linkwright.studio.tuner import Tuner

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 from linkwright.studio.live_system import Adjustable
 from linkwright.studio.messages import only_words, with_unit
 from linkwright.studio.state import PanelState, guarded, panels_of

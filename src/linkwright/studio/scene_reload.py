@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from linkwright.algebra.evaluate import evaluate_all
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 from linkwright.formats.robot.description import Place
 from linkwright.formats.robot.transforms import rotation_quaternion
 from linkwright.robots.fixed_frames import FixedFrame

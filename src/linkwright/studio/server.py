@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linkwright.closable import Closable
-from linkwright.errors import Error, InputError
-from linkwright.lazy import named
+from linkwright.base.closable import Closable
+from linkwright.base.errors import Error, InputError
+from linkwright.base.lazy import named
 from linkwright.scene.motions import SceneMotion, is_recording, open_motion
 from linkwright.scene.previews import PreviewOptions, resting
 from linkwright.studio.access import Gate, guarding

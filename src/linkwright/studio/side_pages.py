@@ -19,8 +19,8 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import parse_qs, quote, urlsplit
 
-from linkwright.errors import Error, InputError
-from linkwright.files import integer, parse_json
+from linkwright.base.errors import Error, InputError
+from linkwright.base.files import integer, parse_json
 from linkwright.pages.assets_text import asset
 from linkwright.studio.access import Gate
 

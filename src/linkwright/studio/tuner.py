@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from linkwright.analysis.gains import ProposedGains
-from linkwright.analysis.tuning import step_measures
-from linkwright.errors import Error, InputError
+from linkwright.base.errors import Error, InputError
+from linkwright.linear.gains import ProposedGains
+from linkwright.linear.tuning import step_measures
 from linkwright.server.experiments import (
     AxisBench,
     AxisTrace,

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from linkwright.errors import Error
-from linkwright.rotations import turned
+from linkwright.base.errors import Error
+from linkwright.base.rotations import turned
 from linkwright.scene.body_geometry import Array, Geometry
 from linkwright.scene.forces import NodeForce
 from linkwright.scene.scene import Scene

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.base.rotations import turned
 from linkwright.formats.meshes.triangle_mesh import TriangleMesh
 from linkwright.formats.robot.description import Place
 from linkwright.formats.robot.transforms import rotation_quaternion
-from linkwright.rotations import turned
 from linkwright.scene.poses import Where
 from linkwright.scene.relative_poses import against, carriers
 from linkwright.scene.scene import Marked, Scene

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from linkwright.errors import Error
-from linkwright.optional import extra
+from linkwright.base.errors import Error
+from linkwright.base.optional import extra
 from linkwright.sweeps.parts import Columns
 
 _RETRIES = 3

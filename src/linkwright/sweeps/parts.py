@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 from linkwright.mechanism import Mechanism
 from linkwright.recording.recording import Array
 from linkwright.simulation.batches import simulate_batch

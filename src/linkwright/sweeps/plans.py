@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from pydantic import Field, StrictStr
 
 from linkwright.algebra.units import MKS
-from linkwright.errors import Error, InputError
-from linkwright.files import LARGEST
+from linkwright.base.errors import Error, InputError
+from linkwright.base.files import LARGEST
 from linkwright.formats.schema import Amount, Format, Key, read_record, table_of
 from linkwright.mechanism import mechanism_of
 from linkwright.recording.recording import Array, plain

@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from linkwright.border import worded
-from linkwright.brief import brief
-from linkwright.errors import Error, InputError
-from linkwright.files import LARGEST, parse_json, read_text, write_text, write_with
+from linkwright.base.arguments import worded
+from linkwright.base.errors import Error, InputError
+from linkwright.base.files import LARGEST, parse_json, read_text, write_text, write_with
+from linkwright.base.optional import extra
+from linkwright.base.reprs import brief
 from linkwright.mechanism import Mechanism, ModelLike, mechanism_of
 from linkwright.models.sources import source_of
-from linkwright.optional import extra
 from linkwright.simulation.described import own_times
 from linkwright.simulation.settings import DEFAULTS
 from linkwright.sweeps.parts import Columns, Job, job_of, known_job, run_part

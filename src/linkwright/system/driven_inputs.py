@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from linkwright.algebra import Expr, SymbolInfo, free_symbols, parse, substitute, symbol
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 
 if TYPE_CHECKING:
     from linkwright.system.system import System

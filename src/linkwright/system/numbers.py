@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkwright.algebra import Expr, evaluate, free_symbols
+from linkwright.base.errors import nearest, suggestion
 from linkwright.blocks import BlockError, Foreign, checked
 from linkwright.equations.closure import Relations, assemble
 from linkwright.equations.reactions import told_reactions
-from linkwright.errors import nearest, suggestion
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.plausibility import refuse_unreal
 from linkwright.system.force_arrows import told_floors, told_forces, told_wheels

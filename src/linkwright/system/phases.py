@@ -39,7 +39,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from linkwright.algebra import PI, Expr, cos, log, sqrt
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 from linkwright.program import Program, Statement, program
 
 ARRAYS = ("x", "d", "p", "w", "t")

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from linkwright.algebra import Expr, as_expr, free_symbols, symbol
 from linkwright.algebra.triples import combination
 from linkwright.backends.kernel import compile as compile_kernel
+from linkwright.base.errors import Error, suggestion
 from linkwright.blocks import Block, BlockError
 from linkwright.control.step_model import ModelParameter, StepModel
-from linkwright.errors import Error, suggestion
 from linkwright.program import Program, Statement, optimize, program
 from linkwright.system.forms import Form
 from linkwright.system.phases import Phases

@@ -24,6 +24,10 @@ from typing import TYPE_CHECKING, Any
 from linkwright.algebra import Expr, as_expr
 from linkwright.algebra.language import parse
 from linkwright.algebra.units import Amount, amounts, parse_unit, unit_of
+from linkwright.base.arguments import worded
+from linkwright.base.errors import InputError, UnitError
+from linkwright.base.reprs import brief
+from linkwright.base.viewer import Shown
 from linkwright.blocks import (
     CONTINUOUS,
     Block,
@@ -36,10 +40,7 @@ from linkwright.blocks import (
     exact,
     mechanism_of,
 )
-from linkwright.border import worded
-from linkwright.brief import brief
 from linkwright.equations.equations import Equations
-from linkwright.errors import InputError, UnitError
 from linkwright.mechanism import Mechanism, ModelLike, resolved
 from linkwright.mechanism.structure import content_of
 from linkwright.system.clock import Clock, make_clock
@@ -49,7 +50,6 @@ from linkwright.system.member import Member, Wire
 from linkwright.system.numbers import followed, numbered
 from linkwright.system.phases import Phases
 from linkwright.system.scope import SystemScope
-from linkwright.viewer import Shown
 
 if TYPE_CHECKING:
     from linkwright.system.flatten import Flattened

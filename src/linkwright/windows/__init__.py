@@ -5,6 +5,6 @@ one of them writes. The same bytes travel over a wire and lie in a journal. A `R
 the registers of a device, and `Interrupts` wake the process that has claimed them.
 """
 
-from linkwright.lazy import attach
+from linkwright.base.lazy import attach
 
 __getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -10,7 +10,7 @@ import sys
 import time
 from functools import cache
 
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 
 _NUMBERS = {"x86_64": 202, "aarch64": 98, "riscv64": 98, "ppc64le": 221, "s390x": 238}
 """The system call on 64-bit machines, from the kernel's tables."""

@@ -18,10 +18,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from linkwright.border import worded
-from linkwright.closable import Closable
-from linkwright.errors import Error, InputError
-from linkwright.files import path_of
+from linkwright.base.arguments import worded
+from linkwright.base.closable import Closable
+from linkwright.base.errors import Error, InputError
+from linkwright.base.files import path_of
 from linkwright.windows.mapping import Claim, keep_from_children
 
 _LOG = logging.getLogger(__name__)

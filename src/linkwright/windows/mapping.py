@@ -18,8 +18,8 @@ from typing import Protocol
 
 import numpy as np
 
-from linkwright.errors import Error, InputError
-from linkwright.files import path_of
+from linkwright.base.errors import Error, InputError
+from linkwright.base.files import path_of
 
 Place = str | os.PathLike[str] | int
 """A path, or the number of a descriptor, such as a memfd's."""

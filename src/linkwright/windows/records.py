@@ -36,10 +36,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.border import worded
-from linkwright.brief import brief
-from linkwright.errors import Error, InputError, nearest
-from linkwright.forking import cached_property
+from linkwright.base.arguments import worded
+from linkwright.base.errors import Error, InputError, nearest
+from linkwright.base.forking import cached_property
+from linkwright.base.reprs import brief
 
 HEAD = 64
 """Bytes before the payload."""

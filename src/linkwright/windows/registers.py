@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from linkwright.border import worded
-from linkwright.brief import brief
-from linkwright.closable import Closable
-from linkwright.errors import InputError, nearest
+from linkwright.base.arguments import worded
+from linkwright.base.closable import Closable
+from linkwright.base.errors import InputError, nearest
+from linkwright.base.reprs import brief
 from linkwright.windows.mapping import Mapped, Place
 from linkwright.windows.records import TYPES, sides
 

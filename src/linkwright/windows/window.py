@@ -15,10 +15,10 @@ from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
-from linkwright.border import worded
-from linkwright.closable import Closable
-from linkwright.errors import Error, InputError
-from linkwright.files import path_of
+from linkwright.base.arguments import worded
+from linkwright.base.closable import Closable
+from linkwright.base.errors import Error, InputError
+from linkwright.base.files import path_of
 from linkwright.windows import futex
 from linkwright.windows.mapping import Claim, Mapped, Place
 from linkwright.windows.records import HEAD, Frame, Record, RecordError, Values

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.border import worded
-from linkwright.closable import Closable
-from linkwright.errors import Error, InputError
+from linkwright.base.arguments import worded
+from linkwright.base.closable import Closable
+from linkwright.base.errors import Error, InputError
 from linkwright.windows.mapping import keep_from_children
 from linkwright.windows.records import Frame, Record, RecordError, Values
 

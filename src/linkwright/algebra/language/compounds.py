@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from linkwright.algebra.language.tokens import Token
 from linkwright.algebra.units.names import named_unit
 from linkwright.algebra.units.parse import parse_unit
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 
 _POWERS = ("^", "**")
 _WHOLE = re.compile(r"[0-9]{1,2}")

@@ -42,7 +42,7 @@ from linkwright.algebra.numbers import Number
 from linkwright.algebra.units.parse import parse_unit
 from linkwright.algebra.units.systems import MKS, UnitSystem
 from linkwright.algebra.units.unit import Unit
-from linkwright.errors import Error, nearest
+from linkwright.base.errors import Error, nearest
 
 _DERIVED = re.compile(r"(?P<name>[^'\[]+)(?P<primes>'*)(?P<index>(?:\[[0-9,]+\])?)")
 _NONZERO = re.compile(r"[0.]*[1-9]")

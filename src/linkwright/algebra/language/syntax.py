@@ -28,7 +28,7 @@ from typing import NoReturn, TypeAlias
 
 from linkwright.algebra.language.compounds import compound_after
 from linkwright.algebra.language.tokens import LanguageError, Token, tokens
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 
 _COMPARE = 4
 _LEVEL = {

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from linkwright.algebra.spelling import KEYWORDS, NAME
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 
 _TOKEN = re.compile(
     rf"""(?P<blank>\s+)

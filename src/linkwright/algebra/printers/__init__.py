@@ -5,6 +5,6 @@ an expression as a tree with the fewest parentheses, and none of them recurses. 
 by the backends.
 """
 
-from linkwright.lazy import attach
+from linkwright.base.lazy import attach
 
 __getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -30,7 +30,7 @@ from linkwright.algebra.printers.layout import (
     separated,
     sum_row,
 )
-from linkwright.border import worded
+from linkwright.base.arguments import worded
 
 _GREEK_WORDS = """
     alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau

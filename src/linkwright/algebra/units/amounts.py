@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from linkwright.algebra.units.parse import parse_unit
-from linkwright.brief import brief
-from linkwright.errors import InputError, UnitError
+from linkwright.base.errors import InputError, UnitError
+from linkwright.base.reprs import brief
 
 Amount: TypeAlias = float | str
 """A number, or a text of a number and a unit."""

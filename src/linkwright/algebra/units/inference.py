@@ -23,7 +23,7 @@ from linkwright.algebra.expr import Expr
 from linkwright.algebra.units.parse import parse_unit
 from linkwright.algebra.units.unit import ONE_UNIT, Unit, without_needless_angle
 from linkwright.algebra.walk import postorder
-from linkwright.errors import InputError, UnitError
+from linkwright.base.errors import InputError, UnitError
 
 Statement: TypeAlias = "Expr | tuple[Expr, Expr | Unit | str]"
 _Units: TypeAlias = dict[Expr, Unit | None]
@@ -58,7 +58,7 @@ def check_units(
     >>> check_units(x + v)
     Traceback (most recent call last):
         ...
-    linkwright.errors.UnitError: in v + x, x is in m but v is in m/s
+    linkwright.UnitError: in v + x, x is in m but v is in m/s
     """
     nodes = list(postorder([expr]))
     units = _upward(nodes, _as_units(known))

@@ -15,7 +15,7 @@ from typing import NoReturn
 from linkwright.algebra.numbers import number
 from linkwright.algebra.units.names import PLAIN, PREFIXABLE, named_unit
 from linkwright.algebra.units.unit import ONE_UNIT, Unit
-from linkwright.errors import Error, InputError, nearest
+from linkwright.base.errors import Error, InputError, nearest
 
 _TOKEN = re.compile(
     r"""\s*(?:(?P<power>(?:\^|\*\*)\s*(?:(?P<exponent>[+-]?[0-9]+)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from linkwright.algebra.units.display import unit_text
 from linkwright.algebra.units.parse import parse_unit
 from linkwright.algebra.units.unit import CURRENT, LENGTH, MASS, ONE_UNIT, TEMPERATURE, Unit
-from linkwright.errors import InputError, UnitError
+from linkwright.base.errors import InputError, UnitError
 
 
 @dataclass(frozen=True, slots=True)

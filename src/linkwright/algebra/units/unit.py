@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from linkwright.algebra.numbers import Number, number
-from linkwright.errors import UnitError
+from linkwright.base.errors import UnitError
 
 DIMENSIONS = ("length", "mass", "time", "angle", "current", "temperature")
 LENGTH, MASS, TIME, ANGLE, CURRENT, TEMPERATURE = range(6)

@@ -21,7 +21,7 @@ from linkwright.backends.kernel import Kernel
 from linkwright.backends.llvm.batch import BatchCall, make_batch_call
 from linkwright.backends.llvm.signature import Dtype, Signature, make_signature
 from linkwright.backends.llvm.slowcall import make_slow_call
-from linkwright.forking import cached_property
+from linkwright.base.forking import cached_property
 from linkwright.program import Program
 
 _ROWS = "lw_rows"

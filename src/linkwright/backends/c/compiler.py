@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from linkwright.errors import BackendError, CompileError
+from linkwright.base.errors import BackendError, CompileError
 
 FLAGS = ("-O2",)
 _ALWAYS = ("-std=c99", "-ffp-contract=off", "-fPIC", "-shared")

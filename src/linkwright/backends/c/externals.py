@@ -10,7 +10,7 @@ from linkwright.algebra.foreign import ForeignFunction
 from linkwright.algebra.printers.names import C_RESERVED
 from linkwright.backends.lookup import Lookup, lookup
 from linkwright.backends.source import Names, plain
-from linkwright.errors import CompileError
+from linkwright.base.errors import CompileError
 
 _PIECE = """/* how many of the points are not above x */
 static int lw_piece(const double *points, int count, double x)

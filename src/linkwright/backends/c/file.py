@@ -5,8 +5,8 @@ from __future__ import annotations
 from linkwright.backends.c.stages import CONSTANTS, split_parameters
 from linkwright.backends.c.writer import File, write_function
 from linkwright.backends.source import all_instructions, heading
-from linkwright.border import worded
-from linkwright.errors import CompileError
+from linkwright.base.arguments import worded
+from linkwright.base.errors import CompileError
 from linkwright.program import Code, Program, lower
 
 KINDS = {"float64": "double", "float32": "float"}

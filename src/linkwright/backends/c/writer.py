@@ -42,7 +42,7 @@ from linkwright.backends.source import (
     model_names,
     stage,
 )
-from linkwright.errors import CompileError
+from linkwright.base.errors import CompileError
 from linkwright.program.code import CONDITIONS, Code, Instruction, LoopCode
 from linkwright.program.rates import Rate
 

@@ -17,8 +17,8 @@ from linkwright.backends.llvm.compile import NativeCode, cached_native
 from linkwright.backends.llvm.externals import bindings
 from linkwright.backends.llvm.lines import IrModule
 from linkwright.backends.llvm.signature import Dtype, make_signature
-from linkwright.fingerprint import fingerprint
-from linkwright.forking import cached_property
+from linkwright.base.fingerprint import fingerprint
+from linkwright.base.forking import cached_property
 from linkwright.program import Program, lower
 
 if TYPE_CHECKING:

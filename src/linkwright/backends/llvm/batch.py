@@ -66,7 +66,7 @@ from linkwright.backends.llvm.signature import (
 )
 from linkwright.backends.llvm.workers import share_blocks
 from linkwright.backends.threads import checked_threads
-from linkwright.errors import ShapeError
+from linkwright.base.errors import ShapeError
 
 _Entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 

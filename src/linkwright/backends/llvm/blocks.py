@@ -12,7 +12,7 @@ import numpy as np
 
 from linkwright.backends.llvm.layout import data_address
 from linkwright.backends.llvm.signature import Argument, Array
-from linkwright.errors import ShapeError
+from linkwright.base.errors import ShapeError
 
 LayoutName = Literal["shared", "rows", "blocked"]
 _ALIGNMENT = 64

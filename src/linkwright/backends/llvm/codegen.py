@@ -23,7 +23,7 @@ from linkwright.backends.llvm.functions import guarded_group
 from linkwright.backends.llvm.functions.emitter import value_type
 from linkwright.backends.llvm.lines import IrModule, Lines
 from linkwright.backends.parts import cut, reads, results_at_their_source
-from linkwright.errors import CompileError
+from linkwright.base.errors import CompileError
 from linkwright.program.code import CONDITIONS, Code, Instruction, LoopCode
 
 _GUARDED = ("sin", "cos", "tan")

@@ -21,10 +21,10 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from linkwright import cache
 from linkwright.backends.llvm import elf, target
-from linkwright.errors import CompileError
-from linkwright.forking import held_over_forks
+from linkwright.base import cache
+from linkwright.base.errors import CompileError
+from linkwright.base.forking import held_over_forks
 
 _GOT_CALLS = """
 !llvm.module.flags = !{!2147483000}

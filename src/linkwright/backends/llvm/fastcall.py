@@ -40,7 +40,7 @@ from linkwright.backends.llvm.signature import (
 )
 from linkwright.backends.llvm.slowcall import make_slow_call, usage
 from linkwright.backends.llvm.wrapper import CALL, MOST_GIVEN, SHORTCUT, SLOTS, TABLE, wrapper_ir
-from linkwright.fingerprint import fingerprint
+from linkwright.base.fingerprint import fingerprint
 
 _FASTCALL_KEYWORDS = 0x0080 | 0x0002
 

@@ -16,7 +16,7 @@ from typing import Any, Literal, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import ShapeError
+from linkwright.base.errors import ShapeError
 
 Dtype = Literal["f64", "f32"]
 Array = NDArray[Any]
@@ -110,7 +110,7 @@ def check_output(name: str, value: object, dtype: np.dtype[Any]) -> Array:
 
     >>> check_output("tau", [0.0], np.dtype(np.float64))
     Traceback (most recent call last):
-    linkwright.errors.ShapeError: output 'tau' is a list; pass a NumPy array to write into
+    linkwright.ShapeError: output 'tau' is a list; pass a NumPy array to write into
     """
     if not isinstance(value, np.ndarray) or isinstance(value, np.ma.MaskedArray):
         raise ShapeError(
@@ -167,7 +167,7 @@ def check_apart(outputs: Iterable[tuple[str, Array]]) -> None:
     >>> x = np.zeros(4)
     >>> check_apart([("a", x[:3]), ("b", x[2:])])
     Traceback (most recent call last):
-    linkwright.errors.ShapeError: outputs 'a' and 'b' overlap; pass separate arrays
+    linkwright.ShapeError: outputs 'a' and 'b' overlap; pass separate arrays
     """
     seen: list[tuple[str, Array]] = []
     for name, array in outputs:

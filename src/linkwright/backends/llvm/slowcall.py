@@ -27,7 +27,7 @@ from linkwright.backends.llvm.signature import (
     check_apart,
     check_output,
 )
-from linkwright.errors import ShapeError
+from linkwright.base.errors import ShapeError
 
 Result = Array | float | tuple[Array | float, ...] | None
 

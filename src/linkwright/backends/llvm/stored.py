@@ -16,8 +16,8 @@ from linkwright.backends.llvm.batch import BatchCall, make_batch_call
 from linkwright.backends.llvm.compile import NativeCode, cached_native
 from linkwright.backends.llvm.fastcall import make_scalar_call
 from linkwright.backends.llvm.signature import make_signature
-from linkwright.fingerprint import fingerprint
-from linkwright.forking import cached_property
+from linkwright.base.fingerprint import fingerprint
+from linkwright.base.forking import cached_property
 
 if TYPE_CHECKING:
     from linkwright.program import Program

@@ -25,8 +25,8 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from linkwright.backends.llvm.signature import Dtype
-from linkwright.errors import CompileError
-from linkwright.forking import held_over_forks
+from linkwright.base.errors import CompileError
+from linkwright.base.forking import held_over_forks
 
 Model = Literal["small", "default"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from linkwright.lazy import named
+from linkwright.base.lazy import named
 
 __all__ = ["COMMANDS", "load"]
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from linkwright.brief import brief
+from linkwright.base.errors import Error, InputError
+from linkwright.base.reprs import brief
 from linkwright.cli.terminal import echo
-from linkwright.errors import Error, InputError
 
 if TYPE_CHECKING:
-    from linkwright.systolic import ArrayMachine, Debugger
+    from linkwright.heritage.systolic import ArrayMachine, Debugger
 
 _MOST = 2**24  # bytes of a source, code or data file
 _ACTIONS = {
@@ -63,7 +63,7 @@ def command(
     """
     takes = _ACTIONS.get(action)
     if takes is None:
-        from linkwright.errors import suggestion
+        from linkwright.base.errors import suggestion
 
         raise InputError(
             f"array cannot {action[:40]!r}",
@@ -90,8 +90,8 @@ def command(
 def _new(force: bool) -> None:
     import numpy as np
 
-    from linkwright.files import file_exists, write_text
-    from linkwright.systolic import faddeev_data, program_source
+    from linkwright.base.files import file_exists, write_text
+    from linkwright.heritage.systolic import faddeev_data, program_source
 
     A = np.eye(6) + 0.1 * np.cos(np.arange(36.0).reshape(6, 6))
     half = np.eye(6) / 2
@@ -110,8 +110,8 @@ def _new(force: bool) -> None:
 
 
 def _assemble(source: Path, settings: list[str], out: Path | None, force: bool) -> None:
-    from linkwright.files import integer, read_text, write_text
-    from linkwright.systolic import assemble
+    from linkwright.base.files import integer, read_text, write_text
+    from linkwright.heritage.systolic import assemble
 
     values = {}
     for setting in settings:
@@ -129,9 +129,9 @@ def _assemble(source: Path, settings: list[str], out: Path | None, force: bool) 
 
 
 def _list(path: Path) -> None:
-    from linkwright.files import read_text
-    from linkwright.systolic import read_code
-    from linkwright.systolic.listing import listing
+    from linkwright.base.files import read_text
+    from linkwright.heritage.systolic import read_code
+    from linkwright.heritage.systolic.listing import listing
 
     code = read_code(read_text(path, _MOST), file=str(path))
     echo(listing(code, range(len(code.instructions))))
@@ -139,8 +139,8 @@ def _list(path: Path) -> None:
 
 def _machine(files: list[Path], warn: bool) -> tuple[ArrayMachine, dict[str, float]]:
     """Return the machine with its program and data, and the scales of what comes out."""
-    from linkwright.files import read_text
-    from linkwright.systolic import ArrayMachine, data_scales, read_code, read_data
+    from linkwright.base.files import read_text
+    from linkwright.heritage.systolic import ArrayMachine, data_scales, read_code, read_data
 
     code = read_code(read_text(files[0], _MOST), file=str(files[0]))
     data = read_text(files[1], _MOST)
@@ -152,8 +152,8 @@ def _machine(files: list[Path], warn: bool) -> tuple[ArrayMachine, dict[str, flo
 
 
 def _run(machine: ArrayMachine, scales: dict[str, float], as_json: bool) -> None:
-    from linkwright.systolic import to_numbers
-    from linkwright.systolic.cost import SYSTEM_CLOCK
+    from linkwright.heritage.systolic import to_numbers
+    from linkwright.heritage.systolic.cost import SYSTEM_CLOCK
 
     try:
         machine.run()
@@ -181,9 +181,9 @@ def _run(machine: ArrayMachine, scales: dict[str, float], as_json: bool) -> None
 
 
 def _debug(machine: ArrayMachine, script: str | None, force: bool) -> None:
-    from linkwright.files import read_text, write_text
-    from linkwright.systolic import Debugger
-    from linkwright.systolic.debugger import DUMP, scripted
+    from linkwright.base.files import read_text, write_text
+    from linkwright.heritage.systolic import Debugger
+    from linkwright.heritage.systolic.debugger import DUMP, scripted
 
     def write(path: Path, text: str) -> None:
         write_text(path, text, replace=force or path == Path(DUMP))
@@ -204,7 +204,7 @@ def _talk(talk: Debugger) -> None:
     """Take lines of a terminal until one leaves."""
     import contextlib
 
-    from linkwright.systolic.debugger import PROMPT
+    from linkwright.heritage.systolic.debugger import PROMPT
 
     with contextlib.suppress(ImportError):
         import readline  # noqa: F401 - gives `input` editing and history

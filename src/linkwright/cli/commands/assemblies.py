@@ -12,7 +12,7 @@ from linkwright.cli.models import MODEL, SET, TRUST
 from linkwright.cli.terminal import echo
 
 if TYPE_CHECKING:
-    from linkwright.analysis import Assemblies, AssemblyMode
+    from linkwright.parallel import Assemblies, AssemblyMode
 
 AT: Path | None = typer.Option(
     None,
@@ -37,11 +37,11 @@ def command(
       linkwright assemblies stewart
       linkwright assemblies stewart --at lengths.toml --json
     """
-    from linkwright.analysis import assemblies
-    from linkwright.analysis.locked_files import read_locked
     from linkwright.cli.models import open_model
     from linkwright.equations.closure import assemble
     from linkwright.equations.parallel_machine import parallel_machine
+    from linkwright.parallel import assemblies
+    from linkwright.parallel.locked_files import read_locked
 
     m = parallel_machine(open_model(model, settings, trust=trust)).mechanism
     if at is None:

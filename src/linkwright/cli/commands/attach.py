@@ -27,8 +27,8 @@ def command(
       linkwright attach sl-arm
       linkwright attach sl-arm -c "where; status"
     """
+    from linkwright.base.errors import InputError
     from linkwright.cli.console import prompt_of
-    from linkwright.errors import InputError
     from linkwright.lab.console.remote import RemoteLink
 
     if as_json and commands is None:

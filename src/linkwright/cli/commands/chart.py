@@ -12,7 +12,7 @@ from linkwright.cli.models import MODEL, SET, TRUST
 from linkwright.cli.terminal import echo
 
 if TYPE_CHECKING:
-    from linkwright.analysis import Chart
+    from linkwright.parallel import Chart
 
 AXES = ("azimuth=0:360:73", "zenith=0:120:61")
 OVER = (
@@ -62,11 +62,11 @@ def command(
       linkwright chart mount-2-rotary --of reach,transmission,effort -o b.svg
       linkwright chart mount-3-rotary --at distance=0.98 --json
     """
-    from linkwright.analysis import chart
-    from linkwright.analysis.chart_files import checked_target
+    from linkwright.base.errors import InputError
     from linkwright.cli.models import open_model, read_settings
-    from linkwright.errors import InputError
     from linkwright.mechanism import mechanism_of
+    from linkwright.parallel import chart
+    from linkwright.parallel.chart_files import checked_target
 
     if out is not None:
         checked_target(out)
@@ -104,7 +104,7 @@ def _axis(text: str) -> tuple[str, Any]:
     >>> _axis("zenith=0:90:10")
     ('zenith', (0.0, 90.0, 10))
     """
-    from linkwright.errors import InputError
+    from linkwright.base.errors import InputError
 
     name, _, values = (part.strip() for part in text.partition("="))
     try:

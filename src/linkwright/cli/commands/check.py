@@ -13,11 +13,11 @@ from linkwright.cli.robots import ROBOT, is_shipped, open_robot
 from linkwright.cli.terminal import echo
 
 if TYPE_CHECKING:
-    from linkwright.analysis.mobility_counts import Mobility
     from linkwright.formats.text.check import Report
     from linkwright.formats.text.document import ModelError
     from linkwright.mechanism import Mechanism
     from linkwright.mechanism.rigidity import Finding
+    from linkwright.parallel.mobility_counts import Mobility
 
 BAD = 1
 
@@ -100,7 +100,7 @@ def _check_model(file: str, as_json: bool, option: list[str], trust: bool) -> No
 
 def mobility_of(mechanism: Mechanism) -> Mobility | None:
     """Return the mobility of a mechanism with closed loops whose numbers are known."""
-    from linkwright.analysis.mobility_counts import mobility
+    from linkwright.parallel.mobility_counts import mobility
 
     if not mechanism.constraints or any(n not in mechanism.values for n in mechanism.parameters):
         return None
@@ -295,9 +295,9 @@ def _state(findings: tuple[Finding, ...], warnings: int = 0) -> str:
 
 
 def _options(words: list[str]) -> dict[str, int]:
-    from linkwright.brief import brief
-    from linkwright.errors import InputError
-    from linkwright.files import integer
+    from linkwright.base.errors import InputError
+    from linkwright.base.files import integer
+    from linkwright.base.reprs import brief
 
     found = {}
     for word in words:

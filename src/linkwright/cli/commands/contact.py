@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from linkwright.base.errors import InputError
 from linkwright.cli.terminal import echo
-from linkwright.errors import InputError
 
 if TYPE_CHECKING:
-    from linkwright.analysis.contact import ContactMap, WristLoop
+    from linkwright.contact import ContactMap, WristLoop
 
 WRIST = (
     'A wrist along one axis (.toml): law = "position", "force" or "accumulating"; Kp or KF, m, Cw, '
@@ -44,7 +44,7 @@ def command(
       linkwright contact wrist.toml
       linkwright contact wrist.toml --map Kp,a -o map.png
     """
-    from linkwright.analysis.contact import contact_map, read_wrist
+    from linkwright.contact import contact_map, read_wrist
     from linkwright.control.force.sampled_limits import CONTACT_ORDERS
 
     if out is not None:
@@ -137,8 +137,8 @@ def _stands_for(loop: WristLoop) -> str:
 
 
 def _print(found: ContactMap) -> None:
-    from linkwright.analysis.contact import VERDICTS
     from linkwright.cli.tables import print_table
+    from linkwright.contact import VERDICTS
 
     rows = []
     for name, codes in found.answers.items():

@@ -166,8 +166,8 @@ def _show_closed(derived: Equations) -> None:
 
 
 def _write(path: Path, derived: Equations, closed: bool) -> None:
+    from linkwright.base.files import write_text
     from linkwright.equations.latex_report import latex_report
-    from linkwright.files import write_text
 
     source = f"{derived.latex()}\n" if closed else latex_report(derived)
     if str(path) == "-":

@@ -25,7 +25,7 @@ def command(
       linkwright design prismatic.toml
       linkwright design prismatic.toml --json
     """
-    from linkwright.analysis.design_files import read_design
+    from linkwright.parallel.design_files import read_design
 
     asked = read_design(task)
     found = asked.run()

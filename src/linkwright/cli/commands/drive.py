@@ -131,8 +131,8 @@ def _refuse_catalog(model: str) -> None:
 
 
 def _drives(system: System, joint: str) -> list[str]:
+    from linkwright.base.errors import suggestion
     from linkwright.elements.drives import Chain, CoupledDrives, Drive, DriveError
-    from linkwright.errors import suggestion
 
     kinds = (Chain, CoupledDrives, Drive)
     known = [name for name, member in system.members.items() if isinstance(member.block, kinds)]
@@ -186,8 +186,8 @@ def _units(chain: Any) -> Iterator[tuple[str, str]]:
 def _amount(key: str, value: str, unit: str) -> float:
     """Return a number in the unit of a field of a part."""
     from linkwright.algebra.units import amount
+    from linkwright.base.errors import Error
     from linkwright.elements.drives import DriveError
-    from linkwright.errors import Error
 
     try:
         return amount(value, f"--set {key}", unit)
@@ -204,7 +204,7 @@ def _every(system: System, until: float | None) -> int | None:
 
 
 def _refuse_taken(path: Path | None, allowed: bool) -> None:
-    from linkwright.errors import InputError
+    from linkwright.base.errors import InputError
 
     if path is not None and path.exists() and not allowed:
         raise InputError(f"{path} is there already", remedy="--force overwrites it")

@@ -22,8 +22,8 @@ def command(
       linkwright explain R101
       linkwright explain
     """
+    from linkwright.cli.error_codes import ERRORS, PARTS, explanation
     from linkwright.cli.tables import print_table
-    from linkwright.error_codes import ERRORS, PARTS, explanation
 
     if number is None:
         rows = [(code, e.title, PARTS[code[1]]) for code, e in ERRORS.items()]

@@ -45,7 +45,7 @@ def _robot(file: str, roots: list[Path], as_json: bool) -> None:
     """Print what a robot file holds: a summary, its joints, and what of it was not read."""
     from linkwright.cli.tables import print_table
     from linkwright.formats.robot.summary import summary, worded
-    from linkwright.joint_kinds import JOINTS
+    from linkwright.mechanism.joint_kinds import JOINTS
 
     robot, form = open_robot(file, roots)
     if as_json:

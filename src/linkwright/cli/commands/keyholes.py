@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from linkwright.base.errors import InputError
 from linkwright.cli.commands.passes import ORBITS, SITE, START
 from linkwright.cli.terminal import echo
-from linkwright.errors import InputError
 
 if TYPE_CHECKING:
     from linkwright.mounts import Keyholes, Pass

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from linkwright.base.errors import Error, InputError
 from linkwright.cli.terminal import echo
-from linkwright.errors import Error, InputError
 
 if TYPE_CHECKING:
     from linkwright.lab.console.script import Done

@@ -12,7 +12,7 @@ from linkwright.cli.models import MODEL, SET, TRUST
 from linkwright.cli.terminal import echo
 
 if TYPE_CHECKING:
-    from linkwright.analysis import LinearModel, Mode
+    from linkwright.linear import LinearModel, Mode
 
 _STILL = 1e-6  # of any unit in a second
 
@@ -41,9 +41,9 @@ def command(
     Examples:
       linkwright linearize whipple --at heading.u=5
     """
-    from linkwright.analysis import linearize
     from linkwright.cli.models import open_model, read_settings
     from linkwright.cli.tables import print_table
+    from linkwright.linear import linearize
     from linkwright.mechanism import mechanism_of
 
     opened = open_model(model, settings, trust=trust)

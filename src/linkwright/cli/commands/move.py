@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from linkwright.base.errors import InputError
 from linkwright.cli.terminal import echo
-from linkwright.errors import InputError
 
 if TYPE_CHECKING:
-    from linkwright.mounts import Indexer, MovePlan
+    from linkwright.heritage import Indexer
+    from linkwright.mounts import MovePlan
 
 _DEVICE = "Where the indexer is: simulated, or the path of a serial port."
 
@@ -36,10 +37,10 @@ def command(
       linkwright move mount-2-rotary orbit.toml --device simulated
       linkwright move mount-3-rotary orbit.toml --device /dev/ttyUSB0
     """
+    from linkwright.heritage.indexer import Indexer
+    from linkwright.heritage.indexer_driver import IndexerDriver, SerialLine, SimulatedLine
     from linkwright.mechanism import mechanism_of
     from linkwright.mounts.aiming import Aiming
-    from linkwright.mounts.indexer import Indexer
-    from linkwright.mounts.indexer_driver import IndexerDriver, SerialLine, SimulatedLine
     from linkwright.mounts.move_files import read_move
     from linkwright.mounts.moves import MoveWarning, plan_moves
     from linkwright.mounts.steppers import HOME_STEPS, StepperAxis, StepperMotor

@@ -39,7 +39,7 @@ def command(
       linkwright new my-lab --template lab
       linkwright new my-cell --template cell
     """
-    from linkwright.files import write_text
+    from linkwright.base.files import write_text
     from linkwright.formats.text.starters import STARTERS, starter
     from linkwright.models.library import model_text
 

@@ -165,7 +165,7 @@ def _of_robot(
 
 def _quantity(model: str, kernel: str) -> Quantity:
     """Return a quantity of a robot by its name, that of a frame as NAME:FRAME."""
-    from linkwright.errors import InputError
+    from linkwright.base.errors import InputError
     from linkwright.robots import FrameQuantity, Quantity, Robot
 
     short = {"forward": "forward_dynamics", "inverse": "inverse_dynamics", "mass": "mass_matrix"}
@@ -218,10 +218,10 @@ def _compare(
     model: str, kernel: str, settings: list[str], moves: int | None, seed: int, as_json: bool
 ) -> None:
     """Print every formulation as it is written, after each pass and, where asked, the search."""
+    from linkwright.base.errors import InputError
     from linkwright.cli.models import open_mechanism
     from linkwright.equations.comparison import compared
     from linkwright.equations.kernels import KERNELS
-    from linkwright.errors import InputError
     from linkwright.program.search import MOVES
 
     if kernel not in KERNELS:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import typer
 
+from linkwright.base.errors import InputError
 from linkwright.cli.models import DRAWN, INITIAL, MESH_DIRS, SCENE, SET, UNTIL, folders
 from linkwright.cli.terminal import echo
-from linkwright.errors import InputError
 
 _WHAT = typer.Argument(
     ...,

@@ -112,7 +112,7 @@ def command(
     )  # fmt: skip
     target = files[0].with_suffix(".png") if out is None else out
     if target.suffix.lower() in (".html", ".htm"):
-        from linkwright.files import write_text
+        from linkwright.base.files import write_text
         from linkwright.recording.report import report_page
 
         page = report_page(
@@ -133,7 +133,7 @@ def command(
 
 def _pair(text: str, option: str, between: str = ",") -> tuple[float, float] | None:
     """Return the two numbers of an option, or None where it is not given."""
-    from linkwright.errors import InputError
+    from linkwright.base.errors import InputError
 
     if not text:
         return None
@@ -166,7 +166,7 @@ def _parted(what: Sequence[str]) -> tuple[list[Path], list[str]]:
 
 def _refuse_model(name: str) -> None:
     """Say of a model that it has to run before there is something to draw."""
-    from linkwright.errors import InputError
+    from linkwright.base.errors import InputError
     from linkwright.formats.robot.files import endings
     from linkwright.models.library import MODELS
 

@@ -13,7 +13,7 @@ import typer
 from linkwright.cli.terminal import echo
 
 if TYPE_CHECKING:
-    from linkwright.analysis.sampling import Answers, LoopTask, RateCertificate, RateMap
+    from linkwright.sampling import Answers, LoopTask, RateCertificate, RateMap
 
 SOURCE = "A loop (.toml), or a recording."
 STREAM = "Stream of the recording: a sensor, a frame or a channel."
@@ -45,7 +45,7 @@ def command(
       linkwright rates loop.toml --map -o map.svg
       linkwright rates cell.parquet --stream eye --loop loop.toml
     """
-    from linkwright.errors import InputError
+    from linkwright.base.errors import InputError
 
     if source.suffix.lower() == ".toml":
         if stream or loop is not None:
@@ -71,9 +71,9 @@ def command(
 
 
 def _of_loop(source: Path, as_map: bool, out: Path | None, as_json: bool) -> None:
-    from linkwright.analysis.sampling import read_loop
-    from linkwright.errors import InputError
+    from linkwright.base.errors import InputError
     from linkwright.recording.plots import ENDINGS
+    from linkwright.sampling import read_loop
 
     if out is not None and not as_map:
         raise InputError("only a map is written to a file", remedy="give --map too")
@@ -96,7 +96,7 @@ def _of_loop(source: Path, as_map: bool, out: Path | None, as_json: bool) -> Non
 
 
 def _mapped(task: LoopTask, out: Path | None, as_json: bool) -> None:
-    from linkwright.files import write_text
+    from linkwright.base.files import write_text
     from linkwright.recording.plots import save_figure
 
     found = task.map()
@@ -116,8 +116,8 @@ def _mapped(task: LoopTask, out: Path | None, as_json: bool) -> None:
 def _of_recording(
     source: Path, stream: str, loop: Path | None, predicted: bool, as_json: bool
 ) -> None:
-    from linkwright.analysis.sampling import LoopTask, read_loop, stream_of
     from linkwright.recording import read_recording
+    from linkwright.sampling import LoopTask, read_loop, stream_of
 
     task = LoopTask.joint() if loop is None else read_loop(loop)
     seen = stream_of(read_recording(source), stream)
@@ -131,8 +131,8 @@ def _of_recording(
 
 
 def _print_answers(name: str, found: Answers) -> None:
-    from linkwright.analysis.sampling import MEANINGS
     from linkwright.cli.tables import print_table
+    from linkwright.sampling import MEANINGS
 
     band = f"{found.exponent.value:.4f} ({found.exponent.low:.4f} to {found.exponent.high:.4f})"
     rows = [
@@ -161,8 +161,8 @@ def _number(value: float, otherwise: str) -> str:
 
 
 def _print_map(name: str, found: RateMap) -> None:
-    from linkwright.analysis.sampling.maps import ANSWERS
     from linkwright.cli.tables import print_table
+    from linkwright.sampling.maps import ANSWERS
 
     words = ("contraction, T given", "contraction, best T", "mean square", "Lyapunov exponent")
     total = found.contraction.size

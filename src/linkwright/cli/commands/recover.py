@@ -30,7 +30,7 @@ def command(
     Examples:
       linkwright recover run.parquet.journal -o run.parquet
     """
-    from linkwright.errors import InputError
+    from linkwright.base.errors import InputError
     from linkwright.recording.files import keep_stream
     from linkwright.recording.journal import journal_stream
     from linkwright.recording.origins import as_read

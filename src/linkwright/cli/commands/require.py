@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from linkwright.base.errors import InputError
 from linkwright.cli.robots import ROBOT
 from linkwright.cli.terminal import echo
-from linkwright.errors import InputError
 
 if TYPE_CHECKING:
-    from linkwright.analysis import Requirement, Worst
+    from linkwright.sizing import Requirement, Worst
 
 
 def command(
@@ -63,9 +63,9 @@ def command(
       linkwright require puma560 pick.toml --payload 2 -o pick.html
       linkwright require arm.toml
     """
-    from linkwright.analysis import require
     from linkwright.cli.payloads import heaviest
     from linkwright.robots import Robot
+    from linkwright.sizing import require
 
     carried, ranged = heaviest(payload)
     arm = Robot(robot)
@@ -95,7 +95,7 @@ def command(
 def _worst(need: Requirement, most: float | None, box: str, *, ranged: bool) -> Worst:
     """Return the worst cases over payloads of up to a mass."""
     from linkwright.algebra.units import amount
-    from linkwright.errors import Error
+    from linkwright.base.errors import Error
     from linkwright.motion.payloads import Payload
 
     if most is None or not ranged:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from linkwright.base.errors import InputError, suggestion
 from linkwright.cli.terminal import echo
-from linkwright.errors import InputError, suggestion
 
 if TYPE_CHECKING:
     from linkwright.formats.text.tables import Record
@@ -20,10 +20,7 @@ def formats() -> dict[str, type[Record]]:
     >>> sorted(formats())[:2]
     ['catalog', 'cell']
     """
-    from linkwright.analysis.contact.wrist_files import WristTable
-    from linkwright.analysis.design_files import DesignFile
-    from linkwright.analysis.locked_files import LockedFile
-    from linkwright.analysis.sampling.rate_files import LoopFile
+    from linkwright.contact.wrist_files import WristTable
     from linkwright.formats.catalog.schema import Catalog
     from linkwright.formats.text.schema import ModelFile
     from linkwright.formats.text.tasks import TaskFile
@@ -31,6 +28,9 @@ def formats() -> dict[str, type[Record]]:
     from linkwright.mounts.move_files import MoveFile
     from linkwright.mounts.ship_files import ShipFile
     from linkwright.mounts.site_files import SiteFile
+    from linkwright.parallel.design_files import DesignFile
+    from linkwright.parallel.locked_files import LockedFile
+    from linkwright.sampling.rate_files import LoopFile
     from linkwright.scene.scene_tables import SceneTable
     from linkwright.server.cell_file import CellFile
     from linkwright.sweeps.plans import PlanFile

@@ -57,7 +57,7 @@ def command(
       linkwright serve cell.toml --record cell.parquet
       linkwright serve cell.toml --virtual --until 10
     """
-    from linkwright.errors import InputError
+    from linkwright.base.errors import InputError
     from linkwright.server.cell_file import read_cell
     from linkwright.simulation.recorder import Target
 
@@ -75,7 +75,7 @@ def command(
 def _credentials(
     certificate: str | None, key: str | None, authority: str | None
 ) -> Credentials | None:
-    from linkwright.errors import InputError
+    from linkwright.base.errors import InputError
     from linkwright.server.network import Credentials
 
     if certificate is None and key is None and authority is None:

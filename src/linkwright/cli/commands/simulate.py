@@ -101,9 +101,9 @@ def command(
       linkwright simulate quadruped.urdf --ground --until 2
       linkwright simulate car --set STEER=0.02 --method rk4 --step 0.001 --out turn.csv
     """
+    from linkwright.base.errors import InputError
     from linkwright.cli.models import read_settings
     from linkwright.cli.progress import run_bar
-    from linkwright.errors import InputError
     from linkwright.models.runner import Request, run_model
     from linkwright.models.sources import stem_of
     from linkwright.models.starts import STARTS
@@ -150,7 +150,7 @@ def command(
 
 def _fail(found: Run) -> None:
     """Raise the error of a run that could not go on."""
-    from linkwright.errors import DomainError
+    from linkwright.base.errors import DomainError
 
     kept = "nothing was recorded"
     if found.path is not None:

@@ -11,7 +11,7 @@ from linkwright.cli.models import MODEL, SET, TRUST
 from linkwright.cli.terminal import echo
 
 if TYPE_CHECKING:
-    from linkwright.analysis import Locus, Singularity
+    from linkwright.parallel import Locus, Singularity
 
 AT = typer.Option(
     [],
@@ -59,9 +59,9 @@ def command(
       linkwright singularities five-bar --of position --locus "type 1" --over x=-1:1 --over y=0:1
       linkwright singularities mount-truss-2 --prove 20 --json
     """
-    from linkwright.analysis import prove_regular, singular_loci, singularity
     from linkwright.cli.models import open_model, read_settings
     from linkwright.mechanism import mechanism_of
+    from linkwright.parallel import prove_regular, singular_loci, singularity
 
     opened = open_model(model, settings, trust=trust)
     q = read_settings(at, "--at", mechanism_of(opened)) or None
@@ -93,7 +93,7 @@ def _range(text: str) -> tuple[str, tuple[float, float]]:
     >>> _range("x=-1:1")
     ('x', (-1.0, 1.0))
     """
-    from linkwright.errors import InputError
+    from linkwright.base.errors import InputError
 
     name, _, ends = (part.strip() for part in text.partition("="))
     try:

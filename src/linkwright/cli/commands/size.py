@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from linkwright.base.errors import InputError
 from linkwright.cli.robots import ROBOT
 from linkwright.cli.terminal import echo
-from linkwright.errors import InputError
 
 if TYPE_CHECKING:
-    from linkwright.analysis import Sizing
+    from linkwright.sizing import Sizing
 
 
 def command(
@@ -71,10 +71,10 @@ def command(
     Examples:
       linkwright size puma560 pick.toml --catalog generic -o drives.toml --report drives.html
     """
-    from linkwright.analysis import require, size
-    from linkwright.analysis.sizing.choice import UnsizedError
     from linkwright.cli.payloads import heaviest
     from linkwright.robots import Robot
+    from linkwright.sizing import require, size
+    from linkwright.sizing.choice import UnsizedError
 
     if why and not why.partition(":")[2]:
         raise InputError(
@@ -118,7 +118,7 @@ def _why(found: Sizing, why: str) -> None:
 
 
 def _write(found: Sizing, output: Path, force: bool) -> None:
-    from linkwright.files import write_text
+    from linkwright.base.files import write_text
     from linkwright.formats.catalog.writer import catalog_text
 
     write_text(output, catalog_text(found.as_catalog(output.stem)), replace=force)

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import typer
 
+from linkwright.base.errors import InputError
 from linkwright.cli.cells import Authority, Certificate, Client, Key, open_cell
 from linkwright.cli.models import DRAWN, INITIAL, MESH_DIRS, SCENE, SET, UNTIL, folders
 from linkwright.cli.terminal import echo
-from linkwright.errors import InputError
 
 _WHAT = typer.Argument(
     ...,

@@ -57,8 +57,8 @@ def command(
     Examples:
       linkwright sweep plan.toml --out runs
     """
+    from linkwright.base.errors import InputError
     from linkwright.cli.progress import part_bar
-    from linkwright.errors import InputError
     from linkwright.sweeps.plans import read_plan
     from linkwright.sweeps.sweep import run_sweep
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from linkwright.brief import brief
+from linkwright.base.errors import InputError
+from linkwright.base.files import integer
+from linkwright.base.reprs import brief
 from linkwright.cli.commands.passes import ORBITS, SITE, START
 from linkwright.cli.terminal import echo
-from linkwright.errors import InputError
-from linkwright.files import integer
 
 if TYPE_CHECKING:
     from linkwright.cli.progress import Show

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from linkwright.base.errors import InputError, suggestion
 from linkwright.cli.cells import Authority, Cell, Certificate, Client, Key, open_cell
 from linkwright.cli.terminal import echo
-from linkwright.errors import InputError, suggestion
 
 if TYPE_CHECKING:
-    from linkwright.analysis.gains import ProposedGains
-    from linkwright.analysis.tuning import StepMeasures
+    from linkwright.linear.gains import ProposedGains
+    from linkwright.linear.tuning import StepMeasures
     from linkwright.server.experiments import AxisBench, RelayResult, SweepResult
 
 TESTS = ("step", "sweep", "relay")

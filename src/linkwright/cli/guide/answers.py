@@ -14,8 +14,8 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linkwright.errors import Error, InputError, suggestion
-from linkwright.files import integer
+from linkwright.base.errors import Error, InputError, suggestion
+from linkwright.base.files import integer
 
 Reader = Callable[[str], Any]
 

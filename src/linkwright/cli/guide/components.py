@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from linkwright.base.errors import InputError
 from linkwright.cli.guide.answers import (
     Numbers,
     Question,
@@ -26,7 +27,6 @@ from linkwright.cli.guide.answers import (
 )
 from linkwright.cli.guide.model import Draft
 from linkwright.cli.guide.talk import Talk
-from linkwright.errors import InputError
 from linkwright.formats.text.tables import (
     BodyTable,
     Gravity,
@@ -37,7 +37,7 @@ from linkwright.formats.text.tables import (
     ShapeTable,
 )
 from linkwright.formats.text.values import constant
-from linkwright.joint_kinds import OWN_AXIS
+from linkwright.mechanism.joint_kinds import OWN_AXIS
 
 BASE = ("location", "rotation")
 LINK = ("type", "location", "rotation", "variable", "mass", "size", "limits")
@@ -365,7 +365,7 @@ def ask_shape(talk: Talk, draft: Draft, bodies: Sequence[str], title: str) -> Dr
 
 
 def _color(text: str) -> str | None:
-    from linkwright.shapes import color_of
+    from linkwright.mechanism.shapes import color_of
 
     if text == "none":
         return None

@@ -11,10 +11,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from linkwright.base.errors import Error, InputError
+from linkwright.base.files import read_text, write_text
 from linkwright.cli.guide.answers import Question, choice, is_name, new_name, truth, words
 from linkwright.cli.guide.talk import Talk
-from linkwright.errors import Error, InputError
-from linkwright.files import read_text, write_text
 
 if TYPE_CHECKING:
     from linkwright.cli.guide.model import Draft

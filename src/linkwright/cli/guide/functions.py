@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from linkwright.base.errors import InputError
 from linkwright.cli.guide.answers import Numbers, Question, choice, truth, whole, words, wrong
 from linkwright.cli.guide.talk import Talk
-from linkwright.errors import InputError
 
 NONE = "none"
 

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from linkwright.errors import Error, InputError
+from linkwright.base.errors import Error, InputError
 from linkwright.formats.text.edits import with_table, with_value, without_table
 from linkwright.formats.text.files import parse_model
-from linkwright.joint_kinds import JOINTS, OWN_AXIS
+from linkwright.mechanism.joint_kinds import JOINTS, OWN_AXIS
 
 Record = Mapping[str, Any]
 

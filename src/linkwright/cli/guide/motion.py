@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from linkwright.algebra.units import amount
+from linkwright.base.errors import Error, InputError
 from linkwright.cli.guide.answers import (
     Question,
     Reader,
@@ -25,7 +26,6 @@ from linkwright.cli.guide.answers import (
 )
 from linkwright.cli.guide.model import Draft
 from linkwright.cli.guide.talk import Talk
-from linkwright.errors import Error, InputError
 from linkwright.formats.text.edits import with_table
 from linkwright.formats.text.writer import value_text
 from linkwright.motion.task_parts import TOOL

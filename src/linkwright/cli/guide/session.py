@@ -6,12 +6,12 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
+from linkwright.base.errors import InputError
+from linkwright.base.files import read_text
 from linkwright.cli.guide.answers import Question, truth
 from linkwright.cli.guide.dialogue import Guide
 from linkwright.cli.guide.talk import AnswerLines, ScriptLines, Talk, usual_lines
 from linkwright.cli.guide.window import Window
-from linkwright.errors import InputError
-from linkwright.files import read_text
 
 
 def hold(

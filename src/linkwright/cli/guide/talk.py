@@ -17,11 +17,11 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
+from linkwright.base.errors import Error, InputError
+from linkwright.base.files import write_text
 from linkwright.cli.guide.answers import Question
 from linkwright.cli.signals import leave_terminal
 from linkwright.cli.terminal import echo
-from linkwright.errors import Error, InputError
-from linkwright.files import write_text
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession

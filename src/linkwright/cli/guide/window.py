@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio

@@ -1,5 +1,5 @@
 """Servo axes of a motion server: switches, compensator, limits, trips and cards."""
 
-from linkwright.lazy import attach
+from linkwright.base.lazy import attach
 
 __getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from linkwright.algebra import ZERO, Expr, as_expr, not_equal, where
+from linkwright.base.errors import suggestion
 from linkwright.blocks import Block, BlockError, Rate, checked, exact
 from linkwright.control.axis.codes import DAC_SCALE, AxisError, AxisMode
 from linkwright.control.axis.coefficients import pid_coefficients
@@ -28,7 +29,6 @@ from linkwright.control.axis.law import axes_program
 from linkwright.control.axis.ports import PARTS, PORTS, AxisPort
 from linkwright.control.filters import period_of
 from linkwright.control.joints import PerJoint, numbers
-from linkwright.errors import suggestion
 
 MOST_AXES = 16
 """Axes that one controller has at most."""

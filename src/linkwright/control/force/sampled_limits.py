@@ -24,8 +24,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwright.border import worded
-from linkwright.errors import InputError, nearest
+from linkwright.base.arguments import worded
+from linkwright.base.errors import InputError, nearest
 
 __all__ = [
     "CONTACT_LAWS",

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from linkwright.algebra import Expr, as_expr, floor, substitute
 from linkwright.algebra.triples import combination
+from linkwright.base.errors import suggestion
 from linkwright.blocks import Block, Rate, Sampled, as_rate
 from linkwright.elements.drives.amplifiers import Amplifier
 from linkwright.elements.drives.brakes import Brake
@@ -30,7 +31,6 @@ from linkwright.elements.drives.noise import DriveNoise, column, factor
 from linkwright.elements.drives.parts import DriveError, Sketch
 from linkwright.elements.drives.plant import Parts, write_plant
 from linkwright.elements.drives.trains import Train
-from linkwright.errors import suggestion
 
 Array = NDArray[np.float64]
 

@@ -236,7 +236,7 @@ def checked_sensors(sketch: Sketch, parts: Parts, given: Sequence[str] | None) -
         )
     for name in given:
         if name not in sketch.signals:
-            from linkwright.errors import suggestion
+            from linkwright.base.errors import suggestion
 
             raise DriveError(
                 f"no signal of this chain is called {name!r}",

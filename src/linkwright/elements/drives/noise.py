@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.base.errors import suggestion
 from linkwright.elements.drives.parts import DriveError, number
-from linkwright.errors import suggestion
 
 Array = NDArray[np.float64]
 

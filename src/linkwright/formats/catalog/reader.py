@@ -14,8 +14,8 @@ from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
 
-from linkwright.errors import InputError, suggestion
-from linkwright.files import is_there, path_of, read_text
+from linkwright.base.errors import InputError, suggestion
+from linkwright.base.files import is_there, path_of, read_text
 from linkwright.formats.catalog.schema import KINDS, Catalog, GearEntry, MotorEntry
 from linkwright.formats.text.document import ModelError, TextSource, parse_record
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from linkwright.files import read_text
+from linkwright.base.files import read_text
 from linkwright.formats.dh.schema import DhPlace, DhRow, DhTable
 from linkwright.formats.robot.description import (
     Description,

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.formats.dh.chains import Line, modified_frames, modified_parameters
 from linkwright.formats.dh.schema import MOST_ROWS, DhTable
 from linkwright.formats.robot.description import (

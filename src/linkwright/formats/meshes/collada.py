@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from linkwright.errors import InputError
-from linkwright.files import integer
+from linkwright.base.errors import InputError
+from linkwright.base.files import integer
 from linkwright.formats.meshes.triangle_mesh import Color, TriangleMesh
 from linkwright.formats.robot.xml import Caps, XmlElement, read_xml
 

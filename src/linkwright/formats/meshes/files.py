@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from linkwright.errors import InputError
-from linkwright.files import integer, read_bytes
+from linkwright.base.errors import InputError
+from linkwright.base.files import integer, read_bytes
 from linkwright.formats.meshes.solids import Array, Triangles, hull
 from linkwright.formats.robot.xml import finite
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 
 _LONGEST = 4096
 PLAIN = (".stl", ".obj", ".msh")
@@ -29,7 +29,7 @@ def find_mesh(name: str, source: str | Path, roots: Sequence[str | Path] = ()) -
     >>> find_mesh("../../etc/passwd", "robot.urdf")
     Traceback (most recent call last):
         ...
-    linkwright.errors.InputError: robot.urdf: the mesh '../../etc/passwd' lies outside the folders
+    linkwright.InputError: robot.urdf: the mesh '../../etc/passwd' lies outside the folders
     that meshes are taken from; declare its folder (roots=, --mesh-dir)
     """
     _require_plain(name, source)

@@ -5,6 +5,6 @@ is read is the mechanism: bodies, joints, masses, shapes, sites, loops, coupling
 Contact, tendons, sensors, keyframes and pictures are listed as left out.
 """
 
-from linkwright.lazy import attach
+from linkwright.base.lazy import attach
 
 __getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.formats.meshes.files import read_mesh, rounded
 from linkwright.formats.meshes.lookup import find_mesh
 from linkwright.formats.meshes.solids import (

@@ -16,7 +16,7 @@ from linkwright.formats.robot.description import JointLimits, LinkJoint, Place, 
 from linkwright.formats.robot.omissions import Leftovers
 from linkwright.formats.robot.transforms import composed, rotate, scaled, turned, unit
 from linkwright.formats.robot.xml import XmlElement
-from linkwright.joint_kinds import JOINTS
+from linkwright.mechanism.joint_kinds import JOINTS
 
 _KINDS = {kind.mjcf: name for name, kind in JOINTS.items() if kind.mjcf}
 

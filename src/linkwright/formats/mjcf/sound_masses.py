@@ -18,11 +18,11 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.formats.robot.description import Description, LinkJoint
 from linkwright.formats.robot.omissions import Leftovers
 from linkwright.formats.robot.transforms import inertia_of, tensor
-from linkwright.joint_kinds import JOINTS
+from linkwright.mechanism.joint_kinds import JOINTS
 
 Array: TypeAlias = NDArray[np.float64]
 

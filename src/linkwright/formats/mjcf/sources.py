@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.formats.meshes.lookup import find_mesh
 from linkwright.formats.robot.xml import Caps, XmlElement, read_xml
 

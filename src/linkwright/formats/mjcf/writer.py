@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.formats.meshes.lookup import PLAIN
 from linkwright.formats.mjcf.joints import moved
 from linkwright.formats.mjcf.sound_masses import LEAST, sound_masses
@@ -39,7 +39,7 @@ from linkwright.formats.robot.transforms import (
 )
 from linkwright.formats.robot.xml import XmlElement
 from linkwright.formats.robot.xml_writer import number_text, numbers_text, xml_text
-from linkwright.joint_kinds import JOINTS
+from linkwright.mechanism.joint_kinds import JOINTS
 
 _WORLD = "world"
 _ORIGIN: Triple = (0.0, 0.0, 0.0)

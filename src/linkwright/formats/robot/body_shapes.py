@@ -7,12 +7,12 @@ from functools import reduce
 from typing import Any
 
 from linkwright.algebra import Expr
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.formats.robot import description
 from linkwright.formats.robot.description import UNTURNED, Place, Triple
 from linkwright.formats.robot.transforms import product, turned
 from linkwright.formats.text import tables
-from linkwright.shapes import KINDS, Mesh, Shape, color_of, hex_of
+from linkwright.mechanism.shapes import KINDS, Mesh, Shape, color_of, hex_of
 
 _MEASURES = ("edges", "radius", "length", "radii", "file", "scale")
 _SAID = ("name", "material", "seen", "touched")
@@ -25,7 +25,7 @@ def drawn(
     """Return a shape in numbers; it is an `InputError` if a dimension is not above zero.
 
     >>> from linkwright.algebra import as_expr
-    >>> from linkwright.shapes import Sphere
+    >>> from linkwright.mechanism.shapes import Sphere
     >>> drawn(Sphere(0.1).with_values(as_expr), lambda xs: [float(x) for x in xs]).size
     (0.1,)
     """

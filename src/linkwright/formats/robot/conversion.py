@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from linkwright.border import worded
-from linkwright.errors import InputError
-from linkwright.files import file_exists, write_text
+from linkwright.base.arguments import worded
+from linkwright.base.errors import InputError
+from linkwright.base.files import file_exists, write_text
 from linkwright.formats.robot.description import Description, Ignored, LinkShape
 from linkwright.formats.robot.files import (
     read_description,

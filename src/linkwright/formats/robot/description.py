@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from linkwright.brief import one_line
+from linkwright.base.reprs import one_line
 
 Triple: TypeAlias = tuple[float, float, float]
 Rotation: TypeAlias = tuple[Triple, Triple, Triple]
@@ -109,7 +109,7 @@ class LinkJoint:
 
     Args:
         name: of the joint; also of its coordinate, where it has one.
-        kind: one of `linkwright.joint_kinds.JOINTS`.
+        kind: one of `linkwright.mechanism.joint_kinds.JOINTS`.
         parent: name of the parent link.
         child: name of the child link.
         place: of the joint's frame in the parent link's frame.

@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from linkwright.border import worded
-from linkwright.errors import InputError
-from linkwright.files import LARGEST, opened_file, path_of, read_bytes
+from linkwright.base.arguments import worded
+from linkwright.base.errors import InputError
+from linkwright.base.files import LARGEST, opened_file, path_of, read_bytes
+from linkwright.base.lazy import named
 from linkwright.formats.robot.xml import root_tag
-from linkwright.lazy import named
 
 if TYPE_CHECKING:
     from linkwright.formats.robot.description import Description, WrittenDescription

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from linkwright.algebra import Expr, Vector, evaluate_all, free_symbols
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.formats.mjcf.words import SENSORS
 from linkwright.formats.robot.body_shapes import drawn
 from linkwright.formats.robot.description import (
@@ -36,9 +36,9 @@ from linkwright.formats.robot.description import (
 from linkwright.formats.robot.names import code_name
 from linkwright.formats.robot.omissions import Leftovers
 from linkwright.formats.robot.transforms import composed, dot, plane_axes, rotate, transposed
-from linkwright.joint_kinds import JOINTS
 from linkwright.mechanism import Body, Mechanism, Point, parts
 from linkwright.mechanism.followers import followers
+from linkwright.mechanism.joint_kinds import JOINTS
 
 
 def read_text_model(

@@ -20,8 +20,8 @@ import numpy as np
 
 from linkwright.algebra import constant
 from linkwright.algebra.evaluate import evaluate_all
+from linkwright.base.errors import InputError
 from linkwright.elements import Contact, Plane
-from linkwright.errors import InputError
 from linkwright.formats.robot.description import Description
 from linkwright.formats.robot.names import code_names
 from linkwright.formats.robot.to_mechanism import Assembled

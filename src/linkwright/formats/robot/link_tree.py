@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from linkwright.errors import InputError, nearest
+from linkwright.base.errors import InputError, nearest
 from linkwright.formats.robot.description import Description, Link, LinkJoint
-from linkwright.joint_kinds import JOINTS
+from linkwright.mechanism.joint_kinds import JOINTS
 
 _LONGEST_NAME = 200
 _Part: TypeAlias = Link | LinkJoint
@@ -20,7 +20,7 @@ def require_tree(description: Description) -> Description:
     >>> require_tree(Description("r", links, (), source="r.urdf"))
     Traceback (most recent call last):
         ...
-    linkwright.errors.InputError: r.urdf:2: two links are no joint's child: 'a' and 'b'; join them,
+    linkwright.InputError: r.urdf:2: two links are no joint's child: 'a' and 'b'; join them,
     with a fixed joint where nothing moves
     """
     source = description.source

@@ -32,7 +32,7 @@ from linkwright.formats.robot.transforms import (
     tensor,
     turned,
 )
-from linkwright.joint_kinds import JOINTS
+from linkwright.mechanism.joint_kinds import JOINTS
 from linkwright.mechanism.rigidity import Finding, mass_findings, nearest_inertia
 
 _SMALL = 1e-6  # of the robot's mass; a part with that little changes no figure that matters

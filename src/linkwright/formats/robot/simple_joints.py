@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from linkwright.formats.robot.description import JointLimits, LinkJoint, Mimic, Triple
 from linkwright.formats.robot.transforms import plane_axes, transposed
-from linkwright.joint_kinds import JOINTS
+from linkwright.mechanism.joint_kinds import JOINTS
 
 
 def simple_joints(

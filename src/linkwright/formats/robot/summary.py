@@ -7,7 +7,7 @@ from collections import Counter
 from linkwright.algebra.units import unit_system
 from linkwright.formats.robot.description import Description
 from linkwright.formats.robot.transforms import joined_masses
-from linkwright.joint_kinds import JOINTS
+from linkwright.mechanism.joint_kinds import JOINTS
 
 
 def summary(description: Description, form: str) -> list[tuple[str, str]]:

@@ -24,8 +24,8 @@ from itertools import chain
 from typing import Any
 
 from linkwright.algebra import Expr, as_expr, evaluate_all, free_symbols
+from linkwright.base.errors import InputError
 from linkwright.equations.joint_stops import UNTOUCHED, contradiction, stopping
-from linkwright.errors import InputError
 from linkwright.formats.robot.description import (
     UNTURNED,
     Closure,
@@ -60,8 +60,8 @@ from linkwright.formats.robot.transforms import (
     transposed,
     unit,
 )
-from linkwright.joint_kinds import JOINTS
 from linkwright.mechanism import Ball, Body, Joint, Mechanism, Point, Prismatic, Weld
+from linkwright.mechanism.joint_kinds import JOINTS
 from linkwright.mechanism.provenance import from_file
 
 BASES = ("file", "fixed", "free")
@@ -81,7 +81,7 @@ class AssembledJoint:
 
     Args:
         name: as in the file.
-        kind: one of `linkwright.joint_kinds.JOINTS`.
+        kind: one of `linkwright.mechanism.joint_kinds.JOINTS`.
         child: name of the link that it moves.
         body: the body that it moves.
         coordinates: of the joint, in order.

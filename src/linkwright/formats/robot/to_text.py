@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.formats.mjcf.words import SENSORS
 from linkwright.formats.robot.body_shapes import color_text
 from linkwright.formats.robot.description import (
@@ -36,8 +36,8 @@ from linkwright.formats.text.joints import keys_of
 from linkwright.formats.text.schema import ModelFile
 from linkwright.formats.text.writer import model_text
 from linkwright.formats.urdf.origins import rotation_rpy
-from linkwright.joint_kinds import JOINTS
-from linkwright.shapes import KINDS
+from linkwright.mechanism.joint_kinds import JOINTS
+from linkwright.mechanism.shapes import KINDS
 
 _FALL = (0.0, 0.0, -9.81)
 _OTHERS = r".*_dot|(z|pc|s)\d+"  # speeds and what programs call their own

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwright.algebra import Expr
 from linkwright.algebra.evaluate import evaluate_all
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 from linkwright.formats.meshes.lookup import find_mesh
 from linkwright.formats.robot.description import Description, LinkShape
 from linkwright.formats.robot.to_mechanism import Assembled

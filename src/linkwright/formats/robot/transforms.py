@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+from linkwright.base.rotations import quaternion_rows
 from linkwright.formats.robot.description import UNTURNED, Mass, Place, Rotation, Triple
-from linkwright.rotations import quaternion_rows
 
 _QUARTERS = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))
 

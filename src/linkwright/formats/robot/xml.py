@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.parsers import expat
 
-from linkwright.errors import InputError
-from linkwright.files import read_bytes
+from linkwright.base.errors import InputError
+from linkwright.base.files import read_bytes
 
 if TYPE_CHECKING:
     from xml.parsers.expat import XMLParserType

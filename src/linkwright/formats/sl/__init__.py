@@ -5,6 +5,6 @@ package, sections 5.6 and 7.1). `read_sl` reads a robot with its configuration, 
 what a `Description` holds, `dyn_text` and `configuration_texts` write.
 """
 
-from linkwright.lazy import attach
+from linkwright.base.lazy import attach
 
 __getattr__, __dir__, __all__ = attach(__name__, __file__)

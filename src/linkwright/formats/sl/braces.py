@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 
 _TOKEN = re.compile(
     r"(?P<blank>\s+)"

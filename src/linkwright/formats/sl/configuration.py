@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from linkwright.errors import InputError
-from linkwright.files import read_bytes
+from linkwright.base.errors import InputError
+from linkwright.base.files import read_bytes
 from linkwright.formats.robot.xml import finite
 from linkwright.formats.sl.header import without_comments
 

@@ -10,8 +10,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from linkwright.errors import InputError
-from linkwright.files import integer
+from linkwright.base.errors import InputError
+from linkwright.base.files import integer
 from linkwright.formats.robot.description import Mass, Place, Rotation, Triple
 from linkwright.formats.robot.omissions import Leftovers
 from linkwright.formats.robot.transforms import euler_rotation, plus_six, point_inertia, scaled

@@ -14,7 +14,7 @@ from bisect import bisect
 from dataclasses import dataclass, field
 from itertools import islice
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.formats.sl.braces import BraceToken
 from linkwright.formats.sl.terms import value
 

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.formats.robot.description import (
     Description,
     JointLimits,

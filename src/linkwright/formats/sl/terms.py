@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 
 from linkwright.algebra.evaluate import evaluate
 from linkwright.algebra.language import LanguageError, parse
-from linkwright.errors import Error, InputError
+from linkwright.base.errors import Error, InputError
 from linkwright.formats.sl.braces import Braces, BraceTerm, BraceToken
 
 _FUNCTIONS = {

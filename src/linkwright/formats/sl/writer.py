@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.formats.robot.description import (
     Description,
     JointLimits,
@@ -34,7 +34,7 @@ from linkwright.formats.sl.configuration import (
     SensorOffset,
 )
 from linkwright.formats.sl.reader import FLOATS
-from linkwright.joint_kinds import JOINTS
+from linkwright.mechanism.joint_kinds import JOINTS
 
 _BASE = "BASE"
 _NONE = 1e10

@@ -25,8 +25,8 @@ from pydantic import Field, PlainValidator, WithJsonSchema
 
 from linkwright.algebra import Expr, Lookup1D, Lookup2D, Vector
 from linkwright.algebra.printers import text
+from linkwright.base.errors import InputError
 from linkwright.blocks import Block, Rate, Sampled, Ticks, exact, sampled
-from linkwright.errors import InputError
 from linkwright.formats.text.placeholders import is_placeholder, whole_number
 from linkwright.formats.text.values import (
     check_direction,

@@ -19,7 +19,7 @@ from linkwright.algebra import as_expr, magnitude, symbol
 from linkwright.algebra.language import read, resolve
 from linkwright.algebra.language.standard import ONLY_IN_A_MODEL
 from linkwright.algebra.units import MKS, UnitSystem, unit_system
-from linkwright.errors import InputError, nearest
+from linkwright.base.errors import InputError, nearest
 from linkwright.formats.text import tables
 from linkwright.formats.text.components import Flat, Part, expand
 from linkwright.formats.text.constraints import add_constraint
@@ -54,7 +54,7 @@ def build(
     >>> build(ModelFile(format=1, name="m", parameters={"mass": 1}, body=[body]))
     Traceback (most recent call last):
         ...
-    linkwright.errors.InputError: body[0].mass: unknown name 'mas'; did you mean 'mass'?
+    linkwright.InputError: body[0].mass: unknown name 'mas'; did you mean 'mass'?
     """
     source = source or TextSource()
     if model.is_system:

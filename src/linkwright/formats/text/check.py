@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from linkwright.algebra import Expr, ForeignFunction, free_symbols
 from linkwright.algebra.units import Unit, check_units, parse_unit
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 from linkwright.formats.text.document import Document
 from linkwright.mechanism import Mechanism, mechanism_of
 from linkwright.mechanism.loads import joint_unit

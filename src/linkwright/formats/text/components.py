@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from linkwright.errors import Error, InputError, nearest
+from linkwright.base.errors import Error, InputError, nearest
 from linkwright.formats.text.document import TextLimits, TextSource, _plain
 from linkwright.formats.text.placeholders import fill, whole_number
 from linkwright.formats.text.positions import Path

@@ -15,8 +15,8 @@ from pydantic import Field, StrictInt, StrictStr
 
 from linkwright.algebra import Expr, evaluate, free_symbols
 from linkwright.algebra.printers import text
+from linkwright.base.errors import InputError
 from linkwright.blocks import Block, BlockError, BlockState, Foreign, Port
-from linkwright.errors import InputError
 from linkwright.formats.text.arguments import RATE, Unwritable
 from linkwright.formats.text.tables import Input, MemberTable, ParameterTable, Record
 from linkwright.formats.text.values import Argument, Expression, Name, constant

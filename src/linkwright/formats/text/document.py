@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
-from linkwright.errors import InputError, nearest
+from linkwright.base.errors import InputError, nearest
 from linkwright.formats.text.positions import Path, Positions, scan
 from linkwright.formats.text.schema import ModelFile
 from linkwright.formats.text.tables import Record

@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.formats.text.positions import Path, Positions, scan
 from linkwright.formats.text.writer import key_text, value_text
 

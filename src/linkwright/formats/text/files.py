@@ -10,8 +10,8 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from linkwright.border import worded
-from linkwright.files import OpenedFile, opened_file, read_text
+from linkwright.base.arguments import worded
+from linkwright.base.files import OpenedFile, opened_file, read_text
 from linkwright.formats.text.document import Document, TextLimits, parse_model
 from linkwright.formats.text.schema import ModelFile
 from linkwright.formats.text.writer import model_text

@@ -30,7 +30,7 @@ from linkwright.algebra import (
 from linkwright.algebra.foreign import ForeignCall
 from linkwright.algebra.printers import text
 from linkwright.algebra.units import MKS
-from linkwright.errors import Error, InputError
+from linkwright.base.errors import Error, InputError
 from linkwright.formats.robot.body_shapes import shape_table
 from linkwright.formats.text.joints import loop_joint
 from linkwright.formats.text.schema import ModelFile

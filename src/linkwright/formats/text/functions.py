@@ -11,7 +11,7 @@ from typing import Any
 
 from linkwright.algebra import Expr, ForeignFunction, Lookup1D, Lookup2D, foreign
 from linkwright.algebra.language import SymbolScope, read, resolve
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.formats.text import tables
 
 

@@ -11,10 +11,10 @@ from typing import Any, TypeAlias
 from linkwright.algebra import Expr
 from linkwright.algebra.rotations import matrix_product, simple_cosines
 from linkwright.algebra.triples import IDENTITY, Matrix, apply
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.formats.text import tables
-from linkwright.joint_kinds import JOINTS, OWN_AXIS
 from linkwright.mechanism import joints
+from linkwright.mechanism.joint_kinds import JOINTS, OWN_AXIS
 from linkwright.mechanism.joints import Joint, axis_list
 
 _BLOCK = frozenset({"translate", "rotate", "body_axis", "first_axis", "reference", "lead"})

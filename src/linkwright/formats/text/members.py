@@ -21,6 +21,7 @@ from pydantic import Field, create_model
 from pydantic_core import PydanticCustomError
 
 from linkwright.algebra.units import parse_unit
+from linkwright.base.errors import UnitError, nearest
 from linkwright.blocks import BLOCKS, Block, Element, Foreign, Rate
 from linkwright.control.computed_torque import TrajectoryLike
 from linkwright.control.force.ports import WristLike
@@ -43,7 +44,6 @@ from linkwright.elements.registry import ELEMENTS, SURFACES, TARGETS, TIRE_LAWS
 from linkwright.elements.surfaces import Surface
 from linkwright.elements.tire_laws import TireLaw
 from linkwright.elements.wrist_linkage import WristLinkage
-from linkwright.errors import UnitError, nearest
 from linkwright.formats.text.arguments import (
     RATE,
     TEXT,

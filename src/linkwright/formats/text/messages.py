@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from linkwright.algebra.language import LanguageError
-from linkwright.errors import Error, InputError
+from linkwright.base.errors import Error, InputError
 from linkwright.formats.text import tables
 from linkwright.formats.text.components import Part
 from linkwright.formats.text.document import TextSource, path_text
@@ -29,7 +29,7 @@ def placed(source: TextSource, part: Part) -> Iterator[None]:
     ...     raise Error("'L/0' has no value")
     Traceback (most recent call last):
         ...
-    linkwright.errors.InputError: variables.a: 'L/0' has no value
+    linkwright.InputError: variables.a: 'L/0' has no value
     """
     try:
         yield

@@ -14,7 +14,7 @@ from typing import Any
 
 from linkwright.algebra import ExprError, as_expr
 from linkwright.algebra.language import SymbolScope, parse
-from linkwright.errors import Error, InputError
+from linkwright.base.errors import Error, InputError
 
 _PLACEHOLDER = re.compile(r"\$\{([^${}\n]*)\}")
 _PLAIN = re.compile(r"[\w.]*|#\w+|\[\w+\]")

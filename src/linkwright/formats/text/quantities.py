@@ -15,12 +15,12 @@ from linkwright.algebra import Expr, as_expr
 from linkwright.algebra.language import SymbolScope, parse, read
 from linkwright.algebra.language.syntax import Literal
 from linkwright.algebra.units import IN_LB, MKS, UnitSystem, checked_unit, parse_unit
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.formats.text.components import Flat
 from linkwright.formats.text.values import constant, finite_constant
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.joints import Joint
-from linkwright.shapes import Mesh, Shape
+from linkwright.mechanism.shapes import Mesh, Shape
 
 
 def system_of(flat: Flat) -> str:

@@ -12,8 +12,8 @@ from typing import Any
 from linkwright.algebra import Lookup1D, Lookup2D
 from linkwright.algebra.language import read
 from linkwright.algebra.language.syntax import Literal, Unary
+from linkwright.base.errors import nearest
 from linkwright.blocks import Block
-from linkwright.errors import nearest
 from linkwright.formats.text.builder import Functions, build_parts
 from linkwright.formats.text.components import Part, expand
 from linkwright.formats.text.document import TextLimits, TextSource

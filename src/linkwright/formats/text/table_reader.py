@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from linkwright.algebra.units import amount
-from linkwright.errors import InputError, UnitError, nearest
+from linkwright.base.errors import InputError, UnitError, nearest
 from linkwright.formats.text.document import TextSource
 from linkwright.formats.text.positions import Path
 

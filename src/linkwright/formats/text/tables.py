@@ -20,7 +20,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from linkwright.errors import nearest
+from linkwright.base.errors import nearest
 from linkwright.formats.text.values import (
     Argument,
     Axes,

@@ -15,8 +15,8 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, Field, StrictBool, StrictInt, StrictStr
 
 from linkwright.algebra.units import amount
-from linkwright.border import worded
-from linkwright.errors import Error, InputError
+from linkwright.base.arguments import worded
+from linkwright.base.errors import Error, InputError
 from linkwright.formats.schema import Amount, Format, Key, read_record
 from linkwright.formats.text.document import TextSource
 from linkwright.formats.text.positions import Path

@@ -14,11 +14,11 @@ from pydantic_core import PydanticCustomError
 
 from linkwright.algebra import Expr, evaluate
 from linkwright.algebra.language import SymbolScope, parse
-from linkwright.brief import brief
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
+from linkwright.base.reprs import brief
 from linkwright.formats.text.placeholders import is_placeholder
-from linkwright.joint_kinds import JOINTS, OWN_AXIS
-from linkwright.shapes import color_of
+from linkwright.mechanism.joint_kinds import JOINTS, OWN_AXIS
+from linkwright.mechanism.shapes import color_of
 
 LONGEST_TEXT = 200_000
 

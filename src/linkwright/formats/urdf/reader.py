@@ -35,7 +35,7 @@ from linkwright.formats.robot.transforms import (
 from linkwright.formats.robot.xml import DEFAULT_CAPS, Caps, XmlElement, parse_xml, read_xml
 from linkwright.formats.urdf.origins import NO_END, place_of
 from linkwright.formats.urdf.shapes import Colors, link_shapes
-from linkwright.joint_kinds import JOINTS
+from linkwright.mechanism.joint_kinds import JOINTS
 
 KINDS = {word: name for name, kind in JOINTS.items() for word in kind.urdf}
 """The joint types of URDF, and what they are called in a `Description`."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.formats.robot.description import (
     Description,
     JointLimits,
@@ -29,7 +29,7 @@ from linkwright.formats.robot.simple_joints import simple_joints
 from linkwright.formats.robot.xml import XmlElement
 from linkwright.formats.robot.xml_writer import number_text, numbers_text, xml_text
 from linkwright.formats.urdf.origins import NO_END, rotation_rpy
-from linkwright.joint_kinds import JOINTS
+from linkwright.mechanism.joint_kinds import JOINTS
 
 _SHAPES = ("box", "cylinder", "sphere", "capsule", "mesh")
 _KINDS = [name for name, kind in JOINTS.items() if kind.urdf]

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from linkwright.errors import InputError, suggestion
+from linkwright.base.errors import InputError, suggestion
 from linkwright.formats.robot.transforms import rotation_quaternion
 from linkwright.lab.builtin.joints import task_period
 from linkwright.lab.builtin.quintics import gone_on, turned, way_to

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import InputError, suggestion
+from linkwright.base.errors import InputError, suggestion
 from linkwright.lab.config import LabConfig
 from linkwright.lab.functions import absolute, equal, maximum, where
 from linkwright.lab.slot import PARAMETERS

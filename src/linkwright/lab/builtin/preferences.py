@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from linkwright.errors import InputError, suggestion
+from linkwright.base.errors import InputError, suggestion
 
 
 def preference_file(lab: Any, name: str) -> Path:

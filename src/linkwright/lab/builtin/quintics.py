@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from linkwright.base.rotations import quaternion_product
 from linkwright.lab.functions import atan2, cos, sin, sqrt, where
-from linkwright.rotations import quaternion_product
 
 _TINY = 1e-300
 

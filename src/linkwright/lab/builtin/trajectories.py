@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright import motion
-from linkwright.errors import Error, InputError
+from linkwright.base.errors import Error, InputError
 from linkwright.lab.builtin.joints import task_period
 from linkwright.lab.builtin.preferences import preference_file, recorded
 from linkwright.lab.config import LabConfig

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from linkwright import motion, robots
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.lab.builtin.preferences import preference_file, recorded
 from linkwright.lab.config import LabConfig
 from linkwright.lab.files.sine_files import read_sines

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 from linkwright.lab.console.table import CommandArgument, ConsoleCommand
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from linkwright.errors import Error, InputError
+from linkwright.base.errors import Error, InputError
 from linkwright.lab.console.completion import Completed, completions
 from linkwright.lab.console.dialogue import AbortedError, answered_by, ended_by
 

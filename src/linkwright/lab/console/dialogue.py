@@ -14,7 +14,7 @@ from threading import Event
 from typing import Any, TypeVar, cast
 
 from linkwright.algebra.units.amounts import amount
-from linkwright.errors import Error, InputError
+from linkwright.base.errors import Error, InputError
 
 Asker = Callable[[str], str]
 """Shows a question and returns the line that was given; raises `AbortedError` where none was."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.lab.config import SERVOS
 from linkwright.lab.console import dialogue
 from linkwright.lab.console.reports import aligned

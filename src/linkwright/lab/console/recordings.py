@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.lab.console.table import Answer
 
 if TYPE_CHECKING:

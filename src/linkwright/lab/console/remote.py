@@ -16,9 +16,9 @@ from pathlib import Path
 from queue import Empty, Full, Queue, SimpleQueue
 from typing import Any
 
-from linkwright.closable import Closable
-from linkwright.errors import Error, InputError
-from linkwright.files import parse_json
+from linkwright.base.closable import Closable
+from linkwright.base.errors import Error, InputError
+from linkwright.base.files import parse_json
 from linkwright.lab.console.completion import Completed, completions
 from linkwright.lab.console.consoles import ConsoleEvent, Consoles
 from linkwright.server.registry import CellEntry, Running, running_cells, runtime_folder

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from linkwright.errors import InputError, nearest
+from linkwright.base.errors import InputError, nearest
 from linkwright.lab.console import dialogue
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ class CommandTable:
     >>> table["wog"]
     Traceback (most recent call last):
     ...
-    linkwright.errors.InputError: there is no command 'wog'; did you mean 'wag'?
+    linkwright.InputError: there is no command 'wog'; did you mean 'wag'?
     """
 
     commands: dict[str, ConsoleCommand] = field(default_factory=dict)

@@ -13,8 +13,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from linkwright.closable import Closable
-from linkwright.errors import Error
+from linkwright.base.closable import Closable
+from linkwright.base.errors import Error
 from linkwright.lab.drivers.greeting import Greeting, greeting, refusal
 from linkwright.lab.drivers.layout import DriverLayout
 from linkwright.lab.drivers.places import DriverPlace

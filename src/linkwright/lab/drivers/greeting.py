@@ -15,9 +15,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linkwright.brief import brief
-from linkwright.errors import Error
-from linkwright.files import parse_json
+from linkwright.base.errors import Error
+from linkwright.base.files import parse_json
+from linkwright.base.reprs import brief
 from linkwright.lab.drivers.layout import KEEPERS, DriverLayout
 
 PROTOCOL, VERSION = "linkwright-driver", 1

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwright.errors import Error, InputError
+from linkwright.base.errors import Error, InputError
 from linkwright.lab.drivers.driver import RobotDriver
 from linkwright.lab.drivers.layout import KEEPERS, DriverLayout
 from linkwright.lab.drivers.places import driver_place

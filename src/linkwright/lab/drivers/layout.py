@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.lab.config import LabConfig
 from linkwright.simulation.hardware import Hardware
 from linkwright.windows import Field, Record

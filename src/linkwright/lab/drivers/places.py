@@ -9,8 +9,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from linkwright.errors import InputError, nearest
-from linkwright.files import own_folder
+from linkwright.base.errors import InputError, nearest
+from linkwright.base.files import own_folder
 
 SCHEMES = ("udp", "unix", "shm", "python")
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")

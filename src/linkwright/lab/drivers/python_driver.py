@@ -8,7 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from linkwright.errors import Error, InputError
+from linkwright.base.errors import Error, InputError
 from linkwright.lab.drivers.layout import DriverLayout
 from linkwright.lab.drivers.places import DriverPlace
 from linkwright.lab.drivers.shared_driver import SharedDriver

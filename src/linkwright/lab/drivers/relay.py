@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from linkwright.closable import Closable
-from linkwright.errors import Error, InputError
+from linkwright.base.closable import Closable
+from linkwright.base.errors import Error, InputError
 from linkwright.lab.drivers.places import DriverPlace
 from linkwright.lab.drivers.socket_driver import data_socket
 

@@ -9,8 +9,8 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
-from linkwright.closable import Closable
-from linkwright.errors import Error, InputError
+from linkwright.base.closable import Closable
+from linkwright.base.errors import Error, InputError
 from linkwright.lab.drivers.driver import Port
 from linkwright.lab.drivers.greeting import LARGEST, Greeting, greeting, read_greeting, refusal
 from linkwright.lab.drivers.layout import DriverLayout

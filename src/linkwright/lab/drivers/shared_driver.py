@@ -6,7 +6,7 @@ import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from linkwright.errors import Error, InputError
+from linkwright.base.errors import Error, InputError
 from linkwright.lab.drivers.driver import LinkDriver
 from linkwright.lab.drivers.greeting import greeting, read_greeting
 from linkwright.lab.drivers.places import shared_root

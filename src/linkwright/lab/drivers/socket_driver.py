@@ -7,8 +7,8 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from linkwright.brief import brief
-from linkwright.errors import Error
+from linkwright.base.errors import Error
+from linkwright.base.reprs import brief
 from linkwright.lab.drivers.driver import LinkDriver
 from linkwright.lab.drivers.greeting import LARGEST, Greeting, greeting, read_greeting
 from linkwright.lab.drivers.places import DriverPlace, udp_address

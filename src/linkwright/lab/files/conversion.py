@@ -6,8 +6,8 @@ import os
 from dataclasses import replace as changed
 from pathlib import Path
 
-from linkwright.border import worded
-from linkwright.errors import InputError
+from linkwright.base.arguments import worded
+from linkwright.base.errors import InputError
 from linkwright.formats.robot.conversion import Conversion, write_description
 from linkwright.lab.config import LabConfig
 from linkwright.lab.files.lab_writer import write_lab

@@ -10,19 +10,19 @@ from pathlib import Path as FilePath
 from types import MappingProxyType
 from typing import Any
 
-from linkwright.errors import Error, InputError
-from linkwright.files import is_there, read_text
+from linkwright.base.errors import Error, InputError
+from linkwright.base.files import is_there, read_text
 from linkwright.formats.robot.description import Description
 from linkwright.formats.schema import Table, given
 from linkwright.formats.sl.configuration import SceneObject
 from linkwright.formats.text.document import TextSource, parse_record
 from linkwright.formats.text.positions import Path
 from linkwright.formats.text.table_reader import TableReader
-from linkwright.joint_kinds import JOINTS
 from linkwright.lab.config import EndEffector, JointConfig, LabConfig, VisionConfig
 from linkwright.lab.contacts import MODELS
 from linkwright.lab.files.lab_tables import CONTACT_MODELS, LabFile
 from linkwright.lab.rules import described, posture_in, robot_lab
+from linkwright.mechanism.joint_kinds import JOINTS
 from linkwright.robots import Robot
 
 _LARGEST = 4_000_000  # characters

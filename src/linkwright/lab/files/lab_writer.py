@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 
-from linkwright.errors import InputError
-from linkwright.files import file_exists, read_bytes, write_bytes
+from linkwright.base.errors import InputError
+from linkwright.base.files import file_exists, read_bytes, write_bytes
 from linkwright.formats.robot.conversion import seen_from
 from linkwright.formats.robot.description import Description, Ignored
 from linkwright.formats.robot.files import written_description

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from linkwright.errors import InputError, nearest
+from linkwright.base.errors import InputError, nearest
 from linkwright.formats.sl.configuration import text_of, words_of
 
 WIDTH = 96
@@ -35,7 +35,7 @@ def parse_script(
     ('A_th', 'B_th')
     >>> parse_script("A_ht", ["A_th"], file="my.script")
     Traceback (most recent call last):
-    linkwright.errors.InputError: my.script:1: the laboratory has no variable 'A_ht'; did you mean \
+    linkwright.InputError: my.script:1: the laboratory has no variable 'A_ht'; did you mean \
 'A_th' for 'A_ht'?
     """
     words = words_of(text)

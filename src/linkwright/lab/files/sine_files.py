@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from linkwright.errors import InputError, suggestion
+from linkwright.base.errors import InputError, suggestion
 from linkwright.formats.robot.xml import finite
 from linkwright.formats.sl.configuration import Word, text_of, words_of
 

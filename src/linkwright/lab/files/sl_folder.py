@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
-from linkwright.errors import InputError, suggestion
+from linkwright.base.errors import InputError, suggestion
 from linkwright.formats.robot.description import Description, Place
 from linkwright.formats.sl import SlRobot, read_sl
 from linkwright.formats.sl.configuration import Configuration

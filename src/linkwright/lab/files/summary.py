@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.lab.config import LabConfig
 from linkwright.lab.files.lab_tables import CONTACT_MODELS
 from linkwright.lab.files.sine_files import read_sines

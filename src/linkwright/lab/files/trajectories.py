@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.algebra.units import parse_unit
-from linkwright.errors import InputError, suggestion
+from linkwright.base.errors import InputError, suggestion
 from linkwright.recording.files import read_recording
 from linkwright.recording.recording import Channel, Recording
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TypeAlias
 
-from linkwright.errors import InputError, suggestion
+from linkwright.base.errors import InputError, suggestion
 from linkwright.formats.robot.xml import finite
 from linkwright.formats.sl.configuration import Word, text_of, words_of
 

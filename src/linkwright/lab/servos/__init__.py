@@ -1,5 +1,5 @@
 """The servos of a laboratory, as blocks of its System."""
 
-from linkwright.lazy import attach
+from linkwright.base.lazy import attach
 
 __getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from linkwright.algebra import Expr, equal, maximum, minimum, not_equal, where
+from linkwright.base.errors import InputError, suggestion
 from linkwright.blocks import Block
-from linkwright.errors import InputError, suggestion
 from linkwright.lab.config import MODES, SERVOS, LabConfig
 from linkwright.lab.servos.columns import column, is_number
 

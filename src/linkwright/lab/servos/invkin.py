@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from linkwright.algebra import Expr, total, where
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.formats.robot.description import Description
 from linkwright.lab.config import LabConfig
 from linkwright.lab.servos.desired import listed

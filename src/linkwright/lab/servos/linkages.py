@@ -15,7 +15,7 @@ import math
 from dataclasses import dataclass, replace
 
 from linkwright.algebra import Expr, acos, as_expr, cos, evaluate, maximum, minimum, sin, sqrt
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.lab.config import JointConfig
 
 

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 from linkwright.algebra import Expr, where
 from linkwright.algebra.triples import dot
+from linkwright.base.errors import InputError
 from linkwright.blocks import Block, checked
 from linkwright.elements.camera_targets import pictured
-from linkwright.errors import InputError
 from linkwright.formats.robot.transforms import euler_rotation, transposed
 from linkwright.lab.config import Camera, LabConfig
 from linkwright.lab.servos.columns import is_number

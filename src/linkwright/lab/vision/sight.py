@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from linkwright.base.errors import Error, InputError, suggestion
+from linkwright.base.lazy import Later
 from linkwright.blocks import checked_all
-from linkwright.errors import Error, InputError, suggestion
 from linkwright.lab.files.vision_files import VisionPreferences
 from linkwright.lab.loop import LabLoop
 from linkwright.lab.records import BlobState
-from linkwright.lazy import Later
 
 if TYPE_CHECKING:
     from linkwright.lab.vision import assembly, servo

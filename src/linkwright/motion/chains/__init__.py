@@ -1,5 +1,5 @@
 """Chains of legs as sampled blocks: goals come while they run, and nothing waits for Python."""
 
-from linkwright.lazy import attach
+from linkwright.base.lazy import attach
 
 __getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -5,6 +5,6 @@ plane; `rotary`, `trusses` and `jacks` are the mounts; `limits` has reach and si
 Each agrees with the general engine that closes the loops of the shipped models.
 """
 
-from linkwright.lazy import attach
+from linkwright.base.lazy import attach
 
 __getattr__, __dir__, __all__ = attach(__name__, __file__)

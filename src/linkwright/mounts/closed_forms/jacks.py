@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.mechanism import ModelLike, mechanism_of
 from linkwright.mounts.closed_forms.legs import Array, OutOfReachError
 from linkwright.mounts.pointing import mirrored, normal

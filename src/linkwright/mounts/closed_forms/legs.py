@@ -35,7 +35,7 @@ from linkwright.algebra import (
 )
 from linkwright.algebra.triples import dot
 from linkwright.backends.kernel import Kernel, compile as compile_program
-from linkwright.errors import DomainError, InputError
+from linkwright.base.errors import DomainError, InputError
 from linkwright.mechanism import ModelLike, mechanism_of
 from linkwright.models.masses import RADIAL
 from linkwright.program import Program, program

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.mounts.closed_forms.legs import Array, Legs, leg_pose
 from linkwright.mounts.closed_forms.rotary import determinants
 from linkwright.mounts.closed_forms.trusses import member_determinant

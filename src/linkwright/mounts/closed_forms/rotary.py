@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwright.analysis.resultants import closures, triangle_modes
-from linkwright.brief import one_line
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
+from linkwright.base.reprs import one_line
 from linkwright.models.masses import RADIAL
 from linkwright.mounts.closed_forms.legs import (
     Array,
@@ -20,6 +19,7 @@ from linkwright.mounts.closed_forms.legs import (
     refuse_far,
 )
 from linkwright.mounts.pointing import mirrored, normal
+from linkwright.parallel.resultants import closures, triangle_modes
 
 _OUT = np.array([[x, y, 0.0] for x, y in RADIAL.values()])
 _UP = np.array([0.0, 0.0, 1.0])

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from linkwright.analysis.resultants import TriangleModes, closures, triangle_modes
 from linkwright.mounts.closed_forms.legs import Array, Legs, leg_pose, refuse_far
 from linkwright.mounts.closed_forms.rotary import _OUT, _PAIRS, _UP
 from linkwright.mounts.pointing import normal
+from linkwright.parallel.resultants import TriangleModes, closures, triangle_modes
 
 
 def member_lengths(d: ArrayLike, distance: ArrayLike = 0.98, legs: Legs | None = None) -> Array:

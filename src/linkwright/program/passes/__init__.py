@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TypeAlias
 
-from linkwright.border import worded
+from linkwright.base.arguments import worded
 from linkwright.program.counts import Counts, stage_counts
 from linkwright.program.passes.auxiliary import (
     beside_auxiliary,

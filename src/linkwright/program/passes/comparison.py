@@ -29,7 +29,7 @@ import numpy as np
 from linkwright.algebra.expr import Expr
 from linkwright.algebra.functions import FUNCTIONS
 from linkwright.algebra.nodes import LOCAL
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 from linkwright.program.program import Assign, Call, Loop, Program, Statement
 from linkwright.program.rates import Rate, symbol_rate
 

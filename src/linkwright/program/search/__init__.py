@@ -1,5 +1,5 @@
 """The thorough search for the smallest Program."""
 
-from linkwright.lazy import attach
+from linkwright.base.lazy import attach
 
 __getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.border import worded
+from linkwright.base.arguments import worded
+from linkwright.base.errors import suggestion
 from linkwright.control.step_model import Measurement
 from linkwright.elements.drives import PD, Chain, Ideal
-from linkwright.errors import suggestion
 from linkwright.recording import Recording
 from linkwright.robots.identification.balances import (
     CHANNELS,

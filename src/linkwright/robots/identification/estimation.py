@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwright.errors import InputError, ShapeError
+from linkwright.base.errors import InputError, ShapeError
 from linkwright.formats.robot.description import Description, Mass
 from linkwright.robots.identification.excitation import scaled_condition
 from linkwright.robots.identification.physical import best_physical

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.motion import Sines
 
 if TYPE_CHECKING:

@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 
 from linkwright.algebra import Expr, symbol
 from linkwright.backends.kernel import compile as compile_kernel
+from linkwright.base.errors import Error, suggestion
 from linkwright.blocks import Block
 from linkwright.control.nonlinear_filters import ExtendedKalmanFilter
 from linkwright.control.step_model import Measurement
-from linkwright.errors import Error, suggestion
 from linkwright.program import Program, program
 from linkwright.program.program import Carried, Loop, Scanned, Stacked
 from linkwright.recording import Recording

@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwright.errors import Error, ShapeError
+from linkwright.base.errors import Error, ShapeError
+from linkwright.base.rotations import quaternion_of
 from linkwright.motion.blends import turned as rotation
 from linkwright.robots.ik.targets import poses
-from linkwright.rotations import quaternion_of
 
 if TYPE_CHECKING:
     from linkwright.robots.robot import Robot

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.algebra import ZERO, Expr, symbol
+from linkwright.base.errors import InputError, ShapeError
 from linkwright.control.four_joint_wrist import next_first, other_angles, primary_first
-from linkwright.errors import InputError, ShapeError
 from linkwright.program import program
 from linkwright.robots.quantity import Quantity
 

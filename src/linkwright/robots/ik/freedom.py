@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from linkwright.algebra import Expr, constant, free_symbols, sqrt
 from linkwright.algebra.functions import maximum
 from linkwright.algebra.triples import dot
+from linkwright.base.errors import InputError
 from linkwright.equations.tree import Results, Tree
 from linkwright.equations.writer import Writer
-from linkwright.errors import InputError
 from linkwright.program import Program
 from linkwright.robots.fixed_frames import FixedFrame
 from linkwright.robots.kinematics import pose_and_jacobian

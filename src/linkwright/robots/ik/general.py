@@ -22,13 +22,13 @@ from numpy.typing import ArrayLike, NDArray
 from linkwright.algebra import ONE, ZERO, Expr, symbol
 from linkwright.algebra.expr import scaled
 from linkwright.algebra.triples import dot
-from linkwright.errors import ShapeError
+from linkwright.base.errors import ShapeError
+from linkwright.base.rotations import quaternion_of
 from linkwright.homotopy.ends import carried
 from linkwright.homotopy.family import IMAGINARY, Complex, Family
 from linkwright.homotopy.start_sets import StartSet, normal, start_set
 from linkwright.robots.ik.closed import NoClosedForm, wrapped
 from linkwright.robots.ik.targets import poses
-from linkwright.rotations import quaternion_of
 
 if TYPE_CHECKING:
     from linkwright.robots.robot import Robot

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwright.brief import one_line
-from linkwright.errors import InputError, ShapeError
+from linkwright.base.errors import InputError, ShapeError
+from linkwright.base.reprs import one_line
 from linkwright.robots.ik.targets import goals_of, six, stacked_goals
 
 if TYPE_CHECKING:

@@ -26,9 +26,9 @@ from dataclasses import dataclass, field
 from linkwright.algebra import ONE, ZERO, Expr, constant, total
 from linkwright.algebra.functions import absolute, maximum, minimum, where
 from linkwright.algebra.triples import dot
+from linkwright.base.errors import InputError
 from linkwright.equations.tree import Results, Tree
 from linkwright.equations.writer import Writer
-from linkwright.errors import InputError
 from linkwright.program import Namer, Program
 from linkwright.program.linear import ldlt
 from linkwright.robots.fixed_frames import FixedFrame

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwright.errors import ShapeError
+from linkwright.base.errors import ShapeError
 
 Array = NDArray[np.float64]
 

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from linkwright.algebra import ONE, ZERO, Expr, constant, sqrt, symbol, total
 from linkwright.algebra.functions import maximum, where
 from linkwright.algebra.triples import dot
+from linkwright.base.errors import InputError
 from linkwright.equations.tree import Results, Tree
 from linkwright.equations.writer import Writer
-from linkwright.errors import InputError
 from linkwright.program import Namer, Program
 from linkwright.program.linear import ldlt
 from linkwright.robots.fixed_frames import FixedFrame

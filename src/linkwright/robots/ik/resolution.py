@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwright.border import fits
-from linkwright.brief import brief
-from linkwright.errors import InputError, ShapeError
+from linkwright.base.arguments import fits
+from linkwright.base.errors import InputError, ShapeError
+from linkwright.base.reprs import brief
 from linkwright.robots.ik.saturation import FAR, LIMITS
 
 if TYPE_CHECKING:

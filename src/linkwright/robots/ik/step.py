@@ -18,9 +18,9 @@ from collections.abc import Sequence
 
 from linkwright.algebra import ZERO, Expr, atan2, constant, maximum, minimum, sqrt, symbol, total
 from linkwright.algebra.triples import Matrix, dot, subtract, transposed
+from linkwright.base.errors import InputError
 from linkwright.equations.tree import Results, Tree
 from linkwright.equations.writer import Writer
-from linkwright.errors import InputError
 from linkwright.program import Namer, Program
 from linkwright.program.linear import gram, ldlt
 from linkwright.robots.fixed_frames import FixedFrame

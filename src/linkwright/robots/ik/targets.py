@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwright.errors import InputError, ShapeError
+from linkwright.base.errors import InputError, ShapeError
 
 _SLACK = 1e-6  # of the products of a rotation's columns
 
@@ -21,7 +21,7 @@ def poses(given: ArrayLike) -> NDArray[np.float64]:
     >>> poses(2 * np.eye(4))
     Traceback (most recent call last):
         ...
-    linkwright.errors.InputError: the first three rows and columns of a pose are no rotation
+    linkwright.InputError: the first three rows and columns of a pose are no rotation
     """
     found = np.asarray(given, dtype=float)
     if found.shape[-2:] not in ((4, 4), (3, 4)):

@@ -26,9 +26,10 @@ from linkwright.algebra.triples import (
     quaternion_product,
     subtract,
 )
+from linkwright.base.errors import InputError
+from linkwright.base.rotations import quaternion_matrix
 from linkwright.equations.tree import Results, Tree
 from linkwright.equations.writer import Writer
-from linkwright.errors import InputError
 from linkwright.motion.chains.solver import ToolKinematics
 from linkwright.program import Namer, Program
 from linkwright.program.inline import inlined
@@ -41,7 +42,6 @@ from linkwright.robots.kinematics import (
     quaternion,
     velocity,
 )
-from linkwright.rotations import quaternion_matrix
 
 if TYPE_CHECKING:
     from linkwright.robots.robot import Robot

@@ -16,8 +16,8 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
+from linkwright.base.errors import Error
 from linkwright.blocks import checked
-from linkwright.errors import Error
 from linkwright.recording import Channel, Recording
 from linkwright.server.access import ROOT, Client
 from linkwright.server.client import RemoteCell, connect
@@ -311,7 +311,7 @@ def coordinate(
 
     >>> coordinate("tcp/10.0.0.5:7447")
     Traceback (most recent call last):
-    linkwright.errors.InputError: tcp/10.0.0.5:7447 is another machine, and nothing goes there
+    linkwright.InputError: tcp/10.0.0.5:7447 is another machine, and nothing goes there
     unencrypted; connect to tls/10.0.0.5:7447 with a certificate
     """
     coordinator = Coordinator(frames, settings)

@@ -27,9 +27,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.base.errors import InputError
+from linkwright.base.rotations import (
+    exponential,
+    logarithm,
+    quaternion_matrix,
+    quaternion_product,
+    skew,
+)
 from linkwright.blocks import checked_all
-from linkwright.errors import InputError
-from linkwright.rotations import exponential, logarithm, quaternion_matrix, quaternion_product, skew
 
 Array = NDArray[np.float64]
 

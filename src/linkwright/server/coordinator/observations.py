@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.brief import brief
+from linkwright.base.errors import Error, nearest
+from linkwright.base.reprs import brief
 from linkwright.control.covariances import covariance_matrix
-from linkwright.errors import Error, nearest
 from linkwright.server.coordinator.motions import MotionModel
 from linkwright.server.face import RefusedError
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.server.access import ROOT, check_name
 from linkwright.server.coordinator.core import Coordinator, FusedObject, SensorReport
 from linkwright.server.coordinator.observations import Observation

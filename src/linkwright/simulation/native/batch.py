@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from linkwright.backends.llvm.blocks import from_blocked
 from linkwright.backends.threads import checked_threads
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 from linkwright.recording.generic import generic_name
 from linkwright.recording.recording import Channel, Recording
 from linkwright.recording.transfer import Transferable

@@ -17,8 +17,8 @@ from functools import lru_cache
 from linkwright.backends.llvm.compile import NativeCode, cached_native, simplified
 from linkwright.backends.llvm.externals import bindings
 from linkwright.backends.llvm.target import host
-from linkwright.fingerprint import fingerprint
-from linkwright.forking import held_over_forks
+from linkwright.base.fingerprint import fingerprint
+from linkwright.base.forking import held_over_forks
 from linkwright.program import Program
 from linkwright.simulation.native.guards import followed
 from linkwright.simulation.native.methods import Method

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from linkwright.backends.built import require_sizes
 from linkwright.backends.callbacks import in_place
 from linkwright.backends.llvm.backend import scalar_call, slot_code
-from linkwright.errors import Error, ShapeError
+from linkwright.base.errors import Error, ShapeError
 from linkwright.program import Program
 from linkwright.simulation.native.tables import FUNCTION
 from linkwright.system.phases import Phases, Tick

@@ -38,7 +38,7 @@ from linkwright.algebra import (
     symbol,
     total,
 )
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 from linkwright.program import (
     Assign,
     Call,

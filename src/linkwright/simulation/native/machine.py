@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from linkwright.backends import built
 from linkwright.backends.callbacks import guarded
 from linkwright.backends.llvm.blocks import empty_aligned, from_blocked, to_blocked
-from linkwright.errors import Error, ShapeError
+from linkwright.base.errors import Error, ShapeError
 from linkwright.program import Program
 from linkwright.simulation.native import pace
 from linkwright.simulation.native.bundle import Bundle, bundle

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from linkwright.errors import Error, suggestion
+from linkwright.base.errors import Error, suggestion
 from linkwright.simulation.executors import Executor
 from linkwright.system.phases import Phases, Signal
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 
-from linkwright.lazy import later
+from linkwright.base.lazy import later
 from linkwright.program import Program, ProgramPort, Rate, split, symbol_rate
 from linkwright.simulation.native import explicit, guards, tableaux
 from linkwright.simulation.native.bundle import phase_programs

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 from linkwright.program import Program
 from linkwright.simulation.executors import Executor, allocate
 from linkwright.simulation.native import tables

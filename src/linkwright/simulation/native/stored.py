@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from linkwright.algebra import symbol
-from linkwright.cache import stored
-from linkwright.errors import Error
+from linkwright.base.cache import stored
+from linkwright.base.errors import Error
 from linkwright.program import Program
 from linkwright.simulation.native.session import Session
 from linkwright.simulation.settings import RunSettings

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 from linkwright.simulation.native.called import HELD, INLINE, LEFT, TAPED, SlotFunction, Wrap
 from linkwright.simulation.native.fallbacks import SessionPlace
 from linkwright.simulation.native.machine import Machine

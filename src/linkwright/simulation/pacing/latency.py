@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from linkwright.base.errors import Error
 from linkwright.blocks import Block
-from linkwright.errors import Error
 from linkwright.simulation.pacing.counters import Counters, edges
 from linkwright.simulation.pacing.loop import PacedLoop
 from linkwright.simulation.pacing.rights import NO_RIGHTS, Rights

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.backends.callbacks import guarded
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 from linkwright.simulation.native.named import unknown
 from linkwright.simulation.native.session import Samples, Session, StopReason
 from linkwright.simulation.pacing.binding import LoopBinding

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.border import worded
-from linkwright.closable import Closable
-from linkwright.errors import Error, suggestion
+from linkwright.base.arguments import worded
+from linkwright.base.closable import Closable
+from linkwright.base.errors import Error, suggestion
 from linkwright.simulation.pacing.frames import MIRROR, NEW, TORN
 from linkwright.simulation.pacing.memory import PULL, PUSH
 from linkwright.simulation.pacing.unit import unit

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 from linkwright.recording.journal import Journal, journal_stream
 from linkwright.recording.origins import with_relative_paths
 from linkwright.simulation.described import signal_channels

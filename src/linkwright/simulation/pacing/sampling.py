@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 from linkwright.simulation.pacing.memory import SAMPLING, SAMPLINGS
 from linkwright.simulation.pacing.rings import LoopMemory
 

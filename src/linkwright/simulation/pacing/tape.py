@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.backends.built import MOST, require_places, whole
-from linkwright.errors import Error, InputError
+from linkwright.base.errors import Error, InputError
 from linkwright.recording import Recording
 from linkwright.recording.streams import Stream, stream_of
 

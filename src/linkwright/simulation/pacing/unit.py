@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from linkwright.backends.llvm.compile import NativeCode, cached_native, simplified
-from linkwright.fingerprint import fingerprint
+from linkwright.base.fingerprint import fingerprint
 from linkwright.simulation.pacing.memory import NOW, PACE, PUBLISH, PULL, PUSH, TAKE, TAPE, TELLS
 
 LINUX = sys.platform.startswith("linux")

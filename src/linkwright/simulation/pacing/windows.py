@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import Error, suggestion
+from linkwright.base.errors import Error, suggestion
 from linkwright.simulation.pacing.memory import ENTRY, KINDS, READ, WRITE
 from linkwright.windows import Record, Window, Wire
 

@@ -10,8 +10,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.base.errors import Error
 from linkwright.blocks.slot import NUMBER
-from linkwright.errors import Error
 from linkwright.simulation.pacing.memory import ANSWERED, ASKED, IDLE, MAIL
 from linkwright.simulation.pacing.unit import LINUX, unit
 from linkwright.system.phases import Phases, Tick

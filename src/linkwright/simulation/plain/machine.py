@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.backends.kernel import compile as compiled
-from linkwright.errors import Error, ShapeError
+from linkwright.base.errors import Error, ShapeError
 from linkwright.program import Program
 from linkwright.simulation.native.called import CalledFunctions
 from linkwright.simulation.native.machine import (

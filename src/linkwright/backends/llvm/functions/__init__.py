@@ -26,7 +26,7 @@ from linkwright.backends.llvm.functions.registry import (
     NativeFunction,
 )
 from linkwright.backends.llvm.functions.trig import RANGE_LIMIT
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 
 __all__ = [
     "ERROR_BOUNDS",

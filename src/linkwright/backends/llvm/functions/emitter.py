@@ -9,7 +9,7 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 
 SCALARS = {"f64": "double", "f32": "float"}
 """Scalar kinds and their LLVM types."""

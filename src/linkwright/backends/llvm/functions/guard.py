@@ -22,7 +22,7 @@ from linkwright.backends.llvm.functions.emitter import (
     value_type,
 )
 from linkwright.backends.llvm.functions.registry import FUNCTIONS
-from linkwright.errors import Error
+from linkwright.base.errors import Error
 
 GUARDED = {
     "sin": ("sincos", (0,)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from importlib.resources import files
 
-from linkwright.errors import InputError
+from linkwright.base.errors import InputError
 
 STARTERS = ("pendulum", "cart", "arm", "crank", "motor", "servo")
 

@@ -1,5 +1,0 @@
-"""Platforms whose six springy legs answer each direction by itself: analysis and synthesis."""
-
-from linkwright.lazy import attach
-
-__getattr__, __dir__, __all__ = attach(__name__, __file__)

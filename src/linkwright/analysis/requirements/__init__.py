@@ -1,5 +1,0 @@
-"""Requirements: what a task asks of each joint of a robot."""
-
-from linkwright.lazy import attach
-
-__getattr__, __dir__, __all__ = attach(__name__, __file__)

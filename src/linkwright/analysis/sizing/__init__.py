@@ -1,1 +1,0 @@
-"""Sizing: which motors, gears, bearings and brakes a task needs, and with what margin."""

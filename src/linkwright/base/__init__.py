@@ -1,0 +1,1 @@
+"""What every room stands on: errors, arguments, files, caches, hooks, imports on first use."""

@@ -1,0 +1,93 @@
+"""Names and modules that are imported when they are first used, so that importing us is cheap."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from linkwright.base.forking import importing
+
+
+class Later:
+    """A module that is imported when one of its names is first asked for.
+
+    >>> Later("math").sqrt(4.0)
+    2.0
+    """
+
+    def __init__(self, name: str) -> None:
+        self.__name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        return getattr(import_module(self.__name), attribute)
+
+
+def named(place: str) -> Any:
+    """Return what stands in a module that is imported for it, `module:name`.
+
+    >>> named("math:sqrt")(4.0)
+    2.0
+    """
+    module, _, name = place.partition(":")
+    with importing:
+        return getattr(import_module(module), name)
+
+
+def later(place: str) -> Callable[..., Any]:
+    """Return a function, `module:name`, that is imported when it is first called.
+
+    >>> later("math:sqrt")(4.0)
+    2.0
+    """
+    return lambda *args, **keywords: named(place)(*args, **keywords)
+
+
+class _Package(ModuleType):
+    """A package whose public names stay when a module of the same name is imported."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        kept = self.__dict__.get("_kept", ())
+        if name not in kept or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+
+
+def attach(
+    package: str, file: str
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return `__getattr__`, `__dir__` and `__all__` of a package, from its `__init__.pyi`.
+
+    That stub is what type checkers read: each public name stands once, in an import from its home,
+    from where it is imported on first use.
+
+    >>> attach("linkwright.windows", import_module("linkwright.windows").__file__)[2][:2]
+    ['InterruptClaim', 'Interrupts']
+    """
+    stub = Path(file).with_suffix(".pyi")
+    only_tree = 0x400  # ast.PyCF_ONLY_AST, without importing ast
+    tree: Any = compile(stub.read_text(encoding="utf-8"), str(stub), "exec", only_tree)
+    homes = {alias.name: each.module for each in tree.body for alias in each.names}
+    module = sys.modules[package]
+
+    def find(name: str) -> Any:
+        home = homes.get(name)
+        if home is None:
+            from linkwright.base.errors import nearest
+
+            near = "" if name.startswith("_") else nearest(name, homes, cutoff=0.7)
+            hint = f"; did you mean {near!r}?" if near else ""
+            raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
+        if home == package:
+            with importing:
+                return import_module(f"{package}.{name}")
+        value = named(f"{home}:{name}")
+        setattr(module, name, value)
+        return value
+
+    vars(module)["_kept"] = frozenset(name for name, home in homes.items() if home != package)
+    module.__class__ = _Package
+    names = list(homes)
+    return find, lambda: sorted({*names, *(n for n in vars(module) if n[:2] == "__")}), names

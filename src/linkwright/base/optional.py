@@ -1,0 +1,26 @@
+"""Packages that are only there with an extra."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from linkwright.base.errors import Error
+
+
+def extra(module: str, name: str) -> Any:
+    """Return a module that belongs to an extra, or say how to install it.
+
+    >>> extra("json", "plot").__name__
+    'json'
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        package = module.partition(".")[0]
+        if (error.name or "").partition(".")[0] != package:
+            raise
+        raise Error(
+            f"this needs the package {package}, which is not installed",
+            remedy=f"pip install 'linkwright[{name}]'",
+        ) from None

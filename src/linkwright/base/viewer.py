@@ -1,0 +1,159 @@
+"""Looking at things: `show` opens the studio, `page` writes one file that plays anywhere.
+
+What moves, and what has moved, stands in low layers; the studio stands on top of all of them. So
+the studio is a hook, which is imported when someone wants to look.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+
+class Open(Protocol):
+    """A studio that serves: what `show` returns where it does not wait."""
+
+    @property
+    def address(self) -> str:
+        """Where its page is."""
+
+    def wait(self) -> None:
+        """Serve until it is closed, or until Ctrl-C."""
+
+    def close(self) -> None:
+        """End it."""
+
+
+class Shown:
+    """What can be looked at."""
+
+    __slots__ = ()
+
+    def show(
+        self,
+        *others: Any,
+        block: bool | None = None,
+        browser: bool = True,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        roots: Sequence[str | os.PathLike[str]] = (),
+        scene: Any = None,
+    ) -> Open | None:
+        """Open it in the studio, in the browser; see `linkwright.show`.
+
+        Args:
+            others: shown with it, as ghosts.
+            block: whether to wait until Ctrl-C; by default so, but not in a notebook.
+            browser: whether to open the browser, where there is one.
+            host: address to serve at; no other machine reaches the one by default.
+            port: to serve at; 0 takes one that is free.
+            roots: folders in which meshes may lie.
+            scene: file with shapes for the bodies and things around them, or a shipped one's
+            name.
+        """
+        return show(
+            self,
+            *others,
+            block=block,
+            browser=browser,
+            host=host,
+            port=port,
+            roots=roots,
+            scene=scene,
+        )
+
+    def page(
+        self,
+        path: str | os.PathLike[str],
+        *others: Any,
+        title: str = "",
+        roots: Sequence[str | os.PathLike[str]] = (),
+        scene: Any = None,
+    ) -> int:
+        """Write one HTML file that plays the motion anywhere, and return its size in bytes.
+
+        Args:
+            path: of the file.
+            others: shown with it, as ghosts.
+            title: over the page; by default the name of what moves.
+            roots: folders in which meshes may lie.
+            scene: file with shapes for the bodies and things around them, or a shipped one's
+            name.
+        """
+        return page(path, self, *others, title=title, roots=roots, scene=scene)
+
+
+def show(
+    *things: Any,
+    block: bool | None = None,
+    browser: bool = True,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    roots: Sequence[str | os.PathLike[str]] = (),
+    scene: Any = None,
+) -> Open | None:
+    """Open the studio with runs, recordings, mechanisms, robots, a System, or files of them.
+
+    The first is drawn in full, others as ghosts. It serves at an address that is printed, and opens
+    the browser where there is one. In a notebook what has moved is shown below the cell, as the
+    page that `page` writes; a System is served, to be run live.
+
+    Args:
+        things: what to look at.
+        block: whether to wait until Ctrl-C; by default so, but not in a notebook. Otherwise the
+            studio is returned, which serves until `close()` is called.
+        browser: whether to open the browser, where there is one.
+        host: address to serve at; no other machine reaches the one by default.
+        port: to serve at; 0 takes one that is free.
+        roots: folders in which meshes may lie.
+        scene: file with shapes for the bodies and things around them, or a shipped one's name.
+
+    >>> import linkwright as lw
+    >>> studio = lw.show(lw.load("pendulum"), block=False, browser=False)  # doctest: +ELLIPSIS
+    studio: http://127.0.0.1:... (close() to stop)
+    >>> studio.close()
+    """
+    from linkwright.base.hooks import show as open_studio
+
+    found: Open | None = open_studio(
+        things, block=block, browser=browser, host=host, port=port, roots=roots, scene=scene
+    )
+    return found
+
+
+def page(
+    path: str | os.PathLike[str],
+    *things: Any,
+    title: str = "",
+    roots: Sequence[str | os.PathLike[str]] = (),
+    scene: Any = None,
+) -> int:
+    """Write one HTML file that plays motions anywhere, and return its size in bytes.
+
+    Args:
+        path: of the file.
+        things: runs, recordings, mechanisms, robots, or files of them; the first in full, others
+            as ghosts.
+        title: over the page; by default the name of what moves.
+        roots: folders in which meshes may lie.
+        scene: file with shapes for the bodies and things around them, or a shipped one's name.
+
+    >>> import tempfile
+    >>> import linkwright as lw
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     lw.page(f"{folder}/swing.html", lw.load("pendulum")) < 300_000
+    True
+    """
+    from linkwright.base.hooks import page as write_page
+
+    size: int = write_page(path, things, title=title, roots=roots, scene=scene)
+    return size
+
+
+def page_text(*things: Any, title: str = "", most: int = 2_900_000) -> str:
+    """Return the page that `page` writes, to be set into another one."""
+    from linkwright.base.hooks import page_text as text_of_page
+
+    text: str = text_of_page(things, title=title, most=most)
+    return text

@@ -1,0 +1,100 @@
+"""The numbers of errors: one table that makes the page *Errors* and ``linkwright explain``.
+
+The table is `error_codes.toml`. A number is never used for something else. To add one, take the
+next free number of its part, and give it where the error is raised:
+``raise MotionError(..., code="R201")``.
+
+Running the module prints the page; a test holds `docs/errors.md` to it.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import NamedTuple
+
+from linkwright.base.errors import InputError, nearest
+
+_HEAD = """\
+# Errors
+
+An error with a number ends in it: `there is no error 'R999'; ... [R101]`. `linkwright explain R101`
+prints what stands here, and `linkwright explain` the list. In Python the number is `error.code`.
+A number is never used for something else.
+
+This page is made from the table (`python -m linkwright.cli.error_codes`).
+"""
+
+
+class Explanation(NamedTuple):
+    """What a number means: a short title, why it happens, and what to do."""
+
+    title: str
+    why: str
+    remedy: str
+
+
+PARTS = {
+    "1": "Definition and dialogue",
+    "2": "Tasks and requirements",
+    "3": "Sizing and catalogs",
+    "4": "Drives",
+    "5": "Filters",
+    "6": "Frequency response, limit cycles and identification",
+    "7": "Worst case and timing",
+    "8": "Listings, plots and reports",
+}
+"""The first digit of a number says which part of Linkwright it comes from."""
+
+
+def _read() -> dict[str, Explanation]:
+    """Return the table of the file beside this module."""
+    text = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
+    return {code: Explanation(**told) for code, told in tomllib.loads(text).items()}
+
+
+ERRORS = _read()
+"""Every number and what it means."""
+
+
+def explanation(code: str) -> Explanation:
+    """Return what a number means.
+
+    >>> explanation("r101").title
+    'Unknown error number'
+    """
+    found = ERRORS.get(code.upper())
+    if found is None:
+        near = nearest(code.upper(), ERRORS)
+        raise InputError(
+            f"there is no error {code!r}",
+            remedy=f"did you mean {near}?" if near else "run `linkwright explain` for the list",
+            code="R101",
+        )
+    return found
+
+
+def page() -> str:
+    """Return the page *Errors*.
+
+    >>> page().splitlines()[0]
+    '# Errors'
+    """
+    lines = [_HEAD]
+    for digit, part in PARTS.items():
+        codes = {code: e for code, e in ERRORS.items() if code[1] == digit}
+        if not codes:
+            continue
+        lines += [f"## {part}\n", "| number | error | why | remedy |", "|---|---|---|---|"]
+        lines += [
+            f"| {code} | " + " | ".join(cell.replace("|", "\\|") for cell in e) + " |"
+            for code, e in codes.items()
+        ]
+        lines.append("")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    import sys
+
+    sys.stdout.write(page())

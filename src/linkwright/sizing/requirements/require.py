@@ -1,0 +1,279 @@
+"""From a robot and a task to what the task requires."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.algebra import evaluate
+from linkwright.base.arguments import worded
+from linkwright.base.errors import InputError
+from linkwright.base.reprs import brief
+from linkwright.motion.payloads import Payload, payload_of
+from linkwright.motion.task_parts import FORCES, TOOL, LoadProfile
+from linkwright.motion.tasks import Task
+from linkwright.motion.trajectory import MotionError, Trajectory
+from linkwright.recording.recording import Channel, Recording
+from linkwright.sizing.requirements.limits import limits_of
+from linkwright.sizing.requirements.requirement import WRENCH, JointInfo, Requirement
+from linkwright.sizing.requirements.robsim import robsim_motion, step_means
+from linkwright.sizing.requirements.sampled import SampledMotion, sampled
+from linkwright.sizing.requirements.tool_motion import ToolOptions, base_pose, known_frame
+
+if TYPE_CHECKING:
+    from linkwright.robots import Robot
+
+Array = NDArray[np.float64]
+SCHEMES = ("exact", "robsim")
+
+
+@worded
+def require(
+    robot: Robot | str | os.PathLike[str],
+    task: Task | Trajectory | str | os.PathLike[str],
+    *,
+    payload: Payload | float | None = None,
+    frame: str | None = None,
+    step: float = 1e-3,
+    dynamics: bool = True,
+    damping: float = 0.0,
+    correct: bool = True,
+    scheme: str = "exact",
+    limits: Mapping[str, Mapping[str, float]] | None = None,
+) -> Requirement:
+    """Return what a task requires of a robot: motion, torques, powers, and loads in the joints.
+
+    Args:
+        robot: a robot, or the file or shipped model of one.
+        task: a task, its file, or a trajectory of all joints.
+        payload: what the tool carries all the time; a number is a point mass in its origin, kg.
+        frame: the tool's, in place of the task's.
+        step: s, the longest between two samples.
+        dynamics: whether torques and forces are computed; without them it is motion alone.
+        damping: of joint rates under tool control, in the units of the Jacobian: near singular
+            poses the tool then falls behind (and is drawn back) instead of being refused.
+        correct: whether the error of the tool's pose is fed back, so that it does not drift.
+        scheme: "exact", or "robsim" for Euler's steps of that length, dynamics of means over
+            steps, and an end by half a step, as the old program had them.
+        limits: of joints by name, in place of the robot's and the task's.
+
+    Example:
+        >>> import linkwright as lw
+        >>> arm = lw.Robot("puma560")
+        >>> there = lw.motion.point_to_point([0.0] * 6, [0.5] * 6, 1.0)
+        >>> need = lw.sizing.require(arm, there, payload=2.0, step=0.01)
+        >>> peak = need.statistic(arm.coordinates[1], "torque")
+        >>> round(abs(peak.peak), 1) > 30, peak.unit
+        (True, 'N*m')
+    """
+    robot, task = robot_of(robot), task_of(task)
+    if frame is not None:
+        task = replace(task, frame=known_frame(robot, frame))
+    carried = None if payload is None else payload_of(payload)
+    if carried is not None and carried.up_to is not None:
+        raise MotionError(
+            "a payload of up to a mass in a box is for worst cases",
+            remedy="ask Requirement.worst(payload=...)",
+            code="R209",
+        )
+    if scheme not in SCHEMES:
+        raise InputError(
+            f"there is no scheme {scheme!r}", remedy=f"use {' or '.join(SCHEMES)}", code="R213"
+        )
+    if scheme == "robsim":
+        moved = robsim_motion(robot, task, step)
+    else:
+        moved = sampled(robot, task, step, ToolOptions(damping=damping, correct=correct))
+    own = {joint: dict(values) for joint, values in task.limits.items()}
+    for joint, values in (limits or {}).items():
+        own.setdefault(joint, {}).update(values)
+    joints = joints_of(robot)
+    recording = _recording(robot, task, joints, moved, carried, scheme, dynamics=dynamics)
+    return Requirement(recording, robot, task, joints, limits_of(robot, own), carried, scheme)
+
+
+def robot_of(given: Robot | str | os.PathLike[str]) -> Robot:
+    """Return a robot, from a file or by its name where it is not one."""
+    from linkwright.robots import Robot
+
+    return given if isinstance(given, Robot) else Robot(given)
+
+
+def task_of(given: Task | Trajectory | str | os.PathLike[str]) -> Task:
+    """Return a task, of a trajectory or a file where it is not one."""
+    if isinstance(given, Task):
+        return given
+    if isinstance(given, Trajectory):
+        return Task(given)
+    if not isinstance(given, str | os.PathLike):
+        raise InputError(
+            f"a task is a Task, its file, or a trajectory, not {brief(given)}",
+            remedy="see linkwright.Task",
+            code="R202",
+        )
+    from linkwright.formats.text.tasks import read_task
+
+    return read_task(given)
+
+
+def joints_of(robot: Robot) -> tuple[JointInfo, ...]:
+    """Return what is known of the joints of a robot, in the order of its coordinates."""
+    m = robot.mechanism
+    known = {x: m.values[name] for name, x in m.parameters.items() if name in m.values}
+    known |= dict.fromkeys(m.coordinates.values(), 0.0)  # the axis does not turn in its own link
+    made = {}
+    for joint in robot.assembled.joints:
+        if len(joint.coordinates) != 1 or joint.follows is not None:
+            continue
+        body, place = robot.assembled.places[joint.child]
+        motion = robot.tree.kinematics.motions[body]
+        speed = motion.speeds[0]
+        turns = not speed.omega.is_zero
+        vector = speed.omega if turns else speed.velocity
+        along = np.array([float(evaluate(x, known)) for x in vector.components(body.frame)])
+        x, y, z = map(float, np.array(place.rotation).T @ along)
+        name = joint.coordinates[0].name
+        kind = "revolute" if turns else "prismatic"
+        made[name] = JointInfo(name, kind, joint.child, (x, y, z))
+    return tuple(made[name] for name in robot.coordinates)
+
+
+def loads_of(
+    robot: Robot, task: Task, times: Array, q: Array, payload: Payload | None
+) -> dict[str, Array]:
+    """Return the loads of a task at samples, as the quantities under loads take them."""
+    found: dict[str, Array] = {}
+    if payload is not None or task.payloads:
+        rows = np.zeros((len(times), 10))
+        if payload is not None:
+            rows += payload.parameters
+        for k, (at, body) in enumerate(task.payloads):
+            later = task.payloads[k + 1][0] if k + 1 < len(task.payloads) else np.inf
+            rows[(times >= at - 1e-9) & (times < later - 1e-9)] += body.parameters
+        found["payload"] = rows
+    if task.wrench:
+        found["wrench"] = _profiles(robot, task, times, q, task.wrench, FORCES)
+    if task.base:
+        found["base"] = _profiles(robot, task, times, q, task.base, TOOL[:3])
+    return found
+
+
+def _profiles(
+    robot: Robot,
+    task: Task,
+    times: Array,
+    q: Array,
+    profiles: tuple[LoadProfile, ...],
+    names: tuple[str, ...],
+) -> Array:
+    """Return the sum of loads at samples, along the axes of the world."""
+    found = np.zeros((len(times), len(names)))
+    for profile in profiles:
+        values = profile.values(names, times)
+        for half in range(0, len(names), 3):
+            part = values[:, half : half + 3]
+            if profile.axes == "tool":
+                turn = robot.pose(q, task.frame)[:, :3, :3]
+                part = np.einsum("kij,kj->ki", turn, part)
+            elif profile.axes == "base":
+                part = part @ base_pose(robot)[:3, :3].T
+            found[:, half : half + 3] += part
+    return found
+
+
+def _recording(
+    robot: Robot,
+    task: Task,
+    joints: tuple[JointInfo, ...],
+    moved: SampledMotion,
+    payload: Payload | None,
+    scheme: str,
+    *,
+    dynamics: bool,
+) -> Recording:
+    channels: list[Channel] = []
+    columns: list[Array] = []
+    means = step_means(moved) if scheme == "robsim" else moved
+    if scheme == "robsim":
+        moved = replace(moved, a=np.concatenate([moved.a[:1], means.a]))
+
+    def put(name: str, unit: str, long: str, values: Array, joint: JointInfo) -> None:
+        channels.append(Channel(name, unit, long, body=joint.link))
+        columns.append(values)
+
+    for k, j in enumerate(joints):
+        put(j.name, j.units["position"], f"position of {j.name}", moved.q[:, k], j)
+    for k, j in enumerate(joints):
+        put(robot.speeds[k], j.units["speed"], f"speed of {j.name}", moved.u[:, k], j)
+    for k, j in enumerate(joints):
+        for what, values in (("acceleration", moved.a), ("jerk", moved.jerk)):
+            put(f"{j.name}.{what}", j.units[what], f"{what} of {j.name}", values[:, k], j)
+    if moved.tool.any():
+        _put_tool(task, moved, channels, columns)
+    if dynamics:
+        tau, reactions = forces(robot, task, means, payload)
+        power = tau * means.u
+        if scheme == "robsim":  # the first instant holds initial conditions alone
+            tau, reactions, power = (
+                np.concatenate([np.full_like(x[:1], np.nan), x]) for x in (tau, reactions, power)
+            )
+        work = np.zeros_like(power)
+        h = np.diff(moved.times)[:, None]
+        mean = power[1:] if scheme == "robsim" else 0.5 * (power[1:] + power[:-1])
+        work[1:] = np.cumsum(h * mean, axis=0)
+        rows = [robot.links.index(j.link) for j in joints]
+        for k, j in enumerate(joints):
+            for what, values in (("torque", tau), ("power", power), ("energy", work)):
+                put(f"{j.name}.{what}", j.units[what], f"{what} of {j.name}", values[:, k], j)
+            for i, end in enumerate(WRENCH):
+                what = "force" if i < 3 else "moment"
+                long = f"{what} in {j.name} along {end[1]} of {j.link}"
+                put(f"{j.name}.{end}", j.units[what], long, reactions[:, rows[k], i], j)
+    metadata = {
+        "model": getattr(robot.source, "name", ""),
+        "task": task.name,
+        "kind": "requirement",
+        "scheme": scheme,
+    }
+    made = Recording(moved.times, channels, np.array(columns).T, metadata, robot.mechanism)
+    return made.with_extrema()
+
+
+def _put_tool(
+    task: Task, moved: SampledMotion, channels: list[Channel], columns: list[Array]
+) -> None:
+    """Add what is known of the tool; there is nothing while joints are under control."""
+    for i, x in enumerate("xyz"):
+        name, long = f"tool.{x}", f"{x} where {task.frame} should be, world axes"
+        channels.append(Channel(name, "m", long))
+        columns.append(moved.ideal[:, i])
+    for i, x in enumerate(TOOL):
+        unit = "m" if i < 3 else "rad"
+        channels.append(Channel(f"tool.error_{x}", unit, f"error of {task.frame} in {x}"))
+        columns.append(moved.error[:, i])
+    channels.append(Channel("tool.error", "m", f"distance of {task.frame} from its place"))
+    columns.append(np.linalg.norm(moved.error[:, :3], axis=1))
+    for i, x in enumerate(TOOL):
+        unit = "m/s" if i < 3 else "rad/s"
+        channels.append(Channel(f"tool.residual_{x}", unit, f"rate left over in {x}"))
+        columns.append(moved.residual[:, i])
+
+
+def forces(
+    robot: Robot, task: Task, moved: SampledMotion, payload: Payload | None
+) -> tuple[Array, Array]:
+    """Return efforts, and force and moment in each joint, at samples."""
+    loads = loads_of(robot, task, moved.times, moved.q, payload)
+    if {"payload", "wrench"} & set(loads):
+        known_frame(robot, task.frame)
+    motion = (moved.q, moved.u, moved.a)
+    if not loads:
+        tau, reactions = robot.joint_loads(*motion)
+    else:
+        tau, reactions = robot.joint_loads(*motion, **loads, frame=task.frame)
+    return np.asarray(tau), np.asarray(reactions)
