@@ -28,6 +28,8 @@ class _Finder(doctest.DocTestFinder):
 
     def _from_module(self, module: object, object: object) -> bool:  # noqa: A002
         inner = object.func if isinstance(object, cached_property) else object
+        if getattr(inner, "__module__", "") == "linkwright":  # errors say where callers find them
+            return getattr(module, "__name__", "") == "linkwright.base.errors"
         return bool(super()._from_module(module, inner))  # type: ignore[misc]
 
 

@@ -9,42 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import SupportsFloat
 
+from linkwright.base.checks import checked as base_checked
 from linkwright.blocks.rates import BlockError
 
-
-def checked(
-    value: SupportsFloat,
-    what: str,
-    *,
-    least: float = -math.inf,
-    above: float = -math.inf,
-    most: float = math.inf,
-    finite: bool = True,
-) -> float:
-    """Return a number that a user gave, or say why it cannot be meant.
-
-    >>> checked(2, "the stiffness of 'spring'", least=0)
-    2.0
-    >>> checked(-2, "the stiffness of 'spring'", least=0)
-    Traceback (most recent call last):
-        ...
-    linkwright.blocks.rates.BlockError: the stiffness of 'spring' is -2; give a number of 0 or more
-    """
-    try:
-        found = float(value)
-    except (TypeError, ValueError) as error:
-        raise BlockError(f"{what} is {value!r}", remedy="give a number") from error
-    if math.isnan(found) or (finite and math.isinf(found)):
-        raise BlockError(f"{what} is {found:g}", remedy="give a finite number")
-    if found < least:
-        raise BlockError(f"{what} is {found:g}", remedy=f"give a number of {least:g} or more")
-    if not found > above and above > -math.inf:
-        raise BlockError(f"{what} is {found:g}", remedy=f"give a number above {above:g}")
-    if found > most:
-        raise BlockError(f"{what} is {found:g}", remedy=f"give a number of {most:g} or less")
-    return found
+checked = partial(base_checked, kind=BlockError)
+"""Return a number that a user gave, or say why it cannot be meant, as `base.checks.checked`."""
 
 
 def checked_all(
