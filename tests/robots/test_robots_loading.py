@@ -34,8 +34,10 @@ batch = robot.inverse_dynamics(np.full((5, 3), 0.3), np.full(3, 0.2), np.full(3,
 pose = robot.pose(robot.random(seed=2), "left_tip")
 slope = robot.jacobian.derivative("q")(robot.neutral, "left_tip", reference="local")
 facts = [robot.coordinates, robot.speeds, robot.frames, robot.links, robot.limits.tolist()]
-heavy = [m for m in ("linkwright.equations", "linkwright.program", "linkwright.mechanism",
-                     "pydantic", "scipy") if m in sys.modules]
+rooms = ("equations", "program", "algebra", "mechanism.")
+heavy = [m for m in sys.modules if m in ("pydantic", "scipy")
+         or m.startswith(tuple("linkwright." + room for room in rooms))]
+heavy = [m for m in heavy if m != "linkwright.mechanism.joint_kinds"]  # a table of names
 numbers = [tau.tolist(), pose.tolist(), slope.tolist(), facts]
 print(json.dumps({"numbers": numbers, "same": bool((batch == batch[0]).all()), "heavy": heavy,
                   "steps": list(robot.timings)}))
