@@ -138,7 +138,7 @@ class _NumPy:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return Newton's steps and the slopes of the paths."""
         p = start + t[:, None] * way
-        x, y = z[:, :3], z[:, 3:]
+        y = z[:, 3:]
         e = np.concatenate([(1 + y @ np.array(CHART))[:, None], y], axis=1)
         by_y = np.zeros((4, 3), complex)
         by_y[0], by_y[1:] = CHART, np.eye(3)
@@ -149,10 +149,13 @@ class _NumPy:
         turned = slope / norm[:, None, None, None] - np.einsum(
             "nij,nk->nijk", matrix, 2 * (e @ by_y) / norm[:, None] ** 2
         )
+        x = z[:, :3] / norm[:, None]
+        x_by_y = x[:, :, None] * (-2 * (e @ by_y) / norm[:, None])[:, None]
         a, b, squares = p[:, self.base], p[:, self.head], p[:, self.squares]
         d = x[:, None] + np.einsum("nij,nlj->nli", turn, b) - a
         f = (d * d).sum(axis=2) - squares
-        by_z = np.concatenate([2 * d, 2 * np.einsum("nli,nijk,nlj->nlk", d, turned, b)], axis=2)
+        turns = np.einsum("nli,nijk,nlj->nlk", d, turned, b) + d @ x_by_y
+        by_z = np.concatenate([2 * d / norm[:, None, None], 2 * turns], axis=2)
         moved = np.einsum("nij,lj->nli", turn, way[self.head]) - way[self.base]
         by_t = 2 * (d * moved).sum(axis=2) - way[self.squares]
         both = np.linalg.solve(by_z, -np.stack([f, by_t], axis=2))

@@ -30,7 +30,7 @@ TIGHTER = (1e-2, 1e-4)
 DETOURS = 6
 """Other ways to the same member that are tried where paths are lost."""
 LARGE = 1e3
-"""The size of an unknown beyond which a path that stands still is on its way to infinity."""
+"""The size of an unknown or a feature beyond which a path that stands still goes to infinity."""
 _SEED = 7
 _NEAR_END = 1e-2
 _CLOSE = 1e-8
@@ -114,7 +114,8 @@ def _settle(family: Family, z: Complex, t: Real, status: np.ndarray, p: Complex)
 
     A path that stands still near its end, far out, is on its way to infinity.
     """
-    size, away = np.abs(z).max(axis=1), status != PathStatus.ARRIVED
+    told, away = features(family, np.where(np.isfinite(z), z, 0), p), status != PathStatus.ARRIVED
+    size = np.abs(np.hstack([z, told])).max(axis=1)
     far = (size > LARGE) & (t > 1 - _NEAR_END)
     status[away & (far | ((size > LARGE / 10) & (t > 1 - _NEAR_END / 100)))] = PathStatus.DIVERGED
     own = np.flatnonzero(status == PathStatus.ARRIVED)

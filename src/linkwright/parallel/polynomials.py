@@ -7,7 +7,9 @@ Nothing is approximated, only written in other coordinates:
   *Solving the kinematics of planar mechanisms by Dixon determinant*, J. Mech. Des. 123, 2001);
 - a unit quaternion is a point of projective space, with a generic complex plane as its chart, so
   that a quaternion and its negative are one point, and three unknowns are left of four;
-- lengths stay as they are; a length of which only the square occurs enters by its square.
+- lengths stay as they are; a length of which only the square occurs enters by its square;
+- the position of a body with a quaternion e is y / (e . e). Where e . e nearly vanishes, an
+  assembly lies far out, and y, as the dual part of Study's coordinates, is as large as elsewhere.
 
 What is driven is locked: its value is a parameter beside the dimensions. Where the relations hold
 a parameter in a root or another function, that function is the parameter. What is not polynomial
@@ -57,6 +59,8 @@ class MachinePolynomials:
     lengths: Mapping[Expr, Expr]  # from lengths to their unknowns
     # from the four components to their three unknowns
     quaternions: Mapping[tuple[Expr, ...], tuple[Expr, ...]]
+    # from lengths of a body that turns freely to the components of its quaternion
+    quaternion_of: Mapping[Expr, tuple[Expr, ...]] = field(default_factory=dict)
 
     def at(self, values: Mapping[Expr, float]) -> Complex:
         """Return the parameters of the family."""
@@ -69,12 +73,15 @@ class MachinePolynomials:
         """Return the machine's coordinates at a solution; those of a real one are real."""
         at = dict(zip(self.family.unknowns, z.tolist(), strict=True))
         found = {q: cmath.log(at[w]) / 1j for q, w in self.angles.items()}
-        found |= {q: at[x] for q, x in self.lengths.items()}
+        squares: dict[tuple[Expr, ...], complex] = {}
         for four, three in self.quaternions.items():
             e = np.array([1 + sum(c * at[y] for c, y in zip(CHART, three, strict=True))]
                          + [at[y] for y in three])  # fmt: skip
+            squares[four] = complex(np.sum(e * e))
             e = e / e[np.argmax(np.abs(e))]
             found |= dict(zip(four, (e / np.sqrt(np.sum(e * e))).tolist(), strict=True))
+        for q, x in self.lengths.items():
+            found[q] = at[x] / squares[self.quaternion_of[q]] if q in self.quaternion_of else at[x]
         return found
 
 
@@ -134,16 +141,20 @@ class _Writer:
         self.moving = moving
         used = set(free_symbols(*everything))
         self.dependent: dict[Expr, bool] = {}
+        self.quaternion_of: dict[Expr, tuple[Expr, ...]] = {}
+        scales: dict[Expr, Expr] = {}
         for body in machine.mechanism.bodies.values():
             if body.joint.quaternion and moving.intersection(body.rotations):
                 self.quaternion(body.rotations)
+                for q, _ in body.translations:
+                    self.quaternion_of[q], scales[q] = body.rotations, self.scales[-1]
         for q in machine.coordinates:
             if q in moving and q in used and q not in self.values:
                 kind = "turn" if q in self.inside else "length"
                 made = symbol(f"{kind}{len(self.unknown)}", "coordinate", owner=OWNER)
                 self.unknown[q] = made
                 if kind == "length":
-                    self.values[q] = {_EVEN: made}
+                    self.values[q] = {_EVEN: made * scales.get(q, ONE)}
 
     def quaternion(self, four: tuple[Expr, ...]) -> None:
         """Give a quaternion its chart: e = s (1 + c . y, y) with s^2 = 1 / |(1 + c . y, y)|^2."""
@@ -190,7 +201,10 @@ class _Writer:
         angles = {q: w for q, w in self.unknown.items() if q in self.inside}
         lengths = {q: x for q, x in self.unknown.items() if q not in self.inside}
         definitions = tuple(value for _, value, _ in parameters)
-        return MachinePolynomials(family, definitions, angles, lengths, self.quaternions)
+        quaternion_of = {q: four for q, four in self.quaternion_of.items() if q in lengths}
+        return MachinePolynomials(
+            family, definitions, angles, lengths, self.quaternions, quaternion_of
+        )
 
     def unknowns(self) -> set[Expr]:
         return {*self.unknown.values(), *(y for three in self.quaternions.values() for y in three)}
