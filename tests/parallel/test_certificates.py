@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 import linkwright as lw
 from linkwright.algebra import cos, exp, sin, sqrt, symbols
 from linkwright.parallel import prove_regular, singular_loci
-from linkwright.parallel.affine_forms import AffineForm, forms_of
-from linkwright.parallel.intervals import ball_arithmetic, evaluated
+from linkwright.parallel.enclosures import AffineForm, forms_of
+from linkwright.parallel.pose_proofs import ball_arithmetic
 from linkwright.program import Code, lower, program
 from linkwright.program.interpret import execute
 from tests.support.closed_loop_machines import truss_mount
@@ -48,19 +48,19 @@ def values_at(x: Any, y: Any, u: Any) -> list[Any]:
         ]
 
 
-def test_intervals_hold_every_value() -> None:
+def test_forms_without_slopes_are_intervals_that_hold_every_value() -> None:
     r = np.random.default_rng(1)
     middle, half = r.uniform(-1, 1, (3, 40)), 10.0 ** r.uniform(-17, -0.7, (3, 40))
-    low, high = middle - half, middle + half
-    found = evaluated(code(), [(a, b) for a, b in zip(low, high, strict=True)])
+    given = [AffineForm(m, radius=h) for m, h in zip(middle, half, strict=True)]
+    found = forms_of(code(), given)
     for k in range(40):
-        for share in (0.0, 0.37, 1.0):
-            at = [a + (b - a) * share for a, b in zip(low[:, k], high[:, k], strict=True)]
-            at = [min(max(v, a), b) for v, a, b in zip(at, low[:, k], high[:, k], strict=True)]
-            for value, (a, b) in zip(values_at(*at), found, strict=True):
-                assert a[k] <= value <= b[k]
-    narrow = evaluated(code(), [(m, m) for m in middle])
-    assert max(float((b - a).max()) for a, b in narrow) < 1e-12
+        for share in (-1.0, -0.26, 1.0):
+            with mpmath.workdps(60):
+                at = [mpmath.mpf(g.middle[k]) + mpmath.mpf(g.radius[k]) * share for g in given]
+                for value, form in zip(values_at(*at), found, strict=True):
+                    assert abs(value - mpmath.mpf(form.middle[k])) <= form.radius[k]
+    narrow = forms_of(code(), [AffineForm(m) for m in middle])
+    assert max(float(f.swing.max()) for f in narrow) < 5e-13
 
 
 def test_forms_hold_every_value_and_their_rest_is_of_second_order() -> None:
@@ -94,28 +94,26 @@ def test_forms_hold_every_value_and_their_rest_is_of_second_order() -> None:
 def test_sines_near_their_zeros_and_far_out_are_held(name: str, rule: Callable[[Any], Any]) -> None:
     wave = lower(program(name, {"x": [X]}, {"f": [sin(X) if name == "sin" else cos(X)]}))
     at = np.concatenate([np.arange(-40, 41) * np.pi / 4, [1e5, -3.3e5, 1e-300, 0.0]])
-    ((low, high),) = evaluated(wave, [(at, at)])
+    (form,) = forms_of(wave, [AffineForm(at)])
     with mpmath.workdps(60):
         for k, v in enumerate(at):
-            assert low[k] <= rule(mpmath.mpf(v)) <= high[k]
-    assert float((high - low).max()) < 1e-14
-    ((low, high),) = evaluated(wave, [(np.array([1e9, -2.0]), np.array([1e9, 2.0]))])
-    assert low.tolist() == [-1.0, -1.0]
-    assert high.tolist() == [1.0, 1.0]
+            assert abs(rule(mpmath.mpf(v)) - mpmath.mpf(form.middle[k])) <= form.radius[k]
+    assert float(form.radius.max()) < 5e-15
+    (form,) = forms_of(wave, [AffineForm(np.array([1e9]), 0.01)])
+    assert form.middle == 0.0
+    assert form.radius >= 1.0
 
 
-def test_balls_of_flint_agree_with_intervals() -> None:
+def test_balls_of_flint_agree_with_forms() -> None:
     at = (0.3, -0.7, 0.2)
     balls = execute(code(), [flint.arb(v) for v in at], ball_arithmetic)
-    found = evaluated(code(), [(np.array([v]), np.array([v])) for v in at])
-    for ball, (low, high) in zip(balls, found, strict=True):
-        assert low[0] <= float(ball.mid()) <= high[0]
+    found = forms_of(code(), [AffineForm(v) for v in at])
+    for ball, form in zip(balls, found, strict=True):
+        assert abs(float(ball.mid()) - form.middle) <= form.radius
 
 
 def test_what_has_no_rule_is_refused_by_name() -> None:
     grown = lower(program("g", {"x": [X]}, {"f": [exp(X)]}))
-    with pytest.raises(lw.Error, match="no rule for 'exp'"):
-        evaluated(grown, [(0.0, 1.0)])
     with pytest.raises(lw.Error, match="no rule for 'exp'"):
         forms_of(grown, [AffineForm(0.5, 0.1)])
     with pytest.raises(lw.Error, match="needs two actuators"):

@@ -42,18 +42,17 @@ from linkwright.equations.batch_closing import Closing
 from linkwright.equations.evaluation import quantities
 from linkwright.equations.reduced_machine import ReducedMachine, reduced_machine
 from linkwright.mechanism import ModelLike
-from linkwright.parallel.affine_forms import AffineForm, forms_of
 from linkwright.parallel.enclosures import (
     SLACK,
     UNIT,
+    AffineForm,
+    forms_of,
     inverses,
     off_unit,
     product_bound,
     slope_bound,
     stacked_forms,
-    stacked_intervals,
 )
-from linkwright.parallel.intervals import evaluated, exact
 from linkwright.parallel.machine_rates import (
     Array,
     Coordinates,
@@ -338,9 +337,9 @@ class _Proof:
             margin = _MARGIN * way + _ANYWAY * farthest + 1e-9
             reach = (way + margin) * (1 + 1e-12)
             held = margin + UNIT * 8 * np.abs(slope).sum(axis=2) * half  # the products are rounded
-            point = [exact(x) for x in (*q.T, *centers.T, *axes.T)]
-            point += [exact(x) for x in self._fixed(self.programs.values)]
-            f = stacked_intervals(evaluated(self.programs.values, point), count, (n,))
+            fixed = [AffineForm(x) for x in (*axes.T, *self._fixed(self.programs.values))]
+            point = [*(AffineForm(x) for x in (*q.T, *centers.T)), *fixed]
+            f = stacked_forms(forms_of(self.programs.values, point), count, (n,))
             moves = slope * half
             box = [
                 AffineForm(m, a, b, r)

@@ -12,6 +12,8 @@ as small as the solution is exact and as large as the test allows.
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -26,7 +28,6 @@ from linkwright.base.optional import extra
 from linkwright.base.reprs import one_line
 from linkwright.equations.evaluation import quantities
 from linkwright.mechanism import ModelLike
-from linkwright.parallel.intervals import ball_arithmetic
 from linkwright.parallel.machine_rates import (
     Array,
     Coordinates,
@@ -38,6 +39,20 @@ from linkwright.program import Code, lower
 from linkwright.program.interpret import execute
 
 _BITS = 128
+_METHODS = {"sqrt", "exp", "log", "sin", "cos", "tan", "asin", "acos", "atan", "atan2"}
+_METHODS |= {"sinh", "cosh", "tanh", "min", "max"}
+_OPERATORS: dict[str, Callable[..., Any]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": operator.truediv,
+    "neg": operator.neg,
+    "abs": abs,
+    "pow": pow,
+    "fma": lambda a, b, c: a * b + c,
+    "fms": lambda a, b, c: a * b - c,
+    "fnma": lambda a, b, c: c - a * b,
+}
 _RADII = tuple(10.0**k for k in (-12, -11, -10, -9, -8, -7, -6, -5, -4, -3, -2, -1))
 
 
@@ -170,3 +185,17 @@ def _proved(flint: Any, rates: MachineRates, at: Array) -> PoseProof:
 def _inside(ball: Any, radius: float) -> bool:
     """Whether a ball lies strictly inside one about 0."""
     return bool(abs(ball) < radius * (1 - 1e-12))
+
+
+def ball_arithmetic(op: str, data: Any, args: list[Any]) -> Any:
+    """Return the ball of python-flint of one instruction; one that has no rule is refused by name.
+
+    Needs the extra `certify`.
+    """
+    if op == "const":
+        return extra("flint", "certify").arb(float(data))
+    if op in _METHODS:
+        return getattr(args[0], op)(*args[1:])
+    if op not in _OPERATORS:
+        raise DomainError(f"balls have no rule for {op!r}")
+    return _OPERATORS[op](*args)
