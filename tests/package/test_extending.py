@@ -17,6 +17,7 @@ from linkwright.cli import commands
 from linkwright.formats.robot import files as robot_files
 from linkwright.mechanism import joint_kinds
 from linkwright.recording import files as recording_files
+from linkwright.server import verbs
 from linkwright.simulation.native import methods, schedule
 from linkwright.studio import server
 
@@ -30,6 +31,7 @@ REGISTRIES: tuple[dict[str, Any], ...] = (
     methods.METHODS,
     schedule.TABLEAUX,
     server.PANELS,
+    verbs.VERBS,
 )
 SECTIONS = {
     part.partition("\n")[0]: re.findall(r"```python\n(.*?)```", part, re.DOTALL)
@@ -39,7 +41,9 @@ WITH_CODE = [title for title, blocks in SECTIONS.items() if blocks]
 
 
 def test_the_page_has_a_section_with_code_for_each_kind_of_thing() -> None:
-    wanted = "joint element tire controller motion integrator solver format recording backend panel"
+    wanted = (
+        "joint element tire controller motion integrator solver format recording backend panel verb"
+    )
     for word in (*wanted.split(), "command"):
         assert any(word in title for title in WITH_CODE), word
 

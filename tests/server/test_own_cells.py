@@ -242,7 +242,7 @@ def test_what_is_said_of_poses_is_what_the_motion_does(shipped: VirtualCell) -> 
             shipped.command("puma", Command("pose", k, vector(goal)))
         except lw.server.RefusedError:
             continue
-        foreseen = shipped._desk._counts["puma"].ends
+        foreseen = shipped._desk._queues["puma"].ends
         settle(shipped, 4000)
         state = shipped.latest().values
         if state["puma.done"] == k and foreseen is not None:

@@ -12,7 +12,8 @@ from linkwright.models.rerun import rerun
 from linkwright.server.cell import CAUSES
 from linkwright.server.cell_file import read_cell, shipped
 from linkwright.server.desk import Desk
-from linkwright.server.face import KINDS, LIVES, Command, RefusedError
+from linkwright.server.face import LIVES, Command, RefusedError
+from linkwright.server.verbs import VERBS
 from linkwright.server.virtual import VirtualCell
 from linkwright.simulation.recorder import Target
 
@@ -112,7 +113,7 @@ def test_an_axis_in_torque_mode_carries_its_weight_and_gives_way() -> None:
 
 
 @pytest.mark.parametrize("name", shipped())
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", VERBS)
 def test_every_kind_of_command_changes_inputs_or_is_refused_by_name(name: str, kind: str) -> None:
     cell = read_cell(name)
     arm, desk = cell.arms[0], Desk(cell)

@@ -23,7 +23,7 @@ import linkwright as lw
 from linkwright.base.errors import Error, InputError
 from linkwright.cli import main
 from linkwright.server.client import RemoteCell
-from linkwright.server.face import Command, RefusedError, check_command
+from linkwright.server.face import Command, RefusedError
 from linkwright.server.hand import ArmHand
 from linkwright.server.host import CellHost
 from linkwright.server.leases import Leases
@@ -38,6 +38,7 @@ from linkwright.server.messages import (
 )
 from linkwright.server.network import Endpoint, open_session
 from linkwright.server.registry import VARIABLE, CellEntry, Running, running_cells
+from linkwright.server.verbs import check_command
 from linkwright.windows import Frame
 from tests.support.server_faces import ToyCell, face_of
 
@@ -117,6 +118,16 @@ def test_a_matrix_is_a_pose(hand: ArmHand, toy: ToyCell) -> None:
     assert toy.given[0][1].values == pytest.approx((0.4, 0.5, 0.6, half, 0.0, 0.0, half))
     with pytest.raises(InputError, match="does not turn"):
         hand.pose(np.diag([2.0, 1.0, 1.0, 1.0]))
+
+
+def test_a_verb_of_the_table_needs_no_method(hand: ArmHand, toy: ToyCell) -> None:
+    """`ask` gives a command as the methods do, and the cell checks it by the same table."""
+    hand.ask("joints", [0.5, 0.25], speed=0.5).wait(LIMIT)
+    assert toy.given[-1][1].values == (0.5, 0.25)
+    with pytest.raises(RefusedError, match="no kind of command 'jonits'; did you mean 'joints'"):
+        hand.ask("jonits")
+    with pytest.raises(RefusedError, match="'joints' of 'puma' takes 2 numbers"):
+        hand.ask("joints", [0.5])
 
 
 def test_one_commands_and_others_are_told_who(hand: ArmHand, toy: ToyCell) -> None:

@@ -12,8 +12,9 @@ from linkwright.formats.robot.transforms import rotation_quaternion
 from linkwright.robots import Robot
 from linkwright.server.cell import CAUSES
 from linkwright.server.cell_file import read_cell
-from linkwright.server.face import KINDS, LIVES, Command, RefusedError
+from linkwright.server.face import LIVES, Command, RefusedError
 from linkwright.server.recorded import control_session
+from linkwright.server.verbs import number_of
 from linkwright.server.virtual import VirtualCell
 from tests.seeds import seldom
 from tests.support.cells import puma_text
@@ -113,7 +114,7 @@ def test_a_value_that_is_not_finite_is_panic() -> None:
         return dict(session.place().d)
 
     go(3)
-    enable = {"slot_kind[0]": float(KINDS.index("enable")), "head": 1.0}
+    enable = {"slot_kind[0]": float(number_of("enable")), "head": 1.0}
     assert go(2, **enable)[f"{own}.life"] == LIVES.index("active")
     found = go(2, **{"q[1]": math.nan})
     assert found[f"{own}.life"] == LIVES.index("fault")

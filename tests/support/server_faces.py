@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from linkwright.server.face import LIVES, ArmFace, Command, check_command
+from linkwright.server.face import LIVES, ArmFace, Command
+from linkwright.server.verbs import check_command
 from linkwright.windows import Field, Frame, Record
 
 CAUSES = ("none", "silence", "stop", "halt")

@@ -19,6 +19,7 @@ from linkwright.base.fingerprint import fingerprint
 from linkwright.server.axis_blocks import COEFFICIENTS, AxisDrives, AxisOrders, axis_controller
 from linkwright.server.cell import Cell, CellArm
 from linkwright.server.face import TOOL_SPEEDS
+from linkwright.server.verbs import VERBS
 from linkwright.simulation.hardware import FAULT
 from linkwright.simulation.native.session import Session
 from linkwright.simulation.native.stored import Tell, prepared
@@ -478,7 +479,8 @@ def session_of_cell(
     """
     names = None if record is None else tuple(dict.fromkeys(record))
     files = [arm.file and (str(arm.file), Path(arm.file).read_bytes()) for arm in cell.arms]
-    content = (fingerprint("cells"), cell.text, build.__name__, names, files)
+    moves = [(i, x.moves, x.goal) for i, x in enumerate(VERBS.values()) if x.moves]
+    content = (fingerprint("cells"), cell.text, build.__name__, names, files, moves)
     return prepared(
         entry_key(repr(content).encode(), "cell"),
         RunSettings(FOREVER, 1 / cell.rate, "verlet", every=every),

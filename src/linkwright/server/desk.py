@@ -8,43 +8,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from linkwright.base.errors import nearest
 from linkwright.control.axis import AxisMode
-from linkwright.motion.trajectory import Trajectory, through
-from linkwright.server.axis_blocks import GAINS, MODES
-from linkwright.server.cell import CAUSES, Cell, CellArm, largest_gain
-from linkwright.server.face import (
-    KINDS,
-    LIVES,
-    MOTIONS,
-    POINTS,
-    ArmFace,
-    Command,
-    RefusedError,
-    check_command,
-)
-from linkwright.server.probe import check_excitation
+from linkwright.motion.trajectory import through
+from linkwright.server.axis_blocks import GAINS
+from linkwright.server.cell import CAUSES, Cell, CellArm
+from linkwright.server.face import ArmFace, Command, RefusedError
 from linkwright.server.reach import ArmReach, pose_matrix
 from linkwright.server.supervisor import SLOTS, width
-from linkwright.server.timed import inputs_of, planned
-
-Inputs = dict[str, float]
-
-
-@dataclass(slots=True)
-class _Counts:
-    head: int = 0
-    stops: int = 0
-    beats: int = 0
-    enabling: bool = False  # whether an `enable` waits in the ring
-    ends: tuple[float, ...] | None = None  # joints at the end of the motions so far, if known
-    modes: dict[str, float] = field(default_factory=dict)  # of axes, other than position
-    knots: list[tuple[float, ...]] = field(default_factory=list)  # of a trajectory to come
+from linkwright.server.verbs import VERBS, ArmQueue, Inputs, Order, check_command, number_of
 
 
 class Desk:
@@ -60,7 +36,7 @@ class Desk:
         self.cell = cell
         self.arms = {arm.name: arm for arm in cell.arms}
         self.faces = {arm.name: face_of(cell, arm) for arm in cell.arms}
-        self._counts = {arm.name: _Counts() for arm in cell.arms}
+        self._queues = {arm.name: ArmQueue() for arm in cell.arms}
         self._halts = 0
         self._seen: dict[str, int] = {}
         self._reach: dict[str, ArmReach] = {}
@@ -83,141 +59,70 @@ class Desk:
 
     def command(self, name: str, command: Command, state: Mapping[str, float], now: int) -> Inputs:
         """Return the inputs that a command changes, all at one tick."""
-        arm, counts = self.arm(name), self._counts[name]
-        changed: Inputs = {}
+        arm, queue = self.arm(name), self._queues[name]
         check_command(self.faces[name], command, now)
-        knots, counts.knots = counts.knots, []  # any other command forgets them
-        if command.kind == "knot":
-            counts.knots = [*knots, command.values][-POINTS:]
-            return {}
-        if command.kind == "home":
-            command = replace(command, values=arm.start)
-        if command.kind == "pose" and not arm.tool:
-            raise RefusedError(
-                "kind", f"{name!r} has no tool", remedy="name one in its [[arm]] table"
-            )
-        own = f"{name}_supervisor"
-        if command.kind == "stop":
-            counts.stops, counts.ends = counts.stops + 1, None
-            return {
-                f"{own}.stops": float(counts.stops),
-                f"{own}.flush": float(counts.head),
-                f"{own}.stop_sequence": float(command.sequence),
-            }
-        if command.kind == "excite":
-            check_excitation(arm, command, self._place(arm, state))
-        if counts.head <= state[f"{name}.tail"]:
-            counts.enabling = False
-        if command.kind == "mode":
-            _check_mode(arm, command, counts.enabling or LIVES[int(state[f"{name}.life"])])
-        if command.kind == "set":
-            _check_gain(arm, command, self.cell.rate)
-        if command.kind in (*MOTIONS, "excite"):
-            life = LIVES[int(state[f"{name}.life"])]
-            if life != "active" and not counts.enabling:
-                why = CAUSES[int(state[f"{name}.cause"])]
-                raise RefusedError(
-                    "life",
-                    f"{name!r} is {life}" + (f" ({why})" if why != "none" else ""),
-                    remedy="clear and enable it first" if life == "fault" else "enable it first",
-                )
-            if state[f"{name}.braking"] == 1 and not counts.enabling:
-                raise RefusedError(
-                    "life",
-                    f"{name!r} brakes, and is switched off then",
-                    remedy="enable it when it stands",
-                )
-            _check_modes(name, command.kind, counts.modes)
-            if command.kind == "trajectory":
-                motion = self._motion(arm, int(command.values[0]), knots, state)
-                command = replace(command, values=tuple(map(float, motion.end)))
-                changed = inputs_of(arm, motion)
-            counts.ends = self._end(arm, command, state)
-        if counts.head - state[f"{name}.tail"] >= SLOTS:
+        verb, knots, queue.knots = VERBS[command.kind], queue.knots, []  # any other forgets them
+        own = {key.removeprefix(f"{name}."): x for key, x in state.items()}
+        stands = self._place(arm, state) if verb.moves else None
+        order = Order(arm, self.faces[name], command, own, self.cell.rate, queue, stands, knots)
+        queue.enabling &= queue.head > own["tail"]
+        if verb.moves:
+            _check_life(order, verb.modes)
+        if verb.waits and queue.head - own["tail"] >= SLOTS:
             raise RefusedError("full", f"{SLOTS} commands of {name!r} wait already")
-        slot, wide = counts.head % SLOTS, width(arm)
-        counts.head += 1
-        counts.enabling |= command.kind == "enable"
-        if command.kind == "excite":
-            command = replace(command, values=_experiment(arm, command, self.cell.rate))
-        values = [*command.values, *[0.0] * wide][:wide]
-        changed |= {f"{own}.slot_goal[{slot},{i}]": float(x) for i, x in enumerate(values)}
-        frames = self.faces[name].frames
-        changed |= {
-            f"{own}.slot_kind[{slot}]": float(KINDS.index(command.kind)),
+        if verb.becomes is not None:
+            verb.becomes(order)
+        if verb.moves:
+            queue.ends = self._end(order, verb.goal)
+        self.faces[name] = order.face
+        return {**order.inputs, **self._slot(order)} if verb.waits else order.inputs
+
+    def _slot(self, order: Order) -> Inputs:
+        """Return the inputs of the ring of an arm, with an order in its next slot."""
+        own, slot, command = f"{order.arm.name}_supervisor", order.queue.head % SLOTS, order.command
+        order.queue.head += 1
+        wide = width(order.arm)
+        values = [*order.values, *[0.0] * wide][:wide]
+        return {
+            **{f"{own}.slot_goal[{slot},{i}]": float(x) for i, x in enumerate(values)},
+            f"{own}.slot_kind[{slot}]": float(number_of(command.kind)),
             f"{own}.slot_speed[{slot}]": float(command.speed),
             f"{own}.slot_blend[{slot}]": float(command.blend),
-            f"{own}.slot_frame[{slot}]": float(frames.index(command.frame)),
+            f"{own}.slot_frame[{slot}]": float(order.face.frames.index(command.frame)),
             f"{own}.slot_sequence[{slot}]": float(command.sequence),
-            f"{own}.head": float(counts.head),
+            f"{own}.head": float(order.queue.head),
         }
-        if command.kind == "mode":
-            place, mode = self.faces[name].axes.index(command.name), float(command.values[0])
-            changed[f"{name}_control.mode[{place}]"] = mode
-            counts.modes[command.name] = mode
-        if command.kind == "set":
-            value, face = float(command.values[0]), self.faces[name]
-            changed[_parameters(arm)[command.name]] = value
-            now_set = {**face.parameters, command.name: value}  # for clients that come later
-            self.faces[name] = replace(face, parameters=now_set)
-        return changed
 
-    def _motion(
-        self,
-        arm: CellArm,
-        count: int,
-        knots: list[tuple[float, ...]],
-        state: Mapping[str, float],
-    ) -> Trajectory:
-        """Return the trajectory through the last points; refuse one that cannot begin now."""
-        if not 2 <= count <= len(knots):
-            raise RefusedError(
-                "values", f"a trajectory has 2 to {POINTS} points, not {count} of {len(knots)}"
-            )
-        name, own = arm.name, self._counts[arm.name]
-        waits = own.head > state[f"{name}.tail"] or state[f"{name}.goals"] > state[f"{name}.over"]
-        if waits or state[f"{name}.moves"] or state[f"{name}.braking"]:
-            raise RefusedError(
-                "moving",
-                f"{name!r} moves, and a trajectory begins where it stands",
-                remedy="wait() for the motion before",
-            )
-        here = [state[f"{name}.target{i}"] for i in range(len(arm.axes))]
-        return planned(arm, knots[-count:], here)
-
-    def _end(
-        self, arm: CellArm, command: Command, state: Mapping[str, float]
-    ) -> tuple[float, ...] | None:
+    def _end(self, order: Order, goal: str) -> tuple[float, ...] | None:
         """Return the joints at the end of a motion; refuse a pose that the tool cannot come to."""
-        if command.kind in ("joints", "track", "home", "trajectory"):
-            return command.values
-        pose = pose_matrix(command.values) if command.kind == "pose" else None
+        arm, command = order.arm, order.command
         known = {frame.name: frame for frame in self.cell.frames if frame.kind == "constant"}
-        if pose is None or not (command.frame == "base" or command.frame in known):
-            return None
+        if goal != "pose" or not (command.frame == "base" or command.frame in known):
+            return order.values if goal == "joints" else None
+        pose = pose_matrix(order.values)
         if command.frame != "base":
             mount = pose_matrix(arm.mount) if arm.mount else np.eye(4)
             pose = np.linalg.inv(mount) @ pose_matrix(known[command.frame].pose) @ pose
         if arm.name not in self._reach:
             self._reach[arm.name] = ArmReach(arm)
-        return self._reach[arm.name].to(self._place(arm, state), pose)
+        return self._reach[arm.name].to(order.stands, pose)
 
     def _place(self, arm: CellArm, state: Mapping[str, float]) -> tuple[float, ...] | None:
         """Return the joints at which an arm will stand as the next command begins, if known."""
-        counts = self._counts[arm.name]
-        if not state[f"{arm.name}.moves"] and counts.head <= state[f"{arm.name}.tail"]:
+        queue = self._queues[arm.name]
+        if not state[f"{arm.name}.moves"] and queue.head <= state[f"{arm.name}.tail"]:
             return tuple(state[f"{arm.name}.target{i}"] for i in range(len(arm.axes)))
-        return None if state[f"{arm.name}.braking"] else counts.ends
+        return None if state[f"{arm.name}.braking"] else queue.ends
 
     def beat(self, name: str, holder: int, silence: float) -> Inputs:
         """Return the inputs that a sign of life of a lease's holder changes."""
-        arm, counts = self.arm(name), self._counts[name]
+        arm, queue = self.arm(name), self._queues[name]
         if holder and not 0 < silence < 3600:
             raise RefusedError("silence", f"a silence of {silence} s is not above 0")
-        counts.beats += 1
+        queue.beats += 1
         own = f"{arm.name}_supervisor"
         return {
-            f"{own}.beats": float(counts.beats),
+            f"{own}.beats": float(queue.beats),
             f"{own}.lease": float(holder),
             f"{own}.silence": float(max(1, round(silence * self.cell.rate))),
         }
@@ -274,67 +179,30 @@ def face_of(cell: Cell, arm: CellArm) -> ArmFace:
     )
 
 
-def _check_mode(arm: CellArm, command: Command, life: str | bool) -> None:
-    """Refuse a mode that an axis cannot take."""
-    if arm.law.kind != "axes":
+def _check_life(order: Order, modes: tuple[str, ...]) -> None:
+    """Refuse a motion of an arm that is not active, or whose axes are in other modes."""
+    name, state = order.arm.name, order.state
+    if order.life != "active":
+        why = CAUSES[int(state["cause"])]
         raise RefusedError(
-            "kind",
-            f"{arm.name!r} has no axis controller, and its axes have no modes",
-            remedy='give its [[arm]] table control = {kind = "axes", ...}',
+            "life",
+            f"{name!r} is {order.life}" + (f" ({why})" if why != "none" else ""),
+            remedy="clear and enable it first" if order.life == "fault" else "enable it first",
         )
-    known = [mode.value for mode in MODES]
-    if command.values[0] not in known:
-        listed = ", ".join(f"{mode.value} ({mode.name})" for mode in MODES)
+    if state["braking"] == 1 and not order.queue.enabling:
         raise RefusedError(
-            "values",
-            f"an axis of a cell takes no mode {command.values[0]:g}",
-            remedy=f"there are {listed}; to switch it off, disable the arm",
+            "life",
+            f"{name!r} brakes, and is switched off then",
+            remedy="enable it when it stands",
         )
-    if life in (True, "active"):
-        raise RefusedError(
-            "life", f"{arm.name!r} is active, and modes change at rest", remedy="disable it first"
-        )
-
-
-def _check_modes(name: str, kind: str, modes: Mapping[str, float]) -> None:
-    """Refuse motions of an arm whose axes do not follow positions."""
-    fine = (AxisMode.POS, AxisMode.VEL) if kind == "jog" else (AxisMode.POS,)
-    for axis, mode in modes.items():
-        if mode not in fine:
+    for axis, mode in order.queue.modes.items():
+        if AxisMode(int(mode)).name not in modes:
             raise RefusedError(
                 "mode",
-                f"{axis} of {name!r} is in mode {AxisMode(int(mode)).name} and takes no {kind!r}",
+                f"{axis} of {name!r} is in mode {AxisMode(int(mode)).name} and takes no "
+                f"{order.command.kind!r}",
                 remedy=f"disable the arm, then give it mode {AxisMode.POS.value}",
             )
-
-
-def _experiment(arm: CellArm, command: Command, rate: float) -> tuple[float, ...]:
-    """Return what an arm's probe takes, in the order of `linkwright.server.probe.WORDS`."""
-    kind, size, w, seconds, width = command.values
-    axis = [one.name for one in arm.axes].index(command.name)
-    return kind, size, w, float(round(seconds * rate)), width, float(axis)
-
-
-def _check_gain(arm: CellArm, command: Command, rate: float) -> None:
-    """Refuse a gain that the cell's file could not have either."""
-    key, value = command.name.split(".")[0], command.values[0]
-    high, zero = largest_gain(arm.law.kind, key, rate), key not in ("kp", "kd")
-    if not 0 <= value <= high or (value == 0 and not zero):
-        low = "at least 0" if zero else "above 0"
-        raise RefusedError(
-            "range",
-            f"{command.name} of {arm.name!r} is {low} and at most {high:.6g}, not {value:.6g}",
-            remedy="give another gain; this one has not changed",
-        )
-
-
-def _parameters(arm: CellArm) -> dict[str, str]:
-    """Return the input of each parameter that can be set while an arm runs."""
-    return {
-        f"{key}.{i + 1}": f"{arm.name}_control.{key}[{i}]"
-        for key in _gains(arm)
-        for i in range(len(arm.axes))
-    }
 
 
 def _gains(arm: CellArm) -> tuple[str, ...]:

@@ -6,12 +6,11 @@ by name or put before the loop as one change of its inputs; the state comes back
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from linkwright.base.errors import Error, nearest
+from linkwright.base.errors import Error
 from linkwright.simulation.hardware import LIVES
 
 if TYPE_CHECKING:
@@ -19,32 +18,7 @@ if TYPE_CHECKING:
 
     from linkwright.windows import Frame, Record
 
-__all__ = [
-    "CAREFUL",
-    "EXCITATIONS",
-    "KINDS",
-    "LIVES",
-    "MOTIONS",
-    "POINTS",
-    "TOOL_SPEEDS",
-    "ArmFace",
-    "CellFace",
-    "Command",
-    "RefusedError",
-    "check_command",
-]
-
-MOTIONS = ("joints", "pose", "track", "jog", "home", "trajectory")
-"""Commands that move an arm: legs of a chain, an online target, points with times."""
-
-KINDS = (
-    *("enable", "disable", "clear", "stop"),  # of the arm's life; `stop` brakes along the path
-    *MOTIONS,
-    *("set", "mode"),  # a parameter, the mode of an axis
-    "excite",  # an experiment on an axis: place in EXCITATIONS, amplitude, rad/s, s, hysteresis
-    "knot",  # a point of the trajectory that is to come: s, joints, and perhaps their speeds
-)
-"""What can be asked of an arm."""
+__all__ = ["LIVES", "ArmFace", "CellFace", "Command", "RefusedError"]
 
 CAREFUL = 0.25
 """Share of the limits of speed where a client does not say how fast."""
@@ -81,7 +55,7 @@ class Command:
     """One thing that is asked of an arm.
 
     Args:
-        kind: one of `KINDS`.
+        kind: name of a verb, of `linkwright.server.verbs.VERBS`.
         sequence: of the client's commands to this arm, rising.
         values: numbers of the command: joints in rad or m; a pose as x, y, z and a unit quaternion
             w, x, y, z.
@@ -131,73 +105,6 @@ class ArmFace:
     values: Mapping[str, float] = field(default_factory=dict)
     speeds: tuple[float, ...] = ()
     mount: tuple[float, ...] = ()
-
-
-def check_command(arm: ArmFace, command: Command, now: int) -> None:
-    """Refuse a command that an arm cannot take, whatever it is doing, by name.
-
-    >>> arm = ArmFace("slide", ("x",), ("m",), ((0.0, 1.0),), ("slide.1",))
-    >>> check_command(arm, Command("joints", 1, (1.5,)), 0)
-    Traceback (most recent call last):
-    linkwright.server.face.RefusedError: x of 'slide' goes from 0 to 1 m, not to 1.5
-    """
-    kind, values, n = command.kind, command.values, len(arm.joints)
-    _known("kind", "command", kind, KINDS)
-    if command.expires and now > command.expires:
-        late = (now - command.expires) / 1e6
-        raise RefusedError("expired", f"{kind!r} came {late:.3g} ms after it expired")
-    if not all(map(math.isfinite, (*values, command.speed, command.blend))):
-        raise RefusedError(
-            "non-finite", f"{kind!r} of {arm.name!r} has a number that is not finite"
-        )
-    sizes = {"joints": n, "track": n, "jog": n, "pose": 7, "set": 1, "mode": 1, "excite": 5}
-    sizes["trajectory"] = 1  # how many knots came before it
-    sizes["knot"] = 2 * n + 1 if len(values) > n + 1 else n + 1  # with speeds, or without
-    if len(values) != sizes.get(kind, 0):
-        raise RefusedError("values", f"{kind!r} of {arm.name!r} takes {sizes.get(kind, 0)} numbers")
-    if not 0 < command.speed <= 1:
-        raise RefusedError("speed", f"a speed of {command.speed} is not above 0 and at most 1")
-    if not 0 <= command.blend < 60:
-        raise RefusedError("blend", f"a blend of {command.blend} s is not from 0 to 60")
-    _known("frame", "frame", command.frame, arm.frames)
-    knot, when = kind == "knot", f" at {values[0]:g} s" if kind == "knot" else ""
-    if kind in ("joints", "track") or knot:
-        for name, unit, (low, high), x in zip(
-            arm.joints, arm.units, arm.limits, values[1 : n + 1] if knot else values, strict=True
-        ):
-            if not low <= x <= high:
-                raise RefusedError(
-                    "range",
-                    f"{name} of {arm.name!r} goes from {low:.6g} to {high:.6g} {unit}, "
-                    f"not to {x:.6g}{when}",
-                )
-    if kind == "jog" or knot:
-        rates = values[n + 1 :] if knot else values
-        for name, unit, most, x in zip(arm.joints, arm.units, arm.speeds, rates, strict=False):
-            if abs(x) > most * (1 + 1e-9):
-                raise RefusedError(
-                    "speed",
-                    f"{name} of {arm.name!r} goes with {most:.6g} {unit}/s at most, "
-                    f"not {x:.6g}{when}",
-                )
-    if kind == "pose" and abs(math.hypot(*values[3:]) - 1) > 1e-6:
-        raise RefusedError("values", "the quaternion of the pose does not have length 1")
-    if kind == "set":
-        _known("name", f"parameter of {arm.name!r}", command.name, arm.parameters)
-    if kind in ("mode", "excite"):
-        _known("name", f"axis of {arm.name!r}", command.name, arm.axes)
-
-
-def _known(reason: str, what: str, name: str, names: Iterable[str]) -> None:
-    table = tuple(names)
-    if name not in table:
-        near = nearest(name, table)
-        known = f"there are {', '.join(table)}" if table else "there is none"
-        raise RefusedError(
-            reason,
-            f"no {what} is called {name!r}",
-            remedy=f"did you mean {near!r}?" if near else known,
-        )
 
 
 class CellFace(Protocol):

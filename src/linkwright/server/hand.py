@@ -18,7 +18,6 @@ from linkwright.server.client import PATIENCE, ArmState, RemoteArm, TimedOutErro
 from linkwright.server.face import (
     CAREFUL,
     EXCITATIONS,
-    MOTIONS,
     POINTS,
     TOOL_SPEEDS,
     Command,
@@ -36,6 +35,7 @@ from linkwright.server.messages import (
     pack_command,
     unpack,
 )
+from linkwright.server.verbs import VERBS, motions
 from linkwright.windows import Frame
 
 Joints = ArrayLike | Mapping[str, float]
@@ -185,11 +185,11 @@ class ArmHand:
 
     def enable(self) -> None:
         """Switch the arm on; returns when it is active."""
-        self._change("enable", "active")
+        self._change("enable")
 
     def disable(self) -> None:
         """Switch the arm off; returns when it is inactive."""
-        self._change("disable", "inactive")
+        self._change("disable")
 
     def clear(self, *others: ArmHand) -> None:
         """Clear a fault; the arm is inactive then, and `enable` follows.
@@ -197,13 +197,13 @@ class ArmHand:
         Args:
             others: arms whose PANIC is linked to this one's; they are cleared together.
         """
-        for hand, asked in [(hand, hand._ask("clear")) for hand in (self, *others)]:
-            hand._reach(asked, "inactive", "see to the cause, then clear() again")
+        for hand, asked in [(hand, hand.ask("clear")) for hand in (self, *others)]:
+            hand._reach(asked, "see to the cause, then clear() again")
             hand._open = []  # whoever clears knows what it stopped
 
     def stop(self) -> GivenCommand:
         """Brake along the path, within the limits, and hold."""
-        return self._ask("stop")
+        return self.ask("stop")
 
     def home(self, *, speed: float | str = CAREFUL) -> GivenCommand:
         """Go to where the arm started; encoders of cells are absolute, and need no search.
@@ -211,7 +211,7 @@ class ArmHand:
         Args:
             speed: share of the limits, or a text with a unit, as of `joints`.
         """
-        return self._ask("home", speed=self._share(speed, self._fastest()))
+        return self.ask("home", speed=self._share(speed, self._fastest()))
 
     def joints(
         self, q: Joints, *, speed: float | str = CAREFUL, blend: float = 0.0
@@ -227,7 +227,7 @@ class ArmHand:
         stands = self._over() and not self.arm.state.moving
         named = tuple(q) if stands and isinstance(q, Mapping) else ()
         goal, share = self._numbers(q), self._share(speed, self._fastest(named))
-        return self._ask("joints", goal, speed=share, blend=blend)
+        return self._go("joints", goal, speed=share, blend=blend)
 
     def pose(
         self,
@@ -246,7 +246,7 @@ class ArmHand:
             blend: s, how long before the last goal the turn to this one may begin.
         """
         share = self._share(speed, TOOL_SPEEDS)
-        return self._ask("pose", _pose(pose), frame=frame, speed=share, blend=blend)
+        return self.ask("pose", _pose(pose), frame=frame, speed=share, blend=blend)
 
     def track(self, q: Joints, *, speed: float | str = CAREFUL) -> GivenCommand:
         """Go for coordinates now, from whatever the arm does, within its limits of jerk.
@@ -255,7 +255,7 @@ class ArmHand:
             q: rad or m, as of `joints`.
             speed: share of the arm's limits; or the largest speed, as in "0.5 rad/s".
         """
-        return self._ask("track", self._numbers(q), speed=self._share(speed, self._fastest()))
+        return self._go("track", self._numbers(q), speed=self._share(speed, self._fastest()))
 
     def jog(self, rates: Joints) -> GivenCommand:
         """Move with joint speeds, until the next command.
@@ -263,7 +263,7 @@ class ArmHand:
         Args:
             rates: rad/s or m/s, in the order of the joints or by their names; zeros stop.
         """
-        return self._ask("jog", self._numbers(rates, rates=True))
+        return self.ask("jog", self._numbers(rates, rates=True))
 
     def trajectory(
         self,
@@ -291,8 +291,10 @@ class ArmHand:
         if velocities is not None:
             given.append(self._rows(len(t), velocities, rates=True))
         for k, time in enumerate(map(float, t)):
-            self._ask("knot", (time, *(x for rows in given for x in rows[k])))
-        return self._ask("trajectory", (float(len(t)),))
+            self.ask("knot", (time, *(x for rows in given for x in rows[k])))
+        asked = self.ask("trajectory", (float(len(t)),))
+        self._goal = given[0][-1]
+        return asked
 
     def _rows(self, count: int, given: Points, *, rates: bool) -> list[tuple[float, ...]]:
         """Return the numbers of all joints at each of some times."""
@@ -319,7 +321,7 @@ class ArmHand:
             name: of the parameter.
             value: the new one.
         """
-        return self._ask("set", (float(value),), name=name)
+        return self.ask("set", (float(value),), name=name)
 
     def mode(self, axis: str, mode: int) -> GivenCommand:
         """Change the mode of an axis of an arm that is at rest and has an axis controller.
@@ -329,7 +331,7 @@ class ArmHand:
             mode: number of an `AxisMode`: position, speed (of the motion), current (of the weight
                 alone, where that is given ahead), or a triangle wave.
         """
-        return self._ask("mode", (float(mode),), name=axis)
+        return self.ask("mode", (float(mode),), name=axis)
 
     def excite(
         self,
@@ -355,7 +357,7 @@ class ArmHand:
             raise InputError(f"there is no excitation {kind!r}: {', '.join(EXCITATIONS)}")
         place = float(EXCITATIONS.index(kind))
         values = (place, float(amplitude), float(frequency), float(seconds), float(hysteresis))
-        return self._ask("excite", values, name=axis)
+        return self.ask("excite", values, name=axis)
 
     def wait(self, asked: GivenCommand | None = None, seconds: float = math.inf) -> None:
         """Wait until a command is finished; all that were given, where none is named.
@@ -453,10 +455,12 @@ class ArmHand:
             with suppress(Error):
                 step()
 
-    def _change(self, kind: str, life: str) -> None:
-        self._reach(self._ask(kind), life)
+    def _change(self, kind: str) -> None:
+        self._reach(self.ask(kind))
 
-    def _reach(self, asked: GivenCommand, life: str, remedy: str | None = None) -> None:
+    def _reach(self, asked: GivenCommand, remedy: str | None = None) -> None:
+        life = VERBS[asked.kind].leads
+
         def over(state: ArmState) -> bool:
             if state.taken >= asked.sequence and state.life == life:
                 return True
@@ -467,32 +471,57 @@ class ArmHand:
         if state.life != life:
             raise self._told(state, asked, remedy)
 
-    def _ask(self, kind: str, values: tuple[float, ...] = (), **more: Any) -> GivenCommand:
+    def ask(
+        self,
+        kind: str,
+        values: Sequence[float] = (),
+        *,
+        speed: float = 1.0,
+        blend: float = 0.0,
+        frame: str = "base",
+        name: str = "",
+    ) -> GivenCommand:
+        """Ask for a verb of the table `linkwright.server.verbs.VERBS`, as all methods here do.
+
+        Args:
+            kind: its name.
+            values: its numbers, as the table says.
+            speed: share of the arm's limits.
+            blend: s, how long before the last goal the turn to this one may begin.
+            frame: in which a pose is given.
+            name: of an axis or a parameter, where it is about one.
+        """
         if not self._key:
             raise RefusedError(
                 "lease", f"{self.arm.name} is not in hand", remedy="with arm.command() as hand: ..."
             )
-        cell = self.arm.cell
-        if kind not in ("joints", "track", "set", "knot", "trajectory"):
-            self._goal = None
+        cell, numbers = self.arm.cell, tuple(map(float, values))
         with self._sending:
             self._note(self.arm.state)
             sequence = self._sequence = self._sequence + 1
-            expires = cell.now() + self._expiry
-            command = Command(kind, sequence, values, expires=expires, **more)
-            data = pack_command(
-                self.arm.face, self._record, command, self._key, expires - self._expiry
+            now = cell.now()
+            command = Command(
+                kind, sequence, numbers, speed, blend, frame, name, now + self._expiry
             )
+            data = pack_command(self.arm.face, self._record, command, self._key, now)
             if self._window is None or not self._window.give(data, sequence):
                 cell.ask(f"command/{self.arm.name}", data, again=self._window is not None)
             if kind != "knot":  # which is waited for as a part of its trajectory
                 self._last, self._kind = sequence, kind
         given = GivenCommand(self, sequence, kind)
-        if kind in MOTIONS:
+        if kind not in ("set", "knot"):
+            self._goal = None
+        if kind in motions():
             state = self.arm.state
             over = max(state.done, state.cut)
             kept = [x for x in self._open if x.sequence > over or self._taken_away(x, state)]
             self._open = [*kept, given]
+        return given
+
+    def _go(self, kind: str, goal: tuple[float, ...], **more: Any) -> GivenCommand:
+        """Ask for a motion to joints, and remember them for joints that are not named next."""
+        given = self.ask(kind, goal, **more)
+        self._goal = goal
         return given
 
     def _numbers(self, values: Joints, *, rates: bool = False) -> tuple[float, ...]:
@@ -506,8 +535,6 @@ class ArmHand:
                 f"{given.shape}",
                 remedy=f"give one for each of {', '.join(joints)}",
             )
-        if not rates:
-            self._goal = tuple(map(float, given))
         return tuple(map(float, given))
 
     def _over(self) -> bool:

@@ -13,9 +13,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from linkwright.base.errors import Error, InputError
+from linkwright.base.errors import Error, InputError, suggestion
 from linkwright.base.files import parse_json
-from linkwright.server.face import KINDS, LIVES, ArmFace, CellFace, Command, RefusedError
+from linkwright.server.face import LIVES, ArmFace, CellFace, Command, RefusedError
+from linkwright.server.verbs import VERBS
 from linkwright.windows import Field, Frame, Record, RecordError
 
 PROTOCOL = 2
@@ -49,7 +50,7 @@ ANSWER = Record("answer", Field("sequence", type="u64"))
 
 def command_record(arm: ArmFace) -> Record:
     """Return the record of an arm's commands."""
-    tables = json.dumps([KINDS, arm.frames, names_of(arm)])
+    tables = json.dumps([tuple(VERBS), arm.frames, names_of(arm)])
     mark = hashlib.blake2b(tables.encode(), digest_size=8).hexdigest()
     return Record(
         f"command {arm.name} {mark}",
@@ -80,7 +81,7 @@ def pack_command(arm: ArmFace, record: Record, command: Command, lease: int, clo
         {
             "lease": lease,
             "expires": command.expires,
-            "kind": _place("kind", command.kind, KINDS, "kind of command", arm),
+            "kind": _place("kind", command.kind, tuple(VERBS), "kind of command", arm),
             "frame": _place("frame", command.frame, arm.frames, "frame", arm),
             "name": _place("name", command.name, names_of(arm), "axis or parameter", arm),
             "count": len(command.values),
@@ -95,26 +96,23 @@ def pack_command(arm: ArmFace, record: Record, command: Command, lease: int, clo
 
 def _place(reason: str, name: str, table: tuple[str, ...], what: str, arm: ArmFace) -> int:
     if name not in table:
-        from linkwright.base.errors import nearest
-
-        near = nearest(name, table)
         known = ", ".join(filter(None, table)) or "none"
-        hint = f"did you mean {near!r}?" if near else f"there are: {known}"
+        hint = suggestion(name, table, f"there are: {known}")
         raise RefusedError(reason, f"arm {arm.name!r} has no {what} {name!r}", remedy=hint)
     return table.index(name)
 
 
 def command_of(arm: ArmFace, frame: Frame, sequence: int) -> tuple[int, Command]:
     """Return the lease's key and the command of a frame, or raise `RefusedError`."""
-    values, names = frame.values, names_of(arm)
+    values, names, kinds = frame.values, names_of(arm), tuple(VERBS)
     given = values["values"]
-    for what, table in (("kind", KINDS), ("frame", arm.frames), ("name", names)):
+    for what, table in (("kind", kinds), ("frame", arm.frames), ("name", names)):
         if values[what] >= len(table):
             raise RefusedError("unknown", f"there is no {what} number {values[what]}")
     if values["count"] > len(given):
         raise RefusedError("range", f"a command has at most {len(given)} numbers")
     return values["lease"], Command(
-        KINDS[values["kind"]],
+        kinds[values["kind"]],
         sequence,
         tuple(map(float, given[: values["count"]])),
         values["speed"],

@@ -11,8 +11,9 @@ import numpy as np
 
 from linkwright.server.cell import CAUSES, Cell
 from linkwright.server.cell_system import record_of, state_fields
-from linkwright.server.desk import Desk, Inputs
+from linkwright.server.desk import Desk
 from linkwright.server.face import ArmFace, Command
+from linkwright.server.verbs import Inputs
 from linkwright.simulation.pacing import PacedLoop
 from linkwright.simulation.pacing.memory import COUNTED
 from linkwright.windows import HEAD, Field, Frame, Record

@@ -18,7 +18,7 @@ from linkwright.algebra import ZERO, Expr, absolute, equal, floor, not_equal, wh
 from linkwright.blocks import Block
 from linkwright.control.axis import AxisError
 from linkwright.server.cell import CAUSES, STOPPABLE, Cell, CellArm
-from linkwright.server.face import KINDS, MOTIONS
+from linkwright.server.verbs import VERBS, motions, number_of
 from linkwright.simulation.hardware import ACTIVE, FAULT, OFF, next_life
 
 SLOTS = 16
@@ -31,10 +31,9 @@ BRAKE_DELAY = 0.02
 """s, until a brake has opened and an arm may move."""
 
 TELL = 3
-TRACKED = tuple(KINDS.index(kind) for kind in ("track", "jog"))
+TRACKED = number_of("track"), number_of("jog")
 """Commands that take over from whatever an arm does."""
-EXCITE = KINDS.index("excite")
-TRAJECTORY = KINDS.index("trajectory")
+EXCITE, TRAJECTORY = number_of("excite"), number_of("trajectory")
 _LARGE = 1e12
 _WORDS = ("kind", "speed", "blend", "frame", "sequence")
 
@@ -136,7 +135,7 @@ class Supervisor(Block):
         excite = hold(equal(command["kind"], EXCITE))
         ends = hold(excite & equal(asked.goal[0], 0))  # an experiment, where one goes on
         probing = self.input("probing", doc="whether an experiment goes on") > 0
-        motion = _any_of([equal(command["kind"], KINDS.index(k)) for k in MOTIONS])
+        motion = _any_of([equal(command["kind"], number_of(k)) for k in motions()])
         motion = hold(motion | (excite & (probing | ~ends)))
         free = hold(active & equal(braking, 0) & equal(trouble.why, 0))
         opening = opened < round(BRAKE_DELAY * cell.rate)
@@ -150,7 +149,7 @@ class Supervisor(Block):
         refuse = hold(waiting & motion & (~active | equal(braking, 1) | led))
         plain = hold(waiting & ~motion)
         enable, disable, clear = (
-            hold(plain & equal(command["kind"], KINDS.index(word)))
+            hold(plain & equal(command["kind"], number_of(word)))
             for word in ("enable", "disable", "clear")
         )
 
@@ -486,7 +485,8 @@ class Supervisor(Block):
 
     # -- what goes out -----------------------------------------------------------------------------
     def _show(self, asked: _Asked) -> None:
-        pose = equal(asked.fields["kind"], KINDS.index("pose"))
+        kind, poses = asked.fields["kind"], [k for k, x in VERBS.items() if x.goal == "pose"]
+        pose = _any_of([equal(kind, number_of(k)) for k in poses])
         self.output("leg", where(pose, 2, 1), doc="kind of leg: 1 of joints, 2 to a pose")
         for word in ("kind", "speed", "blend", "frame"):
             self.output(word, asked.fields[word], doc="of the command that is taken up")

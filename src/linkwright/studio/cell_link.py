@@ -26,6 +26,7 @@ from linkwright.server.client import ArmState, RemoteCell
 from linkwright.server.face import ArmFace, RefusedError
 from linkwright.server.hand import ArmHand
 from linkwright.server.messages import described
+from linkwright.server.verbs import VERBS
 from linkwright.studio.jog import Jog
 from linkwright.studio.link import KeepsSamples, LinkMoment, SampleKeeper
 from linkwright.windows import Frame
@@ -297,7 +298,7 @@ class CellLink(KeepsSamples):
 
     def act(self, arm: str, what: str) -> None:
         """Do one of the things that buttons stand for."""
-        acts = ("enable", "disable", "clear", "take", "give")
+        acts = (*(name for name, verb in VERBS.items() if verb.leads), "take", "give")
         if what not in acts:
             raise InputError(f"an arm cannot be asked to {what!r}", remedy=f"ask for {acts}")
         self.cell.arm(arm)
