@@ -1,24 +1,20 @@
-"""A bad network between two real sockets: delay, loss, reordering, cuts and slow readers, seeded.
+"""A bad network between a client and a cell: `Troubles` on real sockets, cuts and slow readers.
 
-It stands between a client and a cell on this machine, and does to their messages what a network
-may: what happens to the n-th message of a connection depends on the seed and on n alone. A message
-is one batch of zenoh's stream: two bytes that give its length, little-endian, and its content. TCP
-itself loses nothing; what is lost here is what a broken machine in between would lose.
+A message is one batch of zenoh's stream: two bytes that give its length, little-endian, and its
+content. TCP itself loses nothing; what is lost here is what a broken machine in between would lose.
 """
 
 from __future__ import annotations
 
-import heapq
 import random
 import socket
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Self
 
-from linkwright.blocks import checked
+from linkwright.base.closable import Closable
+from linkwright.lab.drivers.relay import Troubles, Way
 from linkwright.server.network import Endpoint
 
 Mutation = Callable[[random.Random, bytes], bytes]
@@ -27,22 +23,11 @@ _HANDSHAKE = 4  # messages of each side that open a session; faults begin after 
 _PATIENCE = 0.05  # s between looks at whether it is to end
 
 
-class FaultyLink:
+class FaultyLink(Closable):
     """A relay to an address, with faults; clients connect to its `endpoint`.
 
-    Args:
-        target: address of the cell, such as "tcp/127.0.0.1:7447".
-        seed: of all that is random.
-        delay: s that each message takes, in each direction.
-        jitter: s that it takes more, at random up to this.
-        loss: share of messages that are lost.
-        reordered: share of messages that the next one overtakes.
-        rate: bytes a second that go through; None for all.
-        mutation: what becomes of the messages to the target, from a random source.
-
-    >>> with FaultyLink("tcp/127.0.0.1:7447", seed=1, delay=0.01, loss=0.1) as link:
-    ...     link.endpoint.loopback
-    True
+    Times are in s. Beside delay and loss there are jitter, up to which each message takes longer at
+    random, the share that the next ones overtake, and the bytes a second that go through.
     """
 
     def __init__(
@@ -51,24 +36,19 @@ class FaultyLink:
         *,
         seed: int,
         delay: float = 0.0,
-        jitter: float = 0.0,
         loss: float = 0.0,
+        jitter: float = 0.0,
         reordered: float = 0.0,
         rate: float | None = None,
-        mutation: Mutation | None = None,
     ) -> None:
         self._target = Endpoint.read(target)
-        self._seed = seed
-        self.delay = checked(delay, "delay", least=0.0)
-        self.jitter = checked(jitter, "jitter", least=0.0)
-        self.loss = checked(loss, "loss", least=0.0, most=1.0)
-        self.reordered = checked(reordered, "reordered", least=0.0, most=1.0)
+        self.troubles, self.jitter, self.reordered = Troubles(loss, delay, seed), jitter, reordered
         self.rate = rate
-        self.mutation = mutation
-        self.counts: Counter[str] = Counter()
+        self.mutation: Mutation | None = None  # of messages to the target
+        self.passed = 0
         self._open = threading.Event()  # set while messages go through
         self._open.set()
-        self._ending = threading.Event()
+        self.ending = threading.Event()
         self._links: list[socket.socket] = []
         self._server = socket.create_server(("127.0.0.1", 0))
         self._server.settimeout(_PATIENCE)
@@ -93,19 +73,13 @@ class FaultyLink:
 
     def close(self) -> None:
         """End; a second time does nothing."""
-        self._ending.set()
+        self.ending.set()
         self._server.close()
         self.cut()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def _accept(self) -> None:
         count = 0
-        while not self._ending.is_set():
+        while not self.ending.is_set():
             try:
                 near, _ = self._server.accept()
             except TimeoutError:
@@ -121,86 +95,77 @@ class FaultyLink:
             for way, source, sink in (("there", near, far), ("back", far, near)):
                 for link in (source, sink):
                     link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                chance = random.Random(f"{self._seed} {count} {way}")
-                line = _Line(self, sink)
-                threading.Thread(
-                    target=self._read, args=(source, line, chance, way == "there"), daemon=True
-                ).start()
-                threading.Thread(target=line.write, daemon=True).start()
+                line = _Line(self, f"{self.troubles.seed} {count} {way}")
+                for work in (
+                    lambda line=line, source=source, way=way: line.read(source, way == "there"),
+                    lambda line=line, sink=sink: line.write(sink),
+                ):
+                    threading.Thread(target=work, daemon=True).start()
             count += 1
-
-    def _read(self, source: socket.socket, line: _Line, chance: random.Random, there: bool) -> None:
-        """Take messages and decide what becomes of each."""
-        source.settimeout(None)
-        count, late = 0, 0.0
-        while not self._ending.is_set():
-            message = _message(source)
-            if message is None:
-                break
-            luck, overtaken, wait = chance.random(), chance.random(), chance.random()
-            count += 1
-            if self.rate is not None:
-                self._ending.wait(len(message) / self.rate)
-            if count <= _HANDSHAKE:
-                line.put(time.monotonic(), message)
-                continue
-            if self.mutation is not None and there:
-                content = self.mutation(chance, message[2:])
-                message = len(content).to_bytes(2, "little") + content
-                self.counts["mutated"] += 1
-            if luck < self.loss:
-                self.counts["lost"] += 1
-                continue
-            due = time.monotonic() + self.delay + self.jitter * wait
-            if overtaken < self.reordered:
-                self.counts["reordered"] += 1
-                due += 2.0 * (self.delay + self.jitter) + 0.005
-            else:
-                due = late = max(due, late)  # else messages keep their order
-            self.counts["passed"] += 1
-            line.put(due, message)
-        line.put(time.monotonic(), None)
 
     def wait_open(self) -> None:
         """Wait until messages may go through."""
-        while not self._open.wait(_PATIENCE) and not self._ending.is_set():
+        while not self._open.wait(_PATIENCE) and not self.ending.is_set():
             pass
 
 
-class _Line:
-    """Messages that are on their way, by the time at which they are due."""
+class _Line(Way[bytes | None]):
+    """Messages that are on their way in one direction; None is its end."""
 
-    def __init__(self, link: FaultyLink, sink: socket.socket) -> None:
-        self._link = link
-        self._sink = sink
-        self._waiting: list[tuple[float, int, bytes | None]] = []
-        self._count = 0
+    def __init__(self, link: FaultyLink, seed: str) -> None:
+        super().__init__(link.troubles)
+        self._link, self.chance = link, random.Random(seed)
         self._changed = threading.Condition()
+        self._latest = 0.0
 
-    def put(self, due: float, message: bytes | None) -> None:
+    def send(self, message: bytes | None, due: float) -> None:
+        """Let a message arrive at a time, or later, and after those before or after the next."""
+        link = self._link
+        due += link.jitter * self.chance.random()
+        if self.chance.random() < link.reordered:
+            due += 2.0 * (self.troubles.delay + link.jitter) + 0.005
+        else:
+            due = self._latest = max(due, self._latest)
+        self._add(message, due)
+
+    def _add(self, message: bytes | None, due: float) -> None:
         with self._changed:
-            self._count += 1
-            heapq.heappush(self._waiting, (due, self._count, message))
+            super().send(message, due)
             self._changed.notify()
 
-    def write(self) -> None:
-        """Send each message when it is due; None ends the connection."""
+    def read(self, source: socket.socket, there: bool) -> None:
+        """Take messages and send them off."""
+        source.settimeout(None)
+        link, count = self._link, 0
+        while not link.ending.is_set() and (message := _message(source)) is not None:
+            count += 1
+            if link.rate is not None:
+                link.ending.wait(len(message) / link.rate)
+            if count <= _HANDSHAKE:
+                self._add(message, time.monotonic())
+                continue
+            if link.mutation is not None and there:
+                content = link.mutation(self.chance, message[2:])
+                message = len(content).to_bytes(2, "little") + content
+            self.put(message, time.monotonic())
+        self._add(None, time.monotonic())
+
+    def write(self, sink: socket.socket) -> None:
+        """Hand on each message when it is due."""
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._waiting)
-                due, _, message = self._waiting[0]
-                if (left := due - time.monotonic()) > 0.0:
-                    self._changed.wait(left)
-                    continue
-                heapq.heappop(self._waiting)
+                while (left := self.due - time.monotonic()) > 0.0:
+                    self._changed.wait(min(left, threading.TIMEOUT_MAX))
+                message = self.take()
             self._link.wait_open()
             try:
                 if message is None:
-                    self._sink.shutdown(socket.SHUT_WR)
+                    sink.shutdown(socket.SHUT_WR)
                     return
-                self._sink.sendall(message)
+                sink.sendall(message)
             except OSError:
                 return
+            self._link.passed += 1
 
 
 def _message(source: socket.socket) -> bytes | None:

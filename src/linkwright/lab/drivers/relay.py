@@ -9,13 +9,16 @@ import threading
 import time
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from math import inf
 from random import Random
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from linkwright.base.closable import Closable
 from linkwright.base.errors import Error, InputError
 from linkwright.lab.drivers.places import DriverPlace
 from linkwright.lab.drivers.socket_driver import data_socket
+
+Message = TypeVar("Message")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,37 @@ class Troubles:
             raise InputError(f"a delay of {self.delay:g} s is none", remedy="from 0 up to 10 s")
 
 
+class Way(Generic[Message]):
+    """Messages on a bad way; what becomes of the n-th depends on the seed and on n alone.
+
+    Units: times in s.
+    """
+
+    def __init__(self, troubles: Troubles) -> None:
+        self.troubles, self.chance = troubles, Random(troubles.seed)
+        self._waiting: list[tuple[float, int, Message]] = []
+        self._count = 0
+
+    @property
+    def due(self) -> float:
+        """When the next one arrives."""
+        return self._waiting[0][0] if self._waiting else inf
+
+    def put(self, message: Message, now: float) -> None:
+        """Send a message off, to be lost or to be late."""
+        if self.chance.random() >= self.troubles.loss:
+            self.send(message, now + self.troubles.delay)
+
+    def send(self, message: Message, due: float) -> None:
+        """Let a message arrive at a time."""
+        self._count += 1
+        heapq.heappush(self._waiting, (due, self._count, message))
+
+    def take(self) -> Message:
+        """Return the message that arrives next."""
+        return heapq.heappop(self._waiting)[2]
+
+
 class Relay(Closable):
     """Carries datagrams between a laboratory and a robot, with troubles; a thread of Python's.
 
@@ -46,13 +80,12 @@ class Relay(Closable):
     """
 
     def __init__(self, place: DriverPlace, troubles: Troubles) -> None:
-        self._troubles, self._random = troubles, Random(troubles.seed)
+        self._way: Way[tuple[int, bytes]] = Way(troubles)
         self._place = place
         self._ends: list[tuple[socket.socket, Any]] = []
         self._answer: tuple[Any, str] = None, ""
         self._quit = threading.Event()
         self._lock = threading.Lock()
-        self.carried, self.dropped = 0, 0
         self.failure: Error | None = None
         """What has ended it, in words."""
         self._thread = threading.Thread(target=self._carry, name="relay", daemon=True)
@@ -98,28 +131,22 @@ class Relay(Closable):
             self._failed(error)
 
     def _carries(self) -> None:
-        waiting: list[tuple[float, int, int, bytes]] = []
-        number = 0
+        way = self._way
         while not self._quit.is_set():
             with self._lock:
                 ends = list(self._ends)
             if not ends:
                 time.sleep(0.005)
                 continue
-            pause = 0.02 if not waiting else max(0.0, waiting[0][0] - time.monotonic())
+            pause = min(0.02, max(0.0, way.due - time.monotonic()))
             with suppress(OSError, ValueError):  # they may just have been closed
-                select.select([link for link, _ in ends], [], [], min(pause, 0.02))
+                select.select([link for link, _ in ends], [], [], pause)
             now = time.monotonic()
             for i, (link, peer) in enumerate(ends):
                 for data in _all(link, peer):
-                    number += 1
-                    if self._random.random() < self._troubles.loss:
-                        self.dropped += 1
-                    else:
-                        heapq.heappush(waiting, (now + self._troubles.delay, number, 1 - i, data))
-            while waiting and waiting[0][0] <= now:
-                _, _, to, data = heapq.heappop(waiting)
-                self.carried += 1
+                    way.put((1 - i, data), now)
+            while way.due <= now:
+                to, data = way.take()
                 with suppress(OSError):
                     link, peer = ends[to]
                     link.sendto(data, peer)
