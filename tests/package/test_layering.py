@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -72,11 +73,51 @@ def test_nothing_imports_the_front_door() -> None:
     assert graph().find_modules_that_directly_import("linkwright") == set()
 
 
+@dataclass(frozen=True)
+class Named:
+    """What a module names: few words of its tree, which takes far more memory."""
+
+    modules: tuple[str, ...]
+    """Modules in strings (`module`, `module:name`), and the homes in a stub."""
+    imports: tuple[tuple[str, str | None], ...]
+    """What its calls import by a string: the call, and the string where it is written there."""
+    hooks: frozenset[str]
+
+
 @cache
-def trees() -> dict[Path, ast.Module]:
-    """What is parsed of all modules, and of the stubs that are read at run time."""
+def named() -> dict[Path, Named]:
+    """What all modules name, and the stubs that are read at run time."""
     files = sorted((*SOURCE.rglob("*.py"), *SOURCE.rglob("__init__.pyi")))
-    return {file: ast.parse(file.read_text(encoding="utf-8")) for file in files}
+    return {file: named_in(file) for file in files}
+
+
+def named_in(file: Path) -> Named:
+    """Parse one module."""
+    nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
+    hooks_asked: set[str] = set()
+    imports = []
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom) and node.module == "linkwright.base.hooks":
+            hooks_asked |= {alias.name for alias in node.names}
+        if isinstance(node, ast.Call):
+            name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+            if name in IMPORTERS:
+                given = node.args[0]
+                text = str(given.value) if isinstance(given, ast.Constant) else None
+                imports.append((ast.unparse(node), text))
+    modules = tuple(modules_of(nodes, file.suffix == ".pyi"))
+    return Named(modules, tuple(imports), frozenset(hooks_asked))
+
+
+def modules_of(nodes: list[ast.AST], stub: bool) -> Iterator[str]:
+    """Yield the modules that strings name, and the homes in a stub."""
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom) and stub:
+            yield node.module or ""
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            match = re.fullmatch(r"(linkwright[\w.]*)(:\w+)?", node.value)
+            if match and (match[1] != "linkwright" or match[2]):
+                yield match[1]
 
 
 def module_of(file: Path) -> str:
@@ -85,22 +126,16 @@ def module_of(file: Path) -> str:
     return name.removesuffix(".__init__")
 
 
-def named_in(file: Path) -> Iterator[str]:
-    """Yield the modules that strings name (`module`, `module:name`), and the homes in a stub."""
-    for node in ast.walk(trees()[file]):
-        if isinstance(node, ast.ImportFrom) and file.suffix == ".pyi":
-            yield node.module or ""
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            match = re.fullmatch(r"(linkwright[\w.]*)(:\w+)?", node.value)
-            if match and (match[1] != "linkwright" or match[2]):
-                yield match[1]
-
-
 def edges() -> set[tuple[str, str]]:
     """All imports, by statements and by strings: who, and what."""
     known = graph().modules
     found = {(a, b) for a in known for b in graph().find_modules_directly_imported_by(a)}
-    return found | {(module_of(f), name) for f in trees() for name in named_in(f) if name in known}
+    return found | {
+        (module_of(file), name)
+        for file, what in named().items()
+        for name in what.modules
+        if name in known
+    }
 
 
 def package_of(module: str) -> str:
@@ -137,22 +172,14 @@ def test_packages_go_one_way_with_strings_counted() -> None:
 
 def test_only_the_registry_imports_what_a_string_names() -> None:
     """Elsewhere only packages of others are imported by their names, as written there."""
-    for file, tree in trees().items():
-        for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
-            name = getattr(call.func, "id", getattr(call.func, "attr", ""))
-            if name not in IMPORTERS or module_of(file) in AT_FIRST_USE:
-                continue
-            given = call.args[0]
-            assert isinstance(given, ast.Constant), f"{file}: {ast.unparse(call)}"
-            assert str(given.value).partition(".")[0] != "linkwright", file
+    for file, what in named().items():
+        for call, text in () if module_of(file) in AT_FIRST_USE else what.imports:
+            assert text is not None, f"{file}: {call}"
+            assert text.partition(".")[0] != "linkwright", file
 
 
 def test_every_hook_is_filled_and_asked_for() -> None:
-    asked = set()
-    for tree in trees().values():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ImportFrom) and node.module == "linkwright.base.hooks":
-                asked |= {alias.name for alias in node.names}
+    asked = {name for what in named().values() for name in what.hooks}
     assert asked - {"fill"} == set(vars(hooks)["_places"])
     for name in asked:
         assert getattr(hooks, name) is not None

@@ -1,6 +1,6 @@
 """Tests side by side: a pytest plugin that collects once and runs the tests in forked processes.
 
-`-n LANES` says how many (3 in `pyproject.toml`, as some wait; 0: all in this process). A lane is a
+`-n LANES` says how many (4 in `pyproject.toml`, as some wait; 0: all in this process). A lane is a
 fork of the process that has collected: it has every test and what they import at once, and shares
 that memory. It takes one file after the other, dearest first by `tests/times.json`, and makes room
 for a fresh one once it holds more memory than `FULL`. Tests that go by the clock come last, alone.
@@ -39,7 +39,7 @@ import linkwright
 from tests.support.memory import megabytes
 
 #: Megabytes at which a lane ends after its file, and the next one begins as small as it began.
-FULL = 540.0
+FULL = 510.0
 
 _TIMES = Path(__file__).parents[1] / "times.json"
 _LOOK = 1.0  # s between two looks whether a silent lane lives
