@@ -17,7 +17,7 @@ from linkwright.base.errors import InputError
 from linkwright.mounts.pointing import direction
 from linkwright.mounts.rotator import CLIENTS, Rotator, RotatorPort
 from linkwright.mounts.rotator_client import RotatorClient, RotatorError, drive_rotator
-from linkwright.mounts.rotctl_language import COMMANDS, DOWN, UP, answer
+from linkwright.mounts.rotctl_language import COMMANDS, DOWN, RIGHT, UP, answer
 from tests.seeds import seldom
 from tests.support.waiting import soon
 
@@ -280,6 +280,18 @@ def test_moves_keep_to_speed_and_acceleration_across_the_zenith() -> None:
                 before, slower, seen = now, rate, max(seen, rate)
             assert seen > 9.9
             assert math.dist(now, direction(azimuth, elevation)) < 1e-9
+
+
+@pytest.mark.parametrize("way", [RIGHT, UP])
+def test_a_sweep_keeps_to_the_share_of_speed(way: int) -> None:
+    with Rotator(speed=10, acceleration=100, park=(10, 10), clock="virtual") as rotator:
+        rotator.percent = 20.0
+        rotator.sweep(way, 100)
+        rotator.advance(1.0)
+        before = rotator.position()
+        rotator.advance(1.0)
+        after = rotator.position()
+    assert math.dist(before, after) == pytest.approx(2.0, rel=1e-6)
 
 
 class Arc:

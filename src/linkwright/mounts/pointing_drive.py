@@ -7,6 +7,16 @@ below the lower of the two.
 The speed from which it can just stop within an angle s, in steps of dt at the acceleration a, is
 v = a dt (√(1/4 + 2 s/(a dt²)) − 1/2): s = v²/2a + v dt/2 is what v, v − a dt, … come to. No speed
 is greater than s/dt, so that the last step ends on the target.
+
+What holds at every tick, with d the direction, v its rate, and all else in terms of these:
+
+- |d| = 1 and v·d = 0: after a step d is brought back to the sphere, and v into its tangent plane.
+- Before that v changes by a dt at most, whatever is asked for, in the tick that it is asked for.
+- What is wished for is no faster than the share of the greatest speed, along the great circle as in
+  azimuth and in elevation. A smaller share slows a beam that is faster, by a.
+- A sweep never wishes to leave [lowest, highest], and can stop within them from where it is.
+- The watchdog counts time since `heard` last changed. Once it has run out, a sweep is a hold; where
+  the drive parks, everything is a way home, until something is heard again.
 """
 
 from __future__ import annotations
@@ -70,6 +80,8 @@ class PointingDrive(Block):
         parks: bool = False,
     ) -> None:
         super().__init__("drive", doc="turns a beam from direction to direction")
+
+        # parameters, and what it is told
         top = self.parameter("top_speed", speed, unit="rad/s", least=0.0)
         a = self.parameter("acceleration", acceleration, unit="rad/s^2", sign="positive")
         low = self.parameter("lowest", lowest, unit="rad")
@@ -86,23 +98,25 @@ class PointingDrive(Block):
         swing, lift = self.input("swing", unit="rad/s"), self.input("lift", unit="rad/s")
         share, heard = self.input("share", 1.0, unit="1"), self.input("heard", unit="1")
         hold, dt = self.intermediate, self.period
+
+        # the state: direction and rate
         d = [
             self.discrete_state(f"at_{n}", initial=float(x))
             for n, x in zip("xyz", start, strict=True)
         ]
         v = [self.discrete_state(f"rate_{n}") for n in "xyz"]
 
+        # the watchdog, and what it leaves of what is asked for
         last = self.discrete_state("last", heard)
         before = self.discrete_state("before")
         silence = hold(where(equal(heard, last), before + dt, 0))
         self.update(before, silence)
         lost = hold((patience > 0) & (silence > patience))
         homing = hold(lost & (parking > 0))
-        mode = hold(
-            where(homing, GO, where(lost & equal(asked, SWEEP), HOLD, asked)),
-        )
+        mode = hold(where(homing, GO, where(lost & equal(asked, SWEEP), HOLD, asked)))
         target = [hold(where(homing, p, x)) for p, x in zip(home, given, strict=True)]
 
+        # the greatest speed now, and the greatest from which it can stop
         speed_now = hold(top * share)
 
         def stopping(angle: Expr) -> Expr:
@@ -124,7 +138,9 @@ class PointingDrive(Block):
             where(opposite, u / maximum(level, _NONE), e / maximum(size, _NONE)) * rate
             for e, u in zip(aside, up, strict=True)
         ]
+
         # clockwise and upward until told otherwise, within the limits
+        turn = maximum(-speed_now, minimum(swing, speed_now))
         height = hold(asin(minimum(maximum(d[2], -1), 1)))
         climb = hold(
             where(
@@ -133,6 +149,7 @@ class PointingDrive(Block):
                 -minimum(-lift, stopping(height - low)),
             )
         )
+
         # at the zenith every way is down: the one along the azimuth that it came by
         beside = math.hypot(start[0], start[1])
         ahead = (math.sin(heading), math.cos(heading))
@@ -150,9 +167,11 @@ class PointingDrive(Block):
             for u, way in zip(up, (*ways, self.expr(0)), strict=True)
         ]
         sweep = [
-            swing * east + climb * u
+            turn * east + climb * u
             for east, u in zip((d[1], -d[0], self.expr(0)), rises, strict=True)
         ]
+
+        # what is wished for, as far as the acceleration lets it come in a tick
         wanted = [
             where(equal(mode, GO), g, where(equal(mode, SWEEP), s, 0))
             for g, s in zip(go, sweep, strict=True)
@@ -160,6 +179,8 @@ class PointingDrive(Block):
         change = [hold(w - x) for w, x in zip(wanted, v, strict=True)]
         part = hold(minimum(1, a * dt / maximum(_size(change), _NONE)))
         new = [hold(x + part * c) for x, c in zip(v, change, strict=True)]
+
+        # the step, back onto the sphere; the rate loses what points out of it
         turned = [hold(x + dt * w) for x, w in zip(d, new, strict=True)]
         length = hold(_size(turned))
         after = [hold(x / length) for x in turned]
@@ -168,6 +189,8 @@ class PointingDrive(Block):
             self.update(x, y)
         for x, w, y in zip(v, new, after, strict=True):
             self.update(x, w - out * y)
+
+        # what it tells
         self.output_vector("d", after, unit="1")
         pace = hold(_size(new))
         self.output("speed", pace, unit="rad/s")

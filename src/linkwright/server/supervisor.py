@@ -7,6 +7,21 @@ that brakes to hold stands. Every stop throws away what waits.
 
 The life of an arm is a place in `linkwright.server.face.LIVES`. Stops have the categories of
 IEC 60204-1 (`linkwright.server.cell.CATEGORIES`): 0 is PANIC, which latches until `clear`.
+
+What holds at every tick:
+
+- `tail` ≤ `head` ≤ `tail` + `SLOTS`: the desk refuses more. One command is taken a tick: accepted
+  (a motion, for the law), refused, or done here (enable, disable, clear). All others wait.
+- A motion is accepted only where the arm was ACTIVE, its brakes are open, nothing brakes it and
+  nothing is wrong: no motion begins in the tick of a stop.
+- PANIC is left only by a clear that finds nothing lasting wrong, here and on the linked arms,
+  within the time of a heartbeat. Until then it keeps its first cause.
+- `brake` (of the joints) is on exactly where currents are off. `hold` (braking along the path)
+  lasts until the arm stands; category 1 and a `disable` then switch it off, category 2 does not.
+- `done` is the last command that was finished; those after `cut_after`, up to `cut`, were cut off
+  by `cut_cause`. Each that was taken becomes one of the two, at the latest at the next stop.
+- Clients and device speak in counts (`stops`, `halts`, `beats`, ticks): what matters is that a
+  number has changed, so nothing is heard twice, and nothing is lost between two ticks.
 """
 
 from __future__ import annotations
@@ -115,6 +130,8 @@ class Supervisor(Block):
 
     def __init__(self, arm: CellArm, cell: Cell, name: str = "supervisor") -> None:
         super().__init__(name)
+
+        # what was, whether the device lives, and what is wrong at this tick
         self._arm, self._rate = arm, cell.rate
         hold, remember = self.intermediate, self.discrete_state
         life, tail = remember("was"), remember("tail")
@@ -127,7 +144,7 @@ class Supervisor(Block):
         panic = hold((trouble.why > 0) & equal(trouble.category, 0))
         stopping = hold((trouble.why > 0) & (trouble.category > 0))
 
-        # the next command
+        # the next command: a motion, or one for its life
         asked, head = self._ring(tail)
         command = asked.fields
         braking, opened = remember("braking"), remember("opened")
@@ -137,6 +154,8 @@ class Supervisor(Block):
         probing = self.input("probing", doc="whether an experiment goes on") > 0
         motion = _any_of([equal(command["kind"], number_of(k)) for k in motions()])
         motion = hold(motion | (excite & (probing | ~ends)))
+
+        # whether a motion is let in; what takes over need not wait for what goes on
         free = hold(active & equal(braking, 0) & equal(trouble.why, 0))
         opening = opened < round(BRAKE_DELAY * cell.rate)
         tracked = hold(_any_of([equal(command["kind"], k) for k in TRACKED]) | ends)
@@ -145,6 +164,7 @@ class Supervisor(Block):
         accept = hold(waiting & motion & free & ~opening & let_in)
         follows = self.input("follows", doc="whether the arm goes with a frame") > 0
         led = hold((excite | timed) & ~tracked & follows)  # of an arm that a frame leads
+
         # a motion that comes while the arm brakes to hold waits for the end of that
         refuse = hold(waiting & motion & (~active | equal(braking, 1) | led))
         plain = hold(waiting & ~motion)
@@ -153,7 +173,7 @@ class Supervisor(Block):
             for word in ("enable", "disable", "clear")
         )
 
-        # its life
+        # clearing a PANIC, together with linked arms
         clearing = remember("clearing")
         asked_clear, spoiled = remember("asked_clear"), remember("spoiled")  # for linked arms
         self.update(asked_clear, clear)
@@ -165,6 +185,8 @@ class Supervisor(Block):
         cleared = hold(trying & ~trouble.bad & ~panic & ~apart)
         fresh = panic & ~trouble.bad & ~clear  # such as another halt while it is tried
         left = where(clear, heartbeat, where(clearing > 0, clearing - 1, 0))
+
+        # its life, and whether it brakes along the path
         now = hold(
             next_life(
                 life,
@@ -180,7 +202,7 @@ class Supervisor(Block):
         brakes = where(stopping, trouble.category, where(disable & ~still, 1, braking))
         brakes = hold(where(on, brakes, 0))
 
-        # what is told
+        # the cause that is told: the newest, until it is forgotten
         cause, error, clears = remember("why"), remember("code"), remember("times_cleared")
         news = where(trouble.why > 0, trouble.why, trouble.told)
         news = hold(where(equal(life, FAULT), 0, news))  # the first cause of a PANIC stays
@@ -191,6 +213,8 @@ class Supervisor(Block):
         code = hold(where(trouble.code > 0, trouble.code, where(cleared, 0, error)))
         woken = equal(used, 0) & trouble.card  # the device stood still before it was used
         cleared_count = hold(clears + where(clear | woken, 1, 0))
+
+        # commands up to now: handed on, taken, thrown away, lost
         count, taken = remember("goals"), remember("last")
         dropped, spurned = remember("lost"), remember("seen_spurned")
         handed, sequence = hold(count + accept), command["sequence"]
@@ -204,6 +228,8 @@ class Supervisor(Block):
         lost = hold(dropped + late + not_equal(refused, spurned))
         brakes_on = hold(where(still & ~stopping, 0, brakes))
         clears_on = hold(where(equal(now, FAULT) & ~fresh, left, 0))
+
+        # what has become of them, and why
         why = where(late & led, CAUSES.index("frame"), shown)
         why = where(disable | (late & equal(why, 0)), CAUSES.index("disable"), why)
         why = where(accept, CAUSES.index("replaced"), why)
@@ -228,6 +254,8 @@ class Supervisor(Block):
                 refused=refused,
             )
         )
+
+        # what it tells
         alarm = hold(panic & not_equal(trouble.why, CAUSES.index("linked")))
         tick, sounded = remember("ticks"), remember("sounded")
         self._show(asked)
