@@ -1,9 +1,8 @@
 """A cell on the network, as the panels of a studio see it: its states, and our hands on its arms.
 
-States come as the network brings them; a thread keeps about a hundred a second for the scope, and
-whoever draws takes the newest. The cell's loop knows nothing of all this, so a page or a studio
-that stalls costs frames and never ticks. What must stop in time is stopped by the cell itself:
-`linkwright.studio.jog` lets its signs of life stop where nobody holds the key any more.
+States come as the network brings them, and about a hundred a second are kept for the scope. What
+must stop in time is stopped by the cell itself: `linkwright.studio.jog` lets its signs of life stop
+where nobody holds the key any more.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from __future__ import annotations
 import math
 import threading
 import time
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -21,14 +21,14 @@ from numpy.typing import NDArray
 from linkwright.base.errors import Error, InputError
 from linkwright.control.axis import AxisError
 from linkwright.pages.scope import Graph, ScopeLayout
-from linkwright.recording import Channel, Recording
+from linkwright.recording import Channel
 from linkwright.server.client import ArmState, RemoteCell
 from linkwright.server.face import ArmFace, RefusedError
 from linkwright.server.hand import ArmHand
 from linkwright.server.messages import described
 from linkwright.server.verbs import VERBS
 from linkwright.studio.jog import Jog
-from linkwright.studio.link import KeepsSamples, LinkMoment, SampleKeeper
+from linkwright.studio.link import Link
 from linkwright.windows import Frame
 
 Array = NDArray[np.float64]
@@ -93,34 +93,24 @@ def error_words(code: int, arm: ArmFace) -> str:
     return f"code 0x{code:x}" if code else ""
 
 
-class CellLink(KeepsSamples):
-    """A cell in a studio, until it is closed."""
+class CellLink(Link):
+    """A cell in a studio."""
+
+    mode, rate, side_by_side = "CELL", RATE, True
+    stop_words, stop_line = "Stop the cell", "Stop all arms (halt)"
 
     def __init__(self, cell: RemoteCell) -> None:
         self.cell = cell
-        self.channels = channels_of(cell)
+        super().__init__(cell.name, channels_of(cell), {"cell": cell.name, "rate": cell.rate})
         self.values = {name: dict(face.parameters) for name, face in cell.arms.items()}
         """Parameters as they were set from here, by arm."""
         self.busy = ""
         """What is being done to an arm just now that takes a while."""
         self.jog = Jog(self)
-        self._kept = SampleKeeper(len(self.channels))
         self._turn = threading.RLock()
         self._hands: dict[str, ArmHand] = {}
-        self._ending = threading.Event()
         cell.follow(RATE)
-        self._seen = cell.frame
-        self._keep(self._seen)
-        self._thread = threading.Thread(target=self._watch, name="linkwright cell", daemon=True)
-        self._thread.start()
-
-    side_by_side = True
-    freeze = None
-
-    @property
-    def name(self) -> str:
-        """The cell's name."""
-        return self.cell.name
+        self.begin()
 
     @property
     def may_command(self) -> bool:
@@ -129,35 +119,19 @@ class CellLink(KeepsSamples):
 
     # -- states ------------------------------------------------------------------------------------
     @property
-    def latest(self) -> LinkMoment:
-        """Where the cell stands."""
-        tick = self._seen.tick
-        return LinkMoment(tick, tick / self.cell.rate, not self.lost)
-
-    @property
-    def silent(self) -> float:
-        """Seconds since the last state came."""
-        return (time.monotonic_ns() - self.cell.states.arrived) / 1e9
+    def running(self) -> bool:
+        """Whether the cell is heard from."""
+        return not self.lost
 
     @property
     def lost(self) -> str:
         """That the cell is not heard from, in words; empty while it is."""
-        silent = self.silent
+        silent = (time.monotonic_ns() - self.cell.states.arrived) / 1e9
         return f"No state has come from {self.name} for {silent:.0f} s." if silent > LOST else ""
 
     def coordinates(self, arm: str) -> Array:
         """Return where an arm is."""
         return np.atleast_1d(self.cell.frame.values[f"{arm}.q"])
-
-    def recent(self) -> Recording:
-        """Return what was kept of late."""
-        t, rows = self.samples()
-        return Recording(t, self.channels, rows)
-
-    def recording(self) -> Recording:
-        """Return what was kept of late, and of which cell."""
-        t, rows = self.samples()
-        return Recording(t, self.channels, rows, {"cell": self.name, "rate": self.cell.rate})
 
     def first_layout(self) -> ScopeLayout:
         """Return what the scope shows at first: positions, errors and currents of an arm."""
@@ -166,19 +140,17 @@ class CellLink(KeepsSamples):
         graphs = tuple(Graph(tuple(f"{axis}.{p}" for axis in arm.axes)) for p in parts)
         return ScopeLayout((*graphs, Graph(("cell.lateness", "state.age"))))
 
-    def _watch(self) -> None:
-        while not self._ending.is_set():
-            tick = self._seen.tick
-            if self.cell.states.wait(partial(_newer, tick), 0.5):
-                self._seen = self.cell.frame
-                self._keep(self._seen)
-            self._ending.wait(0.9 / RATE)
+    def wait(self) -> None:
+        """Wait for a state that is not the one that was kept last."""
+        self._ending.wait(0.9 / RATE)
+        self.cell.states.wait(lambda frame: frame.tick != self._tick, 0.5)
 
-    def _keep(self, frame: Frame) -> None:
-        row = np.array(list(self._row(frame)))
-        self._kept.add(frame.tick / self.cell.rate, row)
+    def sample(self) -> tuple[int, float, Callable[[], Array]]:
+        """Return the newest state that has come."""
+        frame = self.cell.frame
+        return frame.tick, frame.tick / self.cell.rate, lambda: np.array(list(self._row(frame)))
 
-    def _row(self, frame: Frame) -> Any:
+    def _row(self, frame: Frame) -> Iterator[float]:
         values = frame.values
         for name in self.cell.arms:
             q, target, current = (
@@ -193,23 +165,12 @@ class CellLink(KeepsSamples):
             age = float(values[name])
             yield age if age < NEVER else math.nan
 
-    @property
-    def _unkept(self) -> bool:
-        """Whether a recording of the cell has lost samples."""
-        return bool(self.cell.frame.values.get("cell.unkept"))
-
-    def bar(self) -> dict[str, Any]:
-        """Return what the bar over the scene shows."""
-        missed = int(self.cell.frame.values["cell.missed"])
-        return {
-            "stop": True,
-            "mode": "CELL",
-            "kind": "live",
-            "time": f"t = {self.latest.time:.1f} s",
-            "pace": f"{self.cell.rate:g} Hz, {missed} missed",
-            "note": self.lost or ("not recorded any more" if self._unkept else ""),
-            "busy": False,
-        }
+    def words(self) -> tuple[str, str, str]:
+        """Return its time, its rate with the ticks that were missed, and what is lost of it."""
+        values = self.cell.frame.values
+        unkept = "not recorded any more" if values.get("cell.unkept") else ""
+        pace = f"{self.cell.rate:g} Hz, {int(values['cell.missed'])} missed"
+        return f"t = {self.latest.time:.1f} s", pace, self.lost or unkept
 
     # -- what is told ------------------------------------------------------------------------------
     def told(self) -> dict[str, Any]:
@@ -331,13 +292,8 @@ class CellLink(KeepsSamples):
 
     def close(self) -> None:
         """Let go of the arms and leave the cell."""
-        self._ending.set()
-        self._thread.join(timeout=5)
+        super().close()
         self.cell.close()
-
-
-def _newer(tick: int, frame: Frame) -> bool:
-    return frame.tick > tick
 
 
 _COUNTED = ("cell.missed", "cell.overrun", "cell.lateness")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +13,13 @@ from numpy.typing import NDArray
 
 from linkwright.base.errors import Error
 from linkwright.models import MODELS
-from linkwright.recording import Channel, Recording
 from linkwright.scene.motions import SceneMotion
 from linkwright.scene.scene import scene_of
 from linkwright.scene.viewpoint import ground_and_view
 from linkwright.server.client import RemoteCell
 from linkwright.server.face import ArmFace
 from linkwright.studio.cell_link import CellLink
+from linkwright.studio.link import LinkedModel, open_link_studio
 from linkwright.system import system_of
 
 if TYPE_CHECKING:
@@ -52,33 +53,29 @@ def open_cell_studio(
     allowed: Sequence[str] = (),
 ) -> Studio:
     """Return the studio of a cell, already serving; the connection is closed with it."""
-    from linkwright.studio.server import Studio
+    link, again = CellLink(cell), shlex.join(["linkwright", "studio", cell.name])
 
-    link = CellLink(cell)
-    try:
-        motions = [arm_motion(link, face) for face in cell.arms.values()]
-        made = Studio(motions, host, port, allowed, link=link)
-    except BaseException:
-        link.close()
-        raise
-    made.again = shlex.join(["linkwright", "studio", cell.name])
-    return made
+    def models() -> list[LinkedModel]:
+        return [arm_model(link, face) for face in cell.arms.values()]
+
+    return open_link_studio(link, models, again, host=host, port=port, allowed=allowed)
 
 
-def arm_motion(link: CellLink, face: ArmFace) -> SceneMotion:
-    """Return an arm where it stands now; without a scene where its model is not at hand."""
+def arm_model(link: CellLink, face: ArmFace) -> LinkedModel:
+    """Return what is drawn of an arm; without a scene where its model is not at hand."""
     here = link.cell.endpoint.loopback
-    q = link.coordinates(face.name)
-    channels = [Channel(n, u) for n, u in zip(face.joints, face.units, strict=True)]
-    recording = Recording([0.0], channels, q[None])
-    if not (face.model.partition(":")[0] in MODELS or (here and Path(face.model).is_file())):
-        return SceneMotion(face.name, recording, notes=(f"no model of {face.name} is here",))
-    try:
-        scene = scene_of(system_of(face.model).mechanism, values=face.values)
-        order = [face.joints.index(name) for name in scene.poses.coordinates]
-    except (Error, ValueError) as error:
-        return SceneMotion(face.name, recording, notes=(f"{face.name} is not drawn: {error}",))
-    return SceneMotion(face.name, recording, scene, q[order][None])
+    place = partial(link.coordinates, face.name)
+    scene, note = None, f"no model of {face.name} is here"
+    if face.model.partition(":")[0] in MODELS or (here and Path(face.model).is_file()):
+        try:
+            scene = scene_of(system_of(face.model).mechanism, values=face.values)
+        except (Error, ValueError) as error:
+            note = f"{face.name} is not drawn: {error}"
+        else:
+            strange = [n for n in scene.poses.coordinates if n not in face.joints]
+            if strange:
+                scene, note = None, f"{face.name} is not drawn: it has no {', '.join(strange)}"
+    return LinkedModel(face.name, face.joints, face.units, place, scene, note)
 
 
 def arrange(
@@ -107,28 +104,3 @@ def arrange(
         view["distance"] = float(view["distance"]) * size / float(view["radius"])
         view["center"], view["radius"] = ((low + high) / 2).tolist(), size
     return floors[0], view
-
-
-class CellShow:
-    """Draws the arms of a cell where its newest state has them."""
-
-    def __init__(self, studio: Studio, link: CellLink) -> None:
-        self._link, self._tick = link, -1
-        drawn = [motion for motion in studio.motions if motion.scene is not None]
-        self._arms = [
-            (motion.name, stage, self._order(motion))
-            for motion, stage in zip(drawn, studio.stages, strict=True)
-        ]
-
-    def _order(self, motion: SceneMotion) -> list[int]:
-        assert motion.scene is not None
-        joints = self._link.cell.arms[motion.name].joints
-        return [joints.index(name) for name in motion.scene.poses.coordinates]
-
-    def show(self) -> None:
-        """Move what has moved."""
-        tick = self._link.cell.frame.tick
-        if tick != self._tick:
-            self._tick = tick
-            for name, stage, order in self._arms:
-                stage.show(stage.scene.poses(self._link.coordinates(name)[order]))

@@ -1,14 +1,10 @@
-"""A laboratory as the panels of a studio see it: its states, its console, its tasks.
-
-A thread keeps some samples a second for the scope and takes what the console says; whoever draws
-takes the newest state. The laboratory's loop knows nothing of all this.
-"""
+"""A laboratory as the panels of a studio see it: its states, its console, its tasks."""
 
 from __future__ import annotations
 
 import math
-import threading
 from collections import deque
+from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
@@ -18,63 +14,57 @@ from numpy.typing import NDArray
 from linkwright.lab.console.completion import completions
 from linkwright.lab.console.consoles import ConsoleEvent, Consoles
 from linkwright.pages.scope import Graph, ScopeLayout
-from linkwright.recording import Channel, Recording
-from linkwright.studio.link import KeepsSamples, LinkMoment, SampleKeeper
+from linkwright.recording import Channel
+from linkwright.studio.link import Link
 
 if TYPE_CHECKING:
     from linkwright.lab.lab import Lab
 
 Array = NDArray[np.float64]
-RATE = 60.0
-"""Samples a second that are kept."""
-
 _LINES = 400  # of the console that are kept
 _TIMED = 240  # moments of the timeline that are kept
 _PARTS = {"th": "position", "des_th": "wanted position", "u": "command"}
 
 
-class LabLink(KeepsSamples):
-    """A laboratory in a studio, until it is closed."""
+class LabLink(Link):
+    """A laboratory in a studio."""
 
-    side_by_side = False
+    mode, stop_words, stop_line = "LAB", "Stop", "Stop: take the power off"
 
     def __init__(self, consoles: Consoles) -> None:
         self.lab: Lab = consoles.lab
-        self.consoles = consoles
-        self.channels = [
+        channels = [
             Channel(f"{name}_{part}", f if part == "u" else q, f"{name}, {words}")
             for name, (q, f) in self.lab.config.units.items()
             for part, words in _PARTS.items()
         ]
+        name = self.lab.config.name
+        super().__init__(name, channels, {"lab": name})
+        self.acts["freeze"] = self.lab.freeze
         self.question = ""
         """What the page was asked, or nothing."""
         self._events: SimpleQueue[ConsoleEvent] = SimpleQueue()
         self._console = consoles.console(self._events.put, owner=False)
         self._lines: deque[tuple[int, str, str]] = deque(maxlen=_LINES)
-        self._count, self._epoch, self._last = 0, 0, -1
+        self._count = 0
         self._timed: deque[tuple[float, dict[str, tuple[int, int, float]]]] = deque(maxlen=_TIMED)
-        self._kept = SampleKeeper(len(self.channels))
-        self._ending = threading.Event()
-        self._keep()
-        self._thread = threading.Thread(target=self._watch, name="linkwright lab", daemon=True)
-        self._thread.start()
-
-    @property
-    def name(self) -> str:
-        """The laboratory's name."""
-        return self.lab.config.name
+        self.begin()
 
     # -- states ------------------------------------------------------------------------------------
     @property
-    def latest(self) -> LinkMoment:
-        """Where the laboratory stands."""
-        tick, time = self.lab.tick, self.lab.time
-        return LinkMoment(tick, time, self.lab.paced is not None, self._epoch)
+    def running(self) -> bool:
+        """Whether its time goes on by itself."""
+        return self.lab.paced is not None
 
-    def recording(self) -> Recording:
-        """Return what was kept of late, and of which laboratory."""
-        t, rows = self.samples()
-        return Recording(t, self.channels, rows, {"lab": self.name})
+    def sample(self) -> tuple[int, float, Callable[[], Array]]:
+        """Return where its loop stands, and positions, wanted ones and commands."""
+        return self.lab.tick, self.lab.time, self._row
+
+    def _row(self) -> Array:
+        state, desired = self.lab.state, self.lab.desired
+        counted = {n: (c.ticks, c.overruns, c.worst) for n, c in self.lab.counters.items()}
+        self._timed.append((self.lab.time, counted))
+        return np.stack([state.q, desired.q, state.tau], axis=1).ravel()
 
     def first_layout(self) -> ScopeLayout:
         """Return what the scope shows at first: a joint and where it should be, and its command."""
@@ -82,26 +72,15 @@ class LabLink(KeepsSamples):
         joint = names[min(3, len(names) - 1)]
         return ScopeLayout((Graph((f"{joint}_th", f"{joint}_des_th")), Graph((f"{joint}_u",))))
 
-    def _watch(self) -> None:
-        while not self._ending.wait(1 / RATE):
-            self._keep()
-            self._read()
-
-    def _keep(self) -> None:
-        tick, time = self.lab.tick, self.lab.time
-        if tick == self._last:
-            return
-        if tick < self._last:  # reset
-            self._epoch += 1
-            self._kept.clear()
-        self._last = tick
-        state, desired = self.lab.state, self.lab.desired
-        self._kept.add(time, np.stack([state.q, desired.q, state.tau], axis=1).ravel())
-        counted = {n: (c.ticks, c.overruns, c.worst) for n, c in self.lab.counters.items()}
-        self._timed.append((time, counted))
+    def words(self) -> tuple[str, str, str]:
+        """Return its time, its task with its pace, and why it is stopped."""
+        speed, stopped = self.lab.paced, self.lab.stopped
+        pace = f"{self.lab.task or 'no task'}" + (f", {speed:g}×" if speed else ", waits")
+        note = f"Stopped: {stopped}. Reset lets it go on." if stopped else ""
+        return f"t = {self.lab.time:.1f} s", pace, note
 
     # -- console -----------------------------------------------------------------------------------
-    def _read(self) -> None:
+    def look(self) -> None:
         """Take what the console says."""
         while True:
             try:
@@ -137,20 +116,6 @@ class LabLink(KeepsSamples):
         return {"last": last, "words": [[f.word, f.about] for f in found[:60]]}
 
     # -- what is told ------------------------------------------------------------------------------
-    def bar(self) -> dict[str, Any]:
-        """Return what the bar over the scene shows."""
-        speed, stopped = self.lab.paced, self.lab.stopped
-        return {
-            "stop": True,
-            "freeze": True,
-            "mode": "LAB",
-            "kind": "live",
-            "time": f"t = {self.lab.time:.1f} s",
-            "pace": f"{self.lab.task or 'no task'}" + (f", {speed:g}×" if speed else ", waits"),
-            "note": f"Stopped: {stopped}. Reset lets it go on." if stopped else "",
-            "busy": False,
-        }
-
     def told(self, since: int) -> dict[str, Any]:
         """Return how the laboratory is, as plain data for a page."""
         lab = self.lab
@@ -205,16 +170,11 @@ class LabLink(KeepsSamples):
         ]
 
     # -- ends --------------------------------------------------------------------------------------
-    def freeze(self) -> None:
-        """End the task and hold the posture."""
-        self.lab.freeze()
-
     def halt(self) -> None:
         """Take the power off."""
         self.lab.stop("the page")
 
     def close(self) -> None:
         """Leave the laboratory, which goes on."""
-        self._ending.set()
-        self._thread.join(timeout=5)
+        super().close()
         self._console.close()

@@ -1,4 +1,4 @@
-"""The studio of a laboratory: the robot, what it is to do as a ghost, blobs, what tasks draw."""
+"""The studio of a laboratory: the robot, what is wanted as a ghost, blobs, what tasks draw."""
 
 from __future__ import annotations
 
@@ -16,14 +16,12 @@ from linkwright.lab.drawing import (
     DrawnThing,
     picture,
 )
-from linkwright.recording import Channel, Recording
-from linkwright.scene.motions import SceneMotion
 from linkwright.scene.scene import scene_of
 from linkwright.studio.lab_link import LabLink
+from linkwright.studio.link import LinkedModel, open_link_studio
 
 if TYPE_CHECKING:
     from linkwright.lab.console.consoles import Consoles
-    from linkwright.lab.lab import Lab
     from linkwright.studio.server import Studio
 
 Array = NDArray[np.float64]
@@ -34,34 +32,24 @@ def open_lab_studio(
     consoles: Consoles, *, host: str = "127.0.0.1", port: int = 0, allowed: Sequence[str] = ()
 ) -> Studio:
     """Return the studio of a laboratory, already serving; the laboratory outlives it."""
-    from linkwright.studio.server import Studio
+    link, lab = LabLink(consoles), consoles.lab
 
-    link = LabLink(consoles)
-    try:
-        scene = scene_of(link.lab.robot)
-        places = [link.lab.config.names.index(name) for name in scene.poses.coordinates]
-        channels = [
-            Channel(name, link.lab.config.units[name][0]) for name in scene.poses.coordinates
-        ]
-        motions = []
-        for name, q in ((link.name, link.lab.state.q), ("desired", link.lab.desired.q)):
-            rows = np.asarray(q)[places][None]
-            motions.append(SceneMotion(name, Recording([0.0], channels, rows), scene, rows))
-        made = Studio(motions, host, port, allowed, link=link)
-    except BaseException:
-        link.close()
-        raise
-    made.again = f"linkwright lab {link.name} --studio"
-    return made
+    def models() -> list[LinkedModel]:
+        names, scene = lab.config.names, scene_of(lab.robot)
+        units = [lab.config.units[name][0] for name in names]
+        places = {link.name: lambda: np.asarray(lab.state.q)}
+        places["desired"] = lambda: np.asarray(lab.desired.q)
+        return [LinkedModel(name, names, units, q, scene) for name, q in places.items()]
+
+    again = f"linkwright lab {link.name} --studio"
+    return open_link_studio(link, models, again, host=host, port=port, allowed=allowed)
 
 
 class LabShow:
-    """Draws a laboratory as it stands."""
+    """Draws what is in a laboratory beside the robot: blobs, and what its task draws."""
 
     def __init__(self, studio: Studio, link: LabLink) -> None:
         self._studio, self._link, self._tick = studio, link, -1
-        names = studio.stages[0].scene.poses.coordinates
-        self._places = [link.lab.config.names.index(name) for name in names]
         self._drawn: dict[str, tuple[DrawnThing, Any]] = {}
         self.mistake = ""
         """What went wrong in the drawing of a task, until it draws again."""
@@ -69,32 +57,19 @@ class LabShow:
             _draw_object(studio.server.scene, thing)
 
     def show(self) -> None:
-        """Move what has moved."""
+        """Draw what has changed; a mistake of the task is told, and costs the robot nothing."""
         lab = self._link.lab
         tick = lab.tick
         if tick == self._tick:
             return
         self._tick = tick
-        robot, ghost = self._studio.stages[:2]
-        robot.show(robot.scene.poses(np.asarray(lab.state.q)[self._places]))
-        ghost.show(ghost.scene.poses(np.asarray(lab.desired.q)[self._places]))
-        self._show_things(self._blobs(lab) | self._task(lab))
-
-    def _blobs(self, lab: Lab) -> dict[str, DrawnThing]:
-        found: dict[str, DrawnThing] = {}
+        drawn = picture(lab)
+        self.mistake = drawn.mistake
+        things = {f"/task/{k}": thing for k, thing in enumerate(drawn.things)}
         for name, blob in lab.blobs.items():
             if blob.status:
                 x, y, z = (float(v) for v in blob.x)
-                found[f"/blobs/{name}"] = DrawnSphere((x, y, z), _BLOB, (0.9, 0.3, 0.1))
-        return found
-
-    def _task(self, lab: Lab) -> dict[str, DrawnThing]:
-        """Return what the task draws; its mistakes are told, and cost the robot nothing."""
-        found = picture(lab)
-        self.mistake = found.mistake
-        return {f"/task/{k}": thing for k, thing in enumerate(found.things)}
-
-    def _show_things(self, things: dict[str, DrawnThing]) -> None:
+                things[f"/blobs/{name}"] = DrawnSphere((x, y, z), _BLOB, (0.9, 0.3, 0.1))
         for name in [n for n in self._drawn if n not in things]:
             self._drawn.pop(name)[1].remove()
         for name, thing in things.items():

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from linkwright.studio.cell_link import CellLink
-from linkwright.studio.lab_link import LabLink
-from linkwright.studio.rotator_link import RotatorLink
 from linkwright.studio.shortcuts import add_key, sheet
 
 if TYPE_CHECKING:
@@ -51,11 +48,7 @@ ROTATOR_SHEET = f"""{_CAMERA}{_GRAPHS}
 counts, from the page or from the port. The orange line is its path in the sky, the blue one what
 it looks along. **Scope** plots its angles.
 """
-_SHEETS: dict[type, str] = {
-    CellLink: CELL_SHEET,
-    LabLink: LAB_SHEET,
-    RotatorLink: ROTATOR_SHEET,
-}
+_SHEETS = {"CELL": CELL_SHEET, "LAB": LAB_SHEET, "ROTATOR": ROTATOR_SHEET}
 
 
 def add(studio: Studio, tabs: Any, name: str) -> None:
@@ -69,7 +62,7 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
             return
         own = event.client.gui
         with own.add_modal("Shortcuts") as made:
-            words = _SHEETS.get(type(studio.link), SHEET)
+            words = SHEET if studio.link is None else _SHEETS[studio.link.mode]
             own.add_markdown(f"{sheet(studio)}\n{words}")
             own.add_button("Close", hint="Or H, or Escape").on_click(close)
         open_now[event.client.client_id] = made

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from linkwright.base.errors import InputError
 from linkwright.pages.highlight import colored
 from linkwright.studio.inspection import COUNTED, LANGUAGES, WHOLE, Inspection
-from linkwright.studio.side_pages import PageRequest, Reply, as_json, assembled, side_pages_of
+from linkwright.studio.side_pages import Asked, PageRequest, Reply, add_page
 from linkwright.studio.state import PanelState, panels_of
 
 if TYPE_CHECKING:
@@ -26,19 +26,20 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
     panels = panels_of(studio)
     if panels.scene is None or studio.link is not None:
         return
-    pages, seen = side_pages_of(studio), Inspector(panels, Inspection(panels.scene.robot))
-    pages.routes |= {
-        ("GET", "inspect"): assembled(
-            "inspect", ("inspect.js",), ("inspect.css",), body="inspect.html"
-        ),
-        ("POST", "inspect/tree"): lambda _: as_json(seen.tree()),
-        ("POST", "inspect/now"): lambda _: as_json(seen.now()),
-        ("POST", "inspect/select"): seen.select,
-        ("POST", "inspect/show"): seen.show,
-        ("GET", "inspect/code"): seen.code,
-    }
-    with tabs.add_tab(name):
-        studio.server.gui.add_html(pages.frame("inspect", name))
+    seen = Inspector(panels, Inspection(panels.scene.robot))
+    pages = add_page(
+        studio,
+        tabs,
+        name,
+        ("inspect.js",),
+        ("inspect.css",),
+        body="inspect.html",
+        tree=lambda _: seen.tree(),
+        now=lambda _: seen.now(),
+        select=seen.select,
+        show=seen.show,
+    )
+    pages.routes["GET", "inspect/code"] = seen.code
 
 
 class Inspector:
@@ -74,36 +75,33 @@ class Inspector:
         """Return which body is chosen."""
         return {"selected": self.selected, "number": self.number}
 
-    def select(self, asked: PageRequest) -> Reply:
-        """Choose a body, for all panels."""
-        name = asked.table().get("name")
+    def _body(self, name: object) -> str:
         if name not in self.inspection.names:
             raise InputError(f"there is no body {name!r}")
-        self.panels.select(str(name))
-        return as_json(self.now())
+        return str(name)
 
-    def show(self, asked: PageRequest) -> Reply:
+    def select(self, asked: Asked) -> object:
+        """Choose a body, for all panels."""
+        self.panels.select(self._body(asked.get("name")))
+        return self.now()
+
+    def show(self, asked: Asked) -> object:
         """Tell one thing about a body."""
-        info = asked.table()
-        name, view = str(info.get("name")), info.get("view")
-        if name not in self.inspection.names:
-            raise InputError(f"there is no body {name!r}")
+        name, view = self._body(asked.get("name")), asked.get("view")
         if view == "body":
-            return as_json({"rows": self.inspection.body(name)})
+            return {"rows": self.inspection.body(name)}
         if view == "equations":
             groups = [asdict(g) for g in self.inspection.equations_of(name)]
             operations = self.inspection.operations(name) if groups else []
-            return as_json({"groups": groups, "operations": operations, "counted": COUNTED})
-        language = str(info.get("language", "C"))
+            return {"groups": groups, "operations": operations, "counted": COUNTED}
+        language = str(asked.get("language", "C"))
         lines = self.inspection.code(name, language).splitlines()
         html = colored("\n".join(lines[:_LINES]), language) if lines else ""
-        return as_json({"html": html, "lines": len(lines), "cut": min(len(lines), _LINES)})
+        return {"html": html, "lines": len(lines), "cut": min(len(lines), _LINES)}
 
     def code(self, asked: PageRequest) -> Reply:
         """Give all of the code as a file."""
-        name, language = asked.query.get("of", WHOLE), asked.query.get("as", "C")
-        if name not in self.inspection.names:
-            raise InputError(f"there is no body {name!r}")
+        name, language = self._body(asked.query.get("of", WHOLE)), asked.query.get("as", "C")
         text = self.inspection.code(name, language)
         file = self.panels.name if name == WHOLE else f"{self.panels.name}-{name}"
         word = "".join(c if c.isalnum() or c in "-_" else "_" for c in file)

@@ -12,11 +12,9 @@ from linkwright.mechanism.model_like import mechanism_of
 from linkwright.mounts.aiming import Aiming
 from linkwright.mounts.pointing import direction
 from linkwright.mounts.rotator import Rotator
-from linkwright.recording import Channel, Recording
-from linkwright.scene.motions import SceneMotion
 from linkwright.scene.scene import scene_of
+from linkwright.studio.link import LinkedModel, open_link_studio
 from linkwright.studio.rotator_link import RotatorLink
-from linkwright.studio.shortcuts import add_key
 from linkwright.studio.state import guarded, panels_of
 
 if TYPE_CHECKING:
@@ -27,7 +25,6 @@ _SKY = 1.2  # radius of the sky, in sizes of the scene
 _TRAIL = 600  # points of the path that are kept
 _APART = 0.003  # rad between two of them
 _LINE, _PATH, _BEAM = (150, 162, 176), (232, 113, 10), (47, 102, 144)
-STOP_KEY = "space"
 
 
 def open_rotator_studio(
@@ -40,28 +37,21 @@ def open_rotator_studio(
     allowed: Sequence[str] = (),
 ) -> Studio:
     """Return the studio of a rotator, already serving; the rotator outlives it."""
-    from linkwright.studio.server import Studio
-
     link = RotatorLink(rotator, aim)
-    try:
-        scene = scene_of(mechanism_of(mount))
-        order = [aim.names.index(name) for name in scene.poses.coordinates]
-        rows = link.coordinates()[order][None]
-        channels = [Channel(name, "1") for name in scene.poses.coordinates]
-        motion = SceneMotion(link.name, Recording([0.0], channels, rows), scene, rows)
-        made = Studio([motion], host, port, allowed, link=link)
-    except BaseException:
-        link.close()
-        raise
-    made.again = f"linkwright rotator {mount} --studio"
-    return made
+
+    def models() -> list[LinkedModel]:
+        scene, names = scene_of(mechanism_of(mount)), aim.names
+        units = [scene.robot.mechanism.units.get(name, "1") for name in names]
+        return [LinkedModel(link.name, names, units, link.coordinates, scene)]
+
+    again = f"linkwright rotator {mount} --studio"
+    return open_link_studio(link, models, again, host=host, port=port, allowed=allowed)
 
 
 def add(studio: Studio, tabs: Any, name: str) -> None:
-    """Add the tab, where the studio is that of a rotator."""
+    """Add the tab of a rotator."""
     link = studio.link
-    if not isinstance(link, RotatorLink):
-        return
+    assert isinstance(link, RotatorLink)
     panels, gui, rotator = panels_of(studio), studio.server.gui, link.rotator
     azimuth, elevation = rotator.position()
     limits = rotator.limits
@@ -84,9 +74,7 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
             rotator.park()
 
     buttons.on_click(guarded(panels, press))
-    add_key(studio, STOP_KEY, "Stop the mount", lambda _: link.halt())
-    shown = RotatorShow(studio, link)
-    panels.every(0.0, shown.show)
+    panels.every(0.0, RotatorShow(studio, link).show)
 
     def say() -> None:
         az, el = rotator.position()
@@ -101,13 +89,10 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
 
 
 class RotatorShow:
-    """Draws a mount where it looks, its beam, and its path in the sky."""
+    """Draws the beam of a mount, and its path in the sky."""
 
     def __init__(self, studio: Studio, link: RotatorLink) -> None:
         self._studio, self._link = studio, link
-        self._stage = studio.stages[0]
-        names = self._stage.scene.poses.coordinates
-        self._order = [link.aim.names.index(name) for name in names]
         self._at = np.full(3, np.nan)
         self._path: list[Array] = []
         self._radius = _SKY * studio.size
@@ -121,8 +106,7 @@ class RotatorShow:
         if np.array_equal(d, self._at):
             return
         self._at = d
-        stage, api = self._stage, self._studio.server.scene
-        stage.show(stage.scene.poses(self._link.coordinates()[self._order]))
+        api = self._studio.server.scene
         center = np.asarray(self._studio.center, float)
         ends = np.array([[center, center + self._radius * d]], np.float32)
         if self._beam is None:

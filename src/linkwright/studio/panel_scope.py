@@ -10,7 +10,7 @@ from linkwright.base.errors import Error, InputError
 from linkwright.recording.origins import to_be_sent
 from linkwright.scene.motions import is_recording
 from linkwright.studio.scope_requests import ScopeState
-from linkwright.studio.side_pages import PageRequest, Reply, as_json, assembled, side_pages_of
+from linkwright.studio.side_pages import PageRequest, Reply, add_page, as_json
 from linkwright.studio.state import panels_of
 
 if TYPE_CHECKING:
@@ -26,24 +26,27 @@ _SCRIPTS = ("signals.js", "plots.js", "scope.js", "served.js")
 
 def add(studio: Studio, tabs: Any, name: str) -> None:
     """Add the tab."""
-    pages, scope = side_pages_of(studio), ScopeState(panels_of(studio))
-    studio.scope = scope
+    studio.scope = scope = ScopeState(panels_of(studio))
+    if studio.stage is None:  # there is nothing else to see
+        studio.server.gui.main_panel.set_width(_WIDE)
+    pages = add_page(
+        studio,
+        tabs,
+        name,
+        _SCRIPTS,
+        kind="",
+        ask=scope.answer,
+        last=lambda _: {"name": scope.open_last()},
+        next=lambda _: {"name": str(scope.save_next())},
+    )
     pages.routes |= {
-        ("GET", "scope"): assembled("scope", _SCRIPTS, kind=""),
-        ("POST", "scope/ask"): lambda asked: as_json(scope.answer(asked.table())),
         ("POST", "scope/open"): lambda asked: _open(scope, asked),
-        ("POST", "scope/last"): lambda _: as_json({"name": scope.open_last()}),
         ("GET", "scope/save"): lambda asked: _save(scope, asked.query.get("as", ".csv")),
         ("GET", "scope/picture"): lambda _: Reply(
             scope.picture().encode(), "image/svg+xml", "scope.svg"
         ),
-        ("POST", "scope/next"): lambda _: as_json({"name": str(scope.save_next())}),
     }
     pages.largest["scope/open"] = _LARGEST
-    if studio.stage is None:  # there is nothing else to see
-        studio.server.gui.main_panel.set_width(_WIDE)
-    with tabs.add_tab(name):
-        studio.server.gui.add_html(pages.frame("scope", name))
 
 
 def _open(scope: ScopeState, asked: PageRequest) -> Reply:

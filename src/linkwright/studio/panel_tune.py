@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from linkwright.base.errors import InputError
 from linkwright.studio.cell_link import CellLink
-from linkwright.studio.side_pages import Reply, as_json, assembled, side_pages_of
+from linkwright.studio.side_pages import Asked, add_page
 from linkwright.studio.tuner import Tuner
 
 if TYPE_CHECKING:
@@ -16,48 +16,48 @@ _SCRIPTS = ("signals.js", "plots.js", "tune.js")
 
 
 def add(studio: Studio, tabs: Any, name: str) -> None:
-    """Add the tab, where the studio is that of a cell."""
+    """Add the tab of a cell."""
     link = studio.link
-    if not isinstance(link, CellLink):
-        return
-    pages, tuner = side_pages_of(studio), Tuner(link)
+    assert isinstance(link, CellLink)
+    tuner = Tuner(link)
     axes = [axis for arm in link.cell.arms.values() for axis in arm.axes]
-    pages.routes |= {
-        ("GET", "tune"): assembled("tune", _SCRIPTS, ("cell.css",)),
-        ("POST", "tune/axes"): lambda _: as_json({"axes": axes}),
-        ("POST", "tune/state"): lambda asked: _told(tuner, asked.table()),
-        ("POST", "tune/set"): lambda asked: _set(tuner, asked.table()),
-        ("POST", "tune/start"): lambda asked: _start(tuner, asked.table()),
-        ("POST", "tune/cancel"): lambda asked: _cancel(tuner, asked.table()),
-    }
-    with tabs.add_tab(name):
-        studio.server.gui.add_html(pages.frame("tune", name))
 
+    def told(asked: Asked) -> dict[str, Any]:
+        return tuner.told(str(asked.get("axis")))
 
-def _told(tuner: Tuner, asked: dict[str, Any]) -> Reply:
-    told = tuner.told(str(asked.get("axis")))
-    if asked.get("number") == told["number"]:  # the page has the curves
-        for name in ("steps", "sweep", "relay"):
-            del told[name]
-    return as_json(told)
+    def state(asked: Asked) -> object:
+        info = told(asked)
+        if asked.get("number") == info["number"]:  # the page has the curves
+            for part in ("steps", "sweep", "relay"):
+                del info[part]
+        return info
 
+    def change(asked: Asked) -> object:
+        values = asked.get("values")
+        if not isinstance(values, dict) or not all(
+            isinstance(v, int | float) and not isinstance(v, bool) for v in values.values()
+        ):
+            raise InputError("parameters are names with numbers")
+        tuner.set_parameters(str(asked.get("axis")), values)
+        return told(asked)
 
-def _set(tuner: Tuner, asked: dict[str, Any]) -> Reply:
-    axis, values = str(asked.get("axis")), asked.get("values")
-    if not isinstance(values, dict) or not all(
-        isinstance(v, int | float) and not isinstance(v, bool) for v in values.values()
-    ):
-        raise InputError("parameters are names with numbers")
-    tuner.set_parameters(axis, values)
-    return as_json(tuner.told(axis))
+    def start(asked: Asked) -> object:
+        tuner.start(str(asked.get("axis")), str(asked.get("test")), asked)
+        return told(asked)
 
+    def cancel(asked: Asked) -> object:
+        tuner.cancel()
+        return told(asked)
 
-def _start(tuner: Tuner, asked: dict[str, Any]) -> Reply:
-    axis = str(asked.get("axis"))
-    tuner.start(axis, str(asked.get("test")), asked)
-    return as_json(tuner.told(axis))
-
-
-def _cancel(tuner: Tuner, asked: dict[str, Any]) -> Reply:
-    tuner.cancel()
-    return as_json(tuner.told(str(asked.get("axis"))))
+    add_page(
+        studio,
+        tabs,
+        name,
+        _SCRIPTS,
+        ("cell.css",),
+        axes=lambda _: {"axes": axes},
+        state=state,
+        set=change,
+        start=start,
+        cancel=cancel,
+    )

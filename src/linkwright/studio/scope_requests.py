@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import base64
 import threading
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,51 +35,16 @@ from linkwright.recording.files import FORMATS
 from linkwright.recording.numbering import save_next
 from linkwright.scene.channels import nothing_matches
 from linkwright.scene.motions import SceneMotion, is_recording, recorded_story, scene_motion
+from linkwright.studio.link import Link
+from linkwright.studio.live import Live
 from linkwright.studio.playback import Track, player_for
+from linkwright.studio.side_pages import finite
 from linkwright.studio.state import PLAYED, RUN, PanelState
 
 Array: TypeAlias = NDArray[np.float64]
 Window: TypeAlias = tuple[float, float]
 _PHASE_POINTS = 4000
 _WIDEST = 4000  # points of a curve that a page may ask for
-
-
-class LiveMoment(Protocol):
-    """Where something that goes on stands."""
-
-    @property
-    def tick(self) -> int:
-        """Ticks since its start."""
-
-    @property
-    def time(self) -> float:
-        """s since its start."""
-
-    @property
-    def running(self) -> bool:
-        """Whether it goes on."""
-
-    @property
-    def epoch(self) -> int:
-        """How often it began anew."""
-
-
-class LiveSource(Protocol):
-    """Something that goes on while it is looked at: a live run, or a cell."""
-
-    @property
-    def latest(self) -> LiveMoment:
-        """Where it stands."""
-
-    @property
-    def channels(self) -> Sequence[Channel]:
-        """What is sampled."""
-
-    def samples(self, last: float | None = None) -> tuple[Array, Array]:
-        """Return times and rows of the channels, of the last seconds or all that are kept."""
-
-    def recording(self) -> Recording:
-        """Return all that is kept."""
 
 
 @dataclass(eq=False)
@@ -100,7 +64,7 @@ class ScopeState:
 
     # -- what there is -----------------------------------------------------------------------------
     @property
-    def run(self) -> LiveSource | None:
+    def run(self) -> Live | Link | None:
         """What goes on now and moves the scene: a cell, or the live run; None for recordings."""
         link = self.panels.studio.link
         if link is not None:
@@ -114,7 +78,7 @@ class ScopeState:
             return [("live", self._live_samples(run))]
         return [(motion.name, motion.recording) for motion in self.panels.motions]
 
-    def _live_samples(self, live: LiveSource) -> Recording:
+    def _live_samples(self, live: Live | Link) -> Recording:
         """Return what is shown of a live run: while it rolls by, its last seconds; else all."""
         now, layout = live.latest, self.layout
         last = layout.last if layout is not None and layout.window is None else 0.0
@@ -165,7 +129,7 @@ class ScopeState:
                 self.layout = layout_from(asked["layout"])
                 self.number += 1
             if asked.get("time") is not None:
-                self.go_to(_finite(asked["time"], "time"))
+                self.go_to(finite(asked["time"], "time"))
             return self._told(asked)
 
     def _told(self, asked: dict[str, Any]) -> dict[str, Any]:
@@ -176,8 +140,8 @@ class ScopeState:
         names = [name for name, _ in self.recordings()]
         channels = self._channels(columns)
         lens = asked.get("lens")
-        close = (_finite(lens[0], "lens"), _finite(lens[1], "lens")) if lens else None
-        points = int(min(_WIDEST, max(50, _finite(asked.get("points", MOST_POINTS), "points"))))
+        close = (finite(lens[0], "lens"), finite(lens[1], "lens")) if lens else None
+        points = int(min(_WIDEST, max(50, finite(asked.get("points", MOST_POINTS), "points"))))
         known = hash(tuple(tuple(c) for c in channels))
         info: dict[str, Any] = {
             "number": self.number,
@@ -422,9 +386,3 @@ def _packed(values: Array) -> str:
 
 def _json(value: float) -> float | None:
     return value if np.isfinite(value) else None
-
-
-def _finite(info: object, what: str) -> float:
-    if isinstance(info, bool) or not isinstance(info, int | float) or not np.isfinite(info):
-        raise InputError(f"{what} is a finite number, not {info!r}")
-    return float(info)

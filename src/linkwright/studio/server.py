@@ -27,6 +27,7 @@ from linkwright.scene.previews import PreviewOptions, resting
 from linkwright.studio.access import Gate, guarding
 from linkwright.studio.arrows import Marks
 from linkwright.studio.client_page import Front
+from linkwright.studio.link import Link, add_link
 from linkwright.studio.playback import Player, Track, player_for
 from linkwright.studio.status import add_status
 from linkwright.studio.viser_scene import Stage
@@ -35,18 +36,23 @@ if TYPE_CHECKING:
     from linkwright.formats.meshes.triangle_mesh import Color
     from linkwright.scene.scene import Scene
     from linkwright.scene.scene_file import SceneFileLike
-    from linkwright.studio.link import StudioLink
     from linkwright.studio.scene_reload import SceneWatch
     from linkwright.studio.scope_requests import ScopeState
     from linkwright.studio.side_pages import SidePages
     from linkwright.studio.state import PanelState
 
 
+LINK_PANELS: dict[str, dict[str, str]] = {
+    "CELL": {
+        "Cell": "linkwright.studio.panel_cell:add",
+        "Tune": "linkwright.studio.panel_tune:add",
+    },
+    "LAB": {"Lab": "linkwright.studio.panel_lab:add"},
+    "ROTATOR": {"Rotator": "linkwright.studio.panel_rotator:add"},
+}
+"""The tabs before all others, by the mode of what the studio is connected to."""
+
 PANELS: dict[str, str] = {
-    "Cell": "linkwright.studio.panel_cell:add",
-    "Lab": "linkwright.studio.panel_lab:add",
-    "Rotator": "linkwright.studio.panel_rotator:add",
-    "Tune": "linkwright.studio.panel_tune:add",
     "Play": "linkwright.studio.panel_play:add",
     "Live": "linkwright.studio.panel_live:add",
     "Parameters": "linkwright.studio.panel_values:add",
@@ -65,6 +71,7 @@ SUNWARD = (0.45, -0.55, 0.95)
 """Where the sun stands, as in pages."""
 
 _SKY, _SUN, _FILL = 2.2, 3.2, 0.7
+_ACTED = {"halt": "stopped", "freeze": "frozen"}
 _UNKNOWN = {
     **dict.fromkeys(("mode", "kind", "time", "pace", "note", "again"), ""),
     **dict.fromkeys(("busy", "stop"), False),
@@ -81,7 +88,7 @@ class Studio(Closable):
     names: Sequence[str] = ()
     framed: bool = False
     token: str = ""
-    link: StudioLink | None = None
+    link: Link | None = None
     server: Any = None
     stages: list[Stage] = field(default_factory=list)
     tracks: list[Track | None] = field(default_factory=list)
@@ -156,10 +163,7 @@ class Studio(Closable):
                 target=run, name=f"linkwright {words}", daemon=True
             ).start()
 
-        found = {"halt": beside("stopped", link.halt)}
-        if link.freeze is not None:
-            found["freeze"] = beside("frozen", link.freeze)
-        return found
+        return {name: beside(_ACTED.get(name, name), act) for name, act in link.acts.items()}
 
     @property
     def address(self) -> str:
@@ -212,8 +216,11 @@ class Studio(Closable):
         self._ground()
         self.player.listeners.append(self._show)
         tabs = self.server.gui.add_tab_group()
-        for name, home in PANELS.items():
+        own = {} if self.link is None else LINK_PANELS[self.link.mode]
+        for name, home in (own | PANELS).items():
             named(home)(self, tabs, name)
+        if self.link is not None:
+            add_link(self, self.link)
         add_status(self)
         self.player.go_to(self.player.start)
 

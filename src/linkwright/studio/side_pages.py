@@ -10,10 +10,12 @@ that stalls costs that thread only.
 from __future__ import annotations
 
 import json
+import math
 import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -70,6 +72,38 @@ class Reply:
 Act: TypeAlias = Callable[[PageRequest], Reply]
 
 
+Asked: TypeAlias = dict[str, Any]
+"""What a page asks with, plain data."""
+
+
+def number_in(asked: Asked, name: str) -> float:
+    """Return a number that a page has sent.
+
+    >>> number_in({"side": -1}, "side")
+    -1.0
+    """
+    return finite(asked.get(name), name)
+
+
+def finite(value: object, what: str) -> float:
+    """Return what a page has sent if it is a finite number; JSON knows more than those."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise InputError(f"{what} is a finite number, not {value!r}")
+    return float(value)
+
+
+def text_in(asked: Asked, name: str) -> str:
+    """Return a text that a page has sent.
+
+    >>> text_in({"line": "st nod"}, "line")
+    'st nod'
+    """
+    value = asked.get(name)
+    if not isinstance(value, str):
+        raise InputError(f"{name} is a text, not {value!r}")
+    return value
+
+
 def as_json(info: object) -> Reply:
     """Return plain data as a reply.
 
@@ -79,13 +113,33 @@ def as_json(info: object) -> Reply:
     return Reply(json.dumps(info, allow_nan=False).encode(), "application/json")
 
 
-def assembled(
-    name: str,
+def add_page(
+    studio: Studio,
+    tabs: Any,
+    title: str,
     scripts: Sequence[str],
     styles: Sequence[str] = (),
     *,
     kind: str | None = None,
     body: str | None = None,
+    **answers: Callable[[Asked], object],
+) -> SidePages:
+    """Add a tab that is a page of our own; by name, what answers in plain data what it asks."""
+    name, pages = title.lower(), side_pages_of(studio)
+    pages.routes["GET", name] = assembled(name, scripts, styles, kind, body)
+    for place, answer in answers.items():
+        pages.routes["POST", f"{name}/{place}"] = partial(_answered, answer)
+    with tabs.add_tab(title):
+        studio.server.gui.add_html(pages.frame(name, title))
+    return pages
+
+
+def _answered(answer: Callable[[Asked], object], asked: PageRequest) -> Reply:
+    return as_json(answer(asked.table()))
+
+
+def assembled(
+    name: str, scripts: Sequence[str], styles: Sequence[str], kind: str | None, body: str | None
 ) -> Act:
     """Return what gives a page beside the scene, with its scripts in it."""
 
