@@ -85,7 +85,7 @@ def first_prompt(folder: str) -> float:
     screen, own = pty.openpty()
     start = time.perf_counter()
     process = subprocess.Popen(
-        [sys.executable, "-m", "linkwright", "guide", "bench.toml"],
+        [sys.executable, "-m", "linkwright", "tools", "guide", "bench.toml"],
         stdin=own,
         stdout=own,
         stderr=own,

@@ -132,7 +132,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         os.environ[VARIABLE] = folder
         path = Path(folder) / "soak.parquet"
-        command = [sys.executable, "-m", "linkwright", "serve", "cell1"]
+        command = [sys.executable, "-m", "linkwright", "cell", "serve", "cell1"]
         command += ["--listen", "tcp/127.0.0.1:0", "--record", str(path)]
         began = time.monotonic()
         server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)

@@ -134,7 +134,10 @@ def _bicycle() -> None:
         for m in model.modes()
     )
     print(f"\nWhipple bicycle at 5 m/s, eigenvalues in 1/s: {shown}")
-    print("\nnext: linkwright models, linkwright describe cart, linkwright ops cart --passes,")
+    print(
+        "\nnext: linkwright model list, linkwright model describe cart, "
+        "linkwright analyze ops cart --passes,"
+    )
     print("      linkwright simulate pendulum --plot")
 
 

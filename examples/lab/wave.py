@@ -1,7 +1,7 @@
 """Wave with all joints about the middle of their ranges: the example task of SL's manual.
 
 python examples/lab/wave.py
-linkwright lab sl-arm --tasks examples/lab/wave.py -c "st wave frequency=2; run 5; saveData"
+linkwright lab open sl-arm --tasks examples/lab/wave.py -c "st wave frequency=2; run 5; saveData"
 """
 
 from __future__ import annotations

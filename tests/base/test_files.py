@@ -40,10 +40,10 @@ WRITERS: dict[str, Callable[[Path], object]] = {
     "header.erd": lambda path: write_erd(
         path, ErdFile((ErdChannel("x"),), np.zeros((2, 1), np.float32), 0.5)
     ),
-    "show.tex": lambda path: main(["describe", "pendulum", "--latex", str(path)]),
+    "show.tex": lambda path: main(["model", "describe", "pendulum", "--latex", str(path)]),
     "page.html": lambda path: main(["page", "pendulum", "--until", "0.1", "-o", str(path)]),
-    "robot.urdf": lambda path: main(["convert", "puma560", str(path), "--force"]),
-    "new.toml": lambda path: main(["new", "arm", "--out", str(path), "--force"]),
+    "robot.urdf": lambda path: main(["model", "convert", "puma560", str(path), "--force"]),
+    "new.toml": lambda path: main(["model", "new", "arm", "--out", str(path), "--force"]),
 }
 
 

@@ -60,8 +60,71 @@ def shown_help(*words: str) -> str:
 
 
 def test_help_names_every_registered_command() -> None:
-    for name in commands.COMMANDS:
-        assert re.search(rf"^\W+{name} ", shown_help(), re.MULTILINE), name
+    for path in commands.COMMANDS:
+        group, _, name = path.rpartition(" ")
+        assert re.search(rf"^\W+{name} ", shown_help(*group.split()), re.MULTILINE), path
+
+
+def test_help_fits_a_screen() -> None:
+    """Twelve to fourteen entries, a line each, at the usual width of a terminal."""
+    tops = list(dict.fromkeys(path.partition(" ")[0] for path in commands.COMMANDS))
+    listed = shown_help().partition("Commands")[2].splitlines()[1:-1]
+    assert 12 <= len(tops) <= 14
+    assert [line.split()[1] for line in listed if line[:1] == "│"] == tops
+    assert set(commands.GROUPS) <= set(tops)
+
+
+def test_only_the_asked_command_is_imported() -> None:
+    ours = "sorted(m for m in sys.modules if m.startswith('linkwright.cli.commands.'))"
+    program = f"from linkwright.cli import main; import sys; main(sys.argv[1:]); print({ours})"
+    for words, modules in ((["model", "list"], ["models"]), (["cell", "halt", "--help"], ["halt"])):
+        done = subprocess.run(
+            [sys.executable, "-c", program, *words], capture_output=True, text=True, check=True
+        )
+        wanted = [f"linkwright.cli.commands.{name}" for name in modules]
+        assert done.stdout.splitlines()[-1] == str(wanted)
+
+
+@pytest.mark.parametrize(("old", "new"), commands.ALIASES.items())
+def test_an_old_name_warns_and_does_what_the_new_one_does(
+    old: str, new: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if old not in commands.GROUPS:
+        assert main([old, "--help"]) == 0
+        told = capsys.readouterr()
+        assert told.out == shown_help(*new.split())
+        assert told.err == (
+            f"warning: `linkwright {old}` is now `linkwright {new}`; the next release drops the "
+            "old name\n"
+        )
+    assert new in commands.COMMANDS
+    assert old not in commands.COMMANDS
+
+
+def test_the_warning_of_an_old_name_leaves_json_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["models", "--json"]) == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out)[0]["name"]
+    assert "is now `linkwright model list`" in told.err
+    assert main(["lab", "nope", "-c", "run 1"]) == 2
+    assert "is now `linkwright lab open`" in capsys.readouterr().err
+
+
+def test_the_page_of_renamed_commands_is_the_table() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reference.md").read_text(encoding="utf-8")
+    row = r"^\| `linkwright ([a-z-]+)` \| `linkwright ([a-z -]+)` \|$"
+    assert dict(re.findall(row, page, re.MULTILINE)) == commands.ALIASES
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [("chekc", "linkwright model check"), ("linearise", "linkwright analyze linearize")],
+)
+def test_a_wrong_name_is_answered_with_the_whole_one(
+    word: str, hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([word]) == 2
+    assert hint in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.parametrize("name", commands.COMMANDS)
@@ -72,12 +135,12 @@ def test_each_command_explains_itself(name: str) -> None:
     told = [getattr(p.default, "help", "") for p in inspect.signature(command).parameters.values()]
     told.append(command.__doc__)
     assert [t for t in told if t and re.search(r"(?<!\\)\[[a-z]+\]", t)] == []
-    shown = " ".join(shown_help(name).split())
+    shown = " ".join(shown_help(*name.split()).split())
     assert summary
     assert summary in shown
 
 
-@pytest.mark.parametrize("words", [["nope"], ["--nope"], ["info", "--nope"]])
+@pytest.mark.parametrize("words", [["nope"], ["--nope"], ["tools", "info", "--nope"]])
 def test_wrong_usage_is_2_and_stays_off_stdout(
     words: list[str], capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -99,7 +162,7 @@ def test_error_is_one_line_on_stderr_and_2(
         remedy="did you mean 'hinge'?",
     )
     monkeypatch.setattr("linkwright.cli.app.load", raising(error))
-    assert main(["info"]) == 2
+    assert main(["tools", "info"]) == 2
     out, err = capfd.readouterr()
     assert out == ""
     assert err == "error: " + str(error).replace("\n", " ") + "\n"
@@ -112,20 +175,20 @@ def test_error_is_red_on_a_terminal(
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    assert main(["info"]) == 2
+    assert main(["tools", "info"]) == 2
     assert "\x1b[31mno\x1b[0m" in capfd.readouterr().err
 
 
 def test_interrupt_is_130(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("linkwright.cli.app.load", raising(KeyboardInterrupt()))
-    assert main(["info"]) == 130
+    assert main(["tools", "info"]) == 130
 
 
 def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only `Error` is for users; anything else must not be hidden."""
     monkeypatch.setattr("linkwright.cli.app.load", raising(ZeroDivisionError("a bug")))
     with pytest.raises(ZeroDivisionError, match="a bug"):
-        main(["info"])
+        main(["tools", "info"])
 
 
 def test_broken_pipe_is_silent() -> None:
@@ -133,7 +196,7 @@ def test_broken_pipe_is_silent() -> None:
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run(
-        [sys.executable, "-m", "linkwright", "info"],
+        [sys.executable, "-m", "linkwright", "tools", "info"],
         stdout=write,
         stderr=subprocess.PIPE,
         text=True,
@@ -146,7 +209,7 @@ def test_broken_pipe_is_silent() -> None:
 def test_info_gives_the_versions_in_use() -> None:
     import numpy as np
 
-    done = run("info", "--json")
+    done = run("tools", "info", "--json")
     assert done.returncode == 0
     told = json.loads(done.stdout)
     assert told["packages"]["numpy"] == np.__version__
@@ -168,13 +231,11 @@ def test_help_is_in_the_words_of_users(name: str) -> None:
 
 
 @cache
-def _commands() -> Any:
-    group: Any = get_command(build())
-    return group.commands
-
-
 def _command(name: str) -> Any:
-    return _commands()[name]
+    found: Any = get_command(build())
+    for word in name.split():
+        found = found.commands[word]
+    return found
 
 
 @pytest.mark.parametrize("name", commands.COMMANDS)

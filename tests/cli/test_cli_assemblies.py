@@ -1,4 +1,4 @@
-"""``linkwright assemblies``: what it prints, and what it says to bad input."""
+"""``linkwright parallel assemblies``: what it prints, and what it says to bad input."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ GOOD = 'format = 1\n\n[actuators]\nleft = "126 deg"\nright = 0.9\n'
 def test_without_values_the_actuators_are_locked_where_the_machine_starts(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main(["assemblies", "five-bar"]) == 0
+    assert main(["parallel", "assemblies", "five-bar"]) == 0
     first, told, *_ = capsys.readouterr().out.splitlines()
     assert first == (
         "actuators locked where the machine starts (rad and m): left = 2.24159, right = 0.9"
     )
     assert told.startswith("2 assemblies, 2 of them real")
-    assert main(["assemblies", "five-bar", "--json"]) == 0
+    assert main(["parallel", "assemblies", "five-bar", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["at"], found["actuators"]["right"]) == ("start", 0.9)
 
@@ -31,11 +31,11 @@ def test_without_values_the_actuators_are_locked_where_the_machine_starts(
 def test_assemblies_are_printed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     place = tmp_path / "angles.toml"
     place.write_text(GOOD)
-    assert main(["assemblies", "five-bar", "--at", str(place)]) == 0
+    assert main(["parallel", "assemblies", "five-bar", "--at", str(place)]) == 0
     out, err = capsys.readouterr()
     assert err == ""
     assert "2 assemblies, 2 of them real; none is missing (trace test)" in out
-    assert main(["assemblies", "five-bar", "--at", str(place), "--json"]) == 0
+    assert main(["parallel", "assemblies", "five-bar", "--at", str(place), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["count"], told["complete"], len(told["real"])) == (2, True, 2)
     assert all(mode["residual"] < 1e-10 for mode in told["real"])
@@ -60,7 +60,7 @@ def test_bad_files_are_answered_with_their_line(
 ) -> None:
     place = tmp_path / "angles.toml"
     place.write_text(text)
-    assert main(["assemblies", "five-bar", "--at", str(place)]) == 2
+    assert main(["parallel", "assemblies", "five-bar", "--at", str(place)]) == 2
     out, err = capsys.readouterr()
     assert complaint in err
     assert (out, "Traceback" in err) == ("", False)
@@ -80,9 +80,9 @@ def test_the_shipped_lengths_are_those_of_the_manual_and_fit_the_hexapod() -> No
 def test_a_model_without_actuators_is_refused(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    assert main(["assemblies", "pendulum", "--at", str(tmp_path / "none.toml")]) == 2
+    assert main(["parallel", "assemblies", "pendulum", "--at", str(tmp_path / "none.toml")]) == 2
     assert "names no actuators" in capsys.readouterr().err
-    assert main(["assemblies", "five-bar", "--at", str(tmp_path / "none.toml")]) == 2
+    assert main(["parallel", "assemblies", "five-bar", "--at", str(tmp_path / "none.toml")]) == 2
     assert "none.toml" in capsys.readouterr().err
 
 
@@ -90,5 +90,5 @@ def test_a_model_without_actuators_is_refused(
 def test_a_machine_without_loops_has_one_assembly(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["assemblies", f"mount-{name}"]) == 2
+    assert main(["parallel", "assemblies", f"mount-{name}"]) == 2
     assert f"'mount-{name}' has no closed loop" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""``linkwright chart``: what it prints and writes, and what it says to bad input."""
+"""``linkwright parallel chart``: what it prints and writes, and what it says to bad input."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from linkwright.cli import main
 
-FIVE_BAR = ["chart", "five-bar", "--over", "x=-0.1:0.3:5", "--over", "y=0.1:1.5:15"]
+FIVE_BAR = ["parallel", "chart", "five-bar", "--over", "x=-0.1:0.3:5", "--over", "y=0.1:1.5:15"]
 
 
 def test_a_chart_is_printed_and_written(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -33,16 +33,16 @@ def test_a_chart_is_printed_and_written(capsys: pytest.CaptureFixture[str], tmp_
     [
         (["five-bar", "--over", "x=1:2"], "is not NAME=FROM:TO:COUNT"),
         (["five-bar", "--over", "xx=0:1:3"], "nothing called 'xx' to chart"),
-        ([*FIVE_BAR[1:], "--of", "strength"], "charts know no quantity 'strength'"),
-        ([*FIVE_BAR[1:], "-o", "five.doc"], "not written as '.doc'"),
-        ([*FIVE_BAR[1:], "--resume"], "resumed in a folder"),
+        ([*FIVE_BAR[2:], "--of", "strength"], "charts know no quantity 'strength'"),
+        ([*FIVE_BAR[2:], "-o", "five.doc"], "not written as '.doc'"),
+        ([*FIVE_BAR[2:], "--resume"], "resumed in a folder"),
         (["pendulum"], "names no actuators"),
     ],
 )
 def test_bad_input_is_answered_with_a_remedy(
     arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["chart", *arguments]) == 2
+    assert main(["parallel", "chart", *arguments]) == 2
     out, err = capsys.readouterr()
     assert complaint in err
     assert (out, "Traceback" in err) == ("", False)

@@ -1,4 +1,4 @@
-"""``linkwright linearize``: what it prints, and what it says to bad input."""
+"""``linkwright analyze linearize``: what it prints, and what it says to bad input."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from linkwright.cli import main
 
 
 def test_bicycle_at_five_meters_a_second(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["linearize", "whipple", "--set", "v=5", "--json"]) == 0
+    assert main(["analyze", "linearize", "whipple", "--set", "v=5", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     values = [complex(v["real"], v["imag"]) for v in told["eigenvalues"]]
     expected = [
@@ -25,7 +25,7 @@ def test_bicycle_at_five_meters_a_second(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_table_names_modes_neutral_and_computed_states(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["linearize", "whipple", "--set", "v=5", "--matrices"]) == 0
+    assert main(["analyze", "linearize", "whipple", "--set", "v=5", "--matrices"]) == 0
     out = capsys.readouterr().out
     assert "-0.775342 ± 4.46487i" in out
     assert "neutral    x, y, psi, theta_R, theta_F, theta_R_dot" in out
@@ -44,7 +44,7 @@ def test_table_names_modes_neutral_and_computed_states(capsys: pytest.CaptureFix
 def test_bad_input_is_answered_with_a_remedy(
     arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["linearize", *arguments]) == 2
+    assert main(["analyze", "linearize", *arguments]) == 2
     assert complaint in capsys.readouterr().err
 
 
@@ -60,5 +60,5 @@ def test_bad_input_is_answered_with_a_remedy(
 def test_a_point_that_is_no_equilibrium_is_told(
     arguments: list[str], told: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["linearize", *arguments]) == 0
+    assert main(["analyze", "linearize", *arguments]) == 0
     assert ("no equilibrium" in capsys.readouterr().out) == told

@@ -47,14 +47,14 @@ def table(text: str, title: str) -> list[str]:
 
 # -- models ----------------------------------------------------------------------------------------
 def test_models_lists_each_with_a_line(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = run(capsys, "models").splitlines()[1:]
+    lines = run(capsys, "model", "list").splitlines()[1:]
     assert [line.split()[0] for line in lines] == list(MODELS)
     assert all(len(line) <= 110 for line in lines)
     assert next(line for line in lines if line.startswith("n-four-bar")).endswith("n=2")
 
 
 def test_models_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    told = json.loads(run(capsys, "models", "--json"))
+    told = json.loads(run(capsys, "model", "list", "--json"))
     assert [model["name"] for model in told] == list(MODELS)
     by_name = {model["name"]: model for model in told}
     assert by_name["puma560"]["options"] == ["drives=on", "wrist=3r"]
@@ -64,7 +64,7 @@ def test_models_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 # -- show ------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("name", SMALL)
 def test_show_names_everything_in_a_model(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    out = run(capsys, "describe", name, *COMPOSITE)
+    out = run(capsys, "model", "describe", name, *COMPOSITE)
     m = mechanism_of(name)
     named = (*m.bodies, *m.points, *m.coordinates, *m.parameters, *m.inputs)
     missing = [x for x in named if not re.search(rf"^{re.escape(x)}\s", out, re.MULTILINE)]
@@ -74,7 +74,7 @@ def test_show_names_everything_in_a_model(name: str, capsys: pytest.CaptureFixtu
 
 
 def test_show_says_what_constraints_eliminate(capsys: pytest.CaptureFixture[str]) -> None:
-    out = run(capsys, "describe", "cart", *COMPOSITE)
+    out = run(capsys, "model", "describe", "cart", *COMPOSITE)
     assert "6 bodies, 8 coordinates, 8 constraints (2 redundant), 2 degrees of freedom" in out
     rows = {row[:17].rstrip(): row for row in table(out, "constraints")}
     assert "  rrw_dot  " in rows["rrw rolls"]
@@ -85,13 +85,15 @@ def test_show_says_what_constraints_eliminate(capsys: pytest.CaptureFixture[str]
 
 
 def test_show_marks_parameters_without_effect(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = table(run(capsys, "describe", "stanford-arm", *COMPOSITE), "parameters")
+    rows = table(run(capsys, "model", "describe", "stanford-arm", *COMPOSITE), "parameters")
     idle = [row.split()[0] for row in rows if row.endswith("no effect")]
     assert idle == ["MA"]
 
 
 def test_show_uses_values_that_are_set(capsys: pytest.CaptureFixture[str]) -> None:
-    out = run(capsys, "describe", "whipple", *COMPOSITE, "--set", "v=6", "--set", "mB = 90")
+    out = run(
+        capsys, "model", "describe", "whipple", *COMPOSITE, "--set", "v=6", "--set", "mB = 90"
+    )
     parameters = {row.split()[0]: row.split()[1] for row in table(out, "parameters")}
     assert (parameters["v"], parameters["mB"]) == ("6", "90")
     speeds = {row.split()[0]: row.split() for row in table(out, "speeds")}
@@ -102,7 +104,7 @@ def test_show_equations_are_a_listing_that_computes(capsys: pytest.CaptureFixtur
     """The printed lines, evaluated as Python in order, give the accelerations."""
     import math
 
-    out = run(capsys, "describe", "stanford-arm", *COMPOSITE, "--equations")
+    out = run(capsys, "model", "describe", "stanford-arm", *COMPOSITE, "--equations")
     listing = out[out.index("\nconstants\n") :]
     m = MODELS["stanford-arm"].builder()()
     known: dict[str, float] = dict(m.values)
@@ -159,7 +161,7 @@ def check_latex(source: str) -> None:
 
 def test_show_writes_a_latex_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "report.tex"
-    told = run(capsys, "describe", "four-bar", *COMPOSITE, "--latex", str(file))
+    told = run(capsys, "model", "describe", "four-bar", *COMPOSITE, "--latex", str(file))
     assert told == f"wrote {file}\n"
     source = file.read_text(encoding="utf-8")
     check_latex(source)
@@ -180,7 +182,7 @@ def test_latex_report_of_branches_and_odd_names() -> None:
 
 # -- ops -------------------------------------------------------------------------------------------
 def test_ops_json_has_the_promised_form(capsys: pytest.CaptureFixture[str]) -> None:
-    told = json.loads(run(capsys, "ops", "cart", "--json"))
+    told = json.loads(run(capsys, "analyze", "ops", "cart", "--json"))
     assert set(told) == {"derivative", "stages", "parameters"}
     assert told["derivative"].keys() >= {"add", "mul", "call"}
     moving = [v for k, v in told["stages"].items() if k not in ("parameter", "output")]
@@ -191,10 +193,10 @@ def test_ops_json_has_the_promised_form(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_ops_table_agrees_with_the_json(capsys: pytest.CaptureFixture[str]) -> None:
-    told = json.loads(run(capsys, "ops", "double-pendulum", *COMPOSITE, "--json"))
+    told = json.loads(run(capsys, "analyze", "ops", "double-pendulum", *COMPOSITE, "--json"))
     rows = {
         row.split()[0]: row.split()[1:]
-        for row in run(capsys, "ops", "double-pendulum", *COMPOSITE).splitlines()[1:]
+        for row in run(capsys, "analyze", "ops", "double-pendulum", *COMPOSITE).splitlines()[1:]
     }
     for stage in ("parameter", "configuration", "velocity", "output"):
         assert rows[stage] == [str(n) for n in told["stages"][stage].values()]
@@ -202,15 +204,16 @@ def test_ops_table_agrees_with_the_json(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_ops_shows_what_passes_do(capsys: pytest.CaptureFixture[str]) -> None:
-    out = run(capsys, "ops", "pendulum", "--passes")
+    out = run(capsys, "analyze", "ops", "pendulum", "--passes")
     assert [row.split()[0] for row in table(out, "after each pass")] == ["start", *PASSES]
-    told = json.loads(run(capsys, "ops", "pendulum", "--passes", "--json"))
+    told = json.loads(run(capsys, "analyze", "ops", "pendulum", "--passes", "--json"))
     assert [row["pass"] for row in told["passes"]] == ["start", *PASSES]
 
 
 def test_ops_takes_options_and_formulations(capsys: pytest.CaptureFixture[str]) -> None:
     few, many = (
-        json.loads(run(capsys, "ops", f"n-four-bar:n={n}", "--json", *COMPOSITE)) for n in (1, 2)
+        json.loads(run(capsys, "analyze", "ops", f"n-four-bar:n={n}", "--json", *COMPOSITE))
+        for n in (1, 2)
     )
     assert few["derivative"]["mul"] < many["derivative"]["mul"]
     assert few["derivative"]["call"] == 6
@@ -220,15 +223,27 @@ def test_ops_takes_options_and_formulations(capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["describe", "carr"], "error: there is no model 'carr'; did you mean 'car'?"),
-        (["ops", "cart", "--set", "L9=3"], "error: 'cart' has no parameter 'L9'"),
-        (["ops", "car", "--set", "SPEDE=3"], "did you mean 'SPEED'?"),
-        (["ops", "cart", "--set", "L1"], "error: --set 'L1' is not NAME=VALUE"),
-        (["ops", "cart", "--set", "L1=long"], "error: --set L1 is 'long', which is not a number"),
-        (["ops", "cart", "--formulation", "fast"], "error: there is no formulation 'fast'"),
-        (["describe", "missing.toml"], "error: there is no file 'missing.toml'"),
-        (["describe", "n-four-bar:n=x"], "option 'n' of model 'n-four-bar' is a whole number"),
-        (["describe", "pendulum", "--latex", "/nowhere/at/all.tex"], "the file cannot be written"),
+        (["model", "describe", "carr"], "error: there is no model 'carr'; did you mean 'car'?"),
+        (["analyze", "ops", "cart", "--set", "L9=3"], "error: 'cart' has no parameter 'L9'"),
+        (["analyze", "ops", "car", "--set", "SPEDE=3"], "did you mean 'SPEED'?"),
+        (["analyze", "ops", "cart", "--set", "L1"], "error: --set 'L1' is not NAME=VALUE"),
+        (
+            ["analyze", "ops", "cart", "--set", "L1=long"],
+            "error: --set L1 is 'long', which is not a number",
+        ),
+        (
+            ["analyze", "ops", "cart", "--formulation", "fast"],
+            "error: there is no formulation 'fast'",
+        ),
+        (["model", "describe", "missing.toml"], "error: there is no file 'missing.toml'"),
+        (
+            ["model", "describe", "n-four-bar:n=x"],
+            "option 'n' of model 'n-four-bar' is a whole number",
+        ),
+        (
+            ["model", "describe", "pendulum", "--latex", "/nowhere/at/all.tex"],
+            "the file cannot be written",
+        ),
     ],
 )
 def test_errors_are_one_line(
@@ -268,12 +283,15 @@ def test_commands_read_text_models(tmp_path: Path, capsys: pytest.CaptureFixture
     file.write_text(TEXT)
     rows = {
         row.split()[0]: row.split()[1:]
-        for row in table(run(capsys, "describe", str(file)), "parameters")
+        for row in table(run(capsys, "model", "describe", str(file)), "parameters")
     }
     assert rows["L"][:2] == ["2", "m"]
     assert rows["M"][:2] == ["3", "kg"]
     assert rows["c"][1] == "N*m*s/rad"
-    assert json.loads(run(capsys, "ops", f"{file}:n=1", "--json"))["derivative"]["call"] == 1
+    assert (
+        json.loads(run(capsys, "analyze", "ops", f"{file}:n=1", "--json"))["derivative"]["call"]
+        == 1
+    )
 
 
 def test_names_and_units_of_parameters_are_deduced() -> None:

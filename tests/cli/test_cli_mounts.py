@@ -33,7 +33,9 @@ def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 
 
 def test_passes_are_listed_in_order_with_times_in_utc(capsys: pytest.CaptureFixture[str]) -> None:
-    out = run(capsys, "passes", ORBITS, "--site", SITE, "--days", "1", "--frequency", "437")
+    out = run(
+        capsys, "mount", "passes", ORBITS, "--site", SITE, "--days", "1", "--frequency", "437"
+    )
     rows = out.splitlines()
     assert rows[0] == "14 passes over Christchurch"
     assert "rise (UTC)" in rows[1]
@@ -48,7 +50,7 @@ def test_passes_as_json_are_those_of_python(capsys: pytest.CaptureFixture[str]) 
     import linkwright as lw
 
     words = ("--satellite", "25544", "--days", "1", "--json", "--refraction")
-    said = json.loads(run(capsys, "passes", ORBITS, "--site", SITE, *words))
+    said = json.loads(run(capsys, "mount", "passes", ORBITS, "--site", SITE, *words))
     orbit = lw.mounts.read_orbits(ORBITS)[25544]
     want = lw.mounts.read_site(SITE).passes(orbit, days=1, refraction=True)
     assert [row["culmination"] for row in said["passes"]] == [
@@ -60,18 +62,20 @@ def test_passes_as_json_are_those_of_python(capsys: pytest.CaptureFixture[str]) 
 def test_mounts_are_compared_by_what_they_lose(capsys: pytest.CaptureFixture[str]) -> None:
     """Mount check 60: as a table, and as JSON for each pass."""
     words = ("--satellite", "ISS (ZARYA)", "--days", "2", "--mounts", "alt-az,3-axis,2-rotary")
-    rows = run(capsys, "keyholes", ORBITS, "--site", SITE, *words).splitlines()
+    rows = run(capsys, "mount", "keyholes", ORBITS, "--site", SITE, *words).splitlines()
     assert rows[0].endswith("passes over Christchurch; axes of 5°/s, beamwidth 0.8°")
     assert [row.split()[0] for row in rows[2:5]] == ["alt-az", "3-axis", "2-rotary"]
     assert "at 89.6°" in rows[2]
-    said = json.loads(run(capsys, "keyholes", ORBITS, "--site", SITE, *words, "--json"))
+    said = json.loads(run(capsys, "mount", "keyholes", ORBITS, "--site", SITE, *words, "--json"))
     assert said["mounts"]["alt-az"]["losing"] == 1
     assert said["mounts"]["2-rotary"]["losing"] == 0
     assert len(said["mounts"]["alt-az"]["each"]) == len(said["passes"])
     assert "no model 'alt-ax'" in refused(
-        capsys, "keyholes", ORBITS, "--site", SITE, "--mounts", "alt-ax"
+        capsys, "mount", "keyholes", ORBITS, "--site", SITE, "--mounts", "alt-ax"
     )
-    assert "no mounts" in refused(capsys, "keyholes", ORBITS, "--site", SITE, "--mounts", ",")
+    assert "no mounts" in refused(
+        capsys, "mount", "keyholes", ORBITS, "--site", SITE, "--mounts", ","
+    )
 
 
 def test_wrong_files_and_names_are_refused(
@@ -81,12 +85,14 @@ def test_wrong_files_and_names_are_refused(
     bad.write_text(
         "X\n1 25544U 98067A   08264.51782528 -.00002182  00000-0 -11606-4 0  2926\n", "utf-8"
     )
-    assert "bad.tle:2: the checksum" in refused(capsys, "passes", str(bad), "--site", SITE)
-    said = refused(capsys, "passes", ORBITS, "--site", SITE, "--satellite", "ISS")
+    assert "bad.tle:2: the checksum" in refused(capsys, "mount", "passes", str(bad), "--site", SITE)
+    said = refused(capsys, "mount", "passes", ORBITS, "--site", SITE, "--satellite", "ISS")
     assert "there is no satellite 'ISS'" in said
-    assert "no time" in refused(capsys, "passes", ORBITS, "--site", SITE, "--start", "noon")
-    assert "no such file" in refused(capsys, "passes", ORBITS, "--site", "nowhere.toml")
-    assert "0 days" in refused(capsys, "passes", ORBITS, "--site", SITE, "--days", "0")
+    assert "no time" in refused(
+        capsys, "mount", "passes", ORBITS, "--site", SITE, "--start", "noon"
+    )
+    assert "no such file" in refused(capsys, "mount", "passes", ORBITS, "--site", "nowhere.toml")
+    assert "0 days" in refused(capsys, "mount", "passes", ORBITS, "--site", SITE, "--days", "0")
 
 
 def test_the_commands_of_the_page_run(

@@ -30,7 +30,9 @@ def test_a_mount_is_a_rotator_by_command(
     It is a mount of one's own whose jack does not lift it to the zenith: it begins elsewhere.
     """
     mount = str(save(tmp_path, JACK, "jack.toml"))
-    process = begin("rotator", mount, "--port", "0", "--speed", "720", "--acceleration", "7200")
+    process = begin(
+        "mount", "rotator", mount, "--port", "0", "--speed", "720", "--acceleration", "7200"
+    )
     assert process.stdout is not None
     line = process.stdout.readline().strip()
     found = re.fullmatch(rf"{re.escape(mount)} listens on 127\.0\.0\.1:(\d+)", line)
@@ -40,7 +42,7 @@ def test_a_mount_is_a_rotator_by_command(
         assert client.position() == (90.0, 45.0)
         assert "Linkwright azel" in rotctl(port, "P 180 45", "_")
         soon(lambda: client.position() == (180.0, 45.0))
-    assert main(["rotator", mount, "--port", str(port)]) == 2
+    assert main(["mount", "rotator", mount, "--port", str(port)]) == 2
     assert "cannot listen" in capsys.readouterr().err
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=LIMIT)
@@ -53,7 +55,7 @@ def test_a_mount_is_a_rotator_by_command(
 
 def test_a_mount_is_moved_along_an_orbit_by_command(capsys: pytest.CaptureFixture[str]) -> None:
     """Mount check 56, from the command line."""
-    assert main(["move", "mount-2-rotary", ORBIT, "--device", "simulated", "--json"]) == 0
+    assert main(["mount", "move", "mount-2-rotary", ORBIT, "--device", "simulated", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["waypoints"] == 37
     assert told["overflows"] == 0
@@ -92,16 +94,16 @@ def test_a_path_that_cannot_be_is_told_with_its_file(
     """Mount check 57, from the command line."""
     file = tmp_path / "path.toml"
     file.write_text(f"format = 1\n{text}\n", encoding="utf-8")
-    assert main(["move", "mount-2-rotary", str(file)]) == 2
+    assert main(["mount", "move", "mount-2-rotary", str(file)]) == 2
     err = capsys.readouterr().err
     assert re.search(said, err), err
     assert "Traceback" not in err
 
 
 def test_devices_and_mounts_that_are_none_are_told(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["move", "mount-x-y", ORBIT, "--device", "/dev/null"]) == 2
+    assert main(["mount", "move", "mount-x-y", ORBIT, "--device", "/dev/null"]) == 2
     assert "no serial port" in capsys.readouterr().err
-    assert main(["rotator", "pendulum", "--port", "0"]) == 2
-    assert main(["rotator", "no-such-mount", "--port", "0"]) == 2
-    assert main(["rotator", "stewart", "--port", "0"]) == 2
+    assert main(["mount", "rotator", "pendulum", "--port", "0"]) == 2
+    assert main(["mount", "rotator", "no-such-mount", "--port", "0"]) == 2
+    assert main(["mount", "rotator", "stewart", "--port", "0"]) == 2
     assert "6 actuators" in capsys.readouterr().err

@@ -65,7 +65,7 @@ def test_v2_ref6_is_made_from_nothing_and_again_by_its_transcript(tmp_path: Path
     """Checks 1, 4 and 11: create asks for everything; the transcript is a script."""
     file, told = tmp_path / "ref6.toml", tmp_path / "answers.txt"
     (tmp_path / "script.txt").write_text("\n".join(created()) + "\n")
-    words = ["guide", str(file), "--replay", str(tmp_path / "script.txt")]
+    words = ["tools", "guide", str(file), "--replay", str(tmp_path / "script.txt")]
     assert main([*words, "--transcript", str(told)]) == 0
     made = file.read_bytes()
     arm = Robot(lw.load(file))
@@ -74,7 +74,7 @@ def test_v2_ref6_is_made_from_nothing_and_again_by_its_transcript(tmp_path: Path
     assert [r.effort for r in arm.mechanism.ranges] == [200.0] * 6
     again = tmp_path / "again"
     again.mkdir()
-    assert main(["guide", str(again / "ref6.toml"), "--replay", str(told)]) == 0
+    assert main(["tools", "guide", str(again / "ref6.toml"), "--replay", str(told)]) == 0
     assert (again / "ref6.toml").read_bytes() == made
     assert sorted(p.name for p in again.iterdir()) == ["ref6.toml"]
 
@@ -512,10 +512,10 @@ def test_a_transcript_that_does_not_fit_writes_nothing(
         (["define", "<", "<"], "line 3.*no answer to go back to"),
     ):
         script.write_text("\n".join(lines) + "\n")
-        assert main(["guide", str(ref6), "--replay", str(script)]) == 2
+        assert main(["tools", "guide", str(ref6), "--replay", str(script)]) == 2
         assert re.search(rf"{words}.*\[R113\]", capsys.readouterr().err)
     assert ref6.read_bytes() == before
-    assert main(["guide", "ref6.urdf"]) == 2
+    assert main(["tools", "guide", "ref6.urdf"]) == 2
     assert "[R112]" in capsys.readouterr().err
 
 
@@ -556,9 +556,11 @@ def test_a_model_is_defined_analyzed_and_plotted_in_one_dialogue(
     assert "nothing.npz" in err.splitlines()[-1], (out, err)
     assert len(err.splitlines()) == 1, (out, err)
     assert re.search(r"^waist +1.571 rad/s", out, re.MULTILINE)
-    assert main(["require", str(file), "--payload", "1"]) == 0  # the task that the model names
+    assert (
+        main(["analyze", "require", str(file), "--payload", "1"]) == 0
+    )  # the task that the model names
     assert capsys.readouterr().out in out
-    assert main(["require", "ref6"]) == 2
+    assert main(["analyze", "require", "ref6"]) == 2
     assert "names no task" in capsys.readouterr().err
     assert "torque of the waist" in (tmp_path / "b.svg").read_text()
     assert (tmp_path / "a.svg").stat().st_size > 1000

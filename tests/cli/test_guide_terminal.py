@@ -34,7 +34,7 @@ def tool_of(file: Path) -> list[float]:
 @seldom(daily="test_a_model_is_made_in_a_terminal_that_can_do_nothing")
 def test_v2_ref6_through_a_pipe(tmp_path: Path, begin: Begin) -> None:
     file = tmp_path / "ref6.toml"
-    process = begin("guide", str(file), stdin=-1)
+    process = begin("tools", "guide", str(file), stdin=-1)
     out, err = process.communicate("\n".join(created()) + "\n", timeout=120)
     assert (process.returncode, err) == (0, "")
     assert "1 define, 2 analyze, 3 postprocess, 4 quit: define\n" in out
@@ -43,7 +43,7 @@ def test_v2_ref6_through_a_pipe(tmp_path: Path, begin: Begin) -> None:
 
 
 def test_a_model_is_made_in_a_terminal_that_can_do_nothing(tmp_path: Path) -> None:
-    words = ["guide", "arm.toml", "--transcript", "told.txt"]
+    words = ["tools", "guide", "arm.toml", "--transcript", "told.txt"]
     with terminal(words, tmp_path, "dumb") as screen:
         screen.wait_for("4 quit:")
         screen.type("nonsense")
@@ -54,7 +54,7 @@ def test_a_model_is_made_in_a_terminal_that_can_do_nothing(tmp_path: Path) -> No
     made = (tmp_path / "arm.toml").read_bytes()
     assert lw.load(tmp_path / "arm.toml").bodies.keys() == {"base", "waist"}
     again = tmp_path / "again.toml"
-    assert main(["guide", str(again), "--replay", str(tmp_path / "told.txt")]) == 0
+    assert main(["tools", "guide", str(again), "--replay", str(tmp_path / "told.txt")]) == 0
     assert again.read_bytes() == made
 
 
@@ -65,7 +65,7 @@ def test_v2_from_its_file_in_a_terminal(tmp_path: Path) -> None:
     text = model_text("ref6", "ref6")
     file.write_text(text.replace('at = ["24 in", 0, 0]', 'at = ["20 in", 0, 0]  # too short'))
     change = ["define", "modify", "keep", "link", "pitch", "location", "24 in, 0, 0", "yes"]
-    with terminal(["guide", "ref6.toml"], tmp_path) as screen:
+    with terminal(["tools", "guide", "ref6.toml"], tmp_path) as screen:
         screen.type(*change, "done", "yes", "quit")
         assert screen.ended() == 0
         assert "\x1b[" in screen.shown
@@ -89,7 +89,7 @@ def test_what_breaks_off_leaves_the_file_and_a_draft_to_resume(tmp_path: Path, h
     file, draft = tmp_path / "arm.toml", tmp_path / "arm.draft.txt"
     file.write_text("format = 1\nname = 'before'\n")
     count, asked, code = BREAKS[how]
-    with terminal(["guide", "arm.toml"], tmp_path) as screen:
+    with terminal(["tools", "guide", "arm.toml"], tmp_path) as screen:
         screen.type(*SHORT[:count])
         screen.wait_until(lambda: draft.is_file() and draft.read_text().count("\n") == count + 1)
         screen.wait_for(asked)

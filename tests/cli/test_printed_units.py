@@ -63,13 +63,13 @@ to = {post = 0.5, beam = 0.2}
 duration = 0.5
 """
 COMMANDS: dict[str, Callable[[str, str, str], Sequence[str]]] = {
-    "info": lambda model, task, out: ["info", model],
-    "check": lambda model, task, out: ["check", model],
-    "describe": lambda model, task, out: ["describe", model],
-    "linearize": lambda model, task, out: ["linearize", model],
+    "info": lambda model, task, out: ["tools", "info", model],
+    "check": lambda model, task, out: ["model", "check", model],
+    "describe": lambda model, task, out: ["model", "describe", model],
+    "linearize": lambda model, task, out: ["analyze", "linearize", model],
     "simulate": lambda model, task, out: ["simulate", model, "--until", "0.1", "-o", out],
-    "require": lambda model, task, out: ["require", model, task, "--step", "0.05"],
-    "size": lambda model, task, out: ["size", model, task, "--step", "0.05", "--pareto"],
+    "require": lambda model, task, out: ["analyze", "require", model, task, "--step", "0.05"],
+    "size": lambda model, task, out: ["analyze", "size", model, task, "--step", "0.05", "--pareto"],
 }
 
 
@@ -117,7 +117,7 @@ def test_numbers_in_tables_have_units(
             save(tmp_path, JACK.replace('name = "azel"\n', f'name = "azel"\n{units}'), "m.toml")
         )
         over = ["--over", "azimuth=0:90:2", "--over", "elevation=20:60:3"]
-        words = ["chart", model, *over, "--of", "reach,effort,condition,coordinates"]
+        words = ["parallel", "chart", model, *over, "--of", "reach,effort,condition,coordinates"]
     else:
         model = str(
             save(

@@ -325,16 +325,16 @@ def test_the_command_tells_maps_and_draws(
 ) -> None:
     place = tmp_path / "wrist.toml"
     place.write_text(TEXT)
-    assert main(["contact", str(place)]) == 0
+    assert main(["analyze", "wrist", str(place)]) == 0
     out = " ".join(capsys.readouterr().out.split())  # lines end where the terminal does
     assert "sampled ringing: spectral radius 0.9482" in out
     assert "the arm moves, then its deflection from the new place is taken" in out
-    assert main(["contact", str(place), "--json"]) == 0
+    assert main(["analyze", "wrist", str(place), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["gain_limit"] == pytest.approx(
         read_wrist(place).loop.gain_limit
     )
     picture = tmp_path / "map.svg"
-    wanted = ["contact", str(place), "--map", "Kp,a", "--no-simulate"]
+    wanted = ["analyze", "wrist", str(place), "--map", "Kp,a", "--no-simulate"]
     assert main([*wanted, "-o", str(picture)]) == 0
     out = capsys.readouterr().out
     assert "30 points" in out
@@ -393,7 +393,7 @@ def test_bad_arguments_are_answered_with_a_remedy(
 ) -> None:
     place = tmp_path / "wrist.toml"
     place.write_text(TEXT if arguments else TEXT.replace("a = 0.95", "a = 1"))
-    assert main(["contact", str(place), *arguments]) == 2
+    assert main(["analyze", "wrist", str(place), *arguments]) == 2
     out, err = capsys.readouterr()
     assert complaint in err
     assert (out, "Traceback" in err) == ("", False)
@@ -413,7 +413,7 @@ def test_the_polynomial_s_order_is_told_beside_the_verdict(
         assert (told["order"], told["continuous_order"]) == ("at-once", own)
     place = tmp_path / "wrist.toml"
     place.write_text(TEXT.replace("a = 0.95", 'a = 0.6\norder = "new-place-impulse"', 1))
-    assert main(["contact", str(place)]) == 0
+    assert main(["analyze", "wrist", str(place)]) == 0
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) <= 60
     plain = " ".join(out.split())
@@ -422,17 +422,17 @@ def test_the_polynomial_s_order_is_told_beside_the_verdict(
     assert (
         "conditions coefficient of s^3 0.625; coefficient of s^2 3; coefficient of s 553.6" in plain
     )
-    assert main(["contact", str(place), "--map", "Kp,a", "--points", "1", "--json"]) == 0
+    assert main(["analyze", "wrist", str(place), "--map", "Kp,a", "--points", "1", "--json"]) == 0
     out, err = capsys.readouterr()
     assert "cannot be simulated" in err
     assert "simulated" not in json.loads(out)
-    assert main(["contact", str(place), "--map", "Kp,a", "--points", "1"]) == 0
+    assert main(["analyze", "wrist", str(place), "--map", "Kp,a", "--points", "1"]) == 0
     out = capsys.readouterr().out
     assert " 1 point\n" in out
     out = " ".join(out.split())
     assert "continuous by the polynomial of new-place, not of new-place-impulse" in out
     place.write_text(TEXT.replace("Kp = 1.0", "Kp = 0", 1))
-    assert main(["contact", str(place)]) == 0
+    assert main(["analyze", "wrist", str(place)]) == 0
     assert "P0 never exceeds 1" in capsys.readouterr().out
 
 

@@ -212,14 +212,14 @@ def test_the_command_runs_a_drive(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["drive", "joint-drive", "--until", "0.5", "--plot", "--json"]) == 0
+    assert main(["analyze", "drives", "joint-drive", "--until", "0.5", "--plot", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     rows = {row["signal"]: row for row in told["signals"]}
     assert rows["joint.load.angle"]["final"] == pytest.approx(0.480405214, abs=1e-9)
     assert rows["joint.amplifier.v"]["peak"] == pytest.approx(37.8306, abs=1e-4)
     assert (tmp_path / told["plot"]).stat().st_size > 1000
     edits = ["--set", "motor.R=1.2", "--set", "reference=0.3", "--update", "exact"]
-    assert main(["drive", "joint-drive", "--until", "2", *edits, "-o", "run.csv"]) == 0
+    assert main(["analyze", "drives", "joint-drive", "--until", "2", *edits, "-o", "run.csv"]) == 0
     assert "joint.load.angle" in capsys.readouterr().out
     assert lw.load(tmp_path / "run.csv").final["joint.load.angle"] == pytest.approx(0.3, abs=1e-5)
 
@@ -236,5 +236,5 @@ def test_the_command_runs_a_drive(
 def test_the_command_refuses_with_a_number(
     arguments: list[str], code: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["drive", *arguments]) == 2
+    assert main(["analyze", "drives", *arguments]) == 2
     assert f"[{code}]" in capsys.readouterr().err

@@ -421,6 +421,8 @@ def test_the_command_runs_every_update_or_refuses_it_in_words(
     file.write_text(lw.write_model(s), encoding="utf-8")
     for update in UPDATES:
         for more in ([], ["--set", "rate=20000"], ["--bode", "speed"], ["--limit-cycle"]):
-            found = main(["drive", str(file), "--until", "0.002", "--update", update, *more])
+            found = main(
+                ["analyze", "drives", str(file), "--until", "0.002", "--update", update, *more]
+            )
             told = capsys.readouterr().err
             assert found == 0 or (found == 2 and told.startswith("error: ") and "[R" in told), told

@@ -182,7 +182,7 @@ def test_wheels_of_the_cart_count_with_its_frame() -> None:
 
 
 def test_the_command_shows_what_becomes_of_each(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["describe", "puma560", "--base-parameters"]) == 0
+    assert main(["model", "describe", "puma560", "--base-parameters"]) == 0
     text = capsys.readouterr().out
     assert "66 inertial parameters, 40 base parameters; 15 are counted" in text
     (row,) = (line for line in text.splitlines() if line.startswith("link4.Jxx"))

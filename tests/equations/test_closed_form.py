@@ -218,9 +218,9 @@ def test_what_sympy_cannot_hold_is_told() -> None:
 
 
 def test_the_command_line_shows_it(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["describe", "double-pendulum", "--closed-form"]) == 0
+    assert main(["model", "describe", "double-pendulum", "--closed-form"]) == 0
     told = capsys.readouterr().out
     assert told.startswith("M u' + c + g = Q, u = (")
     assert "M[2,1] = " in told
-    assert main(["describe", "double-pendulum", "--closed-form", "--latex", "-"]) == 0
+    assert main(["model", "describe", "double-pendulum", "--closed-form", "--latex", "-"]) == 0
     assert capsys.readouterr().out.startswith(r"\begin{align*}")

@@ -24,7 +24,7 @@ ARTICULATED = {"articulated", "articulated-looped"}
 
 
 def compared(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, object]]:
-    assert main(["ops", *words, "--compare", "--json"]) == 0
+    assert main(["analyze", "ops", *words, "--compare", "--json"]) == 0
     found: list[dict[str, object]] = json.loads(capsys.readouterr().out)
     return found
 
@@ -49,7 +49,7 @@ def test_constrained_models_show_what_takes_them_and_say_what_does_not(
 def test_the_table_of_a_constrained_model_ends_with_what_was_refused(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main(["ops", "slider-crank", "--compare"]) == 0
+    assert main(["analyze", "ops", "slider-crank", "--compare"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert {line.split(":")[0] for line in lines[-2:]} == ARTICULATED
     assert sum(line.startswith("composite ") for line in lines) == len(STEPS)
@@ -108,5 +108,5 @@ def test_a_search_is_one_more_step_and_ends_no_higher(capsys: pytest.CaptureFixt
 
 
 def test_an_unknown_kernel_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["ops", "pendulum", "--compare", "--kernel", "sideways"]) == 2
+    assert main(["analyze", "ops", "pendulum", "--compare", "--kernel", "sideways"]) == 2
     assert "there is no kernel 'sideways'" in capsys.readouterr().err

@@ -231,9 +231,9 @@ def test_torques_that_do_not_act_are_the_same_torques() -> None:
 
 
 def test_the_command_shows_both_programs(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["ops", "pendulum", "--split"]) == 0
+    assert main(["analyze", "ops", "pendulum", "--split"]) == 0
     assert "foreground" in capsys.readouterr().out
-    assert main(["ops", "pendulum", "--split", "--json"]) == 0
+    assert main(["analyze", "ops", "pendulum", "--split", "--json"]) == 0
     info = json.loads(capsys.readouterr().out)
     assert (info["foreground"]["call"], info["background"]["call"]) == (0, 1)
     for name in ("background", "foreground", "whole"):  # counts by class

@@ -126,9 +126,9 @@ def test_check_says_all_that_is_wrong_with_a_catalog(
     good, bad = tmp_path / "good.toml", tmp_path / "bad.toml"
     good.write_text(MOTOR + GEAR)
     bad.write_text(MOTOR.replace('"1.2 K/W"', '"12 K/W"') + GEAR.replace("90 %", "190 %"))
-    assert main(["check", str(good)]) == 0
+    assert main(["model", "check", str(good)]) == 0
     assert "sound" in capfd.readouterr().out
-    assert main(["check", str(bad)]) == 2
+    assert main(["model", "check", str(bad)]) == 2
     said = capfd.readouterr().err
     assert "bad.toml:8:" in said
     assert "bad.toml:17:" in said

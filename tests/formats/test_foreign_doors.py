@@ -102,7 +102,7 @@ def every_door(path, name, m, out):
     Recording(
         np.array([0.0, 0.1]), [Channel("b", "m")], np.zeros((2, 1)), about
     ).save(recorded)
-    command(f"{name}: describe", "describe", path, "--equations")
+    command(f"{name}: describe", "model", "describe", path, "--equations")
     command(f"{name}: simulate rk4", "simulate", path, "--until", "0.1", "--step", "0.01",
             "--method", "rk4", "-o", f"{out}.csv")
     command(f"{name}: trusted", "simulate", path, "--trust", "--until", "0.1", "-o", f"{out}.csv")
@@ -110,7 +110,7 @@ def every_door(path, name, m, out):
     command(f"{name}: page until", "page", path, "--until", "0.1", "-o", f"{out}.html")
     command(f"{name}: rerun", "rerun", recorded)
     command(f"{name}: sweep", "sweep", study, "--quiet")
-    command(f"{name}: linearize", "linearize", path)
+    command(f"{name}: linearize", "analyze", "linearize", path)
     command(f"{name}: studio until", "studio", path, "--until", "0.1", "--no-browser")
     say(f"{name}: studio", "done", " ".join(open_motion(str(path)).notes))
     command(f"{name}: codegen python", "codegen", path, "--target", "python", "-o", f"{out}-py")
@@ -126,7 +126,7 @@ for path in sorted(folder.glob("*.toml")):
     name = path.stem
     out = folder / f"{name}-out"
     m = lw.load(path)
-    command(f"{name}: check", "check", path)
+    command(f"{name}: check", "model", "check", path)
     command(f"{name}: simulate", "simulate", path, "--until", "0.1", "-o", f"{out}.csv")
     made = lw.derive(m).program()
     for backend in ("llvm", "c", "python"):

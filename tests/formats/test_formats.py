@@ -52,8 +52,8 @@ def test_a_format_added_in_one_line_is_known_to_every_door(
     assert before.known
     file.write_text("4 1\n")
     assert source_of(str(file)).digest != before.digest
-    assert main(["convert", str(file), str(tmp_path / "a.urdf")]) == 0
-    assert main(["convert", str(tmp_path / "a.urdf"), str(tmp_path / "b.rod")]) == 0
+    assert main(["model", "convert", str(file), str(tmp_path / "a.urdf")]) == 0
+    assert main(["model", "convert", str(tmp_path / "a.urdf"), str(tmp_path / "b.rod")]) == 0
     assert (tmp_path / "b.rod").read_text().split() == ["4.0", "1.0"]
     runs = []
     for mass in (4, 8):

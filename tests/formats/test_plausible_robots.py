@@ -91,7 +91,7 @@ def test_the_sample_arm_of_sl_is_found_and_repaired() -> None:
 
 def test_the_printed_numbers_of_sl_are_flagged_by_name(capsys: pytest.CaptureFixture[str]) -> None:
     """SL check 63: WR has i33 < 0, SFE mass times center without mass; HR's center is 38 m off."""
-    assert main(["check", str(ROBOTS / "sl_arm" / "arm.dyn")]) == 1
+    assert main(["model", "check", str(ROBOTS / "sl_arm" / "arm.dyn")]) == 1
     told = capsys.readouterr().err
     assert "not read: mass times center of L_SFE (line 5): its mass is zero" in told
     assert "warning: L_SFE: it has moments of inertia but no mass" in told
@@ -195,28 +195,28 @@ def test_check_tells_and_repairs(tmp_path: Path, capsys: pytest.CaptureFixture[s
     text = (ROBOTS / "gripper.urdf").read_text().replace('izz="1.5e-6"', 'izz="-1.5e-6"')
     bad, good = tmp_path / "bad.urdf", tmp_path / "good.urdf"
     bad.write_text(text)
-    assert main(["check", str(bad)]) == 1
+    assert main(["model", "check", str(bad)]) == 1
     assert "error: knob: its smallest moment of inertia" in capsys.readouterr().err
-    assert main(["check", str(bad), "--repair", str(good)]) == 0
+    assert main(["model", "check", str(bad), "--repair", str(good)]) == 0
     assert "wrote" in capsys.readouterr().out
-    assert main(["check", str(good)]) == 0
+    assert main(["model", "check", str(good)]) == 0
 
 
 def test_check_takes_the_names_of_shipped_models(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The PUMA's links are found by its name, repaired on the way to a file, and sound there."""
-    assert main(["check", "puma560"]) == 0
+    assert main(["model", "check", "puma560"]) == 0
     told = capsys.readouterr()
     assert "warning: link1: it has moments of inertia but no mass (repair: " in told.err
     assert "warning: link3: its largest moment of inertia" in told.err
     assert told.out.endswith("puma560: with 2 warning(s)\n")
     sound = tmp_path / "puma.urdf"
-    assert main(["check", "puma560", "--repair", str(sound)]) == 0
+    assert main(["model", "check", "puma560", "--repair", str(sound)]) == 0
     capsys.readouterr()
-    assert main(["check", str(sound)]) == 0
+    assert main(["model", "check", str(sound)]) == 0
     assert capsys.readouterr().out.endswith("puma.urdf: sound\n")
-    assert main(["info", "puma560"]) == 0
+    assert main(["tools", "info", "puma560"]) == 0
     assert "6: 6 revolute" in capsys.readouterr().out
-    assert main(["check", "puma561"]) == 2
+    assert main(["model", "check", "puma561"]) == 2
     assert "did you mean 'puma560'?" in capsys.readouterr().err

@@ -129,20 +129,20 @@ def test_what_a_robot_file_cannot_say_of_a_model_is_listed() -> None:
 def test_the_commands_take_robot_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = str(ROBOTS / "gripper.urdf")
     target = str(tmp_path / "gripper.toml")
-    assert main(["convert", source, target, "--json"]) == 0
+    assert main(["model", "convert", source, target, "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["files"] == [target]
     assert {entry["what"] for entry in report["not read"]} >= {"<gazebo>", "<transmission>"}
     assert report["dropped"] == []
-    assert main(["convert", source, target]) == 2
+    assert main(["model", "convert", source, target]) == 2
     assert "exists already" in capsys.readouterr().err
-    assert main(["check", source]) == 0
+    assert main(["model", "check", source]) == 0
     shown = capsys.readouterr()
     assert "8: 2 weld, 6 revolute" in shown.out
     assert "not read: <gazebo> (line 4)" in shown.err
-    assert main(["info", source, "--json"]) == 0
+    assert main(["tools", "info", source, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["joints"][0]["name"] == "roll"
-    assert main(["describe", str(ROBOTS / "scara.toml")]) == 0
+    assert main(["model", "describe", str(ROBOTS / "scara.toml")]) == 0
     assert "quill" in capsys.readouterr().out
 
 
@@ -186,9 +186,9 @@ def test_operations_are_those_of_the_robots_quantities(capsys: pytest.CaptureFix
         ("gravity", robot.gravity),
         ("pose:left_tip", robot.pose["left_tip"]),
     ):
-        assert main(["ops", file, "--kernel", kernel, "--json"]) == 0
+        assert main(["analyze", "ops", file, "--kernel", kernel, "--json"]) == 0
         told = json.loads(capsys.readouterr().out)["derivative"]
         assert (told["add"], told["mul"]) == (quantity.counts.add, quantity.counts.mul)
     for kernel, words in (("pose", "ask for pose:FRAME"), ("limits", "not a quantity of a robot")):
-        assert main(["ops", file, "--kernel", kernel]) == 2
+        assert main(["analyze", "ops", file, "--kernel", kernel]) == 2
         assert words in capsys.readouterr().err

@@ -1035,8 +1035,8 @@ def test_a_new_model_is_sound(
     template: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "mine.toml"
-    assert main(["new", "mine", "-o", str(path), "--template", template]) == 0
-    assert main(["check", str(path)]) == 0
+    assert main(["model", "new", "mine", "-o", str(path), "--template", template]) == 0
+    assert main(["model", "check", str(path)]) == 0
     out, err = capsys.readouterr()
     assert "sound" in out
     assert err == ""
@@ -1048,8 +1048,8 @@ def test_new_takes_the_name_of_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["new", "cart.toml", "-t", "cart"]) == 0
-    assert main(["new", "swing"]) == 0
+    assert main(["model", "new", "cart.toml", "-t", "cart"]) == 0
+    assert main(["model", "new", "swing"]) == 0
     assert "wrote swing.toml" in capsys.readouterr().out
     assert read_model(tmp_path / "cart.toml").name == "cart"
     assert read_model(tmp_path / "swing.toml").name == "swing"
@@ -1058,20 +1058,20 @@ def test_new_takes_the_name_of_a_file(
 def test_new_does_not_overwrite(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "mine.toml"
     path.write_text("mine")
-    assert main(["new", "mine", "-o", str(path)]) == 2
+    assert main(["model", "new", "mine", "-o", str(path)]) == 2
     assert path.read_text() == "mine"
     assert "--force" in capsys.readouterr().err
-    assert main(["new", "mine", "-o", str(path), "--force"]) == 0
+    assert main(["model", "new", "mine", "-o", str(path), "--force"]) == 0
     assert path.read_text() == starter("mine")
-    assert main(["new", "mine", "-o", str(tmp_path / "no" / "mine.toml")]) == 2
-    assert main(["new", 'a"b', "-o", str(tmp_path / "b.toml")]) == 2
-    assert main(["new", "mine", "-t", "plane", "-o", str(tmp_path / "c.toml")]) == 2
+    assert main(["model", "new", "mine", "-o", str(tmp_path / "no" / "mine.toml")]) == 2
+    assert main(["model", "new", 'a"b', "-o", str(tmp_path / "b.toml")]) == 2
+    assert main(["model", "new", "mine", "-t", "plane", "-o", str(tmp_path / "c.toml")]) == 2
 
 
 def test_check_lists_all_faults(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "wrong.toml"
     path.write_text(BODY + "small = 1\ndoc = 2\n")
-    assert main(["check", str(path)]) == 2
+    assert main(["model", "check", str(path)]) == 2
     err = capsys.readouterr().err
     assert "wrong.toml:8:9: body[0].small" in err
     assert "wrong.toml:9:7: body[0].doc" in err
@@ -1083,7 +1083,7 @@ def test_check_warns_of_units_and_unused_names(
     path = tmp_path / "odd.toml"
     moment = "[[moment]]\nname = 'M'\nmagnitude = '-k*b'\non = 'b'\nabout = 'z'\n"
     path.write_text(BODY + "[parameters]\nk = { value = 1, unit = 'kg' }\nidle = 1\n" + moment)
-    assert main(["check", "--json", str(path)]) == 0
+    assert main(["model", "check", "--json", str(path)]) == 0
     found = json.loads(capsys.readouterr().out)
     assert len(found["warnings"]) == 2
     assert "moment 'M'" in found["warnings"][0]
@@ -1098,7 +1098,7 @@ def test_check_tells_mobility_and_redundancy(
     hold = "[[constraint]]\nname = '{}'\nspeed = 'c_dot - 1'\n"
     body = "[[body]]\nname = 'c'\ntranslate = 'x'\nmass = 1\n"
     path.write_text(BODY + body + hold.format("one") + hold.format("two"))
-    assert main(["check", str(path)]) == 0
+    assert main(["model", "check", str(path)]) == 0
     out = capsys.readouterr().out
     assert "one: eliminates c_dot" in out
     assert "two: redundant" in out
@@ -1108,13 +1108,13 @@ def test_check_tells_mobility_and_redundancy(
 def test_check_takes_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "arm.toml"
     path.write_text(starter("arm", "arm"))
-    assert main(["check", str(path), "--option", "n=5"]) == 0
+    assert main(["model", "check", str(path), "--option", "n=5"]) == 0
     assert "q1, q2, q3, q4, q5" in capsys.readouterr().out
-    assert main(["check", str(path), "--option", "n=x"]) == 2
+    assert main(["model", "check", str(path), "--option", "n=x"]) == 2
 
 
 def test_the_json_schema_knows_every_table(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["schema"]) == 0
+    assert main(["model", "schema"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert set(found["properties"]) == set(ModelFile.model_fields)
     assert found["additionalProperties"] is False

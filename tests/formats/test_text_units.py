@@ -188,7 +188,7 @@ def test_files_that_are_converted_from_inches_are_in_meters(way: str, tmp_path: 
     wanted = lw.Robot(tmp_path / "arm.toml")
     q = np.array([0.3, 0.2, 0.5])
     for name in ("arm.urdf", "arm.xml", "copy.toml"):
-        assert main(["convert", str(tmp_path / "arm.toml"), str(tmp_path / name)]) == 0
+        assert main(["model", "convert", str(tmp_path / "arm.toml"), str(tmp_path / name)]) == 0
         found = lw.Robot(tmp_path / name)
         assert found.mass == pytest.approx(wanted.mass, rel=1e-9)
         np.testing.assert_allclose(found.mass_matrix(q), wanted.mass_matrix(q), rtol=1e-8)
@@ -342,7 +342,7 @@ def test_the_command_line_takes_and_shows_the_units_of_a_model(
 def test_the_mass_of_a_model_in_inches_is_told_in_its_unit(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main(["info", "car"]) == 0
+    assert main(["tools", "info", "car"]) == 0
     found = re.search(r"mass\s+([\d.]+) (\S+)", capsys.readouterr().out)
     assert found is not None
     assert float(found[1]) * parse_unit(found[2]).factor == pytest.approx(2056.4, rel=1e-4)
@@ -368,7 +368,7 @@ def test_every_limit_of_a_joint_is_told_with_its_unit(
 ) -> None:
     """In the units of the file, angles in rad."""
     (tmp_path / file).write_text(text)
-    assert main(["info", str(tmp_path / file)]) == 0
+    assert main(["tools", "info", str(tmp_path / file)]) == 0
     table = capsys.readouterr().out
     robot = lw.Robot(tmp_path / file)
     length, force = ("in", "lbf") if "in-lb" in text else ("m", "N")
@@ -403,7 +403,7 @@ def test_a_picture_of_efforts_has_one_unit_in_each_graph(tmp_path: Path) -> None
 def test_relations_of_the_mechanism_itself_are_not_warned_of(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main(["check", str(JACK)]) == 0
+    assert main(["model", "check", str(JACK)]) == 0
     assert "warning" not in capsys.readouterr().out
 
 
@@ -462,7 +462,10 @@ def test_requirements_of_a_machine_in_inches_are_those_of_the_same_in_meters(
     told = []
     for units in ("mks", "in-lb"):
         (tmp_path / "lift.toml").write_text(LIFT.replace("UNITS", units))
-        assert main(["require", str(tmp_path / "lift.toml"), str(tmp_path / "go.toml")]) == 0
+        assert (
+            main(["analyze", "require", str(tmp_path / "lift.toml"), str(tmp_path / "go.toml")])
+            == 0
+        )
         told.append(capsys.readouterr().out.splitlines()[2:4])
     assert told[0] == told[1]
     assert "-60.44 N*m" in told[0][0]  # at the greatest torque, by hand

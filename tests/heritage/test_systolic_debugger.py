@@ -12,7 +12,7 @@ import pytest
 
 from linkwright.base.errors import Error, InputError
 from linkwright.cli import main
-from linkwright.cli.commands.array import command
+from linkwright.cli.commands.systolic import command
 from linkwright.heritage.systolic import (
     ArrayMachine,
     Debugger,
@@ -283,7 +283,7 @@ def test_the_inverse_is_assembled_and_run(
     array("new")
     with pytest.raises(InputError, match=r"inverse\.asm: the file exists already; use --force"):
         array("new")
-    assert main(["array", "assemble", "inverse.asm", "--set", "n=2"]) == 0
+    assert main(["tools", "systolic", "assemble", "inverse.asm", "--set", "n=2"]) == 0
     half = [[0.5, 0.0], [0.0, 0.5]]
     Path("two.txt").write_text(
         faddeev_data([[0.8, 0.2], [-0.1, 0.9]], half, half, [[0, 0], [0, 0]])
@@ -314,12 +314,12 @@ def test_the_inverse_is_assembled_and_run(
     told = capsys.readouterr().out
     assert told.startswith("results, 4 times the words of the array:\n 1.2162")
     Path("two.txt").write_text("scale result 4\n")
-    assert main(["array", "run", "inverse.code", "two.txt"]) == 2
+    assert main(["tools", "systolic", "run", "inverse.code", "two.txt"]) == 2
     capsys.readouterr()
-    assert main(["array", "assemble", "inverse.asm", "--set", "n=9"]) == 2
+    assert main(["tools", "systolic", "assemble", "inverse.asm", "--set", "n=9"]) == 2
     told = capsys.readouterr().err
     assert "n + p is 18, and 16 is the most" in " ".join(told.split())
-    assert main(["array", "run", "inverse.code", "data.txt"]) == 2
+    assert main(["tools", "systolic", "run", "inverse.code", "data.txt"]) == 2
     assert "error: data.txt:" in capsys.readouterr().err
 
 
@@ -360,9 +360,9 @@ def test_a_script_and_a_pipe_talk_to_the_debugger(
     """Server check 34: the same lines, the same answers."""
     lines = "break loop\nrun\nstep 2\nback\nmask corner\ndump\nquit\n"
     (folder / "talk.sim").write_text(lines)
-    words = ["array", "debug", "sample.code", "data.txt"]
+    words = ["tools", "systolic", "debug", "sample.code", "data.txt"]
     capsys.readouterr()
-    array(*words[1:], script="talk.sim")
+    array(*words[2:], script="talk.sim")
     script = capsys.readouterr().out
     assert "sample.asm is loaded: 7 instructions." in script
     assert "sim> run\nbreakpoint loop: pc 1, cycle 1\nsim> step 2\npc 3, cycle 3" in script
@@ -380,7 +380,9 @@ def test_a_script_and_a_pipe_talk_to_the_debugger(
 
 def test_a_terminal_talks_to_the_debugger(folder: Path) -> None:
     """Server check 34: a prompt, mistakes that do not end it, and the end of the input."""
-    with terminal(["array", "debug", "sample.code", "data.txt", "-w"], folder) as screen:
+    with terminal(
+        ["tools", "systolic", "debug", "sample.code", "data.txt", "-w"], folder
+    ) as screen:
         screen.wait_for("sim> ")
         screen.type("stepp")
         screen.wait_for("error: there is no command 'stepp'; did you mean 'step'?")

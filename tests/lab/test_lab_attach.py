@@ -128,7 +128,9 @@ def test_attached_consoles_have_the_same_table_and_results_go_to_whoever_asked(
 def test_a_second_laboratory_of_a_name_gets_a_number(consoles: Any) -> None:
     with ConsoleServer(consoles, "arm"), ConsoleServer(consoles, "arm") as second:
         assert second.name == "arm-2"
-        with pytest.raises(Error, match="2 laboratories run: arm, arm-2; linkwright attach NAME"):
+        with pytest.raises(
+            Error, match="2 laboratories run: arm, arm-2; linkwright lab attach NAME"
+        ):
             RemoteLink()
         with pytest.raises(Error, match="did you mean 'arm-2'"):
             RemoteLink("arm-3")
@@ -153,12 +155,12 @@ def test_what_is_no_message_ends_that_talk_alone(consoles: Any) -> None:
 def test_scripts_of_attached_consoles(consoles: Any, capsys: pytest.CaptureFixture[str]) -> None:
     consoles.lab.commands.add("greet", "greet", lambda lab: lab.ask("who", "you"))
     with ConsoleServer(consoles, "arm"):
-        assert main(["attach", "-c", "greet; > me; greet", "--json"]) == 0
+        assert main(["lab", "attach", "-c", "greet; > me; greet", "--json"]) == 0
         told = json.loads(capsys.readouterr().out)
         assert [each["text"] for each in told["commands"]] == ["me", "you"]
-        assert main(["attach", "arm", "-c", "run 1; goo"]) == 2
+        assert main(["lab", "attach", "arm", "-c", "run 1; goo"]) == 2
         assert "command 2, 'goo'" in " ".join(capsys.readouterr().err.split())
-    assert main(["attach"]) == 2
+    assert main(["lab", "attach"]) == 2
 
 
 class Terminal:
@@ -234,7 +236,7 @@ class Bow(Task):
 def terminal(tmp_path: Path) -> Iterator[Terminal]:
     (tmp_path / "bow.py").write_text(TEXT)
     words = ("--tasks", str(tmp_path / "bow.py"), "--folder", str(tmp_path))
-    made = Terminal("lab", "sl-arm", *words)
+    made = Terminal("lab", "open", "sl-arm", *words)
     try:
         yield made
     finally:

@@ -350,27 +350,27 @@ def test_a_laboratory_is_not_overwritten_unasked(tmp_path: Path) -> None:
 
 def test_commands_know_laboratories(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     mine = str(tmp_path / "mine.toml")
-    assert main(["new", "mine", "--template", "lab", "-o", mine]) == 0
+    assert main(["model", "new", "mine", "--template", "lab", "-o", mine]) == 0
     capsys.readouterr()
-    assert main(["check", mine, "--json"]) == 0
+    assert main(["model", "check", mine, "--json"]) == 0
     facts = [(x["what"], x["is"]) for x in json.loads(capsys.readouterr().out)["facts"]]
     assert ("laboratory", "mine") in facts
     assert ("object", "floor: cube, contact damped-spring") in facts
-    assert main(["schema", "--lab"]) == 0
+    assert main(["model", "schema", "--lab"]) == 0
     assert "properties" in json.loads(capsys.readouterr().out)
     folder = tmp_path / "sl"
-    assert main(["convert", "sl-arm", str(folder)]) == 0
+    assert main(["model", "convert", "sl-arm", str(folder)]) == 0
     (folder / "prefs" / "bad.sine").write_text("R_EB 4 0\n")
-    assert main(["check", str(folder)]) == 2
+    assert main(["model", "check", str(folder)]) == 2
     assert "bad.sine:1: R_EB has 4 sines" in capsys.readouterr().err
     (folder / "prefs" / "bad.sine").unlink()
     links = folder / "config" / "LinkParametersSim.cf"
     links.write_text(links.read_text().replace("R_HR 1.6 ", "R_HR -1.6 "))
-    assert main(["check", str(folder)]) == 1
+    assert main(["model", "check", str(folder)]) == 1
     assert "error: R_HR: its mass, -1.6 kg, is negative" in capsys.readouterr().err
-    assert main(["check", str(folder), "--repair", str(tmp_path / "better")]) == 0
-    assert main(["check", str(tmp_path / "better")]) == 0
-    assert main(["convert", "pendulum", str(tmp_path / "p.toml"), "--to", "lab"]) == 0
+    assert main(["model", "check", str(folder), "--repair", str(tmp_path / "better")]) == 0
+    assert main(["model", "check", str(tmp_path / "better")]) == 0
+    assert main(["model", "convert", "pendulum", str(tmp_path / "p.toml"), "--to", "lab"]) == 0
     assert lab_config(tmp_path / "p.toml").names == ("phi",)
 
 

@@ -116,7 +116,7 @@ def test_a_script_tells_what_came_of_it_as_json(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = "outMenu duration=0.1; scds; run 0.25; where; quit; run 9"
-    assert main(["lab", "sl-arm", "-c", words, "--folder", str(tmp_path), "--json"]) == 0
+    assert main(["lab", "open", "sl-arm", "-c", words, "--folder", str(tmp_path), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["lab"], told["tick"], told["time"]) == ("sl-arm", 240, 0.25)
     assert [each["command"].split()[0] for each in told["commands"]] == [
@@ -132,11 +132,11 @@ def test_a_script_tells_what_came_of_it_as_json(
     assert [r["file"] for r in told["recordings"]] == [str(tmp_path / "d00001")]
     session = Path(told["session"])
     assert session.parent == tmp_path
-    again = ["lab", "--from", f"{session}@0.1", "-c", "run 0.1", "--folder", str(tmp_path)]
+    again = ["lab", "open", "--from", f"{session}@0.1", "-c", "run 0.1", "--folder", str(tmp_path)]
     assert main([*again, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["tick"] == 192
-    assert main(["lab", "--from", f"{session}@soon", "-c", "run 0.1"]) == 2
-    assert main(["lab", "-c", "run 0.1"]) == 2
+    assert main(["lab", "open", "--from", f"{session}@soon", "-c", "run 0.1"]) == 2
+    assert main(["lab", "open", "-c", "run 0.1"]) == 2
 
 
 def test_every_command_runs_on_a_laboratory(lab: Lab) -> None:
@@ -233,7 +233,7 @@ def test_a_script_that_fails_tells_what_came_of_it_and_saves_what_was_to_be_save
     """Names of files are those in the folder; goto's complaint is not blamed on our files."""
     words = "scd; run 0.1; stopcd; saveData x.csv; scds; run 0.1; setTask goto target=1,2"
     folder = tmp_path / "new"
-    assert main(["lab", "sl-arm", "-c", words, "--folder", str(folder), "--json"]) == 2
+    assert main(["lab", "open", "sl-arm", "-c", words, "--folder", str(folder), "--json"]) == 2
     out, err = capsys.readouterr()
     told = json.loads(out)
     assert len(told["commands"]) == 6
@@ -242,23 +242,23 @@ def test_a_script_that_fails_tells_what_came_of_it_and_saves_what_was_to_be_save
     assert [Path(r["file"]).name for r in told["recordings"]] == ["x.csv", "d00001"]
     assert (folder / "x.csv").is_file()
     again = "scd; run 0.1; saveData x.csv"
-    assert main(["lab", "sl-arm", "-c", again, "--folder", str(folder)]) == 2
+    assert main(["lab", "open", "sl-arm", "-c", again, "--folder", str(folder)]) == 2
     err = capsys.readouterr().err
     assert "exists already; choose another name" in err
-    assert main(["lab", "sl-arm", "-c", "run 0", "--folder", str(folder / "x.csv")]) == 2
+    assert main(["lab", "open", "sl-arm", "-c", "run 0", "--folder", str(folder / "x.csv")]) == 2
     assert "the folder cannot be made" in capsys.readouterr().err
 
 
 def test_names_that_are_no_laboratory_say_what_there_is(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["lab", "nope", "-c", "run 1"]) == 2
+    assert main(["lab", "open", "nope", "-c", "run 1"]) == 2
     assert "no laboratory or model 'nope'; the laboratory sl-arm ships" in capsys.readouterr().err
-    assert main(["lab", "puma56", "-c", "run 1"]) == 2
+    assert main(["lab", "open", "puma56", "-c", "run 1"]) == 2
     assert "did you mean 'puma560'?" in capsys.readouterr().err
     (tmp_path / "lab.toml").write_text('format = 1\nrobot = "puma560"\n')
     assert main(["simulate", str(tmp_path / "lab.toml")]) == 2
-    assert "'robot'; `linkwright lab` opens a laboratory" in capsys.readouterr().err
+    assert "'robot'; `linkwright lab open` opens a laboratory" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("word", ["nan", "-inf"])

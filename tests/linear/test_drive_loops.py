@@ -47,25 +47,32 @@ def test_the_command_cuts_the_loop_of_a_drive_and_finds_its_limit_cycle(
     monkeypatch.chdir(tmp_path)
     for name, system in (("gap", _chain()), ("plain", _chain(gap=None, damping=2.0))):
         (tmp_path / f"{name}.toml").write_text(lw.write_model(system))
-    assert main(["drive", "plain.toml", "--joint", "joint", "--bode", "position", "--json"]) == 0
+    assert (
+        main(
+            ["analyze", "drives", "plain.toml", "--joint", "joint", "--bode", "position", "--json"]
+        )
+        == 0
+    )
     (told,) = json.loads(capsys.readouterr().out)
     wanted = cut_loop(joint_drive(), "pd.u").margins()
     assert told["phase_degrees"] == pytest.approx(wanted.degrees, rel=1e-6)
     assert told["cut"] == "joint.controller.u"
     picture = tmp_path / told["plot"]
     assert picture.read_bytes()[:4] == b"\x89PNG"
-    assert main(["drive", "plain.toml", "--bode", "controller.u"]) == 2  # the picture is there
+    assert (
+        main(["analyze", "drives", "plain.toml", "--bode", "controller.u"]) == 2
+    )  # the picture is there
     capsys.readouterr()
-    assert main(["drive", "plain.toml", "--bode", "controller.u", "--force"]) == 0
+    assert main(["analyze", "drives", "plain.toml", "--bode", "controller.u", "--force"]) == 0
     assert "loop cut at joint.controller.u" in capsys.readouterr().out
-    assert main(["drive", "gap.toml", "--limit-cycle", "--json"]) == 0
+    assert main(["analyze", "drives", "gap.toml", "--limit-cycle", "--json"]) == 0
     (told,) = json.loads(capsys.readouterr().out)
     assert told["limit_cycles"][0]["frequency"] == pytest.approx(17.650, rel=1e-4)
     picture.unlink()
-    assert main(["drive", "plain.toml", "--bode", "position", "--limit-cycle"]) == 2
+    assert main(["analyze", "drives", "plain.toml", "--bode", "position", "--limit-cycle"]) == 2
     assert "[R6" in capsys.readouterr().err
     assert not picture.exists()
-    assert main(["drive", "plain.toml", "--bode", "current"]) == 2
+    assert main(["analyze", "drives", "plain.toml", "--bode", "current"]) == 2
     assert "[R601]" in capsys.readouterr().err
 
 
@@ -118,7 +125,7 @@ def test_what_the_command_cannot_do_has_a_number(
     (tmp_path / "gap.toml").write_text(lw.write_model(_chain()))
     drive = '[drive.j2]\nmotor = "servo-200w"\ngear = "strain-wave-17-100"\n'
     (tmp_path / "drives.toml").write_text(f'format = 1\nname = "drives"\n\n{drive}')
-    assert main(["drive", *words]) == 2
+    assert main(["analyze", "drives", *words]) == 2
     told = " ".join(capsys.readouterr().err.split())
     assert f"[{code}]" in told
     assert said in told
@@ -131,7 +138,16 @@ def test_the_command_takes_numbers_of_parts_in_their_units(
     file.write_text(lw.write_model(_chain()))
     finals = []
     for value in ("0.5", "500 mohm"):
-        words = ["drive", str(file), "--until", "0.1", "--set", f"motor.R={value}", "--json"]
+        words = [
+            "analyze",
+            "drives",
+            str(file),
+            "--until",
+            "0.1",
+            "--set",
+            f"motor.R={value}",
+            "--json",
+        ]
         assert main([*words, "--set", "reference=0.5"]) == 0
         finals.append(json.loads(capsys.readouterr().out)["signals"])
     assert finals[0] == finals[1]

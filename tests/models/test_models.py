@@ -76,7 +76,7 @@ def test_options_of_a_name_reach_the_model() -> None:
     ("name", "message"),
     [
         ("stanfrod-arm", "there is no model 'stanfrod-arm'; did you mean 'stanford-arm'?"),
-        ("zzz", "there is no model 'zzz'; `linkwright models` lists them"),
+        ("zzz", "there is no model 'zzz'; `linkwright model list` lists them"),
         ("n-four-bar:m=3", "model 'n-four-bar' has no option 'm'; it has n"),
         ("puma560:drive=on", "has no option 'drive'; did you mean 'drives'?"),
         ("pendulum:n=3", "model 'pendulum' has no option 'n'; it has none"),

@@ -298,7 +298,7 @@ def test_move_refuses_a_mount_whose_drives_slide(
 ) -> None:
     orbit = tmp_path / "orbit.toml"
     orbit.write_text('format = 1\nkind = "orbit"\nradius = 1000\nheight = 577\nspeed = 15\n')
-    assert main(["move", "mount-prismatic", str(orbit)]) == 2
+    assert main(["mount", "move", "mount-prismatic", str(orbit)]) == 2
     assert "rotary drives" in capsys.readouterr().err
 
 

@@ -24,7 +24,7 @@ WORDS = ["mount-x-y", ELEMENTS, "--satellite", "25544", "--site", SITE, "--days"
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> str:
-    assert main(["track", *words]) == status
+    assert main(["mount", "track", *words]) == status
     out, err = capsys.readouterr()
     assert "Traceback" not in err
     return err if status else out

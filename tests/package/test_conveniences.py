@@ -81,12 +81,12 @@ def test_every_template_is_sound(
     template: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "mine.toml"
-    assert main(["new", "mine", "--template", template, "--out", str(path)]) == 0
+    assert main(["model", "new", "mine", "--template", template, "--out", str(path)]) == 0
     assert mechanism_of(lw.load(path)).name == "mine"
 
 
 def test_an_unknown_template_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["new", "mine", "--template", "slider-crnk"]) == 2
+    assert main(["model", "new", "mine", "--template", "slider-crnk"]) == 2
     assert "did you mean 'slider-crank'?" in capsys.readouterr().err
 
 
@@ -95,6 +95,6 @@ def test_starters_are_sound(
     template: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "mine.toml"
-    assert main(["new", "mine", "--template", template, "--out", str(path)]) == 0
-    assert main(["check", str(path)]) == 0
+    assert main(["model", "new", "mine", "--template", template, "--out", str(path)]) == 0
+    assert main(["model", "check", str(path)]) == 0
     assert ": sound\n" in capsys.readouterr().out

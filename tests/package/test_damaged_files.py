@@ -292,13 +292,13 @@ MODELS = {
 
 
 @pytest.mark.parametrize("case", MODELS)
-@pytest.mark.parametrize("words", [["check"], ["convert"]])
+@pytest.mark.parametrize("words", [["model", "check"], ["model", "convert"]])
 def test_a_damaged_model_is_refused(
     case: str, words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     model = tmp_path / "m.toml"
     model.write_text(MODELS[case])
-    more = [str(tmp_path / "m.dyn")] if words == ["convert"] else []
+    more = [str(tmp_path / "m.dyn")] if "convert" in words else []
     assert main([*words, str(model), *more]) == 2
     assert capsys.readouterr().err.startswith("error: ")
     assert [p.name for p in tmp_path.iterdir()] == ["m.toml"]
@@ -351,7 +351,7 @@ def test_an_error_that_check_finds_is_one_for_the_shell(
     model = tmp_path / "m.toml"
     model.write_text(BODY + "mass = -1")
     for words in ([], ["--json"]):
-        assert main(["check", str(model), *words]) == 1
+        assert main(["model", "check", str(model), *words]) == 1
     assert "with 1 error(s)" in capsys.readouterr().out
 
 
@@ -378,8 +378,8 @@ def test_a_text_model_converted_to_one_keeps_everything(name: str, tmp_path: Pat
     from linkwright.models import load_model
 
     first, second = tmp_path / "one.toml", tmp_path / "two.toml"
-    assert main(["convert", name, str(first)]) == 0
-    assert main(["convert", str(first), str(second)]) == 0
+    assert main(["model", "convert", name, str(first)]) == 0
+    assert main(["model", "convert", str(first), str(second)]) == 0
     whole = write_model(load_model(name))
     for path in (first, second):
         assert write_model(read_model(path)) == whole

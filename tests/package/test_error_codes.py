@@ -132,10 +132,10 @@ def test_every_number_is_explained_and_listed(capsys: pytest.CaptureFixture[str]
     for code, told in ERRORS.items():
         command(code.lower())
         assert capsys.readouterr().out.splitlines() == [f"{code}: {told[0]}", *told[1:]]
-    assert main(["explain", "r101"]) == 0
+    assert main(["tools", "explain", "r101"]) == 0
     assert capsys.readouterr().out.startswith("R101: ")
-    assert main(["explain"]) == 0
+    assert main(["tools", "explain"]) == 0
     listed = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in listed[1:]] == list(ERRORS)
-    assert main(["explain", "R999"]) == 2
+    assert main(["tools", "explain", "R999"]) == 2
     assert "[R101]" in capsys.readouterr().err

@@ -112,7 +112,7 @@ def test_a_command_refuses_a_name_that_is_too_long(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for name in cases(TOO_LONG, daily=TOO_LONG[1:2]):
-        assert main([command, name]) == 2, command
+        assert main([*command.split(), name]) == 2, command
         told = capsys.readouterr()
         assert "Traceback" not in told.err + told.out
     assert list(tmp_path.iterdir()) == []
@@ -127,9 +127,9 @@ def test_words_of_a_command_that_are_no_whole_number_are_refused(
     (tmp_path / "m.toml").write_bytes(READERS["loop"].whole(tmp_path / "l.toml"))
     for number in ("9" * 5000, "--5", "\u00b2", "1_0", ""):
         for words in (
-            ["check", "m.toml", "--option", f"n={number}"],
-            ["array", "assemble", "a.asm", "--set", f"n={number}"],
-            ["info", f"n-four-bar:n={number}"],
+            ["model", "check", "m.toml", "--option", f"n={number}"],
+            ["tools", "systolic", "assemble", "a.asm", "--set", f"n={number}"],
+            ["tools", "info", f"n-four-bar:n={number}"],
         ):
             assert main(words) == 2, words
             told = capsys.readouterr()

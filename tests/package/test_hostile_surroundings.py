@@ -146,7 +146,7 @@ from linkwright.cli import main
 resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
 import signal
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-sys.exit(main(["lab", "double-pendulum", "-c", "run 20", "--folder", sys.argv[1]]))
+sys.exit(main(["lab", "open", "double-pendulum", "-c", "run 20", "--folder", sys.argv[1]]))
 """
 
 

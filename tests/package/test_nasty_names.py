@@ -102,9 +102,9 @@ def test_a_model_of_any_name_goes_through_every_door(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("m.toml").write_text(text.replace('"pendulum"', f'"{name}"', 1), encoding="utf-8")
-    assert main(["check", "m.toml"]) == 0
+    assert main(["model", "check", "m.toml"]) == 0
     assert main(["simulate", "m.toml", "--until", "0.01", "-q", "-o", "run.npz"]) == 0
-    assert main(["linearize", "m.toml"]) == 0
+    assert main(["analyze", "linearize", "m.toml"]) == 0
     for target in (["c"], ["python"], ["kernel"]):
         folder = Path("_".join(target))
         assert main(["codegen", "m.toml", "--target", *target, "-o", str(folder)]) == 0

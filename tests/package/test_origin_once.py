@@ -30,7 +30,7 @@ sys.addaudithook(_watch)
 @pytest.fixture
 def swing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
-    assert main(["new", "swing.toml"]) == 0
+    assert main(["model", "new", "swing.toml"]) == 0
     OPENED.clear()
     WATCHED.add("swing.toml")
     yield tmp_path / "swing.toml"
@@ -41,8 +41,8 @@ def swing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     "words",
     [
         ["simulate", "swing.toml", "--until", "0.01"],
-        ["describe", "swing.toml"],
-        ["linearize", "swing.toml"],
+        ["model", "describe", "swing.toml"],
+        ["analyze", "linearize", "swing.toml"],
     ],
     ids=lambda words: words[0],
 )

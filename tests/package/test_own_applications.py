@@ -65,7 +65,15 @@ def test_drives_are_sized_by_the_torques_of_the_file(
     part = f'[[part]]\nkind = "move"\nto = {{{listed}}}\nduration = 0.6\n'
     task = save(tmp_path, f'format = 1\nname = "go"\n{part}', "go.toml")
     said = told(
-        capsys, "size", tmp_path / "own.urdf", task, "--step", 0.02, "--supply", "supply-320v"
+        capsys,
+        "analyze",
+        "size",
+        tmp_path / "own.urdf",
+        task,
+        "--step",
+        0.02,
+        "--supply",
+        "supply-320v",
     )
     need = lw.sizing.require(robot, lw.Task([lw.motion.Move(goals, 0.6)]), step=0.02)
     found = lw.sizing.size(need, supply="supply-320v")
@@ -115,7 +123,7 @@ def test_a_drive_turns_the_joint_of_the_file(
     )
     s.connect(volts, drive.u)
     file = save(tmp_path, lw.write_model(s), "driven.toml")
-    said = told(capsys, "drive", file, "--until", until)
+    said = told(capsys, "analyze", "drives", file, "--until", until)
     model.armature = np.array([n * n * J, 0.0])
 
     def rates(_: float, x: Array) -> Array:
@@ -198,7 +206,7 @@ def test_a_chart_of_a_jack_is_that_of_its_triangle(tmp_path: Path) -> None:
     out = tmp_path / "jack.csv"
     over = ["--over", "azimuth=0:270:4", "--over", "elevation=0:90:10"]
     words = ["--of", "reach,effort,coordinates", "-o", str(out)]
-    assert main(["chart", str(save(tmp_path, JACK, "own.toml")), *over, *words]) == 0
+    assert main(["parallel", "chart", str(save(tmp_path, JACK, "own.toml")), *over, *words]) == 0
     rows = rows_of(out)
     assert len(rows) == 40
     for row in rows:
@@ -291,7 +299,7 @@ def test_an_own_five_bar_is_charted_and_assembled(
     out = tmp_path / "own.csv"
     over = ["--over", "x=-0.3:0.3:4", "--over", "y=0.5:1.2:6"]
     words = ["--of", "reach,condition,effort,coordinates", "-o", str(out)]
-    assert main(["chart", str(file), *over, *words]) == 0
+    assert main(["parallel", "chart", str(file), *over, *words]) == 0
     counted = 0
     for row in rows_of(out):
         angles = own.angles(float(row["x (m)"]), float(row["y (m)"]))
@@ -306,7 +314,7 @@ def test_an_own_five_bar_is_charted_and_assembled(
         efforts = [float(row[f"effort {side} (N*m)"]) for side in ("left", "right")]
         assert efforts == pytest.approx(works, rel=1e-5, abs=1e-5)
     assert 8 < counted < 24
-    said = told(capsys, "assemblies", file)
+    said = told(capsys, "parallel", "assemblies", file)
     angles = own.angles(0.0, 0.7)
     assert (said["count"], said["complete"]) == (2, True)
     places = sorted(tuple(x["position"][:2]) for x in said["real"])
@@ -322,7 +330,7 @@ def test_tasks_of_closed_loops_are_refused_with_a_remedy_that_works(
     part = 'kind = "move"\nto = {left = 2.3}\nduration = 0.5\n'
     task = save(tmp_path, f'format = 1\nname = "go"\n[[part]]\n{part}', "go.toml")
     for command in ("require", "size"):
-        assert main([command, str(file), str(task)]) == 2
+        assert main(["analyze", command, str(file), str(task)]) == 2
         told_of = capsys.readouterr().err
         assert "closed loops" in told_of
         assert "JointCycle of each actuator" in told_of

@@ -339,7 +339,7 @@ def test_cells_take_the_tool_where_the_robot_has_it(
     robot, oracle = lw.Robot(save(tmp_path, text)), Oracle(text)
     slide = robot.coordinates[1]
     file = save(tmp_path, cell_text(robot.coordinates, [slide]), "cell.toml")
-    assert main(["check", str(file)]) == 0, capsys.readouterr()
+    assert main(["model", "check", str(file)]) == 0, capsys.readouterr()
     cell = VirtualCell(read_cell(file), sensing=False)
     cell.advance(10)
     cell.command("x", Command("enable", 1))
@@ -381,7 +381,7 @@ def test_check_refuses_the_arms_that_serve_refuses(
     file = save(tmp_path, cell_text(list(m.coordinates), slides, tool=tool), "cell.toml")
     with pytest.raises(Error):
         VirtualCell(read_cell(file))
-    assert main(["check", str(file)]) == 2
+    assert main(["model", "check", str(file)]) == 2
     assert "own.urdf" in capsys.readouterr().err
 
 

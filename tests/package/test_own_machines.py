@@ -45,7 +45,7 @@ def brought(folder: Path, seed: int, kinds: tuple[str, ...], friction: float = 0
     """The arm as URDF, and what `convert` makes of it."""
     first = save(folder, text(seed, kinds, friction))
     for name in FILES[1:]:
-        assert main(["convert", str(first), str(folder / name), "--force"]) == 0
+        assert main(["model", "convert", str(first), str(folder / name), "--force"]) == 0
     return [folder / name for name in FILES]
 
 
@@ -93,7 +93,7 @@ def test_a_free_motion_is_the_same_by_every_door(
     true = free(until).y[:JOINTS, -1]
     for file in cases(files, daily=files[:1] if kinds else files[1:]):
         other = lw.Robot(file)
-        assert main(["check", str(file)]) == 0
+        assert main(["model", "check", str(file)]) == 0
         own = list(other.coordinates)
         assert len(own) == len(names)
         speeds = [f"{n}_dot" for n in own]
@@ -121,7 +121,7 @@ def test_a_written_program_and_a_linear_model_are_those_of_the_file(
     files = brought(tmp_path, seed, kinds)[:2]
     for file in cases(files, daily=files[:1]):
         names = list(lw.Robot(file).coordinates)
-        found = told(capsys, "linearize", file)
+        found = told(capsys, "analyze", "linearize", file)
         order = [found["states"].index(n) for n in [*names, *(f"{n}_dot" for n in names)]]
         A = np.array(found["A"])[np.ix_(order, order)]
         h, zero = 1e-5, np.zeros(2 * JOINTS)
@@ -173,7 +173,7 @@ def test_what_a_task_asks_for_counts_what_the_file_says(
         torques = np.transpose([need.values(n, "torque") for n in names])
         inner = slice(2, -2)  # at rest friction may be anything up to its limit
         assert torques[inner] == pytest.approx(true[inner], abs=1e-6), file.name
-        said = told(capsys, "require", file, task)
+        said = told(capsys, "analyze", "require", file, task)
         peaks.append([need.statistic(n, "torque").peak for n in names])
         assert str(round(peaks[-1][0], 3))[:4] in json.dumps(said), file.name
     for other in peaks[1:]:

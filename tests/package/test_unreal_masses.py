@@ -227,7 +227,7 @@ def test_a_page_refuses_a_place_that_is_not_finite(
     path.write_text(
         _put(TEXT, 1.0, 1.0).replace('name = "arm"\n', 'name = "arm"\nat = ["-inf", 0, 0]\n')
     )
-    for words in (["check", str(path)], ["page", str(path), "-o", str(out)]):
+    for words in (["model", "check", str(path)], ["page", str(path), "-o", str(out)]):
         assert main(words) == 2
         told = "".join(capsys.readouterr())
         assert "arm: its place in its parent is not finite" in told

@@ -133,7 +133,7 @@ def test_mistakes_of_design_files_have_their_place(
     file = tmp_path / "jacks.toml"
     lines = text.replace("[goal]", 'model = "mount-prismatic"\n[goal]', 1)
     file.write_text(f"format = 1\n{lines}\n", encoding="utf-8")
-    assert main(["design", str(file)]) == 2
+    assert main(["parallel", "design", str(file)]) == 2
     shown = capsys.readouterr().err
     assert "jacks.toml" in shown
     assert words.replace("4:1", "6:1") in shown.replace("5:1", "6:1")

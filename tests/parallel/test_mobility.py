@@ -97,10 +97,10 @@ def test_written_models_count_as_they_did(tmp_path_factory: pytest.TempPathFacto
 
 
 def test_check_and_describe_tell_the_mobility(capsys: pytest.CaptureFixture[str]) -> None:
-    for command in (["check", "five-bar"], ["describe", "five-bar"]):
+    for command in (["model", "check", "five-bar"], ["model", "describe", "five-bar"]):
         assert main(command) == 0
         assert "overconstrained by 3" in capsys.readouterr().out
-    assert main(["check", "five-bar", "--json"]) == 0
+    assert main(["model", "check", "five-bar", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)["mobility"]
     assert (told["kutzbach"], told["true"], told["overconstraint"], told["idle"]) == (-1, 2, 3, [])
 

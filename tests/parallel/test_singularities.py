@@ -259,12 +259,12 @@ def test_another_pose_than_the_one_asked_about_is_not_judged() -> None:
 def test_the_command_says_what_the_function_says(capsys: pytest.CaptureFixture[str]) -> None:
     from linkwright.cli import main
 
-    assert main(["singularities", "five-bar", "--of", "position", "--json"]) == 0
+    assert main(["parallel", "singularities", "five-bar", "--of", "position", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)["pose"]
     found = singularity("five-bar", output="position")
     assert told["words"] == found.words
     assert told["distance"] == pytest.approx(found.distance)
-    assert main(["singularities", "five-bar", "--at", "lefty=1"]) == 2
+    assert main(["parallel", "singularities", "five-bar", "--at", "lefty=1"]) == 2
 
 
 @seldom(daily="test_a_stretched_leg_of_a_five_bar_is_type_1")
@@ -274,10 +274,10 @@ def test_planar_machines_are_traced_over_places_and_not_over_directions(
     """A platform that never tilts is refused over directions; over places curves are found."""
     from linkwright.cli import main
 
-    traced = ["singularities", "five-bar", "--locus", "type 2"]
+    traced = ["parallel", "singularities", "five-bar", "--locus", "type 2"]
     assert main(traced) == 2
     assert "does not tilt" in capsys.readouterr().err
-    assert main(["chart", "five-bar"]) == 2
+    assert main(["parallel", "chart", "five-bar"]) == 2
     assert "--over x=" in capsys.readouterr().err
     region = {"left": (0.3, 3.0), "right": (0.1, 2.8)}
     over = [f"--over={n}={a}:{b}" for n, (a, b) in region.items()]

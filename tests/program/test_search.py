@@ -444,10 +444,10 @@ def test_the_command_counts_shipped_programs_searches_and_compares(
     (small,) = (s for s in SHIPPED if s.model == "car-small")
     counts = json.loads(small.path.read_text(encoding="utf-8"))["counts"]
     for options in (["--thorough"], ["--moves", "400"]):
-        assert main(["ops", "car-small", "--json", *options]) == 0
+        assert main(["analyze", "ops", "car-small", "--json", *options]) == 0
         found = json.loads(capsys.readouterr().out)["derivative"]
         assert found["add"] + found["mul"] <= counts["add"] + counts["mul"] + 1
-    assert main(["ops", "pendulum", "--compare", "--json"]) == 0
+    assert main(["analyze", "ops", "pendulum", "--compare", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert {row["formulation"] for row in rows} == set(FORMULATIONS)
     assert {row["after"] for row in rows} == {"written", *PASSES, "all, fast"}

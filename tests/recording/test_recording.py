@@ -379,7 +379,7 @@ def test_recover_makes_a_recording_of_a_journal(tmp_path: Path) -> None:
     journal = tmp_path / "run.csv.journal"
     with Journal(journal, made.channels, made.metadata) as writer:
         writer.append(made.times, made.data)
-    done = CliRunner().invoke(build(), ["recover", str(journal)])
+    done = CliRunner().invoke(build(), ["tools", "recover", str(journal)])
     assert done.exit_code == 0
     assert "101 samples" in done.output
     assert np.array_equal(read_recording(tmp_path / "run.csv").data, made.data)

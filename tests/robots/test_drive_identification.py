@@ -142,20 +142,20 @@ def test_the_command_fits_a_drive(
     for seed in (1, 2):
         recorded(seed).save(tmp_path / f"run{seed}.parquet")
     run, other = (str(tmp_path / f"run{seed}.parquet") for seed in (1, 2))
-    assert main(["drive", str(file), "--fit", run, "--validate", other, "--json"]) == 0
+    assert main(["analyze", "drives", str(file), "--fit", run, "--validate", other, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     rows = {row["parameter"]: row for row in told["parameters"]}
     assert rows["motor.R"]["value"] == pytest.approx(fitted()["motor.R"].value, rel=1e-6)
     assert rows["motor.R"]["unit"] == "ohm"
     assert told["validation"]["nis"] == pytest.approx(1.0, abs=0.2)
     recorded(1).select(["motor.i", "motor.angle"]).save(tmp_path / "poor.parquet")
-    assert main(["drive", str(file), "--fit", str(tmp_path / "poor.parquet")]) == 2
+    assert main(["analyze", "drives", str(file), "--fit", str(tmp_path / "poor.parquet")]) == 2
     assert "[R650]" in capsys.readouterr().err
     found = fitted()
     monkeypatch.setattr(
         "linkwright.robots.identification.fit_drive", lambda *_: replace(found, nis=1.3e5)
     )
-    assert main(["drive", str(file), "--fit", run]) == 2
+    assert main(["analyze", "drives", str(file), "--fit", run]) == 2
     said = capsys.readouterr()
     assert "[R655]" in said.err
     assert not said.out

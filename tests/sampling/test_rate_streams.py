@@ -557,7 +557,7 @@ UNIFORM = 'kind = "uniform"\nlow = "10 ms"\nhigh = "30 ms"'
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
-    code = main(["rates", *map(str, words)])
+    code = main(["analyze", "sampling", *map(str, words)])
     told = capsys.readouterr()
     return code, told.out, told.err
 

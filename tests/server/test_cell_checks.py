@@ -81,7 +81,7 @@ def test_check_refuses_what_serve_refuses_with_its_place_and_a_remedy(
     assert right in text, case
     file = tmp_path / "cell.toml"
     file.write_text(text.replace(right, wrong, 1))
-    code, said = outcome("check", str(file))
+    code, said = outcome("model", "check", str(file))
     assert code == 2, said
     first = text[: text.index(right)].count("\n") + 1
     place = re.search(rf"{re.escape(str(file))}:(\d+):(\d+): (.*)", said, re.S)
@@ -89,7 +89,7 @@ def test_check_refuses_what_serve_refuses_with_its_place_and_a_remedy(
     assert int(place[1]) == first + wrong.count("\n")
     assert place[3].startswith(f"{key}: "), said
     assert "; " in place[3], said  # what to do
-    assert outcome("serve", str(file)) == (code, said)
+    assert outcome("cell", "serve", str(file)) == (code, said)
     assert [x.name for x in tmp_path.iterdir()] == ["cell.toml"]
 
 
@@ -100,7 +100,7 @@ def test_a_folder_that_others_may_enter_is_refused_before_anything_starts(
     folder.mkdir(mode=0o755)
     folder.chmod(0o755)
     monkeypatch.setenv("LINKWRIGHT_RUNTIME_DIR", str(folder))
-    code, said = outcome("serve", "axes2", "--record", str(tmp_path / "cell.parquet"))
+    code, said = outcome("cell", "serve", "axes2", "--record", str(tmp_path / "cell.parquet"))
     assert (code, "others may enter" in said) == (2, True), said
     assert [x.name for x in tmp_path.iterdir()] == ["run"]
 
@@ -108,7 +108,7 @@ def test_a_folder_that_others_may_enter_is_refused_before_anything_starts(
 def test_clients_without_force_are_told_of(tmp_path: Path, outcome: Outcome) -> None:
     file = tmp_path / "cell.toml"
     file.write_text(AXES2 + CLIENT)
-    code, said = outcome("check", str(file))
+    code, said = outcome("model", "check", str(file))
     assert code == 0
     assert "the rights of alice count only at an address with TLS" in said
 
@@ -116,10 +116,10 @@ def test_clients_without_force_are_told_of(tmp_path: Path, outcome: Outcome) -> 
 def test_a_cell_is_no_recording(tmp_path: Path, outcome: Outcome) -> None:
     file = tmp_path / "cell.toml"
     file.write_text(AXES2)
-    code, said = outcome("replay", str(file))
+    code, said = outcome("rerun", str(file))
     assert code == 2
     assert "is a cell" in said
-    assert "linkwright serve" in said
+    assert "linkwright cell serve" in said
 
 
 @pytest.mark.parametrize("text", [AXES2, COMPUTED])
@@ -177,7 +177,9 @@ def test_writing_a_recording_and_its_replay_say_how_far_they_are(
     tmp_path: Path, outcome: Outcome
 ) -> None:
     path, shown = tmp_path / "cell.parquet", []
-    code, said = outcome("serve", "axes2", "--virtual", "--until", "20", "--record", str(path))
+    code, said = outcome(
+        "cell", "serve", "axes2", "--virtual", "--until", "20", "--record", str(path)
+    )
     assert code == 0
     assert f"writing the recording {path}" in said
     assert rerun(path, progress=lambda *told: shown.append(told)).difference is None
@@ -206,7 +208,7 @@ def test_a_recording_that_lacks_ticks_is_replayed_and_says_how_many(
     cell.finish()
     found = rerun(path)
     assert (found.difference, found.notes) == (None, ("601 ticks were not recorded",))
-    code, said = outcome("replay", str(path))
+    code, said = outcome("rerun", str(path))
     assert code == 0
     assert "the same bit for bit" in said
     assert "601 ticks were not recorded" in said

@@ -209,7 +209,17 @@ def test_tune_measures_proposes_and_applies(
 ) -> None:
     """Check 22."""
     picture = tmp_path / "bode.svg"
-    words = ["tune", "axes2", "plane.2", "--virtual", "--amplitude", "0.01", "--seconds", "0.6"]
+    words = [
+        "cell",
+        "tune",
+        "axes2",
+        "plane.2",
+        "--virtual",
+        "--amplitude",
+        "0.01",
+        "--seconds",
+        "0.6",
+    ]
     sweep = ["--low", "40", "--points", "4", "--high", "250", "--plot", str(picture)]
     assert main([*words, *sweep, "--test", "step", "--test", "sweep", "--apply", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
@@ -243,5 +253,5 @@ def test_tune_says_what_is_wrong(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv(VARIABLE, str(tmp_path / "run"))
-    assert main(["tune", "axes2", *words]) == 2
+    assert main(["cell", "tune", "axes2", *words]) == 2
     assert message in capsys.readouterr().err

@@ -113,13 +113,13 @@ def test_currents_that_cannot_hold_the_arm_are_refused_before_it_is_served(
     weight = 9.81 * (2 * 0.2 + 1 * 0.5)
     with pytest.raises(lw.InputError, match=f"'left' has 3 N.m at 3 A, .* takes {weight:.4g} N"):
         refuse_weak(read_cell(file))
-    assert main(["check", str(file)]) == 2
+    assert main(["model", "check", str(file)]) == 2
     assert "its weight where it starts" in capsys.readouterr().err
 
 
 def test_a_cell_to_start_from_is_sound(tmp_path: Path) -> None:
     path = tmp_path / "my-cell.toml"
-    assert main(["new", "my-cell", "--template", "cell", "-o", str(path)]) == 0
+    assert main(["model", "new", "my-cell", "--template", "cell", "-o", str(path)]) == 0
     cell = read_cell(path)
     refuse_weak(cell)
     assert (cell.name, [frame.name for frame in cell.frames]) == ("my_cell", ["world", "table"])
@@ -344,10 +344,10 @@ def test_rights_of_a_table_can_be_tried_on_loopback(capsys: pytest.CaptureFixtur
                 cell.arm("plane").command(take=True).take()
         with pytest.raises(lw.Error):
             lw.server.connect(at, client="nobody")
-        assert main(["watch", at, "--once", "--json", "--client", "guest"]) == 0
-        assert main(["halt", at]) == 2, "nobody by that name"
+        assert main(["cell", "watch", at, "--once", "--json", "--client", "guest"]) == 0
+        assert main(["cell", "halt", at]) == 2, "nobody by that name"
         assert "by client= or --client" in capsys.readouterr().err
-        assert main(["halt", at, "--client", "guest"]) == 0
+        assert main(["cell", "halt", at, "--client", "guest"]) == 0
     running.loop.stop()
 
 

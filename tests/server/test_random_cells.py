@@ -129,7 +129,7 @@ def begins(cell: Cell, every: int, tell: Tell | None = None) -> Session:
 
 def served(file: Path) -> int:
     try:
-        return main(["serve", str(file), "--virtual", "--until", "0.01"])
+        return main(["cell", "serve", str(file), "--virtual", "--until", "0.01"])
     except GoesOn:
         return 0
 
@@ -150,7 +150,7 @@ def test_check_refuses_what_serve_refuses(
         text = CHANGES[name](whole, rng)
         file = save(tmp_path, text, "cell.toml")
         capsys.readouterr()
-        verdicts[name] = main(["check", str(file)])
+        verdicts[name] = main(["model", "check", str(file)])
         refused = capsys.readouterr().err
         assert served(file) == verdicts[name], (name, text, refused)
         said = capsys.readouterr().err

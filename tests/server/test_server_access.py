@@ -166,9 +166,9 @@ def test_a_cell_file_names_clients_and_certificates(
     )
     with pytest.raises(InputError, match="there is no file"):
         open_session(listen=cell.address, clients=cell.clients, credentials=cell.credentials)
-    assert main(["serve", str(file)]) == 2  # before a loop is started
+    assert main(["cell", "serve", str(file)]) == 2  # before a loop is started
     assert "there is no file" in capsys.readouterr().err
-    assert main(["serve", "axes2", "--listen", "tcp/10.0.0.5:7447"]) == 2
+    assert main(["cell", "serve", "axes2", "--listen", "tcp/10.0.0.5:7447"]) == 2
     assert "nothing starts there without TLS" in capsys.readouterr().err
 
 

@@ -207,7 +207,7 @@ def test_behind_windows_is_whoever_writes_them_and_may_come_back(tmp_path: Path)
 def test_arms_of_other_hardware_are_refused_with_what_to_do() -> None:
     text = read_cell("cell1").text
     for first, second, message in (
-        ('"replay"', '"replay"', r"arm\[0\].hardware.*linkwright replay"),
+        ('"replay"', '"replay"', r"arm\[0\].hardware.*linkwright rerun"),
         ('"python"', '"python"', "name its window"),
         ('"windw"', '"windw"', "did you mean 'window'"),
         ('"window"', '"window"', "window hardware has no folder"),

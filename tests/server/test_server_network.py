@@ -480,19 +480,19 @@ def test_a_session_that_is_closed_twice_is_closed(toy: ToyCell) -> None:
 def test_the_command_line_watches_and_halts(
     toy: ToyCell, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["watch", "toy", "--once", "--json"]) == 0
+    assert main(["cell", "watch", "toy", "--once", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["cell"], told["arms"]["puma"]["life"]) == ("toy", "off")
-    assert main(["halt", "toy"]) == 0
+    assert main(["cell", "halt", "toy"]) == 0
     assert "toy: halted" in capsys.readouterr().out
     assert [cause for _, _, cause in toy.stops] == ["halt"]
     with lw.server.connect("toy") as cell:
         assert cell.states.wait(lambda f: f.values["puma.life"] == 3, LIMIT)
-    assert main(["watch", "toy", "--once"]) == 0
+    assert main(["cell", "watch", "toy", "--once"]) == 0
     shown = capsys.readouterr().out
     assert "toy: 200 Hz" in shown
     assert "fault" in shown
-    assert main(["watch", "nope"]) == 2
+    assert main(["cell", "watch", "nope"]) == 2
     assert "no cell called 'nope' runs" in capsys.readouterr().err
 
 

@@ -1,4 +1,4 @@
-"""`linkwright serve` as a process: stopped, killed -9, and what its device and journal tell."""
+"""A served cell as a process: stopped, killed -9, and what its device and journal tell."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_server_that_is_stopped_or_killed_is_panic_of_its_device(
     monkeypatch.setenv(VARIABLE, str(tmp_path / "run"))  # nobody else has a cell of that name
     path = tmp_path / "cell.parquet"
     server: subprocess.Popen[str] = begin(
-        *("serve", "axes2", "--listen", "tcp/127.0.0.1:0", "--record", str(path)),
+        *("cell", "serve", "axes2", "--listen", "tcp/127.0.0.1:0", "--record", str(path)),
         env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
     )
     assert server.stdout is not None

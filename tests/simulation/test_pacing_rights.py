@@ -38,7 +38,7 @@ def test_what_is_refused_is_told_in_a_line_with_what_to_type(
 
 def test_latency_is_told_for_the_loop_and_for_python() -> None:
     """Check 6. Mean, share below it, worst case and a histogram; the counts are those asked for."""
-    done = CliRunner().invoke(build(), ["latency", "--rate", "1000", "--events", "40"])
+    done = CliRunner().invoke(build(), ["tools", "latency", "--rate", "1000", "--events", "40"])
     assert done.exit_code == 0, done.output
     for words in ("the native loop: ", "a Python thread: ", "% below it", "99.9 % within", "#"):
         assert words in done.output
@@ -65,5 +65,5 @@ def test_the_share_below_the_mean_is_that_of_the_histogram() -> None:
 
 
 def test_a_rate_that_nobody_can_keep_is_refused() -> None:
-    done = CliRunner().invoke(build(), ["latency", "--rate", "0"])
+    done = CliRunner().invoke(build(), ["tools", "latency", "--rate", "0"])
     assert done.exit_code != 0

@@ -157,7 +157,7 @@ def test_a_recovered_run_is_the_same_when_it_is_run_again(
     wait_for(here / "run.npz.journal", 4000)
     child.kill()
     child.communicate(timeout=240)
-    assert main(["recover", "run.npz.journal"]) == 0
+    assert main(["tools", "recover", "run.npz.journal"]) == 0
     assert len(read_recording("run.npz")) < 3001
     capsys.readouterr()
     assert main(["rerun", "run.npz"]) == 0

@@ -344,7 +344,7 @@ def test_a_killed_run_leaves_what_it_had(here: Path, begin: Begin) -> None:
     Path("pendulum.parquet.journal").write_bytes(journal.read_bytes())
     assert main(["simulate", "pendulum", "-q"]) == 2
     assert main(["simulate", "pendulum", "-q", "--force"]) == 0
-    assert main(["recover", str(journal)]) == 0
+    assert main(["tools", "recover", str(journal)]) == 0
     left = read_recording("run.csv")
     assert len(left) > 100
     short = run_model(Request("pendulum", RunSettings(0.1, 1e-6, "rk4", every=1000))).recording
@@ -412,7 +412,7 @@ def test_a_recording_that_finds_no_room_stays_a_journal(
 
     monkeypatch.setattr("linkwright.recording.files.write_recording", refuse)
     assert main(["simulate", "pendulum", "-q", "-o", "run.csv"]) == 2
-    assert "linkwright recover run.csv.journal" in capsys.readouterr().err
+    assert "linkwright tools recover run.csv.journal" in capsys.readouterr().err
     assert len(recovered("run.csv.journal")) == 1001
 
 

@@ -157,7 +157,7 @@ def test_the_command_writes_a_report_and_refuses_another_name(
 ) -> None:
     task, out = tmp_path / "reach.toml", tmp_path / "reach.html"
     task.write_text(TASK, encoding="utf-8")
-    told = ["require", "puma560", str(task), "--step", "0.1", "--no-dynamics"]
+    told = ["analyze", "require", "puma560", str(task), "--step", "0.1", "--no-dynamics"]
     assert main([*told, "-o", str(out)]) == 0
     assert "reach" in capsys.readouterr().out
     assert out.read_text(encoding="utf-8").endswith("</html>\n")

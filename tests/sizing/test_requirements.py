@@ -483,7 +483,7 @@ def test_what_is_no_task_and_no_payload_has_a_number(
         assert caught.value.code == code
     assert not list(tmp_path.iterdir())
     for more, code in (("abc", "R208"), ("3..1", "R209"), ("1", "R212")):
-        assert main(["require", "puma560", "none.toml", "--payload", more]) == 2
+        assert main(["analyze", "require", "puma560", "none.toml", "--payload", more]) == 2
         assert f"[{code}]" in capsys.readouterr().err
 
 
@@ -501,7 +501,7 @@ def test_the_command_prints_a_table_and_fails_where_a_limit_is_exceeded(
     text = f'format = 1\n[[part]]\nkind = "move"\nto = {{{name} = 0.5}}\nduration = 1\n'
     file.write_text(text)
     saved = tmp_path / "need.csv"
-    command = ["require", "puma560", str(file), "--step", "0.01"]
+    command = ["analyze", "require", "puma560", str(file), "--step", "0.01"]
     assert main([*command, "--payload", "500 g", "--recording", str(saved)]) == 0
     printed = capsys.readouterr().out
     assert "limits to check" in printed

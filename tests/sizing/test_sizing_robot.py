@@ -263,14 +263,14 @@ def test_the_command_chooses_writes_and_explains(
     m.gravity("-z")
     model.write_text(lw.write_model(m))
     task.write_text(NOD)
-    call = ["size", str(model), str(task), "--step", "0.01", "-o", str(drives)]
+    call = ["analyze", "size", str(model), str(task), "--step", "0.01", "-o", str(drives)]
     assert main([*call, "--why", "servo-200w:rod", "--pareto"]) == 0
     said = capfd.readouterr().out
     assert "rod: servo-200w with" in said
     kept = read_catalog(drives)
     assert list(kept.drive) == ["rod"]
     assert kept.drive["rod"].motor in kept.motor
-    assert main(["check", str(drives)]) == 0
+    assert main(["model", "check", str(drives)]) == 0
     assert main(call) == 2  # the file is there
     capfd.readouterr()
     for more, said in [
@@ -280,9 +280,9 @@ def test_the_command_chooses_writes_and_explains(
     ]:
         assert main([*call, "--force", *more]) == 2
         assert said in capfd.readouterr().err
-    assert main([*call[:3], "--step", "0.1", "--json", "--payload", "0..3"]) == 0
+    assert main([*call[:4], "--step", "0.1", "--json", "--payload", "0..3"]) == 0
     ranged = capfd.readouterr().out
-    assert main([*call[:3], "--step", "0.1", "--json", "--payload", "3"]) == 0
+    assert main([*call[:4], "--step", "0.1", "--json", "--payload", "3"]) == 0
     assert capfd.readouterr().out == ranged
     assert main([*call, "--force", "--json"]) == 0
     info = json.loads(capfd.readouterr().out.split("sound\n")[-1])

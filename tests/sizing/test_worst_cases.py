@@ -147,7 +147,7 @@ def test_payloads_that_are_no_range_are_refused() -> None:
 def test_the_command_tells_worst_cases(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "reach.toml"
     file.write_text('format = 1\n[[part]]\nkind = "move"\nto = {q2 = 0.5}\nduration = 0.5\n')
-    command = ["require", "puma560", str(file), "--step", "0.05", "--worst"]
+    command = ["analyze", "require", "puma560", str(file), "--step", "0.05", "--worst"]
     assert main([*command, "--payload", "0..3", "--box", "0.1,0.1,0.15", "--json"]) == 0
     cases = json.loads(capsys.readouterr().out)["worst"]
     torque = next(c for c in cases if (c["joint"], c["quantity"]) == ("q2", "torque"))

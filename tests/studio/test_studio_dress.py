@@ -556,7 +556,7 @@ def test_the_studio_puts_a_dress_on_again_when_it_is_saved(tmp_path: Path) -> No
 
 
 def test_the_schema_for_editors_knows_every_key(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["schema", "--scene"]) == 0
+    assert main(["model", "schema", "--scene"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert set(told["properties"]) == set(SceneTable.model_fields)
     assert told["$defs"]["SceneShape"]["properties"]["kind"]["enum"] == list(SHAPES)

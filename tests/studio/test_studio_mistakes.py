@@ -246,7 +246,7 @@ def test_what_has_no_mechanism_is_told_so(thing: Any) -> None:
 # -- a model to start from -------------------------------------------------------------------------
 def test_the_cart_to_start_from_has_a_frame_between_its_wheels(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
-    assert main(["new", "mine", "-t", "cart", "-o", str(file)]) == 0
+    assert main(["model", "new", "mine", "-t", "cart", "-o", str(file)]) == 0
     scene = scene_of(lw.load(str(file)))
     (frame,) = (s for n in scene.nodes if n.name == "cart" for s in n.solids if s.kind == "box")
     length, width, height = frame.size

@@ -345,7 +345,7 @@ def test_every_command_takes_a_system_in_a_file(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("servo.toml").write_text(SERVO)
-    run("check", "servo.toml")
+    run("model", "check", "servo.toml")
     assert "servo: PD, 500 Hz" in capsys.readouterr().out
     run("simulate", "servo.toml", "-q", "--set", "servo.kp=300", "--initial", "rod=0.1")
     recording = lw.load("servo.parquet")
@@ -363,7 +363,7 @@ def test_every_command_takes_a_system_in_a_file(
         'model = "servo.toml"\nuntil = 0.1\n[parameters]\n"servo.kp" = [100, 200]\n'
     )
     run("sweep", "plan.toml", "-q")
-    run("convert", "servo.toml", "same.toml")
+    run("model", "convert", "servo.toml", "same.toml")
     assert programs(lw.load("same.toml")) == programs(lw.load("servo.toml"))
     run("simulate", "servo.toml", "-q", "--ground", status=2)
     assert "whose members say what touches the ground" in capsys.readouterr().err
@@ -379,7 +379,7 @@ def test_a_sweep_over_gains_is_each_run_alone(tmp_path: Path) -> None:
 
 
 def test_the_json_schema_knows_every_kind(capsys: pytest.CaptureFixture[str]) -> None:
-    run("schema")
+    run("model", "schema")
     found = json.loads(capsys.readouterr().out)
     places = [k["$ref"].rpartition("/")[2] for k in found["properties"]["member"]["items"]["anyOf"]]
     kinds = {found["$defs"][place]["properties"]["kind"]["const"] for place in places}
@@ -391,17 +391,17 @@ def test_a_system_is_described_linearized_and_written_as_firmware(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("servo.toml").write_text(SERVO)
-    run("describe", "servo.toml", "--set", "servo.kp=77")
+    run("model", "describe", "servo.toml", "--set", "servo.kp=77")
     shown = capsys.readouterr().out
     assert re.search(r"^servo +PD +500 Hz +q, u, target, target_rate +tau_rod$", shown, re.M)
     assert re.search(r"^servo\.kp +77 ", shown, re.M)
     assert re.search(r"^servo\.target\[0\] +way\.q\[0\]$", shown, re.M)
-    run("linearize", "servo.toml", "--json")
+    run("analyze", "linearize", "servo.toml", "--json")
     found = json.loads(capsys.readouterr().out)
     assert found["A"] == lw.linearize(lw.load("servo.toml")).as_dict()["A"]
     run("codegen", "servo.toml", "--target", "firmware", "--out", "board")
     assert "servo" in Path("board/servo.c").read_text()
-    run("ops", "servo.toml", status=2)
+    run("analyze", "ops", "servo.toml", status=2)
     assert "'servo.toml' is a System with members" in capsys.readouterr().err
 
 
@@ -473,7 +473,7 @@ def test_python_in_a_text_runs_only_by_permission(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("task.toml").write_text(PYTHON)
-    run("check", "task.toml")
+    run("model", "check", "task.toml")
     assert "the member 'task' has no code, so the System can be checked" in capsys.readouterr().err
     run("simulate", "task.toml", "-q", status=2)
     assert "'task' has no code here; look at the source in the file" in capsys.readouterr().err

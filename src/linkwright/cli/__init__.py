@@ -10,8 +10,11 @@ import os
 import sys
 from collections.abc import Sequence
 
+import typer
+
 from linkwright.base.errors import Error
 from linkwright.base.reprs import brief
+from linkwright.cli.commands import renamed
 from linkwright.cli.signals import INTERRUPTED, ending
 from linkwright.cli.terminal import harmless
 
@@ -41,17 +44,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def _run(words: Sequence[str]) -> int:
+def _run(given: list[str]) -> int:
     """Run a command and return its exit code."""
+    words, warning = renamed(given)
     try:
-        if len(words) == 2 and words[0] == "halt" and not words[1].startswith("-"):
+        if len(words) == 3 and words[:2] == ["cell", "halt"] and not words[2].startswith("-"):
             from linkwright.server.joining import halt_cell  # at once, before the options are known
 
-            print(halt_cell(words[1]))
+            print(halt_cell(words[2]))
             return _finish(0)
+        if warning:
+            typer.echo(f"warning: {warning}", err=True)
         from linkwright.cli.app import build
 
-        build(next(iter(words), None))(args=words, prog_name="linkwright")
+        build()(args=words, prog_name="linkwright")
     except SystemExit as leave:
         return _finish(leave.code)
     except Error as error:

@@ -1,39 +1,110 @@
-"""The Typer application, put together from the registered commands."""
+"""The Typer application: groups of commands, each imported when it is called."""
 
 from __future__ import annotations
 
-import typer
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from typing import Any
 
-from linkwright.cli.commands import COMMANDS, load
+import typer
+from typer.main import get_command
+
+from linkwright.cli.commands import ALIASES, COMMANDS, GROUPS, load
 from linkwright.cli.plain_help import PlainCommand, PlainGroup
 from linkwright.version import __version__
 
 HELP = """Describe a mechanism, and get the smallest and fastest program that simulates it.
 
-Type [bold]linkwright COMMAND --help[/bold] for the options of a command.
+Type [bold]linkwright COMMAND --help[/bold] for what is in a command.
 """
+_SETTINGS: dict[str, Any] = {
+    "rich_markup_mode": "rich",
+    "no_args_is_help": True,
+    "pretty_exceptions_enable": False,
+    "context_settings": {"help_option_names": ["-h", "--help"]},
+}
 
 
-def build(only: str | None = None) -> typer.Typer:
-    """Make the application with every command of the registry, or with the one that is asked for.
+class Members(Mapping[str, Any]):
+    """The commands of a group by name; one is imported when it is looked up.
+
+    >>> list(Members("cell"))
+    ['serve', 'watch', 'tune', 'halt']
+    """
+
+    def __init__(self, group: str = "") -> None:
+        self._group = group
+
+    def __iter__(self) -> Iterator[str]:
+        if not self._group:
+            tops = (path.partition(" ")[0] for path in COMMANDS)
+            yield from dict.fromkeys(tops)
+            return
+        for path in COMMANDS:
+            group, _, name = path.rpartition(" ")
+            if group == self._group:
+                yield name
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __getitem__(self, name: str) -> Any:
+        path = f"{self._group} {name}".strip()
+        if path in COMMANDS:
+            app = typer.Typer(add_completion=False, **_SETTINGS)
+            app.command(name, cls=PlainCommand)(load(path))
+            return get_command(app)
+        if path in GROUPS:
+            return LazyGroup(
+                name=name,
+                commands=Members(name),
+                help=GROUPS[name],
+                no_args_is_help=True,
+                rich_markup_mode="rich",
+            )
+        raise KeyError(name)
+
+
+class LazyGroup(PlainGroup):
+    """A group that lists its commands in their order, and imports the one that is called."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the commands."""
+        del ctx
+        return list(self.commands)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that the first argument names; an unknown one is wrong usage."""
+        if args[0] not in self.commands and not args[0].startswith("-"):
+            paths = {path.rpartition(" ")[2]: path for path in COMMANDS} | ALIASES
+            near = get_close_matches(args[0], [*self.commands, *paths], 3)
+            own = ctx.command_path
+            full = [
+                f"{own} {name}" if name in self.commands else f"linkwright {paths[name]}"
+                for name in near
+            ]
+            hint = f" Did you mean {' or '.join(dict.fromkeys(full))}?" if full else ""
+            ctx.fail(f"No such command {args[0]!r}.{hint}")
+        return super().resolve_command(ctx, args)
+
+
+def build() -> typer.Typer:
+    """Make the application; a command of the registry is imported when it is called.
 
     Example:
-        >>> "info" in [command.name for command in build().registered_commands]
+        >>> "tools" in get_command(build()).commands
         True
     """
-    app = typer.Typer(
-        cls=PlainGroup,
-        help=HELP,
-        rich_markup_mode="rich",
-        no_args_is_help=True,
-        add_completion=False,
-        pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )
+    app = typer.Typer(cls=_Root, help=HELP, add_completion=False, **_SETTINGS)
     app.callback()(_options)
-    for name in [name for name in COMMANDS if name == only] or COMMANDS:
-        app.command(name, cls=PlainCommand)(load(name))
     return app
+
+
+class _Root(LazyGroup):
+    """The command ``linkwright`` itself."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **{**more, "commands": Members()})
 
 
 def _show_version(wanted: bool) -> None:

@@ -1,4 +1,4 @@
-"""What ``linkwright drive --fit`` prints: the parameters of a drive from a recording."""
+"""What ``linkwright analyze drives --fit`` prints: the parameters of a drive from a recording."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``linkwright drive --bode`` and ``--limit-cycle`` print: the loops of drives."""
+"""What ``linkwright analyze drives --bode`` and ``--limit-cycle`` print: the loops of drives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The numbers of errors: one table that makes the page *Errors* and ``linkwright explain``.
+"""The numbers of errors: one table that makes the page *Errors* and ``linkwright tools explain``.
 
 The table is `error_codes.toml`. A number is never used for something else. To add one, take the
 next free number of its part, and give it where the error is raised:
@@ -18,9 +18,9 @@ from linkwright.base.errors import InputError, nearest
 _HEAD = """\
 # Errors
 
-An error with a number ends in it: `there is no error 'R999'; ... [R101]`. `linkwright explain R101`
-prints what stands here, and `linkwright explain` the list. In Python the number is `error.code`.
-A number is never used for something else.
+An error with a number ends in it: `there is no error 'R999'; ... [R101]`.
+`linkwright tools explain R101` prints what stands here, and `linkwright tools explain` the list.
+In Python the number is `error.code`. A number is never used for something else.
 
 This page is made from the table (`python -m linkwright.cli.error_codes`).
 """
@@ -68,7 +68,9 @@ def explanation(code: str) -> Explanation:
         near = nearest(code.upper(), ERRORS)
         raise InputError(
             f"there is no error {code!r}",
-            remedy=f"did you mean {near}?" if near else "run `linkwright explain` for the list",
+            remedy=f"did you mean {near}?"
+            if near
+            else "run `linkwright tools explain` for the list",
             code="R101",
         )
     return found

@@ -129,7 +129,7 @@ class ClosedForm:
         if size > _PRINTABLE:
             raise MechanismError(
                 f"the closed form of {self.name!r} has {size:,} operations, too many to print",
-                remedy="print the program: linkwright describe --equations, or latex_report",
+                remedy="print the program: linkwright model describe --equations, or latex_report",
             )
         column = _matrix([[a] for a in self.accelerations])
         lines = [_BALANCE, rf"\dot{{\mathbf{{u}}}} &= {column}"]

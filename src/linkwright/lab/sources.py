@@ -81,7 +81,9 @@ def lab_config(source: str | os.PathLike[str] | LabConfig | Robot) -> LabConfig:
 
         stem = str(path).partition(":")[0]
         if stem not in MODELS:
-            there = f"the laboratory {', '.join(SHIPPED)} ships, and `linkwright models` lists more"
+            there = (
+                f"the laboratory {', '.join(SHIPPED)} ships, and `linkwright model list` lists more"
+            )
             raise InputError(
                 f"there is no laboratory or model {stem!r}",
                 remedy=suggestion(stem, (*SHIPPED, *MODELS), there),

@@ -158,7 +158,7 @@ def opened(
             )
         raise InputError(
             f"there is no model {stem!r}",
-            remedy=suggestion(stem, MODELS, "`linkwright models` lists them"),
+            remedy=suggestion(stem, MODELS, "`linkwright model list` lists them"),
         )
     build = model.builder()
     found = build(**_read_options(stem, options, build))

@@ -43,7 +43,7 @@ def rerun(
     if not isinstance(source, Recording) and Path(source).suffix == ".toml":
         raise InputError(
             f"{source} is a cell or a model, and not the recording of one",
-            remedy=f"linkwright serve {source} --record cell.parquet; "
+            remedy=f"linkwright cell serve {source} --record cell.parquet; "
             "linkwright rerun cell.parquet",
         )
     stream = stream_of(source) if isinstance(source, Recording) else open_stream(Path(source))

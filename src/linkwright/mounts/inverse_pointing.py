@@ -315,7 +315,7 @@ def start_at(
         else:
             raise InputError(
                 f"{m.name!r} cannot {what}: {_words(way)} is out of its reach",
-                remedy="choose a direction within its reach: `linkwright chart` shows it",
+                remedy="choose a direction within its reach: `linkwright parallel chart` shows it",
             )
         if k < len(approach) - 1:
             continue
@@ -328,7 +328,7 @@ def start_at(
             raise InputError(
                 f"{m.name!r} cannot {what}: near {_words(way)} it is singular, and its actuators "
                 "do not hold it",
-                remedy="choose another pass: `linkwright singularities` shows where it is singular",
+                remedy="choose another pass: `linkwright parallel singularities` shows where",
             )
     return dict(zip(names, begun.tolist(), strict=True))
 

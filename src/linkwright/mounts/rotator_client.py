@@ -56,7 +56,7 @@ class RotatorClient(Closable):
         except OSError as error:
             raise RotatorError(
                 f"there is no rotator at {self.place}: {error.strerror or error}",
-                remedy="start rotctld or linkwright rotator there",
+                remedy="start rotctld or linkwright mount rotator there",
             ) from error
         self._socket.settimeout(timeout)
         self._rest = b""

@@ -147,7 +147,7 @@ def _range(
     model: Mechanism, source: TextSource, name: str, ends: tuple[Any, Any]
 ) -> tuple[float, float]:
     if name not in model.parameters:
-        remedy = suggestion(name, model.parameters, "linkwright describe lists them")
+        remedy = suggestion(name, model.parameters, "linkwright model describe lists them")
         raise source.error(
             ("variables", name), f"{model.name!r} has no parameter {name!r}", remedy, key=True
         )

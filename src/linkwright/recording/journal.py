@@ -244,7 +244,7 @@ def _left(path: Path) -> InputError:
     return InputError(
         "an earlier run has left its journal",
         file=path,
-        remedy=f"linkwright recover {path}, or use --force to start over",
+        remedy=f"linkwright tools recover {path}, or use --force to start over",
     )
 
 

@@ -155,7 +155,7 @@ def _arrow_errors(path: Path) -> Iterator[None]:
         yield
     except (extra("pyarrow", "recording").ArrowException, OSError, ValueError) as error:
         journal = path.with_name(path.name + ".journal")
-        remedy = f"linkwright recover {journal}" if journal.exists() else None
+        remedy = f"linkwright tools recover {journal}" if journal.exists() else None
         words = next(iter(str(error).splitlines()), "")
         raise InputError(
             f"this is not a Parquet file, or it is damaged: {words}", file=path, remedy=remedy

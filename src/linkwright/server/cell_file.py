@@ -44,7 +44,7 @@ from linkwright.server.network import Credentials
 from linkwright.system import system_of
 
 _ELSEWHERE = {
-    "replay": "run a recording again with linkwright replay",
+    "replay": "run a recording again with linkwright rerun",
     "python": "no code comes from files; serve it from a program of yours, and name its window",
 }
 """Kinds of hardware that an arm cannot have, and what to do."""

@@ -211,7 +211,7 @@ class RemoteCell:
         if self.states.frame is None and not self.states.wait(lambda _: True, PATIENCE):
             raise LostError(
                 f"no state came from {self.name!r} in {PATIENCE:g} s",
-                remedy="does the cell run? linkwright watch shows it",
+                remedy="does the cell run? linkwright cell watch shows it",
             )
 
     @property

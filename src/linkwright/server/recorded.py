@@ -77,7 +77,9 @@ def run_again(
     del tasks  # a cell has none
     about = stream.metadata.get("cell")
     if not isinstance(about, Mapping) or about.get("kind") not in _SESSIONS:
-        raise InputError("this is not the recording of a cell", remedy="linkwright serve --record")
+        raise InputError(
+            "this is not the recording of a cell", remedy="linkwright cell serve --record"
+        )
     cell = read_cell(str(about["file"] or about["text"]))
     if cell.text != about["text"]:
         raise InputError(

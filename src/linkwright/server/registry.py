@@ -106,7 +106,7 @@ def running_cell(name: str, kind: str = "cell") -> Running:
     cells = running_cells(kind)
     if name not in cells:
         near = nearest(name, cells)
-        start = "linkwright serve" if kind == "cell" else "start one with lw.server.coordinate"
+        start = "linkwright cell serve" if kind == "cell" else "start one with lw.server.coordinate"
         known = f"there runs {', '.join(cells)}" if cells else f"none runs: {start}"
         raise InputError(
             f"no {kind} called {name!r} runs on this machine",

@@ -1,6 +1,6 @@
 """The sensors of a cell: simulated nodes and the coordinator, in processes or in virtual time.
 
-`linkwright serve` starts them beside the cell, each in a process of its own, and starts anew what
+`linkwright cell serve` starts them, each in a process of its own beside the cell, and anew what
 ends. In virtual time the same nodes and the same fusion go by the ticks of the cell.
 
 What a simulated sensor of a frame sees is the frame's pose in `cell.toml`. With a twist the frame

@@ -2,7 +2,7 @@
 
 What is recorded goes to a journal beside the target, where there is one, while the run goes on, and
 becomes the recording when it ends, be it at its time, at a value that is not finite, or at an
-interrupt. A run that is killed leaves the journal (`linkwright recover`).
+interrupt. A run that is killed leaves the journal (`linkwright tools recover`).
 
 Nothing that derives equations is imported here.
 """

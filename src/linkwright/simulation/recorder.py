@@ -65,7 +65,7 @@ def keep_recording(journal: Journal, target: Target, stream: Stream) -> None:
         journal.close()
         raise InputError(
             f"the recording cannot be written ({error}), but its samples are in {kept}",
-            remedy=f"make room, then linkwright recover {kept}",
+            remedy=f"make room, then linkwright tools recover {kept}",
         ) from None
     journal.remove()
 

@@ -134,7 +134,7 @@ def simulate(
         executor: what runs it: "native", or "python" for reading and checking.
         progress: called now and then with the time that was reached, s.
         out: file of the recording, which must not exist; what a killed run leaves is in a journal
-            beside it (`linkwright recover`).
+            beside it (`linkwright tools recover`).
 
     >>> m = Mechanism("pendulum")
     >>> rod = m.body("rod", rotate="z", mass=1, com=(1, 0, 0), inertia=0)

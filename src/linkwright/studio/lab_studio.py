@@ -41,7 +41,7 @@ def open_lab_studio(
         places["desired"] = lambda: np.asarray(lab.desired.q)
         return [LinkedModel(name, names, units, q, scene) for name, q in places.items()]
 
-    again = f"linkwright lab {link.name} --studio"
+    again = f"linkwright lab open {link.name} --studio"
     return open_link_studio(link, models, again, host=host, port=port, allowed=allowed)
 
 

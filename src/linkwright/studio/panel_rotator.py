@@ -44,7 +44,7 @@ def open_rotator_studio(
         units = [scene.robot.mechanism.units.get(name, "1") for name in names]
         return [LinkedModel(link.name, names, units, link.coordinates, scene)]
 
-    again = f"linkwright rotator {mount} --studio"
+    again = f"linkwright mount rotator {mount} --studio"
     return open_link_studio(link, models, again, host=host, port=port, allowed=allowed)
 
 

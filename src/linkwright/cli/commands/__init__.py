@@ -1,8 +1,9 @@
-"""The registry of commands: a name, and the module that holds it.
+"""The registry of commands: the words that call one, and the module that holds it.
 
 A command is one file here with a function ``command``, whose arguments Typer turns into options and
 whose docstring is its help, and one line in `COMMANDS`. The order is the order of ``--help``.
-A command imports what is heavy inside that function, so that ``--help`` stays quick.
+Only the module of the command that is called is imported; what is heavy is imported inside its
+function, so that ``--help`` stays quick.
 """
 
 from __future__ import annotations
@@ -11,61 +12,130 @@ from collections.abc import Callable
 
 from linkwright.base.lazy import named
 
-__all__ = ["COMMANDS", "load"]
+__all__ = ["ALIASES", "COMMANDS", "GROUPS", "load"]
+
+GROUPS: dict[str, str] = {
+    "model": "Write, check, describe and convert models.",
+    "analyze": "Linear models, operation counts, drives, requirements, sampling.",
+    "parallel": "Machines with closed loops: reach, assemblies, singularities.",
+    "mount": "Antenna mounts: passes, tracking, keyholes, rotators.",
+    "cell": "Serve robot cells, watch and tune their arms, halt them.",
+    "lab": "Laboratories: a console on a robot with its servos and tasks.",
+    "tools": "This machine, errors, journals, and old devices.",
+}
+"""The groups of commands, each with its line in the help."""
 
 COMMANDS: dict[str, str] = {
-    "new": "linkwright.cli.commands.new",
-    "guide": "linkwright.cli.commands.guide",
-    "check": "linkwright.cli.commands.check",
-    "convert": "linkwright.cli.commands.convert",
-    "schema": "linkwright.cli.commands.schema",
-    "models": "linkwright.cli.commands.models",
-    "describe": "linkwright.cli.commands.describe",
-    "ops": "linkwright.cli.commands.ops",
-    "linearize": "linkwright.cli.commands.linearize",
-    "rates": "linkwright.cli.commands.rates",
-    "require": "linkwright.cli.commands.require",
-    "size": "linkwright.cli.commands.size",
-    "chart": "linkwright.cli.commands.chart",
-    "assemblies": "linkwright.cli.commands.assemblies",
-    "singularities": "linkwright.cli.commands.singularities",
-    "contact": "linkwright.cli.commands.contact",
-    "passes": "linkwright.cli.commands.passes",
-    "track": "linkwright.cli.commands.track",
-    "design": "linkwright.cli.commands.design",
-    "keyholes": "linkwright.cli.commands.keyholes",
-    "codegen": "linkwright.cli.commands.codegen",
+    "model new": "linkwright.cli.commands.new",
+    "model check": "linkwright.cli.commands.check",
+    "model describe": "linkwright.cli.commands.describe",
+    "model convert": "linkwright.cli.commands.convert",
+    "model schema": "linkwright.cli.commands.schema",
+    "model list": "linkwright.cli.commands.models",
     "simulate": "linkwright.cli.commands.simulate",
-    "drive": "linkwright.cli.commands.drive",
     "rerun": "linkwright.cli.commands.rerun",
     "sweep": "linkwright.cli.commands.sweep",
     "plot": "linkwright.cli.commands.plot",
     "page": "linkwright.cli.commands.page",
     "studio": "linkwright.cli.commands.studio",
-    "lab": "linkwright.cli.commands.lab",
-    "attach": "linkwright.cli.commands.attach",
-    "serve": "linkwright.cli.commands.serve",
-    "replay": "linkwright.cli.commands.rerun",
-    "watch": "linkwright.cli.commands.watch",
-    "tune": "linkwright.cli.commands.tune",
-    "halt": "linkwright.cli.commands.halt",
-    "recover": "linkwright.cli.commands.recover",
-    "fake-robot": "linkwright.cli.commands.fake_robot",
-    "rotator": "linkwright.cli.commands.rotator",
-    "move": "linkwright.cli.commands.move",
-    "array": "linkwright.cli.commands.array",
-    "latency": "linkwright.cli.commands.latency",
-    "explain": "linkwright.cli.commands.explain",
-    "info": "linkwright.cli.commands.info",
+    "codegen": "linkwright.cli.commands.codegen",
+    "analyze linearize": "linkwright.cli.commands.linearize",
+    "analyze ops": "linkwright.cli.commands.ops",
+    "analyze drives": "linkwright.cli.commands.drives",
+    "analyze require": "linkwright.cli.commands.require",
+    "analyze size": "linkwright.cli.commands.size",
+    "analyze sampling": "linkwright.cli.commands.sampling",
+    "analyze wrist": "linkwright.cli.commands.wrist",
+    "parallel chart": "linkwright.cli.commands.chart",
+    "parallel assemblies": "linkwright.cli.commands.assemblies",
+    "parallel singularities": "linkwright.cli.commands.singularities",
+    "parallel design": "linkwright.cli.commands.design",
+    "mount passes": "linkwright.cli.commands.passes",
+    "mount track": "linkwright.cli.commands.track",
+    "mount keyholes": "linkwright.cli.commands.keyholes",
+    "mount rotator": "linkwright.cli.commands.rotator",
+    "mount move": "linkwright.cli.commands.move",
+    "cell serve": "linkwright.cli.commands.serve",
+    "cell watch": "linkwright.cli.commands.watch",
+    "cell tune": "linkwright.cli.commands.tune",
+    "cell halt": "linkwright.cli.commands.halt",
+    "lab open": "linkwright.cli.commands.lab",
+    "lab attach": "linkwright.cli.commands.attach",
+    "lab fake-robot": "linkwright.cli.commands.fake_robot",
+    "tools info": "linkwright.cli.commands.info",
+    "tools explain": "linkwright.cli.commands.explain",
+    "tools recover": "linkwright.cli.commands.recover",
+    "tools latency": "linkwright.cli.commands.latency",
+    "tools guide": "linkwright.cli.commands.guide",
+    "tools systolic": "linkwright.cli.commands.systolic",
 }
+
+ALIASES: dict[str, str] = {
+    "new": "model new",
+    "guide": "tools guide",
+    "check": "model check",
+    "convert": "model convert",
+    "schema": "model schema",
+    "models": "model list",
+    "describe": "model describe",
+    "ops": "analyze ops",
+    "linearize": "analyze linearize",
+    "rates": "analyze sampling",
+    "require": "analyze require",
+    "size": "analyze size",
+    "chart": "parallel chart",
+    "assemblies": "parallel assemblies",
+    "singularities": "parallel singularities",
+    "contact": "analyze wrist",
+    "passes": "mount passes",
+    "track": "mount track",
+    "design": "parallel design",
+    "keyholes": "mount keyholes",
+    "drive": "analyze drives",
+    "lab": "lab open",
+    "attach": "lab attach",
+    "serve": "cell serve",
+    "replay": "rerun",
+    "watch": "cell watch",
+    "tune": "cell tune",
+    "halt": "cell halt",
+    "recover": "tools recover",
+    "fake-robot": "lab fake-robot",
+    "rotator": "mount rotator",
+    "move": "mount move",
+    "array": "tools systolic",
+    "latency": "tools latency",
+    "explain": "tools explain",
+    "info": "tools info",
+}
+"""Names of release 0.1, which still work, with a warning: the old name and the new one."""
 
 
 def load(name: str) -> Callable[..., None]:
     """Import the function that carries out a command.
 
     Example:
-        >>> load("info").__module__
+        >>> load("tools info").__module__
         'linkwright.cli.commands.info'
     """
     command: Callable[..., None] = named(f"{COMMANDS[name]}:command")
     return command
+
+
+def renamed(words: list[str]) -> tuple[list[str], str]:
+    """Return the words of a command line with today's names, and the warning where they are old.
+
+    >>> renamed(["check", "arm.toml"])[0]
+    ['model', 'check', 'arm.toml']
+    >>> renamed(["lab", "attach"]), renamed(["lab", "sl-arm"])[0]
+    ((['lab', 'attach'], ''), ['lab', 'open', 'sl-arm'])
+    """
+    old = words[0] if words else ""
+    new = ALIASES.get(old)
+    member = old in GROUPS and (
+        len(words) == 1 or words[1] in ("-h", "--help") or f"{old} {words[1]}" in COMMANDS
+    )
+    if new is None or member or old in COMMANDS:
+        return words, ""
+    warning = f"`linkwright {old}` is now `linkwright {new}`; the next release drops the old name"
+    return [*new.split(), *words[1:]], warning

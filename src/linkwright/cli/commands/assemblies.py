@@ -1,4 +1,4 @@
-"""``linkwright assemblies``: every way in which a machine goes together."""
+"""``linkwright parallel assemblies``: every way in which a machine goes together."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def command(
 
     \b
     Examples:
-      linkwright assemblies stewart
-      linkwright assemblies stewart --at lengths.toml --json
+      linkwright parallel assemblies stewart
+      linkwright parallel assemblies stewart --at lengths.toml --json
     """
     from linkwright.cli.models import open_model
     from linkwright.equations.closure import assemble

@@ -1,4 +1,4 @@
-"""``linkwright attach``: one more console of a laboratory that runs."""
+"""``linkwright lab attach``: one more console of a laboratory that runs."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def command(
 
     \b
     Examples:
-      linkwright attach
-      linkwright attach sl-arm
-      linkwright attach sl-arm -c "where; status"
+      linkwright lab attach
+      linkwright lab attach sl-arm
+      linkwright lab attach sl-arm -c "where; status"
     """
     from linkwright.base.errors import InputError
     from linkwright.cli.console import prompt_of

@@ -1,4 +1,4 @@
-"""``linkwright chart``: reach and quality of a machine over directions, poses or actuators."""
+"""``linkwright parallel chart``: reach and quality over directions, poses or actuators."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def command(
 
     \b
     Examples:
-      linkwright chart mount-2-rotary --of reach,transmission,effort -o b.svg
-      linkwright chart mount-3-rotary --at distance=0.98 --json
+      linkwright parallel chart mount-2-rotary --of reach,transmission,effort -o b.svg
+      linkwright parallel chart mount-3-rotary --at distance=0.98 --json
     """
     from linkwright.base.errors import InputError
     from linkwright.cli.models import open_model, read_settings

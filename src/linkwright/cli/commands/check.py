@@ -1,4 +1,4 @@
-"""``linkwright check``: is a model, robot, catalog, cell or laboratory right, and what is it."""
+"""``linkwright model check``: what a file is, and whether it is right."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def command(
 
     \b
     Examples:
-      linkwright check swing.toml
-      linkwright check robot.urdf --repair better.urdf
-      linkwright check sl-arm
+      linkwright model check swing.toml
+      linkwright model check robot.urdf --repair better.urdf
+      linkwright model check sl-arm
     """
     from linkwright.formats.catalog.reader import is_catalog
     from linkwright.formats.robot.files import robot_format

@@ -56,7 +56,7 @@ def command(
     ),
     force: bool = typer.Option(False, "--force", help="Overwrite existing files."),
 ) -> None:
-    """Generate a stand-alone simulation program, or controllers as firmware.
+    """Generate a stand-alone program, or controllers as firmware.
 
     The program does not need Linkwright. It reads parameters and initial conditions from a text
     file, integrates, and writes its results; STEP, STOPT and IPRINT set the run, here with --set

@@ -1,4 +1,4 @@
-"""``linkwright convert``: a robot file in another format."""
+"""``linkwright model convert``: a robot file in another format."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def command(
 
     \b
     Examples:
-      linkwright convert robot.urdf robot.xml
-      linkwright convert puma560 puma560.urdf
-      linkwright convert sl-arm arm/lab.toml
-      linkwright convert arm/lab.toml slfolder
-      linkwright convert robot.urdf lab.toml --to lab
+      linkwright model convert robot.urdf robot.xml
+      linkwright model convert puma560 puma560.urdf
+      linkwright model convert sl-arm arm/lab.toml
+      linkwright model convert arm/lab.toml slfolder
+      linkwright model convert robot.urdf lab.toml --to lab
     """
     from dataclasses import asdict
 

@@ -1,4 +1,4 @@
-"""``linkwright describe``: what a model consists of, and its equations."""
+"""``linkwright model describe``: what a model consists of, and its equations."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def command(
 
     \b
     Examples:
-      linkwright describe pendulum
-      linkwright describe swing.toml --latex report.tex
+      linkwright model describe pendulum
+      linkwright model describe swing.toml --latex report.tex
     """
     from linkwright.algebra.printers import text
     from linkwright.cli.commands.check import mobility_of

@@ -1,4 +1,4 @@
-"""``linkwright design``: dimensions of a machine with the best worst case."""
+"""``linkwright parallel design``: dimensions of a machine with the best worst case."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def command(
 
     \b
     Examples:
-      linkwright design prismatic.toml
-      linkwright design prismatic.toml --json
+      linkwright parallel design prismatic.toml
+      linkwright parallel design prismatic.toml --json
     """
     from linkwright.parallel.design_files import read_design
 

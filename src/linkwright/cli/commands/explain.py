@@ -1,4 +1,4 @@
-"""``linkwright explain``: what the number of an error means."""
+"""``linkwright tools explain``: what the number of an error means."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def command(
 
     \b
     Examples:
-      linkwright explain R101
-      linkwright explain
+      linkwright tools explain R101
+      linkwright tools explain
     """
     from linkwright.cli.error_codes import ERRORS, PARTS, explanation
     from linkwright.cli.tables import print_table

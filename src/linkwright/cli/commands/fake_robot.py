@@ -1,4 +1,4 @@
-"""``linkwright fake-robot``: a simulated robot in a process of its own."""
+"""``linkwright lab fake-robot``: a simulated robot in a process of its own."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def command(
 
     \b
     Examples:
-      linkwright fake-robot sl-arm --at udp://127.0.0.1:9300
-      linkwright fake-robot sl-arm --at unix:///tmp/arm --loss 0.05 --seed 3
+      linkwright lab fake-robot sl-arm --at udp://127.0.0.1:9300
+      linkwright lab fake-robot sl-arm --at unix:///tmp/arm --loss 0.05 --seed 3
     """
     from linkwright.lab.drivers.relay import Troubles
     from linkwright.lab.fake_robot import FakeRobot

@@ -1,4 +1,4 @@
-"""``linkwright guide``: a dialogue that defines, analyzes and postprocesses a robot."""
+"""``linkwright tools guide``: a dialogue that defines, analyzes and postprocesses a robot."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def command(
 
     \b
     Examples:
-      linkwright guide arm.toml
-      linkwright guide arm.toml --transcript answers.txt
-      linkwright guide arm.toml --replay answers.txt
-      linkwright guide arm.toml --studio
+      linkwright tools guide arm.toml
+      linkwright tools guide arm.toml --transcript answers.txt
+      linkwright tools guide arm.toml --replay answers.txt
+      linkwright tools guide arm.toml --studio
     """
     from linkwright.cli.guide.session import hold
 

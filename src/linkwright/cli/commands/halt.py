@@ -1,4 +1,4 @@
-"""``linkwright halt``: stop a cell at once."""
+"""``linkwright cell halt``: stop a cell at once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def command(
 
     \b
     Examples:
-      linkwright halt cell1
+      linkwright cell halt cell1
     """
     from linkwright.server.joining import halt_cell
 

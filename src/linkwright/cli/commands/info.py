@@ -1,4 +1,4 @@
-"""``linkwright info``: what a report should say about the machine, or what a robot is."""
+"""``linkwright tools info``: what a report should say about the machine, or what a robot is."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def command(
 
     \b
     Examples:
-      linkwright info
-      linkwright info robot.urdf
+      linkwright tools info
+      linkwright tools info robot.urdf
     """
     if file is not None:
         _robot(file, root or [], as_json)

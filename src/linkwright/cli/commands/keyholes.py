@@ -1,4 +1,4 @@
-"""``linkwright keyholes``: which mounts lose satellites because an axis is too slow."""
+"""``linkwright mount keyholes``: which mounts lose satellites because an axis is too slow."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def command(
 
     \b
     Examples:
-      linkwright keyholes stations.json --site site.toml --mounts alt-az,x-y,2-rotary,prismatic
+      linkwright mount keyholes stations.json --site site.toml --mounts alt-az,prismatic
     """
     from linkwright.mounts import compare_mounts, mount_axes, read_orbits, read_site
     from linkwright.mounts.passes import find_passes

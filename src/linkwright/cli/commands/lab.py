@@ -1,4 +1,4 @@
-"""``linkwright lab``: a laboratory with its console, or a script of its commands."""
+"""``linkwright lab open``: a laboratory with its console, or a script of its commands."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ def command(
 
     \b
     Examples:
-      linkwright lab sl-arm --studio
-      linkwright lab sl-arm -c "st sine file=default.sine; run 5; saveData" --json
-      linkwright lab sl-arm --tasks wave.py --driver udp://127.0.0.1:9300
-      linkwright lab --from session00001.journal@12.5
-      echo "go R_EB=90deg; where" | linkwright lab sl-arm
+      linkwright lab open sl-arm --studio
+      linkwright lab open sl-arm -c "st sine file=default.sine; run 5; saveData" --json
+      linkwright lab open sl-arm --tasks wave.py --driver udp://127.0.0.1:9300
+      linkwright lab open --from session00001.journal@12.5
+      echo "go R_EB=90deg; where" | linkwright lab open sl-arm
     """
     lines, name = _lines(script, commands)
     with ExitStack() as stack:
@@ -89,7 +89,7 @@ def _opened(
 
     if begin is None:
         if source is None:
-            raise InputError("no laboratory is named", remedy="linkwright lab sl-arm")
+            raise InputError("no laboratory is named", remedy="linkwright lab open sl-arm")
         return Lab(source, driver=driver, seed=seed, folder=folder)
     if driver is not None:
         raise InputError("a session goes on in a simulation", remedy="leave out --driver")
@@ -123,7 +123,7 @@ def _lines(script: str | None, commands: str | None) -> tuple[Iterable[str] | No
 
 
 def _talk(lab: Lab, pace: float, *, studio: bool) -> None:
-    """Let a person give commands, here and by `linkwright attach`."""
+    """Let a person give commands, here and by `linkwright lab attach`."""
     from linkwright.cli.console import prompt_of
     from linkwright.lab.console.consoles import Consoles, LocalLink
     from linkwright.lab.console.remote import ConsoleServer

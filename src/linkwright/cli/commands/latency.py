@@ -1,4 +1,4 @@
-"""``linkwright latency``: how late instants are met on this machine."""
+"""``linkwright tools latency``: how late instants are met on this machine."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def command(rate: float = _RATE, trials: int = _TRIALS, events: int = _EVENTS) -
 
     \b
     Examples:
-      linkwright latency --rate 500
-      linkwright latency --trials 10 --events 10000
+      linkwright tools latency --rate 500
+      linkwright tools latency --trials 10 --events 10000
     """
     from linkwright.simulation.pacing.latency import Latency, measured
 

@@ -1,4 +1,4 @@
-"""``linkwright linearize``: the linear model of a model at an operating point."""
+"""``linkwright analyze linearize``: the linear model of a model at an operating point."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def command(
 
     \b
     Examples:
-      linkwright linearize whipple --at heading.u=5
+      linkwright analyze linearize whipple --at heading.u=5
     """
     from linkwright.cli.models import open_model, read_settings
     from linkwright.cli.tables import print_table

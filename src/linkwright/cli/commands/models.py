@@ -1,4 +1,4 @@
-"""``linkwright models``: the models that are shipped."""
+"""``linkwright model list``: the models that are shipped."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def command(
 
     \b
     Examples:
-      linkwright models
-      linkwright models --json
+      linkwright model list
+      linkwright model list --json
     """
     from linkwright.cli.tables import print_table
     from linkwright.models import MODELS, option_texts

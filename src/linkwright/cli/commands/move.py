@@ -1,4 +1,4 @@
-"""``linkwright move``: a mount from waypoint to waypoint, on stepping motors."""
+"""``linkwright mount move``: a mount from waypoint to waypoint, on stepping motors."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def command(
 
     \b
     Examples:
-      linkwright move mount-2-rotary orbit.toml --device simulated
-      linkwright move mount-3-rotary orbit.toml --device /dev/ttyUSB0
+      linkwright mount move mount-2-rotary orbit.toml --device simulated
+      linkwright mount move mount-3-rotary orbit.toml --device /dev/ttyUSB0
     """
     from linkwright.heritage.indexer import Indexer
     from linkwright.heritage.indexer_driver import IndexerDriver, SerialLine, SimulatedLine

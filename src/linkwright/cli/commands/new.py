@@ -1,4 +1,4 @@
-"""``linkwright new``: a commented text model to start from."""
+"""``linkwright model new``: a commented text model to start from."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def command(
 
     \b
     Examples:
-      linkwright new swing
-      linkwright new press --template crank
-      linkwright new my-car --template car
-      linkwright new my-lab --template lab
-      linkwright new my-cell --template cell
+      linkwright model new swing
+      linkwright model new press --template crank
+      linkwright model new my-car --template car
+      linkwright model new my-lab --template lab
+      linkwright model new my-cell --template cell
     """
     from linkwright.base.files import write_text
     from linkwright.formats.text.starters import STARTERS, starter
@@ -58,4 +58,4 @@ def command(
         text = model_text(template, file.stem)
     path = file if out is None else out
     write_text(path, text, replace=force)
-    echo(f"wrote {path}; `linkwright check {path}` validates it")
+    echo(f"wrote {path}; `linkwright model check {path}` validates it")

@@ -1,4 +1,4 @@
-"""``linkwright ops``: operations of a model's program, by stage."""
+"""``linkwright analyze ops``: operations of a model's program, by stage."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ def command(
 
     \b
     Examples:
-      linkwright ops car
-      linkwright ops stanford-arm --compare
-      linkwright ops puma560 --split
+      linkwright analyze ops car
+      linkwright analyze ops stanford-arm --compare
+      linkwright analyze ops puma560 --split
     """
     from linkwright.cli.models import open_mechanism
     from linkwright.equations import derive

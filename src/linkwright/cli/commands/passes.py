@@ -1,4 +1,4 @@
-"""``linkwright passes``: when satellites come over a site."""
+"""``linkwright mount passes``: when satellites come over a site."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def command(
 
     \b
     Examples:
-      linkwright passes stations.json --site site.toml --days 3
-      linkwright passes stations.json --site site.toml --satellite 25544 --json
+      linkwright mount passes stations.json --site site.toml --days 3
+      linkwright mount passes stations.json --site site.toml --satellite 25544 --json
     """
     from linkwright.mounts import read_orbits, read_site
     from linkwright.mounts.passes import find_passes

@@ -1,4 +1,4 @@
-"""``linkwright recover``: what a run that died has left."""
+"""``linkwright tools recover``: what a run that died has left."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def command(
 
     \b
     Examples:
-      linkwright recover run.parquet.journal -o run.parquet
+      linkwright tools recover run.parquet.journal -o run.parquet
     """
     from linkwright.base.errors import InputError
     from linkwright.recording.files import keep_stream

@@ -1,4 +1,4 @@
-"""``linkwright require``: what a task asks of each joint of a robot."""
+"""``linkwright analyze require``: what a task asks of each joint of a robot."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def command(
 
     \b
     Examples:
-      linkwright require puma560 pick.toml --payload 2 -o pick.html
-      linkwright require arm.toml
+      linkwright analyze require puma560 pick.toml --payload 2 -o pick.html
+      linkwright analyze require arm.toml
     """
     from linkwright.cli.payloads import heaviest
     from linkwright.robots import Robot

@@ -36,7 +36,7 @@ def command(
     Examples:
       linkwright rerun run.parquet
       linkwright rerun session00001.journal
-      linkwright replay cell.parquet
+      linkwright rerun cell.parquet
     """
     from linkwright.cli.progress import run_bar
     from linkwright.models.rerun import rerun

@@ -1,4 +1,4 @@
-"""``linkwright rotator``: a mount that Gpredict, SatNOGS and rotctl drive."""
+"""``linkwright mount rotator``: a mount that Gpredict, SatNOGS and rotctl drive."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def command(
 
     \b
     Examples:
-      linkwright rotator mount-prismatic
-      linkwright rotator mount-2-rotary --port 0 --easycomm
-      linkwright rotator mount-prismatic --port 4533 --studio
+      linkwright mount rotator mount-prismatic
+      linkwright mount rotator mount-2-rotary --port 0 --easycomm
+      linkwright mount rotator mount-prismatic --port 4533 --studio
       rotctl -m 2 -r 127.0.0.1:4533 P 180 45
     """
     from contextlib import ExitStack

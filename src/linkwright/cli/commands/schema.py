@@ -1,4 +1,4 @@
-"""``linkwright schema``: the JSON schemas of the text files that people write."""
+"""``linkwright model schema``: the JSON schemas of the text files that people write."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def command(
 
     \b
     Examples:
-      linkwright schema > model.schema.json
-      linkwright schema ship > ship.schema.json
+      linkwright model schema > model.schema.json
+      linkwright model schema ship > ship.schema.json
     """
     flags = (("scene", scene_file), ("catalog", catalog), ("lab", lab))
     name = next((name for name, flag in flags if flag), kind)

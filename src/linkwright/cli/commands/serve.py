@@ -1,4 +1,4 @@
-"""``linkwright serve``: run a cell, live and on the network, or in virtual time."""
+"""``linkwright cell serve``: run a cell, live and on the network, or in virtual time."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def command(
 
     \b
     Examples:
-      linkwright serve cell1
-      linkwright serve cell.toml --record cell.parquet
-      linkwright serve cell.toml --virtual --until 10
+      linkwright cell serve cell1
+      linkwright cell serve cell.toml --record cell.parquet
+      linkwright cell serve cell.toml --virtual --until 10
     """
     from linkwright.base.errors import InputError
     from linkwright.server.cell_file import read_cell
@@ -219,4 +219,4 @@ def _note(line: str) -> None:
 
 def _recorded(target: Target | None) -> None:
     if target is not None:
-        echo(f"recorded in {target.path}; linkwright replay {target.path}")
+        echo(f"recorded in {target.path}; linkwright rerun {target.path}")

@@ -1,4 +1,4 @@
-"""``linkwright singularities``: singular poses of a machine with closed loops."""
+"""``linkwright parallel singularities``: singular poses of a machine with closed loops."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ def command(
 
     \b
     Examples:
-      linkwright singularities mount-truss-2
-      linkwright singularities mount-truss-2 --locus "type 2" --zenith 90
-      linkwright singularities five-bar --of position --locus "type 1" --over x=-1:1 --over y=0:1
-      linkwright singularities mount-truss-2 --prove 20 --json
+      linkwright parallel singularities mount-truss-2
+      linkwright parallel singularities mount-truss-2 --locus "type 2" --zenith 90
+      linkwright parallel singularities five-bar --of position --locus "type 1" --over x=-1:1
+      linkwright parallel singularities mount-truss-2 --prove 20 --json
     """
     from linkwright.cli.models import open_model, read_settings
     from linkwright.mechanism import mechanism_of

@@ -1,4 +1,4 @@
-"""``linkwright size``: which motors, gears and bearings a task needs."""
+"""``linkwright analyze size``: which motors, gears and bearings a task needs."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def command(
 
     \b
     Examples:
-      linkwright size puma560 pick.toml --catalog generic -o drives.toml --report drives.html
+      linkwright analyze size puma560 pick.toml -o drives.toml --report drives.html
     """
     from linkwright.cli.payloads import heaviest
     from linkwright.robots import Robot

@@ -38,7 +38,9 @@ def command(
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="Print only errors."),
 ) -> None:
-    """Run a model for many parameters, initial values and seeds. Results are Parquet files.
+    """Run a model for many parameters, initial values and seeds.
+
+    The results are Parquet files.
 
     \b
     A plan:

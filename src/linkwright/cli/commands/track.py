@@ -1,4 +1,4 @@
-"""``linkwright track``: a mount follows a satellite, in simulation or by a rotator."""
+"""``linkwright mount track``: a mount follows a satellite, in simulation or by a rotator."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ def command(
 
     \b
     Examples:
-      linkwright track mount-prismatic stations.json --satellite 25544 --site site.toml
-      linkwright track mount-2-rotary stations.json --satellite 25544 --site site.toml --ship a.toml
-      linkwright track mount-prismatic stations.json --satellite 25544 --site site.toml --to :4533
+      linkwright mount track mount-prismatic iss.json --satellite 25544 --site site.toml
+      linkwright mount track mount-2-rotary iss.json --satellite 25544 --site s.toml --ship a.toml
+      linkwright mount track mount-prismatic iss.json --satellite 25544 --site site.toml --to :4533
     """
     from linkwright.mounts import read_orbits, read_site
     from linkwright.mounts.passes import find_passes
@@ -80,7 +80,7 @@ def command(
     if not 0 <= number <= len(found):
         raise InputError(
             f"there are {len(found)} passes, and no number {number}",
-            remedy="list them with linkwright passes",
+            remedy="list them with linkwright mount passes",
         )
     chosen = found[number - 1] if number else max(found, key=lambda p: p.culmination)
     lasts = min(limit, chosen.duration) if limit > 0 else chosen.duration

@@ -1,4 +1,4 @@
-"""``linkwright tune``: experiments on an axis of a cell, and gains that follow from them."""
+"""``linkwright cell tune``: experiments on an axis of a cell, and gains that follow from them."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ def command(
 
     \b
     Examples:
-      linkwright tune cell1 puma.3
-      linkwright tune cell1 puma.3 --test sweep --plot bode.svg
-      linkwright tune axes2 plane.1 --virtual --apply
+      linkwright cell tune cell1 puma.3
+      linkwright cell tune cell1 puma.3 --test sweep --plot bode.svg
+      linkwright cell tune axes2 plane.1 --virtual --apply
     """
     for test in tests:
         if test not in TESTS:

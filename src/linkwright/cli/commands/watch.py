@@ -1,4 +1,4 @@
-"""``linkwright watch``: the arms of a running cell, as they move."""
+"""``linkwright cell watch``: the arms of a running cell, as they move."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def command(
 
     \b
     Examples:
-      linkwright watch cell1
-      linkwright watch cell1 --once --json
-      linkwright watch tls/10.0.0.5:7447 --certificate me.pem --key me.key --authority ca.pem
+      linkwright cell watch cell1
+      linkwright cell watch cell1 --once --json
+      linkwright cell watch tls/10.0.0.5:7447 --certificate me.pem --key me.key --authority ca.pem
     """
     with open_cell(cell, client, certificate, key, authority, rate) as found:
         if as_json:

@@ -1,1 +1,1 @@
-"""The dialogue that defines, analyzes and postprocesses a robot: ``linkwright guide``."""
+"""The dialogue that defines, analyzes and postprocesses a robot: ``linkwright tools guide``."""

@@ -26,7 +26,7 @@ def analyze(talk: Talk, file: Path) -> None:
     """Ask for an analysis of the model in a file, and carry it out."""
     chosen = _chosen(talk, _ANALYZE)
     if chosen == "check":
-        _run(talk, ["check", str(file)])
+        _run(talk, ["model", "check", str(file)])
     elif chosen == "requirements":
         _require(talk, file)
     elif chosen == "simulate":
@@ -48,7 +48,7 @@ def _require(talk: Talk, file: Path) -> None:
     report = _file(talk, "report (.html), or none", "none", file.parent)
     words_ += [] if kept == NONE else ["--recording", kept]
     words_ += [] if report == NONE else ["-o", report]
-    _run(talk, ["require", str(file), task, *words_], exceeded=1)
+    _run(talk, ["analyze", "require", str(file), task, *words_], exceeded=1)
 
 
 def postprocess(talk: Talk, file: Path) -> None:

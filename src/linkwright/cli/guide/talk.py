@@ -26,7 +26,7 @@ from linkwright.cli.terminal import echo
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
 
-HEAD = "# Answers of `linkwright guide`; `--replay` gives them again."
+HEAD = "# Answers of `linkwright tools guide`; `--replay` gives them again."
 
 
 class BackError(Exception):

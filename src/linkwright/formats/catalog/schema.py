@@ -182,7 +182,7 @@ class SupplyEntry(CatalogEntry):
 
 
 class DriveEntry(Record):
-    """The parts of one joint's drive, by their names; `linkwright size` writes such tables."""
+    """The parts of one joint's drive, by their names, as `linkwright analyze size` writes them."""
 
     motor: Annotated[Text, Key("its name")]
     gear: Annotated[Text, Key("its name")]

@@ -137,5 +137,5 @@ def _unreal(joint: LinkJoint) -> InputError:
         f"no solid has the inertia of link {joint.child!r}, and MuJoCo takes no other: a principal "
         "moment is larger than the sum of the others",
         line=joint.line or None,
-        remedy="correct its inertia (`linkwright check` shows it), or write a text model",
+        remedy="correct its inertia (`linkwright model check` shows it), or write a text model",
     )

@@ -123,7 +123,7 @@ class _Writing:
             where = ".".join(map(str, fault["loc"]))
             raise InputError(
                 f"{d.name!r} cannot be a text model: {where}: {fault['msg']}",
-                remedy="correct that number (`linkwright check` shows what is implausible)",
+                remedy="correct that number (`linkwright model check` shows what is implausible)",
             ) from None
         return WrittenDescription(model_text(model), self.left.entries())
 

@@ -261,7 +261,7 @@ def _faults(
             what, known = f"unknown key {context['key']!r}", context["known"]
             remedy = f"did you mean {near!r}?" if near else f"there are {known}"
             if path == ("robot",):
-                remedy = "`linkwright lab` opens a laboratory"
+                remedy = "`linkwright lab open` opens a laboratory"
             found.append(source.error(path, what, remedy, key=True))
         elif kind == "unknown_kind":
             near, known = context["near"], context["known"]

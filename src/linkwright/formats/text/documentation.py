@@ -22,9 +22,9 @@ _HEAD = """\
 # Text models
 
 A text model is a mechanism in a file, in TOML; with `[[member]]` tables it is a whole System, with
-its elements, controllers and motions. `linkwright new NAME` writes a commented one to
-start from, `linkwright check FILE` validates one, `linkwright schema` prints the JSON schema for
-editors. In Python, `linkwright.load(path)` returns the `Mechanism`, or
+its elements, controllers and motions. `linkwright model new NAME` writes a commented one to start
+from, `linkwright model check FILE` validates one, `linkwright model schema` prints the JSON schema
+for editors. In Python, `linkwright.load(path)` returns the `Mechanism`, or
 the `System` where there are members, and `linkwright.write_model(model)` the text of either,
 from which the same equations come. Behind them stands the schema object
 `linkwright.formats.text.schema.ModelFile`; `parse_model(text)` and `model_text(model)` of
@@ -225,7 +225,7 @@ def page() -> str:
         lines += [f"\n### `{name}`\n", *_section(kind, without=("kind", "name", "rate"))]
     lines += ["\n## Examples\n"]
     for name in ("pendulum", "cart"):
-        lines += [f"`linkwright new NAME --template {name}` writes:\n"]
+        lines += [f"`linkwright model new NAME --template {name}` writes:\n"]
         lines += ["```toml", starter("NAME", name).rstrip(), "```\n"]
     return "\n".join(lines).rstrip() + "\n"
 

@@ -83,7 +83,7 @@ def read_code(text: str, *, file: str | None = None) -> ArrayCode:
             "this is no code of the array",
             file=file,
             line=1,
-            remedy="make it with `linkwright array assemble`",
+            remedy="make it with `linkwright tools systolic assemble`",
         )
     parts = _Parts()
     for number, row in enumerate(rows[1:], 2):

@@ -129,7 +129,7 @@ class RemoteLink:
             self._socket.close()
             raise Error(
                 f"the laboratory {self.name!r} takes no console: {error.strerror}",
-                remedy="linkwright attach lists those that run",
+                remedy="linkwright lab attach lists those that run",
             ) from None
         self._count = 0
         threading.Thread(target=self._listen, daemon=True).start()
@@ -213,9 +213,10 @@ def _running(name: str | None) -> str:
     if len(labs) == 1:
         return next(iter(labs))
     if not labs:
-        raise InputError("no laboratory runs on this machine", remedy="linkwright lab sl-arm")
+        raise InputError("no laboratory runs on this machine", remedy="linkwright lab open sl-arm")
     raise InputError(
-        f"{len(labs)} laboratories run: {', '.join(sorted(labs))}", remedy="linkwright attach NAME"
+        f"{len(labs)} laboratories run: {', '.join(sorted(labs))}",
+        remedy="linkwright lab attach NAME",
     )
 
 

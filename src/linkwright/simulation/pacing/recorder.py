@@ -118,7 +118,7 @@ class LoopRecorder(LoopJournal):
             raise InputError(
                 f"the recording lacks the last {loop.counters.unkept} samples ({loop.unkept}), but "
                 f"those before are in {self.path}",
-                remedy=f"make room, then linkwright recover {self.path}",
+                remedy=f"make room, then linkwright tools recover {self.path}",
             )
         with self._lock:
             self._journal.attach(end_row(loop.tape_end()))

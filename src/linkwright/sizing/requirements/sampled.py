@@ -66,7 +66,7 @@ def refuse_unsuited(robot: Robot) -> None:
             f"{robot.mechanism.name!r} has closed loops, and a task moves joints that nothing ties",
             remedy="give `lw.sizing.size` a JointCycle of each actuator, with torques of "
             "robot.inverse_dynamics at lw.robots.closed poses, or chart them at rest: "
-            "linkwright chart MODEL --of effort",
+            "linkwright parallel chart MODEL --of effort",
             code="R214",
         )
     if n != len(robot.speeds) or n == 0:

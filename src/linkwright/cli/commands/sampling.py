@@ -1,4 +1,4 @@
-"""``linkwright rates``: is a loop stable whose samples come at random?"""
+"""``linkwright analyze sampling``: is a loop stable whose samples come at random?"""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def command(
 
     \b
     Examples:
-      linkwright rates loop.toml
-      linkwright rates loop.toml --map -o map.svg
-      linkwright rates cell.parquet --stream eye --loop loop.toml
+      linkwright analyze sampling loop.toml
+      linkwright analyze sampling loop.toml --map -o map.svg
+      linkwright analyze sampling cell.parquet --stream eye --loop loop.toml
     """
     from linkwright.base.errors import InputError
 
@@ -51,7 +51,7 @@ def command(
         if stream or loop is not None:
             raise InputError(
                 f"{source} is a loop, and has no streams",
-                remedy=f"linkwright rates cell.parquet --stream eye --loop {source}",
+                remedy=f"linkwright analyze sampling cell.parquet --stream eye --loop {source}",
             )
         if predicted:
             raise InputError(

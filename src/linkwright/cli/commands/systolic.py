@@ -1,4 +1,4 @@
-"""``linkwright array``: programs of the systolic array."""
+"""``linkwright tools systolic``: programs of the systolic array."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ def command(
 
     \b
     Examples:
-      linkwright array new
-      linkwright array assemble inverse.asm
-      linkwright array assemble inverse.asm --set n=4 -o four.code
-      linkwright array list inverse.code
-      linkwright array run inverse.code data.txt
-      linkwright array debug inverse.code data.txt -w --script commands.txt
+      linkwright tools systolic new
+      linkwright tools systolic assemble inverse.asm
+      linkwright tools systolic assemble inverse.asm --set n=4 -o four.code
+      linkwright tools systolic list inverse.code
+      linkwright tools systolic run inverse.code data.txt
+      linkwright tools systolic debug inverse.code data.txt -w --script commands.txt
     """
     takes = _ACTIONS.get(action)
     if takes is None:
@@ -73,7 +73,7 @@ def command(
     if len(given) != len(takes.split()):
         raise InputError(
             f"array {action} takes {takes or 'no file'}",
-            remedy=f"write linkwright array {action} {takes}".strip(),
+            remedy=f"write linkwright tools systolic {action} {takes}".strip(),
         )
     if action == "new":
         _new(force)

@@ -1,4 +1,4 @@
-"""``linkwright contact``: whether a compliant wrist is stable in contact, and over which gains."""
+"""``linkwright analyze wrist``: whether a compliant wrist is stable in contact."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def command(
 
     \b
     Examples:
-      linkwright contact wrist.toml
-      linkwright contact wrist.toml --map Kp,a -o map.png
+      linkwright analyze wrist wrist.toml
+      linkwright analyze wrist wrist.toml --map Kp,a -o map.png
     """
     from linkwright.contact import contact_map, read_wrist
     from linkwright.control.force.sampled_limits import CONTACT_ORDERS

@@ -1,4 +1,4 @@
-"""``linkwright drive``: run a joint's drive, and say what each of its signals reached."""
+"""``linkwright analyze drives``: run a joint's drive, and say what each of its signals reached."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ def command(
 
     \b
     Examples:
-      linkwright drive joint-drive --until 2 --plot
-      linkwright drive joint-drive:noise=1 --update sequential --seed 3
-      linkwright drive joint-drive --set motor.R=1.2 --set reference=0.3 -o run.csv
-      linkwright drive shoulder.toml --fit run.parquet --validate other.parquet
-      linkwright drive joint-drive --bode position
-      linkwright drive shoulder.toml --joint joint --bode position --limit-cycle
+      linkwright analyze drives joint-drive --until 2 --plot
+      linkwright analyze drives joint-drive:noise=1 --update sequential --seed 3
+      linkwright analyze drives joint-drive --set motor.R=1.2 --set reference=0.3 -o run.csv
+      linkwright analyze drives shoulder.toml --fit run.parquet --validate other.parquet
+      linkwright analyze drives joint-drive --bode position
+      linkwright analyze drives shoulder.toml --joint joint --bode position --limit-cycle
     """
     from linkwright.models.library import opened
     from linkwright.models.sources import stem_of
