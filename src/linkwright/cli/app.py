@@ -55,9 +55,10 @@ class Members(Mapping[str, Any]):
             app.command(name, cls=PlainCommand)(load(path))
             return get_command(app)
         if path in GROUPS:
+            members: Any = Members(name)
             return LazyGroup(
                 name=name,
-                commands=Members(name),
+                commands=members,
                 help=GROUPS[name],
                 no_args_is_help=True,
                 rich_markup_mode="rich",
