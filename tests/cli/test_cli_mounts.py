@@ -100,7 +100,8 @@ def test_the_commands_of_the_page_run(
 ) -> None:
     monkeypatch.chdir(ROOT)
     page = (ROOT / "docs" / "mounts.md").read_text(encoding="utf-8")
-    commands = re.findall(r"^linkwright (mount (?:passes|keyholes|move) [^#\n]*)", page, re.MULTILINE)
+    form = r"^linkwright (mount (?:passes|keyholes|move) [^#\n]*)"
+    commands = re.findall(form, page, re.MULTILINE)
     assert commands
     for words in commands:
         assert main(shlex.split(words)) == 0, words
