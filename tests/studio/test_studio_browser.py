@@ -156,7 +156,7 @@ def test_a_model_is_played_scrubbed_posed_run_and_changed(tmp_path: Path) -> Non
         soon(lambda: is_drawn(page, tmp_path, "last"))
         page.get_by_role("button", name="Help").click()
         page.get_by_text("Play, pause").wait_for()
-        assert panels.trouble == []
+        assert panels.troubles.words == []
         assert wrong == []
 
 
@@ -175,7 +175,7 @@ def test_a_recording_without_a_model_shows_its_channels(tmp_path: Path) -> None:
         frame.get_by_role("button", name="Derivative").click()
         (rate,) = soon(lambda: [g for g in graphs(page) if g["label"] == "d/dt height"])
         assert np.allclose(rate["y"], np.cos(rate["x"]), atol=1e-3)
-        assert panels_of(studio).trouble == []
+        assert panels_of(studio).troubles.words == []
         assert wrong == []
 
 
@@ -206,5 +206,5 @@ def test_a_robot_file_is_moved_by_its_joints_and_held_by_its_servos(tmp_path: Pa
 
         soon(brought_there)
         assert panels.mode == "live"
-        assert panels.trouble == []
+        assert panels.troubles.words == []
         assert wrong == []

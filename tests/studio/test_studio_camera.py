@@ -93,7 +93,7 @@ def test_the_tab_is_there_where_the_model_has_a_camera() -> None:
     studio = Studio([motion_of(run)], "127.0.0.1", 0)
     try:
         panels = panels_of(studio)
-        owners = [getattr(refresh, "__self__", None) for _, refresh, _ in panels.refreshers]
+        owners = [getattr(refresh, "__self__", None) for _, refresh, _ in panels.rounds.refreshers]
         (panel,) = [owner for owner in owners if isinstance(owner, CameraPanel)]
         alone(panels)  # they would set the time in between, and show another
         panels.time = 0.9

@@ -257,7 +257,7 @@ def test_the_studio_of_a_cell_shows_states_and_stops_it(studio: Studio, paced: P
     assert (told["life"], told["cause"]) == ("fault", "halted")
     assert "is fault" in ask(studio, "cell/hold", press | {"number": 2})["error"]
     assert ask(studio, "cell/act", {"arm": "plane", "what": "dance"})["error"]
-    assert studio.panels.trouble == []
+    assert studio.panels.troubles.words == []
 
 
 def test_a_cell_is_shown_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:

@@ -79,7 +79,7 @@ def test_the_tab_is_there_where_joints_have_drives() -> None:
     studio = Studio([motion_of(run)], "127.0.0.1", 0)
     try:
         panels = panels_of(studio)
-        owners = [getattr(refresh, "__self__", None) for _, refresh, _ in panels.refreshers]
+        owners = [getattr(refresh, "__self__", None) for _, refresh, _ in panels.rounds.refreshers]
         (panel,) = [owner for owner in owners if isinstance(owner, DrivesPanel)]
         panels.time = 0.1
         panel.refresh()
@@ -88,7 +88,9 @@ def test_the_tab_is_there_where_joints_have_drives() -> None:
         studio.close()
     plain = Studio([motion_of("pendulum")], "127.0.0.1", 0)
     try:
-        kinds = {type(getattr(r, "__self__", None)) for _, r, _ in panels_of(plain).refreshers}
+        kinds = {
+            type(getattr(r, "__self__", None)) for _, r, _ in panels_of(plain).rounds.refreshers
+        }
         assert DrivesPanel not in kinds
     finally:
         plain.close()

@@ -21,7 +21,7 @@ from linkwright.scene.previews import resting
 from linkwright.scene.scene import Scene, scene_of
 from linkwright.scene.stance import footing_of, set_down
 from linkwright.scene.viewpoint import ground_and_view
-from linkwright.studio import state
+from linkwright.studio import rows
 from linkwright.studio.joint_control import Poser, quaternion_of, yaw_pitch_roll
 from linkwright.studio.live import Live
 from linkwright.studio.live_system import Plant, plant_of, speed_of, target_of
@@ -29,8 +29,10 @@ from linkwright.studio.panel_pose import _Joints
 from linkwright.studio.panel_values import ValuesPanel
 from linkwright.studio.panel_view import angles_of
 from linkwright.studio.playback import Player
+from linkwright.studio.rounds import UNSEEN
+from linkwright.studio.rows import Control
 from linkwright.studio.server import Studio, open_studio
-from linkwright.studio.state import PLAYED, POSED, RUN, UNSEEN, Control, PanelState, panels_of
+from linkwright.studio.state import PLAYED, POSED, RUN, PanelState, panels_of
 from tests.seeds import cases
 
 ARM, SCARA, QUADRUPED = (
@@ -48,7 +50,7 @@ def quadruped() -> Scene:
 def live_desk(studio: Studio) -> tuple[PanelState, Live]:
     """Return the panels of a studio with a run that was made, and does not go on by itself."""
     panels = panels_of(studio)
-    panels.make_live()
+    panels.maker.make()
     assert panels.live is not None
     return panels, panels.live
 
@@ -64,15 +66,13 @@ def drawn(studio: Studio) -> dict[int, np.ndarray[Any, np.dtype[np.float32]]]:
 
 def alone(panels: PanelState) -> None:
     """End the panels' own rounds, also the one that is under way: the test goes round itself."""
-    panels._quit.set()
-    assert panels._thread is not None
-    panels._thread.join(60)
+    panels.rounds.close()
 
 
 def settle(panels: PanelState) -> None:
     """Let the panels' rounds be over: shapes follow some times in a second."""
     for k in range(3):
-        panels.go_round(1e6 + k + panels._reshaped if math.isfinite(panels._reshaped) else 1e6 + k)
+        panels.rounds.go_round(1e6 + k)
 
 
 @pytest.mark.parametrize("name", cases(PARAMETRIC, daily=["pendulum", "four-bar"]))
@@ -107,7 +107,7 @@ def test_shapes_follow_parameters_and_come_back(name: str) -> None:
         live.set_values({a.name: a.value for a in live.plant.adjustables})
         settle(panels)
         assert all(np.array_equal(before[k], p) for k, p in drawn(studio).items())
-        assert panels.trouble == []
+        assert panels.troubles.words == []
 
 
 def test_a_length_with_which_loops_cannot_close_changes_nothing(
@@ -154,7 +154,7 @@ def test_a_run_starts_from_the_pose_that_is_set(name: str) -> None:
         live.reset()
         np.testing.assert_allclose(live.coordinates(), start, atol=1e-7)
         assert live.values == {a.name: a.value for a in live.plant.adjustables}
-        assert panels.trouble == []
+        assert panels.troubles.words == []
 
 
 STANDS = [(name, share) for name in (ARM, SCARA) for share in (0.25, 0.7)]
@@ -277,7 +277,7 @@ def test_a_frame_that_was_under_way_does_not_call_back_a_user_who_paused() -> No
 
 def test_a_user_who_left_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [10.0]
-    monkeypatch.setattr(state, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(rows, "time", SimpleNamespace(monotonic=lambda: now[0]))
     handle: Any = SimpleNamespace(value=0.0)
     control = Control(handle)
     handle.value = 1.25  # and nobody calls back
@@ -360,31 +360,27 @@ def test_a_value_that_cannot_be_is_refused_where_it_is_typed() -> None:
 
 
 # -- who looks -------------------------------------------------------------------------------------
-def test_a_run_that_nobody_looks_at_is_paused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_nobody_looks_at_is_paused() -> None:
     with open_studio(["pendulum"]) as studio:
         panels, live = live_desk(studio)
         alone(panels)
         panels.take_over(RUN)
         live.play()
-        looking: dict[int, object] = {}
-        monkeypatch.setattr(studio.server, "get_clients", lambda: looking)
-        panels.rest(0.0)
-        panels.rest(10 * UNSEEN)
+        rest = panels.audience.rest
+        rest(live, False, 0.0)
+        rest(live, False, 10 * UNSEEN)
         assert live.latest.running  # nobody has come yet: a program runs it
-        looking[0] = object()
-        panels.rest(11 * UNSEEN)
-        looking.clear()
-        panels.rest(11.5 * UNSEEN)
+        rest(live, True, 11 * UNSEEN)
+        rest(live, False, 11.5 * UNSEEN)
         assert live.latest.running
-        panels.rest(12.1 * UNSEEN)
+        rest(live, False, 12.1 * UNSEEN)
         assert not live.latest.running
-        assert panels.unseen
-        looking[1] = object()
-        panels.rest(13 * UNSEEN)
-        assert panels.unseen  # and it is told
+        assert panels.audience.unseen
+        rest(live, True, 13 * UNSEEN)
+        assert panels.audience.unseen  # and it is told
         live.play()
-        panels.rest(13.1 * UNSEEN)
-        assert not panels.unseen
+        rest(live, True, 13.1 * UNSEEN)
+        assert not panels.audience.unseen
         live.pause()
 
 
@@ -490,7 +486,7 @@ def test_a_replay_keeps_what_travels_in_the_picture(model: str, travels: bool) -
             assert np.linalg.norm(gone) > panels.size
         else:
             assert not gone.any()
-        panels.follow_with_cameras("")
+        panels.cameras.follow("")
         player.go_to(player.start)
         np.testing.assert_array_equal(camera.position - before, gone)
         panels.server = studio.server

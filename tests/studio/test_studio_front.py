@@ -35,8 +35,8 @@ def test_a_client_of_another_kind_is_an_error() -> None:
 
 def test_the_bar_tells_mode_time_and_pace_in_every_mode(studio: Studio) -> None:
     panels, player = panels_of(studio), studio.player
-    panels.make_live()
-    panels._quit.set()
+    panels.maker.make()
+    panels.rounds._quit.set()
     player.close()  # the test moves it
     status = Status(panels)
     told = status.state({"motion": "still"})
@@ -60,7 +60,7 @@ def test_the_bar_tells_mode_time_and_pace_in_every_mode(studio: Studio) -> None:
     live.running = False
     panels.pose(panels.q)
     assert status.state({})["mode"] == "POSE"
-    panels.cannot, panels.live = "Cannot run live: no mass", None
+    panels.maker.cannot, panels.maker.live = "Cannot run live: no mass", None
     assert status.state({})["note"] == "Cannot run live: no mass"
     live.close()
 

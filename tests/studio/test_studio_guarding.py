@@ -335,9 +335,9 @@ def test_trouble_of_one_is_told_and_the_others_go_on(studio: Studio) -> None:
     panels.every(0.0, lambda: calls.append(1.0))
     try:
         player.playing = True
-        assert soon(lambda: "ValueError: no such frame" in panels.trouble)
+        assert soon(lambda: "ValueError: no such frame" in panels.troubles.words)
         assert soon(lambda: len(calls) > 3)
-        assert panels.trouble.count("KeyError: 'gone'") == 1  # not sixty times a second
+        assert panels.troubles.words.count("KeyError: 'gone'") == 1  # not sixty times a second
         assert not player.playing
         player.listeners.remove(bad)
         before = player.time
@@ -345,17 +345,17 @@ def test_trouble_of_one_is_told_and_the_others_go_on(studio: Studio) -> None:
         assert soon(lambda: player.time != before)
     finally:
         player.playing = False
-        del panels.refreshers[-2:]
-        panels.trouble.clear()
+        del panels.rounds.refreshers[-2:]
+        panels.troubles.words.clear()
 
 
 def test_trouble_that_never_ends_takes_little_room(studio: Studio) -> None:
     panels = panels_of(studio)
     for k in range(1000):
         panels.report(f"trouble {k}")
-    assert len(panels.trouble) < 100
-    assert panels.trouble[-1] == "trouble 999"
-    panels.trouble.clear()
+    assert len(panels.troubles.words) < 100
+    assert panels.troubles.words[-1] == "trouble 999"
+    panels.troubles.words.clear()
 
 
 def test_a_studio_that_cannot_be_built_leaves_no_server(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -88,7 +88,7 @@ def test_the_tool_is_led_by_its_handle(arm: tuple[Studio, Any, list[str]]) -> No
     soon(lambda: np.linalg.norm(_moved(panels, frame, before) - reach * axis) < 0.2 * reach)
     soon(lambda: abs(float(field(page, "lift").input_value()) - panels.q[1]) < 0.02)
     page.get_by_label("Show tool handle").click()
-    assert panels.trouble == []
+    assert panels.troubles.words == []
     assert wrong == []
 
 
@@ -134,7 +134,7 @@ def test_a_body_is_pulled_by_its_handle(arm: tuple[Studio, Any, list[str]]) -> N
     assert live.stopped == ""  # they bring it back, and the run goes on
     page.get_by_role("button", name="Pause", exact=True).click()
     soon(lambda: not live.latest.running)
-    assert panels.trouble == []
+    assert panels.troubles.words == []
     assert wrong == []
 
 
@@ -164,7 +164,7 @@ def test_gravity_changed_while_it_runs_shows_in_the_plots() -> None:
             t, phi = np.array(angle["x"]), np.array(angle["y"])
             stiff = [_slope(t[part], phi[part]) for part in (t < at, t > changed + 0.1)]
             assert stiff[0] / stiff[1] == pytest.approx(9.81 / live.values["g"], rel=0.05)
-            assert panels.trouble == []
+            assert panels.troubles.words == []
             assert wrong == []
     finally:
         studio.close()

@@ -32,7 +32,7 @@ def _seen(studio: Studio, check: Callable[[Any], None]) -> None:
             page.get_by_role("tab", name="Play").wait_for()
             check(page)
             assert wrong == []
-        assert panels_of(studio).trouble == []
+        assert panels_of(studio).troubles.words == []
     finally:
         studio.close()
 

@@ -135,7 +135,7 @@ def test_each_key_of_the_studio_does_what_its_sheet_says(
             soon(partial(_holds, found, wanted, studio, page))
         except AssertionError:
             pytest.fail(f"{key}: {found(studio, page)!r} is not {wanted!r}")
-    assert panels_of(studio).trouble == []
+    assert panels_of(studio).troubles.words == []
     assert wrong == []
 
 

@@ -373,7 +373,7 @@ def test_a_browser_that_reads_nothing_does_not_hold_a_live_run_up() -> None:
     try:
         panels = studio.panels
         assert isinstance(panels, PanelState)
-        panels.make_live()
+        panels.maker.make()
         live = panels.live
         assert live is not None
         protocol: Any = f"viser-v{viser.__version__}"
@@ -383,11 +383,11 @@ def test_a_browser_that_reads_nothing_does_not_hold_a_live_run_up() -> None:
             panels.take_over(RUN)
             for k in range(300):
                 live.advance(live.every)
-                panels.go_round(k / 60)
+                panels.rounds.go_round(k / 60)
             assert live.latest.tick == 300 * live.every
             assert panels.time == pytest.approx(5.0)
-        panels.go_round(1000.0)  # the browser has vanished
-        assert panels.trouble == []
+        panels.rounds.go_round(1000.0)  # the browser has vanished
+        assert panels.troubles.words == []
     finally:
         studio.close()
 

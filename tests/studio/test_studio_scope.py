@@ -346,12 +346,12 @@ def test_a_live_run_rolls_through_the_scope_and_is_looked_back_at() -> None:
     try:
         panels = studio.panels
         assert isinstance(panels, PanelState)
-        panels.make_live()
+        panels.maker.make()
         live = panels.live
         assert live is not None
         panels.take_over(RUN)
         live.advance(240)
-        panels.go_round(0.0)
+        panels.rounds.go_round(0.0)
         layout = ScopeLayout((Graph(("phi",)),), (Derived("v", "rate", "phi"),), last=0.5).plain()
         told = ask(studio, body={"layout": layout})
         assert told["live"]
@@ -362,14 +362,14 @@ def test_a_live_run_rolls_through_the_scope_and_is_looked_back_at() -> None:
         assert told["time"] == 0.5
         assert told["values"]["phi"]["at"][0][0] == pytest.approx(float(phi[30]))
         live.advance(4)
-        panels.go_round(0.1)
+        panels.rounds.go_round(0.1)
         assert ask(studio)["time"] == pytest.approx(live.latest.time)  # it has gone on
         live.advance(1)  # beyond the last sample there is nothing to be read; there, there is
         panels.show_live()
         last = ask(studio)
         assert last["time"] == pytest.approx(live.latest.time - live.phases.tick_seconds)
         assert last["values"]["phi"]["at"][0][0] == pytest.approx(live.recording()["phi"][-1])
-        assert panels.trouble == []
+        assert panels.troubles.words == []
     finally:
         studio.close()
 
@@ -393,7 +393,7 @@ def test_a_recording_that_is_opened_moves_the_scene(tmp_path: Path) -> None:
         rest = stage.scene.poses(np.array([[0.0], [phi]])).poses[:, 1, 3:]
         half = np.abs(turn @ _upright(stage.scene, rest[1]))
         assert half == pytest.approx(1.0, abs=1e-4)
-        assert panels.trouble == []
+        assert panels.troubles.words == []
     finally:
         studio.close()
 

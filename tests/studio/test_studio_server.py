@@ -93,11 +93,11 @@ def test_a_frame_of_thirty_bodies_is_small_in_bytes_and_in_messages(studio: Stud
 def _without_desk(studio: Studio) -> Iterator[None]:
     """Keep panels from refreshing themselves, which they do by the clock and not by the frame."""
     panels = studio.panels
-    kept, panels.refreshers = panels.refreshers, []
+    kept, panels.rounds.refreshers = panels.rounds.refreshers, []
     try:
         yield
     finally:
-        panels.refreshers = kept
+        panels.rounds.refreshers = kept
 
 
 def _drain(client: Any) -> list[bytes]:
@@ -203,15 +203,15 @@ def test_a_live_run_is_the_same_whoever_looks_and_stalls() -> None:
     studio = open_studio(["double-pendulum"])
     try:
         panels = studio.panels
-        panels.make_live()
+        panels.maker.make()
         live = panels.live
         assert live is not None
         panels.take_over("live")
         with _stalled(studio), _stalled(studio):
             for _ in range(120):
                 live.advance(6)
-                panels.go_round(time.monotonic())
-        assert panels.trouble == []
+                panels.rounds.go_round(time.monotonic())
+        assert panels.troubles.words == []
         assert live.latest.tick == alone.latest.tick == 720
         np.testing.assert_array_equal(live.latest.x, alone.latest.x)
     finally:

@@ -79,8 +79,8 @@ def test_a_system_is_run_live_as_it_is() -> None:
     studio = studio_of(system)
     try:
         panels = panels_of(studio)
-        panels.make_live()
-        assert panels.cannot == ""
+        panels.maker.make()
+        assert panels.maker.cannot == ""
         assert panels.live is not None
         assert set(system.members) <= set(panels.live.plant.system.members)
         panels.live.advance(120)

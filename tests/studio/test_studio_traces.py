@@ -53,7 +53,7 @@ def test_the_trace_of_a_live_run_is_what_it_has_done(pendulum: tuple[Studio, Pan
     trace = Trace(studio)
     trace.show("rod")
     before = _drawn(trace)
-    panels.make_live()
+    panels.maker.make()
     live = panels.live
     assert live is not None
     live.set_value("g", 1.62)  # not what was recorded
@@ -82,21 +82,21 @@ def test_what_is_asked_for_while_a_run_is_made_is_done_when_it_is_there(
 ) -> None:
     _, panels = pendulum
     go, done = threading.Event(), threading.Event()
-    make = panels.make_live
+    make = panels.maker.make
 
     def slow() -> None:
         go.wait(60)
         make()
 
-    monkeypatch.setattr(panels, "make_live", slow)
-    panels.prepare()  # as when a browser comes
-    panels.prepare(done.set)  # Run is pressed meanwhile
+    monkeypatch.setattr(panels.maker, "make", slow)
+    panels.maker.prepare()  # as when a browser comes
+    panels.maker.prepare(done.set)  # Run is pressed meanwhile
     assert not done.is_set()
     go.set()
     assert done.wait(60)
     assert panels.live is not None
     again = threading.Event()
-    panels.prepare(again.set)
+    panels.maker.prepare(again.set)
     assert again.is_set()
 
 

@@ -13,7 +13,7 @@ from linkwright.algebra import Expr
 from linkwright.blocks import Block
 from linkwright.elements import PictureMaker, PinholeCamera
 from linkwright.recording import Recording
-from linkwright.studio.state import RUN, PanelState, panels_of
+from linkwright.studio.state import PanelState, panels_of
 from linkwright.system import System
 
 if TYPE_CHECKING:
@@ -217,23 +217,20 @@ class CameraPanel:
 
     def refresh(self) -> None:
         """Show what the camera saw of what is shown now."""
-        live = self.panels.live
-        if live is not None and self.panels.mode == RUN:
-            recording = live.recent()
-            at = len(recording) - 1
-        else:
-            recording = self.panels.motions[0].recording
-            at = int(recording.times.searchsorted(self.panels.time + 1e-9, "right")) - 1
-        key = (id(recording), at)
-        if not len(recording) or key == self._shown:
+        shown = self.panels.sample()
+        if shown is None:
             return
-        seen = sighting_of(self.maker, self.name, recording, max(at, 0))
+        recording, at = shown
+        key = (id(recording), at)
+        if key == self._shown:
+            return
+        seen = sighting_of(self.maker, self.name, recording, at)
         if seen is None:
             return
         self.image.image = colored(seen, self.wanted)
         self.table.content = table_of(seen, self.wanted)
         error = error_history(self.name, recording, self.wanted)
-        self.plot.content = error_plot(recording.times, error, float(recording.times[max(at, 0)]))
+        self.plot.content = error_plot(recording.times, error, float(recording.times[at]))
         self._shown = key  # last: where two threads refresh, the one that wrote last is known
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from linkwright.elements.drives import Drive
 from linkwright.recording import Recording
-from linkwright.studio.state import RUN, PanelState, panels_of
+from linkwright.studio.state import PanelState, panels_of
 from linkwright.system import System
 
 if TYPE_CHECKING:
@@ -115,14 +115,7 @@ class DrivesPanel:
 
     def refresh(self) -> None:
         """Show the newest state of what moves the scene."""
-        live = self.panels.live
-        if live is not None and self.panels.mode == RUN:
-            recording, at = live.recent(), -1
-        else:
-            recording = self.panels.motions[0].recording
-            at = int(recording.times.searchsorted(self.panels.time, "right")) - 1
-        if not len(recording):
-            return
-        states = states_of(self.drives, recording, max(at, 0) if at != -1 else at)
+        shown = self.panels.sample()
+        states = [] if shown is None else states_of(self.drives, *shown)
         if states:
             self.table.content = table_of(states)

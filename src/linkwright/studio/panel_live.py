@@ -14,6 +14,7 @@ from linkwright.studio.live import Live
 from linkwright.studio.live_system import speed_of
 from linkwright.studio.messages import only_words, stopped_words
 from linkwright.studio.playback import SPEEDS
+from linkwright.studio.rows import Rows
 from linkwright.studio.shortcuts import add_key, also_key
 from linkwright.studio.state import RUN, PanelState, guarded, panels_of
 from linkwright.studio.status import DERIVING, pace_of, places
@@ -22,10 +23,6 @@ if TYPE_CHECKING:
     from linkwright.studio.server import Studio
 
 _WAITING = "Press **Run** to build and start the simulation."
-_PUSHES = {
-    "+": {"+x": (0, 1), "+y": (1, 1), "+z": (2, 1)},
-    "−": {"−x": (0, -1), "−y": (1, -1), "−z": (2, -1)},
-}
 _SLOWEST, _FASTEST = 0.01, 10.0  # times real time
 
 
@@ -39,47 +36,24 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
 
 def fill(panels: PanelState) -> None:
     """Fill the tab; the run itself is made in the background."""
-    gui = panels.server.gui
+    gui, rows, scene = panels.server.gui, Rows(panels.studio), panels.scene
+    assert scene is not None
     status = gui.add_markdown(_WAITING)
     run = gui.add_button("Run", icon="player-play", color="green")
-    step = gui.add_button_group("Simulation", ("Step", "Reset"))
-    assert panels.scene is not None
-    usual = speed_of(panels.scene.robot.mechanism)
-    speeds = sorted({usual, *(k for k in SPEEDS if _SLOWEST <= k <= _FASTEST)})
-    speed = gui.add_dropdown(
-        "Speed",
-        [f"{k:g}×" for k in speeds],
-        initial_value=f"{usual:g}×",
-        hint="Times real time: 0.1× shows a second in ten seconds",
-    )
-    if panels.walks:
-        ground = gui.add_checkbox("Ground contact", True, hint="Off: the robot falls freely")
-
-        def stand() -> None:
-            panels.grounded = bool(ground.value)
-            if panels.live is not None:
-                panels.live.set_ground(panels.grounded)
-
-        ground.on_update(guarded(panels, stand))
     ready = _Ready(panels, status, run)
     run.on_click(guarded(panels, ready.toggle))
-
-    def by_hand(event: Any) -> None:
-        guarded(panels, ready.step if step.value == "Step" else ready.reset)(event)
-
-    step.on_click(by_hand)
-
-    def pace() -> None:
-        panels.set_speed(float(str(speed.value).rstrip("×")))
-
-    speed.on_update(guarded(panels, pace))
-
+    rows.buttons("Simulation", {"Step": ready.step, "Reset": ready.reset})
+    usual = speed_of(scene.robot.mechanism)
+    speeds = sorted({usual, *(k for k in SPEEDS if _SLOWEST <= k <= _FASTEST)})
+    rows.speed(speeds, usual, panels.set_speed)
+    if panels.walks:
+        rows.box("Ground contact", True, panels.set_ground, hint="Off: the robot falls freely")
     _keys(panels, ready)
     with gui.add_folder("Apply forces"):
-        _hand(panels)
+        _hand(panels, rows)
     panels.every(0.2, ready.refresh)
     if panels.quick:
-        panels.server.on_client_connect(lambda _: panels.prepare())
+        panels.server.on_client_connect(lambda _: panels.maker.prepare())
 
 
 def _keys(panels: PanelState, ready: _Ready) -> None:
@@ -87,19 +61,13 @@ def _keys(panels: PanelState, ready: _Ready) -> None:
     studio = panels.studio
     add_key(studio, "L", "Run or pause the live run", lambda _: ready.toggle())
     for key, words, act in (("N", "Step", ready.step), ("R", "Reset", ready.reset)):
-        if key not in studio.keys:
-            add_key(studio, key, f"{words} the live run", partial(_always, act))
-            continue
-        also_key(studio, key, f"{words} the live run", partial(_running, panels, act))
+        known = key in studio.keys
 
+        def press(_: Any, act: Callable[[], None] = act, known: bool = known) -> None:
+            if not known or panels.mode == RUN:
+                act()
 
-def _always(act: Callable[[], None], _event: Any) -> None:
-    act()
-
-
-def _running(panels: PanelState, act: Callable[[], None], _event: Any) -> None:
-    if panels.mode == RUN:
-        act()
+        (also_key if known else add_key)(studio, key, f"{words} the live run", press)
 
 
 class _Ready:
@@ -113,7 +81,7 @@ class _Ready:
         """Run or pause."""
         live = self.panels.live
         if live is None:
-            self.panels.prepare(self.toggle)
+            self.panels.maker.prepare(self.toggle)
         elif live.latest.running:
             live.pause()
         else:
@@ -124,7 +92,7 @@ class _Ready:
     def step(self) -> None:
         """Go on by one sample."""
         if self.panels.live is None:
-            self.panels.prepare(self.step)
+            self.panels.maker.prepare(self.step)
         else:
             self.panels.run_from_here()
             self.panels.live.step()
@@ -132,7 +100,7 @@ class _Ready:
     def reset(self) -> None:
         """Start over."""
         if self.panels.live is None:
-            self.panels.prepare(self.reset)
+            self.panels.maker.prepare(self.reset)
         else:
             self.panels.take_over(RUN)
             self.panels.live.reset()
@@ -145,7 +113,7 @@ class _Ready:
             self.status.content = text
         live = self.panels.live
         if live is None:
-            busy = self.panels.busy
+            busy = self.panels.maker.busy
             self._button("Building …" if busy else "Run", disabled=busy)
             return
         self._button("Pause" if live.latest.running else "Run", disabled=False)
@@ -159,19 +127,20 @@ class _Ready:
 
     def _words(self, live: Live | None) -> str:
         if live is None:
-            return only_words(self.panels.cannot) or (DERIVING if self.panels.busy else _WAITING)
+            maker = self.panels.maker
+            return only_words(maker.cannot) or (DERIVING if maker.busy else _WAITING)
         now = live.latest
         if now.stopped:
             return f"⚠ {only_words(stopped_words(now))}"
         state = pace_of(live, now) or "running"
-        if self.panels.unseen:
+        if self.panels.audience.unseen:
             state += ", because nobody was looking"
         if live.pushed and not now.running:
             state += ", an impulse waits for *Run*"
         return f"**t = {now.time:.{places(live) + (not now.running)}f} s**, {state}"
 
 
-def _hand(panels: PanelState) -> None:
+def _hand(panels: PanelState, rows: Rows) -> None:
     gui, scene = panels.server.gui, panels.scene
     assert scene is not None
     m = scene.robot.mechanism
@@ -179,46 +148,43 @@ def _hand(panels: PanelState) -> None:
     if not bodies:
         gui.add_markdown("No body has mass, so no force can be applied.")
         return
-    body = gui.add_dropdown(
-        "Body", bodies, initial_value=bodies[0 if panels.walks else -1], hint="Or click on it"
-    )
-    hold = gui.add_checkbox("Show drag handle", False, hint="Drag to pull the body with a spring")
-    stiff = gui.add_slider(
-        "Spring [Hz]", 0.2, 4.0, 0.1, 1.2, hint="Frequency of the spring with the whole mass"
-    )
-    impulse = gui.add_slider("Impulse [N·s]", 0.1, 50.0, 0.1, 5.0)
-    groups = [gui.add_button_group(f"Impulse {w}", tuple(a)) for w, a in _PUSHES.items()]
     handle = _Handle(panels)
 
-    def choose(event: Any) -> None:
+    def grasp(_: object) -> None:
+        if hold.value:
+            handle.hold(body.value)
+        else:
+            handle.drop()
+
+    def choose(_: object) -> None:
         if hold.value:
             handle.hold(body.value)
 
-    body.on_update(choose)
-
-    def grasp(event: Any) -> None:
-        guarded(panels, (lambda: handle.hold(body.value)) if hold.value else handle.drop)(event)
-
-    hold.on_update(grasp)
-
-    def stiffen(event: Any) -> None:
+    def stiffen(_: Any) -> None:
         if panels.live is not None:
             panels.live.pull_hertz = float(stiff.value)
 
-    stiff.on_update(stiffen)
-
     def shove(axis: int, sign: int) -> None:
-        vector = np.zeros(3)
-        vector[axis] = sign * float(impulse.value)
         if panels.live is None:
-            panels.prepare(lambda: shove(axis, sign))
-        else:
-            if panels.mode != RUN:
-                panels.take_over(RUN)
-            panels.live.push(body.value, panels.to_world(vector))
+            panels.maker.prepare(partial(shove, axis, sign))
+            return
+        if panels.mode != RUN:
+            panels.take_over(RUN)
+        vector = sign * float(impulse.value) * np.eye(3)[axis]
+        panels.live.push(body.value, panels.to_world(vector))
 
-    for group, axes in zip(groups, _PUSHES.values(), strict=True):
-        group.on_click(guarded(panels, lambda g=group, a=axes: shove(*a[g.value])))
+    first = bodies[0 if panels.walks else -1]
+    body = rows.choice("Body", bodies, first, choose, hint="Or click on it")
+    hold = rows.box("Show drag handle", False, grasp, hint="Drag to pull the body with a spring")
+    stiff = gui.add_slider(
+        "Spring [Hz]", 0.2, 4.0, 0.1, 1.2, hint="Frequency of the spring with the whole mass"
+    )
+    stiff.on_update(stiffen)
+    impulse = gui.add_slider("Impulse [N·s]", 0.1, 50.0, 0.1, 5.0)
+    for word, sign in (("+", 1), ("−", -1)):
+        rows.buttons(
+            f"Impulse {word}", {f"{word}{c}": partial(shove, k, sign) for k, c in enumerate("xyz")}
+        )
 
     def chosen(name: str) -> None:
         if name in bodies:
@@ -243,7 +209,7 @@ class _Handle:
         self.drop()
         live = self.panels.live
         if live is None:
-            self.panels.prepare(lambda: self.hold(body))
+            self.panels.maker.prepare(lambda: self.hold(body))
             return
         if self.panels.mode != RUN:
             self.panels.take_over(RUN)

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from linkwright.studio.messages import only_words
 from linkwright.studio.playback import SPEEDS
+from linkwright.studio.rows import Control, Rows
 from linkwright.studio.shortcuts import add_key, says
-from linkwright.studio.state import RUN, Control, panels_of
+from linkwright.studio.state import RUN, panels_of
 
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio
 
 _FRAME = "Previous, next frame (live: N is a step)"
+_STEPS = (-10, -1, 1, 10)  # samples
+_BESIDE, _ALONE = "Side by side", "Only the first"
 _EVERY = 0.1  # s between updates of the slider while playing
 
 
@@ -23,7 +27,7 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
     """Add the tab, but for cells."""
     if studio.link is not None:
         return
-    player, gui = studio.player, studio.server.gui
+    player, gui, rows = studio.player, studio.server.gui, Rows(studio)
     with tabs.add_tab(name):
         first = studio.motions[0]
         heading = gui.add_markdown(_heading(studio))
@@ -42,12 +46,13 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
             initial_value=player.start,
         )
         shown_time = Control(scrub, studio.server.get_event_loop())
-        steps = gui.add_button_group("Step", ("Start", "−10", "−1", "+1", "+10"))
-        speeds = [f"{k:g}×" for k in SPEEDS]
-        speed = gui.add_dropdown("Speed", speeds, initial_value=f"{player.speed:g}×")
-        loop = gui.add_checkbox("Loop", player.loop)
+        steps = {"Start": lambda: player.go_to(player.start)}
+        steps |= {f"−{-k}" if k < 0 else f"+{k}": partial(player.step, k) for k in _STEPS}
+        rows.buttons("Step", steps)
+        speed = rows.speed(SPEEDS, player.speed, partial(setattr, player, "speed"))
+        rows.box("Loop", player.loop, partial(setattr, player, "loop"))
         if len(studio.stages) > 1:
-            _arrangement(studio)
+            _arrangement(studio, rows)
         else:
             add_key(studio, "O", "Other recordings", says("Only one recording is open."))
 
@@ -72,25 +77,6 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
             player.go_to(shown_time.take())
 
     scrub.on_update(scrubbed)
-
-    def stepped(_: Any) -> None:
-        if steps.value == "Start":
-            player.go_to(player.start)
-        else:
-            player.step(int(str(steps.value).replace("−", "-")))
-        label()
-
-    steps.on_click(stepped)
-
-    def set_speed(_: Any) -> None:
-        player.speed = float(str(speed.value).rstrip("×"))
-
-    speed.on_update(set_speed)
-
-    def set_loop(_: Any) -> None:
-        player.loop = bool(loop.value)
-
-    loop.on_update(set_loop)
 
     shown = {"at": -1.0}
 
@@ -157,23 +143,14 @@ def _keys(studio: Studio, press: Any, speed: Any) -> None:
         add_key(studio, key, words or "Play or pause (P)", act, line=line)
 
 
-def _arrangement(studio: Studio) -> None:
+def _arrangement(studio: Studio, rows: Rows) -> None:
     """Let several recordings stand over each other, side by side, or alone."""
-    choice = studio.server.gui.add_dropdown(
-        "Recordings", ("Overlaid as ghosts", "Side by side", "Only the first")
-    )
 
-    def turn(_: Any) -> None:
-        choice.value = choice.options[
-            (choice.options.index(choice.value) + 1) % len(choice.options)
-        ]
-
-    add_key(studio, "O", "Other recordings", turn)
-
-    def arrange(_: Any) -> None:
+    def arrange(how: str) -> None:
         for k, stage in enumerate(studio.stages):
-            beside = choice.value == "Side by side"
+            beside = how == _BESIDE
             stage.place(np.array([0.0, k * 1.6 * studio.size if beside else 0.0, 0.0]))
-            stage.top.visible = k == 0 or choice.value != "Only the first"
+            stage.top.visible = k == 0 or how != _ALONE
 
-    choice.on_update(arrange)
+    options, words = ("Overlaid as ghosts", _BESIDE, _ALONE), "Other recordings"
+    rows.choice("Recordings", options, options[0], arrange, key="O", words=words)

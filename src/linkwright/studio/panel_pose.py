@@ -26,7 +26,8 @@ from linkwright.studio.joint_control import (
 )
 from linkwright.studio.live_system import target_of
 from linkwright.studio.messages import only_words, shown_unit, with_unit
-from linkwright.studio.state import RUN, Control, PanelState, guarded, panels_of
+from linkwright.studio.rows import Control, Rows
+from linkwright.studio.state import RUN, PanelState, guarded, panels_of
 
 if TYPE_CHECKING:
     from linkwright.scene.scene import Scene
@@ -46,23 +47,17 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
 
 def fill(panels: PanelState) -> None:
     """Fill the tab."""
-    gui, scene = panels.server.gui, panels.scene
+    gui, rows, scene = panels.server.gui, Rows(panels.studio), panels.scene
     assert scene is not None
     words = gui.add_markdown("Move a slider to set a joint. *Run* starts from this pose.")
     joints = _Joints(panels, words)
     frames = tools(scene)
     if frames:
-        _tool(panels, joints, frames)
-    gui.add_button("Reset pose", icon="home").on_click(guarded(panels, joints.home))
+        _tool(panels, rows, joints, frames)
+    rows.button("Reset pose", joints.home, icon="home")
     units = {scene.robot.mechanism.units.get(n, "?") for n in scene.poses.coordinates}
     if "rad" in units or joints.poser.quaternions:
-        degrees = gui.add_checkbox("Angles in degrees", joints.degrees)
-
-        def turn() -> None:
-            joints.degrees = bool(degrees.value)
-            joints.add_sliders()
-
-        degrees.on_update(guarded(panels, turn))
+        rows.box("Angles in degrees", joints.degrees, joints.turn_to_degrees)
     with gui.add_folder("Coordinates") as joints.folder:
         pass
     joints.add_sliders()
@@ -92,6 +87,11 @@ class _Joints:
         if self._poser.values != values:
             self._poser = Poser(self.scene, values)
         return self._poser
+
+    def turn_to_degrees(self, on: bool) -> None:
+        """Show angles in degrees, or in rad."""
+        self.degrees = on
+        self.add_sliders()
 
     def add_sliders(self) -> None:
         """Add a slider for each coordinate, in place of those that there are."""
@@ -237,23 +237,20 @@ def ends(
     return round(first, 4), round(last, 4)
 
 
-def _tool(panels: PanelState, joints: _Joints, frames: list[str]) -> None:
-    gui = panels.server.gui
+def _tool(panels: PanelState, rows: Rows, joints: _Joints, frames: list[str]) -> None:
+    gui, handle = panels.server.gui, _Tool(panels, joints)
     assert panels.scene is not None
-    with gui.add_folder("Move the tool"):
-        frame = gui.add_dropdown("Tool frame", frames, initial_value=frames[0])
-        show = gui.add_checkbox("Show tool handle", False, hint="Drag to move the tool")
-        turn = gui.add_checkbox("Lock orientation", freedoms(panels.scene, frames[0]) >= 6)
-    handle = _Tool(panels, joints)
 
-    def change() -> None:
+    def change(_: object) -> None:
         handle.remove()
         if show.value:
             handle.add(frame.value, lambda: bool(turn.value))
 
+    with gui.add_folder("Move the tool"):
+        frame = rows.choice("Tool frame", frames, frames[0], change)
+        show = rows.box("Show tool handle", False, change, hint="Drag to move the tool")
+        turn = gui.add_checkbox("Lock orientation", freedoms(panels.scene, frames[0]) >= 6)
     panels.every(0.05, handle.refresh)
-    frame.on_update(guarded(panels, change))
-    show.on_update(guarded(panels, change))
 
 
 class _Tool:

@@ -69,8 +69,8 @@ class ValuesPanel:
         """Fill the tab as soon as the run is made, and show whether anything has been changed."""
         live = self.panels.live
         if live is None:
-            if self.panels.cannot:
-                self.words.content = only_words(self.panels.cannot)
+            if self.panels.maker.cannot:
+                self.words.content = only_words(self.panels.maker.cannot)
             return
         if not self.made:
             self.made = True

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from linkwright.studio.cameras import WHOLE
+from linkwright.studio.rows import Rows
 from linkwright.studio.scene_reload import redraw
 from linkwright.studio.shortcuts import add_key, says
-from linkwright.studio.state import POSED, WHOLE, panels_of
+from linkwright.studio.state import POSED, panels_of
 from linkwright.studio.traces import Trace
 
 if TYPE_CHECKING:
@@ -34,14 +36,14 @@ def angles_of(studio: Studio, view: str) -> tuple[float, float]:
 
 def add(studio: Studio, tabs: Any, name: str) -> None:
     """Add the tab."""
-    gui = studio.server.gui
+    gui, rows = studio.server.gui, Rows(studio)
     with tabs.add_tab(name):
         if studio.stage is not None:
             _views(studio)
-            _looks(studio)
+            _looks(studio, rows)
             if studio.link is None:
-                _forces(studio)
-                _follow(studio)
+                _forces(studio, rows)
+                _follow(studio, rows)
             gui.main_panel.set_width(_WIDE)
         else:
             studio.server.scene.add_label("/nothing", "Nothing to draw: see the tab Scope")
@@ -55,72 +57,58 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
     add_key(studio, "I", "Light or dark", turn)
 
 
-def _turned(studio: Studio, key: str, words: str, box: Any) -> None:
-    """Let a key turn a box on and off."""
+def _looks(studio: Studio, rows: Rows) -> None:
+    """Add what shows and hides parts of the picture."""
+    drawn, stage = _drawn(studio), studio.stages[0]
 
-    def turn(_: Any) -> None:
-        box.value = not box.value
+    def frames(on: bool) -> None:
+        for each in studio.stages:
+            each.set_frames(on)
 
-    add_key(studio, key, words, turn)
+    def clear(on: bool) -> None:
+        for each in drawn:
+            each.set_clear(on)
 
+    def wire(on: bool) -> None:
+        for each in drawn:
+            each.wire = on
+            redraw(each, each.drawn)
+            panels_of(studio).listen(each)
 
-def _next(studio: Studio, key: str, words: str, choice: Any) -> None:
-    """Let a key go through what can be chosen."""
-
-    def turn(_: Any) -> None:
-        options = list(choice.options)
-        choice.value = options[(options.index(choice.value) + 1) % len(options)]
-
-    add_key(studio, key, words, turn)
-
-
-def _looks(studio: Studio) -> None:
-    gui = studio.server.gui
-    frames = gui.add_checkbox("Body axes", False)
-    clear = gui.add_checkbox("Transparent bodies", False, hint="For what is inside or behind")
-    wire = gui.add_checkbox("Wireframe", False, hint="Only the edges of triangles")
-    center = gui.add_checkbox("Center of mass", False)
-    ground = gui.add_checkbox("Ground", bool(studio.grid.visible))
-    _around(studio)
-    if studio.stage is not None and studio.stage.labels:
-        _names(studio)
-    if studio.link is None:
-        _trail(studio)
-    _turned(studio, "X", "Body axes", frames)
-    _turned(studio, "C", "Center of mass", center)
-    _turned(studio, "G", "Ground", ground)
-
-    def set_frames(_: Any) -> None:
-        for stage in studio.stages:
-            stage.set_frames(bool(frames.value))
-
-    frames.on_update(set_frames)
-
-    def set_clear(_: Any) -> None:
-        for stage in _drawn(studio):
-            stage.set_clear(bool(clear.value))
-
-    clear.on_update(set_clear)
-
-    def set_wire(_: Any) -> None:
-        for stage in _drawn(studio):
-            stage.wire = bool(wire.value)
-            redraw(stage, stage.drawn)
-            panels_of(studio).listen(stage)
-
-    wire.on_update(set_wire)
-
-    def set_center(_: Any) -> None:
-        for stage in studio.stages:
-            stage.center.visible = bool(center.value)
+    def center(on: bool) -> None:
+        for each in studio.stages:
+            each.center.visible = on
         studio.player.go_to(studio.player.time)
 
-    center.on_update(set_center)
+    def ground(on: bool) -> None:
+        studio.grid.visible = on
 
-    def set_ground(_: Any) -> None:
-        studio.grid.visible = bool(ground.value)
+    def around(on: bool) -> None:
+        for each in studio.stages:
+            each.set_around(on)
 
-    ground.on_update(set_ground)
+    def labels(on: bool) -> None:
+        for each in studio.stages:
+            for label in each.labels:
+                label.visible = on
+
+    rows.box("Body axes", False, frames, key="X")
+    rows.box("Transparent bodies", False, clear, hint="For what is inside or behind")
+    rows.box("Wireframe", False, wire, hint="Only the edges of triangles")
+    rows.box("Center of mass", False, center, key="C")
+    rows.box("Ground", bool(studio.grid.visible), ground, key="G")
+    if any(n.environment for n in stage.scene.nodes):
+        rows.box("Environment", True, around, key="U")
+    else:
+        add_key(studio, "U", "Environment", says("This model has no environment."))
+    if stage.labels:
+        rows.box("Labels", True, labels)
+    if studio.link is None:
+        trace = Trace(studio)
+        names = (_NOTHING, *_moving(studio))
+        words = "Trail of the next body"
+        rows.choice("Trail", names, _NOTHING, lambda n: trace.show(_named(n)), key="T", words=words)
+        panels_of(studio).every(0.2, trace.refresh)
 
 
 def _drawn(studio: Studio) -> list[Stage]:
@@ -128,57 +116,26 @@ def _drawn(studio: Studio) -> list[Stage]:
     return studio.stages[:1] if studio.link is None else studio.stages
 
 
-def _trail(studio: Studio) -> None:
-    trace = studio.server.gui.add_dropdown("Trail", (_NOTHING, *_moving(studio)))
-    drawn = Trace(studio)
-    _next(studio, "T", "Trail of the next body", trace)
-
-    def set_trace(_: Any) -> None:
-        drawn.show("" if trace.value == _NOTHING else str(trace.value))
-
-    trace.on_update(set_trace)
-    panels_of(studio).every(0.2, drawn.refresh)
+def _named(choice: str) -> str:
+    return "" if choice == _NOTHING else choice
 
 
-def _around(studio: Studio) -> None:
-    if studio.stage is None or not any(n.environment for n in studio.stage.scene.nodes):
-        add_key(studio, "U", "Environment", says("This model has no environment."))
-        return
-    shown = studio.server.gui.add_checkbox("Environment", True)
-    _turned(studio, "U", "Environment", shown)
-
-    def set_shown(_: Any) -> None:
-        for stage in studio.stages:
-            stage.set_around(bool(shown.value))
-
-    shown.on_update(set_shown)
-
-
-def _names(studio: Studio) -> None:
-    shown = studio.server.gui.add_checkbox("Labels", True)
-
-    def set_shown(_: Any) -> None:
-        for stage in studio.stages:
-            for label in stage.labels:
-                label.visible = bool(shown.value)
-
-    shown.on_update(set_shown)
-
-
-def _forces(studio: Studio) -> None:
+def _forces(studio: Studio, rows: Rows) -> None:
     gui, marks = studio.server.gui, studio.marks
     assert marks is not None
-    contacts = gui.add_checkbox("Contact points", marks.contacts, hint="Shown while they touch")
-    forces = gui.add_checkbox("Forces", marks.forces, hint="As arrows, from where they act")
-    longer = gui.add_slider("Force scale", 0.1, 10.0, 0.1, 1.0, hint="Length of the arrows")
-    legend = gui.add_markdown("", visible=False)
-    contacts.visible = forces.visible = longer.visible = False
 
-    def wanted(_: Any) -> None:
+    def wanted(_: object) -> None:
         marks.contacts, marks.forces = bool(contacts.value), bool(forces.value)
         marks.factor = float(longer.value)
         marks.again()
         tell()
+
+    contacts = rows.box("Contact points", marks.contacts, wanted, hint="Shown while they touch")
+    forces = rows.box("Forces", marks.forces, wanted, hint="As arrows, from where they act")
+    longer = gui.add_slider("Force scale", 0.1, 10.0, 0.1, 1.0, hint="Length of the arrows")
+    longer.on_update(wanted)
+    legend = gui.add_markdown("", visible=False)
+    contacts.visible = forces.visible = longer.visible = False
 
     def tell() -> None:
         for box, some in ((contacts, marks.touches), (forces, marks.acts), (longer, marks.acts)):
@@ -194,8 +151,6 @@ def _forces(studio: Studio) -> None:
             return
         forces.value = contacts.value = not (forces.value or contacts.value)
 
-    for handle in (contacts, forces, longer):
-        handle.on_update(wanted)
     add_key(studio, "K", "Forces and contact points", toggle)
     panels_of(studio).every(0.5, tell)
 
@@ -205,19 +160,15 @@ def _moving(studio: Studio) -> list[str]:
     return [n.name for n in studio.stage.scene.nodes if n.moves]
 
 
-def _follow(studio: Studio) -> None:
+def _follow(studio: Studio, rows: Rows) -> None:
     """Let the camera go along: with the whole model from the start if it can travel."""
     panels = panels_of(studio)
-    names = (_NOTHING, WHOLE, *_moving(studio))
-    follow = studio.server.gui.add_dropdown(
-        "Follow", names, initial_value=panels.followed or _NOTHING
-    )
-    _next(studio, "F", "Follow the next body", follow)
+    names, first = (_NOTHING, WHOLE, *_moving(studio)), panels.cameras.followed or _NOTHING
 
-    def choose(_: Any) -> None:
-        panels.follow_with_cameras("" if follow.value == _NOTHING else str(follow.value))
+    def follow(name: str) -> None:
+        panels.cameras.follow(_named(name))
 
-    follow.on_update(choose)
+    rows.choice("Follow", names, first, follow, key="F", words="Follow the next body")
     studio.player.listeners.append(lambda _: panels.move_cameras())
 
 
@@ -266,7 +217,7 @@ def _look_from(studio: Studio, view: str, event: Any) -> None:
 def _middle(studio: Studio) -> Any:
     """Return what to look at: the middle of the scene, gone along with a model that travels."""
     stage, panels = studio.stage, panels_of(studio)
-    if stage is None or panels.mode == POSED or panels.followed != WHOLE:
+    if stage is None or panels.mode == POSED or panels.cameras.followed != WHOLE:
         return studio.center
     gone = panels.center(panels.q) - panels.center(stage.scene.poses.start)
     gone[2] = 0.0

@@ -36,7 +36,7 @@ class Status:
         if panels.studio.link is not None:
             return {**panels.studio.link.bar(), "again": panels.studio.again}
         kind, mode, time, pace = self._live() if panels.mode == RUN else self._shown()
-        busy = panels.busy
+        busy = panels.maker.busy
         return {
             "stop": False,
             "mode": mode,
