@@ -18,6 +18,7 @@ from linkwright.robots import Robot
 from linkwright.scene.previews import resting
 from linkwright.scene.scene import Scene, scene_of
 from linkwright.simulation.runs import session_of
+from linkwright.simulation.sample_buffer import MOST
 from linkwright.simulation.settings import LIVE
 from linkwright.studio.joint_control import Poser, dragged, freedoms, pose_of, tools
 from linkwright.studio.live import Live
@@ -261,6 +262,16 @@ def test_the_thread_runs_while_nobody_looks_and_ends_when_told() -> None:
     live.close()
     left = set(threading.enumerate()) - others
     assert not any(t.name == "linkwright loop" for t in left)
+
+
+def test_a_run_that_goes_far_at_once_keeps_its_latest_samples() -> None:
+    live = live_of("pendulum")
+    for seconds in (1.0, 600.0):  # more samples than are kept
+        live.advance(round(seconds / live.phases.tick_seconds))
+    times, rows = live.samples()
+    assert len(times) == len(rows) == MOST
+    assert times[-1] == live.latest.time == 601.0
+    assert np.allclose(np.diff(times), times[-1] - times[-2])
 
 
 def test_a_recording_of_a_live_run_can_be_played_again(tmp_path: Any) -> None:

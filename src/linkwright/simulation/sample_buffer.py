@@ -26,12 +26,12 @@ class Kept:
 
     def add(self, times: Array, rows: Array) -> None:
         """Keep samples; the older half goes where there is no room."""
+        times, rows = times[-MOST:], rows[-MOST:]
         n = len(times)
         if self._count + n > MOST:
-            half = MOST // 2
-            left = self._count - half
-            self._rows[:left] = self._rows[half : self._count]
-            self._times[:left] = self._times[half : self._count]
+            left = max(0, min(self._count - MOST // 2, MOST - n))
+            self._rows[:left] = self._rows[self._count - left : self._count]
+            self._times[:left] = self._times[self._count - left : self._count]
             self._count = left
         self._times[self._count : self._count + n] = times
         self._rows[self._count : self._count + n] = rows
