@@ -269,7 +269,7 @@ def test_a_run_that_goes_far_at_once_keeps_its_latest_samples() -> None:
     for seconds in (1.0, 600.0):  # more samples than are kept
         live.advance(round(seconds / live.phases.tick_seconds))
     times, rows = live.samples()
-    assert len(times) == len(rows) == MOST
+    assert MOST / 2 <= len(times) == len(rows) <= MOST
     assert times[-1] == live.latest.time == 601.0
     assert np.allclose(np.diff(times), times[-1] - times[-2])
 
