@@ -134,3 +134,8 @@ def test_points_that_every_body_has_go_by_their_names() -> None:
     m.force("two", 1, at="bcm", along="x")
     m.force("three", 1, at="o", along="x")
     assert [f.point for f in m.forces] == [b.origin, b.com, m.origin]
+
+
+def test_a_view_has_no_lists_that_a_mechanism_has_not() -> None:
+    with pytest.raises(lw.Error, match="no list 'output'.*outputs"):
+        lw.Mechanism("m").with_parts(output=[])

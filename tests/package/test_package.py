@@ -28,7 +28,11 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 # Public callables that take names of the caller's choosing as keywords. All others must refuse an
 # unknown keyword, which Python does by itself where there is no ** in the signature.
-TAKES_ANY_KEYWORD: frozenset[str] = frozenset({"sweep"})  # parameters by their names
+# Here they are parameters, coordinates and lists of parts by their names.
+TAKES_ANY_KEYWORD: frozenset[str] = frozenset(
+    {"sweep"}
+    | {f"Mechanism.{name}" for name in ("defaults", "set_initial", "set_values", "with_parts")}
+)
 
 
 @cache

@@ -28,8 +28,7 @@ from linkwright.algebra.expr import ONE
 from linkwright.algebra.nodes import COORDINATE, TIME
 from linkwright.equations.pivots import solve_in_safe_order, without_zeros
 from linkwright.equations.writer import Writer
-from linkwright.mechanism import Constraint, Kinematics, MechanismError
-from linkwright.mechanism.workspace import Workspace
+from linkwright.mechanism import Constraint, Kinematics, Mechanism, MechanismError
 from linkwright.program import Namer
 
 _SAMPLES = 6
@@ -112,7 +111,7 @@ def choose(
     return tuple(result)
 
 
-def _refuse_tied(mechanism: Workspace, sampled: np.ndarray, barred: Sequence[bool]) -> None:
+def _refuse_tied(mechanism: Mechanism, sampled: np.ndarray, barred: Sequence[bool]) -> None:
     """Refuse actuators that the relations do not leave free, everywhere or at the start."""
     matrices = sampled.transpose(1, 0, 2)
     sizes = np.linalg.norm(matrices, axis=2, keepdims=True)

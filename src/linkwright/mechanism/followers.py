@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from linkwright.algebra import Expr, evaluate, free_symbols
+from linkwright.mechanism.mechanism import Mechanism
 from linkwright.mechanism.parts import Constraint
-from linkwright.mechanism.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Follower:
 
 
 def followers(
-    mechanism: Workspace, values: Mapping[Expr, float] | None = None
+    mechanism: Mechanism, values: Mapping[Expr, float] | None = None
 ) -> dict[Expr, Follower]:
     """Return the coordinates that follow one other each, which follows none itself.
 

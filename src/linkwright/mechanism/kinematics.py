@@ -36,7 +36,7 @@ from linkwright.mechanism.joints import MechanismError
 from linkwright.mechanism.parts import Body, Point
 
 if TYPE_CHECKING:
-    from linkwright.mechanism.workspace import Workspace
+    from linkwright.mechanism.mechanism import Mechanism
 
 _BODY_SPEEDS = {"x": "u", "y": "v", "z": "w"}
 _BODY_RATES = {"x": "p", "y": "q", "z": "r"}
@@ -114,7 +114,7 @@ class BodyMotion:
 class Kinematics:
     """Speeds, velocities and kinematical equations of a mechanism without its constraints."""
 
-    mechanism: Workspace = field(repr=False)
+    mechanism: Mechanism = field(repr=False)
     motions: dict[Body, BodyMotion]
     speeds: tuple[Speed, ...]
     rates: dict[Expr, Expr]
@@ -147,7 +147,7 @@ class Kinematics:
         return self.motion.derivative(x) if isinstance(x, Vector) else self.motion.rate(x)
 
 
-def build(mechanism: Workspace) -> Kinematics:
+def build(mechanism: Mechanism) -> Kinematics:
     """Choose the speeds of a mechanism and derive its velocities."""
     composites = composite_centers(mechanism)
     motions: dict[Body, BodyMotion] = {}
@@ -186,7 +186,7 @@ def keeps_mass_in_place(body: Body, center: Vector, mass: Expr) -> bool:
     return len(body.rotations) == 1 and (center ^ body.frame.spins[0][1]).is_zero
 
 
-def composite_centers(mechanism: Workspace) -> dict[Body, tuple[Expr, Vector]]:
+def composite_centers(mechanism: Mechanism) -> dict[Body, tuple[Expr, Vector]]:
     """Return the composite mass of each body and its center relative to the body's origin."""
     result: dict[Body, tuple[Expr, Vector]] = {}
     for body in reversed(mechanism.depth_first()):
@@ -225,7 +225,7 @@ def _lump(shares: list[tuple[Expr, Vector]]) -> tuple[Expr, Vector]:
 
 # -- speeds ----------------------------------------------------------------------------------------
 def _body_motion(
-    mechanism: Workspace,
+    mechanism: Mechanism,
     body: Body,
     motions: dict[Body, BodyMotion],
     composites: dict[Body, tuple[Expr, Vector]],
@@ -274,7 +274,7 @@ def _moves_freely(body: Body) -> bool:
     return ((a ^ b) ^ body.frame.spins[0][1]).is_zero
 
 
-def _absolute_speeds(mechanism: Workspace, body: Body) -> tuple[Speed, ...]:
+def _absolute_speeds(mechanism: Mechanism, body: Body) -> tuple[Speed, ...]:
     small = max((q.data.small for q, _ in body.translations), default=0)
     axes = list(zip(_LETTERS, body.frame.axes, strict=True))
     place = "origin" if body.joint.at_origin else "composite mass center"
@@ -293,7 +293,7 @@ def _absolute_speeds(mechanism: Workspace, body: Body) -> tuple[Speed, ...]:
     )
 
 
-def _rotation_speeds(mechanism: Workspace, body: Body) -> tuple[Speed, ...]:
+def _rotation_speeds(mechanism: Mechanism, body: Body) -> tuple[Speed, ...]:
     if len(body.rotations) == 1:
         (q,) = body.rotations
         axis = body.frame.spins[0][1]
@@ -326,7 +326,7 @@ def _rotation_speeds(mechanism: Workspace, body: Body) -> tuple[Speed, ...]:
     )
 
 
-def _speed_symbol(mechanism: Workspace, name: str, q: Expr, unit: str) -> Expr:
+def _speed_symbol(mechanism: Mechanism, name: str, q: Expr, unit: str) -> Expr:
     return mechanism.speed_symbol(name, unit, q.data.small)
 
 

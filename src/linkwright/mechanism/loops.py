@@ -26,7 +26,6 @@ from linkwright.mechanism.kinematics import Kinematics
 from linkwright.mechanism.parts import Body, Constraint, Point, Work
 
 if TYPE_CHECKING:
-    from linkwright.mechanism.loads import LoadBuilder
     from linkwright.mechanism.mechanism import Mechanism
 
 _HALF = constant(0.5)
@@ -69,7 +68,7 @@ def close(
 
 
 def distance(
-    mechanism: LoadBuilder, first: Point, second: Point, length: Expr, name: str
+    mechanism: Mechanism, first: Point, second: Point, length: Expr, name: str
 ) -> Constraint:
     """Add a massless rod between two points; see `Mechanism.distance`."""
     if length is ZERO:

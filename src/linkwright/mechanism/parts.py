@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from linkwright.algebra import Expr, Frame, Vector
 from linkwright.algebra.triples import Triple, apply
@@ -19,7 +19,10 @@ from linkwright.base.reprs import brief, one_line
 from linkwright.mechanism.joints import Joint
 
 if TYPE_CHECKING:
-    from linkwright.mechanism.workspace import Workspace
+    from linkwright.mechanism.mechanism import Mechanism
+
+Value: TypeAlias = Any
+"""What stands for a number or a place: a number, a text, an expression, a part."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +44,7 @@ class Body:
     """A rigid body with its joint to the parent; `parent` is None only for the ground."""
 
     name: str
-    mechanism: Workspace = field(repr=False)
+    mechanism: Mechanism = field(repr=False)
     parent: Body | None = field(repr=False)
     joint: Joint = field(repr=False)
     frame: Frame = field(repr=False)

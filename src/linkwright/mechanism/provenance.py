@@ -17,7 +17,7 @@ from linkwright.base.files import digest_of
 from linkwright.mechanism.structure import Structure, structure_of
 
 if TYPE_CHECKING:
-    from linkwright.mechanism.workspace import Workspace
+    from linkwright.mechanism.mechanism import Mechanism
 
 LONGEST = 1 << 20
 """Bytes of a file whose text is kept."""
@@ -42,13 +42,13 @@ class Provenance:
     structure: Structure | None = field(default=None, repr=False)  # what the mechanism was made of
 
 
-def from_model(mechanism: Workspace, name: str) -> None:
+def from_model(mechanism: Mechanism, name: str) -> None:
     """Note that a mechanism is a shipped model."""
     mechanism.provenance = Provenance(model=name, structure=structure_of(mechanism))
 
 
 def from_file(
-    mechanism: Workspace,
+    mechanism: Mechanism,
     file: str = "",
     content: bytes | None = None,
     options: Mapping[str, Any] | None = None,
@@ -71,7 +71,7 @@ def from_file(
     )
 
 
-def named(mechanism: Workspace) -> str:
+def named(mechanism: Mechanism) -> str:
     """Return the full spelling of a shipped model that is as it was made, otherwise the name."""
     known = mechanism.provenance
     same = known is not None and known.model and known.structure == structure_of(mechanism)

@@ -25,7 +25,7 @@ from linkwright.mechanism.joints import MechanismError
 from linkwright.mechanism.parts import Body, Force, Moment, Point, as_point
 
 if TYPE_CHECKING:
-    from linkwright.mechanism.workspace import Workspace
+    from linkwright.mechanism.mechanism import Mechanism
 
 _LETTERS = {"x": 0, "y": 1, "z": 2, "1": 0, "2": 1, "3": 2}
 
@@ -38,7 +38,7 @@ class MechanismScope:
     every length in inches, and what it comes to is taken to SI units, once, where it is read.
     """
 
-    mechanism: Workspace
+    mechanism: Mechanism
     lazy: Mapping[str, Callable[[], Expr]] = field(default_factory=dict)
     system: UnitSystem = MKS
 

@@ -4,21 +4,32 @@ Parts of a mechanism are records that never change; a mechanism changes by getti
 the parts themselves, in their order, tell whether it is still what it was: whatever is derived,
 kept or recorded goes by its `Structure`, never by how many parts there are. Numbers (values of
 parameters, where coordinates start) are not in it: they are put in last.
+
+Snapshots and views are mechanisms beside it, with the same parts or others.
 """
 
 from __future__ import annotations
 
+import copy
 import hashlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from linkwright.algebra import Expr, Frame, Vector
+from linkwright.algebra import ZERO, Expr, Frame, Vector
+from linkwright.algebra.units import Amount, by_name
 from linkwright.algebra.walk import postorder
+from linkwright.base.arguments import worded
 from linkwright.mechanism.parts import Body, Constraint, Force, Moment, Output, Range, State
+from linkwright.mechanism.scope import MechanismScope
 from linkwright.mechanism.shapes import Shape
+from linkwright.mechanism.transactions import TABLES
 
 if TYPE_CHECKING:
-    from linkwright.mechanism.workspace import Workspace
+    from linkwright.mechanism.mechanism import Mechanism
+
+_PARTS = ("forces", "moments", "constraints", "outputs", "reports", "ranges", "actuators")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +53,7 @@ class Structure:
         return own == others
 
 
-def structure_of(mechanism: Workspace) -> Structure:
+def structure_of(mechanism: Mechanism) -> Structure:
     """Return what a mechanism is made of now.
 
     >>> from linkwright.mechanism import Mechanism
@@ -70,14 +81,14 @@ def structure_of(mechanism: Workspace) -> Structure:
     )
 
 
-def content_of(mechanism: Workspace) -> tuple[object, ...]:
+def content_of(mechanism: Mechanism) -> tuple[object, ...]:
     """Return the structure together with names and outputs: all that a flattened System needs."""
     m = mechanism
     outputs: tuple[Output, ...] = tuple(m.outputs)
     return (structure_of(m), outputs, tuple(m.parameters), tuple(m.inputs), m.platform)
 
 
-def fingerprint_of(mechanism: Workspace) -> str:
+def fingerprint_of(mechanism: Mechanism) -> str:
     """Return a digest of all that a mechanism holds, numbers included; documentation is not in it.
 
     >>> from linkwright.mechanism import Mechanism
@@ -124,3 +135,140 @@ def _digest(x: Expr, known: dict[Expr, str]) -> str:
         parts = node.op, repr(data), [known[y] for y in node.args]
         known[node] = hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
     return known[x]
+
+
+def frozen(m: Mechanism) -> Mechanism:
+    """Return an immutable snapshot, which later changes of the mechanism do not reach.
+
+    Its tables cannot be written to, and methods that would change it are refused.
+    `with_values`, `with_loads` and `with_outputs` give other snapshots; `fingerprint` names its
+    content.
+
+    >>> from linkwright.mechanism import Mechanism
+    >>> m = Mechanism("m")
+    >>> v = m.parameter("v", 5.0)
+    >>> before = m.frozen()
+    >>> m.set_values(v=3)
+    >>> before.values["v"], before.is_frozen
+    (5.0, True)
+    """
+    if m.is_frozen:
+        return m
+    view = _copied(m)
+    for name in TABLES:
+        setattr(view, name, copy.copy(getattr(m, name)))
+    view._points_of = {body: dict(points) for body, points in m._points_of.items()}
+    view.scope = MechanismScope(view)
+    view.kinematics()
+    return _sealed(view, True)
+
+
+def fingerprint(m: Mechanism) -> str:
+    """Return a digest of the content, numbers included; the same in every process.
+
+    >>> from linkwright.mechanism import Mechanism
+    >>> m = Mechanism("m")
+    >>> m.fingerprint() == Mechanism("m").fingerprint()
+    True
+    """
+    return fingerprint_of(m)
+
+
+@worded
+def with_values(m: Mechanism, values: Mapping[str, Amount] | None) -> Mechanism:
+    """Return a view with other values; the mechanism stays as it is.
+
+    Args:
+        values: value of each parameter or input; initial values that depend on them follow.
+
+    >>> from linkwright.mechanism import Mechanism
+    >>> m = Mechanism("m")
+    >>> v = m.parameter("v", 5.0)
+    >>> m.set_initial(spin="-v/2")
+    >>> m.with_values({"v": 3}).initial, m.initial
+    ({'spin': -1.5}, {'spin': -2.5})
+    """
+    if values is None or not by_name(values, "values"):
+        return m
+    view = copy.copy(m)
+    view.values, view.initial = dict(m.values), dict(m.initial)
+    view.is_frozen = False
+    view.set_values(values)
+    return _sealed(view, m.is_frozen)
+
+
+@worded
+def with_loads(
+    m: Mechanism,
+    forces: Iterable[Force] = (),
+    moments: Iterable[Moment] = (),
+    armatures: Mapping[Body, Expr] | None = None,
+) -> Mechanism:
+    """Return a view on which further loads act; the mechanism stays as it is.
+
+    Args:
+        forces: beside its own.
+        moments: beside its own.
+        armatures: beside its own, by body.
+
+    >>> from linkwright.mechanism import Mechanism
+    >>> m = Mechanism("m")
+    >>> f = Force("f", m.input("f"), m.x, m.origin, m.ground)
+    >>> len(m.with_loads([f]).forces), len(m.forces)
+    (1, 0)
+    """
+    view = m.with_parts(forces=[*m.forces, *forces], moments=[*m.moments, *moments])
+    if armatures:
+        added = {b: m.armatures.get(b, ZERO) + x for b, x in armatures.items()}
+        view.armatures = {**m.armatures, **added}
+    return view
+
+
+@worded
+def with_outputs(m: Mechanism, outputs: Iterable[Output]) -> Mechanism:
+    """Return a view with other outputs; the mechanism stays as it is.
+
+    Args:
+        outputs: in place of its own.
+
+    >>> from linkwright.mechanism import Mechanism
+    >>> m = Mechanism("m")
+    >>> len(m.with_outputs([Output("t", m.time, "s")]).outputs), len(m.outputs)
+    (1, 0)
+    """
+    return m.with_parts(outputs=outputs)
+
+
+def with_parts(m: Mechanism, /, **parts: Iterable[object]) -> Mechanism:
+    """Return a view with other parts, by the names of its lists; the mechanism stays as it is.
+
+    >>> from linkwright.mechanism import Mechanism
+    >>> m = Mechanism("m")
+    >>> len(m.with_parts(reports=["a"]).reports), len(m.reports)
+    (1, 0)
+    """
+    for name in parts:
+        if name not in _PARTS:
+            m.unknown(name, _PARTS, "list")
+    view = _copied(m)
+    for name in _PARTS:
+        setattr(view, name, list(parts.get(name, getattr(m, name))))
+    return _sealed(view, m.is_frozen)
+
+
+def _copied(m: Mechanism) -> Mechanism:
+    view = copy.copy(m)
+    view._kinematics, view.is_frozen = None, False
+    return view
+
+
+def _sealed(m: Mechanism, frozen: bool) -> Mechanism:
+    """Let nobody write to the tables any more, if the view is to be frozen."""
+    if frozen:
+        for name in TABLES:
+            table = getattr(m, name)
+            setattr(m, name, MappingProxyType(table) if isinstance(table, dict) else table)
+            if isinstance(table, list):
+                setattr(m, name, tuple(table))
+        m.is_frozen = True
+    return m

@@ -36,8 +36,7 @@ from linkwright.equations.links import RecursionLink, make_links, rotation_betwe
 from linkwright.equations.rnea import armature_inertias, recursion
 from linkwright.equations.tree import Results, Tree
 from linkwright.equations.writer import Writer
-from linkwright.mechanism import Body
-from linkwright.mechanism.workspace import Workspace
+from linkwright.mechanism import Body, Mechanism
 from linkwright.program import Program
 from linkwright.robots.fixed_frames import FixedFrame
 from linkwright.robots.kinematics import product
@@ -101,7 +100,7 @@ def joint_loads(
     return efforts, [_on_link(writer, made[link.body], link) for link in links], closing
 
 
-def _refuse_loads(mechanism: Workspace) -> None:
+def _refuse_loads(mechanism: Mechanism) -> None:
     """Refuse mechanisms in which a load goes around the joints of the tree."""
     pairs = [(f.name, f.point.body, f.reaction) for f in mechanism.forces]
     pairs += [(m.name, m.body, m.reaction) for m in mechanism.moments]

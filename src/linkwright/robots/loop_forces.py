@@ -32,12 +32,11 @@ from linkwright.equations.pivots import solve_in_safe_order
 from linkwright.equations.tree import Tree
 from linkwright.equations.writer import Writer
 from linkwright.mechanism import Body, Constraint, Mechanism, Point
-from linkwright.mechanism.workspace import Workspace
 from linkwright.program import Assign, Namer
 from linkwright.robots.kinematics import product
 
 
-def loop_names(mechanism: Workspace) -> tuple[str, ...]:
+def loop_names(mechanism: Mechanism) -> tuple[str, ...]:
     """Return what closes loops: joints by their names, then rods and driven struts.
 
     >>> m = Mechanism("m")
@@ -49,7 +48,7 @@ def loop_names(mechanism: Workspace) -> tuple[str, ...]:
     return tuple(_closing(mechanism))
 
 
-def _closing(mechanism: Workspace) -> dict[str, tuple[frozenset[str], Point]]:
+def _closing(mechanism: Mechanism) -> dict[str, tuple[frozenset[str], Point]]:
     """Return the relations of what closes loops, and the point of its second body."""
     found = {x.name: (x.relations, x.second) for x in mechanism.loops}
     stated = {name for relations, _ in found.values() for name in relations}
