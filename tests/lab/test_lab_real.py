@@ -25,6 +25,7 @@ from linkwright.lab.drivers.layout import driver_layout
 from linkwright.lab.drivers.places import shared_root
 from linkwright.lab.fake_robot import FakeRobot
 from linkwright.lab.files.trajectories import JointSamples, JointTrajectory, trajectory_recording
+from linkwright.lab.loop import rows
 from linkwright.lab.tasks import Task
 from linkwright.models.rerun import rerun
 from linkwright.recording import read_recording
@@ -401,7 +402,7 @@ def test_a_program_in_c_reads_what_each_servo_of_a_running_laboratory_told(
             assert told, servo
             for _, tick, x, y in told:
                 numbers = seen[int(tick)]
-                known = numbers[lab._rows(first)][i], numbers[lab._rows(second)][j]
+                known = numbers[rows(lab, first)][i], numbers[rows(lab, second)][j]
                 assert (float(x), float(y)) == known
         assert lines[-1][2:] == ["0.75", "1"]
         assert len({line[1] for line in lines if line[0] == "motor"}) > 20

@@ -9,13 +9,14 @@ with lab:
 
 from __future__ import annotations
 
-import math
 import os
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,28 +25,32 @@ from linkwright.base.errors import Error, InputError
 from linkwright.base.lazy import Later
 from linkwright.base.viewer import Open, show
 from linkwright.formats.robot.description import NamedFrame
+from linkwright.lab import lifecycle, loop as loops, motions, world
 from linkwright.lab.builtin import builtin_tasks
-from linkwright.lab.config import EndEffector, LabConfig
+from linkwright.lab.config import MODES, EndEffector, LabConfig
 from linkwright.lab.console.commanded import Commanded
-from linkwright.lab.motions import Motions
 from linkwright.lab.ready import ready_session
 from linkwright.lab.recorder import LabRecorder
-from linkwright.lab.records import DesiredState, FrameState, JointState
+from linkwright.lab.records import BlobState, DesiredState, FrameState, JointState, ServoCounters
 from linkwright.lab.session import RATE, SessionJournal, read_session
-from linkwright.lab.slot import CARTESIAN
+from linkwright.lab.slot import CARTESIAN, MEMBER, SlotLayout
 from linkwright.lab.sources import lab_config
+from linkwright.lab.task_shelf import TaskShelf
 from linkwright.lab.tasks import Task, require_run
-from linkwright.lab.vision.sight import Sighted
+from linkwright.lab.vision import sight
 from linkwright.robots import Robot
+from linkwright.simulation.pacing.counters import Counters
+from linkwright.system.phases import of_guard
 
 if TYPE_CHECKING:  # what a laboratory is put together from is not needed from a warm cache
-    from linkwright.lab import cartesian, plant, system as systems
+    from linkwright.lab import plant, system as systems
     from linkwright.lab.plant import LabMechanism
+    from linkwright.lab.real import RealSide
     from linkwright.lab.servos import invkin
     from linkwright.system import System
 else:
-    cartesian, plant = Later("linkwright.lab.cartesian"), Later("linkwright.lab.plant")
-    systems, invkin = Later("linkwright.lab.system"), Later("linkwright.lab.servos.invkin")
+    plant, systems = Later("linkwright.lab.plant"), Later("linkwright.lab.system")
+    invkin = Later("linkwright.lab.servos.invkin")
 
 Array = NDArray[np.float64]
 
@@ -60,7 +65,7 @@ def _made_folder(folder: str | os.PathLike[str]) -> Path:
     return path
 
 
-class Lab(Commanded, Sighted, Motions):
+class Lab(Commanded):
     """A robot with its servos, and the tasks that make it move.
 
     Args:
@@ -91,40 +96,82 @@ class Lab(Commanded, Sighted, Motions):
         self.config = config
         self.folder = Path.cwd() if folder is None else _made_folder(folder)
         self.seed = seed
+        self._is_real = is_real = driver is not None
+        self._pages: list[Open] = []
+        self.closed = False
+        """Whether it was closed: it can be looked at, and does nothing more."""
+        # the simulated world, and what its System was given
         self.base_frozen = False
         """Whether a base that could float is held."""
-        self._pages: list[Open] = []
         self._effectors = {effector.name: effector for effector in config.end_effectors}
-        self._is_real = is_real = driver is not None
+        self._given: dict[str, float] = {}
+        # tasks: those there are, and those that run, by servo
+        self.tasks: dict[str, Task] = {}
+        """The tasks that can be started, by name."""
+        self.shelf = TaskShelf(self)
+        """The files that tasks come from, taken up again when they are saved."""
+        self.stopped: str | None = None
+        """Why all output is disabled, or None."""
+        self.changing = threading.RLock()
+        """Held by whoever looks at what runs and then changes it."""
+        self._layouts: dict[str, SlotLayout] = {}
+        self._running: dict[str, Task] = {}
+        self._last: dict[str, str] = {}
+        self._numbers: dict[str, int] = {}
+        self._serials: dict[str, int] = {}
+        self._ended = 0
+        self._starting: dict[str, tuple[threading.Thread, str]] = {}
+        self._freezes = 0
+        # the loop, its pace, and what was counted before the last reset
+        self._going = threading.RLock()
+        self._speed: float | None = None
+        self._overrun = "skip"
+        self._origin = 0
+        self._counted: Counters | None = None
         kind = " real" if is_real else ""
         session = ready_session(config, lambda: self.system, kind=kind, seed=seed)
-        real = None
+        self.real: RealSide | None = None
+        """The robot, where it is a real one."""
         if driver is not None:
             from linkwright.lab.real import RealSide
 
-            real = RealSide(config, driver)
+            self.real = RealSide(config, driver)
+        self.session: SessionJournal | None = None
+        """The session in the making; None where there is no folder for it."""
         try:
-            journal = None
             if folder is not None:
-                journal = SessionJournal(
+                self.session = SessionJournal(
                     config, session, self.folder, seed=seed, real=is_real, rate=session_rate
                 )
-            super().__init__(config, session, journal, real)
+            self.loop = loops.paced_loop(session, self.session, self.real)
         except BaseException:
-            if real is not None:
-                real.close()
+            if self.real is not None:
+                self.real.close()
             raise
+        # what the loop begins with
+        self._port_rows: dict[str, NDArray[np.intp]] = {}
+        phases = session.phases
+        self._d_places = {s.name: i for i, s in enumerate(phases.d)}
+        self._initial = {s.name: float(s.value) for s in (*phases.x, *phases.d)}
+        kept = session.place().d
+        self._initial |= {n: v for n, v in kept.items() if of_guard(n)}  # what belongs to the start
+        self._sensed: dict[str, float] = {}
+        if self.real is None:
+            self.loop.go_to(0)
+            sensed = session.place().d
+            self._sensed = {n: float(v) for n, v in sensed.items() if n.startswith("sensors.")}
+        # tasks that every laboratory has, and who looks on
         large = any(not 0 < joint.weight < config.rate / 10 for joint in config.joints)
         if config.end_effectors and large and "system" not in vars(self):
             invkin.check_weights(config)  # who puts the System together is told there
         for task in builtin_tasks(config).values():
             self.add(task)
         self.recorder = LabRecorder(self)
-        if journal is not None:
-            journal.tell = self.tell
-        if real is not None:
+        if self.session is not None:
+            self.session.tell = self.tell
+        if self.real is not None:
             self._speed = 1.0
-            real.begin(self)
+            self.real.begin(self)
 
     @classmethod
     def from_session(
@@ -246,7 +293,14 @@ class Lab(Commanded, Sighted, Motions):
             while self._pages:
                 self._pages.pop().close()
         finally:
-            super().close()
+            if not self.closed:
+                if self.real is not None:
+                    self.real.close()
+                else:
+                    self.pace(None)
+                if self.session is not None:
+                    self.session.close(self.loop)
+                self.closed = True
 
     def __enter__(self) -> Lab:
         return self
@@ -286,7 +340,109 @@ class Lab(Commanded, Sighted, Motions):
         """
         return self.shelf.reload()
 
-    # -- what is seen ------------------------------------------------------------------------------
+    @property
+    def period(self) -> Fraction:
+        """The base tick, s."""
+        return Fraction(self.loop.session.phases.tick_seconds).limit_denominator(10**9)
+
+    @property
+    def tick(self) -> int:
+        """Base ticks since the start, or since the last reset."""
+        return max(self.loop.latest().tick - self._origin, 0)
+
+    @property
+    def time(self) -> float:
+        """Time since the start, or since the last reset, s."""
+        return float(self.tick * self.period)
+
+    @property
+    def paced(self) -> float | None:
+        """The speed of the laboratory by the clock on the wall, or None in lockstep."""
+        return self._speed
+
+    @property
+    def simulated(self) -> bool:
+        """Whether the robot is a simulated one."""
+        return self.real is None
+
+    @property
+    def counters(self) -> dict[str, ServoCounters]:
+        """What was counted since the start or the last reset, by servo."""
+        return loops.counters(self)
+
+    @property
+    def rates(self) -> Mapping[str, Fraction]:
+        """The rate of each servo, Hz."""
+        from linkwright.lab.system import servo_rates
+
+        return servo_rates(self.config)
+
+    run = loops.run
+    go_on = loops.go_on
+    attend = loops.attend
+    require_open = loops.require_open
+    pace = loops.pace
+    patience = loops.patience
+    given = loops.given
+    values = loops.values
+    has = loops.has
+
+    @property
+    def task(self) -> str | None:
+        """Name of the task that runs, or None (SL: NO_TASK)."""
+        return self.running(MEMBER)
+
+    @property
+    def last(self) -> str | None:
+        """Name of the task that runs, or of the one that was started last; None before any."""
+        return self.task or self._last.get(MEMBER)
+
+    @property
+    def parameters(self) -> Mapping[str, float]:
+        """The parameters of the task that runs, or of the last one."""
+        name = self.last
+        return {} if name is None or name not in self.tasks else self.tasks[name].values
+
+    @property
+    def running_tasks(self) -> Mapping[str, Task]:
+        """The tasks that run, by servo."""
+        self.attend()
+        return dict(self._running)
+
+    @property
+    def exchanges_live(self) -> bool:
+        """Whether a task that runs may be exchanged for one of a newer text: not on hardware."""
+        return self.real is None
+
+    @property
+    def servo_mode(self) -> str:
+        """What makes commands of what tasks want: one of `linkwright.lab.config.MODES`."""
+        return MODES[int(self.given("desired.mode"))]
+
+    @property
+    def filtered(self) -> bool:
+        """Whether the filters of the sensors count."""
+        return self.given("sensors.filters") > 0
+
+    running = loops.running
+    end = loops.end
+    start = lifecycle.start
+    exchange = lifecycle.exchange
+    redo = lifecycle.redo
+    change = lifecycle.change
+    freeze = lifecycle.freeze
+    stop = lifecycle.stop
+    reset = lifecycle.reset
+    take_over = lifecycle.take_over
+    put = lifecycle.put
+    mode = lifecycle.mode
+    controller = lifecycle.controller
+    filters = lifecycle.filters
+
+    go_to = motions.go_to
+    go_default = motions.go_default
+    go_cartesian = motions.go_cartesian
+
     @property
     def state(self) -> JointState:
         """The joints as they were measured."""
@@ -347,7 +503,6 @@ class Lab(Commanded, Sighted, Motions):
             zip(self.config.misc_sensors, self.values("misc.value")[0].tolist(), strict=True)
         )
 
-    # -- the simulated world -----------------------------------------------------------------------
     @property
     def gravity(self) -> Array:
         """Gravity of the simulated world along its axes, m/s^2."""
@@ -355,101 +510,29 @@ class Lab(Commanded, Sighted, Motions):
             return np.array(self.config.gravity)
         return np.array([self.given(name) for name in plant.GRAVITY])
 
-    def set_gravity(self, vector: Sequence[float]) -> None:
-        """Set the gravity of the simulated world.
-
-        Args:
-            vector: along the world's axes, m/s^2.
-        """
-        self._require_simulated("gravity is what it is; it cannot be set")
-        self.put(dict(zip(plant.GRAVITY, _vector("gravity", vector), strict=True)))
-
     @property
     def end_effectors(self) -> Mapping[str, EndEffector]:
         """End-effectors as they are now, by name."""
         return dict(self._effectors)
 
-    def set_end_effector(
-        self,
-        name: str,
-        *,
-        x: Sequence[float] | None = None,
-        a: Sequence[float] | None = None,
-        mass: float | None = None,
-        mass_center: Sequence[float] | None = None,
-    ) -> None:
-        """Move an end-effector in its link, or change what it carries; the rest stays.
+    set_gravity = world.set_gravity
+    set_end_effector = world.set_end_effector
+    freeze_base = world.freeze_base
 
-        Args:
-            name: of it.
-            x: where it is in its link, m.
-            a: how it is turned there, angles about x, y, z.
-            mass: of the load, kg.
-            mass_center: mass times center of the load in its frame, kg*m.
-        """
-        if name not in self._effectors:
-            there = ", ".join(self._effectors) or "none"
-            raise InputError(f"there is no end-effector {name!r}", remedy=f"there are: {there}")
-        given = {"x": x, "a": a, "mass": mass, "mass_center": mass_center}
-        changes: dict[str, Any] = {
-            k: v if k == "mass" else _vector(f"{k} of {name!r}", v)
-            for k, v in given.items()
-            if v is not None
-        }
-        if mass is not None and not (_is_number(mass) and mass >= 0):
-            raise InputError(
-                f"the load of {name!r} has a mass of {mass!r} kg", remedy="give 0 or more"
-            )
-        if mass == 0 and mass_center is None:
-            changes["mass_center"] = (0.0, 0.0, 0.0)
-        found = replace(self._effectors[name], **changes)
-        if found.mass == 0 and mass_center is not None and any(found.mass_center):
-            raise InputError(
-                f"the load of {name!r} has the mass center {found.mass_center} and no mass",
-                remedy="give its mass; mass_center is the mass times its center",
-            )
-        robot = self.mechanism
-        load = robot.load_values(found)
-        values = load
-        if self._is_real:  # what it carries is known to inverse dynamics alone
-            values = {f"invdyn.{name}_load[{i}]": v for i, v in enumerate(load.values())}
-        for member in ("cart", "cart_desired"):
-            values |= {f"{member}.{k}": v for k, v in cartesian.place_values(robot, found).items()}
-        if self.config.end_effectors:
-            at = list(self._effectors).index(name)
-            tool = (*found.x, *found.a)
-            values |= {f"invkin.tool[{6 * at + i}]": float(v) for i, v in enumerate(tool)}
-        self.put(values)
-        self._effectors[name] = found
+    @property
+    def blobs(self) -> Mapping[str, BlobState]:
+        """Blobs after filters and prediction, by name; simulated ones are seen once placed."""
+        return sight.blobs(self)
 
-    def freeze_base(self, on: bool = True) -> None:
-        """Hold a base that floats where it started, or let it go.
+    @property
+    def raw_blobs(self) -> Mapping[str, BlobState]:
+        """Blobs as they were measured in space, by name."""
+        return sight.raw_blobs(self)
 
-        Args:
-            on: whether it is held.
-        """
-        self._require_simulated("nothing holds the base or lets it go")
-        if self.config.base != "floating":
-            raise Error(f"the base of {self.config.name!r} is fixed")
-        values = {plant.HOLD: plant.HELD if on else 0.0}
-        if on:
-            own = (*self.mechanism.base, *self.mechanism.base_speeds)
-            values |= {x.name: self._initial[x.name] for x in own}
-        self._enter(values)
-        self.base_frozen = bool(on)
+    @property
+    def raw_blobs_2d(self) -> Mapping[str, BlobState]:
+        """Blobs as each camera sees them, pixels, by name."""
+        return sight.raw_blobs_2d(self)
 
-
-def _is_number(value: Any) -> bool:
-    try:
-        return math.isfinite(value)
-    except TypeError:
-        return False
-
-
-def _vector(what: str, value: Any) -> tuple[float, float, float]:
-    """Return three finite numbers, or refuse what is none of the kind."""
-    found = list(value) if isinstance(value, Sequence | np.ndarray) else []
-    if len(found) != 3 or not all(map(_is_number, found)):
-        raise InputError(f"{what} is {value!r}", remedy="give three finite numbers")
-    x, y, z = map(float, found)
-    return x, y, z
+    place_blob = sight.place_blob
+    set_vision = sight.set_vision

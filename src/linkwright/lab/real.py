@@ -40,7 +40,7 @@ from linkwright.windows import Window
 from linkwright.windows.mapping import Claim
 
 if TYPE_CHECKING:
-    from linkwright.lab.lifecycle import LifeCycle
+    from linkwright.lab.lab import Lab
 
 SETTLE = 0.25
 """s of readings before a robot is enabled, so that filters have forgotten how they began."""
@@ -117,7 +117,7 @@ class RealSide:
             self._stack = stack.pop_all()
         self._process: TaskProcess | None = None
         self._quit = threading.Event()
-        self._lab: LifeCycle | None = None
+        self._lab: Lab | None = None
         self._thread: threading.Thread | None = None
 
     @property
@@ -166,7 +166,7 @@ class RealSide:
         }
 
     # -- life --------------------------------------------------------------------------------------
-    def begin(self, lab: LifeCycle) -> None:
+    def begin(self, lab: Lab) -> None:
         """Start the loop, wait for readings, and enable the robot."""
         self._lab = lab
         ratio = round(1 / (servo_rates(self.config)[MEMBER] * lab.period))
