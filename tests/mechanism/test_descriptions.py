@@ -137,5 +137,5 @@ def test_points_that_every_body_has_go_by_their_names() -> None:
 
 
 def test_a_view_has_no_lists_that_a_mechanism_has_not() -> None:
-    with pytest.raises(lw.Error, match="no list 'output'.*outputs"):
+    with pytest.raises(lw.Error, match=r"no list 'output'.*outputs"):
         lw.Mechanism("m").with_parts(output=[])

@@ -20,6 +20,7 @@ import pytest
 
 import linkwright
 from linkwright.cli.commands import COMMANDS
+from linkwright.elements.drives.parts import DrivePart
 from linkwright.elements.drives.registry import PARTS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,7 +31,7 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 # unknown keyword, which Python does by itself where there is no ** in the signature.
 # Here they are parameters, coordinates and lists of parts by their names.
 TAKES_ANY_KEYWORD: frozenset[str] = frozenset(
-    {"sweep"}
+    {"sweep", "Lab.start", "Lab.change"}
     | {f"Mechanism.{name}" for name in ("defaults", "set_initial", "set_values", "with_parts")}
 )
 
@@ -280,6 +281,24 @@ def test_every_page_of_the_docs_is_linked_from_the_readme() -> None:
     assert [page for page in pages if f"](docs/{page})" not in front] == []
     glossary = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
     assert glossary.count("\n| **") >= 24
+
+
+MIXINS = {"Shown", "Closable", "Transferable"}  # what can be looked at, closed, sent elsewhere
+
+
+def test_no_class_is_a_chain_of_parts() -> None:
+    """A class is not split by inheritance: its parts are members, or functions that it binds.
+
+    Below a kind that others extend (blocks, parts of drives) classes may have what they share; any
+    other class has one base of ours at most, beside mixins with a meaning of their own.
+    """
+    kinds = BaseException, linkwright.Block, *DrivePart.__subclasses__()
+    chains = {
+        name: [base.__name__ for base in value.__mro__ if base.__module__.startswith("linkwright.")]
+        for name, value in public_names().items()
+        if inspect.isclass(value) and not issubclass(value, kinds)
+    }
+    assert {n: c for n, c in chains.items() if len([x for x in c if x not in MIXINS]) > 2} == {}
 
 
 def test_no_public_class_name_lives_twice() -> None:

@@ -9,7 +9,8 @@ Conventions
 - Forces belong to speeds: for a free base, force and moment about the base link's origin, along
   its axes.
 - Gravity is what the file says, 9.81 m/s^2 along -z by default.
-- Six-vectors of motion hold the linear part first.
+- Six-vectors of motion hold the linear part first; `reference` is "local-world-aligned" (the
+  default), "local" or "world" (`linkwright.robots.kinematics`).
 """
 
 from __future__ import annotations
@@ -28,35 +29,39 @@ from linkwright.base.forking import cached_property
 from linkwright.base.lazy import Later
 from linkwright.base.viewer import Shown
 from linkwright.formats.robot.description import Description, Ignored
-from linkwright.robots.drives import Drives
-from linkwright.robots.dynamics import Dynamics
+from linkwright.robots import dynamics, quantities
 from linkwright.robots.quantities import Slopes
 from linkwright.robots.quantity import Quantity
 from linkwright.robots.sources import read_source, refuse_choices
 
 if TYPE_CHECKING:
     from linkwright.algebra import Expr
+    from linkwright.equations import kernels
     from linkwright.equations.tree import Tree
     from linkwright.formats.robot.to_mechanism import Assembled
     from linkwright.mechanism import Mechanism, ModelLike, Point, kinematics, plausibility
+    from linkwright.mechanism.parts import Platform
     from linkwright.program import Program
-    from linkwright.robots import conventions, derivatives, ik
+    from linkwright.robots import conventions, coriolis, derivatives, ik, momentum
     from linkwright.robots.fixed_frames import FixedFrame
     from linkwright.robots.ik import JointRates, RateLimits, Solution, Solver
     from linkwright.robots.ik.resolution import Method
     from linkwright.robots.states import Facts
 else:
     conventions = Later("linkwright.robots.conventions")
+    coriolis = Later("linkwright.robots.coriolis")
     derivatives = Later("linkwright.robots.derivatives")
     ik = Later("linkwright.robots.ik")
+    kernels = Later("linkwright.equations.kernels")
     kinematics = Later("linkwright.mechanism.kinematics")
+    momentum = Later("linkwright.robots.momentum")
     plausibility = Later("linkwright.mechanism.plausibility")
 
 Array: TypeAlias = NDArray[np.float64]
 _Q = TypeVar("_Q", bound=Quantity)
 
 
-class Robot(Drives, Dynamics, Shown):
+class Robot(Shown):
     """A robot from a file, a description or a mechanism.
 
     Args:
@@ -280,6 +285,33 @@ class Robot(Drives, Dynamics, Shown):
         known = {x: m.values[name] for name, x in m.parameters.items() if name in m.values}
         return float(evaluate(total, known))
 
+    @property
+    def actuators(self) -> tuple[str, ...]:
+        """The names of the coordinates that are driven, in order; empty where none are named.
+
+        >>> from linkwright.robots import Robot
+        >>> Robot("four-bar", actuators=["b"]).actuators
+        ('b',)
+        """
+        return tuple(q.name for q in self.mechanism.actuators)
+
+    @property
+    def loops(self) -> tuple[str, ...]:
+        """What closes its loops: joints by their names, then rods and driven struts.
+
+        >>> from linkwright.robots import Robot
+        >>> Robot("five-bar").loops
+        ('pin',)
+        """
+        from linkwright.robots.loop_forces import loop_names
+
+        return loop_names(self.mechanism)
+
+    @property
+    def platform(self) -> Platform | None:
+        """The point that the robot moves, and the axis along which it points."""
+        return self.mechanism.platform
+
     # -- configurations ----------------------------------------------------------------------------
     @cached_property
     def limits(self) -> Array:
@@ -478,6 +510,122 @@ class Robot(Drives, Dynamics, Shown):
     def _tangents(self, by: Sequence[str]) -> dict[str, Program]:
         """Return how coordinates change with unit speeds, where there are derivatives by them."""
         return {"q": derivatives.tangent_program(self.tree)} if "q" in by else {}
+
+    # -- frames, by name: six-vectors of motion hold the linear part first -------------------------
+    pose = quantities.of_frames(
+        "The matrix from a frame to the world, 4 x 4 and homogeneous: `pose(q, frame)`."
+    )
+    position = quantities.of_frames("The origin of a frame in the world, m: `position(q, frame)`.")
+    orientation = quantities.of_frames(
+        "The unit quaternion (w, x, y, z), w not negative: `orientation(q, frame)`."
+    )
+    rpy = quantities.of_frames(
+        "Roll, pitch and yaw, R = Rz(yaw) Ry(pitch) Rx(roll), rad: `rpy(q, frame)`."
+    )
+    jacobian = quantities.of_frames(
+        "Velocity and angular velocity of a frame for unit speeds, 6 x n: `jacobian(q, frame, "
+        'reference="local-world-aligned")`.'
+    )
+    pose_and_jacobian = quantities.of_frames(
+        "Both from one kernel: `pose_and_jacobian(q, frame, reference=...)`."
+    )
+    analytic_jacobian = quantities.of_frames(
+        "The rates of position and of the numbers of the orientation for unit speeds: "
+        '`analytic_jacobian(q, frame, orientation="rpy")`, or "zyx" or "quaternion".'
+    )
+    jacobian_rate = quantities.of_frames(
+        "The time derivative of the Jacobian: `jacobian_rate(q, u, frame, reference=...)`."
+    )
+    velocity = quantities.of_frames(
+        "Velocity and angular velocity of a frame: `velocity(q, u, frame, reference=...)`."
+    )
+    acceleration = quantities.of_frames(
+        "The rate of `velocity`, J a + J' u: `acceleration(q, u, a, frame, reference=...)`."
+    )
+    drift = quantities.of_frames(
+        "The acceleration that speeds make, J' u: `drift(q, u, frame, reference=...)`."
+    )
+    point_position = quantities.of_frames(
+        "Where a point, given in a frame, is, m: `point_position(q, point, frame)`."
+    )
+    point_velocity = quantities.of_frames(
+        "The velocity of a point of a frame, m/s: `point_velocity(q, u, point, frame)`."
+    )
+    point_jacobian = quantities.of_frames(
+        "The velocity of a point for unit speeds, 3 x n: `point_jacobian(q, point, frame)`."
+    )
+    point_drift = quantities.of_frames(
+        "The acceleration of a point that speeds make: `point_drift(q, u, point, frame)`."
+    )
+
+    # -- masses ------------------------------------------------------------------------------------
+    center_of_mass = quantities.of_tree(
+        lambda tree: momentum.center_of_mass(tree),
+        "The mass center of what can move in the world, m: `center_of_mass(q)`.",
+    )
+    center_of_mass_jacobian = quantities.of_tree(
+        lambda tree: momentum.center_of_mass_jacobian(tree),
+        "The velocity of the mass center for unit speeds, 3 x n: `center_of_mass_jacobian(q)`.",
+    )
+    centroidal_momentum = quantities.of_tree(
+        lambda tree: momentum.centroidal_momentum_of(tree),
+        "Momentum, then angular momentum about the mass center, along the world's axes: "
+        "`centroidal_momentum(q, u)`.",
+    )
+    centroidal_matrix = quantities.of_tree(
+        lambda tree: momentum.centroidal_matrix_of(tree),
+        "The centroidal momentum for unit speeds, 6 x n: `centroidal_matrix(q)`.",
+    )
+    centroidal_momentum_rate = quantities.of_tree(
+        lambda tree: momentum.centroidal_momentum_rate(tree),
+        "The rate of the centroidal momentum: `centroidal_momentum_rate(q, u, a)`.",
+    )
+    kinetic_energy = quantities.of_tree(
+        lambda tree: momentum.kinetic_energy_of(tree),
+        "The kinetic energy with that of geared rotors, J: `kinetic_energy(q, u)`.",
+    )
+    potential_energy = quantities.of_tree(
+        lambda tree: momentum.potential_energy_of(tree),
+        "The energy in the field of gravity, zero at the world's origin, J: `potential_energy(q)`.",
+    )
+
+    # -- parameters --------------------------------------------------------------------------------
+    inertial_parameters = cached_property(quantities.inertial_parameters)
+    inertial_names = cached_property(quantities.inertial_names)
+    regressor = cached_property(quantities.regressor)
+    joint_regressor = cached_property(quantities.joint_regressor)
+    full_names = cached_property(quantities.full_names)
+    base = cached_property(quantities.base)
+    base_regressor = cached_property(quantities.base_regressor)
+
+    # -- forces and masses -------------------------------------------------------------------------
+    inverse_dynamics = cached_property(dynamics.inverse_dynamics)
+    forward_dynamics = cached_property(dynamics.forward_dynamics)
+    reactions = cached_property(dynamics.reactions)
+    joint_loads = cached_property(dynamics.joint_loads)
+    loop_loads = cached_property(dynamics.loop_loads)
+    mass_matrix = quantities.of_tree(
+        lambda tree: kernels.mass_matrix_of(tree),
+        "The mass matrix (CRBA): `mass_matrix(q)`.",
+    )
+    inverse_mass_matrix = quantities.of_tree(
+        lambda tree: kernels.inverse_mass_matrix(tree),
+        "The inverse of the mass matrix: `inverse_mass_matrix(q)`.",
+    )
+    gravity = quantities.of_tree(
+        lambda tree: kernels.gravity(tree),
+        "The forces that hold the robot still: `gravity(q)`.",
+    )
+    nonlinear_effects = quantities.of_tree(
+        lambda tree: kernels.nonlinear_effects(tree),
+        "Coriolis, centrifugal, gravity and friction forces: `nonlinear_effects(q, u)`.",
+    )
+    coriolis = quantities.of_tree(
+        lambda tree: coriolis.coriolis(tree),
+        "The matrix C with C u + gravity = nonlinear effects without friction, and M' - 2 C skew: "
+        "`coriolis(q, u)`.",
+    )
+    split_dynamics = dynamics.split_dynamics
 
     # -- inverse kinematics ------------------------------------------------------------------------
     def inverse_kinematics(
