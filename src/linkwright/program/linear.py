@@ -46,6 +46,19 @@ def gram(
     return found
 
 
+def damped_inverse(
+    hold: Callable[[Expr], Expr],
+    rows: Sequence[Sequence[Expr]],
+    rights: Sequence[Sequence[Expr]],
+    level: Expr,
+    namer: Namer,
+) -> tuple[list[Assign], list[list[Expr]]]:
+    """Return Aᵀ (A Aᵀ + level 1)⁻¹ b of rows A for right sides b, with the statements it takes."""
+    statements, solutions = ldlt(gram(hold, rows, level), rights, namer)
+    columns = list(zip(*rows, strict=True))
+    return statements, [[dot(c, solution) for c in columns] for solution in solutions]
+
+
 # -- structure -------------------------------------------------------------------------------------
 def kinds(matrix: Sequence[Sequence[Expr]]) -> list[list[int]]:
     """Return 0 for structural zeros, 1 for constants and parameters, 2 for what moves.

@@ -190,7 +190,7 @@ class Robot(Shown):
         self.__dict__["_digest"] = ""  # the disk cache knows it as it was
 
     @cached_property
-    def kept(self) -> dict[str, dict[Any, Any]]:
+    def kept(self) -> dict[str, Quantity]:
         """Kernels of inverse kinematics that were made of the robot, until it is changed."""
         return {}
 

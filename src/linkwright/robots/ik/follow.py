@@ -19,15 +19,24 @@ from typing import TYPE_CHECKING
 
 from linkwright.algebra import ONE, ZERO, Expr, constant, sqrt, total
 from linkwright.algebra.functions import where
-from linkwright.algebra.triples import Triple, add, apply, cross, dot, times
+from linkwright.algebra.triples import (
+    Matrix,
+    add,
+    apply,
+    cross,
+    dot,
+    held_rows,
+    quaternion_matrix,
+    times,
+)
 from linkwright.equations.tree import Tree
 from linkwright.equations.writer import Writer
-from linkwright.program import Assign, Namer, Program, Statement, program
+from linkwright.program import Namer, Program, Statement, program
 from linkwright.program.derivatives import jacobian_vector
 from linkwright.program.inline import inlined
 from linkwright.program.repeat import repeated
 from linkwright.robots.fixed_frames import FixedFrame
-from linkwright.robots.ik.rates import rate_inputs, rates_program
+from linkwright.robots.ik.rates import kept_quantity, rate_inputs, rates_program
 
 if TYPE_CHECKING:
     from linkwright.robots.quantity import Quantity
@@ -76,36 +85,24 @@ def step_body(tree: Tree, spot: FixedFrame) -> Program:
     rates = rates_program(tree, spot, goal=True)
     slopes = jacobian_vector(rates, "rates", ["q", "rate", "axes"])
     n = len(tree.coordinates)
-    q, before, aim = rate_inputs("q", n), rate_inputs("before", n), rate_inputs("aim", n)
-    place, quaternion = rate_inputs("place", 3), rate_inputs("quaternion", 4)
-    profile, weights = rate_inputs("profile", 6 * POWERS), rate_inputs("weights", 6)
-    settings, scheme, clock = (
-        rate_inputs("settings", 2),
-        rate_inputs("scheme", 4),
-        rate_inputs("clock", 2),
-    )
-    h, own, gain, taylor = scheme
+    sizes = {"q": n, "before": n, "place": 3, "quaternion": 4, "clock": 2, "profile": 6 * POWERS}
+    sizes |= {"weights": 6, "aim": n, "axes": 9, "settings": 2, "scheme": 4}
+    inputs = {name: rate_inputs(name, count) for name, count in sizes.items()}
+    q, place, quaternion = (inputs[name] for name in ("q", "place", "quaternion"))
+    h, own, gain, taylor = inputs["scheme"]
+    since, seen = inputs["clock"]
     writer = Writer("follow")
-    table = [profile[6 * k : 6 * k + 6] for k in range(POWERS)]
-    since = clock[0]
-    rotation = rotation_of(writer, quaternion)
+    table = [inputs["profile"][6 * k : 6 * k + 6] for k in range(POWERS)]
+    rotation = held_rows(writer.hold, quaternion_matrix(quaternion))
     rate, slope = _wanted(writer, table, since, own, rotation)
-    along = rate_inputs("axes", 9)
     inside = writer.hold(own > ZERO)
     flat = [x for row in rotation for x in row]
-    axes = [writer.hold(where(inside, x, y)) for x, y in zip(flat, along, strict=True)]
+    pairs = zip(flat, inputs["axes"], strict=True)
+    axes = [writer.hold(where(inside, x, y)) for x, y in pairs]
     spun = [cross(rate[3:], column) for column in zip(*rotation, strict=True)]
     turning = [writer.hold(where(inside, spun[j][i], ZERO)) for i in range(3) for j in range(3)]
-    given: dict[str, Sequence[Expr]] = {
-        "q": q,
-        "rate": rate,
-        "weights": weights,
-        "aim": aim,
-        "settings": settings,
-        "place": place,
-        "turn": flat,
-        "axes": axes,
-    }
+    given: dict[str, Sequence[Expr]] = {"rate": rate, "turn": flat, "axes": axes}
+    given |= {name: inputs[name] for name in ("q", "weights", "aim", "settings", "place")}
     statements: list[Statement] = list(writer.statements)
     more, found = inlined(rates, given, Namer(None, "fr"))
     statements += more
@@ -116,9 +113,9 @@ def step_body(tree: Tree, spot: FixedFrame) -> Program:
     statements += more
     a = tangent["d_rates"]
     after = Writer("follow", prefix="n")
-    seen = clock[1]
     third = [
-        after.hold(where(seen > ZERO, (x - y) / h, ZERO)) for x, y in zip(a, before, strict=True)
+        after.hold(where(seen > ZERO, (x - y) / h, ZERO))
+        for x, y in zip(a, inputs["before"], strict=True)
     ]
     moved = [
         after.hold(x + h * v + taylor * (_HALF * h * h * b + _SIXTH * h * h * h * j) + gain * s)
@@ -126,39 +123,21 @@ def step_body(tree: Tree, spot: FixedFrame) -> Program:
     ]
     next_place, next_quaternion = _advanced(after, table, since, h, own, place, quaternion)
     statements += after.statements
-    inputs = {
-        "q": q,
-        "before": before,
-        "place": place,
-        "quaternion": quaternion,
-        "clock": clock,
-        "profile": profile,
-        "weights": weights,
-        "aim": aim,
-        "axes": along,
-        "settings": settings,
-        "scheme": scheme,
-    }
     outputs = {
         "q_next": moved,
-        "before_next": list(a),
+        "before_next": a,
         "place_next": next_place,
         "quaternion_next": next_quaternion,
         "clock_next": [since + h, seen + ONE],
-        "q_now": list(q),
-        "u": list(u),
-        "a": list(a),
-        "error": list(found["error"]),
-        "residual": list(found["residual"]),
-        "rank": list(found["rank"]),
-        "ratio": list(found["ratio"]),
-        "place_now": list(place),
-        "turn_now": list(quaternion),
-        "missed": list(found["missed"]),
+        "q_now": q,
+        "u": u,
+        "a": a,
+        **{name: found[name] for name in ("error", "residual", "rank", "ratio")},
+        "place_now": place,
+        "turn_now": quaternion,
+        "missed": found["missed"],
     }
-    made = program("follow", inputs, outputs, statements=statements)
-    assert all(isinstance(s, Assign) for s in made.statements)
-    return made
+    return program("follow", inputs, outputs, statements=statements)
 
 
 def _polynomials(
@@ -174,25 +153,8 @@ def _polynomials(
     return found
 
 
-Rotation = tuple[Triple, Triple, Triple]
-
-
-def rotation_of(writer: Writer, quaternion: Sequence[Expr]) -> Rotation:
-    """Return the rotation matrix of a unit quaternion (w, x, y, z)."""
-    w, x, y, z = quaternion
-    hold = writer.hold
-    xx, yy, zz = hold(x * x), hold(y * y), hold(z * z)
-    xy, yz, zx = hold(x * y), hold(y * z), hold(z * x)
-    wx, wy, wz = hold(w * x), hold(w * y), hold(w * z)
-    return (
-        writer.triple((ONE - _TWO * (yy + zz), _TWO * (xy - wz), _TWO * (zx + wy))),
-        writer.triple((_TWO * (xy + wz), ONE - _TWO * (xx + zz), _TWO * (yz - wx))),
-        writer.triple((_TWO * (zx - wy), _TWO * (yz + wx), ONE - _TWO * (xx + yy))),
-    )
-
-
 def _wanted(
-    writer: Writer, table: Sequence[Sequence[Expr]], t: Expr, own: Expr, rotation: Rotation
+    writer: Writer, table: Sequence[Sequence[Expr]], t: Expr, own: Expr, rotation: Matrix
 ) -> tuple[list[Expr], list[Expr]]:
     """Return the rate of the wanted pose and its derivative, along the axes of the world."""
     given, slope = _polynomials(writer, table, t), _polynomials(writer, table, t, 1)
@@ -201,13 +163,12 @@ def _wanted(
         writer.triple(add(apply(rotation, slope[i : i + 3]), cross(turned[1], turned[i // 3])))
         for i in (0, 3)
     ]
-    rate = [*turned[0], *turned[1]]
-    bent = [*carried[0], *carried[1]]
     inside = writer.hold(own > ZERO)
-    return (
-        [writer.hold(where(inside, x, y)) for x, y in zip(rate, given, strict=True)],
-        [writer.hold(where(inside, x, y)) for x, y in zip(bent, slope, strict=True)],
+    rate, bent = (
+        [writer.hold(where(inside, x, y)) for x, y in zip((*a, *b), along, strict=True)]
+        for (a, b), along in ((turned, given), (carried, slope))
     )
+    return rate, bent
 
 
 def _advanced(
@@ -221,29 +182,23 @@ def _advanced(
 ) -> tuple[list[Expr], list[Expr]]:
     """Return the wanted pose after a step (Runge and Kutta)."""
     hold = writer.hold
-    inside = hold(own > ZERO)
-    half = hold(_HALF * h)
-    speeds: list[list[Expr]] = []
-    spins: list[list[Expr]] = []
-    now = list(quaternion)
-    for k, part in enumerate((ZERO, half, half, h)):
-        if k:
-            now = [hold(x + part * s) for x, s in zip(quaternion, spins[-1], strict=True)]
+    inside, half = hold(own > ZERO), hold(_HALF * h)
+    slopes: list[list[Expr]] = []
+    now = quaternion
+    for part in (ZERO, half, half, h):
+        if slopes:
+            now = [hold(x + part * s) for x, s in zip(quaternion, slopes[-1][3:], strict=True)]
         rate = _polynomials(writer, table, t + part)
-        linear = writer.triple(apply(rotation_of(writer, now), rate[:3]))
-        speeds.append([hold(where(inside, x, y)) for x, y in zip(linear, rate[:3], strict=True)])
-        spins.append(_spin(writer, now, rate[3:], inside))
+        linear = writer.triple(apply(held_rows(hold, quaternion_matrix(now)), rate[:3]))
+        speed = [hold(where(inside, x, y)) for x, y in zip(linear, rate[:3], strict=True)]
+        slopes.append([*speed, *_spin(writer, now, rate[3:], inside)])
     weights = (_SIXTH, constant(1 / 3), constant(1 / 3), _SIXTH)
     moved = [
-        hold(x + h * total(w * v[i] for w, v in zip(weights, speeds, strict=True)))
-        for i, x in enumerate(place)
+        hold(x + h * dot(weights, column))
+        for x, column in zip((*place, *quaternion), zip(*slopes, strict=True), strict=True)
     ]
-    turned = [
-        hold(x + h * total(w * v[i] for w, v in zip(weights, spins, strict=True)))
-        for i, x in enumerate(quaternion)
-    ]
-    size = hold(ONE / sqrt(total(x * x for x in turned)))
-    return moved, [hold(size * x) for x in turned]
+    size = hold(ONE / sqrt(total(x * x for x in moved[3:])))
+    return moved[:3], [hold(size * x) for x in moved[3:]]
 
 
 def _spin(
@@ -251,24 +206,17 @@ def _spin(
 ) -> list[Expr]:
     """Return the rate of a quaternion that turns about axes of the world, or about its own."""
     w, *v = quaternion
-    around = cross(omega, v)  # of the world; about its own axes the sign is turned
-    side = writer.triple(where(own, -x, x) for x in around)
-    straight = times(w, omega)
-    first = -dot(omega, v)
-    return [
-        writer.hold(_HALF * first),
-        *(writer.hold(_HALF * (a + b)) for a, b in zip(straight, side, strict=True)),
-    ]
+    # of the world; about its own axes the sign is turned
+    side = writer.triple(where(own, -x, x) for x in cross(omega, v))
+    straight = add(times(w, omega), side)
+    return [writer.hold(_HALF * x) for x in (-dot(omega, v), *straight)]
 
 
 def follow_quantity(robot: Robot, frame: str, count: int) -> Quantity:
     """Return the quantity of so many steps of a frame that follows rates."""
-    kept: dict[tuple[str, int], Quantity] = robot.kept.setdefault("follow", {})
-    if (frame, count) not in kept:
-        spot = robot.spot(frame)
-        kept[frame, count] = robot.quantity(
-            f"{count} steps of {frame!r} that follows rates",
-            lambda tree: follow_program(tree, spot, count),
-            weighs=False,
-        )
-    return kept[frame, count]
+    return kept_quantity(
+        robot,
+        f"{count} steps of {frame!r} that follows rates",
+        [frame],
+        lambda tree, spot: follow_program(tree, spot, count),
+    )

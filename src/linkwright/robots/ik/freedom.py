@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 from linkwright.algebra import Expr, constant, free_symbols, sqrt
 from linkwright.algebra.functions import maximum
-from linkwright.algebra.triples import dot
 from linkwright.base.errors import InputError
 from linkwright.equations.tree import Results, Tree
 from linkwright.equations.writer import Writer
 from linkwright.program import Program
+from linkwright.program.linear import gram
 from linkwright.robots.fixed_frames import FixedFrame
+from linkwright.robots.ik.rates import kept_quantity
 from linkwright.robots.kinematics import pose_and_jacobian
 
 if TYPE_CHECKING:
     from linkwright.robots.quantity import Quantity
     from linkwright.robots.robot import Robot
 
-MANIPULABILITY = "manipulability"
 _TINY = constant(1e-280)
 
 
@@ -32,7 +32,7 @@ def manipulability_program(tree: Tree, spot: FixedFrame, rows: Sequence[int]) ->
         chosen = [list(jacobian[k]) for k in rows]
         if len(chosen[0]) < len(chosen):
             chosen = [list(column) for column in zip(*chosen, strict=True)]
-        left = [[hold(dot(one, other)) for other in chosen] for one in chosen]
+        left = gram(hold, chosen)
         found: Expr = constant(1)
         for k, row in enumerate(left):
             pivot = hold(maximum(row[k], _TINY))
@@ -46,26 +46,25 @@ def manipulability_program(tree: Tree, spot: FixedFrame, rows: Sequence[int]) ->
     return tree.program("manipulability", ["q"], write)
 
 
-def climbed(robot: Robot, frame: str, rows: Sequence[int], what: str | Expr) -> Quantity:
+def gradient_of(robot: Robot, frame: str, rows: Sequence[int], what: str | Expr) -> Quantity:
     """Return the gradient, by the coordinates, of what freedom should make larger."""
-    if what == MANIPULABILITY:
-        spot, chosen = robot.spot(frame), tuple(rows)
-        marks = "".join(map(str, chosen))
-        return robot.quantity(
-            f"manipulability of {frame!r} {marks}",
-            lambda tree: manipulability_program(tree, spot, chosen),
-            weighs=False,
+    if what == "manipulability":
+        return kept_quantity(
+            robot,
+            f"manipulability of {frame!r} {''.join(map(str, rows))}",
+            [frame],
+            lambda tree, spot: manipulability_program(tree, spot, rows),
         ).derivative("q")
-    value = robot.mechanism.expr(what)
-    known = {x.name for x in robot.tree.coordinates} | set(robot.parameters)
-    others = sorted(x.name for x in free_symbols(value) if x.name not in known)
-    if others:
-        raise InputError(
-            f"what freedom makes larger depends on {', '.join(others)}",
-            remedy=f"write it with the coordinates {', '.join(robot.coordinates)}",
-        )
-    return robot.quantity(
-        f"climbed {value}",
-        lambda tree: tree.program("climbed", ["q"], lambda _: {"value": value}),
-        weighs=False,
-    ).derivative("q")
+
+    def derive(tree: Tree, _: FixedFrame) -> Program:
+        value = robot.mechanism.expr(what)
+        known = {x.name for x in robot.tree.coordinates} | set(robot.parameters)
+        others = sorted(x.name for x in free_symbols(value) if x.name not in known)
+        if others:
+            raise InputError(
+                f"what freedom makes larger depends on {', '.join(others)}",
+                remedy=f"write it with the coordinates {', '.join(robot.coordinates)}",
+            )
+        return tree.program("climbed", ["q"], lambda _: {"value": value})
+
+    return kept_quantity(robot, f"climbed {what}", [frame], derive).derivative("q")

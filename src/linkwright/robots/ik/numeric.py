@@ -136,19 +136,11 @@ def _named_goals(
 
 def step_of(robot: Robot, *frames: str) -> Quantity:
     """Return the quantity that makes one step toward the pose of a frame, or of several."""
+    from linkwright.robots.ik.rates import kept_quantity
     from linkwright.robots.ik.step import step_program
 
-    kept = robot.kept.setdefault("steps", {})
-    if frames not in kept:
-        spots = [robot.spot(frame) for frame in frames]
-        names = " and ".join(map(repr, frames))
-        kept[frames] = robot.quantity(
-            f"step of inverse kinematics of {names}",
-            lambda tree: step_program(tree, *spots),
-            weighs=False,
-        )
-    found: Quantity = kept[frames]
-    return found
+    names = " and ".join(map(repr, frames))
+    return kept_quantity(robot, f"step of inverse kinematics of {names}", frames, step_program)
 
 
 def _rows(name: str, given: ArrayLike, count: int, n: int) -> Array:

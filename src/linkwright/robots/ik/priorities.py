@@ -21,17 +21,25 @@ from dataclasses import dataclass, replace
 
 from linkwright.algebra import ONE, ZERO, Expr, constant, cos, minimum, sin, sqrt, total
 from linkwright.algebra.functions import maximum, where
-from linkwright.algebra.triples import Matrix, add, apply, dot, quaternion_product
+from linkwright.algebra.triples import (
+    Matrix,
+    add,
+    apply,
+    dot,
+    held_rows,
+    matrix_product,
+    quaternion_matrix,
+    quaternion_product,
+)
 from linkwright.equations.tree import Results, Tree
 from linkwright.equations.writer import Writer
 from linkwright.program import Namer, Program, program
 from linkwright.program.inline import inlined
 from linkwright.program.repeat import repeated
 from linkwright.robots.fixed_frames import FixedFrame
-from linkwright.robots.ik.follow import rotation_of
-from linkwright.robots.ik.rates import Orthogonal, orthogonalized, rate_inputs, refuse_quaternions
-from linkwright.robots.ik.step import pose_errors
-from linkwright.robots.kinematics import pose_and_jacobian, product
+from linkwright.robots.ik.inverses import Orthogonal, orthogonalized
+from linkwright.robots.ik.rates import pose_errors, rate_inputs, refuse_quaternions
+from linkwright.robots.kinematics import pose_and_jacobian
 
 FRAME = {"pose": 7, "twist": 6, "acceleration": 6, "mask": 6, "tool": 6}
 """Numbers of each frame: the wanted pose (x, y, z, a unit quaternion), its twist and acceleration,
@@ -43,7 +51,6 @@ part below which a pivot is left out."""
 FEEDBACK = ("gain", "speed", "turn_speed")
 """Part of the way to the wanted pose that is gone in a second; limits of that speed."""
 
-_SEEN = ("pose", "twist", "mask", "tool")
 STEP = 2.0**-20
 """Seconds between the rates of which the difference is the acceleration."""
 
@@ -64,35 +71,31 @@ def priority_rates(tree: Tree, spots: Sequence[FixedFrame], levels: Sequence[int
     refuse_quaternions(tree)
     q = tree.coordinates
     n, count = len(q), len(spots)
-    more = {k: rate_inputs(k, v * count) for k, v in FRAME.items() if k != "acceleration"}
-    more |= {name: rate_inputs(name, n) for name in ("posture", "weights", "moves")}
-    more |= {"settings": rate_inputs("settings", len(SETTINGS))}
-    more |= {"feedback": rate_inputs("feedback", len(FEEDBACK))}
+    sizes = {name: size * count for name, size in FRAME.items() if name != "acceleration"}
+    sizes |= dict.fromkeys(("posture", "weights", "moves"), n)
+    sizes |= {"settings": len(SETTINGS), "feedback": len(FEEDBACK)}
+    more = {name: rate_inputs(name, size) for name, size in sizes.items()}
 
     def write(writer: Writer) -> Results:
         hold = writer.hold
-        frames = [
-            _frame(writer, tree, spot, {k: _own(more[k], i, FRAME[k]) for k in _SEEN}, more)
-            for i, spot in enumerate(spots)
-        ]
+        frames = [_frame(writer, tree, spot, i, more) for i, spot in enumerate(spots)]
         rates: list[Expr] = [ZERO] * n
         rank: list[Expr] = []
-        found: list[Orthogonal] = []
+        above: list[Orthogonal] = []
         for level in sorted(set(levels)):
             here = [frame for frame, k in zip(frames, levels, strict=True) if k == level]
             rows = [row for frame in here for row in frame.rows]
-            left = [
-                hold(v - dot(row, rates))
-                for v, row in zip((v for f in here for v in f.wanted), rows, strict=True)
-            ]
-            made = _level(writer, rows, [m for f in here for m in f.mask], found, more["settings"])
+            wanted = [v for frame in here for v in frame.wanted]
+            masks = [m for frame in here for m in frame.mask]
+            left = [hold(v - dot(row, rates)) for v, row in zip(wanted, rows, strict=True)]
+            made = _level(writer, rows, masks, above, more["settings"])
             (added,) = made.solved(left)
             rates = [hold(u + x) for u, x in zip(rates, added, strict=True)]
             rank += made.live
-            found.append(made)
+            above.append(made)
         pull = zip(more["moves"], more["weights"], more["posture"], q, strict=True)
         free = [hold(m * w * (r - x)) for m, w, r, x in pull]
-        for made in found:
+        for made in above:
             free = made.null(free)
         return {
             "rates": [hold(u + z) for u, z in zip(rates, free, strict=True)],
@@ -109,8 +112,8 @@ class _Frame:
 
     rows: list[list[Expr]]
     wanted: list[Expr]
-    error: list[Expr]
     mask: Sequence[Expr]
+    error: list[Expr]
 
 
 def _own(values: Sequence[Expr], k: int, size: int) -> Sequence[Expr]:
@@ -118,37 +121,39 @@ def _own(values: Sequence[Expr], k: int, size: int) -> Sequence[Expr]:
 
 
 def _frame(
-    writer: Writer,
-    tree: Tree,
-    spot: FixedFrame,
-    own: Mapping[str, Sequence[Expr]],
-    shared: Mapping[str, Sequence[Expr]],
+    writer: Writer, tree: Tree, spot: FixedFrame, k: int, given: Mapping[str, Sequence[Expr]]
 ) -> _Frame:
-    """Return what is wanted of a frame."""
+    """Return what is wanted of frame k."""
     hold = writer.hold
-    at, jacobian = pose_and_jacobian(
-        writer, tree, _held(writer, spot, own["tool"]), "local-world-aligned"
+    pose, twist, mask, tool = (
+        _own(given[name], k, FRAME[name]) for name in ("pose", "twist", "mask", "tool")
     )
-    mask, pose = own["mask"], own["pose"]
+    (ca, sa), (cb, sb), (cc, sc) = ((hold(cos(e)), hold(sin(e))) for e in tool[3:])
+    turns: Matrix = (
+        (hold(cb * cc), hold(-cb * sc), sb),
+        (hold(ca * sc + sa * sb * cc), hold(ca * cc - sa * sb * sc), hold(-sa * cb)),
+        (hold(sa * sc - ca * sb * cc), hold(sa * cc + ca * sb * sc), hold(ca * cb)),
+    )
+    place = writer.triple(add(spot.position, apply(spot.rotation, tool[:3])))
+    turn = held_rows(hold, matrix_product(spot.rotation, turns))
+    held = FixedFrame(spot.body, turn, place)
+    at, jacobian = pose_and_jacobian(writer, tree, held, "local-world-aligned")
     rows = [
-        [ZERO if x is ZERO else hold(m * s * x) for x, s in zip(row, shared["moves"], strict=True)]
+        [ZERO if x is ZERO else hold(m * s * x) for x, s in zip(row, given["moves"], strict=True)]
         for m, row in zip(mask, jacobian, strict=True)
     ]
-    goal = rotation_of(writer, pose[3:])
-    target = [*goal[0], pose[0], *goal[1], pose[1], *goal[2], pose[2]]
-    gain, *most = shared["feedback"]
+    goal = held_rows(hold, quaternion_matrix(pose[3:]))
+    gain, *most = given["feedback"]
     error: list[Expr] = []
     wanted: list[Expr] = []
-    for h, way, limit in zip((0, 3), pose_errors(writer, at, target), most, strict=True):
+    for h, way, limit in zip((0, 3), pose_errors(writer, at, pose[:3], goal), most, strict=True):
         ways = [hold(m * e) for m, e in zip(mask[h : h + 3], way, strict=True)]
         fast = hold(sqrt(total([*(e * e for e in ways), _TINY])))
         part = hold(minimum(gain, limit / fast))
-        twist = own["twist"][h : h + 3]
-        wanted += [
-            hold(m * v + part * e) for m, v, e in zip(mask[h : h + 3], twist, ways, strict=True)
-        ]
+        parts = zip(mask[h : h + 3], twist[h : h + 3], ways, strict=True)
+        wanted += [hold(m * v + part * e) for m, v, e in parts]
         error += ways
-    return _Frame(rows, wanted, error, mask)
+    return _Frame(rows, wanted, mask, error)
 
 
 def _level(
@@ -175,19 +180,6 @@ def _level(
     return replace(found, damping=hold(damping * near), stem=f"jr{len(above)}_")
 
 
-def _held(writer: Writer, spot: FixedFrame, tool: Sequence[Expr]) -> FixedFrame:
-    """Return the frame of a tool: a shift, and turns about x, then y, then z, in another frame."""
-    hold = writer.hold
-    (ca, sa), (cb, sb), (cc, sc) = ((hold(cos(e)), hold(sin(e))) for e in tool[3:])
-    turn: Matrix = (
-        (hold(cb * cc), hold(-cb * sc), sb),
-        (hold(ca * sc + sa * sb * cc), hold(ca * cc - sa * sb * sc), hold(-sa * cb)),
-        (hold(sa * sc - ca * sb * cc), hold(sa * cc + ca * sb * sc), hold(ca * cb)),
-    )
-    position = writer.triple(add(spot.position, apply(spot.rotation, tool[:3])))
-    return FixedFrame(spot.body, product(writer, spot.rotation, turn), position)
-
-
 def priority_tick(tree: Tree, spots: Sequence[FixedFrame], levels: Sequence[int]) -> Program:
     """Return the Program of one tick: the rates now, and `STEP` seconds later.
 
@@ -209,7 +201,8 @@ def priority_tick(tree: Tree, spots: Sequence[FixedFrame], levels: Sequence[int]
     moving: list[Expr] = []
     for k in range(len(spots)):
         pose, twist = _own(given["pose"], k, 7), _own(given["twist"], k, 6)
-        moving += [*twist[:3], *_turning(pose[3:], twist[3:])]
+        spun = quaternion_product((ZERO, *twist[3:]), pose[3:])
+        moving += [*twist[:3], *(_HALF * x for x in spun)]
     gone = {
         name: [hold(x + side * dx) for x, dx in zip(given[name], rate, strict=True)]
         for name, rate in {"q": along, "pose": moving, "twist": bend}.items()
@@ -220,9 +213,7 @@ def priority_tick(tree: Tree, spots: Sequence[FixedFrame], levels: Sequence[int]
         "velocity_ik",
         {**given, "acceleration": bend, "along": along, "side": (side,)},
         {
-            "rates": list(u),
-            "error": list(found["error"]),
-            "rank": list(found["rank"]),
+            **found,
             "along_next": [where(side, x, y) for x, y in zip(along, u, strict=True)],
             "side_next": [_STEP],
         },
@@ -231,8 +222,3 @@ def priority_tick(tree: Tree, spots: Sequence[FixedFrame], levels: Sequence[int]
     return repeated(
         turn, 2, {"along": "along_next", "side": "side_next"}, ["rates", "error", "rank"]
     )
-
-
-def _turning(turn: Sequence[Expr], omega: Sequence[Expr]) -> list[Expr]:
-    """Return the rate of a quaternion from the angular velocity in the world."""
-    return [_HALF * x for x in quaternion_product((ZERO, *omega), turn)]

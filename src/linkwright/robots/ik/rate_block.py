@@ -12,16 +12,14 @@ from numpy.typing import ArrayLike
 from linkwright.algebra import Expr
 from linkwright.blocks import Block, BlockError, Rate, Value, checked, checked_all
 from linkwright.blocks.rates import Sampled
+from linkwright.robots.ik.freedom import gradient_of
 from linkwright.robots.ik.resolution import (
     Method,
     RateLimits,
     checked_damping,
-    chosen_rows,
-    gradient_of,
     quantity_of,
     rate_weights,
 )
-from linkwright.robots.ik.saturation import LIMITS
 
 if TYPE_CHECKING:
     from linkwright.robots.robot import Robot
@@ -78,11 +76,9 @@ class ResolvedRates(Block):
         n = len(robot.coordinates)
         begin = checked_all(start, "start", count=n)
         level = checked_damping(method, damping)
-        shares = rate_weights(weights)
-        rows = chosen_rows(shares)
+        shares, rows = rate_weights(weights)
         self.limits = limits
-        known = None if limits is None else limits.of(robot)
-        limited = known is not None
+        limited = limits is not None
         made = quantity_of(robot, frame, method, rows, aimed=True, limited=limited).derived()
         twist = self.input_vector("twist", 6, doc="of the frame, m/s and rad/s")
         aim: list[Expr] = list(self.input_vector("aim", n, doc="rates that freedom approaches"))
@@ -101,10 +97,10 @@ class ResolvedRates(Block):
             given["weights"] = [float(w) for w in shares]
             given["settings"] = [level, least]
         last: list[Expr] = []
-        if known is not None:
+        if limits is not None:
             last = [self.discrete_state(f"u{k}") for k in range(n)]
             given |= {"last": last, "period": [h]}
-            given |= {key: [float(x) for x in known[key]] for key in LIMITS}
+            given |= {key: [float(x) for x in row] for key, row in limits.of(robot).items()}
         solved = self.embed(made, given)
         u = [let(x) for x in solved["rates"]]
         self.output_vector("command", q, doc="joints")

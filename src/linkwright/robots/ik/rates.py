@@ -1,208 +1,82 @@
-"""Rates of joints that give a frame a velocity, as a Program: one for all kinds of arms.
+"""Rates of joints that give a frame a velocity, as Programs: u = J⁺ v + N aim, within limits.
 
-The rows of the weighted Jacobian J are orthogonalized with row pivoting (modified Gram-Schmidt):
-P J = R^T Q, rows of Q of length one, the diagonal of R falling. Pivots below a threshold, relative
-to the first, are left out with their rows; so the rank is found. Then
-
-    u = Q^T (R R^T + damping^2 1)^-1 R P v + (1 - Q^T Q) aim
-
-is the least-squares solution of least norm where there is no damping (the pseudo-inverse, for arms
-of any number of joints and in singular poses), damped least squares (Nakamura and Hanafusa 1986)
-where there is, and what freedom is left goes toward the rates `aim` (the null space). Where J has
-full rank and there is no damping, R^T y = P v is solved as it stands, without squares.
+The inverses J⁺ and the projections N on the null space are those of `inverses`: by least squares
+of the weighted Jacobian for any arm, or by a partition of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
-from linkwright.algebra import ONE, ZERO, Expr, constant, sqrt, symbol, total
-from linkwright.algebra.functions import maximum, where
-from linkwright.algebra.triples import dot
+from linkwright.algebra import ZERO, Expr, atan2, constant, sqrt, symbol, total
+from linkwright.algebra.functions import maximum
+from linkwright.algebra.triples import add, cross, dot, subtract, times, transposed
 from linkwright.base.errors import InputError
 from linkwright.equations.tree import Results, Tree
 from linkwright.equations.writer import Writer
-from linkwright.program import Namer, Program
-from linkwright.program.linear import ldlt
+from linkwright.program import Program
 from linkwright.robots.fixed_frames import FixedFrame
-from linkwright.robots.ik.saturation import bounds, limit_inputs, saturated
-from linkwright.robots.ik.step import pose_errors
-from linkwright.robots.kinematics import pose_and_jacobian
+from linkwright.robots.ik.inverses import orthogonalized, partitioned
+from linkwright.robots.ik.saturation import bounds, clipped, limit_inputs, saturated
+from linkwright.robots.kinematics import Stance, pose_and_jacobian
 
-_OWNER = "joint rates"
-_TINY = constant(1e-280)
+if TYPE_CHECKING:
+    from linkwright.robots.quantity import Quantity
+    from linkwright.robots.robot import Robot
+
+_HALF = constant(0.5)
+_TINY = constant(1e-300)
 
 
-def rate_inputs(name: str, count: int) -> tuple[Expr, ...]:
+def rate_inputs(name: str, count: int, owner: str = "joint rates") -> tuple[Expr, ...]:
     """Return symbols for the entries of an input."""
-    return tuple(symbol(f"{name}[{k}]", "input", owner=_OWNER) for k in range(count))
+    return tuple(symbol(f"{name}[{k}]", "input", owner=owner) for k in range(count))
 
 
-@dataclass(frozen=True, slots=True)
-class Orthogonal:
-    """The rows of a matrix made orthogonal: P J = R^T Q."""
-
-    q: list[list[Expr]]  # rows of length one, zero where the rank ends
-    r: list[list[Expr]]  # `r[k][i]` is what the i-th pivoted row has of the k-th orthogonal one
-    live: list[Expr]  # 1 for each pivot that counts, else 0
-    ratio: Expr  # of the smallest pivot to the first
-    # which rows change places, in order: two places and a condition
-    swaps: list[tuple[int, int, Expr]]
-    writer: Writer  # takes the statements
-    damping: Expr  # of solutions
-    stem: str = "jr"  # of the names in solutions; each matrix of a Program has its own
-
-    def permuted(self, values: Sequence[Expr]) -> list[Expr]:
-        """Return values of the rows in the order of the pivots."""
-        found = list(values)
-        hold = self.writer.hold
-        for i, j, swap in self.swaps:
-            one, other = found[i], found[j]
-            if one is other:
-                continue
-            found[i] = hold(where(swap, other, one))
-            found[j] = hold(where(swap, one, other))
-        return found
-
-    def solved(self, *rights: Sequence[Expr]) -> list[list[Expr]]:
-        """Return the solutions of J x = b of least norm for right sides."""
-        hold, p, m = self.writer.hold, len(self.q), len(self.r[0])
-        permuted = [self.permuted(b) for b in rights]
-        level = hold(self.damping * self.damping)
-        matrix: list[list[Expr]] = [[ZERO] * p for _ in range(p)]
-        for i in range(p):
-            for j in range(i + 1):
-                shares = [self.r[i][k] * self.r[j][k] for k in range(i, m)]
-                if i == j:
-                    shares += [level, ONE - self.live[i]]
-                matrix[i][j] = matrix[j][i] = hold(total(shares))
-        sides = [
-            [hold(total(self.r[k][i] * b[i] for i in range(k, m))) for k in range(p)]
-            for b in permuted
-        ]
-        statements, solutions = ldlt(matrix, sides, Namer(None, self.stem))
-        for statement in statements:
-            self.writer.assign(statement.target, statement.value)
-        if p == m:
-            plain = hold(where(self.damping > ZERO, ZERO, self.live[-1]))
-            straight = [self._substituted(b) for b in permuted]
-            solutions = [
-                [hold(where(plain > ZERO, x, y)) for x, y in zip(one, other, strict=True)]
-                for one, other in zip(straight, solutions, strict=True)
-            ]
-        width = len(self.q[0])
-        return [
-            [hold(total(self.q[k][j] * y[k] for k in range(p))) for j in range(width)]
-            for y in solutions
-        ]
-
-    def _substituted(self, b: Sequence[Expr]) -> list[Expr]:
-        """Return y with R^T y = b; it counts where no pivot is left out."""
-        found: list[Expr] = []
-        for i, side in enumerate(b):
-            known = [self.r[k][i] * found[k] for k in range(i)]
-            divisor = where(self.live[i] > ZERO, self.r[i][i], ONE)
-            found.append(self.writer.hold((side - total(known)) / self.writer.hold(divisor)))
-        return found
-
-    def null(self, rates: Sequence[Expr]) -> list[Expr]:
-        """Return what rates have in the null space."""
-        hold = self.writer.hold
-        shares = [hold(dot(row, rates)) for row in self.q]
-        return [
-            hold(z - total(s * row[j] for s, row in zip(shares, self.q, strict=True)))
-            for j, z in enumerate(rates)
-        ]
-
-    def projector(self) -> list[list[Expr]]:
-        """Return the symmetric matrix that projects on the null space."""
-        n = len(self.q[0])
-        found: list[list[Expr]] = [[ZERO] * n for _ in range(n)]
-        for i in range(n):
-            for j in range(i + 1):
-                shares = total(row[i] * row[j] for row in self.q)
-                entry = self.writer.hold((ONE if i == j else ZERO) - shares)
-                found[i][j] = found[j][i] = entry
-        return found
+def kept_quantity(
+    robot: Robot, name: str, frames: Sequence[str], derive: Callable[..., Program]
+) -> Quantity:
+    """Return a quantity of frames, once for each name; `derive` takes the tree and places."""
+    if name not in robot.kept:
+        spots = [robot.spot(frame) for frame in frames]
+        robot.kept[name] = robot.quantity(name, lambda tree: derive(tree, *spots), weighs=False)
+    return robot.kept[name]
 
 
-def orthogonalized(
-    writer: Writer,
-    rows: Sequence[Sequence[Expr]],
-    damping: Expr,
-    threshold: Expr,
-    scale: Expr = ZERO,
-) -> Orthogonal:
-    """Return the rows of a matrix made orthogonal, the longest remainder first."""
-    hold = writer.hold
-    left = [[hold(x) for x in row] for row in rows]
-    m, n = len(left), len(left[0])
-    p = min(m, n)
-    r: list[list[Expr]] = [[ZERO] * m for _ in range(p)]
-    q: list[list[Expr]] = []
-    live: list[Expr] = []
-    swaps: list[tuple[int, int, Expr]] = []
-    first = ONE
-    smallest = ONE
-    for k in range(p):
-        sizes = [hold(total(x * x for x in row)) for row in left]
-        for i in range(k + 1, m):
-            swap = hold(sizes[i] > sizes[k])
-            swaps.append((k, i, swap))
-            left[k], left[i] = _swapped(writer, swap, left[k], left[i])
-            for row in r[:k]:
-                (row[k],), (row[i],) = _swapped(writer, swap, [row[k]], [row[i]])
-            sizes[k], sizes[i] = (
-                hold(where(swap, sizes[i], sizes[k])),
-                hold(where(swap, sizes[k], sizes[i])),
-            )
-        size = hold(sqrt(sizes[k] + _TINY))
-        if k == 0:
-            first = size if scale is ZERO else hold(maximum(size, scale))
-        ratio = hold(size / first)
-        smallest = ratio
-        counts = hold(where(ratio > threshold, ONE, ZERO))
-        live.append(counts)
-        inverse = hold(counts / size)
-        own = [hold(inverse * x) for x in left[k]]
-        q.append(own)
-        r[k][k] = hold(counts * size)
-        for i in range(k + 1, m):
-            share = hold(dot(own, left[i]))
-            r[k][i] = share
-            left[i] = [hold(y - share * x) for x, y in zip(own, left[i], strict=True)]
-    return Orthogonal(q, r, live, smallest, swaps, writer, damping)
-
-
-def _swapped(
-    writer: Writer, swap: Expr, one: Sequence[Expr], other: Sequence[Expr]
-) -> tuple[list[Expr], list[Expr]]:
-    hold = writer.hold
-    pairs = list(zip(one, other, strict=True))
-    return (
-        [hold(where(swap, b, a)) if a is not b else a for a, b in pairs],
-        [hold(where(swap, a, b)) if a is not b else b for a, b in pairs],
-    )
-
-
-def refuse_quaternions(tree: Tree) -> None:
+def refuse_quaternions(
+    tree: Tree,
+    what: str = "joint rates are those of joints with one degree of freedom",
+    code: str | None = "R214",
+) -> None:
     """Refuse robots with joints that have not one coordinate and one speed each."""
-    q = tree.coordinates
-    if len(q) != len(tree.speeds) or any(
-        tree.kinematics.rates[x] not in set(tree.speeds) for x in q
-    ):
+    q, speeds = tree.coordinates, set(tree.speeds)
+    if len(q) != len(speeds) or any(tree.kinematics.rates[x] not in speeds for x in q):
         raise InputError(
-            "joint rates are those of joints with one degree of freedom, and here are others",
+            f"{what}, and here are others",
             remedy="fix the base, and use angles in place of quaternions",
-            code="R214",
+            code=code,
         )
+
+
+def pose_errors(
+    writer: Writer, at: Stance, place: Sequence[Expr], turn: Sequence[Sequence[Expr]]
+) -> tuple[list[Expr], list[Expr]]:
+    """Return the way to a place, m, and the rotation vector to a rotation matrix, rad, both in the
+    world's axes."""
+    shift = [writer.hold(x) for x in subtract(place, at.position)]
+    axes = list(zip(transposed(at.rotation), transposed(turn), strict=True))
+    sines = writer.triple(times(_HALF, add(*(cross(a, b) for a, b in axes))))
+    cosine = writer.hold(_HALF * (total(dot(a, b) for a, b in axes) - 1))
+    size = writer.hold(sqrt(total([*(s**2 for s in sines), _TINY])))
+    factor = writer.hold(atan2(size, cosine) / size)
+    return shift, [writer.hold(factor * s) for s in sines]
 
 
 def rates_program(
     tree: Tree, spot: FixedFrame, *, goal: bool = False, saturates: int | None = None
 ) -> Program:
-    """Return the Program of joint rates.
+    """Return the Program of joint rates by least squares.
 
     Its inputs are `q`, `rate` (6, in the world's axes), `weights` (6), `aim` (n), `settings`
     (damping and threshold); its outputs `rates` (n), `residual` (6: what is left of the rate),
@@ -215,65 +89,117 @@ def rates_program(
     """
     refuse_quaternions(tree)
     n = len(tree.coordinates)
-    rate, weights, aim = rate_inputs("rate", 6), rate_inputs("weights", 6), rate_inputs("aim", n)
-    damping, threshold = rate_inputs("settings", 2)
-    more = {"rate": rate, "weights": weights, "aim": aim, "settings": (damping, threshold)}
-    if goal:
-        more |= {
-            "place": rate_inputs("place", 3),
-            "turn": rate_inputs("turn", 9),
-            "axes": rate_inputs("axes", 9),
-        }
+    sizes = {"rate": 6, "weights": 6, "aim": n, "settings": 2}
+    sizes |= {"place": 3, "turn": 9, "axes": 9} if goal else {}
+    more = {name: rate_inputs(name, count) for name, count in sizes.items()}
     if saturates is not None:
         more |= limit_inputs(n)
 
     def write(writer: Writer) -> Results:
-        hold = writer.hold
+        hold, rate, aim = writer.hold, more["rate"], more["aim"]
         at, jacobian = pose_and_jacobian(writer, tree, spot, "local-world-aligned")
 
         def weighted(six: Sequence[Expr]) -> list[Expr]:
             """Return six components along the axes of the weights, weighted."""
             seen = list(six)
             if goal:
-                a = more["axes"]
-                turned = [(a[i], a[3 + i], a[6 + i]) for i in range(3)]
-                seen = [dot(row, six[h : h + 3]) for h in (0, 3) for row in turned]
-            return [hold(w * x) for w, x in zip(weights, seen, strict=True)]
+                axes = [more["axes"][i::3] for i in range(3)]
+                seen = [dot(row, six[h : h + 3]) for h in (0, 3) for row in axes]
+            return [hold(w * x) for w, x in zip(more["weights"], seen, strict=True)]
 
         columns = [weighted(column) for column in zip(*jacobian, strict=True)]
-        rows = [list(row) for row in zip(*columns, strict=True)]
-        made = orthogonalized(writer, rows, damping, threshold)
-        wanted = weighted(rate)
-        rights = [wanted]
-        found: dict[str, object] = {}
+        made = orthogonalized(writer, list(zip(*columns, strict=True)), *more["settings"])
+        rights = [weighted(rate)]
+        results: dict[str, Any] = {}
         if goal:
-            t, p = more["turn"], more["place"]
-            target = [*t[0:3], p[0], *t[3:6], p[1], *t[6:9], p[2]]
-            shift, turn = pose_errors(writer, at, target)
-            error = [*shift, *turn]
-            rights.append(weighted(error))
-            found["error"] = error
-        solutions = made.solved(*rights)
+            turned = [more["turn"][i : i + 3] for i in (0, 3, 6)]
+            shift, turn = pose_errors(writer, at, more["place"], turned)
+            results["error"] = [*shift, *turn]
+            rights.append(weighted(results["error"]))
+        task, *steps = made.solved(*rights)
         free = made.null(aim)
-        if saturates is not None:
-            low, high = bounds(writer, tree.coordinates, more)
-            rates, scale = saturated(
-                writer, solutions[0], free, made.projector(), low, high, saturates
-            )
-            found["scale"] = [scale]
+        if saturates is None:
+            rates = [hold(x + z) for x, z in zip(task, free, strict=True)]
         else:
-            rates = [hold(x + z) for x, z in zip(solutions[0], free, strict=True)]
-        if goal:
-            found["step"] = solutions[1]
+            low, high = bounds(writer, tree.coordinates, more)
+            rates, scale = saturated(writer, task, free, made.projector(), low, high, saturates)
+            results["scale"] = [scale]
         residual = [hold(v - dot(row, rates)) for v, row in zip(rate, jacobian, strict=True)]
         if goal:
-            found["missed"] = [weighted(residual), rights[1]]
+            results |= {"step": steps[0], "missed": [weighted(residual), rights[1]]}
         return {
             "rates": rates,
             "residual": residual,
             "rank": [total(made.live)],
             "ratio": [maximum(made.ratio, ZERO)],
-            **found,
+            **results,
         }
 
     return tree.program("joint_rates", ["q"], write, more)
+
+
+def partition_program(
+    tree: Tree, spot: FixedFrame, rows: Sequence[int], *, aimed: bool, limited: bool
+) -> Program:
+    """Return the Program of joint rates by a partition.
+
+    Its inputs are `q`, `rate` (6, in the world's axes), with an aim also `aim` (n), `settings`
+    (the threshold), with limits also those of `saturation`; its outputs `rates` (n), `residual`
+    (6; zero for components that do not count), `rank`, `ratio`, `free` (the numbers of the joints
+    that the square part leaves), and with limits `scale`.
+    """
+    refuse_quaternions(tree)
+    n = len(tree.coordinates)
+    sizes = {"rate": 6, "settings": 1, **({"aim": n} if aimed else {})}
+    more = {name: rate_inputs(name, count) for name, count in sizes.items()}
+    if limited:
+        more |= limit_inputs(n)
+
+    def write(writer: Writer) -> Results:
+        hold, rate = writer.hold, more["rate"]
+        whole = list(more.get("aim", [ZERO] * n))
+        _, jacobian = pose_and_jacobian(writer, tree, spot, "local-world-aligned")
+        chosen = [jacobian[k] for k in rows]
+        moving = [j for j in range(n) if any(row[j] is not ZERO for row in chosen)]
+        spare = len(moving) - len(rows)
+        if spare < 0:
+            raise InputError(
+                "a partition needs at least as many joints as there are components of the rate, "
+                f"and {len(moving)} joints move the frame for {len(rows)} components",
+                remedy='leave components out with weights of 0, or use method="pseudo"',
+            )
+        chosen = [[row[j] for j in moving] for row in chosen]
+        made = partitioned(writer, chosen, [rate[k] for k in rows], *more["settings"])
+        aim = [whole[j] for j in moving]
+        results: dict[str, Any] = {}
+        if limited:
+            low, high = bounds(writer, tree.coordinates, more)
+            whole = [clipped(writer, *row) for row in zip(whole, low, high, strict=True)]
+            rates, scale = saturated(
+                writer,
+                made.nearest([ZERO] * len(moving)),
+                made.null(aim),
+                made.projector(),
+                [low[j] for j in moving],
+                [high[j] for j in moving],
+                spare,
+            )
+            results["scale"] = [scale]
+        else:
+            rates = made.nearest(aim)
+        for j, x in zip(moving, rates, strict=True):
+            whole[j] = x
+        residual: list[Expr] = [ZERO] * 6
+        for k, row in zip(rows, chosen, strict=True):
+            residual[k] = hold(rate[k] - dot(row, rates))
+        if spare:
+            results["free"] = made.permuted([constant(j) for j in moving])[len(rows) :]
+        return {
+            "rates": whole,
+            "residual": residual,
+            "rank": [total(made.live)],
+            "ratio": [made.ratio],
+            **results,
+        }
+
+    return tree.program("partition_rates", ["q"], write, more)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -16,11 +17,15 @@ from numpy.typing import ArrayLike, NDArray
 from linkwright.base.arguments import fits
 from linkwright.base.errors import InputError, ShapeError
 from linkwright.base.reprs import brief
+from linkwright.program import Program
+from linkwright.robots.ik.freedom import gradient_of
+from linkwright.robots.ik.rates import kept_quantity, partition_program, rates_program
 from linkwright.robots.ik.saturation import FAR, LIMITS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from linkwright.algebra import Expr
-    from linkwright.program import Program
     from linkwright.robots.quantity import Quantity
     from linkwright.robots.robot import Robot
 
@@ -103,11 +108,8 @@ class RateLimits:
             _refuse_crossed(lower, upper)
 
     def of(self, robot: Robot) -> dict[str, Array]:
-        """Return the limits of each joint of a robot, by their names in `LIMITS`.
-
-        Args:
-            robot: whose limits count where none are given.
-        """
+        """Return the limits of each joint by their names in `LIMITS`, a robot's where none are
+        given."""
         n = len(robot.coordinates)
         own = robot.limits
         usual = {
@@ -168,35 +170,31 @@ def joint_rates(
     level = checked_damping(method, damping)
     if threshold < 0:
         raise InputError("the threshold of joint rates is not below zero")
-    shares = rate_weights(weights)
-    rows = chosen_rows(shares)
+    shares, rows = rate_weights(weights)
     n = len(robot.speeds)
     free = np.zeros(n) if aim is None else np.asarray(aim, dtype=float)
     if climb is not None:
         free = free + gain * gradient_of(robot, frame, rows, climb)(q)
+    if limits is None and last is not None:
+        raise InputError("last rates count with limits alone", remedy="give limits=RateLimits(...)")
     aimed = aim is not None or climb is not None or limits is not None
-    given: list[Array] = [wanted]
     if method == "partition":
-        given += [np.array([threshold]), *([free] if aimed else [])]
+        given = [wanted, np.array([threshold]), *([free] if aimed else [])]
     else:
-        given += [shares, free, np.array([level, threshold])]
+        given = [wanted, shares, free, np.array([level, threshold])]
     if limits is not None:
         before = np.zeros(n) if last is None else np.asarray(last, dtype=float)
         given += [before, *limits.of(robot).values(), np.array([limits.period])]
-    elif last is not None:
-        raise InputError("last rates count with limits alone", remedy="give limits=RateLimits(...)")
     made = quantity_of(robot, frame, method, rows, aimed=aimed, limited=limits is not None)
     found = dict(zip((name for name, _ in made.outputs), made(q, *given), strict=True))
     rank = np.rint(found["rank"][..., 0]).astype(int)
-    scale = found["scale"][..., 0] if limits is not None else np.ones(rank.shape)
-    spare = found.get("free", np.zeros((*rank.shape, 0)))
     return JointRates(
         found["rates"],
         int(rank) if rank.ndim == 0 else rank,
         found["residual"],
         found["ratio"][..., 0],
-        scale,
-        np.rint(spare).astype(int),
+        found["scale"][..., 0] if limits is not None else np.ones(rank.shape),
+        np.rint(found.get("free", np.zeros((*rank.shape, 0)))).astype(int),
     )
 
 
@@ -216,32 +214,15 @@ def checked_damping(method: str, damping: float | None) -> float:
     return DAMPING if damping is None else float(damping)
 
 
-def rate_weights(weights: ArrayLike) -> Array:
-    """Return weights of the six components of a rate, or refuse them."""
+def rate_weights(weights: ArrayLike) -> tuple[Array, tuple[int, ...]]:
+    """Return weights of the six components of a rate, and which have one; refuse other numbers."""
     found = np.asarray(weights, dtype=float)
     if found.shape != (6,) or not np.isfinite(found).all() or (found < 0).any():
         raise InputError("weights of a rate are six numbers, none below zero")
-    return found
-
-
-def chosen_rows(weights: Array) -> tuple[int, ...]:
-    """Return which components of a rate have a weight, or refuse that none has."""
-    rows = tuple(int(k) for k in np.flatnonzero(weights))
+    rows = tuple(int(k) for k in np.flatnonzero(found))
     if not rows:
         raise InputError("all weights of the rate are zero, so nothing is wanted of the frame")
-    return rows
-
-
-def gradient_of(robot: Robot, frame: str, rows: Sequence[int], what: str | Expr) -> Quantity:
-    """Return the gradient of what freedom should make larger, once for each robot."""
-    from linkwright.robots.ik.freedom import climbed
-
-    robot.spot(frame)
-    kept: dict[object, Quantity] = robot.kept.setdefault("climbed", {})
-    key = (frame, tuple(rows), what)
-    if key not in kept:
-        kept[key] = climbed(robot, frame, rows, what)
-    return kept[key]
+    return found, rows
 
 
 def quantity_of(
@@ -254,23 +235,13 @@ def quantity_of(
     limited: bool = False,
 ) -> Quantity:
     """Return the quantity of joint rates of a frame, once for each robot."""
+    derive: Callable[..., Program]
     rooms = max(len(robot.speeds) - len(rows), 0) if limited else None
+    name = f"joint rates of {frame!r}"
     if method == "partition":
-        label = f"partition {''.join(map(str, rows))}{' aimed' * aimed}{' limited' * limited}"
+        name += f", partition {''.join(map(str, rows))}{' aimed' * aimed}{' limited' * limited}"
+        derive = partial(partition_program, rows=rows, aimed=aimed, limited=limited)
     else:
-        label = "" if rooms is None else f"limited {rooms}"
-    kept: dict[str, Quantity] = robot.kept.setdefault("joint rates", {})
-    key = f"joint rates of {frame!r}" + (f", {label}" if label else "")
-    if key not in kept:
-        spot = robot.spot(frame)
-
-        def derive(tree: object) -> Program:
-            from linkwright.robots.ik.partition import partition_program
-            from linkwright.robots.ik.rates import rates_program
-
-            if method == "partition":
-                return partition_program(robot.tree, spot, rows, aimed=aimed, limited=limited)
-            return rates_program(robot.tree, spot, saturates=rooms)
-
-        kept[key] = robot.quantity(key, derive, weighs=False)
-    return kept[key]
+        name += "" if rooms is None else f", limited {rooms}"
+        derive = partial(rates_program, saturates=rooms)
+    return kept_quantity(robot, name, [frame], derive)

@@ -14,25 +14,17 @@ are one step with their rows of J and e one below the other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from linkwright.algebra import ZERO, Expr, atan2, constant, maximum, minimum, sqrt, symbol, total
-from linkwright.algebra.triples import Matrix, dot, subtract, transposed
-from linkwright.base.errors import InputError
+from linkwright.algebra import ZERO, Expr, constant, maximum, minimum, sqrt, total
+from linkwright.algebra.triples import dot
 from linkwright.equations.tree import Results, Tree
 from linkwright.equations.writer import Writer
 from linkwright.program import Namer, Program
-from linkwright.program.linear import gram, ldlt
+from linkwright.program.linear import damped_inverse
 from linkwright.robots.fixed_frames import FixedFrame
-from linkwright.robots.kinematics import Stance, pose_and_jacobian
+from linkwright.robots.ik.rates import pose_errors, rate_inputs, refuse_quaternions
+from linkwright.robots.kinematics import pose_and_jacobian
 
-_OWNER = "inverse kinematics"
-_TINY = constant(1e-300)
 _HALF = constant(0.5)
-
-
-def _inputs(name: str, count: int) -> tuple[Expr, ...]:
-    return tuple(symbol(f"{name}[{k}]", "input", owner=_OWNER) for k in range(count))
 
 
 def step_program(tree: Tree, *spots: FixedFrame) -> Program:
@@ -42,99 +34,43 @@ def step_program(tree: Tree, *spots: FixedFrame) -> Program:
     the other, `posture` and `pull` (toward it), `lower`, `upper`, `damping`; its outputs `next`
     (the coordinates after the step), `error` (m) and `turn` (rad) before it, of all frames.
     """
+    refuse_quaternions(
+        tree, "inverse kinematics moves joints with one degree of freedom each", code=None
+    )
     q = tree.coordinates
-    n = len(q)
-    if n != len(tree.speeds) or any(tree.kinematics.rates[x] not in set(tree.speeds) for x in q):
-        raise InputError(
-            "inverse kinematics moves joints with one degree of freedom each, and here are others",
-            remedy="fix the base, and use angles in place of quaternions",
-        )
-    target, weights = _inputs("target", 12 * len(spots)), _inputs("weights", 6 * len(spots))
-    rest, pull = _inputs("rest", n), _inputs("pull", n)
-    lower, upper = _inputs("lower", n), _inputs("upper", n)
-    (damping,) = _inputs("damping", 1)
-    more = {
-        "target": target,
-        "weights": weights,
-        "posture": rest,
-        "pull": pull,
-        "lower": lower,
-        "upper": upper,
-        "damping": (damping,),
-    }
+    sizes = {"target": 12 * len(spots), "weights": 6 * len(spots)}
+    sizes |= dict.fromkeys(("posture", "pull", "lower", "upper"), len(q)) | {"damping": 1}
+    more = {name: rate_inputs(name, count) for name, count in sizes.items()}
 
     def write(writer: Writer) -> Results:
+        hold = writer.hold
         error: list[Expr] = []
         rows: list[list[Expr]] = []
         for k, spot in enumerate(spots):
             at, jacobian = pose_and_jacobian(writer, tree, spot, "local-world-aligned")
-            shift, turn = pose_errors(writer, at, target[12 * k : 12 * k + 12])
-            own = weights[6 * k : 6 * k + 6]
-            error += [writer.hold(w * e) for w, e in zip(own, [*shift, *turn], strict=True)]
+            target = more["target"][12 * k : 12 * k + 12]
+            turned = [target[i : i + 3] for i in (0, 4, 8)]
+            shift, turn = pose_errors(writer, at, target[3::4], turned)
+            own = more["weights"][6 * k : 6 * k + 6]
+            error += [hold(w * e) for w, e in zip(own, [*shift, *turn], strict=True)]
             rows += [
-                [writer.hold(w * x) if x is not ZERO else ZERO for x in row]
+                [hold(w * x) if x is not ZERO else ZERO for x in row]
                 for w, row in zip(own, jacobian, strict=True)
             ]
-        posture = [writer.hold(p * (r - x)) for p, r, x in zip(pull, rest, q, strict=True)]
-        step = _damped(writer, rows, error, posture, damping)
-        moved = [
-            minimum(maximum(x + dx, low), high)
-            for x, dx, low, high in zip(q, step, lower, upper, strict=True)
-        ]
-        positions = [e for k, e in enumerate(error) if k % 6 < 3]
-        turns = [e for k, e in enumerate(error) if k % 6 >= 3]
+        pulls = zip(more["pull"], more["posture"], q, strict=True)
+        posture = [hold(p * (r - x)) for p, r, x in pulls]
+        left = [hold(e - dot(row, posture)) for e, row in zip(error, rows, strict=True)]
+        level = hold(_HALF * total(e**2 for e in error) + more["damping"][0])
+        statements, (step,) = damped_inverse(hold, rows, [left], level, Namer(None, "ik"))
+        writer.take(statements)
+        moved = zip(q, posture, step, more["lower"], more["upper"], strict=True)
+        sizes = [[e**2 for k, e in enumerate(error) if k % 6 // 3 == half] for half in (0, 1)]
         return {
-            "next": moved,
-            "error": [sqrt(_squares(positions))],
-            "turn": [sqrt(_squares(turns))],
+            "next": [
+                minimum(maximum(x + hold(p + dx), low), high) for x, p, dx, low, high in moved
+            ],
+            "error": [sqrt(total(sizes[0]))],
+            "turn": [sqrt(total(sizes[1]))],
         }
 
     return tree.program("ik_step", ["q"], write, more)
-
-
-def _squares(v: Sequence[Expr]) -> Expr:
-    return total(x**2 for x in v)
-
-
-def pose_errors(
-    writer: Writer, at: Stance, target: Sequence[Expr]
-) -> tuple[list[Expr], list[Expr]]:
-    """Return the way to the goal, m, and the rotation vector to it, rad, in the world's axes."""
-    rows = [target[4 * i : 4 * i + 3] for i in range(3)]
-    shift = subtract([target[3], target[7], target[11]], at.position)
-    goal: Matrix = (
-        (rows[0][0], rows[0][1], rows[0][2]),
-        (rows[1][0], rows[1][1], rows[1][2]),
-        (rows[2][0], rows[2][1], rows[2][2]),
-    )
-    now, wanted = transposed(at.rotation), transposed(goal)  # columns: the axes of both frames
-    sines = [
-        writer.hold(
-            _HALF * total(a[i] * b[j] - a[j] * b[i] for a, b in zip(now, wanted, strict=True))
-        )
-        for i, j in ((1, 2), (2, 0), (0, 1))
-    ]
-    cosine = writer.hold(_HALF * (total(dot(a, b) for a, b in zip(now, wanted, strict=True)) - 1))
-    size = writer.hold(sqrt(total([*(s**2 for s in sines), _TINY])))
-    factor = writer.hold(atan2(size, cosine) / size)
-    return [writer.hold(x) for x in shift], [writer.hold(factor * s) for s in sines]
-
-
-def _damped(
-    writer: Writer,
-    rows: Sequence[Sequence[Expr]],
-    error: Sequence[Expr],
-    posture: Sequence[Expr],
-    damping: Expr,
-) -> list[Expr]:
-    """Return the damped solution that goes on toward a posture in the null space."""
-    left = [writer.hold(e - dot(row, posture)) for e, row in zip(error, rows, strict=True)]
-    level = writer.hold(_HALF * _squares(error) + damping)
-    matrix = gram(writer.hold, rows, level)
-    statements, (solution,) = ldlt(matrix, [left], Namer(None, "ik"))
-    for statement in statements:
-        writer.assign(statement.target, statement.value)
-    columns = zip(*rows, strict=True)
-    return [
-        writer.hold(p + dot(column, solution)) for p, column in zip(posture, columns, strict=True)
-    ]

@@ -15,13 +15,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from linkwright.algebra import ZERO, Expr, as_expr, constant, symbol
+from linkwright.algebra import ZERO, Expr, as_expr, constant
 from linkwright.algebra.functions import where
 from linkwright.algebra.triples import (
     add,
     apply,
     conjugate,
-    dot,
     matrix_product,
     quaternion_product,
     subtract,
@@ -33,25 +32,16 @@ from linkwright.equations.writer import Writer
 from linkwright.motion.chains.solver import ToolKinematics
 from linkwright.program import Namer, Program
 from linkwright.program.inline import inlined
-from linkwright.program.linear import gram, ldlt
+from linkwright.program.linear import damped_inverse
 from linkwright.robots.fixed_frames import FixedFrame
-from linkwright.robots.ik.rates import refuse_quaternions
-from linkwright.robots.kinematics import (
-    acceleration,
-    pose_and_jacobian,
-    quaternion,
-    velocity,
-)
+from linkwright.robots.ik.rates import rate_inputs, refuse_quaternions
+from linkwright.robots.kinematics import acceleration, pose_and_jacobian, quaternion, velocity
 
 if TYPE_CHECKING:
     from linkwright.robots.robot import Robot
 
-_OWNER = "kinematics at a tick"
 _TWO = constant(2)
-
-
-def _inputs(name: str, count: int) -> tuple[Expr, ...]:
-    return tuple(symbol(f"{name}[{k}]", "input", owner=_OWNER) for k in range(count))
+_VIEW = "local-world-aligned"
 
 
 def tool_kinematics(
@@ -71,16 +61,15 @@ def tool_kinematics(
             f"the pose of a tool has 7 numbers, not {len(tool)}",
             remedy="give x, y, z and a unit quaternion w, x, y, z",
         )
-    tree, spot = robot.tree, held(robot.spot(frame), tool)
-    return ToolKinematics(robot.coordinates, forward_program(tree, spot), tick_program(tree, spot))
-
-
-def held(spot: FixedFrame, tool: Sequence[float]) -> FixedFrame:
-    """Return the frame of a tool that another frame holds."""
+    tree, spot = robot.tree, robot.spot(frame)
     place = [as_expr(float(x)) for x in tool[:3]]
     turn = [[as_expr(x) for x in row] for row in quaternion_matrix(tool[3:]).tolist()]
-    rotation = matrix_product(spot.rotation, turn)
-    return FixedFrame(spot.body, rotation, add(spot.position, apply(spot.rotation, place)))
+    held = FixedFrame(
+        spot.body,
+        matrix_product(spot.rotation, turn),
+        add(spot.position, apply(spot.rotation, place)),
+    )
+    return ToolKinematics(robot.coordinates, forward_program(tree, held), tick_program(tree, held))
 
 
 def forward_program(tree: Tree, spot: FixedFrame) -> Program:
@@ -91,13 +80,13 @@ def forward_program(tree: Tree, spot: FixedFrame) -> Program:
     """
 
     def write(writer: Writer) -> Results:
-        at, _ = pose_and_jacobian(writer, tree, spot, "local-world-aligned")
+        at, _ = pose_and_jacobian(writer, tree, spot, _VIEW)
         rates = dict(zip(tree.speeds, tree.accelerations, strict=True))
         return {
             "place": list(at.position),
             "turn": quaternion(writer, at.rotation),
-            "twist": velocity(writer, tree, spot, "local-world-aligned"),
-            "bend": acceleration(writer, tree, spot, "local-world-aligned", rates),
+            "twist": velocity(writer, tree, spot, _VIEW),
+            "bend": acceleration(writer, tree, spot, _VIEW, rates),
         }
 
     return tree.program("tool_forward", ["q", "u", "a"], write)
@@ -112,44 +101,39 @@ def tick_program(tree: Tree, spot: FixedFrame) -> Program:
     `joint_second`, `joint_step` and `joint_probe`.
     """
     refuse_quaternions(tree)
-    n = len(tree.coordinates)
-    names = {"goal_place": 3, "goal_turn": 4, "flow": 6, "slope": 6, "second": 6, "probe": 6}
-    more = {name: _inputs(name, count) for name, count in names.items()}
-    more |= {name: _inputs(name, 1) for name in ("sigma", "damping")}
+    sizes = {"goal_place": 3, "goal_turn": 4, "flow": 6, "slope": 6, "second": 6, "probe": 6}
+    sizes |= {"sigma": 1, "damping": 1}
+    more = {name: rate_inputs(name, count) for name, count in sizes.items()}
+    still = dict.fromkeys(tree.speeds, ZERO)
     drift = tree.program(
-        "drift",
-        ["q", "u"],
-        lambda w: {
-            "drift": acceleration(
-                w, tree, spot, "local-world-aligned", dict.fromkeys(tree.speeds, ZERO)
-            )
-        },
+        "drift", ["q", "u"], lambda w: {"drift": acceleration(w, tree, spot, _VIEW, still)}
     )
 
     def write(writer: Writer) -> Results:
         hold = writer.hold
-        at, jacobian = pose_and_jacobian(writer, tree, spot, "local-world-aligned")
+        at, jacobian = pose_and_jacobian(writer, tree, spot, _VIEW)
         turn = quaternion(writer, at.rotation)
         shift = [hold(x) for x in subtract(more["goal_place"], at.position)]
-        error = [*shift, *_way(writer, turn, more["goal_turn"])]
+        # the rotation vector to the goal, which is near
+        cosine, *sines = quaternion_product(more["goal_turn"], conjugate(turn))
+        side = hold(where(cosine < ZERO, -_TWO, _TWO))
+        error = [*shift, *(hold(side * x) for x in sines)]
         (sigma,), (damping,) = more["sigma"], more["damping"]
-        matrix = gram(hold, jacobian, hold(damping**2))
-        columns = list(zip(*jacobian, strict=True))
 
         def joints(*rights: Sequence[Expr]) -> list[list[Expr]]:
-            statements, solutions = ldlt(matrix, rights, Namer(None, f"it{len(rights)}_"))
-            for statement in statements:
-                writer.assign(statement.target, statement.value)
-            return [[hold(dot(c, solution)) for c in columns] for solution in solutions]
+            namer = Namer(None, f"it{len(rights)}_")
+            statements, found = damped_inverse(hold, jacobian, rights, hold(damping**2), namer)
+            writer.take(statements)
+            return [[hold(x) for x in rates] for rates in found]
 
         flow, slope, step, probe = joints(more["flow"], more["slope"], error, more["probe"])
         u = [hold(f + sigma * s) for f, s in zip(flow, slope, strict=True)]
         given = {port.name: port.entries for port in drift.inputs} | {"u": u}
         statements, found = inlined(drift, given, Namer(None, "dr"))
         writer.take(statements)
-        left = [hold(a - d) for a, d in zip(more["second"], found["drift"], strict=True)]
-        (second,) = joints(left)
-        assert len(second) == n
+        (second,) = joints(
+            [hold(a - d) for a, d in zip(more["second"], found["drift"], strict=True)]
+        )
         return {
             "error": error,
             "joint_flow": flow,
@@ -160,10 +144,3 @@ def tick_program(tree: Tree, spot: FixedFrame) -> Program:
         }
 
     return tree.program("kinematics_tick", ["q"], write, more)
-
-
-def _way(writer: Writer, turn: Sequence[Expr], goal: Sequence[Expr]) -> list[Expr]:
-    """Return the rotation vector from one unit quaternion to another, where they are close."""
-    cosine, *sines = quaternion_product(goal, conjugate(turn))
-    side = writer.hold(where(cosine < ZERO, -_TWO, _TWO))
-    return [writer.hold(side * x) for x in sines]

@@ -122,101 +122,80 @@ moves -> q, u, a, error, turn_error, rank)
         self.start_weights = tuple(
             [float(weights)] * n if isinstance(weights, int | float) else map(float, weights)
         )
-        self._sizes(count, n, levels=levels, start=start, rest=rest, limits=limits, tools=tools)
+        of_joints = {"start": start, "rest": rest, "limits": limits, "weights": self.start_weights}
+        for size, of, lists in (
+            (count, "frames", {"priorities": levels, "tools": tools}),
+            (n, "joints", of_joints),
+        ):
+            for what, values in lists.items():
+                if values is not None and len(values) != size:
+                    raise BlockError(f"{name!r} has {len(values)} {what} for {size} {of}")
+        if count == 0:
+            raise BlockError(f"{name!r} has no frame to move", remedy="name one or more")
         wide = [(-_FAR, _FAR)] * n if limits is None else limits
         bounds = [(max(float(a), -_FAR), min(float(b), _FAR)) for a, b in wide]
         posture = tuple(map(float, start if rest is None else rest))
         checked_weights(self.start_weights, names, 0.0, where=repr(name))
         tick = gated(priority_tick(robot.tree, [robot.spot(f) for f in frames], levels), "on")
 
+        # what comes in, and what the block is set to
         still = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
-        shapes = [[0.0] * 6] * count if tools is None else [list(map(float, x)) for x in tools]
+        held = [[0.0] * 6] * count if tools is None else tools
         on = self.input("on", 1.0, doc="whether it moves the joints")
         begin = self.input_vector("start", n, tuple(map(float, start)), doc="joints while off")
-        frame_inputs = {
+        given: dict[str, Sequence[Value]] = {
             "pose": self.input_vector("pose", 7 * count, still * count, doc="wanted, of frames"),
             "twist": self.input_vector("twist", 6 * count, doc="m/s and rad/s"),
             "acceleration": self.input_vector("acceleration", 6 * count, doc="of the twist"),
             "mask": self.input_vector("mask", 6 * count, (1.0,) * 6 * count, doc="1 counts"),
             "tool": self.input_vector(
-                "tool", 6 * count, tuple(x for row in shapes for x in row), doc="in its frame"
+                "tool", 6 * count, tuple(float(x) for row in held for x in row), doc="in its frame"
             ),
-        }
-        joint_inputs = {
             "posture": self.input_vector("rest", n, posture, doc="posture of the null space"),
             "weights": self.input_vector("weights", n, self.start_weights, unit="1/s"),
-            "moves": self.input_vector("moves", n, (1.0,) * n, doc="1 for joints that may move"),
         }
-        settings = [
+        moves = self.input_vector("moves", n, (1.0,) * n, doc="1 for joints that may move")
+        given["moves"] = moves
+        given["settings"] = [
             self.parameter("damping", checked(damping, "damping", least=0)),
             self.parameter("width", checked(width, "width", above=0), sign="positive"),
             1e-6,
         ]
-        feedback = [
+        given["feedback"] = [
             self.parameter("gain", checked(gain, "gain", least=0), unit="1/s"),
             self.parameter("speed", checked(speed, "speed", above=0), unit="m/s"),
             self.parameter("turn_speed", checked(turn_speed, "turn_speed", above=0), unit="rad/s"),
         ]
         lower = [self.parameter(f"lower{k}", float(low)) for k, (low, _) in enumerate(bounds)]
         upper = [self.parameter(f"upper{k}", float(top)) for k, (_, top) in enumerate(bounds)]
-        let = self.intermediate
+
+        # a tick: rates now and soon after; a joint that pushes against a limit stands
+        let, h = self.intermediate, self.period
         memory = [self.discrete_state(f"q{k}", initial=float(x)) for k, x in enumerate(start)]
-        live = [let(where(on, m, 0)) for m in joint_inputs["moves"]]
+        live = [let(where(on, m, 0)) for m in moves]
         q = [
             let(where(go, minimum(maximum(x, low), high), other))
             for go, x, low, high, other in zip(live, memory, lower, upper, begin, strict=True)
         ]
-        given: dict[str, Sequence[Value]] = {"q": q, "settings": settings, "feedback": feedback}
-        given |= {**frame_inputs, **joint_inputs, "along": [0] * n, "side": [0], "on": [on]}
-        found = self.embed(tick, given)
+        found = self.embed(tick, {"q": q, **given, "along": [0] * n, "side": [0], "on": [on]})
         rates, later = found["rates"][:n], found["rates"][n : 2 * n]
-        bent = [(y - x) / STEP for x, y in zip(rates, later, strict=True)]
-        u, a = self._free(q, rates, bent, lower, upper)
+        u: list[Expr] = []
+        a: list[Expr] = []
+        for x, v, w, low, high in zip(q, rates, later, lower, upper, strict=True):
+            stuck = let(((x >= high) & (v > 0)) | ((x <= low) & (v < 0)))
+            u.append(let(where(stuck, ZERO, v)))
+            a.append(let(where(stuck, ZERO, (w - v) / STEP)))
         self.output_vector("q", q, doc="joints")
         self.output_vector("u", u, doc="their speeds")
         self.output_vector("a", a, doc="their accelerations")
         error = found["error"]
-        ways = [error[6 * k + h : 6 * k + h + 3] for h in (0, 3) for k in range(count)]
+        ways = [error[6 * k + i : 6 * k + i + 3] for i in (0, 3) for k in range(count)]
         sizes = [sqrt(total(x**2 for x in way)) for way in ways]
         self.output_vector("error", sizes[:count], unit="m", doc="of each frame to its pose")
         self.output_vector("turn_error", sizes[count:], unit="rad", doc="likewise")
         self.output("rank", found["rank"][0], doc="components that the joints can move")
-        h = self.period
         for x, now, v, b in zip(memory, q, u, a, strict=True):
             self.update(x, now + h * (v + h * b / 2))
-
-    def _free(
-        self,
-        q: Sequence[Expr],
-        u: Sequence[Expr],
-        a: Sequence[Expr],
-        lower: Sequence[Expr],
-        upper: Sequence[Expr],
-    ) -> tuple[list[Expr], list[Expr]]:
-        """Return speeds and accelerations, zero for joints that push against their limits."""
-        let = self.intermediate
-        speeds: list[Expr] = []
-        rates: list[Expr] = []
-        for x, v, b, low, high in zip(q, u, a, lower, upper, strict=True):
-            stuck = let(((x >= high) & (v > 0)) | ((x <= low) & (v < 0)))
-            speeds.append(let(where(stuck, ZERO, v)))
-            rates.append(let(where(stuck, ZERO, b)))
-        return speeds, rates
-
-    def _sizes(self, count: int, n: int, **given: Sequence[object] | None) -> None:
-        """Refuse lists of wrong lengths."""
-        wanted = dict.fromkeys(given, n) | {"levels": count, "tools": count}
-        words = {"levels": "priorities"}
-        for key, values in given.items():
-            if values is not None and len(values) != wanted[key]:
-                of = "frames" if wanted[key] == count and key in ("levels", "tools") else "joints"
-                raise BlockError(
-                    f"{self.name!r} has {len(values)} {words.get(key, key)} for {wanted[key]} {of}"
-                )
-        if len(self.start_weights) != n:
-            raise BlockError(f"{self.name!r} has {len(self.start_weights)} weights for {n} joints")
-        if count == 0:
-            raise BlockError(f"{self.name!r} has no frame to move", remedy="name one or more")
 
     def check_rate(self, rate: Rate) -> None:
         """Refuse continuous time, and warn of weights that are large for the period."""
