@@ -44,18 +44,19 @@ def kept_quantity(
     return robot.kept[name]
 
 
-def refuse_quaternions(
-    tree: Tree,
-    what: str = "joint rates are those of joints with one degree of freedom",
-    code: str | None = "R214",
-) -> None:
-    """Refuse robots with joints that have not one coordinate and one speed each."""
+def has_quaternions(tree: Tree) -> bool:
+    """Return whether there are joints that have not one coordinate and one speed each."""
     q, speeds = tree.coordinates, set(tree.speeds)
-    if len(q) != len(speeds) or any(tree.kinematics.rates[x] not in speeds for x in q):
+    return len(q) != len(speeds) or any(tree.kinematics.rates[x] not in speeds for x in q)
+
+
+def refuse_quaternions(tree: Tree) -> None:
+    """Refuse robots with joints that have not one coordinate and one speed each."""
+    if has_quaternions(tree):
         raise InputError(
-            f"{what}, and here are others",
+            "joint rates are those of joints with one degree of freedom, and here are others",
             remedy="fix the base, and use angles in place of quaternions",
-            code=code,
+            code="R214",
         )
 
 

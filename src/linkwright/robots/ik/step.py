@@ -16,12 +16,13 @@ from __future__ import annotations
 
 from linkwright.algebra import ZERO, Expr, constant, maximum, minimum, sqrt, total
 from linkwright.algebra.triples import dot
+from linkwright.base.errors import InputError
 from linkwright.equations.tree import Results, Tree
 from linkwright.equations.writer import Writer
 from linkwright.program import Namer, Program
 from linkwright.program.linear import damped_inverse
 from linkwright.robots.fixed_frames import FixedFrame
-from linkwright.robots.ik.rates import pose_errors, rate_inputs, refuse_quaternions
+from linkwright.robots.ik.rates import has_quaternions, pose_errors, rate_inputs
 from linkwright.robots.kinematics import pose_and_jacobian
 
 _HALF = constant(0.5)
@@ -34,9 +35,11 @@ def step_program(tree: Tree, *spots: FixedFrame) -> Program:
     the other, `posture` and `pull` (toward it), `lower`, `upper`, `damping`; its outputs `next`
     (the coordinates after the step), `error` (m) and `turn` (rad) before it, of all frames.
     """
-    refuse_quaternions(
-        tree, "inverse kinematics moves joints with one degree of freedom each", code=None
-    )
+    if has_quaternions(tree):
+        raise InputError(
+            "inverse kinematics moves joints with one degree of freedom each, and here are others",
+            remedy="fix the base, and use angles in place of quaternions",
+        )
     q = tree.coordinates
     sizes = {"target": 12 * len(spots), "weights": 6 * len(spots)}
     sizes |= dict.fromkeys(("posture", "pull", "lower", "upper"), len(q)) | {"damping": 1}
