@@ -194,11 +194,11 @@ def test_pictures_overlay_traces_escape_names_and_leave_gaps() -> None:
     broken = np.where((r.times > 5) & (r.times < 6), np.nan, r["c"])
     text = stacked_plot(
         [[Curve("<b>", r.times, r["s"]), Curve("c", r.times, broken)]], title="a & b"
-    )
+    ).text()
     assert "&lt;b&gt;" in text
     assert "a &amp; b" in text
     assert text.count("<polyline") == 3
-    phase = phase_plot(Curve("x [m]", r.times, r["s"]), Curve("v", r.times, r["c"]))
+    phase = phase_plot(Curve("x [m]", r.times, r["s"]), Curve("v", r.times, r["c"])).text()
     assert "x [m]" in phase
     assert phase.count("<circle") == 1
     assert nice_ticks(-0.31, 0.29, 4) == [-0.2, 0.0, 0.2]

@@ -67,8 +67,28 @@ def _spread(values: Array) -> tuple[float, float]:
     return low - 0.05 * reach, high + 0.05 * reach
 
 
-def phase_plot(across: Curve, up: Curve, *, width: int = 360, height: int = 300) -> str:
-    """Return one channel over another as SVG text, a dot where it stands now."""
+@dataclass(frozen=True, slots=True)
+class SvgPicture:
+    """A picture with its size, pixels."""
+
+    width: int
+    height: int
+    parts: Sequence[str]
+    style: str = ""
+
+    def text(self, y: int | None = None) -> str:
+        """Return it as SVG text; at a height within another picture where one is given."""
+        place = "" if y is None else f"y='{y}' "
+        look = f" style='{self.style}'" if self.style else ""
+        size = f"viewBox='0 0 {self.width} {self.height}' width='{self.width}' "
+        return (
+            f"<svg {place}xmlns='http://www.w3.org/2000/svg' {size}height='{self.height}'{look}>"
+            f"{''.join(self.parts)}</svg>"
+        )
+
+
+def phase_plot(across: Curve, up: Curve, *, width: int = 360, height: int = 300) -> SvgPicture:
+    """Return one channel over another, a dot where it stands now."""
     n = min(len(across.times), len(up.times))
     x, y = across.values[-n:], up.values[-n:]
     thin = np.unique(np.append(np.arange(0, n, max(1, n // 4000)), max(n - 1, 0)))[:n]
@@ -86,7 +106,7 @@ def phase_plot(across: Curve, up: Curve, *, width: int = 360, height: int = 300)
         _text((box[0] + box[2]) / 2, height - 6, across.label, "middle"),
         _text(14, (box[1] + box[3]) / 2, up.label, "middle", turned=True),
     ]
-    return _svg(width, height, parts)
+    return SvgPicture(width, height, parts)
 
 
 def stacked_plot(
@@ -96,8 +116,8 @@ def stacked_plot(
     width: int = 900,
     each: int = 180,
     window: tuple[float, float] | None = None,
-) -> str:
-    """Return graphs stacked over the same time as SVG text, for a file."""
+) -> SvgPicture:
+    """Return graphs stacked over the same time, for a file."""
     top = 34.0 if title else 12.0
     height = int(top + each * max(len(graphs), 1) + 34)
     ends = [t for made in graphs for c in made for t in (c.times[:1], c.times[-1:])]
@@ -111,7 +131,7 @@ def stacked_plot(
         box = (70.0, top + k * each, width - 16.0, top + (k + 1) * each - 22)
         parts += _stack(k, [thinned(c, 2 * width) for c in made], box, span)
     parts.append(_text(width / 2, height - 8, "time [s]", "middle"))
-    return _svg(width, height, parts, style="color:#222")
+    return SvgPicture(width, height, parts, "color:#222")
 
 
 def _stack(
@@ -152,12 +172,14 @@ def layout_picture(
             ups = curves_of(columns, graph, window) if across else []
             pictures += [phase_plot(across[0], up, width=900, height=500) for up in ups]
     if len(pictures) == 1:
-        return pictures[0]
-    sizes = [int(p.split(" height='", 1)[1].split("'", 1)[0]) for p in pictures]
-    at = [sum(sizes[:k]) for k in range(len(sizes))]
-    placed = [p.replace("<svg ", f"<svg y='{y}' ", 1) for p, y in zip(pictures, at, strict=True)]
-    back = f"<rect width='900' height='{max(sum(sizes), 40)}' fill='white'/>"
-    return _svg(900, max(sum(sizes), 40), [back, *placed], style="color:#222")
+        return pictures[0].text()
+    placed, height = [], 0
+    for picture in pictures:
+        placed.append(picture.text(height))
+        height += picture.height
+    height = max(height, 40)
+    back = f"<rect width='900' height='{height}' fill='white'/>"
+    return SvgPicture(900, height, [back, *placed], "color:#222").text()
 
 
 def _overlaid(
@@ -232,12 +254,4 @@ def _text(
     return (
         f"<text x='{x:.1f}' y='{y:.1f}' font-size='{size}' {_FONT} fill='{color}' "
         f"text-anchor='{anchor}'{turn}>{escape(words)}</text>"
-    )
-
-
-def _svg(width: int, height: int, parts: Sequence[str], style: str = "") -> str:
-    look = f" style='{style}'" if style else ""
-    return (
-        f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width} {height}' "
-        f"width='{width}' height='{height}'{look}>{''.join(parts)}</svg>"
     )

@@ -191,6 +191,11 @@ class Geometry:
         return bool(self.vector(self.mechanism.gravity_vector, self.mechanism.ground.frame).any())
 
 
+def body_rows(mechanism: Mechanism) -> dict[Body, int]:
+    """Return the rows of the ground and the bodies in the poses of a scene."""
+    return {body: k for k, body in enumerate([mechanism.ground, *mechanism.depth_first()])}
+
+
 def _loop_ends(constraint: Constraint) -> tuple[Point, Point] | None:
     works = constraint.works
     if constraint.position is None or not works or any(w.turns for w in works):

@@ -7,29 +7,19 @@ the coordinate's own unit; a channel without a unit is taken to be in that.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.base.errors import nearest
+from linkwright.algebra.units import parse_unit
+from linkwright.base.errors import UnitError, nearest
 from linkwright.recording import Recording
 from linkwright.scene.scene import Scene
 
 Array = NDArray[np.float64]
 
-ANGLES = {
-    "rad": 1.0,
-    "mrad": 1e-3,
-    "deg": math.pi / 180,
-    "degree": math.pi / 180,
-    "degrees": math.pi / 180,
-    "°": math.pi / 180,
-    "rev": 2 * math.pi,
-    "turn": 2 * math.pi,
-}
-LENGTHS = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6, "in": 0.0254, "ft": 0.3048}
+_ALIASES = {"degree": "deg", "degrees": "deg", "turn": "rev"}
 
 
 def factor(given: str, wanted: str) -> float | None:
@@ -37,15 +27,16 @@ def factor(given: str, wanted: str) -> float | None:
 
     >>> round(factor("deg", "rad") * 180, 6), factor("mm", "m"), factor("?", "rad")
     (3.141593, 0.001, 1.0)
-    >>> factor("V", "rad") is None
-    True
+    >>> factor("km", "m"), factor("V", "rad")
+    (1000.0, None)
     """
     if given == wanted or "?" in (given, wanted) or not given or not wanted:
         return 1.0
-    for units in (ANGLES, LENGTHS):
-        if given in units and wanted in units:
-            return units[given] / units[wanted]
-    return None
+    try:
+        unit, own = (parse_unit(_ALIASES.get(name, name)) for name in (given, wanted))
+    except UnitError:
+        return None
+    return unit.factor / own.factor if unit.exponents == own.exponents else None
 
 
 def coordinates_in(scene: Scene, recording: Recording) -> tuple[Array | None, tuple[str, ...]]:

@@ -21,6 +21,7 @@ from linkwright.base.forking import cached_property
 from linkwright.base.rotations import turned
 from linkwright.recording import Recording
 from linkwright.scene.arrow_shapes import SHORTEST
+from linkwright.scene.body_geometry import Geometry, body_rows
 from linkwright.scene.scene import Scene
 
 Array: TypeAlias = NDArray[np.float64]
@@ -113,8 +114,6 @@ class Arrows:
 
     @cached_property
     def _gravity(self) -> float:
-        from linkwright.scene.body_geometry import Geometry
-
         m = self.scene.robot.mechanism
         field = Geometry(m, self.scene.poses.values).vector(m.gravity_vector, m.ground.frame)
         return float(np.linalg.norm(field)) or GRAVITY
@@ -180,7 +179,7 @@ class Arrows:
 
 def arrows_of(scene: Scene, info: object, *, there: Sequence[str] | None = None) -> Arrows:
     """Return the forces that are told of and whose channels are there."""
-    rows = {b.name: k + 1 for k, b in enumerate(scene.robot.mechanism.depth_first())}
+    rows = {body.name: k for body, k in body_rows(scene.robot.mechanism).items() if k}
     known = None if there is None else set(there)
     found = []
     for one in info if isinstance(info, list | tuple) else ():
@@ -203,7 +202,7 @@ def reacting(about: Mapping[str, Any]) -> tuple[str, ...]:
 
 def joint_arrows(scene: Scene, about: Mapping[str, Any]) -> list[NodeForce]:
     """Return the forces that parents put on bodies through their joints, where links begin."""
-    rows = {b.name: k + 1 for k, b in enumerate(scene.robot.mechanism.depth_first())}
+    rows = {body.name: k for body, k in body_rows(scene.robot.mechanism).items() if k}
     found = []
     for k, name in enumerate(reacting(about)):
         told, at, axes = about["reactions"][k], (0.0, 0.0, 0.0), None

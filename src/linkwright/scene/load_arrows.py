@@ -21,6 +21,7 @@ from linkwright.base.forking import cached_property
 from linkwright.mechanism import Force, Mechanism, Point
 from linkwright.program import optimize, program
 from linkwright.recording import Recording
+from linkwright.scene.body_geometry import body_rows
 from linkwright.scene.forces import Column, NodeForce, reacting
 from linkwright.scene.scene import Scene
 from linkwright.system.driven_inputs import channel_name, channel_symbol, drives_in
@@ -86,8 +87,7 @@ class OwnForces:
     @cached_property
     def arrows(self) -> tuple[NodeForce, ...]:
         """The forces as arrows, with the names that their components have in `columns`."""
-        rows = {b: k + 1 for k, b in enumerate(self.mechanism.depth_first())}
-        rows[self.mechanism.ground] = 0
+        rows = body_rows(self.mechanism)
         numbers = {**self.mechanism.values, **(self.values or {})}
         found = []
         for own in self._each:

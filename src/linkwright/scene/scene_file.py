@@ -19,6 +19,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from linkwright.algebra.units import parse_unit
 from linkwright.base.errors import InputError
 from linkwright.base.files import is_there, read_text
 from linkwright.formats.meshes.lookup import ENDINGS, find_mesh
@@ -40,7 +41,6 @@ from linkwright.scene.wireframes import OUTLINES
 
 _COUNTS = ("sides", "bays")
 _EVERYWHERE = ("kind", "at", "turn", "start", "end", "color", "wire", "repeat")
-UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "in": 0.0254, "ft": 0.3048}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +65,7 @@ class SceneFile:
     @property
     def unit(self) -> float:
         """The unit of its lengths, m."""
-        return UNITS[self.table.unit]
+        return parse_unit(self.table.unit).factor
 
     def place(self, at: Sequence[float], turn: Sequence[tuple[Triple, float]]) -> Place:
         """Return a place: turned about moving axes, one after another, and then moved.

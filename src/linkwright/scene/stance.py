@@ -32,9 +32,8 @@ from linkwright.formats.robot.touch_points import (
     touch_shapes,
     touches_of,
 )
-from linkwright.mechanism import Body
 from linkwright.robots import Robot
-from linkwright.scene.body_geometry import Geometry
+from linkwright.scene.body_geometry import Geometry, body_rows
 from linkwright.scene.previews import limits_of, resting
 from linkwright.scene.scene import Scene
 from linkwright.scene.solids import read_surfaces
@@ -157,7 +156,7 @@ def footing_of(scene: Scene, floor: float = 0.0) -> Footing | None:
 def set_down(scene: Scene, footing: Footing, q: Array) -> Array:
     """Return coordinates moved up or down until the lowest point that can touch does."""
     robot, names = scene.robot, scene.poses.coordinates
-    rows = _rows(scene)
+    rows = body_rows(scene.robot.mechanism)
     poses = scene.poses(q).poses
     lowest = np.inf
     for touch in footing.touches:
@@ -176,11 +175,6 @@ def set_down(scene: Scene, footing: Footing, q: Array) -> Array:
     return moved
 
 
-def _rows(scene: Scene) -> dict[Body, int]:
-    m = scene.robot.mechanism
-    return {body: k for k, body in enumerate([m.ground, *m.depth_first()])}
-
-
 def _stance(scene: Scene, feet: Sequence[Touch]) -> Array:
     """Return coordinates with which the feet are flat where they are at zero, within limits."""
     names = scene.poses.coordinates
@@ -193,7 +187,7 @@ def _stance(scene: Scene, feet: Sequence[Touch]) -> Array:
         if len(j.coordinates) == 1 and j.coordinates[0].name in names
     ]
 
-    row = _rows(scene)
+    row = body_rows(scene.robot.mechanism)
     nodes, local = [row[t.body] for t in feet], np.array([t.at for t in feet])
 
     def placed(rows: Array) -> Array:

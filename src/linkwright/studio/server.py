@@ -22,6 +22,7 @@ import numpy as np
 from linkwright.base.closable import Closable
 from linkwright.base.errors import Error, InputError
 from linkwright.base.lazy import named
+from linkwright.scene.forces import nice
 from linkwright.scene.motions import SceneMotion, is_recording, open_motion
 from linkwright.scene.previews import PreviewOptions, resting
 from linkwright.studio.access import Gate, guarding
@@ -305,7 +306,7 @@ class Studio(Closable):
 
     def _draw_ground(self, where: Any, *, dark: bool = False) -> Any:
         """Draw the ground in all browsers, or in its other colors in one."""
-        cell = _nice(self.size / 3)
+        cell = nice(self.size / 3)
         floor, grid = self.floor, self.grid
         made = where.scene.add_grid(
             "/ground",
@@ -402,11 +403,6 @@ def free_port(host: str, port: int = 0) -> int:
             raise InputError(what, remedy="take another, or 0 for any that is free") from None
         remedy = f"use an address of this machine, such as {LOOPBACK}"
         raise InputError(f"nothing can be served at {host!r}: {why}", remedy=remedy) from None
-
-
-def _nice(raw: float) -> float:
-    power = 10.0 ** np.floor(np.log10(raw))
-    return float(next(k * power for k in (1, 2, 5, 10) if k * power >= raw * 0.999))
 
 
 def _closed_server(viser: Any) -> Any:

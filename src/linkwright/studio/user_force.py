@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from linkwright.base.errors import Error
 from linkwright.base.rotations import turned
-from linkwright.scene.body_geometry import Array, Geometry
+from linkwright.scene.body_geometry import Array, Geometry, body_rows
 from linkwright.scene.forces import NodeForce
 from linkwright.scene.scene import Scene
 from linkwright.studio.live_system import Plant
@@ -118,9 +118,8 @@ class Hand:
 def _centers(scene: Scene, plant: Plant) -> dict[str, tuple[int, Array, float]]:
     """Return the row of each body in the poses, its mass center in its frame, and its mass."""
     geometry = Geometry(scene.robot.mechanism, scene.poses.values)
-    bodies = scene.robot.mechanism.depth_first()
     return {
-        body.name: (k + 1, geometry.center(body), geometry.mass(body))
-        for k, body in enumerate(bodies)
+        body.name: (row, geometry.center(body), geometry.mass(body))
+        for body, row in body_rows(scene.robot.mechanism).items()
         if body.name in plant.hands
     }

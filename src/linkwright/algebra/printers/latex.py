@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from fractions import Fraction
 
 from linkwright.algebra.expr import Expr, scaled
@@ -30,14 +29,10 @@ from linkwright.algebra.printers.layout import (
     separated,
     sum_row,
 )
+from linkwright.algebra.printers.names import GREEK, drawn_parts, stem_and_digits
 from linkwright.base.arguments import worded
 
-_GREEK_WORDS = """
-    alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau
-    upsilon phi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega
-"""
-_GREEK = tuple(_GREEK_WORDS.split())
-_GREEK_LETTERS = dict(zip("αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΥΦΨΩ", _GREEK, strict=True))
+_GREEK_LETTERS = {letter: word for word, letter in GREEK.items()}
 _COMMANDS = {
     "sin": r"\sin",
     "cos": r"\cos",
@@ -55,8 +50,6 @@ _COMMANDS = {
 }
 _RELATIONS = {"lt": "<", "le": r"\le", "eq": "=", "ne": r"\ne"}
 _POWER_ON_NAME = frozenset({"sin", "cos", "tan"})
-_STEM = re.compile(r"(?P<letters>[^\d_]+?)(?P<digits>\d+)?\Z")
-_NAME = re.compile(r"(?P<body>[^'\[]*)(?P<primes>'*)(\[(?P<index>.*)\])?\Z")
 
 
 @worded
@@ -85,17 +78,9 @@ def latex_name(name: str) -> str:
     dots = 0
     while name.endswith("_dot") and name != "_dot":
         name, dots = name[:-4], dots + 1
-    parts = _NAME.match(name)
-    body, primes, index = (
-        (name, "", None) if parts is None else parts.group("body", "primes", "index")
-    )
-    words = [word for word in re.split(r"[._]", body) if word]
-    stem = words.pop(0) if words else "_"
-    split = _STEM.match(stem)
-    below: list[str] = []
-    if split is not None and split["digits"]:
-        stem = split["letters"]
-        below.append(split["digits"])
+    words, primes, index = drawn_parts(name)
+    stem, digits = stem_and_digits(words.pop(0) if words else "_")
+    below = [digits] if digits else []
     below += [_word(word) for word in words]
     if index is not None:
         below.append(index)
@@ -107,14 +92,14 @@ def latex_name(name: str) -> str:
 
 
 def _word(word: str) -> str:
-    if word in _GREEK:
+    if word in GREEK:
         return "\\" + word
     if word in _GREEK_LETTERS:
         return "\\" + _GREEK_LETTERS[word]
     if len(word) == 1:
         return r"\_" if word == "_" else word
-    match = _STEM.match(word)
-    if match is not None and match["digits"] and (len(match["letters"]) == 1):
+    letters, digits = stem_and_digits(word)
+    if digits and len(letters) == 1:
         return word
     return word if word.isdigit() else rf"\mathrm{{{word}}}"
 

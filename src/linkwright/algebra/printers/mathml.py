@@ -7,7 +7,6 @@ below the line, and a rate (`phi_dot`, or a prime) as a dot above.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from fractions import Fraction
 from html import escape
@@ -35,12 +34,8 @@ from linkwright.algebra.printers.layout import (
     quotient,
     sum_row,
 )
+from linkwright.algebra.printers.names import GREEK, drawn_parts, stem_and_digits
 
-_GREEK_WORDS = """
-    alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau
-    upsilon phi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega
-"""
-_GREEK = dict(zip(_GREEK_WORDS.split(), "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΥΦΨΩ", strict=True))
 _DOTS = {1: "˙", 2: "¨", 3: "⃛"}
 _WORDS = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "log": "ln", "sign": "sgn"}
 _RELATIONS = {"lt": "&lt;", "le": "≤", "eq": "=", "ne": "≠"}
@@ -48,8 +43,6 @@ _SIGNS = {" - ": "<mo>−</mo>", "-": "<mo>−</mo>", " + ": "<mo>+</mo>"}
 _POWER_ON_NAME = frozenset({"sin", "cos", "tan"})
 _OPEN, _CLOSE = "<mrow><mo>(</mo>", "<mo>)</mo></mrow>"
 _GAP = '<mspace width="0.17em"/>'
-_STEM = re.compile(r"(?P<letters>[^\d_]+?)(?P<digits>\d+)?\Z")
-_NAME = re.compile(r"(?P<body>[^'\[]*)(?P<primes>'*)(\[(?P<index>.*)\])?\Z", re.DOTALL)
 
 
 def mathml(expr: Expr) -> str:
@@ -69,24 +62,16 @@ def mathml_name(name: str) -> str:
     >>> mathml_name("phi1_dot'")
     '<msub><mover><mi>φ</mi><mo>¨</mo></mover><mn>1</mn></msub>'
     """
-    parts = _NAME.match(name)
-    body, primes, index = (
-        (name, "", None) if parts is None else parts.group("body", "primes", "index")
-    )
-    words = [word for word in re.split(r"[._]", body) if word]
+    words, primes, index = drawn_parts(name)
     dots = len(primes)
     while len(words) > 1 and words[-1] in ("dot", "ddot"):
         dots += len(words.pop()) - 2
-    stem = words.pop(0) if words else "_"
-    split = _STEM.match(stem)
-    below: list[str] = []
-    if split is not None and split["digits"]:
-        stem = split["letters"]
-        below.append(split["digits"])
+    stem, digits = stem_and_digits(words.pop(0) if words else "_")
+    below = [digits] if digits else []
     below += words
     if index is not None:
         below += index.split(",")
-    drawn = f"<mi>{escape(_GREEK.get(stem, stem))}</mi>"
+    drawn = f"<mi>{escape(GREEK.get(stem, stem))}</mi>"
     if dots:
         mark = _DOTS.get(dots, f"({dots})")
         drawn = f"<mover>{drawn}<mo>{mark}</mo></mover>"
@@ -97,7 +82,7 @@ def mathml_name(name: str) -> str:
 
 def _below(words: Sequence[str]) -> str:
     made = [
-        f"<mn>{escape(w)}</mn>" if w.isdigit() else f"<mi>{escape(_GREEK.get(w, w))}</mi>"
+        f"<mn>{escape(w)}</mn>" if w.isdigit() else f"<mi>{escape(GREEK.get(w, w))}</mi>"
         for w in words
     ]
     return made[0] if len(made) == 1 else f"<mrow>{'<mo>,</mo>'.join(made)}</mrow>"

@@ -37,6 +37,39 @@ _C_WORDS = """
 C_RESERVED = frozenset(_C_WORDS.split())
 PYTHON_RESERVED = frozenset({*keyword.kwlist, *keyword.softkwlist, "np", "math"})
 
+_GREEK_WORDS = """
+    alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau
+    upsilon phi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega
+"""
+GREEK = dict(zip(_GREEK_WORDS.split(), "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΥΦΨΩ", strict=True))
+"""Greek letters by their words, as far as they are not Latin ones."""
+
+_DRAWN = re.compile(r"(?P<body>[^'\[]*)(?P<primes>'*)(\[(?P<index>.*)\])?\Z", re.DOTALL)
+_STEM = re.compile(r"(?P<letters>[^\d_]+?)(?P<digits>\d+)?\Z")
+
+
+def drawn_parts(name: str) -> tuple[list[str], str, str | None]:
+    """Return the words of a name as people draw it, its primes, and its index.
+
+    >>> drawn_parts("car.mass'"), drawn_parts("q[1,2]")
+    ((['car', 'mass'], "'", None), (['q'], '', '1,2'))
+    """
+    parts = _DRAWN.match(name)
+    body, primes, index = (
+        (name, "", None) if parts is None else parts.group("body", "primes", "index")
+    )
+    return [word for word in re.split(r"[._]", body) if word], primes, index
+
+
+def stem_and_digits(word: str) -> tuple[str, str]:
+    """Return the letters of a word, and the digits at its end.
+
+    >>> stem_and_digits("q12"), stem_and_digits("12")
+    (('q', '12'), ('12', ''))
+    """
+    parts = _STEM.match(word)
+    return (word, "") if parts is None else (parts["letters"], parts["digits"] or "")
+
 
 def c_identifier(name: str) -> str:
     """Return the identifier in C for the name of a symbol; different names stay different.
