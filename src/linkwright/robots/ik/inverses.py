@@ -40,6 +40,7 @@ from dataclasses import dataclass
 from linkwright.algebra import ONE, ZERO, Expr, constant, sqrt, total
 from linkwright.algebra.functions import absolute, maximum, minimum, where
 from linkwright.algebra.triples import Hold, dot
+from linkwright.base.errors import InputError
 from linkwright.equations.writer import Writer
 from linkwright.program import Namer
 from linkwright.program.linear import gram, ldlt
@@ -244,8 +245,14 @@ def partitioned(
 ) -> Partition:
     """Return the partition of a matrix with at most as many rows as its rank, and its solution."""
     hold = writer.hold
-    a = [[*map(hold, row), v] for row, v in zip(rows, right, strict=True)]
     m, n = len(rows), len(rows[0])
+    if n < m:
+        raise InputError(
+            "a partition needs at least as many joints as there are components of the rate, "
+            f"and {n} joints move the frame for {m} components",
+            remedy='leave components out with weights of 0, or use method="pseudo"',
+        )
+    a = [[*map(hold, row), v] for row, v in zip(rows, right, strict=True)]
     largest = hold(maximum(*(absolute(x) for row in rows for x in row if x is not ZERO), ZERO))
     limit = hold(threshold * largest)
     swaps: list[Swap] = []

@@ -163,12 +163,6 @@ def partition_program(
         chosen = [jacobian[k] for k in rows]
         moving = [j for j in range(n) if any(row[j] is not ZERO for row in chosen)]
         spare = len(moving) - len(rows)
-        if spare < 0:
-            raise InputError(
-                "a partition needs at least as many joints as there are components of the rate, "
-                f"and {len(moving)} joints move the frame for {len(rows)} components",
-                remedy='leave components out with weights of 0, or use method="pseudo"',
-            )
         chosen = [[row[j] for j in moving] for row in chosen]
         made = partitioned(writer, chosen, [rate[k] for k in rows], *more["settings"])
         aim = [whole[j] for j in moving]
