@@ -22,9 +22,9 @@ from linkwright.lab.drivers import DriverLayout, RobotDriver, Troubles, driver_a
 from linkwright.lab.drivers.driver import LinkDriver
 from linkwright.lab.drivers.greeting import greeting, read_greeting, refusal
 from linkwright.lab.drivers.layout import driver_layout
-from linkwright.lab.drivers.places import shared_root
-from linkwright.lab.drivers.python_driver import PythonDriver
-from linkwright.lab.drivers.socket_driver import greeting_socket, reach
+from linkwright.lab.drivers.memory_link import shared_root
+from linkwright.lab.drivers.python_link import PythonDriver
+from linkwright.lab.drivers.sockets import greeting_socket, reach
 from linkwright.lab.fake_robot import FakeRobot
 from linkwright.lab.servos.linkages import linkage_of
 from linkwright.lab.sources import lab_config
@@ -62,7 +62,7 @@ def places(tmp_path: Path) -> dict[str, str]:
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let robots keep a laboratory that a slow machine silences for a while."""
-    monkeypatch.setattr("linkwright.lab.drivers.robot_side.SILENCE", PATIENCE)
+    monkeypatch.setattr("linkwright.lab.drivers.socket_link.SILENCE", PATIENCE)
 
 
 @contextmanager

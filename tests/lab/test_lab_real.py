@@ -22,7 +22,7 @@ from linkwright.lab.config import EndEffector, LabConfig, VisionConfig
 from linkwright.lab.drawing import Drawing, picture
 from linkwright.lab.drivers import Troubles, driver_at
 from linkwright.lab.drivers.layout import driver_layout
-from linkwright.lab.drivers.places import shared_root
+from linkwright.lab.drivers.memory_link import shared_root
 from linkwright.lab.fake_robot import FakeRobot
 from linkwright.lab.files.trajectories import JointSamples, JointTrajectory, trajectory_recording
 from linkwright.lab.loop import rows

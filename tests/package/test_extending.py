@@ -15,6 +15,7 @@ import pytest
 from linkwright.backends import kernel
 from linkwright.cli import commands
 from linkwright.formats.robot import files as robot_files
+from linkwright.lab.drivers import links
 from linkwright.mechanism import joint_kinds
 from linkwright.recording import files as recording_files
 from linkwright.server import verbs
@@ -32,6 +33,7 @@ REGISTRIES: tuple[dict[str, Any], ...] = (
     schedule.TABLEAUX,
     server.PANELS,
     verbs.VERBS,
+    links.LINKS,
 )
 SECTIONS = {
     part.partition("\n")[0]: re.findall(r"```python\n(.*?)```", part, re.DOTALL)
@@ -41,10 +43,8 @@ WITH_CODE = [title for title, blocks in SECTIONS.items() if blocks]
 
 
 def test_the_page_has_a_section_with_code_for_each_kind_of_thing() -> None:
-    wanted = (
-        "joint element tire controller motion integrator solver format recording backend panel verb"
-    )
-    for word in (*wanted.split(), "command"):
+    wanted = "joint element tire controller motion integrator solver format recording backend panel verb link"
+    for word in (*wanted.split(), "command", "verb", "link"):
         assert any(word in title for title in WITH_CODE), word
 
 

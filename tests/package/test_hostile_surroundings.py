@@ -25,9 +25,8 @@ from linkwright.cli.commands import watch
 from linkwright.lab.drivers.driver import LinkDriver
 from linkwright.lab.drivers.greeting import greeting
 from linkwright.lab.drivers.layout import driver_layout
-from linkwright.lab.drivers.places import driver_place
-from linkwright.lab.drivers.robot_side import SharedEnd, robot_end
-from linkwright.lab.drivers.schemes import driver_at
+from linkwright.lab.drivers.links import driver_at, driver_place, robot_end
+from linkwright.lab.drivers.memory_link import SharedEnd
 from linkwright.recording import read_recording
 from linkwright.recording.document import picture
 from linkwright.server import launch

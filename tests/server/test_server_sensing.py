@@ -116,7 +116,7 @@ def test_a_sensor_and_the_coordinator_killed_stop_legs_in_their_frame_and_come_b
                 asked = hand.pose(goal(ahead=(0.0, 0.0, 0.2)), frame="conveyor", speed=0.004)
                 for name in ("camera", "coordinator"):
                     until(lambda: arm.state.moving, "it moves")
-                    os.kill(sensing.processes[name].pid, signal.SIGKILL)
+                    os.kill(sensing.companions[name].process.pid, signal.SIGKILL)
                     until(lambda: arm.state.cause == "frame", "its frame is too old")
                     until(lambda: not arm.state.moving, "it stands")
                     assert (arm.state.life, asked.done) == ("active", False)

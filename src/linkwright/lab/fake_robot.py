@@ -16,9 +16,8 @@ from linkwright.blocks import Block
 from linkwright.lab.config import LabConfig
 from linkwright.lab.contacts import contacts
 from linkwright.lab.drivers.layout import KEEPERS, driver_layout
-from linkwright.lab.drivers.places import driver_place
+from linkwright.lab.drivers.links import driver_place, robot_end
 from linkwright.lab.drivers.relay import Troubles
-from linkwright.lab.drivers.robot_side import robot_end
 from linkwright.lab.plant import RobotDrive, lab_mechanism
 from linkwright.lab.ready import ready_session
 from linkwright.lab.servos.columns import is_number

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkwright.base.errors import Error
+from linkwright.base.shared_folders import SharedFolder
 from linkwright.lab.config import LabConfig
 from linkwright.lab.drivers.driver import LinkDriver
 from linkwright.lab.drivers.layout import driver_layout
-from linkwright.lab.drivers.places import shared_root
-from linkwright.lab.drivers.robot_side import swept
-from linkwright.lab.drivers.schemes import driver_at
+from linkwright.lab.drivers.links import driver_at
+from linkwright.lab.drivers.memory_link import shared_root
 from linkwright.lab.remote import TaskProcess, arguments_record, results_record
 from linkwright.lab.running import task_function
 from linkwright.lab.slot import MEMBER, SlotLayout
@@ -37,7 +37,6 @@ from linkwright.simulation.native.called import SlotFunction
 from linkwright.simulation.native.session import Session
 from linkwright.simulation.pacing import Reads, Writes
 from linkwright.windows import Window
-from linkwright.windows.mapping import Claim
 
 if TYPE_CHECKING:
     from linkwright.lab.lab import Lab
@@ -47,43 +46,7 @@ SETTLE = 0.25
 
 _OPEN = 10.0  # s, for a robot to be heard and enabled
 _OFTEN = 0.01  # s, from one look to the next
-_OWNER = "owner"
 _OTHERS = {"misc": "misc.raw", "base": "base_state.raw", "base_rate": "base_state.raw_rate"}
-
-
-class LabFolder:
-    """The folder of a laboratory's windows, in memory; those that others left behind are removed.
-
-    >>> folder = LabFolder("example")
-    >>> folder.path.is_dir()
-    True
-    >>> folder.close()
-    >>> folder.path.exists()
-    False
-    """
-
-    def __init__(self, name: str) -> None:
-        root = shared_root()
-        for left in root.glob("lab-*"):
-            swept(left)
-        self.path = root / f"lab-{name}-{os.getpid()}-{threading.get_native_id()}-{_count()}"
-        self.path.mkdir(mode=0o700)
-        (self.path / _OWNER).touch()
-        self._claim = Claim(self.path / _OWNER, "a laboratory's folder")
-
-    def close(self) -> None:
-        """Remove it; a second time does nothing."""
-        self._claim.release()
-        swept(self.path)
-
-
-_made = 0
-
-
-def _count() -> int:
-    global _made
-    _made += 1
-    return _made
 
 
 class RealSide:
@@ -100,7 +63,7 @@ class RealSide:
             self.driver: LinkDriver = driver_at(url, driver_layout(config))
             self.driver.open()
             stack.callback(self.driver.close)
-            self.folder = LabFolder(config.name)
+            self.folder = SharedFolder(shared_root(), "lab-", f"{config.name}-{os.getpid()}-")
             stack.callback(self.folder.close)
             layout = self.layout = SlotLayout(config, MEMBER)
             told, given = arguments_record(layout), results_record(layout)

@@ -92,12 +92,12 @@ class LiveCell(RunningCell):
     @property
     def device(self) -> subprocess.Popen[bytes] | None:
         """The process of simulated hardware."""
-        return None if self._launch is None else self._launch.process
+        return None if self._launch is None else self._launch.companion.process
 
     def look(self) -> Iterator[str]:
         """Start a simulated device anew that has ended; yield lines that tell of it."""
         if self._launch is not None:
-            yield from self._launch.look()
+            yield from self._launch.companion.look()
 
     def _record(self, recorder: LoopRecorder) -> None:
         self.recording = recorder.finish(self.loop)
@@ -128,10 +128,8 @@ class LiveCell(RunningCell):
                 f"no device of {cell.name!r} writes {self.folder / STATES}",
                 remedy=f"start it; python -m linkwright.server.device CELL {self.folder} is one",
             )
-        told = self._launch.told
-        raise Error(
-            f"the device of {cell.name!r} has not started: {told.splitlines()[-1:] or 'no word'}"
-        )
+        said = self._launch.companion.said
+        raise Error(f"the device of {cell.name!r} has not started: {[said] if said else 'no word'}")
 
     def close(self) -> None:
         """End the loop and the device; a second time does nothing."""

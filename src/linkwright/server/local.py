@@ -53,18 +53,15 @@ class LocalCommands:
         last = self._window.read().tick
         try:
             while self._holds():
-                if not self._window.wait(_LOOK):
-                    continue
-                frame = self._window.read()
-                if frame.tick == last:
+                frame = self._window.receive(_LOOK)
+                if frame is None or frame.tick == last:
                     continue
                 last, refused = frame.tick, 0
                 try:
                     self._give(frame)
                 except Error:
                     refused = 1
-                self._answers.write({"sequence": frame.tick, "refused": refused})
-                self._answers.wake()
+                self._answers.send({"sequence": frame.tick, "refused": refused})
         finally:
             for window in (self._window, self._answers):
                 window.close()
@@ -86,8 +83,7 @@ class LocalStates:
     def show(self, frame: Frame) -> None:
         """Put a state into the window and wake who waits for it, unless the loop does."""
         if self._window is not None:
-            self._window.write(frame.values, tick=frame.tick, clock=frame.clock)
-            self._window.wake()
+            self._window.send(frame.values, tick=frame.tick, clock=frame.clock)
 
     def close(self) -> None:
         """Take the window away."""
@@ -128,10 +124,9 @@ class LocalHand:
         if self._answers is None:
             return False
         values = self._window.record.unpack(data).values
-        self._window.write(values, tick=sequence)
-        self._window.wake()
-        while self._answers.wait(_ANSWER):
-            found = self._answers.read().values
+        self._window.send(values, tick=sequence)
+        while (answer := self._answers.receive(_ANSWER)) is not None:
+            found = answer.values
             if found["sequence"] == sequence:
                 return not found["refused"]
         return False

@@ -13,16 +13,16 @@ import argparse
 import math
 import os
 import signal
-import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Self
 
 import numpy as np
 
+from linkwright.base.closable import Closable
+from linkwright.base.companions import Companion
 from linkwright.base.errors import Error
 from linkwright.base.rotations import exponential, quaternion_product
 from linkwright.server.cell import Cell, CellFrame, CellSensor
@@ -36,7 +36,6 @@ from linkwright.server.coordinator import (
 )
 from linkwright.server.coordinator.host import FaceTaker, coordinate, told_frames
 from linkwright.server.face import CellFace
-from linkwright.server.launch import LONGEST, PAUSE
 from linkwright.server.sensors import SensorNode, Truth, camera, force_sensor, tracker
 
 COORDINATOR = "coordinator"
@@ -169,69 +168,34 @@ class VirtualSensing:
             taker.place(frame.name, frame)
 
 
-class SensingProcesses:
+class SensingProcesses(Closable):
     """The coordinator and the simulated sensors of a live cell, each in a process of its own."""
 
     def __init__(self, source: str | os.PathLike[str], cell: Cell, folder: Path) -> None:
-        self._source, self._folder = os.fspath(source), folder
+        command = ["-m", "linkwright.server.sensing", os.fspath(source)]
         simulated = [one.name for one in cell.sensors if one.kind != "function"]
         names = [COORDINATOR, *simulated] if cell.sensors else []
-        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self.companions = {
+            name: Companion(name, partial(_arguments, command, name), folder / f"{name}.log")
+            for name in names
+        }
         """The coordinator and the sensors, by name."""
-        self._began: dict[str, float] = {}
-        self._pause = dict.fromkeys(names, PAUSE)
-        self._again: dict[str, float] = {}
-        for name in names:
-            self._start(name)
-
-    def _start(self, name: str) -> None:
-        command = [sys.executable, "-m", "linkwright.server.sensing", self._source]
-        if name != COORDINATOR:
-            command += ["--sensor", name]
-        with (self._folder / f"{name}.log").open("wb") as told:
-            self.processes[name] = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=told,
-                stderr=told,
-                start_new_session=True,
-            )
-        self._began[name] = time.monotonic()
 
     def look(self) -> Iterator[str]:
         """Start anew what has ended, after a pause; yield lines that tell of it."""
-        now = time.monotonic()
-        for name, process in self.processes.items():
-            if process.poll() is None:
-                continue
-            if name not in self._again:
-                lasted = now - self._began[name] > LONGEST
-                pause = PAUSE if lasted else self._pause[name]
-                self._pause[name] = min(2 * pause, LONGEST)
-                self._again[name] = now + pause
-                lines = (self._folder / f"{name}.log").read_text("utf-8", "replace").splitlines()
-                why = f": {lines[-1]}" if lines else ""
-                yield f"{name} has ended{why}; it is started anew in {pause:g} s"
-            elif now >= self._again[name]:
-                del self._again[name]
-                self._start(name)
+        for companion in self.companions.values():
+            yield from companion.look()
 
     def close(self) -> None:
         """End them; a second time does nothing."""
-        for process in self.processes.values():
-            process.terminate()
-        for process in self.processes.values():
-            try:
-                process.wait(5)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+        for companion in self.companions.values():
+            companion.tell_end()
+        for companion in self.companions.values():
+            companion.close()
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+def _arguments(command: list[str], name: str, _: int) -> list[str]:
+    return command if name == COORDINATOR else [*command, "--sensor", name]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -218,6 +218,27 @@ class Window(Closable):
         self._seen = self._wakes()
         return woken
 
+    def send(self, values: Values, *, tick: int = 0, clock: int | None = None) -> None:
+        """Write a frame and wake whoever waits for it, as `Wire.send` gives it to its peer.
+
+        Args:
+            values: a number or array for each field, by name.
+            tick: of the loop.
+            clock: ns; the monotonic clock of the machine where it is not given.
+        """
+        self.write(values, tick=tick, clock=clock)
+        self.wake()
+
+    def receive(self, seconds: float = 0.0) -> Frame | None:
+        """Return the newest frame, or None where a new one is waited for and does not come.
+
+        Args:
+            seconds: the longest time to wait for one.
+        """
+        if seconds and not self.wait(seconds):
+            return None
+        return self.read()
+
     @property
     def address(self) -> int:
         """Where the frame is in memory, for native code; valid until `close`."""

@@ -9,6 +9,7 @@ writes them without Python.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -17,13 +18,30 @@ from linkwright.base.closable import Closable
 from linkwright.base.errors import Error
 from linkwright.lab.drivers.greeting import Greeting, greeting, refusal
 from linkwright.lab.drivers.layout import DriverLayout
-from linkwright.lab.drivers.places import DriverPlace
 from linkwright.simulation.hardware import ACTIVE, INACTIVE
 from linkwright.windows import Window, Wire
 from linkwright.windows.records import Frame
 
 Port = Window | Wire
 """What frames go through."""
+
+
+@dataclass(frozen=True, slots=True)
+class DriverPlace:
+    """Where a driver is."""
+
+    scheme: str  # one of `linkwright.lab.drivers.links.LINKS`
+    path: str  # of a Unix socket, the name of shared memory, a Python file, or the host of UDP
+    port: int = 0  # of UDP; 0 where it is to be picked
+    name: str = ""  # of a class in a Python file
+
+    def __str__(self) -> str:
+        if self.scheme == "udp":
+            host = f"[{self.path}]" if ":" in self.path else self.path
+            return f"udp://{host}:{self.port}"
+        if self.scheme == "python":
+            return f"python:{self.path}:{self.name}"
+        return f"{self.scheme}://{self.path}"
 
 
 class RobotDriver(Closable):
@@ -97,7 +115,7 @@ class LinkDriver(RobotDriver):
         self.joints, self.rate, self.sensors = layout.joints, layout.rate, layout.sensors
         self.floating = layout.floating
         self._life, self._beat = INACTIVE, 0
-        self._ports: tuple[Port, Port] | None = None
+        self.ports: tuple[Port, Port] | None = None
         self._last: Frame | None = None
         self.welcome: Greeting | None = None
         """What the robot said of itself."""
@@ -114,36 +132,24 @@ class LinkDriver(RobotDriver):
 
     @property
     def _opened(self) -> tuple[Port, Port]:
-        if self._ports is None:
+        if self.ports is None:
             raise Error(f"the driver of {self.place} is not open", remedy="`open` it first")
-        return self._ports
+        return self.ports
 
     def read(self, seconds: float = 0.1) -> Mapping[str, Any]:
         """Return what the robot told last; where it keeps time, wait for its next tick."""
-        frame = self._next(seconds if self.keeps_time == "robot" else 0.0)
+        wait = seconds if self.keeps_time == "robot" else 0.0
+        frame = self.source.receive(wait) or (None if wait else self._last)
         if frame is None:
             raise Error(f"nothing has come from the robot at {self.place} for {seconds:g} s")
+        self._last = frame
         return frame.values
-
-    def _next(self, seconds: float) -> Frame | None:
-        source = self.source
-        if isinstance(source, Wire):
-            self._last = source.receive(seconds) or self._last
-            return self._last
-        if seconds and not source.wait(seconds):
-            return None
-        return source.read()
 
     def write(self, commands: Mapping[str, Any]) -> None:
         """Send torques, with the life that the robot is to have."""
         self._beat += 1
         whole = {**commands, "life": float(self._life), "beat": float(self._beat)}
-        target = self.target
-        if isinstance(target, Wire):
-            target.send(whole, tick=self._beat)
-        else:
-            target.write(whole, tick=self._beat)
-            target.wake()
+        self.target.send(whole, tick=self._beat)
 
     def enable(self) -> None:
         """Let the robot follow commands."""
@@ -167,7 +173,22 @@ class LinkDriver(RobotDriver):
 
     def close(self) -> None:
         """Let go of the robot; a second time does nothing."""
-        if self._ports is not None:
-            for port in dict.fromkeys(self._ports):
+        if self.ports is not None:
+            for port in dict.fromkeys(self.ports):
                 port.close()
-            self._ports = None
+            self.ports = None
+
+
+class RobotEnd(Closable):
+    """The robot's side of a link: where its commands come from, and where its states go to."""
+
+    source: Port
+    target: Port
+    driver: Greeting | None = None
+    """The laboratory that drives the robot, where that is known."""
+
+    def __init__(self, place: DriverPlace, layout: DriverLayout, keeps_time: str) -> None:
+        self.place, self.layout, self.keeps_time = place, layout, keeps_time
+
+    def attend(self, seconds: float = 0.05) -> None:
+        """Sort out for a while which laboratory drives the robot."""

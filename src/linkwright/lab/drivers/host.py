@@ -22,8 +22,8 @@ import numpy as np
 from linkwright.base.errors import Error, InputError
 from linkwright.lab.drivers.driver import RobotDriver
 from linkwright.lab.drivers.layout import KEEPERS, DriverLayout
-from linkwright.lab.drivers.places import driver_place
-from linkwright.lab.drivers.robot_side import SharedEnd
+from linkwright.lab.drivers.links import driver_place
+from linkwright.lab.drivers.memory_link import SharedEnd
 from linkwright.simulation.hardware import ACTIVE, FAILED
 
 PATIENCE = 5
@@ -70,7 +70,7 @@ class DriverHost:
         """Take what the laboratory commands, where it is new, and tell what the robot does."""
         leads = self.driver.keeps_time == "robot"
         if not leads:
-            self.end.commands.wait(PATIENCE / self.driver.rate)
+            self.end.source.wait(PATIENCE / self.driver.rate)
         try:
             if leads:
                 self._told |= self._known(self.driver.read())
@@ -86,8 +86,7 @@ class DriverHost:
             time.sleep(1 / self.driver.rate)
         self._tick += 1
         whole = {**self._told, "fault": self._fault, "beat": float(self._tick)}
-        self.end.states.write(whole, tick=self._tick)
-        self.end.states.wake()
+        self.end.target.send(whole, tick=self._tick)
 
     def _known(self, told: Mapping[str, Any]) -> dict[str, Any]:
         found = {name: np.asarray(value, float) for name, value in told.items()}
@@ -102,7 +101,7 @@ class DriverHost:
         return found
 
     def _command(self) -> None:
-        frame = self.end.commands.read()
+        frame = self.end.source.read()
         now = time.monotonic()
         if frame.sequence != self._seen and frame.sequence:
             self._seen, self._heard = frame.sequence, now

@@ -15,8 +15,8 @@ from typing import Any, Generic, TypeVar
 
 from linkwright.base.closable import Closable
 from linkwright.base.errors import Error, InputError
-from linkwright.lab.drivers.places import DriverPlace
-from linkwright.lab.drivers.socket_driver import data_socket
+from linkwright.lab.drivers.driver import DriverPlace
+from linkwright.lab.drivers.sockets import data_socket
 
 Message = TypeVar("Message")
 

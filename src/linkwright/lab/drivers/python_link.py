@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import secrets
-import subprocess
-import sys
-import tempfile
 from pathlib import Path
 
+from linkwright.base.companions import Companion
 from linkwright.base.errors import Error, InputError
+from linkwright.base.shared_folders import SharedFolder, memory_root
+from linkwright.lab.drivers.driver import DriverPlace
 from linkwright.lab.drivers.layout import DriverLayout
-from linkwright.lab.drivers.places import DriverPlace
-from linkwright.lab.drivers.shared_driver import SharedDriver
+from linkwright.lab.drivers.memory_link import SharedDriver
 
 _START = 30.0  # s, to import what the driver needs
 _END = 2.0  # s, to let go of the robot
@@ -26,20 +25,22 @@ class PythonDriver(SharedDriver):
     def __init__(self, place: DriverPlace, layout: DriverLayout, *, within: float = _START) -> None:
         super().__init__(place, layout, within=max(within, _START))
         self.file, self.name = Path(place.path), place.name
-        self.process: subprocess.Popen[bytes] | None = None
+        self._companion: Companion | None = None
 
     def open(self) -> None:
         """Start the process, and open its windows."""
         if not self.file.is_file():
             raise InputError("there is no such driver", file=self.file)
-        shared = DriverPlace("shm", f"python-{secrets.token_hex(6)}")
-        self._told = tempfile.TemporaryFile()  # noqa: SIM115 - it stays open as long as the process
-        command = [sys.executable, "-m", "linkwright.lab.drivers.host"]
-        command += [str(self.file), self.name, "--at", str(shared)]
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=self._told, stderr=self._told
+        shared = self.place = DriverPlace("shm", f"python-{secrets.token_hex(6)}")
+        command = ["-m", "linkwright.lab.drivers.host", str(self.file), self.name]
+        self._own = SharedFolder(memory_root(), "linkwright-driver-")
+        self._companion = Companion(
+            f"the driver {self.name}",
+            lambda _: [*command, "--at", str(shared)],
+            self._own.path / "said",
+            listens=True,
+            patience=_END,
         )
-        self.place = shared
         try:
             super().open()
         except Error:
@@ -50,26 +51,17 @@ class PythonDriver(SharedDriver):
             raise
 
     def _hopeless(self) -> bool:
-        return self.process is not None and self.process.poll() is not None
+        return self._companion is not None and self._companion.ended
 
     @property
     def told(self) -> str:
         """The last line that the process has printed."""
-        self._told.seek(0)
-        lines = self._told.read().decode("utf-8", "replace").strip().splitlines()
-        return lines[-1] if lines else ""
+        return "" if self._companion is None else self._companion.said
 
     def close(self) -> None:
         """End the process and let go of the robot."""
-        process, self.process = self.process, None
-        if process is not None:
-            assert process.stdin is not None
-            process.stdin.close()  # which tells it to end
-            try:
-                process.wait(_END)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+        companion, self._companion = self._companion, None
+        if companion is not None:
+            companion.close()
+            self._own.close()
         super().close()
-        if process is not None:
-            self._told.close()
